@@ -102,7 +102,7 @@ func attachAll(t *testing.T, g *core.Gateway, create bool) map[string]*core.Atta
 	var s *core.Session
 	var err error
 	if create {
-		s, err = g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err = g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	} else {
 		s, err = g.Open(t.Context(), core.Local, "s")
 	}

@@ -23,7 +23,7 @@ func BenchmarkDeltas(b *testing.B) {
 				}
 				return core.StopEnd, nil
 			}, nil)
-			s, err := g.Create(b.Context(), core.Meta{Cwd: "/w"})
+			s, err := g.Create(b.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -73,13 +73,13 @@ func BenchmarkTurn(b *testing.B) {
 		b.Run(fmt.Sprintf("history=%d/idle=%d", bench.history, bench.idle), func(b *testing.B) {
 			g := coretest.Gateway(coretest.NewMemory(), echo, nil)
 			for range bench.idle {
-				s, err := g.Create(b.Context(), core.Meta{Cwd: "/w"})
+				s, err := g.Create(b.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 				if err != nil {
 					b.Fatal(err)
 				}
 				s.Attach(core.Client{Name: "idle"})
 			}
-			s, err := g.Create(b.Context(), core.Meta{Cwd: "/w"})
+			s, err := g.Create(b.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func TestQuestionsCannotBeGuessed(t *testing.T) {
 			g := core.New(core.Config{
 				Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
 			})
-			s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,7 @@ func stuck(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason,
 	}
 	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
 	g = core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
-	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestLeave(t *testing.T) {
 		attach := func() *core.Attachment {
 			s, err := g.Open(t.Context(), core.Local, "s")
 			if errors.Is(err, core.ErrNotFound) {
-				s, err = g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+				s, err = g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +187,7 @@ func TestCloseLeavesReadersTheRest(t *testing.T) {
 			return core.StopEnd, nil
 		}}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
 		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -193,7 +193,7 @@ func TestDeleteWithChildren(t *testing.T) {
 		defer closeGateway(t, f.g)
 		prompt(t, f.parent, say("go"))
 		f.over()
-		if _, err := f.g.Create(t.Context(), core.Meta{ID: "other", Cwd: "/w"}); err != nil {
+		if _, err := f.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "other", Cwd: "/w"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.g.Delete(t.Context(), core.Local, f.parent.Session().Meta().ID); err != nil {

@@ -35,7 +35,7 @@ func echo(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 func open(t *testing.T, run runFunc, policy core.Policy, tools ...core.Tool) (*core.Gateway, *core.Attachment) {
 	t.Helper()
 	g := coretest.Gateway(coretest.NewMemory(), run, policy, tools...)
-	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := coretest.Gateway(coretest.NewMemory(), call, ask, touch)
 		defer closeGateway(t, g)
-		s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestRemember(t *testing.T) {
 			var s *core.Session
 			var err error
 			if i == 0 {
-				s, err = g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+				s, err = g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			} else {
 				s, err = g.Open(t.Context(), core.Local, "s")
 			}
@@ -386,7 +386,7 @@ func TestInterrupted(t *testing.T) {
 			return core.Result{}, nil
 		}}
 		g := coretest.Gateway(store, call, coretest.Always(core.Verdict{Effect: core.Allow}), slow)
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -440,7 +440,7 @@ func TestStoreFails(t *testing.T) {
 		g := coretest.Gateway(store, call, ask, tool)
 		var as []*core.Attachment
 		for _, id := range []core.SessionID{"bad", "good"} {
-			s, err := g.Create(t.Context(), core.Meta{ID: id, Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: id, Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,6 +23,8 @@ var (
 	ErrReadOnly = errors.New("the session can be read, but not continued")
 	ErrNotAsked = errors.New("nothing of that id waits for an answer")
 	ErrClosed   = errors.New("the session is closed")
+	// ErrNoPrincipal: sessions belong to somebody, and whoever serves a client says to whom.
+	ErrNoPrincipal = errors.New("a session needs a principal")
 )
 
 // BusyError refuses a prompt while another turn runs.

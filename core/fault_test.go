@@ -66,7 +66,7 @@ func TestLogInMemoryIsBounded(t *testing.T) {
 			return core.StopEnd, nil
 		}, nil)
 		defer closeGateway(t, g)
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestReadBeforeAFault(t *testing.T) {
 		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
 		g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 		defer closeGateway(t, g)
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

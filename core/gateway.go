@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -93,7 +92,6 @@ func (g *Gateway) Create(ctx context.Context, m Meta) (*Session, error) {
 	if m.ID == "" {
 		m.ID = SessionID(g.cfg.NewID())
 	}
-	m.Principal = cmp.Or(m.Principal, Local)
 	if len(m.Roots) == 0 {
 		m.Roots = []string{m.Cwd}
 	}
@@ -104,11 +102,13 @@ func (g *Gateway) Create(ctx context.Context, m Meta) (*Session, error) {
 // Open opens a session; ErrNotFound if there is none. It claims nothing, except
 // to close a turn that a dead process has left open.
 func (g *Gateway) Open(ctx context.Context, p Principal, id SessionID) (*Session, error) {
-	p = cmp.Or(p, Local)
 	return g.open(ctx, sessionKey{p, id}, func() (Journal, error) { return g.cfg.Store.Open(ctx, p, id) }, false)
 }
 
 func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Journal, error), create bool) (*Session, error) {
+	if key.principal == "" {
+		return nil, ErrNoPrincipal
+	}
 	for {
 		g.mu.Lock()
 		if g.closed {
@@ -200,7 +200,6 @@ func (g *Gateway) drop(s *Session) {
 
 // List yields the sessions of a principal, last used first.
 func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
-	p = cmp.Or(p, Local)
 	return func(yield func(Summary, error) bool) {
 		for sum, err := range g.cfg.Store.List(ctx, p) {
 			if s := g.live(sessionKey{p, sum.ID}); s != nil && err == nil {
@@ -234,7 +233,6 @@ func (g *Gateway) live(key sessionKey) *Session {
 // no error if there is none. A session that another process owns is not removed:
 // *OwnedError.
 func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
-	p = cmp.Or(p, Local)
 	var children []SessionID
 	for sum, err := range g.cfg.Store.List(ctx, p) {
 		if err != nil {

@@ -27,7 +27,7 @@ func hideBehind(t *testing.T, last int) {
 	const run = 64 << 10
 	store := coretest.NewMemory()
 	g := coretest.Gateway(store, echo, nil)
-	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestHiddenTail(t *testing.T) {
 		for missing := 0; missing < 1500; missing += 50 {
 			g := gateway()
 			id := core.SessionID(fmt.Sprint("s", missing))
-			s, err := g.Create(t.Context(), core.Meta{ID: id, Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: id, Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}

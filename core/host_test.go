@@ -20,7 +20,7 @@ func hosted(t *testing.T, policy core.Policy) (*core.Gateway, *core.Attachment, 
 	be := &coretest.Backend{Run: func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }}
 	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: be}}, Policy: policy}
 	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
-	s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestIdle(t *testing.T) {
 			return nil
 		}
 		g := coretest.Gateway(store, echo, nil)
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func TestOpenFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
 		mine, theirs := coretest.Gateway(store, echo, nil), coretest.Gateway(store, echo, nil)
-		s, err := theirs.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := theirs.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestTwoProcessesTakeTurns(t *testing.T) {
 			g := coretest.Gateway(store, echo, nil)
 			defer closeGateway(t, g)
 			if i == 0 {
-				if _, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"}); err != nil {
+				if _, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -108,7 +108,7 @@ func TestTakenBackWhileASessionRests(t *testing.T) {
 		mine, theirs := coretest.Gateway(store, echo, nil), coretest.Gateway(store, echo, nil)
 		defer closeGateway(t, mine)
 		defer closeGateway(t, theirs)
-		if _, err := mine.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"}); err != nil {
+		if _, err := mine.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"}); err != nil {
 			t.Fatal(err)
 		}
 		a := held(t, mine, "mine")
@@ -149,7 +149,7 @@ func TestOwnedWhileASessionRests(t *testing.T) {
 		mine, theirs := coretest.Gateway(store, echo, nil), coretest.Gateway(store, echo, nil)
 		defer closeGateway(t, mine)
 		defer closeGateway(t, theirs)
-		if _, err := mine.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"}); err != nil {
+		if _, err := mine.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"}); err != nil {
 			t.Fatal(err)
 		}
 		a, b := held(t, mine, "mine"), held(t, theirs, "theirs")
@@ -233,7 +233,7 @@ func TestWhatKeepsASessionAwake(t *testing.T) {
 				prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: backend}}, Toolboxes: []core.Toolbox{w}, AskTimeout: 24 * time.Hour}
 				g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 				defer closeGateway(t, g)
-				s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+				s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -273,7 +273,7 @@ func TestCloseWhileSessionsRest(t *testing.T) {
 			const many = 50
 			said := make(chan error, many)
 			for i := range many {
-				s, err := g.Create(t.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
+				s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
 				if err != nil {
 					t.Fatal(err)
 				}

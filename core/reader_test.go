@@ -83,7 +83,7 @@ func TestReadersAgree(t *testing.T) {
 				}
 				return core.StopEnd, nil
 			}, nil)
-			s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestMux(t *testing.T) {
 		turns := map[*core.Reader]core.TurnID{}
 		var as []*core.Attachment
 		for range 3 {
-			s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +306,7 @@ func testReadOnly(t *testing.T, other bool) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}, nil)
-	s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}

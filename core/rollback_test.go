@@ -69,7 +69,7 @@ func editing(t *testing.T) *edits {
 		Files:     e.disk,
 	}
 	e.g = core.New(core.Config{Store: e.store, Profile: func(context.Context, []string) (*core.Profile, error) { return e.prof, nil }})
-	s, err := e.g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+	s, err := e.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}

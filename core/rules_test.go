@@ -41,7 +41,7 @@ func TestEachCallHasItsOwnRules(t *testing.T) {
 		},
 	})
 	defer closeGateway(t, g)
-	s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestSecret(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := coretest.NewMemory()
 			g := coretest.Gateway(store, asks(hide), nil)
-			s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,7 +55,7 @@ func TestServers(t *testing.T) {
 				Agents: []core.Agent{{Name: "code", Backend: backend}}, Toolboxes: []core.Toolbox{box}, Policy: coretest.Always(core.Verdict{Effect: core.Allow}),
 			}, nil
 		}})
-		s, err := g.Create(t.Context(), core.Meta{ID: "s", Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -234,7 +234,7 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 // serve starts a server; stop ends it and reports what is left behind.
 func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Version: "1.2.3"}).Serve)
+	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Principal: core.Local, Version: "1.2.3"}).Serve)
 }
 
 // Each file holds one conversation: lines to the server (->) and everything that

@@ -41,7 +41,7 @@ func FuzzCalls(f *testing.F) {
 		in, out, peer := wiretest.New(wire.Newline)
 		served := make(chan error, 1)
 		go func() {
-			served <- acp.New(acp.Options{Gateway: g, Log: zap.New(core)}).Serve(t.Context(), in, out)
+			served <- acp.New(acp.Options{Gateway: g, Principal: "local", Log: zap.New(core)}).Serve(t.Context(), in, out)
 		}()
 		newSession(t, peer)
 		name := wire.AppendString(nil, method)

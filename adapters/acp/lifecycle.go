@@ -20,7 +20,7 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	if err != nil {
 		return err
 	}
-	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Cwd: roots[0], Roots: roots})
+	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Principal: s.opts.Principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 	if here {
 		s.pump.Remove(old.feed)
 	}
-	sess, err := s.opts.Gateway.Open(ctx, core.Local, core.SessionID(id))
+	sess, err := s.opts.Gateway.Open(ctx, s.opts.Principal, core.SessionID(id))
 	if err != nil && here {
 		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // as it was
 	}
@@ -171,7 +171,7 @@ func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.Sessi
 		if sess != nil {
 			sess.att.Close()
 		}
-		if err := s.opts.Gateway.Delete(ctx, core.Local, core.SessionID(p.SessionID)); err != nil {
+		if err := s.opts.Gateway.Delete(ctx, s.opts.Principal, core.SessionID(p.SessionID)); err != nil {
 			call.Reply(nil, wireError(err))
 			return
 		}

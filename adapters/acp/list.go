@@ -29,7 +29,7 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 		return err
 	}
 	var list []core.Summary
-	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
+	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/acp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -43,7 +44,9 @@ func TestProviders(t *testing.T) {
 		in, out, peer := wiretest.New(wire.Newline)
 		served := make(chan error, 1)
 		d := &directory{p: acp.Provider{ID: "house", Types: []string{"openai"}, Required: true, Type: "openai", BaseURL: "https://a.example/v1"}}
-		go func() { served <- acp.New(acp.Options{Gateway: g, Providers: d}).Serve(t.Context(), in, out) }()
+		go func() {
+			served <- acp.New(acp.Options{Gateway: g, Principal: core.Local, Providers: d}).Serve(t.Context(), in, out)
+		}()
 		got, err := peer.Play(strings.Join([]string{
 			`-> ` + hello,
 			`-> {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}`, ``,

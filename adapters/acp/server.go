@@ -16,11 +16,12 @@ import (
 	"dragoman/core"
 )
 
-// Options are a server's circumstances. Gateway is required.
+// Options are a server's circumstances. Gateway and Principal are required.
 type Options struct {
-	Gateway *core.Gateway
-	Log     *zap.Logger // nil: nothing is logged
-	Version string      // of the gateway
+	Gateway   *core.Gateway
+	Principal core.Principal // of the connection: on whose behalf its client acts
+	Log       *zap.Logger    // nil: nothing is logged
+	Version   string         // of the gateway
 	// Servers says that the gateway connects the tool servers that a client gives to a
 	// session. Without it they are kept, and the client is told once.
 	Servers bool

@@ -44,7 +44,9 @@ func play1000(b *testing.B) (times []time.Duration) {
 	g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 	in, out, peer := wiretest.New(wire.ContentLength)
 	served := make(chan error, 1)
-	go func() { served <- eca.New(eca.Options{Gateway: g, Cwd: "/w"}).Serve(b.Context(), in, out) }()
+	go func() {
+		served <- eca.New(eca.Options{Gateway: g, Principal: core.Local, Cwd: "/w"}).Serve(b.Context(), in, out)
+	}()
 	ask := func(id int, method, params string, until func(string) bool) {
 		if err := peer.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)); err != nil {
 			b.Fatal(err)

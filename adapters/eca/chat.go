@@ -296,7 +296,7 @@ func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()
 // the two.
 func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, created bool, err error) {
 	for range 3 {
-		sess, err = c.srv.opts.Gateway.Open(ctx, core.Local, c.id)
+		sess, err = c.srv.opts.Gateway.Open(ctx, c.srv.opts.Principal, c.id)
 		if err == nil && sess.Meta().Parent != "" { // its parent shows it
 			return nil, false, core.ErrNotFound
 		}
@@ -304,7 +304,7 @@ func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, cr
 			return sess, false, err
 		}
 		roots := c.srv.rootsNow()
-		sess, err = c.srv.opts.Gateway.Create(ctx, core.Meta{ID: c.id, Principal: core.Local, Cwd: roots[0], Roots: roots})
+		sess, err = c.srv.opts.Gateway.Create(ctx, core.Meta{ID: c.id, Principal: c.srv.opts.Principal, Cwd: roots[0], Roots: roots})
 		if !errors.Is(err, core.ErrExists) {
 			return sess, err == nil, err
 		}

@@ -294,7 +294,8 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	minted := 0
 	srv := eca.New(eca.Options{
-		Gateway: g, Version: "1.2.3", Cwd: "/w", Configure: configure,
+		Principal: core.Local,
+		Gateway:   g, Version: "1.2.3", Cwd: "/w", Configure: configure,
 		NewID:    func() string { minted++; return "minted-" + string(rune('0'+minted)) },
 		Alive:    func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
 		Shutdown: g.Close,

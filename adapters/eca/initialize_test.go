@@ -8,6 +8,7 @@ import (
 	"dragoman/adapters/eca"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -45,7 +46,9 @@ func TestInitializeVariants(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), nil)
 			in, out, peer := wiretest.New(wire.ContentLength)
 			end := make(chan error, 1)
-			go func() { end <- eca.New(eca.Options{Gateway: g, Cwd: "/w"}).Serve(t.Context(), in, out) }()
+			go func() {
+				end <- eca.New(eca.Options{Gateway: g, Principal: core.Local, Cwd: "/w"}).Serve(t.Context(), in, out)
+			}()
 			e := &editor{t: t, peer: peer}
 			e.last = 1
 			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize"%s}`, params))

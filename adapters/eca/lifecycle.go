@@ -214,17 +214,17 @@ func (p peer) asks() bool {
 }
 
 // client is the peer as the core knows clients.
-func (p peer) client() core.Client {
+func (p peer) client(of core.Principal) core.Client {
 	name := cmp.Or(p.name, "an ECA client")
 	if p.version != "" {
 		name += " " + p.version
 	}
-	return core.Client{Name: name, Principal: core.Local, Role: core.Decide, Asks: true, Questions: p.asks()}
+	return core.Client{Name: name, Principal: of, Role: core.Decide, Asks: true, Questions: p.asks()}
 }
 
 // client is the peer, with its editor.
 func (s *Server) client() core.Client {
-	c := s.peerNow().client()
+	c := s.peerNow().client(s.opts.Principal)
 	c.Editor = s.editor()
 	return c
 }

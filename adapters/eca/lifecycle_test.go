@@ -39,7 +39,7 @@ func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile,
 	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
 	s.g = core.New(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
 	in, out, peer := wiretest.New(wire.ContentLength)
-	srv := eca.New(eca.Options{Gateway: s.g, Cwd: "/cwd", Shutdown: s.g.Close})
+	srv := eca.New(eca.Options{Gateway: s.g, Principal: core.Local, Cwd: "/cwd", Shutdown: s.g.Close})
 	go func() { s.end <- srv.Serve(t.Context(), in, out) }()
 	s.editor = &editor{t: t, peer: peer}
 	list := []string{}

@@ -47,7 +47,7 @@ func FuzzPromptParams(f *testing.F) {
 		if wire.Unmarshal(raw, &p) != nil {
 			return
 		}
-		d := refer.New(nil, []string{"/w"})
+		d := refer.New(nil, core.Local, []string{"/w"})
 		blocks := d.Blocks(t.Context(), p)
 		if p.Message != "" && (len(blocks) == 0 || blocks[0] != core.Block(core.Text{Text: p.Message})) {
 			t.Errorf("the message is lost: %v", blocks)

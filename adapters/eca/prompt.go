@@ -62,7 +62,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 // prompt gives a prompt to the core. ctx is the connection's, mine the prompt's own.
 func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 	o := c.srv.refresh(ctx)
-	d := refer.New(o.profile, c.folders())
+	d := refer.New(o.profile, c.srv.opts.Principal, c.folders())
 	blocks := d.Blocks(mine, pr.params)
 	if len(blocks) == 0 {
 		return errors.New("the prompt is empty")

@@ -22,12 +22,13 @@ import (
 	"dragoman/core/control"
 )
 
-// Options are a server's circumstances. Gateway is required.
+// Options are a server's circumstances. Gateway and Principal are required.
 type Options struct {
-	Gateway *core.Gateway
-	Log     *zap.Logger // nil: nothing is logged
-	Version string      // of the gateway
-	Cwd     string      // the workspace of a client that names none; "": the process's folder
+	Gateway   *core.Gateway
+	Principal core.Principal // of the connection: on whose behalf its client acts
+	Log       *zap.Logger    // nil: nothing is logged
+	Version   string         // of the gateway
+	Cwd       string         // the workspace of a client that names none; "": the process's folder
 	// Welcome is the text of an empty chat; nil: a plain one. The profile is nil
 	// where the configuration is wrong: what is wrong is said behind the text.
 	Welcome  func(*core.Profile) string

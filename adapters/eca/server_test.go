@@ -383,7 +383,7 @@ func TestProcess(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), nil)
 			in, out, peer := wiretest.New(wire.ContentLength)
 			gone := make(chan struct{})
-			srv := eca.New(eca.Options{Gateway: g, Cwd: "/w", Alive: func(pid int) bool {
+			srv := eca.New(eca.Options{Gateway: g, Principal: core.Local, Cwd: "/w", Alive: func(pid int) bool {
 				select {
 				case <-gone:
 					return false
@@ -425,7 +425,7 @@ func TestContextEnds(t *testing.T) {
 		in, out, peer := wiretest.New(wire.ContentLength)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := make(chan error, 1)
-		go func() { served <- eca.New(eca.Options{Gateway: g}).Serve(ctx, in, out) }()
+		go func() { served <- eca.New(eca.Options{Gateway: g, Principal: core.Local}).Serve(ctx, in, out) }()
 		e := connect(t, peer, "VsCode")
 		e.send(e.request("chat/prompt", promptOf("c", "hang")))
 		synctest.Wait()

@@ -31,7 +31,7 @@ func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSum
 	}
 	byBirth := said(p.SortBy) == "createdAt"
 	list := []eca.ChatSummary{}
-	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
+	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (c *chat) delete(ctx context.Context) error {
 	}
 	c.chosen, c.plan, c.trusted = choice{}, false, false
 	c.shown.Store(false)
-	return c.srv.opts.Gateway.Delete(ctx, core.Local, c.id)
+	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id)
 }
 
 // deleted is chat/deleted.
@@ -204,7 +204,7 @@ func (s *Server) gone(ctx context.Context, id string) {
 		return
 	}
 	c.queue.Go(func() {
-		if _, err := s.opts.Gateway.Open(ctx, core.Local, c.id); !errors.Is(err, core.ErrNotFound) {
+		if _, err := s.opts.Gateway.Open(ctx, s.opts.Principal, c.id); !errors.Is(err, core.ErrNotFound) {
 			return // it was begun again
 		}
 		if !c.shown.Swap(false) {

@@ -157,7 +157,7 @@ func (s *Server) posted(ctx context.Context, p core.Posting) {
 func (s *Server) concerns(t core.Topic) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return (t.Principal == "" || t.Principal == core.Local) &&
+	return (t.Principal == "" || t.Principal == s.opts.Principal) &&
 		(t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
 }
 

@@ -178,7 +178,7 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		return
 	}
 	s.within(func(ctx context.Context) {
-		sess, err := s.opts.Gateway.Open(ctx, core.Local, child)
+		sess, err := s.opts.Gateway.Open(ctx, s.opts.Principal, child)
 		if err != nil || sess.Meta().Parent != f.chat.id {
 			s.log.Warn("the session of a task cannot be shown", zap.String("session", string(child)), zap.Error(err))
 			return

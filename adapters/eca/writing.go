@@ -183,7 +183,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 
 // denied says which rule keeps a document from being read; "": none.
 func (s *Server) denied(path string) string {
-	d := refer.New(s.offered().profile, s.rootsNow())
+	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
 	if path = d.Path(path); path == "" {
 		return ""
 	}
@@ -221,7 +221,7 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	if path == "" {
 		return ""
 	}
-	d := refer.New(s.offered().profile, s.rootsNow())
+	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
 	return d.Text(ctx, core.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 

@@ -17,10 +17,10 @@ import (
 	"dragoman/core"
 )
 
-// Options are a gate's circumstances. The zero Options let everybody on this machine in.
+// Options are a gate's circumstances. Without a Token everybody on this machine is let in.
 type Options struct {
 	Token     string         // what clients must bear; "": nothing
-	Principal core.Principal // of who bears it; "": core.Local
+	Principal core.Principal // of who comes in; required
 	Hosts     []string       // names that clients may call us by, beside loopback's and the listener's address
 	Origins   []string       // of web pages that may come in, beside our own: "https://example.com"
 	MaxBody   int64          // bytes of a request's body; 0: 8 MiB
@@ -39,7 +39,6 @@ type Gate struct {
 
 // New returns a gate with nothing behind it.
 func New(o Options) *Gate {
-	o.Principal = cmp.Or(o.Principal, core.Local)
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
 	o.Requests = cmp.Or(o.Requests, 1024)
 	if o.Log == nil {
@@ -62,7 +61,7 @@ type principalKey struct{}
 // Principal is who a request that came through a gate is from.
 func Principal(r *http.Request) core.Principal {
 	p, _ := r.Context().Value(principalKey{}).(core.Principal)
-	return cmp.Or(p, core.Local)
+	return p
 }
 
 // ServeHTTP implements http.Handler.

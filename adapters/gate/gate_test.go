@@ -158,7 +158,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gate.New(gate.Options{})
+	g := gate.New(gate.Options{Principal: core.Local})
 	over := make(chan struct{})
 	g.Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := gate.Principal(r); p != core.Local {

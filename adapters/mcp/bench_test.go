@@ -8,6 +8,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkInitialize(b *testing.B) {
 		in, out, peer := wiretest.New(wire.Newline)
 		served := make(chan error, 1)
 		go func() {
-			served <- mcp.New(mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil)}).Serve(b.Context(), in, out)
+			served <- mcp.New(mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local}).Serve(b.Context(), in, out)
 		}()
 		if err := peer.Send(initialize); err != nil {
 			b.Fatal(err)
@@ -38,7 +39,9 @@ func BenchmarkPrompt(b *testing.B) {
 	in, out, peer := wiretest.New(wire.Newline)
 	served := make(chan error, 1)
 	dir := b.TempDir()
-	go func() { served <- mcp.New(mcp.Options{Gateway: g, Cwd: dir}).Serve(b.Context(), in, out) }()
+	go func() {
+		served <- mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: dir}).Serve(b.Context(), in, out)
+	}()
 	call := func(line string) {
 		if err := peer.Send(line); err != nil {
 			b.Fatal(err)

@@ -14,12 +14,12 @@ import (
 func TestSubSessionsAreNotListed(t *testing.T) {
 	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	dir := t.TempDir()
-	for _, m := range []core.Meta{{ID: "own", Cwd: dir}, {ID: "handed-over", Cwd: dir, Parent: "own"}} {
+	for _, m := range []core.Meta{{ID: "own", Principal: core.Local, Cwd: dir}, {ID: "handed-over", Principal: core.Local, Cwd: dir, Parent: "own"}} {
 		if _, err := g.Create(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := &client{server: &Server{opts: Options{Gateway: g, Roots: []string{dir}}}, host: &host{principal: core.Local}}
+	c := &client{server: &Server{opts: Options{Gateway: g, Principal: core.Local, Roots: []string{dir}}}, host: &host{principal: core.Local}}
 	for _, cwd := range []string{"", dir} {
 		list, err := c.summaries(t.Context(), nil, cwd)
 		if err != nil || len(list) != 1 || list[0].ID != "own" {

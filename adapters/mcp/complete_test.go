@@ -58,7 +58,7 @@ func TestPathsAreCompletedUnderGuard(t *testing.T) {
 	t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
-			s := mcp.New(mcp.Options{Gateway: g, Roots: []string{root}, Cwd: root})
+			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Roots: []string{root}, Cwd: root})
 			cs := join(t, way, "2025-11-25", s, sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, nil))
 			for begin, want := range map[string]string{
 				"":                "alias/ inner/ out/ src/",

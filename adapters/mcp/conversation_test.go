@@ -275,7 +275,7 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 		broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 	}
 	g := newGateway(store, sessions, broken)
-	o := mcp.Options{Gateway: g, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
+	o := mcp.Options{Gateway: g, Principal: core.Local, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
 		set := mcp.Settings{AllowAuto: has("auto"), ModelAnswers: !has("persons")}
 		if has("workspaces") {
 			set.Workspaces = []string{filepath.Join(dir, "sub")}

@@ -16,7 +16,7 @@ import (
 func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason, error)) (*HTTP, *door, *core.Gateway) {
 	t.Helper()
 	g := coretest.Gateway(coretest.NewMemory(), run, coretest.Always(core.Verdict{Effect: core.Allow}))
-	h := New(Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
 	t.Cleanup(func() {
 		h.Close()
 		if err := g.Close(context.Background()); err != nil {
@@ -31,7 +31,7 @@ func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopR
 func TestSilentClientsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d, g := newTestDoor(t, nil)
-		s, err := g.Create(t.Context(), core.Meta{Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

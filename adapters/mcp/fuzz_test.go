@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"dragoman/adapters/mcp"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -38,7 +39,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			peer, stop := serve(t, mcp.Options{Gateway: g, Cwd: t.TempDir()})
+			peer, stop := serve(t, mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
 			if err := peer.Raw(text + "\n" + `{"jsonrpc":"2.0","id":"last of all","method":"ping"}` + "\n"); err != nil {
 				t.Error(err)
 			}

@@ -16,7 +16,7 @@ func TestElicitationClientHangsUp(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			p, stop := serve(t, mcp.Options{Gateway: g, Cwd: t.TempDir()})
+			p, stop := serve(t, mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
 			id := prompted(t, g, p, "elicitation", "write a.txt")
 			s, err := g.Open(t.Context(), core.Local, core.SessionID(id))
 			if err != nil {

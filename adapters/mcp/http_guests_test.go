@@ -320,7 +320,7 @@ func TestServeForSaysThatATurnRuns(t *testing.T) {
 		hear, out := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- New(Options{Gateway: g, Cwd: t.TempDir()}).ServeFor(t.Context(), core.Local, in, out, &works)
+			ended <- New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).ServeFor(t.Context(), core.Local, in, out, &works)
 		}()
 		answers := wire.Lines(hear, 0)
 		send := func(message string) {
@@ -380,7 +380,7 @@ func TestReplaysAreBounded(t *testing.T) {
 	g := coretest.Gateway(jsonl.New(t.TempDir()), func(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: long})
 	}, coretest.Always(core.Verdict{Effect: core.Allow}))
-	h := New(Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
 	if h.replay != replayBytes {
 		t.Errorf("%d bytes are kept", h.replay)
 	}

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,9 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	g := newGateway(coretest.NewMemory(), 0, nil)
-	h := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(r *http.Request) core.Principal { return core.Principal(r.Header.Get("Test-Principal")) })
+	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(r *http.Request) core.Principal {
+		return core.Principal(cmp.Or(r.Header.Get("Test-Principal"), string(core.Local)))
+	})
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {
 		h.Close()

@@ -71,6 +71,7 @@ func converseAt(t *testing.T, version string, o mcp.Options) *conversation {
 		c.g = newGateway(coretest.NewMemory(), 0, nil)
 		o.Gateway = c.g
 	}
+	o.Principal = core.Local
 	o.Cwd = filepath.Dir(t.TempDir()) // the test's own: its conversations share their sessions
 	c.peer, c.stop = serve(t, o)
 	if version == "2025-11-25" {
@@ -472,7 +473,7 @@ func TestBrokenAnywhere(t *testing.T) {
 	for at := 0; at < len(text); at += 7 {
 		synctest.Test(t, func(t *testing.T) {
 			c := &conversation{t: t, g: newGateway(coretest.NewMemory(), 0, nil)}
-			c.peer, c.stop = serve(t, mcp.Options{Gateway: c.g, Cwd: t.TempDir()})
+			c.peer, c.stop = serve(t, mcp.Options{Gateway: c.g, Principal: core.Local, Cwd: t.TempDir()})
 			if err := c.peer.Raw(text[:at]); err != nil {
 				t.Error(err)
 			}
@@ -490,7 +491,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 		in, _ := wiretest.Pipe()
 		var done error
 		var wg sync.WaitGroup
-		wg.Go(func() { done = mcp.New(mcp.Options{Gateway: g}).Serve(ctx, in, nowhere{}) })
+		wg.Go(func() { done = mcp.New(mcp.Options{Gateway: g, Principal: core.Local}).Serve(ctx, in, nowhere{}) })
 		synctest.Wait()
 		stop(core.ErrShutdown)
 		wg.Wait()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/mcp"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -81,7 +82,7 @@ func TestWrongParameters(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), 0, nil)
 	ways := map[string]way{}
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		c := converseAt(t, version, mcp.Options{Gateway: g})
+		c := converseAt(t, version, mcp.Options{Gateway: g, Principal: core.Local})
 		defer c.stop()
 		ways["a pipe at "+version] = way{version == "2026-07-28", func(method, params string) string {
 			c.send(request(method, params))
@@ -134,7 +135,7 @@ var removed = []string{"initialize", "logging/setLevel", "resources/subscribe", 
 func TestRemovedMethods(t *testing.T) {
 	for _, method := range removed {
 		for _, params := range []string{"{" + modernMeta[:len(modernMeta)-1] + "}", "{" + modernMeta + `"level":3,"uri":3}`} {
-			c := converseAt(t, "2026-07-28", mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil)})
+			c := converseAt(t, "2026-07-28", mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local})
 			c.send(request(method, params))
 			answer, err := c.peer.Next()
 			c.stop()

@@ -22,15 +22,15 @@ import (
 func TestPollsDoNotDependOnWhatIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), 0, nil)
-		first := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+		first := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 		id := first.call(0, "agent_prompt", `"prompt":"many 1000","wait_seconds":0`).Result.Struct
-		kept := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+		kept := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 		var cursor, other string
 		texts, polls := "", 0
 		for done := false; !done; polls++ {
 			args := fmt.Sprintf(`"session_id":%q,"turn_id":%q,"wait_seconds":1`, id.Session, id.Turn)
 			a := kept.call(polls, "agent_wait", args+fmt.Sprintf(`,"after":%q`, cursor))
-			fresh := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+			fresh := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 			b := fresh.call(polls, "agent_wait", args+fmt.Sprintf(`,"after":%q`, other))
 			fresh.stop()
 			if fmt.Sprint(a.Result.Struct) != fmt.Sprint(b.Result.Struct) {
@@ -58,11 +58,11 @@ func TestPollsReadOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
 		g := newGateway(store, 0, nil)
-		c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+		c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 		session := c.call(0, "agent_prompt", `"prompt":"long 1000"`).Result.Struct.Session // behind which memory is of no use
 		c.call(1, "agent_prompt", fmt.Sprintf(`"prompt":"hang","session_id":%q,"wait_seconds":0`, session))
 		c.stop()
-		c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+		c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 		c.call(0, "agent_wait", fmt.Sprintf(`"session_id":%q,"wait_seconds":0`, session))
 		var reads atomic.Int32
 		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
@@ -90,11 +90,11 @@ func TestNewestTurn(t *testing.T) {
 		t.Run(fmt.Sprint(many), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGateway(coretest.NewMemory(), 0, nil)
-				c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+				c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 				session := c.call(0, "agent_prompt", `"prompt":"many 2000"`).Result.Struct.Session
 				last := c.call(1, "agent_prompt", fmt.Sprintf(`"prompt":"many %d","session_id":%q`, many, session)).Result.Struct.Turn
 				c.stop()
-				c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g})
+				c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
 				for i := range 2 {
 					if a := c.call(i, "agent_wait", fmt.Sprintf(`"session_id":%q`, session)).Result.Struct; a.Turn != last || a.Status != "completed" {
 						t.Errorf("%s %s, want %s", a.Turn, a.Status, last)
@@ -110,7 +110,7 @@ func TestNewestTurn(t *testing.T) {
 func TestHTTPLeavesNothingBehind(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), 0, nil)
 	before := runtime.NumGoroutine()
-	h := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
 	post := func(body string, headers ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
@@ -156,7 +156,7 @@ func FuzzPost(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, version string) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			p, stop := serveHTTP(t, mcp.Options{Gateway: g, Cwd: t.TempDir()})
+			p, stop := serveHTTP(t, mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
 			peer := p.(*httpPeer)
 			peer.request(t.Context(), http.MethodPost, initialize)
 			synctest.Wait()

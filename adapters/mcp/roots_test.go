@@ -55,7 +55,7 @@ func folders(t *testing.T, g *core.Gateway) (root, beside string) {
 		"beside": {beside}, "above": {dir}, "link": {filepath.Join(root, "out")}, "nowhere": {filepath.Join(root, "nowhere")},
 		"two": {root, beside}, "dots": {filepath.Join(root, "sub") + "/../../app-evil"},
 	} {
-		s, err := g.Create(t.Context(), core.Meta{ID: id, Cwd: roots[0], Roots: roots})
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: id, Cwd: roots[0], Roots: roots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestSessionsOutsideOfTheRoots(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
 			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
 			root, beside := folders(t, g)
-			s := mcp.New(mcp.Options{Gateway: g, Roots: []string{root}, Cwd: beside})
+			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Roots: []string{root}, Cwd: beside})
 			cs := join(t, way, "2025-11-25", s, sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, nil))
 
 			var list struct {
@@ -200,7 +200,7 @@ func TestRootsOfTheClient(t *testing.T) {
 				Capabilities: &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}}, //nolint:staticcheck // clients of 2025-11-25 have them
 			})
 			client.AddRoots(&sdk.Root{URI: "file://" + root}) //nolint:staticcheck // as above
-			cs := join(t, way, "2025-11-25", mcp.New(mcp.Options{Gateway: g, Cwd: beside}), client)
+			cs := join(t, way, "2025-11-25", mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: beside}), client)
 			got := asked(t, cs, "session_get", map[string]any{"session_id": "in-root"})
 			if !strings.Contains(got, "something secret") {
 				t.Errorf("within its roots: %s", got)

@@ -106,7 +106,7 @@ func (b *borrower) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 // lend connects the SDK's client, which lends a model.
 func (b *borrower) lend(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
-	s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+	s := mcp.New(mcp.Options{Gateway: b.g, Principal: core.Local, Cwd: t.TempDir()})
 	b.server.Store(s)
 	join := overPipe
 	if way == "http" {
@@ -275,7 +275,7 @@ func TestSamplingClientHangsUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBorrower()
 			in, out, p := wiretest.New(wire.Newline)
-			s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+			s := mcp.New(mcp.Options{Gateway: b.g, Principal: core.Local, Cwd: t.TempDir()})
 			b.server.Store(s)
 			served := make(chan error, 1)
 			go func() { served <- s.Serve(t.Context(), in, out) }()
@@ -344,7 +344,7 @@ func (b *borrower) ended(t *testing.T, session string, do func()) core.TurnEnded
 func TestSamplingTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBorrower()
-		s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ElicitationTimeout: time.Minute} }})
+		s := mcp.New(mcp.Options{Gateway: b.g, Principal: core.Local, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ElicitationTimeout: time.Minute} }})
 		b.server.Store(s)
 		transport, ended := overPipe(s)
 		cs, err := sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, &sdk.ClientOptions{CreateMessageHandler: answers}).
@@ -375,7 +375,7 @@ func TestSamplingTimeout(t *testing.T) {
 func TestSamplingOfTasks(t *testing.T) {
 	b := newBorrower()
 	in, out, p := wiretest.New(wire.Newline)
-	s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+	s := mcp.New(mcp.Options{Gateway: b.g, Principal: core.Local, Cwd: t.TempDir()})
 	b.server.Store(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(t.Context(), in, out) }()

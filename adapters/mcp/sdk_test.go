@@ -30,7 +30,7 @@ func connect(t *testing.T, way, version string, o *sdk.ClientOptions) *sdk.Clien
 			t.Error(err)
 		}
 	})
-	return join(t, way, version, mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()}), sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o))
+	return join(t, way, version, mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}), sdk.NewClient(&sdk.Implementation{Name: "the SDK", Version: "1"}, o))
 }
 
 // join connects a client to a server.

@@ -44,11 +44,12 @@ func (s *Server) asking() time.Duration {
 	return cmp.Or(s.opts.Settings().ElicitationTimeout, DefaultElicitationTimeout)
 }
 
-// Options are a server's circumstances. Gateway is required.
+// Options are a server's circumstances. Gateway is required, and Principal for Serve.
 type Options struct {
-	Gateway *core.Gateway
-	Log     *zap.Logger // nil: nothing is logged
-	Version string      // of the gateway
+	Gateway   *core.Gateway
+	Principal core.Principal // of the client that Serve serves: on whose behalf it acts
+	Log       *zap.Logger    // nil: nothing is logged
+	Version   string         // of the gateway
 
 	// Roots are the folders that sessions may work in. Without any they are the client's, where it
 	// tells them, else Cwd.
@@ -142,7 +143,7 @@ func newKey() cipher.AEAD {
 //
 // It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.ServeFor(ctx, core.Local, in, out, nil)
+	return s.ServeFor(ctx, s.opts.Principal, in, out, nil)
 }
 
 // ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who

@@ -20,7 +20,7 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
 			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the clients see counts
-			s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ModelAnswers: true} }})
+			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ModelAnswers: true} }})
 			options := func(elicits bool) *sdk.ClientOptions {
 				if !elicits {
 					return nil
@@ -88,7 +88,7 @@ func TestClientsHaveIdentitiesOfTheirOwn(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
 			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the log says counts
-			s := mcp.New(mcp.Options{Gateway: g, Cwd: t.TempDir()})
+			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
 			callers := map[core.Caller]int{}
 			var session any
 			for range 2 {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"dragoman/adapters/mcp"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestNullIsNoArgument(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T, mcp.Options) (peer, func()){"a pipe": servePipe, "HTTP": serveHTTP} {
 		synctest.Test(t, func(t *testing.T) {
-			o := mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Cwd: t.TempDir(), CodexTools: true}
+			o := mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local, Cwd: t.TempDir(), CodexTools: true}
 			p, stop := serve(t, o)
 			defer func() {
 				stop()

@@ -35,7 +35,7 @@ func TestReadersEndWithTheirFeeds(t *testing.T) {
 		go func() { ran <- p.Run(ctx) }()
 		var feeds []*silent
 		for i := range 5 {
-			s, err := g.Create(t.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -119,7 +119,7 @@ func (b *bench) close() {
 }
 
 func (b *bench) session(name string) (*core.Attachment, *dialect, *pump.Queue) {
-	s, err := b.g.Create(b.t.Context(), core.Meta{ID: core.SessionID(name), Cwd: "/w"})
+	s, err := b.g.Create(b.t.Context(), core.Meta{Principal: core.Local, ID: core.SessionID(name), Cwd: "/w"})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func newGateway(store core.Store) *core.Gateway {
 func serve(t *testing.T, g *core.Gateway, cwd string) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	return wiretest.Serve(t, wire.Newline, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-		s := thread.New(thread.Options{Gateway: g, Cwd: cwd})
+		s := thread.New(thread.Options{Gateway: g, Principal: core.Local, Cwd: cwd})
 		return wire.NewConn(in, out, wire.Options{Framing: wire.Newline}).ServeFirst(ctx, func(string) wire.Protocol { return s })
 	})
 }

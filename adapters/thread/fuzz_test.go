@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/thread"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -38,7 +39,7 @@ func FuzzCalls(f *testing.F) {
 		in, out, peer := wiretest.New(wire.Newline)
 		served := make(chan error, 1)
 		go func() {
-			s := thread.New(thread.Options{Gateway: g, Cwd: dir, Log: log})
+			s := thread.New(thread.Options{Gateway: g, Principal: core.Local, Cwd: dir, Log: log})
 			conn := wire.NewConn(in, out, wire.Options{Framing: wire.Newline, Panicked: func(method string, v any, _ []byte) {
 				log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v))
 			}})

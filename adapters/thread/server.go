@@ -17,11 +17,12 @@ import (
 	"dragoman/core"
 )
 
-// Options are a server's circumstances. Gateway is required.
+// Options are a server's circumstances. Gateway and Principal are required.
 type Options struct {
-	Gateway *core.Gateway
-	Log     *zap.Logger // nil: nothing is logged
-	Cwd     string      // the folder of threads; "": the process's
+	Gateway   *core.Gateway
+	Principal core.Principal // of the connection: on whose behalf its client acts
+	Log       *zap.Logger    // nil: nothing is logged
+	Cwd       string         // the folder of threads; "": the process's
 }
 
 // Server is the agent's side of one connection. It is a wire.Protocol.

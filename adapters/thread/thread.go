@@ -35,7 +35,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 	if t != nil {
 		return t, nil
 	}
-	sess, err := s.opts.Gateway.Open(ctx, core.Local, id)
+	sess, err := s.opts.Gateway.Open(ctx, s.opts.Principal, id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Server) getThreads(ctx context.Context, call *wire.Call, _ struct{}) er
 		return err
 	}
 	res := acp.GetThreadsResponse{Threads: []acp.Thread{}}
-	for sum, err := range s.opts.Gateway.List(ctx, core.Local) {
+	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s *Server) createThread(ctx context.Context, call *wire.Call, _ struct{}) 
 	if _, err := s.opts.Gateway.Profile(ctx, []string{cwd}); err != nil {
 		return err
 	}
-	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Principal: s.opts.Principal, Cwd: cwd, Roots: []string{cwd}})
 	if err != nil {
 		return err
 	}

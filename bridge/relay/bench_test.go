@@ -10,6 +10,7 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
+	"dragoman/core"
 )
 
 // BenchmarkCalls calls a tool of a program by the SDK's client through a relay.
@@ -18,6 +19,6 @@ func BenchmarkCalls(b *testing.B) {
 	r, _ := New(box, "up", nil)
 	down, fromDown := io.Pipe()
 	toDown, up := io.Pipe()
-	go r.Serve(context.Background(), b.TempDir(), down, up) //nolint:errcheck // it ends with the pipes
+	go r.Serve(context.Background(), core.Local, b.TempDir(), down, up) //nolint:errcheck // it ends with the pipes
 	bridgetest.CallEcho(b, &mcp.IOTransport{Reader: toDown, Writer: fromDown})
 }

@@ -197,7 +197,7 @@ func TestDialogWhoseServerLeaves(t *testing.T) {
 	in, w := io.Pipe()
 	out, down := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- r.Serve(t.Context(), "", in, down) }()
+	go func() { ended <- r.Serve(t.Context(), core.Local, "", in, down) }()
 	c := bridgetest.NewRaw(t, &mcp.IOTransport{Reader: out, Writer: w})
 	c.Say(greets)
 	up.Next()

@@ -194,7 +194,7 @@ func talk(t *testing.T, r *Server, lines ...string) string {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = r.Serve(context.Background(), t.TempDir(), in, out) })
+	wg.Go(func() { _ = r.Serve(context.Background(), core.Local, t.TempDir(), in, out) })
 	wg.Go(func() {
 		fmt.Fprintln(toServer, strings.Join(lines, "\n"))
 		toServer.Close()
@@ -299,7 +299,7 @@ answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"tools":[{"name":"t","inputSchema
 	fromServer, out := io.Pipe()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { _ = g.Serve(context.Background(), t.TempDir(), in, out) })
+	wg.Go(func() { _ = g.Serve(context.Background(), core.Local, t.TempDir(), in, out) })
 	defer toServer.Close()
 	fmt.Fprintln(toServer, hello1+"\n"+call2+"\n"+`{"jsonrpc":"2.0","id":3,"method":"after"}`)
 	var said []string

@@ -75,7 +75,7 @@ func TestRelayedClientOutlivesALogin(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = relay.Serve(ctx, t.TempDir(), in, out)
+		_ = relay.Serve(ctx, core.Local, t.TempDir(), in, out)
 	}()
 	defer func() { cancel(); <-ended }()
 	lines := bufio.NewScanner(fromServer)

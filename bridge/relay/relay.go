@@ -76,16 +76,16 @@ func (r *Server) dial(
 	return l, nil
 }
 
-// Serve relays one client that speaks over a pipe, whose server is started in dir.
+// Serve relays one client of p's that speaks over a pipe, whose server is started in dir.
 // It blocks until the client or the server leaves, or ctx ends, and closes both.
-func (r *Server) Serve(ctx context.Context, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, err := r.dial(ctx, core.Local, dir, false)
+func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.ReadCloser, out io.WriteCloser) error {
+	l, err := r.dial(ctx, p, dir, false)
 	if err != nil {
 		in.Close()
 		out.Close()
 		return err
 	}
-	c := newRelayed(r, core.Local, l, out)
+	c := newRelayed(r, p, l, out)
 	pumps, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	reading, halt := context.WithCancel(pumps)

@@ -26,7 +26,7 @@ var faces = map[string]func(*testing.T, *Server) mcp.Transport{
 		down, fromDown := io.Pipe()
 		toDown, up := io.Pipe()
 		ended := make(chan error, 1)
-		go func() { ended <- r.Serve(context.Background(), t.TempDir(), down, up) }()
+		go func() { ended <- r.Serve(context.Background(), core.Local, t.TempDir(), down, up) }()
 		t.Cleanup(func() {
 			fromDown.Close()
 			if err := <-ended; err != nil {
@@ -222,7 +222,7 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 	in, w := io.Pipe()
 	out, up := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- r.Serve(t.Context(), t.TempDir(), in, up) }()
+	go func() { ended <- r.Serve(t.Context(), core.Local, t.TempDir(), in, up) }()
 	got := make(chan string)
 	go func() {
 		b, _ := io.ReadAll(out)

@@ -87,6 +87,7 @@ func run(t *testing.T, m core.Meta, text string) string {
 		said <- fmt.Sprintf("%v %+v %v", ok, res, err)
 		return core.StopEnd, nil
 	}, nil)
+	m.Principal = core.Local
 	s, err := g.Create(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func newStudio(t *testing.T) *studio {
 	}
 	st.g = core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 	t.Cleanup(func() { _ = st.g.Close(context.Background()) })
-	s, err := st.g.Create(t.Context(), core.Meta{ID: "s", Cwd: dir, Roots: []string{dir}})
+	s, err := st.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: dir, Roots: []string{dir}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func serve(t *testing.T) string {
 	g := core.New(core.Config{Store: store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	j := new(jobs)
 	made := make(chan *sdk.Server, 1) // one principal, one server
-	s := mcp.New(mcp.Options{Gateway: g, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{
 		Extend: func(s *sdk.Server) {
 			fixtures(s, j)
 			made <- s

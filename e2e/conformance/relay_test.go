@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	j := new(jobs)
-	s := mcp.New(mcp.Options{Gateway: g, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
 		Extend:       func(s *sdk.Server) { fixtures(s, j) },
 		Capabilities: func(c *sdk.ServerCapabilities) { c.Tools.ListChanged, c.Prompts.ListChanged = true, true },
 		Tasks:        j.find,
@@ -94,7 +94,7 @@ func relayed(t *testing.T, e upstream.Endpoint) string {
 func aggregated(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
 	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
-	agent := mcp.New(mcp.Options{Gateway: g, Version: "1.0.0", Cwd: t.TempDir()})
+	agent := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir()})
 	t.Cleanup(func() {
 		if err := g.Close(context.Background()); err != nil {
 			t.Error(err)

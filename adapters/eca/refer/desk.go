@@ -29,6 +29,7 @@ type Desk struct {
 	files  core.Files
 	served core.Resources // of MCP servers; nil: none
 	policy core.Policy
+	of     core.Principal
 	roots  []string
 	exists func(path string) bool // for what may be a path in a text
 
@@ -36,9 +37,9 @@ type Desk struct {
 	size int // bytes that were read
 }
 
-// New returns the desk of a workspace. The profile may be nil.
-func New(prof *core.Profile, roots []string) *Desk {
-	d := &Desk{roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
+// New returns the desk of a principal in a workspace. The profile may be nil.
+func New(prof *core.Profile, p core.Principal, roots []string) *Desk {
+	d := &Desk{of: p, roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
 	if prof != nil {
 		d.files, d.served, d.policy = prof.Files, prof.Resources, prof.Policy
 	}
@@ -216,7 +217,7 @@ func (d *Desk) Forbidden(r core.Reference) string {
 	if err != nil {
 		return err.Error()
 	}
-	check := core.Check{Spec: spec, Access: access, Meta: core.Meta{Principal: core.Local, Roots: d.roots}}
+	check := core.Check{Spec: spec, Access: access, Meta: core.Meta{Principal: d.of, Roots: d.roots}}
 	if len(d.roots) > 0 {
 		check.Meta.Cwd = d.roots[0]
 	}

@@ -45,7 +45,7 @@ func TestManyMentions(t *testing.T) {
 // A word behind an at sign is a path if it says so, or if there is one of that name.
 func TestMentioned(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
-	d := New(nil, []string{"/w", "/v"})
+	d := New(nil, core.Local, []string{"/w", "/v"})
 	d.exists = func(path string) bool { return path == "/v/src/a.go" || path == "/etc/passwd" }
 	for name, want := range map[string]string{
 		"src/a.go": "/v/src/a.go", "/etc/x": "/etc/x", "~/x": "/home/ada/x", "./x": "/w/x", "../x": "/x",
@@ -94,7 +94,7 @@ func TestForbidden(t *testing.T) {
 			t.Errorf("%s: outside=%t", a.Path, a.Outside)
 		}
 		return core.Verdict{Effect: core.MustAsk}
-	})}, []string{"/w"})
+	})}, core.Local, []string{"/w"})
 	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)})
 	if want := []string{"/x", "/w/a", "/x"}; !reflect.DeepEqual(read.paths, want) || len(blocks) != 6 {
 		t.Errorf("read %q, want %q: %v", read.paths, want, blocks)
@@ -107,7 +107,7 @@ func TestForbidden(t *testing.T) {
 // A prompt holds only so much: what is beyond that stays a reference.
 func TestTooMuchAttached(t *testing.T) {
 	read := reader{size: maxAttached / 2}
-	d := New(&core.Profile{Files: &read}, []string{"/w"})
+	d := New(&core.Profile{Files: &read}, core.Local, []string{"/w"})
 	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
 	if len(read.paths) != 2 || len(blocks) != 5 || len(d.Told) != 2 {
 		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.Told)
@@ -144,7 +144,7 @@ func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []co
 func FuzzMentions(f *testing.F) {
 	f.Add("see @a.go:L1-L2, and @~/x")
 	f.Fuzz(func(t *testing.T, text string) {
-		d := New(nil, []string{"/w"})
+		d := New(nil, core.Local, []string{"/w"})
 		d.exists = func(string) bool { return true }
 		for _, m := range mentions(text) {
 			if m.lines[0] < 0 || m.lines[1] < m.lines[0] || m.path == "" {
@@ -163,7 +163,7 @@ func FuzzPrompts(f *testing.F) {
 		var prompt eca.PromptParams
 		_ = wire.Unmarshal([]byte(text), &prompt) // an error is the answer
 		read := reader{}
-		d := New(&core.Profile{Files: &read}, []string{"/w"})
+		d := New(&core.Profile{Files: &read}, core.Local, []string{"/w"})
 		d.exists = func(string) bool { return true }
 		d.Blocks(t.Context(), prompt)
 		for _, path := range read.paths {

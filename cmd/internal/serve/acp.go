@@ -8,6 +8,7 @@ import (
 	"dragoman/adapters/thread"
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/setup"
+	"dragoman/core"
 )
 
 // ACP serves an editor that speaks the Agent Client Protocol.
@@ -16,6 +17,7 @@ func ACP(ctx context.Context, o setup.Options) error {
 		return acpStream{
 			acp.Options{
 				Gateway:   g.Gateway,
+				Principal: core.Local,
 				Log:       g.log,
 				Version:   o.Env.Version,
 				Servers:   true,
@@ -35,7 +37,7 @@ type acpStream struct {
 func (a acpStream) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	return wire.NewConn(in, out, a.opts.Wire()).ServeFirst(ctx, func(method string) wire.Protocol {
 		if thread.Speaks(method) {
-			return thread.New(thread.Options{Gateway: a.opts.Gateway, Log: a.opts.Log})
+			return thread.New(thread.Options{Gateway: a.opts.Gateway, Principal: a.opts.Principal, Log: a.opts.Log})
 		}
 		return acp.New(a.opts)
 	})

@@ -61,7 +61,7 @@ func (g *gateway) chatSession(ctx context.Context, id, cwd string) (*core.Sessio
 	if id != "" {
 		return sessions.Find(ctx, g.Gateway, id)
 	}
-	s, err := g.Gateway.Create(ctx, core.Meta{Cwd: cwd})
+	s, err := g.Gateway.Create(ctx, core.Meta{Principal: core.Local, Cwd: cwd})
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
 	}

@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	"dragoman/cmd/internal/setup"
+	"dragoman/core"
 )
 
 // overHTTP serves MCP clients over HTTP until a signal comes. What a person must know
@@ -30,7 +31,7 @@ func overHTTP(
 			m.HTTP,
 		)
 	}
-	var door gate.Options
+	door := gate.Options{Principal: core.Local}
 	say := ""
 	if m.NoAuth {
 		say = "Every program on this machine may use it (--no-auth)."

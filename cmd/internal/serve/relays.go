@@ -151,7 +151,7 @@ func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) e
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}
-	return relay.Serve(ctx, o.cwd, in, out)
+	return relay.Serve(ctx, core.Local, o.cwd, in, out)
 }
 
 // ServeHTTP implements http.Handler for /mcp.

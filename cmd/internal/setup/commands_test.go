@@ -55,7 +55,7 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 // begin makes another session.
 func (r *room) begin() {
 	r.t.Helper()
-	s, err := r.gateway.Create(r.t.Context(), core.Meta{Cwd: r.dir})
+	s, err := r.gateway.Create(r.t.Context(), core.Meta{Principal: core.Local, Cwd: r.dir})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestResumeCommand(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	r.wants("/resume", "There are no earlier sessions")
 	first := r.session.Meta().ID
-	other, err := r.gateway.Create(t.Context(), core.Meta{ID: "zz-elsewhere", Cwd: t.TempDir()})
+	other, err := r.gateway.Create(t.Context(), core.Meta{Principal: core.Local, ID: "zz-elsewhere", Cwd: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +221,7 @@ func TestResumeCommandOfOtherAgents(t *testing.T) {
 		{ID: "zz-partly", Cwd: r.dir, Roots: []string{r.dir, elsewhere}},
 		{ID: "zz-here", Cwd: r.dir, Roots: []string{r.dir}},
 	} {
+		m.Principal = core.Local
 		s, err := r.gateway.Create(t.Context(), m)
 		if err != nil {
 			t.Fatal(err)
@@ -322,7 +323,7 @@ func TestExportIsBoundByThePolicy(t *testing.T) {
 // A task that a model writes is never a command.
 func TestNothingIsACommandInATask(t *testing.T) {
 	r := newRoom(t, nil, nil)
-	s, err := r.gateway.Create(t.Context(), core.Meta{Cwd: r.dir, Parent: r.session.Meta().ID})
+	s, err := r.gateway.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: r.dir, Parent: r.session.Meta().ID})
 	if err != nil {
 		t.Fatal(err)
 	}

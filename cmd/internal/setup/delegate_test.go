@@ -57,7 +57,7 @@ func TestPlanChangesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s, err := gateway.Create(t.Context(), core.Meta{Cwd: r.dir})
+	s, err := gateway.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
