@@ -19,6 +19,12 @@ import (
 	"dragoman/core/inference"
 )
 
+// owned names a session: clients of others may have one of the same id.
+type owned struct {
+	principal core.Principal
+	id        core.SessionID
+}
+
 // lending is what a client lends to one turn that it has prompted: its model (Client, Sampling).
 // What the turn asks the model waits here until a call of the client's follows the turn and puts it.
 type lending struct {
@@ -78,7 +84,7 @@ func (c *client) lend(req asking, h *held) *lending {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent[h.id] = append(s.lent[h.id], l)
+	s.lent[h.owned()] = append(s.lent[h.owned()], l)
 	return l
 }
 
@@ -93,7 +99,7 @@ func (s *Server) settled(l *lending, turn core.TurnID) {
 	runs := l.h.a.State().Turn
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lentLocked(l.h.id, func(o *lending) bool {
+	s.lentLocked(l.h.owned(), func(o *lending) bool {
 		select {
 		case <-o.ready:
 			return o.turn == "" || o.turn != runs
@@ -104,7 +110,7 @@ func (s *Server) settled(l *lending, turn core.TurnID) {
 }
 
 // lentLocked takes what is over off the list.
-func (s *Server) lentLocked(id core.SessionID, over func(*lending) bool) {
+func (s *Server) lentLocked(id owned, over func(*lending) bool) {
 	if s.lent[id] = slices.DeleteFunc(s.lent[id], over); len(s.lent[id]) == 0 {
 		delete(s.lent, id)
 	}
@@ -114,7 +120,7 @@ func (s *Server) lentLocked(id core.SessionID, over func(*lending) bool) {
 func (s *Server) takenBack(h *held) {
 	var all []*lending
 	s.mu.Lock()
-	s.lentLocked(h.id, func(l *lending) bool {
+	s.lentLocked(h.owned(), func(l *lending) bool {
 		if l.h == h {
 			all = append(all, l)
 		}
@@ -136,7 +142,7 @@ func (s *Server) takenBack(h *held) {
 // lending is what the client has lent to a turn, or nil.
 func (h *held) lending(s *Server, turn core.TurnID) *lending {
 	s.mu.Lock()
-	list := slices.Clone(s.lent[h.id])
+	list := slices.Clone(s.lent[h.owned()])
 	s.mu.Unlock()
 	for _, l := range list {
 		select {
@@ -153,7 +159,7 @@ func (h *held) lending(s *Server, turn core.TurnID) *lending {
 // lender finds the client whose model answers in a session: the one that prompted the turn which
 // runs there, or in the session that has handed over the task of this one. It is nil where that one
 // offers no model, or is no client of ours.
-func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
+func (s *Server) lender(ctx context.Context, id owned) *lending {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[id])
 	s.mu.Unlock()
@@ -168,34 +174,32 @@ func (s *Server) lender(ctx context.Context, id core.SessionID) *lending {
 		}
 	}
 	if parent := s.parent(ctx, id); parent != "" {
-		return s.lender(ctx, parent)
+		return s.lender(ctx, owned{id.principal, parent})
 	}
 	return nil
 }
 
-// parent is the session that has handed over a session's task, as one of those who lend something
-// may see it; "": none.
-func (s *Server) parent(ctx context.Context, id core.SessionID) core.SessionID {
-	seen := map[core.Principal]bool{}
+// parent is the session that has handed over a session's task; "": none.
+func (s *Server) parent(ctx context.Context, id owned) core.SessionID {
 	s.mu.Lock()
-	for _, list := range s.lent {
-		for _, l := range list {
-			seen[l.h.meta.Principal] = true
-		}
-	}
+	idle := len(s.lent) == 0
 	s.mu.Unlock()
-	for p := range seen {
-		if child, err := s.opts.Gateway.Open(ctx, p, id); err == nil && child.Meta().Parent != "" {
-			return child.Meta().Parent
-		}
+	if idle {
+		return ""
 	}
-	return ""
+	child, err := s.opts.Gateway.Open(ctx, id.principal, id.id)
+	if err != nil {
+		return ""
+	}
+	return child.Meta().Parent
 }
+
+func (h *held) owned() owned { return owned{h.meta.Principal, h.id} }
 
 // Offers reports whether the client that prompted a session's turn lends its model, and whether that
 // takes tools.
-func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, tools bool) {
-	l := s.lender(ctx, session)
+func (s *Server) Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool) {
+	l := s.lender(ctx, owned{p, session})
 	return l != nil, l != nil && l.tools
 }
 
@@ -203,19 +207,21 @@ func (s *Server) Offers(ctx context.Context, session core.SessionID) (sampling, 
 // sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client
 // has answered: a call of the client's must follow the turn for that. An error that the client is to
 // blame for is a *inference.Error.
-func (s *Server) CreateMessage(ctx context.Context, session core.SessionID, params json.RawMessage) (json.RawMessage, error) {
-	l := s.lender(ctx, session)
+func (s *Server) CreateMessage(
+	ctx context.Context, p core.Principal, session core.SessionID, params json.RawMessage,
+) (json.RawMessage, error) {
+	l := s.lender(ctx, owned{p, session})
 	if l == nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		return nil, errLeft
 	}
-	p := new(mcp.CreateMessageWithToolsParams)
-	if err := json.Unmarshal(params, p); err != nil {
+	asked := new(mcp.CreateMessageWithToolsParams)
+	if err := json.Unmarshal(params, asked); err != nil {
 		return nil, fmt.Errorf("sampling/createMessage: %w", err)
 	}
-	res, err := l.ask(ctx, p, s.asking())
+	res, err := l.ask(ctx, asked, s.asking())
 	if err != nil {
 		return nil, err
 	}

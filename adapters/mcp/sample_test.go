@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,14 +36,17 @@ type borrower struct {
 	asking chan struct{} // has one for each question that is on its way
 }
 
-func newBorrower() *borrower {
+func newBorrower() *borrower { return newBorrowerWith(nil) }
+
+// newBorrowerWith is newBorrower with the ids of sessions; nil: they are made up.
+func newBorrowerWith(newID func() string) *borrower {
 	b := &borrower{asking: make(chan struct{}, 1000)}
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: b.run}}},
 		Subagents: []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: b.run}}},
 		Toolboxes: []core.Toolbox{b}, Policy: asks,
 	}
-	b.g = core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	b.g = core.New(core.Config{Store: coretest.NewMemory(), Node: "test", NewID: newID, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 	return b
 }
 
@@ -51,8 +56,8 @@ func (b *borrower) Open(_ context.Context, h core.ToolHost) (core.Toolset, error
 	return coretest.Tools{}, nil
 }
 
-func (b *borrower) sample(ctx context.Context, id core.SessionID, text string) (string, error) {
-	offered, tools := b.server.Load().Offers(ctx, id)
+func (b *borrower) sample(ctx context.Context, m core.Meta, text string) (string, error) {
+	offered, tools := b.server.Load().Offers(ctx, m.Principal, m.ID)
 	if !offered {
 		return "nobody", nil
 	}
@@ -61,7 +66,7 @@ func (b *borrower) sample(ctx context.Context, id core.SessionID, text string) (
 		params += `,"tools":[{"name":"look","inputSchema":{"type":"object"}}]`
 	}
 	b.asking <- struct{}{}
-	res, err := b.server.Load().CreateMessage(ctx, id, json.RawMessage(params+"}"))
+	res, err := b.server.Load().CreateMessage(ctx, m.Principal, m.ID, json.RawMessage(params+"}"))
 	if e, ok := errors.AsType[*inference.Error](err); ok {
 		b.failed.Store(e)
 	}
@@ -77,7 +82,7 @@ func (b *borrower) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 		n, _ := strconv.Atoi(rest)
 		for i := range n {
 			var text string
-			if text, err = b.sample(ctx, t.Meta().ID, "question "+strconv.Itoa(i)); err != nil {
+			if text, err = b.sample(ctx, t.Meta(), "question "+strconv.Itoa(i)); err != nil {
 				break
 			}
 			said = append(said, text)
@@ -87,7 +92,7 @@ func (b *borrower) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 		errs := make([]error, 2)
 		var wg sync.WaitGroup
 		for i := range said {
-			wg.Go(func() { said[i], errs[i] = b.sample(ctx, t.Meta().ID, "question "+strconv.Itoa(i)) })
+			wg.Go(func() { said[i], errs[i] = b.sample(ctx, t.Meta(), "question "+strconv.Itoa(i)) })
 		}
 		wg.Wait()
 		err = errors.Join(errs...)
@@ -434,4 +439,64 @@ func TestSamplingOfTasks(t *testing.T) {
 	if err := b.g.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+// Two clients over HTTP lend different models. Each turn asks the model of the client that prompted
+// it, also where two principals have a session of the same id.
+func TestSamplingOfTwoClients(t *testing.T) {
+	for _, version := range samplingEras {
+		for _, principals := range [][2]string{{"ada", "ada"}, {"ada", "bob"}} {
+			t.Run(version+" "+principals[1], func(t *testing.T) {
+				ids := 0
+				b := newBorrowerWith(func() string {
+					ids++
+					if principals[0] != principals[1] {
+						return "the same"
+					}
+					return "s" + strconv.Itoa(ids)
+				})
+				s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
+				b.server.Store(s)
+				h := s.HTTP(func(r *http.Request) core.Principal { return core.Principal(r.Header.Get("Test-Principal")) })
+				srv := httptest.NewServer(h)
+				defer srv.Close()
+				defer h.Close()
+				var clients []*sdk.ClientSession
+				for i, p := range principals {
+					of := "model " + strconv.Itoa(i)
+					cs, err := sdk.NewClient(&sdk.Implementation{Name: of, Version: "1"}, &sdk.ClientOptions{
+						CreateMessageHandler: func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+							return &sdk.CreateMessageResult{Role: "assistant", Model: of, Content: &sdk.TextContent{Text: "I am " + of}, StopReason: "endTurn"}, nil
+						},
+					}).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: srv.URL, MaxRetries: -1, HTTPClient: &http.Client{Transport: as(p)}}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer cs.Close()
+					clients = append(clients, cs)
+				}
+				var sessions []string
+				for _, cs := range clients { // both have prompted before either is asked
+					_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "ask 1", "wait_seconds": 0})
+					sessions = append(sessions, r.Session)
+				}
+				for i, cs := range clients {
+					_, r := callTool(t, cs, "agent_wait", map[string]any{"session_id": sessions[i], "wait_seconds": 600})
+					if want := "I am model " + strconv.Itoa(i); !strings.Contains(r.Text, want) {
+						t.Errorf("client %d: %+v", i, r)
+					}
+				}
+			})
+		}
+	}
+}
+
+// as says in each request whose it is.
+type as string
+
+// RoundTrip implements http.RoundTripper.
+func (p as) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Test-Principal", string(p))
+	return http.DefaultTransport.RoundTrip(r)
 }

@@ -104,7 +104,7 @@ type Server struct {
 	names []byte      // of what makes its Caller of a client's name
 
 	mu   sync.Mutex // guards the field below
-	lent map[core.SessionID][]*lending
+	lent map[owned][]*lending
 }
 
 // New returns a server. Serve makes it go.
@@ -119,7 +119,7 @@ func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[core.SessionID][]*lending{}}
+	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[owned][]*lending{}}
 }
 
 // newKey makes the process's own key: what it seals means nothing to any other process.

@@ -146,7 +146,7 @@ func (s sampling) shown() string {
 }
 
 func (s sampling) request(m core.Meta) *inference.Request {
-	r := &inference.Request{Session: m.ID, System: s.System, MaxOut: maxSampled}
+	r := &inference.Request{Principal: m.Principal, Session: m.ID, System: s.System, MaxOut: maxSampled}
 	if s.MaxTokens > 0 {
 		r.MaxOut = min(s.MaxTokens, maxSampled)
 	}

@@ -29,12 +29,13 @@ func Of(m core.Model) (Model, error) {
 
 // Request is one request to a model.
 type Request struct {
-	Session  core.SessionID
-	System   string
-	Messages []Message
-	Tools    []ToolSpec
-	Effort   string
-	MaxOut   int // 0: the provider's default
+	Principal core.Principal // of the session
+	Session   core.SessionID
+	System    string
+	Messages  []Message
+	Tools     []ToolSpec
+	Effort    string
+	MaxOut    int // 0: the provider's default
 }
 
 // ToolSpec is a tool as the model sees it. Name is unique within the request and

@@ -25,13 +25,14 @@ const KindSampling = "mcp-sampling"
 type Sampler interface {
 	// Offers reports whether the client offers sampling, and whether with tools.
 	// Neither is the case for a session that no MCP client drives.
-	Offers(ctx context.Context, session core.SessionID) (sampling, tools bool)
+	Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool)
 	// CreateMessage sends sampling/createMessage with these params and returns its
 	// result, both as the protocol's version 2025-11-25 has them. It blocks until
 	// the client answers, and ends when ctx does. An error that is a
 	// *inference.Error says what kind of failure it is; the model's name is put in.
 	CreateMessage(
 		ctx context.Context,
+		p core.Principal,
 		session core.SessionID,
 		params json.RawMessage,
 	) (result json.RawMessage, err error)
@@ -81,7 +82,7 @@ func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) err
 	}
 	offered, tools := false, false
 	if m.sampler != nil {
-		offered, tools = m.sampler.Offers(ctx, r.Session)
+		offered, tools = m.sampler.Offers(ctx, r.Principal, r.Session)
 	}
 	if !offered {
 		return m.failure(inference.ErrServer, "this session is not driven by an MCP client that offers sampling",
@@ -96,7 +97,7 @@ func (m *sampling) ask(ctx context.Context, r *inference.Request, a *answer) err
 		return err
 	}
 	defer leave()
-	result, err := m.sampler.CreateMessage(ctx, r.Session, params)
+	result, err := m.sampler.CreateMessage(ctx, r.Principal, r.Session, params)
 	switch known, ok := errors.AsType[*inference.Error](err); {
 	case ok:
 		named := *known

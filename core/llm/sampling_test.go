@@ -19,11 +19,11 @@ type client struct {
 	says            func(ctx context.Context, params json.RawMessage) (string, error)
 }
 
-func (c *client) Offers(_ context.Context, s core.SessionID) (bool, bool) {
+func (c *client) Offers(_ context.Context, _ core.Principal, s core.SessionID) (bool, bool) {
 	return c.sampling && s == "s1", c.tools
 }
 
-func (c *client) CreateMessage(ctx context.Context, _ core.SessionID, params json.RawMessage) (json.RawMessage, error) {
+func (c *client) CreateMessage(ctx context.Context, _ core.Principal, _ core.SessionID, params json.RawMessage) (json.RawMessage, error) {
 	text, err := c.says(ctx, params)
 	return json.RawMessage(text), err
 }

@@ -205,7 +205,7 @@ func (c *conversation) ask(
 	ctx context.Context, s summary, messages []inference.Message,
 ) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
 	req := &inference.Request{
-		Session: s.turn.Meta().ID, System: summarySystem,
+		Principal: s.turn.Meta().Principal, Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
 	}
 	var text capped
