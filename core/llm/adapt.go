@@ -23,15 +23,15 @@ const (
 	traitThinkLevel    trait = "thinking level" // Ollama's; else only whether
 )
 
-// refusal is how a service refuses a trait: its complaint holds one of these texts,
-// in lower case, and all of those.
+// refusal recognizes a complaint about a trait: it contains one of the first texts, in
+// lower case, and all of the others.
 type refusal struct {
 	of  trait
 	any []string
 	all []string
 }
 
-// maxTraits bounds what is remembered of a provider's models.
+// maxTraits limits the refusals that are remembered for a provider's models.
 const maxTraits = 256
 
 // traits are those that models of a provider do not take.

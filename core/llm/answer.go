@@ -80,7 +80,7 @@ func (a *answer) emit(d inference.Delta) bool {
 	return !a.gone
 }
 
-// waits yields that a request waits to be sent; it reports whether to go on.
+// waits yields that a request is waiting to be sent, and reports whether to continue.
 func (a *answer) waits(d time.Duration) bool {
 	return a.emit(inference.Delta{Kind: inference.DeltaRetry, After: d})
 }
@@ -186,7 +186,7 @@ func (a *answer) seen(id core.CallID) bool {
 	return false
 }
 
-// complete yields what is due at the end of a whole answer.
+// complete yields the final deltas of a complete answer.
 func (a *answer) complete(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -227,8 +227,8 @@ func (a *answer) complete(ctx context.Context) error {
 	return nil
 }
 
-// arguments returns a call's arguments as a JSON object, or what is wrong with
-// them, in words for the model.
+// arguments returns a call's arguments as a JSON object. An error is worded for the
+// model.
 func (a *answer) arguments(c *toolCall) (json.RawMessage, error) {
 	args := bytes.TrimSpace(c.args)
 	if c.name == "" {

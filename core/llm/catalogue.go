@@ -13,13 +13,13 @@ import (
 	"dragoman/core"
 )
 
-// catalogue.mjs makes the file, which says where it is from.
+// The file names its source. catalogue.mjs generates it.
 //
 //go:embed catalogue.tsv.gz
 var catalogueFile []byte
 
-// catalogue is what is known of models without asking anybody, by the catalogue's
-// names of providers. It is read when it is first asked for.
+// catalogue returns the built-in descriptions of models, by the catalogue's names of
+// providers. It is read at the first call.
 var catalogue = sync.OnceValue(func() map[string][]core.ModelInfo {
 	all := map[string][]core.ModelInfo{}
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
@@ -53,7 +53,7 @@ func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
 		info.Efforts = []string{"low", "medium", "high"}
 	}
 	price := core.Price{In: number(f[6]), Out: number(f[7]), CacheRead: number(f[8]), CacheWrite: number(f[9])}
-	if price.In > 0 || price.Out > 0 { // zeros stand for a subscription as well as for nothing
+	if price.In > 0 || price.Out > 0 { // zeros may mean a subscription or nothing at all
 		info.Price = &price
 	}
 	return f[0], info, true
@@ -62,8 +62,8 @@ func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
 // catalogueNames are the names of providers that the catalogue has under another.
 var catalogueNames = map[string]string{"gemini": "google", "bedrock": "amazon-bedrock"}
 
-// Catalogue lists what is known of a provider's models without asking it, by their
-// ids there; none for a provider that is not in the catalogue.
+// Catalogue lists the known models of a provider, by their ids there, without a
+// request. It returns none for a provider that is not in the catalogue.
 func Catalogue(provider string) []core.ModelInfo {
 	if name, other := catalogueNames[provider]; other {
 		provider = name
@@ -71,10 +71,10 @@ func Catalogue(provider string) []core.ModelInfo {
 	return slices.Clone(catalogue()[provider])
 }
 
-// unknown is what is supposed of a model that nobody knows.
+// unknown describes a model that is not in the catalogue.
 var unknown = core.ModelInfo{Tools: true, Images: true}
 
-// Known describes a model as the catalogue has it, else as one that nobody knows.
+// Known returns the catalogue's description of a model, or the one of unknown models.
 func Known(provider, model string) core.ModelInfo {
 	info, found := known(provider, model)
 	if !found {

@@ -19,11 +19,10 @@ import (
 	"dragoman/core/inference"
 )
 
-// chain is a model behind langchaingo: the long tail of services that speak a
-// format of their own. What that library does well is a text for a text, so that is
-// all that is asked of it: no tools, no pictures, no thoughts, and the answer comes
-// as one piece. It streams, too, but cannot tell a stream that broke off from one
-// that ended.
+// chain is a model behind langchaingo, for the long tail of services with formats of
+// their own. It uses the library only for text in and text out: no tools, no pictures,
+// no thoughts, and the answer arrives in one piece. The library can stream, but cannot
+// distinguish a stream that broke off from one that ended.
 type chain struct {
 	p     *provider
 	base  string
@@ -34,7 +33,7 @@ type chain struct {
 
 var _ inference.Model = (*chain)(nil)
 
-// link is how one service is reached through the library.
+// link connects to one service through the library.
 type link struct {
 	// open makes the library's model.
 	open func(ctx context.Context, s chainSettings) (llms.Model, error)
@@ -43,12 +42,12 @@ type link struct {
 	flat bool
 	// fixed says that the library goes to an address of its own, whatever is configured.
 	fixed bool
-	// kept says that a model takes long to make, and may be used for further requests: it
-	// has a client of its own. What it is made from is a key, a name and an address.
+	// kept means that a model is expensive to create and is reused for further requests.
+	// It has a client of its own. It depends on a key, a name and an address.
 	kept bool
 }
 
-// chainSettings are what a link is made with.
+// chainSettings are the settings of a link.
 type chainSettings struct {
 	model, key, base string
 	options          map[string]string
@@ -63,7 +62,7 @@ func newChain(p *provider, base *url.URL, model string, l link) *chain {
 	return m
 }
 
-// Info describes the model, with what the library can do of it.
+// Info describes the model, with the abilities that the library supports.
 func (m *chain) Info() core.ModelInfo { return m.info }
 
 // Stream asks the model, again where a failure may pass, and yields its answer as one
@@ -169,7 +168,7 @@ type opened struct {
 	model llms.Model
 }
 
-// openedKey holds what a model that is kept was made from.
+// openedKey identifies a cached model by its settings.
 type openedKey struct{ model, key, base string }
 
 // get returns the model that is kept, if it was made from the same, or else a new one.
@@ -263,7 +262,7 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// statusIn finds a status in what the library says, where it was not seen.
+// statusIn finds a status in an error of the library, for a status that was not recorded.
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
 // failed sorts an error of the library.

@@ -14,7 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms/maritaca"
 )
 
-// KindChain is what the kinds behind langchaingo begin with: langchain/cohere.
+// KindChain is the prefix of the kinds behind langchaingo, as in langchain/cohere.
 const KindChain = "langchain/"
 
 // links are the services that are reached through langchaingo. Left out are those
@@ -50,9 +50,9 @@ func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
 	return cloudflare.New(o...)
 }
 
-// openCohere takes long: the client reads a tokenizer of 50,000 words, which we never
-// ask. It is told the library's own address too, since it would write that down at the
-// first request, while others may be on their way.
+// openCohere is slow: the client reads a tokenizer of 50,000 words, which we never use.
+// The library's own address is set explicitly, because the client would otherwise store
+// it during the first request, while others may be running.
 func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
 	return cohere.New(
 		cohere.WithToken(s.key),
@@ -61,7 +61,7 @@ func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
 	)
 }
 
-// openErnie wants the option secret_key beside the key.
+// openErnie needs the option secret_key in addition to the key.
 func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
 	o := []ernie.Option{ernie.WithModel(s.model), ernie.WithHTTPClient(s.client)}
 	if secret := s.options["secret_key"]; secret != "" {

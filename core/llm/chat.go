@@ -34,14 +34,14 @@ func (chatWire) adapt(m *remote, r *inference.Request, err error) bool {
 		refusal{of: traitEffort, any: []string{"reasoning_effort", "reasoning effort"}})
 }
 
-// bearer is how most services want their key.
+// bearer sets the key as most services expect it.
 func bearer(h http.Header, key string) {
 	if key != "" {
 		h.Set("Authorization", "Bearer "+key)
 	}
 }
 
-// quirk is what a service does otherwise than most.
+// quirk describes how a service differs from most others.
 type quirk struct {
 	noStreamOptions bool // refuses stream_options; sends the usage unasked
 	completionLimit bool // wants max_completion_tokens

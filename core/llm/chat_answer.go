@@ -15,7 +15,7 @@ type chatAnswer struct {
 	skim    skimmer
 }
 
-// event takes one event in. The error is what the service reported, or that
+// event processes one event. The error is the one that the service reported, or says that
 // the event cannot be read.
 func (a *chatAnswer) event(name string, data []byte) error {
 	if string(data) == "[DONE]" {
@@ -45,7 +45,7 @@ func (a *chatAnswer) event(name string, data []byte) error {
 	return nil
 }
 
-// used takes what was used so far; nil: nothing is said of it.
+// used records the usage so far; nil means that the event has none.
 func (a *chatAnswer) used(u *wireUsage) {
 	if u != nil && u.counts() {
 		is := u.core()
@@ -70,7 +70,7 @@ func (a *chatAnswer) choice(c *wireChoice, data []byte) error {
 	return nil
 }
 
-// said takes a piece of what the model says.
+// said processes a piece of the model's message.
 func (a *chatAnswer) said(m *wireMessage) error {
 	a.thought("reasoning_content", m.ReasoningContent)
 	if m.ReasoningContent == "" { // some services send the same text in both
@@ -122,9 +122,9 @@ func (a *chatAnswer) toolDelta(w *wireToolCall) error {
 	return a.more(c, piece)
 }
 
-// callOf finds the call that a piece belongs to; nil: a new one. The index
-// decides. Services that send none, or the same for all, are told apart by the
-// id; with neither, a name after whole arguments begins a new call.
+// callOf finds the call that a piece belongs to; nil means a new one. The index
+// decides. For services that send no index, or the same for all calls, the id decides;
+// without either, a name after complete arguments begins a new call.
 func (a *chatAnswer) callOf(w *wireToolCall) *toolCall {
 	if w.Index == nil && w.ID == "" && w.Function.Name == "" && len(a.calls) > 0 {
 		return a.calls[len(a.calls)-1]

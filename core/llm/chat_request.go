@@ -12,16 +12,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// What is sent to a chat completions service. The fields stand in an order that
-// keeps equal what two requests of a session have in common: tools and messages
-// first, as they came.
+// The request to a chat completions service. The order of the fields keeps the common
+// beginning of two requests of a session equal: tools and messages first, in the order in
+// which they came.
 
 type sentHead struct {
 	Model string     `json:"model"`
 	Tools []sentTool `json:"tools,omitempty"`
 }
 
-// The messages stand between the two.
+// The messages are between the two.
 
 type sentTail struct {
 	Stream              bool           `json:"stream"`
@@ -265,7 +265,7 @@ func blockPart(b core.Block) sentPart {
 		if text == "" {
 			text = fmt.Sprintf("(A change to %s: %d lines added, %d removed)", b.Path, b.Added, b.Removed)
 		}
-	case core.Terminal: // what it printed is text beside it
+	case core.Terminal: // its output is in a text block of its own
 	}
 	return sentPart{Type: "text", Text: text}
 }
@@ -306,7 +306,7 @@ func resourceText(r core.Resource) string {
 	return fmt.Sprintf("<resource uri=%q%s>\n%s\n</resource>", r.URI, lines, r.Text)
 }
 
-// assistant encodes what a model said; ok is false when that is nothing.
+// assistant encodes a message of the model; ok is false when it is empty.
 func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 	s.Role = "assistant"
 	if msg.Text != "" {

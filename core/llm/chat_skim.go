@@ -7,8 +7,8 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// skimmer takes an event in. Its methods report whether all was as it is expected, and
-// stand behind it then.
+// skimmer reads an event. Its methods report whether the input was as expected, and have
+// then advanced past it.
 type skimmer struct {
 	jsonscan.Cursor
 
@@ -19,10 +19,10 @@ type skimmer struct {
 	index int // of the call
 }
 
-// read reads an event that says no more than a piece of text, of a thought or of one
-// call, and perhaps what was used so far: most of an answer's are like that. ok is
-// false for any other, and for whatever could be read in two ways: encoding/json reads
-// it then. The results are valid until the next call.
+// read reads an event that contains only a piece of text, of a thought or of one call,
+// and perhaps the usage so far, as most events of an answer do. ok is false for all other
+// events and for ambiguous ones, which encoding/json has to read. The results are valid
+// until the next call.
 func (s *skimmer) read(data []byte) (m *wireMessage, u *wireUsage, ok bool) {
 	*s = skimmer{Cursor: jsonscan.NewCursor(data)}
 	if !s.object((*skimmer).chunk) || !s.End() || s.seen&sawChoice == 0 {

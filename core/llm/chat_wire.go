@@ -88,8 +88,8 @@ func (a *wireArgs) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// plainString reads a JSON string in which nothing stands for something else, as most
-// pieces are: a decoder for each of them would cost more than all the rest.
+// plainString reads a JSON string without escapes, as most pieces are. A decoder for each
+// of them would cost more than all the rest.
 func plainString(b []byte) (string, bool) {
 	if len(b) < 2 || b[0] != '"' || bytes.IndexByte(b, '\\') >= 0 || !utf8.Valid(b) {
 		return "", false
@@ -121,8 +121,8 @@ func (u *wireUsage) core() core.Usage {
 	}
 }
 
-// sealed is what a model of this kind wants to see again. It is kept in the
-// session with a thought, and shown to the model Of alone.
+// sealed is data that a model of this kind expects to see again. It is stored in the
+// session with a thought, and sent to the model Of alone.
 type sealed struct {
 	Of    string       `json:"of"`
 	Field string       `json:"field,omitempty"` // of the message, in which the thought came and goes back
@@ -133,7 +133,7 @@ type sealed struct {
 	Item      json.RawMessage `json:"item,omitempty"`      // OpenAI's responses: the item that it was
 }
 
-// sealedCall is what came with one call, by its place in the answer.
+// sealedCall is the sealed data of one call, by its index in the answer.
 type sealedCall struct {
 	Call  int             `json:"call"`
 	Extra json.RawMessage `json:"extra_content"`

@@ -8,15 +8,15 @@ import (
 	"dragoman/core/inference"
 )
 
-// credentials are what a request is let in with. Nothing of them reaches an error,
-// a log or a recording.
+// credentials authorize a request. No part of them reaches an error, a log or a
+// recording.
 type credentials struct {
 	key     string
 	headers map[string]string
 }
 
-// credentials looks up what the provider wants. It is asked at each request: a
-// program may have to be run for it, which ctx ends.
+// credentials looks up the provider's key and headers. It is called for each request and
+// may run a program, which ends with ctx.
 func (p *provider) credentials(ctx context.Context) (c credentials, err error) {
 	c.headers = p.Headers
 	if p.Key != nil {

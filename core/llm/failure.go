@@ -18,7 +18,7 @@ import (
 
 const (
 	maxErrorBody = 64 << 10
-	maxMessage   = 600 // bytes of what a service says that reach the user
+	maxMessage   = 600 // bytes of a service's message that reach the user
 )
 
 var (
@@ -31,7 +31,7 @@ type reportedError struct{ data []byte }
 
 func (e *reportedError) Error() string { return "the service reported an error" }
 
-// unreadableError is an event that is not what the API says.
+// unreadableError reports an event that violates the API.
 type unreadableError struct {
 	data string // when it is not even JSON
 	err  error
@@ -56,7 +56,7 @@ func decode(data []byte, v any) error {
 	return &unreadableError{data: shorten(string(data), 200), err: err}
 }
 
-// jsonProblem says what is wrong with a JSON text, without the names of our types.
+// jsonProblem describes an error in a JSON text without the names of our types.
 func jsonProblem(err error) string {
 	var e *json.UnmarshalTypeError
 	switch {
@@ -68,8 +68,8 @@ func jsonProblem(err error) string {
 	return fmt.Sprintf("%s is of type %s", e.Field, e.Value)
 }
 
-// complaint is what a service says went wrong, in any of the shapes that are
-// seen: {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}.
+// complaint is a service's report of an error, in any of the shapes that occur:
+// {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}.
 type complaint struct {
 	message, kind, code string
 	status              int // where the code is one of HTTP
@@ -108,7 +108,7 @@ func parseComplaint(body []byte) complaint {
 		Type     any `json:"type"`
 		Code     any `json:"code"`
 		Metadata struct {
-			Raw any `json:"raw"` // OpenRouter: what the model's own service said
+			Raw any `json:"raw"` // OpenRouter: the message of the model's own service
 		} `json:"metadata"`
 	}
 	if json.Unmarshal(inner, &fields) != nil {
@@ -143,7 +143,7 @@ func scalar(v any) string {
 	return string(b)
 }
 
-// sort says what a complaint is about, and whether it may pass by itself.
+// sort classifies a complaint and reports whether a later try may succeed.
 func (c complaint) sort(status int) (kind inference.ErrorKind, again bool) {
 	said := strings.ToLower(c.message + " " + c.kind + " " + c.code)
 	has := func(parts ...string) bool {
@@ -214,7 +214,7 @@ func (m *remote) complained(c complaint, status int, cred credentials) (e *infer
 	return e, again
 }
 
-// hint tells the user what to do, where we know it.
+// hint returns advice for the user, or nothing if we have none.
 func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) string {
 	switch kind {
 	case inference.ErrAuth:
@@ -348,8 +348,8 @@ func retryAfter(h http.Header, status int) time.Duration {
 	return rateReset(h)
 }
 
-// rateReset reads OpenAI's x-ratelimit headers: when what has run out is there
-// again; where they do not say what that is, the sooner.
+// rateReset reads OpenAI's x-ratelimit headers and returns when the exhausted limit is
+// reset. If they do not say which one is exhausted, it returns the earlier time.
 func rateReset(h http.Header) time.Duration {
 	var out, any time.Duration
 	for _, what := range []string{"-Requests", "-Tokens", ""} {

@@ -23,9 +23,8 @@ type fallback struct {
 	others []inference.Model
 }
 
-// Stream asks one model after the other until one begins to answer, and says so before
-// each but the first. An error is that of the last one, with those of the others behind
-// it.
+// Stream asks one model after the other until one begins to answer, and announces each
+// but the first. The error is that of the last model, followed by those of the others.
 func (m *fallback) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var failed []error
@@ -45,15 +44,15 @@ func (m *fallback) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 	}
 }
 
-// fallenError is what none of the models could answer.
+// fallenError reports that no model could answer.
 type fallenError struct{ last, all error }
 
 func (e *fallenError) Error() string { return e.all.Error() }
 
 func (e *fallenError) Unwrap() error { return e.last }
 
-// relay passes on what a model says. over is false where it failed before it said
-// anything, in a way that another model may not.
+// relay passes on a model's answer. over is false if the model failed before its first
+// word in a way that another model may not.
 func relay(
 	ctx context.Context, m inference.Model, r *inference.Request, yield func(inference.Delta, error) bool,
 ) (failed error, over bool) {

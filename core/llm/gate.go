@@ -37,9 +37,9 @@ func newGate(concurrent, perMinute int) *gate {
 	return g
 }
 
-// enter waits until a request for a model may be sent. leave is to be called when
-// its answer has ended. Where it has to wait, wait is told first, and for how long
-// at most, as far as that is known (0: it is not); it reports whether to go on.
+// enter waits until a request for a model may be sent. Call leave when the answer has
+// ended. Before it waits, enter calls wait with the longest time that this can take (0:
+// unknown); wait reports whether to continue.
 func (g *gate) enter(
 	ctx context.Context,
 	model string,
@@ -76,8 +76,8 @@ func (g *gate) queue(ctx context.Context, room chan struct{}, wait func(time.Dur
 	}
 }
 
-// pass waits for the time. Only what is let through counts: who gives up while
-// waiting has used nothing.
+// pass waits for a free place in the rate limit. Only requests that pass count; one that
+// gives up while it waits has used nothing.
 func (g *gate) pass(ctx context.Context, model string, wait func(time.Duration) bool) error {
 	for left := g.held(model); left > 0; left = g.held(model) {
 		if err := rest(ctx, left, wait); err != nil {
@@ -111,7 +111,7 @@ func rest(ctx context.Context, d time.Duration, wait func(time.Duration) bool) e
 	return sleep(ctx, d)
 }
 
-// held is how long the service takes nothing for a model.
+// held returns how long the service accepts no requests for a model.
 func (g *gate) held(model string) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,9 +142,9 @@ func (g *gate) claim(others bool) time.Duration {
 	return 0
 }
 
-// heed takes what a service's answer says of its limits: when it has nothing left
-// for a model, the next request waits until there is something again. A time that is
-// too long to wait for is left to the service, which will say what is the matter.
+// heed reads the limits in a service's answer. If a model's limit is exhausted, the next
+// request waits until it is reset. If that would take too long, the request is sent, and
+// the service reports the problem.
 func (g *gate) heed(model string, h http.Header, status int) {
 	d := usedUp(h)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable ||

@@ -35,8 +35,8 @@ func (messagesWire) sign(h http.Header, key string) {
 
 func (messagesWire) frames(src io.Reader) frames { return newEvents(src) }
 
-// adapt implements wire. Newer models want to decide themselves for how long they
-// think, and are told an effort; others do not know that, or do not think.
+// adapt implements wire. Newer models decide themselves how long they think and accept an
+// effort; others do not know that setting, or do not think.
 func (messagesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := budgets[r.Effort] > 0
 	return m.gives(
@@ -54,8 +54,8 @@ func (messagesWire) adapt(m *remote, r *inference.Request, err error) bool {
 
 func (messagesWire) listen(a *answer) listener { return &messagesAnswer{answer: a} }
 
-// What is sent. Tools, system and messages stand in the order in which the service
-// caches them.
+// The request. Tools, system and messages are in the order in which the service caches
+// them.
 type (
 	messagesHead struct {
 		Model     string          `json:"model"`
@@ -63,7 +63,7 @@ type (
 		Tools     []messagesTool  `json:"tools,omitempty"`
 		System    []messagesBlock `json:"system,omitempty"`
 	}
-	// The messages stand between the two.
+	// The messages are between the two.
 	messagesTail struct {
 		Thinking *messagesThinking `json:"thinking,omitempty"`
 		Output   *messagesOutput   `json:"output_config,omitempty"`
@@ -150,8 +150,8 @@ var budgets = map[string]int{
 	"max":     49_152,
 }
 
-// think lets the model think. What it may think for is a part of what it may say,
-// so that becomes more.
+// think turns thinking on. The thinking budget is part of the limit of the answer, so the
+// limit is raised.
 func (s *messagesHead) think(m *remote, effort string) *messagesThinking {
 	budget, ok := budgets[effort]
 	if !ok || !m.takes(traitThinking) {
@@ -166,12 +166,12 @@ func (s *messagesHead) think(m *remote, effort string) *messagesThinking {
 	return &messagesThinking{"enabled", budget}
 }
 
-// cacheMark tells where the service keeps what it has read: behind the tools,
-// behind the system prompt, and behind the last two messages of the user, so that the
-// next request finds the one before. Four marks are allowed.
+// cacheMark marks the places up to which the service caches a request: after the tools,
+// after the system prompt, and after the last two messages of the user, so that the next
+// request finds the one before. Four marks are allowed.
 func cacheMark() *messagesCache { return &messagesCache{"ephemeral"} }
 
-// marked is how many messages of the user are marked.
+// marked is the number of the user's messages that are marked.
 const marked = 2
 
 func markNewest(sent []messagesMessage) {
@@ -223,7 +223,7 @@ func (messagesWire) cut(m *remote, messages []inference.Message) int {
 	return 0
 }
 
-// side is whose message it becomes; empty: none.
+// side returns the role that the message is sent with; empty: it is not sent.
 func (m *remote) side(msg *inference.Message) string {
 	switch msg.Role {
 	case inference.RoleUser:
@@ -240,8 +240,8 @@ func (m *remote) side(msg *inference.Message) string {
 	return ""
 }
 
-// turns encodes a history. Messages of one side that follow each other are one: the
-// results of an answer's calls, and what the user says behind them.
+// turns encodes a history. Consecutive messages of one side are merged: the results of an
+// answer's calls, and the user's next message.
 func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pictures int) {
 	add := func(role string, blocks ...messagesBlock) {
 		if len(blocks) == 0 {
@@ -275,8 +275,8 @@ func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pi
 	return sent, pictures
 }
 
-// said is what the model said, thoughts first: a signature is worth something only
-// in front of the calls that the thought led to.
+// said encodes a message of the model, thoughts first: a signature is valid only before
+// the calls that the thought led to.
 func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 	for _, t := range msg.Thoughts {
 		var seal sealed

@@ -18,7 +18,7 @@ type messagesAnswer struct {
 	used  messagesUsage
 }
 
-// messagesPart is a part that has begun.
+// messagesPart is a part of the answer that has started.
 type messagesPart struct {
 	kind      string
 	block     int
@@ -102,7 +102,7 @@ func (a *messagesAnswer) event(_ string, data []byte) error {
 		return a.reply(data)
 	case "error":
 		return &reportedError{data: bytes.Clone(data)}
-	default: // ping, and what is not known yet
+	default: // ping, and events that do not exist yet
 		if reported(e.Error) {
 			return &reportedError{data: bytes.Clone(data)}
 		}
@@ -180,7 +180,7 @@ func (a *messagesAnswer) speak(p *messagesPart, text, thought string) {
 	}
 }
 
-// end ends a part. A thought is sealed with what the service wants to see again.
+// end ends a part. A thought is sealed with the data that the service expects back.
 func (a *messagesAnswer) end(index int) {
 	p := a.parts[index]
 	delete(a.parts, index)

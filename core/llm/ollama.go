@@ -46,7 +46,7 @@ func (ollamaWire) adapt(m *remote, r *inference.Request, err error) bool {
 		refusal{of: traitThinking, any: []string{"does not support thinking", "think"}})
 }
 
-// levels are the efforts that some models tell apart.
+// levels are the efforts that some models distinguish.
 var levels = map[string]bool{"low": true, "medium": true, "high": true}
 
 func (ollamaWire) frames(src io.Reader) frames {
@@ -85,7 +85,7 @@ type (
 	ollamaHead struct {
 		Model string `json:"model"`
 	}
-	// The messages stand between the two.
+	// The messages are between the two.
 	ollamaTail struct {
 		Tools   []sentTool     `json:"tools,omitempty"`
 		Stream  bool           `json:"stream"`
@@ -172,7 +172,7 @@ func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures in
 	return m, pictures
 }
 
-// uttered is what the model said, with the thoughts that led to calls.
+// uttered encodes a message of the model, with the thoughts that led to calls.
 func (m *remote) uttered(msg *inference.Message) ollamaMessage {
 	out := ollamaMessage{Role: "assistant", Content: msg.Text}
 	for _, t := range msg.Thoughts {

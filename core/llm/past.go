@@ -16,15 +16,15 @@ const (
 	maxPastBytes = 64 << 20 // of all of them together
 )
 
-// encoded is a piece of a history as it is sent. It is not changed any more: what
-// is added stands behind it.
+// encoded is a piece of a history in the form in which it is sent. It never changes;
+// additions follow it.
 type encoded struct {
 	json  []byte
 	chars int // pictures aside
 }
 
-// pasts keeps what was encoded of sessions, so that a request encodes only what is
-// new. It is safe for concurrent use. A nil pasts keeps nothing.
+// pasts caches the encoded histories of sessions, so that a request encodes only new
+// messages. It is safe for concurrent use. A nil pasts caches nothing.
 type pasts struct {
 	mu    sync.Mutex // guards the fields below
 	kept  map[pastKey]*past
@@ -39,8 +39,7 @@ type pastKey struct {
 	session core.SessionID
 }
 
-// past is the encoded beginning of a history. While somebody works on it, it is in
-// nobody else's hands.
+// past is the encoded beginning of a history. One goroutine at a time has it.
 type past struct {
 	encoded
 	messages []inference.Message // that it is made of
@@ -49,8 +48,8 @@ type past struct {
 
 func newPasts() *pasts { return &pasts{kept: map[pastKey]*past{}, most: maxPastBytes} }
 
-// take removes what is kept of a session; nil: nothing is, or somebody else works
-// on it.
+// take removes the cached past of a session; nil: there is none, or another goroutine
+// has it.
 func (p *pasts) take(k pastKey) *past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,8 +61,8 @@ func (p *pasts) take(k pastKey) *past {
 	return one
 }
 
-// put keeps what was encoded of a session, and gives up what was not used for
-// longest where that is too much.
+// put caches the encoded history of a session, and drops the least recently used ones
+// over the limit.
 func (p *pasts) put(k pastKey, one *past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,8 +86,8 @@ func (p *pasts) put(k pastKey, one *past) {
 	}
 }
 
-// past encodes what is new in a history and will not be encoded otherwise later. It
-// returns all that is encoded, and the messages that follow it.
+// past encodes the new messages of a history whose encoding is final. It returns
+// everything that is encoded, and the messages that follow it.
 func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Message, error) {
 	if m.p.pasts == nil || r.Session == "" {
 		return encoded{}, r.Messages, nil
@@ -149,7 +148,7 @@ func sameMessage(a, b *inference.Message) bool {
 		a.Result.ID == b.Result.ID && a.Result.Name == b.Result.Name && a.Result.Failed == b.Result.Failed && sameBlocks(a.Result.Blocks, b.Result.Blocks)
 }
 
-// same compares lists, of which nobody changes an element.
+// same compares lists whose elements never change.
 func same[T any](a, b []T, equal func(a, b *T) bool) bool {
 	if len(a) != len(b) {
 		return false

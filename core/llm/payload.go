@@ -12,9 +12,8 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// payload is a request's body, in three pieces: what stands before the history and
-// its newest messages, the past as it was encoded with an earlier request, and the
-// rest. The pieces are not changed any more.
+// payload is a request's body in three pieces: the part before the history, the past
+// from earlier requests, and the rest. The pieces never change.
 type payload struct {
 	head, past, rest []byte
 	chars            int // characters, pictures aside
@@ -49,9 +48,9 @@ func cacheKey(s core.SessionID) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// compose makes a body of an object: the members of head, then the list called name
-// that holds first, the past and rest, then the members of tail. Both objects have
-// a member. pictures counts the bytes in rest that are no text.
+// compose returns a body that is one object: the members of head, then the list called
+// name with first, the past and rest, then the members of tail. Both head and tail have
+// a member. pictures counts the bytes in rest that are not text.
 func compose(
 	head, tail any,
 	name string,
@@ -111,13 +110,13 @@ func listOf[T any](list []T) []any {
 	return out
 }
 
-// stretch is how a wire format encodes a piece of a history.
+// stretch encodes a piece of a history in a wire format.
 type stretch interface {
 	// elements encodes messages as elements of the format's list. pictures counts
-	// the bytes in them that are no text.
+	// the bytes in them that are not text.
 	elements(m *remote, messages []inference.Message) (list []any, pictures int)
-	// parts reports whether what stands before messages[k] is encoded in the same
-	// way whatever follows, and what follows whatever stands before.
+	// parts reports whether the messages before messages[k] and those from it on are
+	// encoded independently of each other.
 	parts(m *remote, messages []inference.Message, k int) bool
 	// cut returns the last place where the history parts and before which the next
 	// request changes nothing; 0: there is none.

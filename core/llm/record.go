@@ -25,8 +25,7 @@ type recorded struct {
 // recording is held while a file is written: models of one provider share it.
 type recording struct{ mu sync.Mutex }
 
-// Stream asks the model and writes down what came, when the answer is whole, or
-// that it failed.
+// Stream asks the model and records the complete answer, or the failure.
 func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var f fixture

@@ -47,18 +47,18 @@ func wireOf(kind string) wire {
 
 // Provider is a service that serves models, as plain data.
 type Provider struct {
-	Name    string // what stands before the first slash of a model's id
+	Name    string // the part of a model's id before the first slash
 	Kind    string
 	BaseURL string // with the version, e.g. https://api.openai.com/v1
 	// Key returns the key. It is called at each request, not before; nil or an
 	// empty key: the service wants none. Its error is for the user.
 	Key func(context.Context) (string, error)
-	// KeyHint tells the user in a sentence where the key comes from: which
+	// KeyHint is a sentence for the user that names the source of the key: which
 	// variable, which file. It is shown when the service refuses the key.
 	KeyHint string
-	// Concurrent is how many requests may be on their way at once, and PerMinute how
-	// many may be sent within a minute; 0: any number. What has to wait says so with
-	// a DeltaRetry, whose After is 0 where nobody knows how long.
+	// Concurrent limits the requests that run at once, and PerMinute those that are sent
+	// within a minute; 0: no limit. A request that has to wait yields a DeltaRetry, whose
+	// After is 0 if the time is unknown.
 	Concurrent, PerMinute int
 
 	Options map[string]string // what kinds behind langchaingo want besides, such as account_id
@@ -73,17 +73,17 @@ type Provider struct {
 	Own []core.ModelInfo
 }
 
-// Config is what a Registry is made from.
+// Config configures a Registry.
 type Config struct {
 	Providers []Provider
-	// Offline needs no provider, and is found by its id; nil: there is no such model.
+	// Offline needs no provider and is found by its id; nil: there is none.
 	Offline inference.Model
 	// Sampler is for the kind mcp-sampling; nil: no session is driven by an MCP client.
 	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
 	Transport http.RoundTripper
 	// Before is the Registry that this one replaces: providers that have not changed
-	// keep their limits, and what was learned of them; nil: there is none.
+	// keep their limits and their experience; nil: there is none.
 	Before *Registry
 }
 
@@ -103,7 +103,7 @@ type provider struct {
 	*experience
 }
 
-// experience is what a provider's use has taught, which outlives a Registry.
+// experience is the knowledge gained by using a provider. It outlives a Registry.
 type experience struct {
 	gate      *gate
 	traits    traits     // that were refused
@@ -256,7 +256,7 @@ func (r *Registry) Infos() []core.ModelInfo {
 	return infos
 }
 
-// Close ends the connections that are idle. Answers that still stream go on.
+// Close ends the connections that are idle. Answers that still stream continue.
 func (r *Registry) Close() { r.client().CloseIdleConnections() }
 
 func (r *Registry) names() string {
@@ -271,9 +271,8 @@ func (r *Registry) names() string {
 	return strings.Join(names, ", ")
 }
 
-// info describes one model: as it is configured, else as the catalogue has it. Of
-// one that nobody knows we suppose that it takes tools and images: its service will
-// say so if it does not.
+// info describes a model: as configured, else as in the catalogue. An unknown model is
+// assumed to accept tools and images, because its service reports it if it does not.
 func (p *provider) info(model string) core.ModelInfo {
 	info, found := known(p.Name, model)
 	if !found {
@@ -289,7 +288,7 @@ func (p *provider) info(model string) core.ModelInfo {
 			info = m
 		}
 	}
-	if strings.HasPrefix(p.Kind, KindChain) { // what the library can do of it
+	if strings.HasPrefix(p.Kind, KindChain) { // limited to what the library supports
 		info.Tools, info.Images, info.Thinks, info.Efforts = false, false, false, nil
 	}
 	info.ID, info.Provider = p.Name+"/"+model, p.Name
@@ -300,7 +299,7 @@ func (p *provider) info(model string) core.ModelInfo {
 // short is a model's name at its provider.
 func (p *provider) short(m core.ModelInfo) string { return strings.TrimPrefix(m.ID, p.Name+"/") }
 
-// configured puts what is configured over what was known before.
+// configured returns info with the configured values m in place of its own.
 func configured(info, m core.ModelInfo, found bool) core.ModelInfo {
 	if info.Tools = m.Tools; !found {
 		info.Images, info.Thinks = m.Images, m.Thinks

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxTries  = 4
-	maxWait   = 60 * time.Second // what a service may ask us to wait; beyond it the user decides
+	maxWait   = 60 * time.Second // the longest wait that a service may ask for; beyond it the user decides
 	firstWait = 500 * time.Millisecond
 	longWait  = 8 * time.Second
 )
@@ -43,7 +43,7 @@ func newRemote(p *provider, base *url.URL, model string, w wire) *remote {
 // wire is a wire format: how a request is put and an answer is read. It holds
 // nothing of its own.
 type wire interface {
-	// endpoint is where requests go.
+	// endpoint returns the URL for requests.
 	endpoint(base *url.URL) *url.URL
 	// sign puts the key into a request, and what else the format wants there.
 	sign(h http.Header, key string)
@@ -65,9 +65,9 @@ func below(base *url.URL, method string) *url.URL {
 	return base.JoinPath(method)
 }
 
-// listener takes in the events of one answer. It says what it knows of the end in
-// the answer's finish and whole. The error is what the service reported, or that
-// the event cannot be read.
+// listener processes the events of one answer. It records the end in the answer's finish
+// and whole. The error is the one that the service reported, or says that the event
+// cannot be read.
 type listener interface {
 	event(name string, data []byte) error
 }
@@ -75,8 +75,8 @@ type listener interface {
 // Info describes the model as it is configured.
 func (m *remote) Info() core.ModelInfo { return m.info }
 
-// Stream asks the model and yields its answer. A *inference.Error says what went
-// wrong, but for the end of ctx, which is ctx.Err().
+// Stream asks the model and yields its answer. Errors are of type *inference.Error,
+// except for the end of ctx, which is ctx.Err().
 func (m *remote) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
@@ -107,8 +107,8 @@ func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) er
 }
 
 // tries makes as many tries as it needs and may. This is the only place that repeats
-// anything. once sends the request and yields what comes, and again reports whether its
-// failure may pass; adapts whether the next request is another one.
+// anything. once sends the request and yields the answer; its result again reports whether
+// another try may succeed. adapts reports whether the next request is a different one.
 func (p *provider) tries(
 	ctx context.Context,
 	model string,
@@ -149,8 +149,8 @@ func (p *provider) tries(
 	}
 }
 
-// try sends the request once and yields what comes. again reports whether the
-// failure may pass.
+// try sends the request once and yields the answer. again reports whether another try
+// may succeed.
 func (m *remote) try(ctx context.Context, cred credentials, body payload, a *answer) (again bool, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -277,8 +277,8 @@ func readWhole(ctx context.Context, in io.Reader, l listener, a *answer) error {
 	return a.complete(ctx)
 }
 
-// pause is how long to wait before the next try: as long as the service asks
-// for, else at random below a bound that doubles.
+// pause returns the time to wait before the next try: what the service asks for, else a
+// random time below a limit that doubles.
 func pause(err error, try int) time.Duration {
 	var e *inference.Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

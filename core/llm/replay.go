@@ -23,7 +23,7 @@ import (
 // so that one file drives both.
 const KindReplay = "replay"
 
-// replay is a model that says what its file has for what it is asked.
+// replay is a model that answers from a file of recorded turns.
 type replay struct {
 	p     *provider
 	model string
@@ -101,8 +101,8 @@ func (m *replay) fails(kind inference.ErrorKind, message string) error {
 	}
 }
 
-// refuse is a turn that fails as a service would. Nothing is tried again: what is
-// played has happened.
+// refuse returns a turn that fails as a service would. It is never tried again, because
+// it is a recording.
 func (m *replay) refuse(f fixture) error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	c := complaint{message: f.Response.Error.Message, kind: f.Response.Error.Type, code: f.Response.Error.Code}
@@ -202,7 +202,7 @@ func (p *player) pause() error {
 	return sleep(p.ctx, wait)
 }
 
-// fixture is one turn of a file: when it fits, what is said, and how it streams.
+// fixture is one turn of a file: the match, the answer, and its timing.
 type fixture struct {
 	Match    fixtureMatch    `json:"match"`
 	Response fixtureResponse `json:"response"`

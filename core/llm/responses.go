@@ -46,7 +46,7 @@ type (
 		Tools        []responsesTool `json:"tools,omitempty"`
 		Instructions string          `json:"instructions,omitempty"`
 	}
-	// The input stands between the two.
+	// The input is between the two.
 	responsesTail struct {
 		Stream    bool                `json:"stream"`
 		Store     bool                `json:"store"`
@@ -110,7 +110,7 @@ func (w responsesWire) encode(m *remote, r *inference.Request) (payload, error) 
 	return m.body(r, w, head, tail, "input", nil)
 }
 
-// reasoning is what a model that thinks is told about it.
+// reasoning returns the thinking settings for a model that thinks.
 func (m *remote) reasoning(effort string) *responsesReasoning {
 	r := &responsesReasoning{effort, "auto"}
 	if !m.takes(traitEffort) {
@@ -145,7 +145,7 @@ func (responsesWire) elements(m *remote, messages []inference.Message) (list []a
 	return list, pictures
 }
 
-// items is what the model said: its reasoning as it came, its text, its calls.
+// items encodes a message of the model: its reasoning as it came, its text, its calls.
 func (m *remote) items(msg *inference.Message) (items []any) {
 	for _, t := range msg.Thoughts {
 		var seal sealed
@@ -172,7 +172,7 @@ func (m *remote) items(msg *inference.Message) (items []any) {
 	return items
 }
 
-// resultBlocks is a result that says whether it failed.
+// resultBlocks returns a result with a note if the call failed.
 func resultBlocks(r *inference.ToolReturn) []core.Block {
 	switch {
 	case len(r.Blocks) == 0 && r.Failed:

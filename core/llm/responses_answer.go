@@ -17,7 +17,7 @@ type responsesAnswer struct {
 	refused bool
 }
 
-// responsesItem is an item that has begun.
+// responsesItem is an item that has started.
 type responsesItem struct {
 	kind  string
 	block int // of a message's text, or a thought's; -1: nothing was said yet

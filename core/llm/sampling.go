@@ -28,8 +28,8 @@ type Sampler interface {
 	Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool)
 	// CreateMessage sends sampling/createMessage with these params and returns its
 	// result, both as the protocol's version 2025-11-25 has them. It blocks until
-	// the client answers, and ends when ctx does. An error that is a
-	// *inference.Error says what kind of failure it is; the model's name is put in.
+	// the client answers, and ends when ctx does. An
+	// *inference.Error carries the kind of failure; the model's name is added.
 	CreateMessage(
 		ctx context.Context,
 		p core.Principal,
@@ -57,8 +57,8 @@ func newSampling(s Sampler, p *provider, model string) *sampling {
 // anyModel is the name that hints at nothing.
 const anyModel = "any"
 
-// Info describes the model, of which little is known. Whether it takes tools depends
-// on the session: where the client's does not, it is not told of them.
+// Info describes the model, about which little is known. Whether it accepts tools depends
+// on the client of the session; if it does not, the tools are left out.
 func (m *sampling) Info() core.ModelInfo { return m.info }
 
 // Stream asks the client once. The answer comes in one piece, and its usage is an
@@ -125,8 +125,8 @@ func (m *sampling) failure(kind inference.ErrorKind, message, hint string) error
 	return &inference.Error{Kind: kind, Model: m.info.ID, Message: message, Hint: hint}
 }
 
-// What is sent and what comes. The protocol takes a block where there is only one,
-// and older clients nothing else.
+// The request and the answer. The protocol accepts a single block in place of a list, and
+// older clients accept nothing else.
 type (
 	samplingParams struct {
 		Messages    []samplingMessage `json:"messages"`
@@ -248,7 +248,7 @@ func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) 
 			Failed:  msg.Result.Failed,
 		}
 		if n := len(p.Messages); n > 0 &&
-			p.Messages[n-1].Content[0].Type == "tool_result" { // with nothing else beside them
+			p.Messages[n-1].Content[0].Type == "tool_result" { // and nothing else
 			p.Messages[n-1].Content = append(p.Messages[n-1].Content, one)
 			return pictures
 		}

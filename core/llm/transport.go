@@ -14,11 +14,11 @@ const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 120 * time.Second // a model may think for long before it speaks
 	idleTimeout   = 90 * time.Second  // between two reads; comments count
-	// afterFinish is how long we wait, once the model has said that it is done,
-	// for the usage and the end of a stream that may never come.
+	// afterFinish limits the wait for the usage and the end of the stream after the model
+	// has finished; they may never come.
 	afterFinish = 10 * time.Second
-	// drainTimeout is how long we wait for the end of a stream behind its [DONE],
-	// so that the connection can be used again.
+	// drainTimeout limits the wait for the end of a stream after its [DONE], which allows
+	// the connection to be reused.
 	drainTimeout = 50 * time.Millisecond
 )
 
@@ -41,8 +41,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// newClient never follows a redirect: it would carry the prompt and the
-// configured headers to a place that nobody chose.
+// newClient returns a client that follows no redirects: they would carry the prompt and
+// the configured headers to an address that the user did not choose.
 func newClient(rt http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     rt,
@@ -50,8 +50,8 @@ func newClient(rt http.RoundTripper) *http.Client {
 	}
 }
 
-// guarded is a body whose reads fail with errIdle when nothing came for the time
-// of idle. The clock stands still while nobody reads.
+// guarded is a body whose reads fail with errIdle after nothing has arrived for the
+// duration idle. The clock runs only during reads.
 type guarded struct {
 	src   io.Reader
 	idle  time.Duration
