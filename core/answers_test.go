@@ -167,7 +167,7 @@ func TestAnswersOfTasks(t *testing.T) {
 		}
 		f := raise(t, kin{work: twice})
 		defer closeGateway(t, f.g)
-		program := f.parent.Session().Attach(core.Client{Name: "program", Caller: "x", Asks: true})
+		program := f.parent.Attach(core.Client{Name: "program", Caller: "x", Asks: true})
 		for _, by := range []*core.Attachment{f.parent, program} {
 			prompt(t, by, say("go"))
 			synctest.Wait()

@@ -62,8 +62,8 @@ func (s *Session) sayLocked(a Ask) (Reply, []Event) {
 	return Reply{Outcome: OutcomeAlone, Text: "the client has no form for the question"}, []Event{Notice{Severity: Info, Text: text}}
 }
 
-// settle answers an ask and reports whether it was waiting.
-func (s *Session) settle(id AskID, r Reply) bool {
+// resolve answers an ask and reports whether it was waiting.
+func (s *Session) resolve(id AskID, r Reply) bool {
 	s.mu.Lock()
 	p, ok := s.asks[id]
 	if !ok {
@@ -134,9 +134,9 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 	case r := <-p.done:
 		return r, nil
 	case <-timer.C:
-		s.settle(a.ID, Reply{Outcome: OutcomeExpired, Text: "there was no answer within " + timeout.String()})
+		s.resolve(a.ID, Reply{Outcome: OutcomeExpired, Text: "there was no answer within " + timeout.String()})
 	case <-ctx.Done():
-		s.settle(a.ID, Reply{Outcome: OutcomeCanceled})
+		s.resolve(a.ID, Reply{Outcome: OutcomeCanceled})
 	}
 	r := <-p.done // ours, or that of somebody who was quicker
 	if r.Outcome == OutcomeCanceled && ctx.Err() != nil {

@@ -3,8 +3,6 @@ package core
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 )
@@ -52,99 +50,89 @@ type ServerSpec struct {
 	SSE     bool // the older transport over HTTP
 }
 
+// origin is that of what the client says.
+func (c Client) origin() Origin {
+	return Origin{Client: c.Name, Principal: c.Principal, Caller: c.Caller}
+}
+
 // Attachment is one client on one session. What it does is recorded under its
 // client's name. All methods may be called by any goroutine.
 type Attachment struct {
-	s      *Session
+	owner  owner
 	client Client
 }
 
 // Attach adds a client. The session stays open while anybody is attached; what is not
 // used for a while rests: it gives its claim and its memory back until the next
 // command, and another process can go on with it.
-func (s *Session) Attach(c Client) *Attachment {
+func (s *Session) Attach(c Client) *Attachment { return attach(s, c) }
+
+// Attach adds another client to the same session.
+func (a *Attachment) Attach(c Client) *Attachment { return attach(a.owner, c) }
+
+func attach(o owner, c Client) *Attachment {
 	c.Role = cmp.Or(c.Role, Decide)
-	c.Principal = cmp.Or(c.Principal, s.meta.Principal)
-	a := &Attachment{s: s, client: c}
-	s.mu.Lock()
-	s.clients[a] = struct{}{}
-	s.done = false
-	s.stopIdleLocked()
-	s.startIdleLocked()
-	s.mu.Unlock()
+	c.Principal = cmp.Or(c.Principal, o.Meta().Principal)
+	a := &Attachment{owner: o, client: c}
+	o.attach(a)
 	return a
 }
 
+// To reports whether the attachment is one to s. A session that was opened again after it failed
+// or was closed is another one.
+func (a *Attachment) To(s *Session) bool { return a.owner == owner(s) }
+
+// Meta says what the session was made with.
+func (a *Attachment) Meta() Meta { return a.owner.Meta() }
+
 // Close takes the client off the session. What only it could have decided is
 // rejected; a turn goes on.
-func (a *Attachment) Close() {
-	s := a.s
-	s.mu.Lock()
-	delete(s.clients, a)
-	var alone []AskID
-	for id, p := range s.asks {
-		if !s.canAskLocked(p.ask) {
-			alone = append(alone, id)
-		}
-	}
-	s.startIdleLocked()
-	s.mu.Unlock()
-	for _, id := range alone {
-		s.settle(id, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
-	}
-}
+func (a *Attachment) Close() { a.owner.detach(a, false) }
 
-// Session is what the client is attached to.
-func (a *Attachment) Session() *Session { return a.s }
+// Leave is Close for a client that is done with the session. If nobody else is attached, the
+// session is given back at once and not after a while: its jobs and servers end, and its
+// claim is released. A running turn keeps the session until it ends. Leave blocks until the
+// session is given back, unless a turn is running.
+func (a *Attachment) Leave() { a.owner.detach(a, true) }
 
 // Read returns a reader of the session's log. Close it after use.
-func (a *Attachment) Read(after Pos) *Reader { return a.s.newReader(after, nil) }
+func (a *Attachment) Read(after Pos) *Reader { return a.owner.read(after, nil) }
 
 // Records yields the log behind a position up to head, a position that it has reached: what a
 // truncation hides is left out, runs may come in pieces, and the last records may stand behind
 // head. It waits for the store alone. An error is the last that it yields.
 func (a *Attachment) Records(ctx context.Context, after, head Pos) iter.Seq2[Record, error] {
-	return a.s.records(ctx, after, head)
+	return records(ctx, a.owner, after, head)
 }
 
 // Watch is Read for a goroutine that waits on many readers with a Mux.
-func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.s.newReader(after, m) }
+func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.owner.read(after, m) }
 
 // Head is the position of a reader that has everything.
-func (a *Attachment) Head() Pos { return a.s.Head() }
+func (a *Attachment) Head() Pos { return a.owner.Head() }
 
 // Follow reads what another process has added, and closes a turn that has ended with
 // that process. In a session that is ours it does nothing. It blocks while the store
 // reads the log.
-func (a *Attachment) Follow(ctx context.Context) error {
-	a.s.mu.Lock()
-	refused := a.s.refusalLocked() != nil // its next command will say why
-	a.s.mu.Unlock()
-	if refused {
-		return nil
-	}
-	if err := a.s.follow(ctx); err != nil {
-		return err
-	}
-	return a.s.mend(ctx)
-}
+func (a *Attachment) Follow(ctx context.Context) error { return a.owner.follow(ctx) }
 
 // State is what is true of the session now.
-func (a *Attachment) State() State { return a.s.State() }
+func (a *Attachment) State() (st State) {
+	a.owner.view(func(s *State) { st = s.public() })
+	return st
+}
 
 // Prompted reports whether the client's Caller has prompted here, in this attachment or an
 // earlier one. Without a Caller it is false.
-func (a *Attachment) Prompted() bool {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return a.s.state.callers[a.client.Caller]
+func (a *Attachment) Prompted() (has bool) {
+	a.owner.view(func(s *State) { has = s.callers[a.client.Caller] })
+	return has
 }
 
 // Pending lists what waits for a person, oldest first.
-func (a *Attachment) Pending() []Ask {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return slices.Clone(a.s.state.Asks)
+func (a *Attachment) Pending() (asks []Ask) {
+	a.owner.view(func(s *State) { asks = slices.Clone(s.Asks) })
+	return asks
 }
 
 // Busy says what becomes of a prompt while a turn runs.
@@ -176,34 +164,10 @@ type Prompt struct {
 // same, and the error is nil). ErrClientGone stops it too. Any other end of ctx
 // means nothing.
 func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
-	s := a.s
-	done, err := a.command(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	turn, head, wake, err := s.admit(ctx, a, p)
-	s.wake(wake)
-	if err != nil || turn == nil {
-		return turn.ID(), err
-	}
-	err = s.durable(context.WithoutCancel(ctx), head)
-	if err != nil {
-		turn.cancel(err)
-	} else if errors.Is(context.Cause(ctx), ErrCanceled) {
-		turn.cancel(ErrCanceled)
-	}
-	s.work()
-	return turn.id, err
-}
-
-// command is what every command begins with: the client may, and the session is
-// ours until done is called.
-func (a *Attachment) command(ctx context.Context) (done func(), err error) {
 	if a.client.Role != Decide {
-		return nil, ErrObserver
+		return "", ErrObserver
 	}
-	return a.s.own(context.WithoutCancel(ctx))
+	return a.owner.admit(ctx, a, p)
 }
 
 // Cancel stops a turn; the zero id stops what runs and what is queued now. A turn
@@ -212,14 +176,7 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	if reason == nil {
-		reason = ErrCanceled
-	}
-	// The last one first: no turn may begin because the one before it has ended.
-	for _, t := range slices.Backward(a.s.turns(id)) {
-		t.cancel(reason)
-	}
-	a.s.dropQueued()
+	a.owner.cancel(id, cmp.Or(reason, ErrCanceled))
 	return nil
 }
 
@@ -227,27 +184,12 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 // never becomes a turn of its own: it reports whether there is a turn, and one that
 // takes it.
 func (a *Attachment) Steer(blocks []Block) bool {
-	s := a.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.turn
-	if a.client.Role != Decide || t == nil || !t.steer || s.crowdedLocked() != nil || s.refusalLocked() != nil {
-		return false
-	}
-	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller}
-	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: origin, Prompt: blocks}})
-	return true
+	return a.client.Role == Decide && a.owner.steer(a, blocks)
 }
 
 // Unsteer takes back what the client said to the running turn (BusySteer) and the
 // turn has not taken up. Nothing to take back is no error.
-func (a *Attachment) Unsteer() {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	if t := a.s.turn; t != nil {
-		t.steers = slices.DeleteFunc(t.steers, func(s steering) bool { return s.by == a })
-	}
-}
+func (a *Attachment) Unsteer() { a.owner.unsteer(a) }
 
 // Decide settles an approval; ErrNotAsked when nothing of that id waits. It
 // blocks until the decision is durable.
@@ -262,170 +204,32 @@ func (a *Attachment) Answer(ctx context.Context, id AskID, r Reply) error {
 		return ErrObserver
 	}
 	r.By, r.Principal, r.Caller = a.client.Name, a.client.Principal, a.client.Caller
-	if !a.s.settle(id, r) {
-		return ErrNotAsked
-	}
-	return a.s.durable(ctx, a.Head())
+	return a.owner.settle(ctx, id, r)
 }
 
 // Set changes the session's settings. It blocks until that is durable.
 func (a *Attachment) Set(ctx context.Context, set Settings) error {
-	return a.change(ctx, func(st *State) Event {
-		if st.Settings == set {
-			return nil
-		}
-		return SettingsChanged{Settings: set, By: a.client.Name}
-	})
+	_, err := a.append(ctx, false, SettingsChanged{Settings: set, By: a.client.Name})
+	return err
 }
 
 // Rename gives the session a title of the user's. It blocks until that is durable.
 func (a *Attachment) Rename(ctx context.Context, title string) error {
-	return a.change(ctx, func(*State) Event { return TitleChanged{Title: title} })
+	_, err := a.append(ctx, false, TitleChanged{Title: title})
+	return err
 }
 
 // Say puts a message of the agent's into the log that no turn has produced: what a
 // client brings along. It is refused while a turn runs, and blocks until it is
 // durable.
 func (a *Attachment) Say(ctx context.Context, text string) (MessageID, error) {
-	var id MessageID
-	var busy error
-	err := a.change(ctx, func(st *State) Event {
-		if st.Turn != "" {
-			busy = &BusyError{st.Turn}
-			return nil
-		}
-		id = MessageID(a.s.newIDLocked("m"))
-		return TextDelta{Message: id, Text: text}
-	})
-	return id, cmp.Or(err, busy)
+	return a.append(ctx, true, TextDelta{Text: text})
 }
 
-// Truncate hides what is behind a position. It is refused while a turn runs, and
-// blocks until it is durable. Marks of messages that stay are kept.
-func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
-	s := a.s
-	s.mu.Lock()
-	busy := s.state.Turn
-	s.mu.Unlock()
-	if busy != "" {
-		return &BusyError{busy}
+// append is the owner's, for a client that may.
+func (a *Attachment) append(ctx context.Context, idle bool, ev Event) (MessageID, error) {
+	if a.client.Role != Decide {
+		return "", ErrObserver
 	}
-	marks, err := a.flagsBefore(ctx, after)
-	if err != nil {
-		return err
-	}
-	var began error
-	err = a.changes(ctx, func(st *State) []Event {
-		if st.Turn != "" { // since we looked
-			began = &BusyError{st.Turn}
-			return nil
-		}
-		return append([]Event{Truncated{After: after, By: a.client.Name}}, marks...)
-	})
-	if err := cmp.Or(err, began); err != nil {
-		return err
-	}
-	return s.refold(ctx)
-}
-
-// change is changes with one event, or nil.
-func (a *Attachment) change(ctx context.Context, event func(*State) Event) error {
-	return a.changes(ctx, func(st *State) []Event {
-		if ev := event(st); ev != nil {
-			return []Event{ev}
-		}
-		return nil
-	})
-}
-
-// changes appends the events that a command makes of the state, and waits for them.
-func (a *Attachment) changes(ctx context.Context, events func(*State) []Event) error {
-	done, err := a.command(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s := a.s
-	s.mu.Lock()
-	if err := s.refusalLocked(); err != nil {
-		s.mu.Unlock()
-		return err
-	}
-	list := events(&s.state)
-	if len(list) == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	wake := s.appendLocked(list...)
-	head := s.log.head()
-	s.mu.Unlock()
-	s.wake(wake)
-	return s.durable(ctx, head)
-}
-
-// maxWaiting limits the number of prompts that wait in a session, and the number of
-// those that wait for its turn to take them up.
-const maxWaiting = 1024
-
-// crowdedLocked returns an error if no more prompts may wait, else nil.
-func (s *Session) crowdedLocked() error {
-	if len(s.queue) >= maxWaiting || s.turn != nil && len(s.turn.steers) >= maxWaiting {
-		return fmt.Errorf("%d prompts wait in this session: cancel some, or wait for their turns", maxWaiting)
-	}
-	return nil
-}
-
-// admit puts a prompt into the log and the queue. turn is nil when the prompt
-// needs nothing more; then its id, if any, comes with the error's absence.
-func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (turn *Turn, head Pos, wake []*Reader, err error) {
-	canceled := errors.Is(context.Cause(ctx), ErrCanceled)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.refusalLocked(); err != nil {
-		return nil, Pos{}, nil, err
-	}
-	if s.closing != nil { // its turns have been ended: this one would be left over
-		return nil, Pos{}, nil, ErrClosed
-	}
-	if id, ok := s.state.keys[p.Key]; ok && p.Key != "" {
-		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
-	}
-	var events []Event
-	if p.Settings != nil && *p.Settings != s.state.Settings {
-		events = append(events, SettingsChanged{Settings: *p.Settings, By: a.client.Name})
-	}
-	if s.turn != nil && s.turn.begun != nil { // nobody prompted it: it makes way
-		events = append(events, s.endBegunLocked()...)
-	}
-	if s.turn != nil && p.Busy == BusyRefuse {
-		return nil, Pos{}, nil, &BusyError{s.turn.id}
-	}
-	origin := Origin{Client: a.client.Name, Principal: a.client.Principal, Caller: a.client.Caller, Hops: p.Hops, Approvals: p.Approvals}
-	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer && s.crowdedLocked() == nil {
-		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
-		wake = s.appendLocked(events...)
-		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
-	}
-	if err := s.crowdedLocked(); err != nil {
-		return nil, Pos{}, nil, err
-	}
-	t := s.newTurnLocked(a, origin, p)
-	if s.turn != nil || len(s.queue) > 0 {
-		events = append(events, PromptQueued{Turn: t.id, Key: p.Key, Origin: origin, Prompt: p.Blocks})
-		if canceled {
-			events = append(events, TurnEnded{Turn: t.id, Stop: StopCanceled})
-			t.over = true
-		} else {
-			s.queue = append(s.queue, t)
-		}
-	} else {
-		events = append(events, s.startedLocked(t)...)
-		s.turn = t
-	}
-	wake = s.appendLocked(events...)
-	s.stopIdleLocked()
-	if !t.over {
-		t.watch(ctx)
-	}
-	return t, s.log.head(), wake, nil
+	return a.owner.append(ctx, idle, ev)
 }

@@ -15,7 +15,7 @@ func TestCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := raise(t, kin{work: touches})
 		defer closeGateway(t, f.g)
-		a := f.parent.Session().Attach(core.Client{Name: "tester", Caller: "c1", Asks: true})
+		a := f.parent.Attach(core.Client{Name: "tester", Caller: "c1", Asks: true})
 		prompt(t, a, say("go"))
 		c := f.child(0, core.Client{Name: "viewer", Role: core.Observe})
 		defer c.Close()
@@ -54,7 +54,7 @@ func TestHardAsk(t *testing.T) {
 		})
 		g, a := open(t, call, policy, touch)
 		defer closeGateway(t, g)
-		other := a.Session().Attach(core.Client{Name: "program", Caller: "c1", Asks: true})
+		other := a.Attach(core.Client{Name: "program", Caller: "c1", Asks: true})
 		prompt(t, other, say("go"))
 		synctest.Wait()
 		if p := other.Pending(); len(p) != 1 || !p[0].Hard {

@@ -67,13 +67,8 @@ func (s *Session) giveBack(n int) {
 	s.g.drop(s)
 }
 
-// Leave is Close for a client that is done with the session. If nobody else is attached, the
-// session is given back at once and not after a while: its jobs and servers end, and its
-// claim is released. A running turn keeps the session until it ends. Leave blocks until the
-// session is given back, unless a turn is running.
-func (a *Attachment) Leave() {
-	a.Close()
-	s := a.s
+// left gives the session back at once if nobody is attached (Attachment.Leave).
+func (s *Session) left() {
 	s.mu.Lock()
 	s.done = len(s.clients) == 0
 	working := s.working

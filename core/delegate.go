@@ -157,7 +157,7 @@ func (d *delegation) settle(ctx context.Context, a Ask) {
 	case r.Outcome == OutcomeAlone && r.Text == "":
 		r.Text = "no client is attached that could be asked"
 	}
-	d.child.settle(a.ID, r)
+	d.child.resolve(a.ID, r)
 }
 
 // call is a call that has not ended.

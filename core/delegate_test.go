@@ -208,10 +208,10 @@ func TestDelegate(t *testing.T) {
 		}
 		c := f.child(0, asking)
 		defer c.Close()
-		if m := c.Session().Meta(); m.Parent != "s" || m.ParentAgent != "code" || m.Cwd != "/w" || !slices.Equal(m.Roots, []string{"/w", "/v"}) || m.Principal != core.Local {
+		if m := c.Meta(); m.Parent != "s" || m.ParentAgent != "code" || m.Cwd != "/w" || !slices.Equal(m.Roots, []string{"/w", "/v"}) || m.Principal != core.Local {
 			t.Errorf("%+v", m)
 		}
-		if d := f.came[0]; d.Text != "se" || d.Stop != core.StopEnd || d.Session != c.Session().Meta().ID || f.failed[0] != nil {
+		if d := f.came[0]; d.Text != "se" || d.Stop != core.StopEnd || d.Session != c.Meta().ID || f.failed[0] != nil {
 			t.Errorf("%+v, %v", d, f.failed[0])
 		}
 		if st := c.State(); st.Title != "look" {
@@ -224,7 +224,7 @@ func TestDelegate(t *testing.T) {
 				shown = e.Call.Child
 			}
 		}
-		if shown != c.Session().Meta().ID {
+		if shown != c.Meta().ID {
 			t.Errorf("the call shows session %q", shown)
 		}
 	})
@@ -262,7 +262,7 @@ func TestDelegateApproval(t *testing.T) {
 			if q.Kind != core.AskApproval || q.Text != "it writes" || q.Remember != "touching" || q.Turn == "" || !q.Deadline.Equal(inner[0].Deadline) || about == nil {
 				t.Fatalf("%+v", q)
 			}
-			id := c.Session().Meta().ID
+			id := c.Meta().ID
 			if about.ID != q.Call || about.ID != core.CallID(string(id)+"/"+string(inner[0].Call)) || about.Child != id || about.Tool != "touch" || about.State != core.Awaiting {
 				t.Errorf("about %+v", about)
 			}

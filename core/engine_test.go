@@ -295,7 +295,7 @@ func TestApproval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, a := open(t, call, ask, touch)
 				defer closeGateway(t, g)
-				watch := a.Session().Attach(core.Client{Name: "watcher", Role: core.Observe})
+				watch := a.Attach(core.Client{Name: "watcher", Role: core.Observe})
 				id := prompt(t, a, say("go"))
 				synctest.Wait()
 				pending := a.Pending()
@@ -312,7 +312,7 @@ func TestApproval(t *testing.T) {
 				defer r.Close()
 				head := []string{"Opened", "Claimed", "TurnStarted", "TitleChanged go", "CallChanged proposed", "CallChanged proposed", "CallChanged awaiting", "Asked"}
 				wantLines(t, follow(t, r, id), append(head, test.want...)...)
-				if err := watch.Session().Attach(core.Client{}).Decide(t.Context(), pending[0].ID, core.AllowOnce, ""); !errors.Is(err, core.ErrNotAsked) {
+				if err := watch.Attach(core.Client{}).Decide(t.Context(), pending[0].ID, core.AllowOnce, ""); !errors.Is(err, core.ErrNotAsked) {
 					t.Errorf("a late decision: %v", err)
 				}
 			})

@@ -141,7 +141,7 @@ func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Jour
 			if create {
 				return nil, fmt.Errorf("create session %s: %w", key.id, ErrExists)
 			}
-			if err := o.s.follow(ctx); err != nil {
+			if err := o.s.refresh(ctx); err != nil {
 				return nil, err
 			}
 			return o.s, o.s.mend(ctx)

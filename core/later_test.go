@@ -41,7 +41,7 @@ func TestAskWithoutForm(t *testing.T) {
 				g, a, host := hosted(t, nil)
 				defer closeGateway(t, g)
 				for _, client := range c.clients {
-					a.Session().Attach(client)
+					a.Attach(client)
 				}
 				a.Close()
 				turn, err := host.Begin(t.Context(), core.Origin{})

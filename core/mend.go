@@ -28,9 +28,23 @@ func (s *Session) interruptedLocked(why string) (events []Event) {
 	return events
 }
 
-// follow reads what another process has added to a session that this one only
-// views.
+// follow implements owner.
 func (s *Session) follow(ctx context.Context) error {
+	s.mu.Lock()
+	refused := s.refusalLocked() != nil // its next command will say why
+	s.mu.Unlock()
+	if refused {
+		return nil
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	return s.mend(ctx)
+}
+
+// refresh reads what another process has added to a session that this one only
+// views.
+func (s *Session) refresh(ctx context.Context) error {
 	select {
 	case s.owning <- struct{}{}:
 	case <-ctx.Done():

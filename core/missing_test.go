@@ -48,7 +48,7 @@ func TestMissingRecordsKeepTheirNumbers(t *testing.T) {
 			}
 		}
 
-		copied, err := g.Fork(t.Context(), s, a.Head(), "copy")
+		copied, err := g.Fork(t.Context(), a, a.Head(), "copy")
 		if err != nil {
 			t.Fatal(err)
 		}

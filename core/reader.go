@@ -63,9 +63,9 @@ func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
 }
 
 // records is [Attachment.Records].
-func (s *Session) records(ctx context.Context, after, head Pos) iter.Seq2[Record, error] {
+func records(ctx context.Context, o owner, after, head Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		r := s.newReader(after, nil)
+		r := o.read(after, nil)
 		defer r.Close()
 		for {
 			recs, err := r.Until(ctx, head)

@@ -16,7 +16,11 @@ var ErrNoMessage = errors.New("the session has no such message")
 // Find returns the position right in front of a message: of a user's, or of the
 // agent's. ErrNoMessage if there is none, or a truncation hides it.
 func (a *Attachment) Find(ctx context.Context, id MessageID) (Pos, error) {
-	for rec, err := range a.Records(ctx, Pos{}, a.Head()) {
+	return find(ctx, a.owner, id)
+}
+
+func find(ctx context.Context, o owner, id MessageID) (Pos, error) {
+	for rec, err := range records(ctx, o, Pos{}, o.Head()) {
 		if err != nil {
 			return Pos{}, err
 		}
@@ -42,28 +46,42 @@ func messageOf(ev Event) MessageID {
 	return ""
 }
 
+// Truncate hides what is behind a position. It is refused while a turn runs, and
+// blocks until it is durable. Marks of messages that stay are kept.
+func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
+	_, err := a.Rollback(ctx, after, true, false)
+	return err
+}
+
 // Rollback takes back what is behind a position: what was said there (messages),
 // and the changes of files that calls there have made, their sub-sessions' too
 // (files). It is refused while a turn runs, and blocks until it is durable. What
 // became of each file is returned, and recorded as Reverted.
 func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
-	done, err := a.command(ctx)
+	if a.client.Role != Decide {
+		return nil, ErrObserver
+	}
+	return a.owner.rollback(ctx, a.client.Name, after, messages, files)
+}
+
+func (s *Session) rollback(ctx context.Context, by string, after Pos, messages, files bool) ([]RevertedFile, error) {
+	done, err := s.own(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if id := a.State().Turn; id != "" {
+	if id := s.State().Turn; id != "" {
 		return nil, &BusyError{id}
 	}
 	var changes []Diff
 	var workspace Files
 	if files {
-		if changes, err = a.s.changesBehind(ctx, after); err != nil {
+		if changes, err = s.changesBehind(ctx, after); err != nil {
 			return nil, err
 		}
 	}
 	if len(changes) > 0 { // before anything is hidden
-		prof, err := a.s.g.Profile(ctx, a.s.meta.Roots)
+		prof, err := s.g.Profile(ctx, s.meta.Roots)
 		if err != nil {
 			return nil, err
 		}
@@ -72,22 +90,34 @@ func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bo
 		}
 	}
 	if messages {
-		if err := a.Truncate(ctx, after); err != nil {
+		if err := s.truncate(ctx, by, after); err != nil {
 			return nil, err
 		}
 	}
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	undone := workspace.Undo(ctx, a.s.meta, host{a.s}.Editor(), changes)
-	return undone, a.change(context.WithoutCancel(ctx), func(*State) Event { return Reverted{Files: undone, By: a.client.Name} })
+	undone := workspace.Undo(ctx, s.meta, host{s}.Editor(), changes)
+	_, err = s.append(context.WithoutCancel(ctx), false, Reverted{Files: undone, By: by})
+	return undone, err
+}
+
+func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
+	marks, err := s.flagsBefore(ctx, by, after)
+	if err == nil {
+		_, err = s.append(ctx, true, append([]Event{Truncated{After: after, By: by}}, marks...)...)
+	}
+	if err != nil {
+		return err
+	}
+	return s.refold(ctx)
 }
 
 // changesBehind lists the changes of files that calls behind a position made, in
 // their order. Only our own tools' count: what another server says that it changed
 // is its word, and undoing it would write whatever it likes.
 func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, err error) {
-	for rec, err := range s.records(ctx, after, s.Head()) {
+	for rec, err := range records(ctx, s, after, s.Head()) {
 		if err != nil {
 			return list, err
 		}
@@ -129,26 +159,27 @@ func (a *Attachment) Flag(ctx context.Context, id MessageID, text string) error 
 	if _, err := a.Find(ctx, id); err != nil {
 		return err
 	}
-	return a.change(ctx, func(*State) Event { return Flagged{Message: id, Text: text, By: a.client.Name} })
+	_, err := a.append(ctx, false, Flagged{Message: id, Text: text, By: a.client.Name})
+	return err
 }
 
 // Flags lists the marks that stand.
-func (a *Attachment) Flags() map[MessageID]string {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return maps.Clone(a.s.state.flags)
+func (a *Attachment) Flags() (flags map[MessageID]string) {
+	a.owner.view(func(s *State) { flags = maps.Clone(s.flags) })
+	return flags
 }
 
 // flagsBefore lists, as events, the marks of the messages in front of a position.
-func (a *Attachment) flagsBefore(ctx context.Context, upto Pos) (events []Event, err error) {
-	flags := a.Flags()
+func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events []Event, err error) {
+	var flags map[MessageID]string
+	s.view(func(st *State) { flags = maps.Clone(st.flags) })
 	for _, id := range slices.Sorted(maps.Keys(flags)) {
-		at, err := a.Find(ctx, id)
+		at, err := find(ctx, s, id)
 		if err != nil && !errors.Is(err, ErrNoMessage) {
 			return nil, err
 		}
 		if err == nil && at.Before(upto) {
-			events = append(events, Flagged{Message: id, Text: flags[id], By: a.client.Name})
+			events = append(events, Flagged{Message: id, Text: flags[id], By: by})
 		}
 	}
 	return events, nil
@@ -158,8 +189,9 @@ func (a *Attachment) flagsBefore(ctx context.Context, upto Pos) (events []Event,
 // effective log, with the ids of its messages and calls, without what belongs to
 // that one alone. id may be empty: made up. A turn that runs there is interrupted
 // in the copy. It blocks until the copy is durable.
-func (g *Gateway) Fork(ctx context.Context, from *Session, upto Pos, id SessionID) (*Session, error) {
-	m := from.meta
+func (g *Gateway) Fork(ctx context.Context, from *Attachment, upto Pos, id SessionID) (*Session, error) {
+	m := from.Meta()
+	of := m.ID
 	m.ID, m.Parent, m.ParentAgent, m.Spill = id, "", "", "" // it is the user's own, whatever it was made of
 	m.Forks++
 	to, err := g.Create(ctx, m)
@@ -167,19 +199,19 @@ func (g *Gateway) Fork(ctx context.Context, from *Session, upto Pos, id SessionI
 		return nil, err
 	}
 	if err := to.copyFrom(ctx, from, upto); err != nil {
-		return nil, errors.Join(fmt.Errorf("fork session %s: %w", from.meta.ID, err), g.Delete(ctx, m.Principal, to.meta.ID))
+		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.meta.ID))
 	}
 	return to, nil
 }
 
 // copyFrom fills an empty session with the effective log of another one.
-func (s *Session) copyFrom(ctx context.Context, from *Session, upto Pos) error {
+func (s *Session) copyFrom(ctx context.Context, from *Attachment, upto Pos) error {
 	done, err := s.own(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r := from.newReader(Pos{}, nil)
+	r := from.Read(Pos{})
 	defer r.Close()
 	for {
 		recs, err := r.Until(ctx, upto)

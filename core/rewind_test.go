@@ -37,7 +37,7 @@ func TestSteer(t *testing.T) {
 		gate := make(chan struct{})
 		g, a := open(t, listener(gate), nil)
 		defer closeGateway(t, g)
-		other := a.Session().Attach(core.Client{Name: "tester"})
+		other := a.Attach(core.Client{Name: "tester"})
 		defer other.Close()
 		if a.Steer(say("nobody hears").Blocks) {
 			t.Error("no turn runs, and something was said to it")
@@ -81,7 +81,7 @@ func TestSteerTooLate(t *testing.T) {
 		defer closeGateway(t, g)
 		id := prompt(t, a, say("hi"))
 		synctest.Wait()
-		observer := a.Session().Attach(core.Client{Name: "o", Role: core.Observe})
+		observer := a.Attach(core.Client{Name: "o", Role: core.Observe})
 		defer observer.Close()
 		if observer.Steer(say("no").Blocks) {
 			t.Error("an observer says something")
@@ -156,7 +156,7 @@ func TestFindAndFlag(t *testing.T) {
 		if err := a.Flag(ctx, "m9-9", "x"); !errors.Is(err, core.ErrNoMessage) {
 			t.Errorf("flag a message that is not there: %v", err)
 		}
-		observer := a.Session().Attach(core.Client{Role: core.Observe})
+		observer := a.Attach(core.Client{Role: core.Observe})
 		defer observer.Close()
 		if err := observer.Flag(ctx, ids[0], "x"); !errors.Is(err, core.ErrObserver) {
 			t.Errorf("an observer flags: %v", err)
@@ -291,7 +291,7 @@ func TestFork(t *testing.T) {
 			"while a call waits":    {whole, []string{"CallChanged errored c1-19", "TurnEnded interrupted the session was forked here "}, "offline/demo"},
 			"nothing":               {core.Pos{}, nil, ""},
 		} {
-			to, err := g.Fork(ctx, a.Session(), c.upto, "")
+			to, err := g.Fork(ctx, a, c.upto, "")
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -338,13 +338,13 @@ func TestForkGoesOn(t *testing.T) {
 			if slices.Sort(ids); len(ids) != n+1 || len(slices.Compact(ids)) != n+1 {
 				t.Fatalf("fork %d: messages %q", n, ids)
 			}
-			s, err := g.Fork(t.Context(), a.Session(), a.Head(), "")
+			s, err := g.Fork(t.Context(), a, a.Head(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			a = s.Attach(core.Client{Name: "tester"})
 		}
-		if _, err := g.Fork(t.Context(), a.Session(), a.Head(), "s"); !errors.Is(err, core.ErrExists) {
+		if _, err := g.Fork(t.Context(), a, a.Head(), "s"); !errors.Is(err, core.ErrExists) {
 			t.Errorf("a fork onto a session that is there: %v", err)
 		}
 	})

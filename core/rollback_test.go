@@ -238,7 +238,7 @@ func TestRollbackRefused(t *testing.T) {
 		e := editing(t)
 		defer closeGateway(t, e.g)
 		e.say("/w/a one")
-		observer := e.Session().Attach(core.Client{Name: "o", Role: core.Observe})
+		observer := e.Attach(core.Client{Name: "o", Role: core.Observe})
 		defer observer.Close()
 		for _, both := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
 			if _, err := observer.Rollback(t.Context(), e.heads[0], both[0], both[1]); !errors.Is(err, core.ErrObserver) {
@@ -330,7 +330,7 @@ func TestRollbackOfADeletedChild(t *testing.T) {
 			t.Fatal(child, err)
 		}
 		ed := &recorder{}
-		other := e.Session().Attach(core.Client{Name: "editor", Editor: ed})
+		other := e.Attach(core.Client{Name: "editor", Editor: ed})
 		defer other.Close()
 		told, err := other.Rollback(t.Context(), e.heads[0], false, true)
 		if err != nil || !slices.Equal(told, []core.RevertedFile{{Path: "/w/a"}}) || e.disk.files["/w/c"] != "three" {
@@ -348,7 +348,7 @@ func TestRollbackOfAStranger(t *testing.T) {
 		e := editing(t)
 		defer closeGateway(t, e.g)
 		e.say("child /w/c three")
-		f, err := e.g.Fork(t.Context(), e.Session(), e.Head(), "f") // the child is not the fork's
+		f, err := e.g.Fork(t.Context(), e.Attachment, e.Head(), "f") // the child is not the fork's
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -169,7 +169,7 @@ func (t *Turn) may(ev Event) error {
 // It waits for the store to have written that, not for it to be durable.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for rec, err := range t.s.records(ctx, after, t.s.Head()) {
+		for rec, err := range records(ctx, t.s, after, t.s.Head()) {
 			if (rec.Seq > 0 || err != nil) && !yield(rec, err) {
 				return
 			}

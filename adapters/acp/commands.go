@@ -77,7 +77,7 @@ func (s *session) retellCommands(ctx context.Context) {
 // commands is what can be begun with; false: that is not known, and what is wrong with
 // the configuration is said elsewhere.
 func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
-	m := s.att.Session().Meta()
+	m := s.att.Meta()
 	prof, err := s.srv.opts.Gateway.Profile(ctx, m.Roots)
 	if err != nil || prof.Commands == nil {
 		return list, false

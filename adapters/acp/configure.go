@@ -66,7 +66,7 @@ func (s *Server) choose(
 // what can be chosen now. It belongs to the session's queue.
 func (s *session) refresh(ctx context.Context) *Offer {
 	o := s.offer.Load()
-	prof, err := s.srv.opts.Gateway.Profile(ctx, s.att.Session().Meta().Roots)
+	prof, err := s.srv.opts.Gateway.Profile(ctx, s.att.Meta().Roots)
 	if err != nil || prof == o.profile {
 		return o // what is wrong with it is told when a turn needs it
 	}
@@ -144,7 +144,7 @@ func (s *Server) each(do func(*session)) {
 
 func (s *Server) refreshAll(ctx context.Context, workspace string) {
 	s.each(func(sess *session) {
-		if workspace == "" || slices.Contains(sess.att.Session().Meta().Roots, workspace) {
+		if workspace == "" || slices.Contains(sess.att.Meta().Roots, workspace) {
 			sess.refresh(ctx)
 		}
 	})

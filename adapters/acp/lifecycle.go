@@ -133,7 +133,9 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	if cwd := from.Meta().Cwd; filepath.Clean(p.Cwd) != cwd {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "cwd: a copy of session %.60s has its folder, %s", p.SessionID, cwd)
 	}
-	sess, err := s.opts.Gateway.Fork(ctx, from, from.Head(), "")
+	att := from.Attach(core.Client{Name: "session/fork", Role: core.Observe})
+	defer att.Close()
+	sess, err := s.opts.Gateway.Fork(ctx, att, att.Head(), "")
 	if err != nil {
 		return err
 	}

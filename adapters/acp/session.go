@@ -166,7 +166,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		sess = nil
 	case old == nil:
 		spare = nil
-	case old.att.Session() != cs: // it could not be stored, or was closed
+	case !old.att.To(cs): // it could not be stored, or was closed
 		spare = old.att
 		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
 	case !e.replay && !others:
@@ -199,7 +199,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 // view is what the encoder knows of a session that comes onto the connection.
 func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
-	v.Cwd = sess.att.Session().Meta().Cwd
+	v.Cwd = sess.att.Meta().Cwd
 	v.Offer = e.offer
 	v.Shows = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,

@@ -71,7 +71,7 @@ func (s *Server) finding(
 	roots := s.rootsNow()
 	if c := s.chat(said(chatID)); c != nil {
 		if att := c.att.Load(); att != nil {
-			roots = att.Session().Meta().Roots
+			roots = att.Meta().Roots
 		}
 	}
 	s.wg.Go(func() {

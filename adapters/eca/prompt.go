@@ -91,7 +91,7 @@ func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 // folders are the chat's, or what they would be. It belongs to the queue.
 func (c *chat) folders() []string {
 	if att := c.att.Load(); att != nil {
-		return att.Session().Meta().Roots
+		return att.Meta().Roots
 	}
 	return c.srv.rootsNow()
 }

@@ -203,7 +203,7 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 	if err := copies(ctx, o, st.Settings); err != nil {
 		return err
 	}
-	sess, err := c.srv.opts.Gateway.Fork(ctx, att.Session(), at.behind, core.SessionID(c.srv.opts.NewID()))
+	sess, err := c.srv.opts.Gateway.Fork(ctx, att, at.behind, core.SessionID(c.srv.opts.NewID()))
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 		return err
 	}
 	att := c.att.Load()
-	if att == nil || att.Session() != sess { // none yet, or one that could not be stored
+	if att == nil || !att.To(sess) { // none yet, or one that could not be stored
 		att = sess.Attach(c.srv.client())
 	}
 	title := att.State().Title

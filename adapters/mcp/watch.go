@@ -61,7 +61,7 @@ func (h *host) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	if again || left {
 		return nil
 	}
-	h.watches.add(s.a.Session(), uri)
+	h.watches.add(s.a, uri)
 	return nil
 }
 
@@ -80,8 +80,8 @@ func (h *host) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error
 }
 
 // add follows a session for a resource of it.
-func (w *watches) add(s *core.Session, uri string) {
-	id := s.Meta().ID
+func (w *watches) add(to *core.Attachment, uri string) {
+	id := to.Meta().ID
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == nil {
@@ -96,7 +96,7 @@ func (w *watches) add(s *core.Session, uri string) {
 	w.open[id] = made
 	w.wg.Go(func() {
 		defer stop()
-		w.follow(ctx, s, made)
+		w.follow(ctx, to, made)
 		w.mu.Lock()
 		if w.open[id] == made {
 			delete(w.open, id)
@@ -137,8 +137,8 @@ func (w *watches) close() {
 }
 
 // follow tells of a session's changes until ctx ends or the session is closed, at most once each tellEvery.
-func (w *watches) follow(ctx context.Context, s *core.Session, of *watch) {
-	a := s.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
+func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
+	a := to.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
 	defer a.Close()
 	for from := a.Head(); ; {
 		if changes(ctx, a, from) != nil || !pause(ctx, tellAfter) {

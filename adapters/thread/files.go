@@ -169,7 +169,7 @@ func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.Thr
 // * and ? within a name, ** for any number of folders. What may not be read is not
 // listed either.
 func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p acp.GlobSearch) error {
-	cwd := t.att.Session().Meta().Cwd
+	cwd := t.att.Meta().Cwd
 	pattern := strings.TrimPrefix(filepath.ToSlash(p.Pattern), filepath.ToSlash(cwd)+"/")
 	pattern = strings.TrimPrefix(pattern, "./")
 	outside := func(part string) bool { return part == "" || part == ".." }

@@ -41,7 +41,7 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	if st.Messages <= 1 {
 		return "There is nothing to copy yet.\n", nil
 	}
-	copied, err := c.Gateway().Fork(ctx, s, at, "")
+	copied, err := c.Gateway().Fork(ctx, att, at, "")
 	if err != nil {
 		return "", err
 	}

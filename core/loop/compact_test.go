@@ -527,7 +527,7 @@ func TestCompactedHistoryIsTheLog(t *testing.T) {
 			t.Errorf("behind the truncation:\n%s", got)
 		}
 		// A fork has them, too.
-		fork, err := r.gateway.Fork(t.Context(), r.session.Session(), r.session.Head(), "f")
+		fork, err := r.gateway.Fork(t.Context(), r.session, r.session.Head(), "f")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,244 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// owner carries out what the clients of a session ask for. A [Session] does so in this process.
+//
+// One whose session lives in another process passes the commands on to there, each with the
+// client's name, principal, caller and role, which the other side attaches for it. All that
+// crosses is data: admit, settle, append and rollback return what the owner answered, when it is
+// durable there; the end of a prompt's context becomes a cancel; and each is sent with a Key, so
+// that it can be sent again after a broken connection. What is read stays here: such an owner
+// keeps a Session that claims nothing, and that follows the log, for read, view and Head.
+type owner interface {
+	Meta() Meta
+	attach(*Attachment)
+	// detach takes a client off; leave says that it is done with the session (Attachment.Leave).
+	detach(a *Attachment, leave bool)
+
+	Head() Pos
+	read(after Pos, m *Mux) *Reader
+	// view calls look with the state, which look must not keep.
+	view(look func(*State))
+	// follow reads what is stored behind the head, and closes the turn of a dead owner.
+	follow(context.Context) error
+
+	// admit begins or queues a turn, and watches its context.
+	admit(context.Context, *Attachment, Prompt) (TurnID, error)
+	// steer says something to the turn that runs, and reports whether there is one that takes it.
+	steer(*Attachment, []Block) bool
+	// unsteer takes back what the client said and the turn has not taken up.
+	unsteer(*Attachment)
+	cancel(id TurnID, reason error)
+	// settle answers an ask; ErrNotAsked if it does not wait.
+	settle(context.Context, AskID, Reply) error
+	// append puts events into the log that no turn produces, except settings that hold already. It
+	// gives a message without an id one, and returns that. idle refuses the events while a turn
+	// runs (*BusyError).
+	append(ctx context.Context, idle bool, events ...Event) (MessageID, error)
+	// rollback is Attachment.Rollback. by is the client's name.
+	rollback(ctx context.Context, by string, after Pos, messages, files bool) ([]RevertedFile, error)
+}
+
+var _ owner = (*Session)(nil)
+
+func (s *Session) attach(a *Attachment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients[a] = struct{}{}
+	s.done = false
+	s.stopIdleLocked()
+	s.startIdleLocked()
+}
+
+func (s *Session) detach(a *Attachment, leave bool) {
+	s.mu.Lock()
+	delete(s.clients, a)
+	var alone []AskID
+	for id, p := range s.asks {
+		if !s.canAskLocked(p.ask) {
+			alone = append(alone, id)
+		}
+	}
+	s.startIdleLocked()
+	s.mu.Unlock()
+	for _, id := range alone {
+		s.resolve(id, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
+	}
+	if leave {
+		s.left()
+	}
+}
+
+func (s *Session) read(after Pos, m *Mux) *Reader { return s.newReader(after, m) }
+
+func (s *Session) view(look func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look(&s.state)
+}
+
+func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, error) {
+	done, err := s.own(context.WithoutCancel(ctx))
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	turn, head, wake, err := s.enqueue(ctx, a, p)
+	s.wake(wake)
+	if err != nil || turn == nil {
+		return turn.ID(), err
+	}
+	err = s.durable(context.WithoutCancel(ctx), head)
+	if err != nil {
+		turn.cancel(err)
+	} else if errors.Is(context.Cause(ctx), ErrCanceled) {
+		turn.cancel(ErrCanceled)
+	}
+	s.work()
+	return turn.id, err
+}
+
+func (s *Session) steer(a *Attachment, blocks []Block) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turn
+	if t == nil || !t.steer || s.crowdedLocked() != nil || s.refusalLocked() != nil {
+		return false
+	}
+	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: a.client.origin(), Prompt: blocks}})
+	return true
+}
+
+func (s *Session) unsteer(a *Attachment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.turn; t != nil {
+		t.steers = slices.DeleteFunc(t.steers, func(s steering) bool { return s.by == a })
+	}
+}
+
+func (s *Session) cancel(id TurnID, reason error) {
+	// The last one first: no turn may begin because the one before it has ended.
+	for _, t := range slices.Backward(s.turns(id)) {
+		t.cancel(reason)
+	}
+	s.dropQueued()
+}
+
+func (s *Session) settle(ctx context.Context, id AskID, r Reply) error {
+	if !s.resolve(id, r) {
+		return ErrNotAsked
+	}
+	return s.durable(ctx, s.Head())
+}
+
+func (s *Session) append(ctx context.Context, idle bool, events ...Event) (made MessageID, err error) {
+	done, err := s.own(context.WithoutCancel(ctx))
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return "", err
+	}
+	if busy := s.state.Turn; idle && busy != "" {
+		s.mu.Unlock()
+		return "", &BusyError{busy}
+	}
+	list := make([]Event, 0, len(events))
+	for _, ev := range events {
+		if e, ok := ev.(SettingsChanged); ok && e.Settings == s.state.Settings {
+			continue
+		}
+		if e, ok := ev.(TextDelta); ok && e.Message == "" {
+			made = MessageID(s.newIDLocked("m"))
+			ev = TextDelta{Message: made, Text: e.Text}
+		}
+		list = append(list, ev)
+	}
+	if len(list) == 0 {
+		s.mu.Unlock()
+		return "", nil
+	}
+	wake := s.appendLocked(list...)
+	head := s.log.head()
+	s.mu.Unlock()
+	s.wake(wake)
+	return made, s.durable(ctx, head)
+}
+
+// maxWaiting limits the number of prompts that wait in a session, and the number of
+// those that wait for its turn to take them up.
+const maxWaiting = 1024
+
+// crowdedLocked returns an error if no more prompts may wait, else nil.
+func (s *Session) crowdedLocked() error {
+	if len(s.queue) >= maxWaiting || s.turn != nil && len(s.turn.steers) >= maxWaiting {
+		return fmt.Errorf("%d prompts wait in this session: cancel some, or wait for their turns", maxWaiting)
+	}
+	return nil
+}
+
+// enqueue puts a prompt into the log and the queue. turn is nil when the prompt
+// needs nothing more; then its id, if any, comes with the error's absence.
+func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *Turn, head Pos, wake []*Reader, err error) {
+	canceled := errors.Is(context.Cause(ctx), ErrCanceled)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refusalLocked(); err != nil {
+		return nil, Pos{}, nil, err
+	}
+	if s.closing != nil { // its turns have been ended: this one would be left over
+		return nil, Pos{}, nil, ErrClosed
+	}
+	if id, ok := s.state.keys[p.Key]; ok && p.Key != "" {
+		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
+	}
+	var events []Event
+	if p.Settings != nil && *p.Settings != s.state.Settings {
+		events = append(events, SettingsChanged{Settings: *p.Settings, By: a.client.Name})
+	}
+	if s.turn != nil && s.turn.begun != nil { // nobody prompted it: it makes way
+		events = append(events, s.endBegunLocked()...)
+	}
+	if s.turn != nil && p.Busy == BusyRefuse {
+		return nil, Pos{}, nil, &BusyError{s.turn.id}
+	}
+	origin := a.client.origin()
+	origin.Hops, origin.Approvals = p.Hops, p.Approvals
+	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer && s.crowdedLocked() == nil {
+		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
+		wake = s.appendLocked(events...)
+		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
+	}
+	if err := s.crowdedLocked(); err != nil {
+		return nil, Pos{}, nil, err
+	}
+	t := s.newTurnLocked(a, origin, p)
+	if s.turn != nil || len(s.queue) > 0 {
+		events = append(events, PromptQueued{Turn: t.id, Key: p.Key, Origin: origin, Prompt: p.Blocks})
+		if canceled {
+			events = append(events, TurnEnded{Turn: t.id, Stop: StopCanceled})
+			t.over = true
+		} else {
+			s.queue = append(s.queue, t)
+		}
+	} else {
+		events = append(events, s.startedLocked(t)...)
+		s.turn = t
+	}
+	wake = s.appendLocked(events...)
+	s.stopIdleLocked()
+	if !t.over {
+		t.watch(ctx)
+	}
+	return t, s.log.head(), wake, nil
+}
