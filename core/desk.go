@@ -194,8 +194,6 @@ var (
 
 func (h host) Meta() Meta { return h.s.meta }
 
-func (h host) Board() *Board { return h.s.g.board }
-
 // Servers is what the clients bring along; of several of one name that of the client
 // whose name comes first counts.
 func (h host) Servers() (list []ServerSpec) {

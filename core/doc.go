@@ -12,13 +12,13 @@
 // run is a [Call] that moves through the states of call.go. What waits for a
 // person is an [Ask]: an approval of a call, a consent to something else, or a
 // question. A [Profile] is what the configuration offers: agents,
-// models, toolboxes, a policy. The [Board] holds what is nobody's session. An [Editor] and a
-// [Model] are passed on only: packages ide and inference say what they can be asked.
+// models, toolboxes, a policy. An [Editor] and a [Model] are passed on only: packages ide and
+// inference say what they can be asked. What belongs to no session stands on the board of
+// package board.
 //
 // A sub-session is a session whose Parent is another one: it works on a [Task] that an
 // agent has delegated (ToolHost.Delegate). A [Reference] is something that a user attached
-// to a prompt by name, a [Job] a command that runs behind a session, an [Account] the
-// place of a provider's key.
+// to a prompt by name, an [Account] the place of a provider's key.
 //
 // Records of a log are numbered from 1 without gaps; where a log has lost records, a
 // [Missing] takes their numbers. Successive deltas of one
@@ -71,7 +71,7 @@
 //
 // One lock for each session (Session.mu), a leaf: it is never held across the
 // store, a back end, a tool, a policy, a channel that could block, or another
-// lock. Functions that need it end in Locked. The gateway, a Mux and the board
+// lock. Functions that need it end in Locked. The gateway and a Mux
 // have one leaf lock each as well. A session owns its goroutines in one WaitGroup:
 // the one that runs turns lives while there are any, the flusher while something
 // is unwritten or unsynced. A session that is idle has none, and one timer at most.
@@ -111,7 +111,7 @@
 //	sub-sessions                            the call         1 for each call                 the call's end                  core.TestDelegateCanceled
 //	questions                               the turn         1 for each call                 policy.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes
 //	readers                                 adapter          1 for each client and session   the client leaves               adapters/pump.TestReadersEndWithTheirFeeds
-//	topics of the board                     Board            1,024 to 2,048 past ones        the oldest                      core.TestBoardForgets
+//	topics of the board                     Board            1,024 to 2,048 past ones        the oldest                      core/board.TestBoardForgets
 //	jobs                                    toolset          32 running                      the session closes              core/tools.TestJobsAreBounded
 //	output of a job                         toolset          1 MiB                           the oldest lines                core/tools.TestRing
 //	ended jobs                              toolset          256                             the oldest; the session closes  core/tools.TestJobsAreBounded

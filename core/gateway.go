@@ -25,18 +25,28 @@ type Config struct {
 	// Before is called before each turn is prepared, and may ask the user for a consent that
 	// the profile waits for; nil: nothing is done. It returns when ctx ends.
 	Before func(ctx context.Context, meta Meta, h Host)
-	Node   string           // this process, for people: host and pid
-	Now    func() time.Time // nil: time.Now
-	NewID  func() string    // of sessions; nil: 26 random characters
+	// Listing learns how the list of sessions changes in this process; nil: nobody does.
+	Listing Listing
+	Node    string           // this process, for people: host and pid
+	Now     func() time.Time // nil: time.Now
+	NewID   func() string    // of sessions; nil: 26 random characters
 	// AskMark returns the end of an ask's id, which only those who were asked know; nil: 16
 	// random characters.
 	AskMark func() string
 }
 
+// Listing shows a list of sessions to clients. Its methods are called by any goroutine, and must
+// not block.
+type Listing interface {
+	// Listed adds a session to the list, or replaces its summary there.
+	Listed(Principal, Summary)
+	// Unlisted removes a session that was deleted.
+	Unlisted(Principal, SessionID)
+}
+
 // Gateway holds the sessions that are open in this process.
 type Gateway struct {
-	cfg   Config
-	board *Board
+	cfg Config
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*opening
@@ -66,11 +76,8 @@ func New(cfg Config) *Gateway {
 	if cfg.AskMark == nil {
 		cfg.AskMark = func() string { return "-" + strings.ToLower(rand.Text()[:16]) }
 	}
-	return &Gateway{cfg: cfg, board: NewBoard(), sessions: map[sessionKey]*opening{}}
+	return &Gateway{cfg: cfg, sessions: map[sessionKey]*opening{}}
 }
-
-// Board holds what is nobody's session.
-func (g *Gateway) Board() *Board { return g.board }
 
 // Profile tells what is offered in a workspace. An error says what is wrong in
 // the configuration, for the user.
@@ -266,7 +273,9 @@ func (g *Gateway) remove(ctx context.Context, key sessionKey) error {
 	if err := g.cfg.Store.Delete(ctx, key.principal, key.id); err != nil {
 		return err
 	}
-	g.board.Drop(Topic{Kind: "session", Name: string(key.id), Principal: key.principal})
+	if g.cfg.Listing != nil {
+		g.cfg.Listing.Unlisted(key.principal, key.id)
+	}
 	return nil
 }
 

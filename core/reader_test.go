@@ -222,53 +222,6 @@ func TestMux(t *testing.T) {
 	})
 }
 
-// The board keeps the newest value of each topic, whoever was away.
-func TestBoard(t *testing.T) {
-	b := core.NewBoard()
-	for i := range 1000 {
-		b.Put(core.Topic{Kind: "session", Name: fmt.Sprint(i % 3)}, core.SessionItem{Summary: core.Summary{Messages: i}})
-	}
-	b.Drop(core.Topic{Kind: "session", Name: "0"})
-	list, rev, err := b.Next(t.Context(), 0)
-	if err != nil || len(list) != 3 {
-		t.Fatalf("%d postings, %v", len(list), err)
-	}
-	if _, gone := list[2].Item.(core.GoneItem); !gone || list[2].Rev != rev {
-		t.Errorf("the last posting is %+v", list[2])
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if list, _, err := b.Next(ctx, rev); err == nil {
-		t.Errorf("nothing is new, got %v", list)
-	}
-}
-
-// However many sessions and jobs there were, the board remembers the newest of them, and
-// everything that is there.
-func TestBoardForgets(t *testing.T) {
-	b := core.NewBoard()
-	b.Put(core.Topic{Kind: "models"}, core.ModelsItem{Default: "m"})
-	b.Put(core.Topic{Kind: "session", Name: "first"}, core.SessionItem{})
-	for i := range 20000 {
-		b.Put(core.Topic{Kind: "session", Name: fmt.Sprint(i)}, core.SessionItem{Summary: core.Summary{Messages: i}})
-		job := core.Topic{Kind: "job", Name: fmt.Sprint(i)}
-		b.Put(job, core.JobItem{})
-		b.Drop(job)
-	}
-	b.Put(core.Topic{Kind: "job", Name: "running"}, core.JobItem{})
-	list, rev, err := b.Next(t.Context(), 0)
-	if err != nil || len(list) < 1024 || len(list) > 2100 {
-		t.Fatalf("%d postings, %v", len(list), err)
-	}
-	if list[0].Topic.Kind != "models" || list[len(list)-1].Topic.Name != "running" || list[len(list)-3].Topic.Name != "19999" || rev != list[len(list)-1].Rev {
-		t.Errorf("the first is %+v, the last %+v", list[0], list[len(list)-1])
-	}
-	b.Put(core.Topic{Kind: "session", Name: "first"}, core.SessionItem{}) // which it has forgotten
-	if list, _, err := b.Next(t.Context(), rev); err != nil || len(list) != 1 {
-		t.Errorf("%d postings, %v", len(list), err)
-	}
-}
-
 // A truncation of everything leaves an empty session that knows what it is.
 func TestTruncateAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -358,5 +358,7 @@ func (s *Session) State() State {
 func (s *Session) note(sum Summary) {
 	// A summary is derived from the log; one that is lost is made again.
 	_ = s.g.cfg.Store.Note(context.Background(), s.meta.Principal, sum)
-	s.g.board.Put(Topic{Kind: "session", Name: string(s.meta.ID), Principal: s.meta.Principal}, SessionItem{sum})
+	if s.g.cfg.Listing != nil {
+		s.g.cfg.Listing.Listed(s.meta.Principal, sum)
+	}
 }

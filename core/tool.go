@@ -44,8 +44,6 @@ type ToolHost interface {
 	Editor() Editor
 	// Servers lists the MCP servers that the attached clients bring along, by name.
 	Servers() []ServerSpec
-	// Board holds what is nobody's session: the jobs that run behind it.
-	Board() *Board
 	// Delegate runs a task in a session of its own, and blocks until its turn has
 	// ended; when ctx ends that is stopped. What it wants to ask is asked here.
 	Delegate(context.Context, Task) (Delegated, error)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -80,21 +81,22 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
 			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
 		})
-		peer, stop := serve(t, g)
+		b := board.New()
+		peer, stop := serveWith(t, g, b)
 		newSession(t, peer)
 		<-time.After(time.Second)
-		server := core.Topic{Kind: "server", Name: "db"}
+		server := board.Topic{Kind: "server", Name: "db"}
 		steps := []struct {
-			item core.BoardItem
+			item board.Item
 			have string // the one command there is now; "": none
 			told bool
 		}{
-			{core.ServerItem{Name: "db", Status: "starting"}, "", false},
-			{core.ServerItem{Name: "db", Status: "running", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", true},
-			{core.ServerItem{Name: "db", Status: "running", Why: "x", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", false},
-			{core.ServerItem{Name: "db", Status: "running", Prompts: []core.Command{{Name: "show"}}}, "db:show", true},
-			{core.GoneItem{}, "", true},
-			{core.GoneItem{}, "", false},
+			{board.Server{Name: "db", Status: "starting"}, "", false},
+			{board.Server{Name: "db", Status: "running", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", true},
+			{board.Server{Name: "db", Status: "running", Why: "x", Prompts: []core.Command{{Name: "explain"}}}, "db:explain", false},
+			{board.Server{Name: "db", Status: "running", Prompts: []core.Command{{Name: "show"}}}, "db:show", true},
+			{board.Gone{}, "", true},
+			{board.Gone{}, "", false},
 		}
 		for i, step := range steps {
 			var list []core.Command
@@ -102,7 +104,7 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 				list = append(list, core.Command{Kind: core.CommandMCP, Name: step.have})
 			}
 			commands.Store(&list)
-			g.Board().Put(server, step.item)
+			b.Put(server, step.item)
 			synctest.Wait()
 			var said []string
 			for peer.Pending() {

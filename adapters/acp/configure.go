@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // setMode is session/set_mode.
@@ -113,20 +114,20 @@ func (s *session) tell(updates func(*View) []byte) {
 // choose, or that MCP servers have other prompts, until ctx ends.
 func (s *Server) watch(ctx context.Context) {
 	for since := uint64(0); ; {
-		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
+		posted, rev, err := s.opts.Board.Next(ctx, since)
 		if err != nil {
 			return
 		}
 		since = rev
 		for _, p := range posted {
 			switch p.Item.(type) {
-			case core.ModelsItem, core.AgentsItem:
+			case board.Models, board.Agents:
 				s.refreshAll(ctx, p.Topic.Workspace)
-			case core.ServerItem, core.GoneItem:
+			case board.Server, board.Gone:
 				if p.Topic.Kind == "server" {
 					s.each(func(sess *session) { sess.retellCommands(ctx) })
 				}
-			case core.SessionItem, core.JobItem, core.AccountsItem:
+			case board.Session, board.Job, board.Account:
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -22,7 +23,8 @@ func TestAChangedConfigurationIsTold(t *testing.T) {
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
 			Profile: func(context.Context, []string) (*core.Profile, error) { return prof.Load(), nil },
 		})
-		peer, stop := serve(t, g)
+		b := board.New()
+		peer, stop := serveWith(t, g, b)
 		newSession(t, peer)
 		prof.Store(&core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "review", Backend: backend}}, Policy: asks, Fault: "config.yaml:3: no such key",
@@ -30,7 +32,7 @@ func TestAChangedConfigurationIsTold(t *testing.T) {
 				return []core.Command{{Name: "costs", Description: "Tells the costs"}}
 			},
 		})
-		g.Board().Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: prof.Load().Agents})
+		b.Put(board.Topic{Kind: "agents"}, board.Agents{Agents: prof.Load().Agents})
 		if msg := peer.Until(t, "config_option_update"); !strings.Contains(msg, `"value":"review"`) {
 			t.Errorf("got %s", msg)
 		}

@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
 )
@@ -234,7 +235,13 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 // serve starts a server; stop ends it and reports what is left behind.
 func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
-	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Principal: core.Local, Version: "1.2.3"}).Serve)
+	return serveWith(t, g, nil)
+}
+
+// serveWith is serve with a board that the test writes on.
+func serveWith(t *testing.T, g *core.Gateway, b *board.Board) (peer *wiretest.Peer, stop func()) {
+	t.Helper()
+	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.2.3"}).Serve)
 }
 
 // Each file holds one conversation: lines to the server (->) and everything that

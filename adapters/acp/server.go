@@ -14,12 +14,14 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // Options are a server's circumstances. Gateway and Principal are required.
 type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the connection: on whose behalf its client acts
+	Board     *board.Board   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 	// Servers says that the gateway connects the tool servers that a client gives to a
@@ -55,6 +57,9 @@ type Server struct {
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
+	}
+	if o.Board == nil {
+		o.Board = board.New()
 	}
 	s := &Server{
 		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},

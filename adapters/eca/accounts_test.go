@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // keys are accounts in memory. Whoever logs in to globex gets a model.
 type keys struct {
-	board   *core.Board
+	board   *board.Board
 	changed func() // the profile is another one from now on
 
 	mu   sync.Mutex // guards the field below
@@ -70,35 +71,35 @@ func (k *keys) set(provider string, in bool) {
 	k.have[provider] = in
 	k.mu.Unlock()
 	k.changed()
-	k.board.Put(core.Topic{Kind: "account", Name: provider}, core.AccountsItem{Account: k.of(provider)})
+	k.board.Put(board.Topic{Kind: "account", Name: provider}, board.Account{Account: k.of(provider)})
 }
 
 // job is a command that only says that it runs.
 type job struct {
-	board *core.Board
-	info  core.JobInfo
+	board *board.Board
+	info  board.JobInfo
 }
 
 func (j *job) post() {
-	j.board.Put(core.Topic{Kind: "job", Name: j.info.ID, Principal: core.Local}, core.JobItem{Info: j.info, Job: j})
+	j.board.Put(board.Topic{Kind: "job", Name: j.info.ID, Principal: core.Local}, board.Job{Info: j.info, Control: j})
 }
 
-// Kill implements core.Job.
+// Kill implements board.JobControl.
 func (j *job) Kill(ctx context.Context) (bool, error) {
 	if j.info.Command == "stubborn" {
 		<-ctx.Done()
 		return false, ctx.Err()
 	}
-	if j.info.Status != core.JobRunning {
+	if j.info.Status != board.JobRunning {
 		return false, nil
 	}
 	done := *j
-	done.info.Status, done.info.Ended = core.JobKilled, time.Now()
+	done.info.Status, done.info.Ended = board.JobKilled, time.Now()
 	done.post()
 	return true, nil
 }
 
-// Output implements core.Job.
-func (j *job) Output() []core.JobLine {
-	return []core.JobLine{{Text: "listening"}, {Text: "a warning", Stderr: true}}
+// Output implements board.JobControl.
+func (j *job) Output() []board.JobLine {
+	return []board.JobLine{{Text: "listening"}, {Text: "a warning", Stderr: true}}
 }

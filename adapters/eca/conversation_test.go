@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -273,9 +274,22 @@ func profile() *core.Profile {
 	}
 }
 
-func newGateway(store core.Store, broken error) *core.Gateway {
+// gateway is one with its board.
+type gateway struct {
+	*core.Gateway
+	board *board.Board
+}
+
+// over returns the gateway that a configuration describes.
+func over(c core.Config) *gateway {
+	b := board.New()
+	c.Listing = b
+	return &gateway{core.New(c), b}
+}
+
+func newGateway(store core.Store, broken error) *gateway {
 	offers, made := newOffers(), 0
-	g := core.New(core.Config{
+	g := over(core.Config{
 		Store: store, Node: "test",
 		NewID: func() string { made++; return fmt.Sprintf("made-%d", made) },
 		Profile: func(context.Context, []string) (*core.Profile, error) {
@@ -285,17 +299,17 @@ func newGateway(store core.Store, broken error) *core.Gateway {
 			return offers.profile(), nil
 		},
 	})
-	offers.keys.board, offers.fleet.board = g.Board(), g.Board()
+	offers.keys.board, offers.fleet.board, offers.bench.board = g.board, g.board, g.board
 	return g
 }
 
 // serve starts a server; stop hangs up, and reports what is wrong with its end.
-func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
+func serve(t *testing.T, g *gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	minted := 0
 	srv := eca.New(eca.Options{
 		Principal: core.Local,
-		Gateway:   g, Version: "1.2.3", Cwd: "/w", Configure: configure,
+		Gateway:   g.Gateway, Board: g.board, Version: "1.2.3", Cwd: "/w", Configure: configure,
 		NewID:    func() string { minted++; return "minted-" + string(rune('0'+minted)) },
 		Alive:    func(pid int) bool { return pid == 4711 && time.Now().Year() == 2000 },
 		Shutdown: g.Close,
@@ -306,21 +320,21 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 // play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
 // time passes, "@ server NAME STATUS WHY": a server of tools is in that state, and
 // "@ dropped NAME": it is gone.
-func play(peer *wiretest.Peer, board *core.Board, script string) (string, error) {
-	do := func(what string) error { return passes(board, strings.Fields(what)) }
+func play(peer *wiretest.Peer, b *board.Board, script string) (string, error) {
+	do := func(what string) error { return passes(b, strings.Fields(what)) }
 	return wiretest.Script{Peer: peer, Settle: synctest.Wait, Mark: "@ ", Do: do}.Play(script)
 }
 
 // passes does what a line of a script says that neither side says.
-func passes(board *core.Board, words []string) error {
+func passes(b *board.Board, words []string) error {
 	switch words[0] {
 	case "server":
 		schema := json.RawMessage(`{"type":"object","properties":{"sql":{"type":"string"}}}`)
 		tools := []core.Spec{{Name: "query", Description: "Asks the database", Schema: schema}}
-		board.Put(core.Topic{Kind: "server", Name: words[1]}, core.ServerItem{Name: words[1], Status: words[2], Why: strings.Join(words[3:], " "), Tools: tools})
+		b.Put(board.Topic{Kind: "server", Name: words[1]}, board.Server{Name: words[1], Status: words[2], Why: strings.Join(words[3:], " "), Tools: tools})
 		return nil
 	case "dropped":
-		board.Drop(core.Topic{Kind: "server", Name: words[1]})
+		b.Drop(board.Topic{Kind: "server", Name: words[1]})
 		return nil
 	}
 	d, err := time.ParseDuration(words[0])
@@ -352,7 +366,7 @@ func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
 		g := newGateway(store, broken)
 		peer, stop := serve(t, g)
 		var err error
-		if got, err = play(peer, g.Board(), string(f.Data)); err != nil {
+		if got, err = play(peer, g.board, string(f.Data)); err != nil {
 			t.Error(err)
 		}
 		stop()

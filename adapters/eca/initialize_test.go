@@ -47,7 +47,7 @@ func TestInitializeVariants(t *testing.T) {
 			in, out, peer := wiretest.New(wire.ContentLength)
 			end := make(chan error, 1)
 			go func() {
-				end <- eca.New(eca.Options{Gateway: g, Principal: core.Local, Cwd: "/w"}).Serve(t.Context(), in, out)
+				end <- eca.New(eca.Options{Gateway: g.Gateway, Principal: core.Local, Cwd: "/w"}).Serve(t.Context(), in, out)
 			}()
 			e := &editor{t: t, peer: peer}
 			e.last = 1

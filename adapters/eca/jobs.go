@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 const (
@@ -21,14 +22,14 @@ const (
 )
 
 // jobs lists what runs, or ran, behind the sessions, the oldest first.
-func (s *Server) jobs() (list []core.JobItem) {
-	posted, _ := s.opts.Gateway.Board().Now()
+func (s *Server) jobs() (list []board.Job) {
+	posted, _ := s.opts.Board.Now()
 	for _, p := range posted {
-		if item, ok := p.Item.(core.JobItem); ok && s.concerns(p.Topic) {
+		if item, ok := p.Item.(board.Job); ok && s.concerns(p.Topic) {
 			list = append(list, item)
 		}
 	}
-	slices.SortFunc(list, func(a, b core.JobItem) int {
+	slices.SortFunc(list, func(a, b board.Job) int {
 		return cmp.Or(a.Info.Started.Compare(b.Info.Started), strings.Compare(a.Info.ID, b.Info.ID))
 	})
 	return list
@@ -36,10 +37,10 @@ func (s *Server) jobs() (list []core.JobItem) {
 
 // jobSummaries lists them as clients show them: in the chats that the user knows.
 func (s *Server) jobSummaries() eca.JobsListResult {
-	posted, _ := s.opts.Gateway.Board().Now()
+	posted, _ := s.opts.Board.Now()
 	sessions := map[core.SessionID]core.Summary{}
 	for _, p := range posted {
-		if item, ok := p.Item.(core.SessionItem); ok && s.concerns(p.Topic) {
+		if item, ok := p.Item.(board.Session); ok && s.concerns(p.Topic) {
 			sessions[item.Summary.ID] = item.Summary
 		}
 	}
@@ -52,7 +53,7 @@ func (s *Server) jobSummaries() eca.JobsListResult {
 }
 
 // jobOf is a job at a time.
-func jobOf(info core.JobInfo, chat core.SessionID, title string, now time.Time) eca.Job {
+func jobOf(info board.JobInfo, chat core.SessionID, title string, now time.Time) eca.Job {
 	j := eca.Job{
 		ID: info.ID, Type: "shell", Status: string(info.Status), Label: info.Command, StartedAt: info.Started.UTC().Format(time.RFC3339),
 		ExitCode: info.Exit, ChatID: string(chat), ChatLabel: cmp.Or(title, string(chat)),
@@ -74,11 +75,11 @@ func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ none) error {
 }
 
 // job finds one by its id.
-func (s *Server) job(id string) (core.JobItem, bool) {
+func (s *Server) job(id string) (board.Job, bool) {
 	jobs := s.jobs()
-	i := slices.IndexFunc(jobs, func(j core.JobItem) bool { return j.Info.ID == id })
+	i := slices.IndexFunc(jobs, func(j board.Job) bool { return j.Info.ID == id })
 	if i < 0 {
-		return core.JobItem{}, false
+		return board.Job{}, false
 	}
 	return jobs[i], true
 }
@@ -86,14 +87,14 @@ func (s *Server) job(id string) (core.JobItem, bool) {
 // jobsKill is jobs/kill. What is not there, or has ended, is not killed.
 func (s *Server) jobsKill(ctx context.Context, call *wire.Call, p eca.JobParams) error {
 	j, ok := s.job(p.JobID)
-	if !ok || j.Job == nil {
+	if !ok || j.Control == nil {
 		s.reply(ctx, call, eca.JobsKillResult{}, nil)
 		return nil
 	}
 	s.wg.Go(func() {
 		ctx, stop := context.WithTimeout(ctx, killWait)
 		defer stop()
-		killed, err := j.Job.Kill(ctx)
+		killed, err := j.Control.Kill(ctx)
 		if err != nil {
 			s.log.Warn("a job was not ended", zap.String("job", p.JobID), zap.Error(err))
 		}
@@ -110,8 +111,8 @@ func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobP
 		return nil
 	}
 	res := eca.JobOutputResult{Lines: []eca.JobLine{}, Status: string(j.Info.Status), ExitCode: j.Info.Exit}
-	if j.Job != nil {
-		lines := j.Job.Output()
+	if j.Control != nil {
+		lines := j.Control.Output()
 		for _, l := range lines[max(0, len(lines)-maxJobLines):] {
 			stream := eca.StreamOut
 			if l.Stderr {

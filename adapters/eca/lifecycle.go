@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // persistFor is how long a shutdown waits for turns to end, and then for all else.
@@ -89,21 +90,21 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
 	s.refresh(ctx)
-	posted, _ := s.opts.Gateway.Board().Now()
+	posted, _ := s.opts.Board.Now()
 	s.pump.Do(func() { s.concerned(posted) })
 	return nil
 }
 
 // concerned tells of the servers that have come to concern the connection, and of
 // those that no longer do.
-func (s *Server) concerned(posted []core.Posting) {
+func (s *Server) concerned(posted []board.Posting) {
 	for t := range s.told {
 		if !s.concerns(t) {
 			s.untellServer(t)
 		}
 	}
 	for _, p := range posted {
-		if item, ok := p.Item.(core.ServerItem); ok && s.concerns(p.Topic) && s.told[p.Topic].Name == "" {
+		if item, ok := p.Item.(board.Server); ok && s.concerns(p.Topic) && s.told[p.Topic].Name == "" {
 			s.tellServer(p.Topic, item)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -23,7 +24,7 @@ import (
 type served struct {
 	*editor
 	store *coretest.Memory
-	g     *core.Gateway
+	g     *gateway
 	end   chan error
 }
 
@@ -37,9 +38,9 @@ func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...str
 func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *served {
 	t.Helper()
 	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
-	s.g = core.New(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
+	s.g = over(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
 	in, out, peer := wiretest.New(wire.ContentLength)
-	srv := eca.New(eca.Options{Gateway: s.g, Principal: core.Local, Cwd: "/cwd", Shutdown: s.g.Close})
+	srv := eca.New(eca.Options{Gateway: s.g.Gateway, Board: s.g.board, Principal: core.Local, Cwd: "/cwd", Shutdown: s.g.Close})
 	go func() { s.end <- srv.Serve(t.Context(), in, out) }()
 	s.editor = &editor{t: t, peer: peer}
 	list := []string{}
@@ -267,9 +268,9 @@ func TestServersOfFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := profile()
 		s := begin(t, same(prof), "/v")
-		db, everywhere := core.Topic{Kind: "server", Name: "db", Workspace: "/w"}, core.Topic{Kind: "server", Name: "web"}
-		s.g.Board().Put(db, core.ServerItem{Name: "db", Status: "running", Tools: []core.Spec{{Name: "query", Schema: json.RawMessage(`{"type":"object"}`)}}})
-		s.g.Board().Put(everywhere, core.ServerItem{Name: "web", Status: "starting"})
+		db, everywhere := board.Topic{Kind: "server", Name: "db", Workspace: "/w"}, board.Topic{Kind: "server", Name: "web"}
+		s.g.board.Put(db, board.Server{Name: "db", Status: "running", Tools: []core.Spec{{Name: "query", Schema: json.RawMessage(`{"type":"object"}`)}}})
+		s.g.board.Put(everywhere, board.Server{Name: "web", Status: "starting"})
 		isServer := func(m message) bool { return strings.HasPrefix(m.Method, "tool/server") }
 		expect := func(method, name, status string) {
 			t.Helper()
@@ -282,8 +283,8 @@ func TestServersOfFolders(t *testing.T) {
 		expect("tool/serverUpdated", "db", "running")
 		s.tell("workspace/didChangeWorkspaceFolders", `{"event":{"added":[],"removed":[{"uri":"file:///w","name":"w"}]}}`)
 		expect("tool/serverRemoved", "db", "")
-		s.g.Board().Drop(db) // it was taken back before
-		s.g.Board().Drop(everywhere)
+		s.g.board.Drop(db) // it was taken back before
+		s.g.board.Drop(everywhere)
 		expect("tool/serverRemoved", "web", "")
 		s.close()
 	})

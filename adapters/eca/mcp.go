@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/control"
 )
 
@@ -99,7 +100,7 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 		if err == nil {
 			return
 		}
-		posted, _ := s.opts.Gateway.Board().Now()
+		posted, _ := s.opts.Board.Now()
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, notDone(name, verb, err))
 			if !ours(name) {
@@ -127,13 +128,13 @@ func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerPa
 }
 
 // stateOf is how a server is; one that is not there has failed.
-func (s *Server) stateOf(name string, posted []core.Posting) core.ServerItem {
+func (s *Server) stateOf(name string, posted []board.Posting) board.Server {
 	for _, p := range posted {
-		if item, ok := p.Item.(core.ServerItem); ok && item.Name == name && s.concerns(p.Topic) {
+		if item, ok := p.Item.(board.Server); ok && item.Name == name && s.concerns(p.Topic) {
 			return item
 		}
 	}
-	return core.ServerItem{Name: name, Status: statusFailed}
+	return board.Server{Name: name, Status: statusFailed}
 }
 
 // notDone says what was not done with a server, and why.
@@ -179,7 +180,7 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 			s.reply(ctx, call, eca.AddServerResult{Error: serverRefusal(p.Name, "added", err)}, nil)
 			return
 		}
-		posted, _ := s.opts.Gateway.Board().Now()
+		posted, _ := s.opts.Board.Now()
 		server := serverUpdated(s.stateOf(p.Name, posted), s.peerNow().dialect)
 		s.reply(ctx, call, eca.AddServerResult{Server: &server}, nil)
 	})
@@ -255,10 +256,10 @@ func servedOf(list []core.Link) []eca.ServerResource {
 
 // servers is what the client was told of the servers of tools, by their topics. It
 // belongs to the pump.
-type servers map[core.Topic]core.ServerItem
+type servers map[board.Topic]board.Server
 
 // tellServer tells of a server's state, and why it has failed.
-func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
+func (s *Server) tellServer(t board.Topic, item board.Server) {
 	if old, known := s.told[t]; known && reflect.DeepEqual(old, item) {
 		return
 	}
@@ -276,7 +277,7 @@ func (s *Server) tellServer(t core.Topic, item core.ServerItem) {
 
 // untellServer tells that a server is no longer there, if the client believes that it
 // is. The early documents cannot say so; there it is stopped.
-func (s *Server) untellServer(t core.Topic) {
+func (s *Server) untellServer(t board.Topic) {
 	gone, told := s.told[t]
 	if !told {
 		return
@@ -289,7 +290,7 @@ func (s *Server) untellServer(t core.Topic) {
 		}
 	}
 	if d := s.peerNow().dialect; d.early() {
-		s.notify(eca.MethodServerUpdated, serverUpdated(core.ServerItem{Name: name, Status: statusStopped}, d))
+		s.notify(eca.MethodServerUpdated, serverUpdated(board.Server{Name: name, Status: statusStopped}, d))
 	} else {
 		s.notify(eca.MethodServerRemoved, eca.ServerParams{Name: name})
 	}

@@ -22,7 +22,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)
 		peer, stop := serve(t, g)
-		out, err := play(peer, g.Board(), helloAsks+`-> {"jsonrpc":"2.0","id":1,"method":"chat/prompt","params":{"chatId":"c1","message":"ask Where?"}}`+"\n")
+		out, err := play(peer, g.board, helloAsks+`-> {"jsonrpc":"2.0","id":1,"method":"chat/prompt","params":{"chatId":"c1","message":"ask Where?"}}`+"\n")
 		if err != nil || strings.Count(out, "chat/askQuestion") != 1 {
 			t.Fatalf("%v: got\n%s", err, out)
 		}
@@ -35,7 +35,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		other.Close()
-		out, err = play(peer, g.Board(), "\n"+`-> {"jsonrpc":"2.0","id":1,"result":{"answer":"here","cancelled":false}}`+"\n")
+		out, err = play(peer, g.board, "\n"+`-> {"jsonrpc":"2.0","id":1,"result":{"answer":"here","cancelled":false}}`+"\n")
 		if err != nil || !strings.Contains(out, "answered option= text=elsewhere") || strings.Contains(out, "chat/askQuestion") {
 			t.Errorf("%v: got\n%s", err, out)
 		}
@@ -52,17 +52,17 @@ func TestManySubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)
 		peer, stop := serve(t, g)
-		if _, err := play(peer, g.Board(), helloAsks); err != nil {
+		if _, err := play(peer, g.board, helloAsks); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 50 {
-			out, err := play(peer, g.Board(), fmt.Sprintf(`-> {"jsonrpc":"2.0","id":%d,"method":"chat/prompt","params":{"chatId":"c1","message":"spawn say Found"}}`+"\n@ 1s\n", i+1))
+			out, err := play(peer, g.board, fmt.Sprintf(`-> {"jsonrpc":"2.0","id":%d,"method":"chat/prompt","params":{"chatId":"c1","message":"spawn say Found"}}`+"\n@ 1s\n", i+1))
 			found := fmt.Sprintf(`"chatId":"subagent-made-%d","parentChatId":"c1","role":"assistant","content":{"type":"text","text":"Found"}`, i+1)
 			at, end := strings.Index(out, found), strings.Index(out, `"type":"toolCalled"`)
 			if err != nil || at < 0 || end < at {
 				t.Fatalf("%v: task %d: got\n%s", err, i+1, out)
 			}
-			out, err = play(peer, g.Board(), fmt.Sprintf(`-> {"jsonrpc":"2.0","method":"chat/promptStop","params":{"chatId":"subagent-made-%d"}}`+"\n", i+1))
+			out, err = play(peer, g.board, fmt.Sprintf(`-> {"jsonrpc":"2.0","method":"chat/promptStop","params":{"chatId":"subagent-made-%d"}}`+"\n", i+1))
 			if err != nil || strings.Contains(out, "<-") {
 				t.Fatalf("%v: task %d is still known: got\n%s", err, i+1, out)
 			}

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/control"
 )
@@ -26,6 +27,7 @@ import (
 type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the connection: on whose behalf its client acts
+	Board     *board.Board   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 	Cwd       string         // the workspace of a client that names none; "": the process's folder
@@ -107,6 +109,9 @@ var ErrNoShutdown = errors.New("the client left without asking to shut down")
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
+	}
+	if o.Board == nil {
+		o.Board = board.New()
 	}
 	if o.NewID == nil {
 		o.NewID = newID

@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -143,7 +144,7 @@ func (e *editor) text(chat string) string {
 }
 
 // with runs a test with one gateway and one connection.
-func with(t *testing.T, name string, test func(t *testing.T, g *core.Gateway, e *editor)) {
+func with(t *testing.T, name string, test func(t *testing.T, g *gateway, e *editor)) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)
 		peer, stop := serve(t, g)
@@ -157,7 +158,7 @@ func with(t *testing.T, name string, test func(t *testing.T, g *core.Gateway, e 
 
 // A stop in the same write as its prompt always stops it, also the first of a chat.
 func TestStopIsNeverLost(t *testing.T) {
-	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		for i := range 500 {
 			chat := fmt.Sprintf("c%d", i%50)
 			e.send(e.request("chat/prompt", promptOf(chat, "hang")), e.note("chat/promptStop", fmt.Sprintf(`{"chatId":%q}`, chat)))
@@ -173,7 +174,7 @@ func TestStopIsNeverLost(t *testing.T) {
 // after it.
 func TestStopEndsTheQueue(t *testing.T) {
 	for range 100 {
-		with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+		with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 			e.send(e.request("chat/prompt", promptOf("c", "hang")), e.request("chat/prompt", promptOf("c", "say never")), e.request("chat/prompt", promptOf("c", "say never")),
 				e.note("chat/promptStop", `{"chatId":"c"}`), e.request("chat/prompt", promptOf("c", "say after")))
 			e.until(func(m message) bool { return m.is("text", `"text":"after"`) })
@@ -201,7 +202,7 @@ func (e *editor) answers(id int) (n int) {
 
 // A client that does not read for a while loses nothing, and its stop is heard.
 func TestClientThatDoesNotRead(t *testing.T) {
-	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		long := strings.Repeat("0123456789abcdef", 60_000) // about 1 MB
 		e.send(e.request("chat/prompt", promptOf("c", "say "+long+" then hang")))
 		<-time.After(3 * time.Second)
@@ -216,7 +217,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 
 // After a thousand turns there are as many goroutines as there were after the first.
 func TestThousandTurns(t *testing.T) {
-	with(t, "VsCode", func(t *testing.T, _ *core.Gateway, e *editor) {
+	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		count := func() int {
 			<-time.After(2 * time.Second) // the store's flusher goes to sleep
 			synctest.Wait()
@@ -237,7 +238,7 @@ func TestThousandTurns(t *testing.T) {
 // Two clients on one chat: both see the turn, either may decide, a call that the
 // other one approved goes on, and a deletion is told to both.
 func TestTwoClients(t *testing.T) {
-	with(t, "VsCode", func(t *testing.T, g *core.Gateway, a *editor) {
+	with(t, "VsCode", func(t *testing.T, g *gateway, a *editor) {
 		peer, stop := serve(t, g)
 		defer stop()
 		b := connect(t, peer, "IntelliJ")
@@ -281,9 +282,9 @@ func TestTwoClients(t *testing.T) {
 func TestBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := profile()
-		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
-		native := core.Topic{Kind: "server", Name: core.Native}
-		g.Board().Put(native, core.ServerItem{Name: core.Native, Status: "running", Tools: []core.Spec{{Name: "read_file", Schema: json.RawMessage(`{"type":"object"}`)}}})
+		g := over(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		native := board.Topic{Kind: "server", Name: core.Native}
+		g.board.Put(native, board.Server{Name: core.Native, Status: "running", Tools: []core.Spec{{Name: "read_file", Schema: json.RawMessage(`{"type":"object"}`)}}})
 		peer, stop := serve(t, g)
 		e := connect(t, peer, "VsCode")
 		ours := 0
@@ -297,8 +298,8 @@ func TestBoard(t *testing.T) {
 		if ours != 1 {
 			t.Errorf("our own tools were told of %d times", ours)
 		}
-		g.Board().Put(core.Topic{Kind: "server", Name: "db", Workspace: "/elsewhere"}, core.ServerItem{Name: "elsewhere", Status: "failed"})
-		g.Board().Put(core.Topic{Kind: "server", Name: "db"}, core.ServerItem{Name: "db", Status: "starting"})
+		g.board.Put(board.Topic{Kind: "server", Name: "db", Workspace: "/elsewhere"}, board.Server{Name: "elsewhere", Status: "failed"})
+		g.board.Put(board.Topic{Kind: "server", Name: "db"}, board.Server{Name: "db", Status: "starting"})
 		if m := e.until(func(m message) bool { return m.Method == "tool/serverUpdated" }); m.Params.Name != "db" || m.Params.Status != "starting" || m.Params.Type != "mcp" {
 			t.Errorf("an MCP server: %s", m.raw)
 		}
@@ -306,7 +307,7 @@ func TestBoard(t *testing.T) {
 		next := profile()
 		next.Models = append(next.Models, core.ModelInfo{ID: "acme/huge"})
 		prof = next
-		g.Board().Put(core.Topic{Kind: "models"}, core.ModelsItem{})
+		g.board.Put(board.Topic{Kind: "models"}, board.Models{})
 		isConfig := func(m message) bool { return m.Method == "config/updated" }
 		if m := e.until(isConfig); m.Params.ChatID != "" || len(m.Params.Chat["models"].([]any)) != 3 {
 			t.Errorf("for all chats: %s", m.raw)
@@ -362,7 +363,7 @@ func TestStoreFails(t *testing.T) {
 // a turn runs; other clients do.
 func TestGapForEmacs(t *testing.T) {
 	for name, want := range map[string]time.Duration{"emacs": 15 * time.Millisecond, "VsCode": 0} {
-		with(t, name, func(t *testing.T, _ *core.Gateway, e *editor) {
+		with(t, name, func(t *testing.T, _ *gateway, e *editor) {
 			e.send(e.request("chat/prompt", promptOf("c", "say x then hang")))
 			e.until(func(m message) bool { return m.is("text", `"text":"x"`) })
 			e.ask("chat/queryCommands", `{"query":""}`)
@@ -383,7 +384,7 @@ func TestProcess(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), nil)
 			in, out, peer := wiretest.New(wire.ContentLength)
 			gone := make(chan struct{})
-			srv := eca.New(eca.Options{Gateway: g, Principal: core.Local, Cwd: "/w", Alive: func(pid int) bool {
+			srv := eca.New(eca.Options{Gateway: g.Gateway, Principal: core.Local, Cwd: "/w", Alive: func(pid int) bool {
 				select {
 				case <-gone:
 					return false
@@ -425,7 +426,7 @@ func TestContextEnds(t *testing.T) {
 		in, out, peer := wiretest.New(wire.ContentLength)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := make(chan error, 1)
-		go func() { served <- eca.New(eca.Options{Gateway: g, Principal: core.Local}).Serve(ctx, in, out) }()
+		go func() { served <- eca.New(eca.Options{Gateway: g.Gateway, Principal: core.Local}).Serve(ctx, in, out) }()
 		e := connect(t, peer, "VsCode")
 		e.send(e.request("chat/prompt", promptOf("c", "hang")))
 		synctest.Wait()

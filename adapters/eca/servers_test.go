@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/control"
 )
 
@@ -18,23 +19,23 @@ import (
 // and another until a client has heard of it: of two states at once it may hear the last
 // alone.
 type fleet struct {
-	board *core.Board
+	board *board.Board
 
 	mu   sync.Mutex // guards the field below
-	have map[string]*core.ServerItem
+	have map[string]*board.Server
 }
 
 var _ control.Servers = (*fleet)(nil)
 
 func newFleet() *fleet {
-	return &fleet{have: map[string]*core.ServerItem{
+	return &fleet{have: map[string]*board.Server{
 		"db":    {Name: "db", Command: "db-mcp", Args: []string{"--stdio"}},
 		"cloud": {Name: "cloud", URL: "https://cloud.example/mcp", Status: "requires-auth"},
 	}}
 }
 
 // change changes a server; false: there is none.
-func (f *fleet) change(name string, change func(*core.ServerItem)) bool {
+func (f *fleet) change(name string, change func(*board.Server)) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	item := f.have[name]
@@ -49,15 +50,15 @@ func (f *fleet) tell(name string) {
 	f.mu.Lock()
 	now := *f.have[name]
 	f.mu.Unlock()
-	f.board.Put(core.Topic{Kind: "server", Name: name}, now)
+	f.board.Put(board.Topic{Kind: "server", Name: name}, now)
 }
 
 // start brings a server up, or says that it cannot.
 func (f *fleet) start(name string) {
-	f.change(name, func(i *core.ServerItem) { i.Status, i.Why = "starting", "" })
+	f.change(name, func(i *board.Server) { i.Status, i.Why = "starting", "" })
 	f.tell(name)
 	<-time.After(time.Millisecond)
-	f.change(name, func(i *core.ServerItem) {
+	f.change(name, func(i *board.Server) {
 		switch {
 		case i.Command == "broken":
 			i.Status, i.Why = "failed", "the program ended with exit code 100%"
@@ -82,10 +83,10 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	if by.Role != core.Decide || by.Principal != core.Local || len(roots) == 0 {
 		return fmt.Errorf("not for %+v in %v", by, roots)
 	}
-	stops := func(i *core.ServerItem, status string) {
+	stops := func(i *board.Server, status string) {
 		i.Status, i.Tools, i.Prompts, i.Resources = status, nil, nil, nil
 	}
-	there := f.change(name, func(i *core.ServerItem) {
+	there := f.change(name, func(i *board.Server) {
 		switch w := what.(type) {
 		case control.Stop:
 			stops(i, "stopped")
@@ -115,7 +116,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 	}
 	switch what.(type) {
 	case control.Add:
-		item := core.ServerItem{Name: name, Command: add.Spec.Command, Args: add.Spec.Args, URL: add.Spec.URL, Status: "stopped"}
+		item := board.Server{Name: name, Command: add.Spec.Command, Args: add.Spec.Args, URL: add.Spec.URL, Status: "stopped"}
 		if add.Disabled {
 			item.Status = "disabled"
 		}
@@ -131,7 +132,7 @@ func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name strin
 		f.mu.Lock()
 		delete(f.have, name)
 		f.mu.Unlock()
-		f.board.Drop(core.Topic{Kind: "server", Name: name})
+		f.board.Drop(board.Topic{Kind: "server", Name: name})
 	case control.Start, control.Enable, control.Change, control.Login, control.Logout:
 		f.start(name)
 	case control.Stop, control.Disable:

@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // tasks are what a client sees of the start. The Desktop client takes prompts as
@@ -22,32 +23,32 @@ var tasks = [...]eca.ProgressParams{
 // initialized is initialized: from here on the client may be told things. Nothing
 // of it waits for the network; what comes later comes from the board.
 func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
-	posted, since := s.opts.Gateway.Board().Now()
+	posted, since := s.opts.Board.Now()
 	s.pump.Do(func() { s.announce(posted) })
 	s.wg.Go(func() { s.watchBoard(ctx, since) })
 	return nil
 }
 
 // announce says what the client is told at the start. It belongs to the pump.
-func (s *Server) announce(posted []core.Posting) {
+func (s *Server) announce(posted []board.Posting) {
 	s.progress(eca.ProgressStart)
 	o := s.offered()
 	s.announced = o
 	s.configUpdated("", o.config(s.defaults(o)))
 	if !slices.ContainsFunc(
 		posted,
-		func(p core.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native },
+		func(p board.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native },
 	) {
 		posted = append(
 			posted,
-			core.Posting{
-				Topic: core.Topic{Kind: "server", Name: core.Native},
-				Item:  core.ServerItem{Name: core.Native, Status: "running"},
+			board.Posting{
+				Topic: board.Topic{Kind: "server", Name: core.Native},
+				Item:  board.Server{Name: core.Native, Status: "running"},
 			},
 		)
 	}
 	for _, posting := range posted {
-		if item, ok := posting.Item.(core.ServerItem); ok && s.concerns(posting.Topic) {
+		if item, ok := posting.Item.(board.Server); ok && s.concerns(posting.Topic) {
 			s.tellServer(posting.Topic, item)
 		}
 	}
@@ -82,7 +83,7 @@ type watched struct {
 
 // behindBoard does something once the client has been told what is on the board now.
 func (s *Server) behindBoard(do func()) {
-	_, rev := s.opts.Gateway.Board().Now()
+	_, rev := s.opts.Board.Now()
 	s.mu.Lock()
 	wait := s.board.on && s.board.seen < rev
 	if wait {
@@ -114,7 +115,7 @@ func (s *Server) passedOn(rev uint64) {
 func (s *Server) watchBoard(ctx context.Context, since uint64) {
 	for {
 		s.passedOn(since)
-		posted, rev, err := s.opts.Gateway.Board().Next(ctx, since)
+		posted, rev, err := s.opts.Board.Next(ctx, since)
 		if err != nil {
 			return
 		}
@@ -126,35 +127,35 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 		}
 		if slices.ContainsFunc(
 			posted,
-			func(p core.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) },
+			func(p board.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) },
 		) {
 			s.tellJobs()
 		}
 	}
 }
 
-func (s *Server) posted(ctx context.Context, p core.Posting) {
+func (s *Server) posted(ctx context.Context, p board.Posting) {
 	switch item := p.Item.(type) {
-	case core.ServerItem:
+	case board.Server:
 		s.pump.Do(func() { s.tellServer(p.Topic, item) })
-	case core.ModelsItem, core.AgentsItem:
+	case board.Models, board.Agents:
 		s.refresh(ctx)
-	case core.GoneItem:
+	case board.Gone:
 		switch p.Topic.Kind {
 		case "session":
 			s.gone(ctx, p.Topic.Name)
 		case "server":
 			s.pump.Do(func() { s.untellServer(p.Topic) })
 		}
-	case core.AccountsItem:
+	case board.Account:
 		s.tellAccount(ctx, item.Account)
-	case core.JobItem: // all jobs are told at once
-	case core.SessionItem: // clients ask for the list when they show it
+	case board.Job: // all jobs are told at once
+	case board.Session: // clients ask for the list when they show it
 	}
 }
 
 // concerns says whether a topic is about this connection.
-func (s *Server) concerns(t core.Topic) bool {
+func (s *Server) concerns(t board.Topic) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return (t.Principal == "" || t.Principal == s.opts.Principal) &&
@@ -288,7 +289,7 @@ func (s *Server) showMessage(t eca.MessageType, text string) {
 }
 
 // serverUpdated is how the protocol describes a server of tools.
-func serverUpdated(item core.ServerItem, d Dialect) eca.ServerUpdatedParams {
+func serverUpdated(item board.Server, d Dialect) eca.ServerUpdatedParams {
 	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
 	if item.Command != "" {
 		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
 	"dragoman/core/inference"
@@ -124,13 +125,15 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 type offers struct {
 	keys  keys
 	fleet *fleet
+	bench *editing
 
 	mu   sync.Mutex // guards the field below
 	prof *core.Profile
 }
 
 func newOffers() *offers {
-	o := &offers{prof: equip(profile()), fleet: newFleet()}
+	o := &offers{fleet: newFleet(), bench: &editing{}}
+	o.prof = equip(profile(), o.bench)
 	o.keys.have = map[string]bool{}
 	o.keys.changed = func() {
 		o.mu.Lock()
@@ -153,8 +156,8 @@ func newOffers() *offers {
 
 // everything is a profile that offers all that there is.
 func everything() *core.Profile {
-	p := equip(profile())
-	p.Accounts = &keys{board: core.NewBoard(), have: map[string]bool{}, changed: func() {}}
+	p := equip(profile(), &editing{board: board.New()})
+	p.Accounts = &keys{board: board.New(), have: map[string]bool{}, changed: func() {}}
 	p.Model = pen
 	return p
 }
@@ -209,17 +212,17 @@ func (tables) Read(_ context.Context, _ []string, uri string) core.Block {
 }
 
 // equip gives a profile what the workspace and its tools are.
-func equip(prof *core.Profile) *core.Profile {
+func equip(prof *core.Profile, bench *editing) *core.Profile {
 	prof.Files, prof.Resources = workspace, tables{}
 	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
-	prof.Toolboxes = append(prof.Toolboxes, editing{})
+	prof.Toolboxes = append(prof.Toolboxes, bench)
 	return prof
 }
 
 // editing offers tools that ask the editor, and the user.
-type editing struct{}
+type editing struct{ board *board.Board }
 
-func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+func (e *editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	tool := func(name string, run func(context.Context, core.Invocation, string) (core.Result, error)) core.Tool {
 		return coretest.Tool{
 			Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindRead, ReadOnly: true},
@@ -234,12 +237,12 @@ func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error)
 	}
 	asks := func(call func(string) ide.Call) func(context.Context, core.Invocation, string) (core.Result, error) {
 		return func(ctx context.Context, _ core.Invocation, path string) (core.Result, error) {
-			e := ide.Of(host.Editor())
-			if e == nil {
+			editor := ide.Of(host.Editor())
+			if editor == nil {
 				return text("there is no editor"), nil
 			}
 			<-time.After(time.Millisecond) // the call is shown first
-			reply, err := e.Do(ctx, call(path))
+			reply, err := editor.Do(ctx, call(path))
 			if err != nil {
 				return core.Result{}, err
 			}
@@ -249,10 +252,10 @@ func (editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error)
 	return coretest.Tools{
 		tool("start", func(_ context.Context, _ core.Invocation, command string) (core.Result, error) {
 			id, summary, _ := strings.Cut(command, " for ")
-			j := &job{board: host.Board(), info: core.JobInfo{ID: "job-" + id, Session: host.Meta().ID, Summary: summary, Command: id, Status: core.JobRunning, Started: time.Now()}}
+			j := &job{board: e.board, info: board.JobInfo{ID: "job-" + id, Session: host.Meta().ID, Summary: summary, Command: id, Status: board.JobRunning, Started: time.Now()}}
 			if id == "true" {
 				zero := 0
-				j.info.Status, j.info.Exit, j.info.Ended = core.JobDone, &zero, time.Now()
+				j.info.Status, j.info.Exit, j.info.Ended = board.JobDone, &zero, time.Now()
 			}
 			<-time.After(time.Millisecond) // the call is shown first
 			j.post()

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/adapters/mcp/folders"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // summaries lists the sessions within the client's roots that work in a directory,
@@ -59,14 +60,14 @@ type toolAbout struct {
 }
 
 // servers are the tool servers that the board knows. The profile is made first, since it puts its own there.
-func (h *host) servers(ctx context.Context) ([]core.ServerItem, error) {
+func (h *host) servers(ctx context.Context) ([]board.Server, error) {
 	if _, err := h.server.opts.Gateway.Profile(ctx, nil); err != nil {
 		return nil, err
 	}
-	var list []core.ServerItem
-	posted, _ := h.server.opts.Gateway.Board().Now()
+	var list []board.Server
+	posted, _ := h.server.opts.Board.Now()
 	for _, p := range posted {
-		if item, ok := p.Item.(core.ServerItem); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.principal) {
+		if item, ok := p.Item.(board.Server); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.principal) {
 			list = append(list, item)
 		}
 	}
@@ -130,10 +131,10 @@ func (h *host) follow(ctx context.Context) {
 	titles := map[string]string{} // by session; once cleared, a list that has not changed may be announced
 	var rev uint64
 	for {
-		if _, _, err := h.server.opts.Gateway.Board().Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
+		if _, _, err := h.server.opts.Board.Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
 			return
 		}
-		posted, now, err := h.server.opts.Gateway.Board().Next(ctx, rev)
+		posted, now, err := h.server.opts.Board.Next(ctx, rev)
 		if err != nil {
 			return
 		}
@@ -144,7 +145,7 @@ func (h *host) follow(ctx context.Context) {
 				continue
 			}
 			switch item := p.Item.(type) {
-			case core.SessionItem:
+			case board.Session:
 				title, known := titles[p.Topic.Name]
 				listed = listed || !known || title != item.Summary.Title
 				if len(titles) >= maxTitles {
@@ -152,14 +153,14 @@ func (h *host) follow(ctx context.Context) {
 				}
 				titles[p.Topic.Name] = item.Summary.Title
 				sessions = true
-			case core.ServerItem:
+			case board.Server:
 				servers = true
-			case core.GoneItem:
+			case board.Gone:
 				if _, known := titles[p.Topic.Name]; p.Topic.Kind == "session" {
 					listed, sessions = listed || known, true
 					delete(titles, p.Topic.Name)
 				}
-			case core.ModelsItem, core.AgentsItem, core.JobItem, core.AccountsItem: // no resource of ours
+			case board.Models, board.Agents, board.Job, board.Account: // no resource of ours
 			}
 		}
 		h.tell(ctx, listed, sessions, servers)

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/mcp/edge"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // DefaultElicitationTimeout is how long a client's user has for an approval where [Settings] say nothing.
@@ -48,6 +49,7 @@ func (s *Server) asking() time.Duration {
 type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the client that Serve serves: on whose behalf it acts
+	Board     *board.Board   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 
@@ -111,6 +113,9 @@ type Server struct {
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
+	}
+	if o.Board == nil {
+		o.Board = board.New()
 	}
 	o.Instructions = cmp.Or(o.Instructions, DefaultInstructions)
 	if o.Look == nil {

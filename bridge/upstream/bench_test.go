@@ -10,6 +10,7 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // BenchmarkCalls calls a tool of a program: directly by the SDK's client, and as a
@@ -26,7 +27,7 @@ func BenchmarkCalls(b *testing.B) {
 	})
 	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
 	b.Run("tool", func(b *testing.B) {
-		s, err := box.Open(b.Context(), &host{meta: core.Meta{Cwd: b.TempDir()}, board: core.NewBoard()})
+		s, err := box.Open(b.Context(), &host{meta: core.Meta{Cwd: b.TempDir()}, board: board.New()})
 		if err != nil {
 			b.Fatal(err)
 		}

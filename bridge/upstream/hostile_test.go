@@ -14,6 +14,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/codec"
 )
 
@@ -85,7 +86,7 @@ func TestBadLists(t *testing.T) {
 
 func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	t.Parallel()
-	h := &host{board: core.NewBoard()}
+	h := &host{board: board.New()}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "silent", Endpoint: plays("silent"), StartTimeout: 50 * time.Millisecond}}})
 	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
 		t.Errorf("%d tools, %v", len(list), err)

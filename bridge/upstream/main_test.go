@@ -12,13 +12,14 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/inference"
 )
 
 // host is a session for tests.
 type host struct {
 	meta  core.Meta
-	board *core.Board
+	board *board.Board
 	ask   func(core.Ask) core.Reply // nil: nobody is there
 	model inference.Model           // nil: there is none
 
@@ -27,7 +28,6 @@ type host struct {
 
 func (h *host) Meta() core.Meta     { return h.meta }
 func (h *host) Editor() core.Editor { return nil }
-func (h *host) Board() *core.Board  { return h.board }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
@@ -52,7 +52,7 @@ func (h *host) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
 	t.Helper()
 	if h.board == nil {
-		h.board = core.NewBoard()
+		h.board = board.New()
 	}
 	if h.meta.Cwd == "" {
 		h.meta.Cwd = t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 func TestMasks(t *testing.T) {
@@ -41,7 +42,7 @@ func TestKeysOfServersAreNotTold(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var told strings.Builder
-	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard()}
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: board.New()}
 	open(t, h, Options{
 		Environ: os.Environ(),
 		Log: func(_, _, text string) {

@@ -15,6 +15,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/display"
 )
@@ -68,7 +69,7 @@ type Shown struct {
 type Options struct {
 	Servers []Server // at first; Set changes them
 	// Board is told how they are; nil: nobody is.
-	Board   *core.Board
+	Board   *board.Board
 	Environ []string // ours; the safe part of it is handed on
 	Version string   // ours, for servers
 	// Log is told what servers say beside the protocol, and what becomes of them. It must

@@ -18,6 +18,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -292,7 +293,7 @@ func TestServerGetsNoSecrets(t *testing.T) {
 
 // One server that does not start, or never answers, keeps nobody waiting.
 func TestOneBadServerHoldsUpNobody(t *testing.T) {
-	h := &host{board: core.NewBoard()}
+	h := &host{board: board.New()}
 	b, s := open(t, h, Options{Grace: 20e9, Servers: []Server{
 		{Name: "dies", Endpoint: plays("dies")},
 		{Name: "none", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{Command: "no-such-program"}, nil }},
@@ -322,16 +323,16 @@ func TestOneBadServerHoldsUpNobody(t *testing.T) {
 }
 
 // awaitStatus waits until the board says so of a server.
-func awaitStatus(t *testing.T, b *core.Board, server, status string) core.ServerItem {
+func awaitStatus(t *testing.T, b *board.Board, server, status string) board.Server {
 	t.Helper()
-	return awaitItem(t, b, server, status, func(item core.ServerItem) bool { return item.Status == status })
+	return awaitItem(t, b, server, status, func(item board.Server) bool { return item.Status == status })
 }
 
 // awaitItem waits until the board says of a server what it is to be.
-func awaitItem(t *testing.T, b *core.Board, server, what string, so func(core.ServerItem) bool) core.ServerItem {
+func awaitItem(t *testing.T, b *board.Board, server, what string, so func(board.Server) bool) board.Server {
 	t.Helper()
 	ctx := bridgetest.Patient(t)
-	var last core.ServerItem
+	var last board.Server
 	for since := uint64(0); ; {
 		posts, rev, err := b.Next(ctx, since)
 		if err != nil {
@@ -339,7 +340,7 @@ func awaitItem(t *testing.T, b *core.Board, server, what string, so func(core.Se
 		}
 		since = rev
 		for _, p := range posts {
-			if item, ok := p.Item.(core.ServerItem); ok && item.Name == server {
+			if item, ok := p.Item.(board.Server); ok && item.Name == server {
 				if last = item; so(item) {
 					return item
 				}
@@ -349,7 +350,7 @@ func awaitItem(t *testing.T, b *core.Board, server, what string, so func(core.Se
 }
 
 func TestServerIsStartedAgain(t *testing.T) {
-	h := &host{board: core.NewBoard()}
+	h := &host{board: board.New()}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
 	_, err := call(t, toolOf(t, s, "die"), `{}`)
 	if err == nil || !strings.Contains(err.Error(), "in the middle of the call, which may have had its effect") || !strings.Contains(err.Error(), "out of cheese") {
@@ -383,7 +384,7 @@ func TestOnlyHarmlessCallsAreRepeated(t *testing.T) {
 }
 
 func TestListsAreKnownInLaterSessions(t *testing.T) {
-	h := &host{board: core.NewBoard(), meta: core.Meta{Cwd: t.TempDir()}}
+	h := &host{board: board.New(), meta: core.Meta{Cwd: t.TempDir()}}
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
 	first, err := s.Tools(bridgetest.Patient(t))
 	if err != nil {
@@ -542,7 +543,7 @@ func TestFilter(t *testing.T) {
 
 // A client's server with the name of our own tools does not start, and the user is told what to do.
 func TestClientsServerCalledNative(t *testing.T) {
-	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: core.NewBoard(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: board.New(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
 	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // Prompts are commands and resources can be referred to, once a session has started
@@ -21,7 +22,7 @@ func TestPromptsAndResources(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"stdio", "http", "http2026"} {
 		t.Run(way, func(t *testing.T) {
-			h := &host{board: core.NewBoard()}
+			h := &host{board: board.New()}
 			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
 			t.Cleanup(b.Close)
 			roots := []string{t.TempDir()}
@@ -72,7 +73,7 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"stdio", "http", "sse"} {
 		t.Run(way, func(t *testing.T) {
-			h := &host{board: core.NewBoard()}
+			h := &host{board: board.New()}
 			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
 			t.Cleanup(b.Close)
 			if _, err := call(t, toolOf(t, s, "publish"), `{}`); err != nil {
@@ -85,8 +86,8 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 					t.Fatalf("it is not told: %v", err)
 				}
 				since = rev
-				i := slices.IndexFunc(posted, func(p core.Posting) bool { return p.Topic.Name == "up" })
-				if item, ok := posted[max(i, 0)].Item.(core.ServerItem); ok && len(item.Prompts) == 2 && len(item.Resources) == 2 {
+				i := slices.IndexFunc(posted, func(p board.Posting) bool { return p.Topic.Name == "up" })
+				if item, ok := posted[max(i, 0)].Item.(board.Server); ok && len(item.Prompts) == 2 && len(item.Resources) == 2 {
 					break
 				}
 			}
@@ -115,7 +116,7 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	b, s := open(t, h, Options{})
 	t.Cleanup(b.Close)
 	toolOf(t, s, "echo")
-	awaitItem(t, h.board, "mine", "running with its prompts", func(item core.ServerItem) bool {
+	awaitItem(t, h.board, "mine", "running with its prompts", func(item board.Server) bool {
 		return item.Status == statusRunning && len(item.Prompts) > 0
 	})
 	if list := b.Commands("s1"); len(list) != 1 || list[0].Name != "mine:greet" {
@@ -143,7 +144,7 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 }
 
 // gone waits until the board says nothing of a server any more.
-func gone(t *testing.T, b *core.Board, server string) bool {
+func gone(t *testing.T, b *board.Board, server string) bool {
 	t.Helper()
 	for ctx := bridgetest.Patient(t); statusNow(t, b, server) != "gone"; {
 		if ctx.Err() != nil {

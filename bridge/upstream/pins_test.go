@@ -16,6 +16,7 @@ import (
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // A tool that is not what it was when it was first seen is asked about, and until
@@ -84,7 +85,7 @@ func TestDamagedPins(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{board: core.NewBoard()}
+	h := &host{board: board.New()}
 	open(t, h, Options{PinFile: file, Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)}}})
 	if item := awaitStatus(t, h.board, "x", "failed"); !strings.Contains(item.Why, "fix or remove "+file) {
 		t.Errorf("why: %q", item.Why)

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
-// The words for how a server is (core.ServerItem).
+// The words for how a server is (board.Server).
 const (
 	statusStopped  = "stopped"
 	statusStarting = "starting"
@@ -274,7 +275,7 @@ func (b *Box) post(name string) {
 	if b.opts.Board == nil {
 		return
 	}
-	topic := core.Topic{Kind: "server", Name: name}
+	topic := board.Topic{Kind: "server", Name: name}
 	for {
 		item, ok := b.item(name)
 		if ok {
@@ -290,7 +291,7 @@ func (b *Box) post(name string) {
 }
 
 // item is how a server is; false: there is none of that name.
-func (b *Box) item(name string) (core.ServerItem, bool) {
+func (b *Box) item(name string) (board.Server, bool) {
 	s, ok := b.find(name)
 	b.mu.Lock()
 	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
@@ -301,11 +302,11 @@ func (b *Box) item(name string) (core.ServerItem, bool) {
 	if !ok {
 		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought })
 		if len(live) == 0 {
-			return core.ServerItem{}, false
+			return board.Server{}, false
 		}
 		s = live[0].server
 	}
-	item := core.ServerItem{
+	item := board.Server{
 		Name:     s.Name,
 		Status:   statusStopped,
 		Disabled: s.Disabled,

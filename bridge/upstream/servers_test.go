@@ -15,6 +15,7 @@ import (
 	"dragoman/bridge/login"
 	"dragoman/bridge/login/logintest"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // serversOf names the servers whose tools a session has.
@@ -195,12 +196,12 @@ func TestStopAndStart(t *testing.T) {
 
 // Whoever starts a server that has failed does not wait for its pause.
 func TestStartAfterAFailure(t *testing.T) {
-	board := core.NewBoard()
+	shown := board.New()
 	tries := make(chan struct{}, 100)
 	b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
 		tries <- struct{}{}
 		return Endpoint{}, errors.New("it is nowhere")
-	}}}, Board: board, FirstPause: 24 * time.Hour})
+	}}}, Board: shown, FirstPause: 24 * time.Hour})
 	defer b.Close()
 	for range 3 {
 		if err := b.Start(nil, "up"); err != nil {
@@ -211,7 +212,7 @@ func TestStartAfterAFailure(t *testing.T) {
 		case <-bridgetest.Patient(t).Done():
 			t.Fatal("it was not tried")
 		}
-		if item := awaitStatus(t, board, "up", statusFailed); item.Why != "it is nowhere" {
+		if item := awaitStatus(t, shown, "up", statusFailed); item.Why != "it is nowhere" {
 			t.Errorf("why: %s", item.Why)
 		}
 	}
@@ -219,17 +220,17 @@ func TestStartAfterAFailure(t *testing.T) {
 
 // A server can be started before there is any session, and shows what it has.
 func TestStartWithoutASession(t *testing.T) {
-	board := core.NewBoard()
-	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Shown: Shown{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: board})
+	shown := board.New()
+	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Shown: Shown{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: shown})
 	defer b.Close()
 	b.Announce()
-	if got := statusNow(t, board, "up"); got != statusStopped {
+	if got := statusNow(t, shown, "up"); got != statusStopped {
 		t.Errorf("before: %s", got)
 	}
 	if err := b.Start([]string{t.TempDir()}, "up"); err != nil {
 		t.Fatal(err)
 	}
-	item := awaitItem(t, board, "up", "running with what it offers", func(item core.ServerItem) bool {
+	item := awaitItem(t, shown, "up", "running with what it offers", func(item board.Server) bool {
 		return item.Status == statusRunning && len(item.Resources) > 0
 	})
 	if len(item.Tools) == 0 || len(item.Prompts) != 1 || item.Prompts[0].Name != "greet" || item.Resources[0].URI != "up://one" {
@@ -241,11 +242,11 @@ func TestStartWithoutASession(t *testing.T) {
 	if err := b.Stop("up"); err != nil {
 		t.Fatal(err)
 	}
-	awaitStatus(t, board, "up", statusStopped)
+	awaitStatus(t, shown, "up", statusStopped)
 }
 
 // statusNow is what the board says now.
-func statusNow(t *testing.T, b *core.Board, server string) string {
+func statusNow(t *testing.T, b *board.Board, server string) string {
 	t.Helper()
 	posted, _, err := b.Next(bridgetest.Patient(t), 0)
 	if err != nil {
@@ -253,7 +254,7 @@ func statusNow(t *testing.T, b *core.Board, server string) string {
 	}
 	for _, p := range posted {
 		if p.Topic.Name == server {
-			if item, ok := p.Item.(core.ServerItem); ok {
+			if item, ok := p.Item.(board.Server); ok {
 				return item.Status
 			}
 		}
@@ -285,7 +286,7 @@ func TestStartsAreBounded(t *testing.T) {
 		b := New(Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) {
 			tries.Add(1)
 			return Endpoint{}, errors.New("it is nowhere")
-		}}}, Board: core.NewBoard()})
+		}}}, Board: board.New()})
 		defer b.Close()
 		for round := range int32(2) {
 			if err := b.Start(nil, "up"); err != nil {

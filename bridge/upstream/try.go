@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // Tried is how a server was when it was started once.
 type Tried struct {
-	core.ServerItem
+	board.Server
 	Changes []Change
 }
 
@@ -39,7 +40,7 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 	}
 	var all []Tried
 	for _, s := range b.list() {
-		t := Tried{ServerItem: core.ServerItem{Name: s.Name, Status: statusDisabled}}
+		t := Tried{Server: board.Server{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
 			t.Status, t.Why = u.settled(ctx)
 			for _, l := range u.known() {
@@ -80,7 +81,6 @@ type alone struct{ meta core.Meta }
 
 func (a alone) Meta() core.Meta     { return a.meta }
 func (a alone) Editor() core.Editor { return nil }
-func (a alone) Board() *core.Board  { return nil }
 
 func (a alone) Servers() []core.ServerSpec { return nil }
 

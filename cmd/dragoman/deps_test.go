@@ -39,6 +39,7 @@ var leaves = []string{
 // parts are what parts of core may import, beside the leaves.
 var parts = []string{
 	"dragoman/core",
+	"dragoman/core/board",
 	"dragoman/core/child",
 	"dragoman/core/codec",
 	"dragoman/core/control",
@@ -56,6 +57,8 @@ var importRules = []rule{
 	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append(parts, leaves...), why: "the parts of core know core and few of each other; cmd joins them"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
+	{from: "dragoman/core/board", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what clients are shown besides sessions depends on no tool and no protocol"},
+	{from: "dragoman/core/board", forbidden: thirdParty, why: "the newest value of each topic is plain data"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
 	{from: "dragoman/core/inference", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what a model is asked depends on no service and no agent"},
@@ -108,15 +111,15 @@ var importRules = []rule{
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
-	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/forms", "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/board", "dragoman/core/forms", "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
 	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", except: []string{"dragoman/core/fileuri"}, why: "folders are compared for whoever asks"},
-	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/forms", "dragoman/core/inference", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/board", "dragoman/core/forms", "dragoman/core/inference", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge/upstream", forbidden: "dragoman/...", except: upstreamImports("dragoman/core/datadir"), why: "upstreams are tools and back ends, unaware of who asked"},
@@ -203,7 +206,7 @@ var (
 // upstreamImports is what the packages of the bridge know, and more.
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
-		"dragoman/core", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
+		"dragoman/core", "dragoman/core/board", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/display"
 	"dragoman/core/files"
 )
@@ -154,7 +155,7 @@ func (s *toolset) runBackground(
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}
-	j, err := s.jobs.start(ctx, core.JobInfo{Summary: summary, Command: line, Cwd: p.Real, Started: time.Now()}, c)
+	j, err := s.jobs.start(ctx, board.JobInfo{Summary: summary, Command: line, Cwd: p.Real, Started: time.Now()}, c)
 	switch {
 	case errors.Is(err, core.ErrClosed) || ctx.Err() != nil:
 		return core.Result{}, err

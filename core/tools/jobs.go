@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 const (
@@ -28,8 +29,9 @@ var errKilled = errors.New("the job was killed")
 
 // jobs are the commands that run behind a session. They end with it.
 type jobs struct {
-	host core.ToolHost
-	wg   sync.WaitGroup // the jobs that run
+	host  core.ToolHost
+	board *board.Board
+	wg    sync.WaitGroup // the jobs that run
 
 	mu     sync.Mutex // guards the fields below
 	closed bool
@@ -38,11 +40,11 @@ type jobs struct {
 
 // start runs a command as a job, and returns when it runs. It does not end with
 // ctx, unless ctx ends before that: then nothing is left of it.
-func (js *jobs) start(ctx context.Context, info core.JobInfo, c command) (*job, error) {
+func (js *jobs) start(ctx context.Context, info board.JobInfo, c command) (*job, error) {
 	m := js.host.Meta()
-	info.ID, info.Session, info.Status = "job-"+strings.ToLower(rand.Text()[:10]), m.ID, core.JobRunning
+	info.ID, info.Session, info.Status = "job-"+strings.ToLower(rand.Text()[:10]), m.ID, board.JobRunning
 	j := &job{
-		board: js.host.Board(), topic: core.Topic{Kind: "job", Name: info.ID, Principal: m.Principal},
+		board: js.board, topic: board.Topic{Kind: "job", Name: info.ID, Principal: m.Principal},
 		begun: make(chan struct{}), done: make(chan struct{}), info: info,
 	}
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -166,28 +168,28 @@ func (js *jobs) close() {
 
 // job is a command that runs behind a session, or ran.
 type job struct {
-	board  *core.Board
-	topic  core.Topic
+	board  *board.Board
+	topic  board.Topic
 	cancel context.CancelCauseFunc
 	begun  chan struct{} // closed when it runs, and stands on the board
 	done   chan struct{} // closed when it has ended
 	failed error         // why it could not start; set before done
 
 	mu     sync.Mutex // guards the fields below
-	info   core.JobInfo
+	info   board.JobInfo
 	out    ring
 	stored stored // what was in out when the session came to rest
 	end    outcome
 }
 
-var _ core.Job = (*job)(nil)
+var _ board.JobControl = (*job)(nil)
 
 // run is the life of the job.
 func (j *job) run(ctx context.Context, c command) {
 	defer close(j.done)
 	defer j.cancel(nil)
 	c.begun = func() {
-		j.post(func(info *core.JobInfo) { info.Started = time.Now() })
+		j.post(func(info *board.JobInfo) { info.Started = time.Now() })
 		close(j.begun)
 	}
 	end, err := c.run(ctx, j.reader(false), j.reader(true))
@@ -197,14 +199,14 @@ func (j *job) run(ctx context.Context, c command) {
 		}
 		return
 	}
-	j.post(func(info *core.JobInfo) {
+	j.post(func(info *board.JobInfo) {
 		j.end = end
-		info.Ended, info.Status = time.Now(), core.JobFailed
+		info.Ended, info.Status = time.Now(), board.JobFailed
 		switch {
 		case end.why == canceled:
-			info.Status = core.JobKilled
+			info.Status = board.JobKilled
 		case end.why == ended && end.code == 0:
-			info.Status = core.JobDone
+			info.Status = board.JobDone
 		}
 		if end.why == ended && end.code >= 0 {
 			info.Exit = &end.code
@@ -213,12 +215,12 @@ func (j *job) run(ctx context.Context, c command) {
 }
 
 // post changes what is known of the job, and shows it.
-func (j *job) post(change func(*core.JobInfo)) {
+func (j *job) post(change func(*board.JobInfo)) {
 	j.mu.Lock()
 	change(&j.info)
 	info := j.info
 	j.mu.Unlock()
-	j.board.Put(j.topic, core.JobItem{Info: info, Job: j})
+	j.board.Put(j.topic, board.Job{Info: info, Control: j})
 }
 
 // reader keeps what comes through one of the pipes.
@@ -232,7 +234,7 @@ func (j *job) reader(stderr bool) func(*os.File) {
 	}
 }
 
-// Kill implements core.Job.
+// Kill implements board.JobControl.
 func (j *job) Kill(ctx context.Context) (killed bool, err error) {
 	if isClosed(j.done) {
 		return false, nil
@@ -240,20 +242,20 @@ func (j *job) Kill(ctx context.Context) (killed bool, err error) {
 	j.cancel(errKilled)
 	select {
 	case <-j.done:
-		return j.look().Status == core.JobKilled, nil
+		return j.look().Status == board.JobKilled, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
 }
 
-// Output implements core.Job.
-func (j *job) Output() []core.JobLine {
+// Output implements board.JobControl.
+func (j *job) Output() []board.JobLine {
 	lines, _ := j.printed()
 	return lines
 }
 
 // printed is what is kept of the output, and how many lines came before it.
-func (j *job) printed() (lines []core.JobLine, gone int) {
+func (j *job) printed() (lines []board.JobLine, gone int) {
 	j.mu.Lock()
 	lines, gone = j.out.all(), j.out.gone
 	file := j.stored
@@ -269,7 +271,7 @@ func (j *job) printed() (lines []core.JobLine, gone int) {
 }
 
 // look is what is known of the job now.
-func (j *job) look() core.JobInfo {
+func (j *job) look() board.JobInfo {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.info
@@ -316,18 +318,18 @@ func (j *job) words() string {
 	j.mu.Unlock()
 	took := info.Ended.Sub(info.Started).Round(time.Millisecond)
 	switch info.Status {
-	case core.JobRunning:
+	case board.JobRunning:
 		return "running"
-	case core.JobKilled:
+	case board.JobKilled:
 		return fmt.Sprintf("killed after %v", took)
-	case core.JobDone, core.JobFailed:
+	case board.JobDone, board.JobFailed:
 	}
 	return end.words(took, took)
 }
 
 // ring keeps the newest lines of an output.
 type ring struct {
-	lines []core.JobLine
+	lines []board.JobLine
 	bytes int       // what they cost
 	gone  int       // lines that were dropped
 	open  [2]string // lines that have not ended: of output, and of errors
@@ -362,7 +364,7 @@ func (r *ring) push(line string, stderr bool) {
 		r.push(line[:cut], stderr)
 		line = line[cut:]
 	}
-	r.lines = append(r.lines, core.JobLine{Text: strings.Clone(line), Stderr: stderr})
+	r.lines = append(r.lines, board.JobLine{Text: strings.Clone(line), Stderr: stderr})
 	r.bytes += len(line) + lineCost
 	old := 0
 	for r.bytes > ringBytes {
@@ -375,11 +377,11 @@ func (r *ring) push(line string, stderr bool) {
 }
 
 // all is what is kept, unfinished lines last.
-func (r *ring) all() []core.JobLine {
+func (r *ring) all() []board.JobLine {
 	list := slices.Clone(r.lines)
 	for i, text := range r.open {
 		if text != "" {
-			list = append(list, core.JobLine{Text: text, Stderr: i == 1})
+			list = append(list, board.JobLine{Text: text, Stderr: i == 1})
 		}
 	}
 	return list

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child/childtest"
 )
 
@@ -39,18 +40,18 @@ func (b *bed) begin(args m) *job {
 }
 
 // posted is what stands on the board, by topic.
-func (b *bed) posted() map[core.Topic]core.BoardItem {
+func (b *bed) posted() map[board.Topic]board.Item {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	list, _, _ := b.board.Next(ctx, 0)
-	all := map[core.Topic]core.BoardItem{}
+	all := map[board.Topic]board.Item{}
 	for _, p := range list {
 		all[p.Topic] = p.Item
 	}
 	return all
 }
 
-func (j *job) await(t *testing.T) core.JobInfo {
+func (j *job) await(t *testing.T) board.JobInfo {
 	t.Helper()
 	select {
 	case <-j.done:
@@ -68,9 +69,9 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := b.begin(m{"command": "echo one; echo bad >&2; printf 'not yet'; read x < go; echo; exit 3", "summary": "a server"})
-	topic := core.Topic{Kind: "job", Name: j.info.ID, Principal: "me"}
-	item, ok := b.posted()[topic].(core.JobItem)
-	if i := item.Info; !ok || i.Session != "s1" || i.Summary != "a server" || i.Status != core.JobRunning || i.Cwd != b.dir || i.Exit != nil || i.Started.IsZero() ||
+	topic := board.Topic{Kind: "job", Name: j.info.ID, Principal: "me"}
+	item, ok := b.posted()[topic].(board.Job)
+	if i := item.Info; !ok || i.Session != "s1" || i.Summary != "a server" || i.Status != board.JobRunning || i.Cwd != b.dir || i.Exit != nil || i.Started.IsZero() ||
 		!strings.HasPrefix(i.Command, "echo one;") {
 		t.Errorf("posted %+v", item)
 	}
@@ -94,14 +95,14 @@ func TestJob(t *testing.T) {
 	if err := os.WriteFile(fifo, []byte("x\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if i := j.await(t); i.Status != core.JobFailed || i.Exit == nil || *i.Exit != 3 || i.Ended.Before(i.Started) {
+	if i := j.await(t); i.Status != board.JobFailed || i.Exit == nil || *i.Exit != 3 || i.Ended.Before(i.Started) {
 		t.Errorf("ended %+v", i)
 	}
-	item, _ = b.posted()[topic].(core.JobItem)
-	if item.Info.Status != core.JobFailed || len(item.Job.Output()) != 3 {
+	item, _ = b.posted()[topic].(board.Job)
+	if item.Info.Status != board.JobFailed || len(item.Control.Output()) != 3 {
 		t.Errorf("posted %+v", item)
 	}
-	if killed, err := item.Job.Kill(t.Context()); killed || err != nil {
+	if killed, err := item.Control.Kill(t.Context()); killed || err != nil {
 		t.Errorf("a job that has ended was killed: %v", err)
 	}
 	if out := read(m{"tail": 1}); !strings.HasPrefix(out, "not yet\n\n[") || !strings.Contains(out, "exit status 3; lines 3–3 of 3]") {
@@ -120,10 +121,10 @@ func TestJob(t *testing.T) {
 	if err := b.set.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, gone := b.posted()[topic].(core.GoneItem); !gone {
+	if _, gone := b.posted()[topic].(board.Gone); !gone {
 		t.Errorf("it is still posted")
 	}
-	if _, err := b.set.jobs.start(t.Context(), core.JobInfo{}, command{}); !errors.Is(err, core.ErrClosed) {
+	if _, err := b.set.jobs.start(t.Context(), board.JobInfo{}, command{}); !errors.Is(err, core.ErrClosed) {
 		t.Errorf("a job of a closed session: %v", err)
 	}
 }
@@ -132,14 +133,14 @@ func TestJobEndings(t *testing.T) {
 	b := newBed(t)
 	for _, c := range []struct {
 		args   m
-		status core.JobStatus
+		status board.JobStatus
 		exit   int // -1: none
 		words  string
 	}{
-		{m{"command": "true"}, core.JobDone, 0, "exit status 0"},
-		{m{"command": "exit 7"}, core.JobFailed, 7, "exit status 7"},
-		{m{"command": "kill -KILL $$"}, core.JobFailed, -1, "ended by signal: killed"},
-		{m{"command": "sleep 600", "timeout_seconds": 0.2}, core.JobFailed, -1, "timed out after"},
+		{m{"command": "true"}, board.JobDone, 0, "exit status 0"},
+		{m{"command": "exit 7"}, board.JobFailed, 7, "exit status 7"},
+		{m{"command": "kill -KILL $$"}, board.JobFailed, -1, "ended by signal: killed"},
+		{m{"command": "sleep 600", "timeout_seconds": 0.2}, board.JobFailed, -1, "timed out after"},
 	} {
 		j := b.begin(c.args)
 		i := j.await(t)
@@ -169,7 +170,7 @@ func TestJobEndings(t *testing.T) {
 		t.Errorf("list %q", out)
 	}
 	// Elsewhere than on Linux, such an environment keeps it from waiting for its guard, so that we hear of it.
-	_, err = none.set.jobs.start(t.Context(), core.JobInfo{}, command{guard: none.set.guard, argv: []string{"/absent"}, env: []string{"a.b=c"}})
+	_, err = none.set.jobs.start(t.Context(), board.JobInfo{}, command{guard: none.set.guard, argv: []string{"/absent"}, env: []string{"a.b=c"}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
 	}
@@ -192,13 +193,13 @@ func TestJobLeavesNothing(t *testing.T) {
 			if out := b.ok("background_jobs", m{"action": "kill", "id": j.info.ID}); !strings.Contains(out, "was killed") {
 				b.t.Errorf("%q", out)
 			}
-			if i := j.look(); i.Status != core.JobKilled || i.Exit != nil || !strings.Contains(j.words(), "killed after") {
+			if i := j.look(); i.Status != board.JobKilled || i.Exit != nil || !strings.Contains(j.words(), "killed after") {
 				b.t.Errorf("%+v", i)
 			}
 		}},
 		{"from the board", func(b *bed, j *job) {
-			item := b.posted()[j.topic].(core.JobItem)
-			if killed, err := item.Job.Kill(b.t.Context()); !killed || err != nil {
+			item := b.posted()[j.topic].(board.Job)
+			if killed, err := item.Control.Kill(b.t.Context()); !killed || err != nil {
 				b.t.Errorf("killed %v %v", killed, err)
 			}
 		}},
@@ -247,7 +248,7 @@ func TestJobOfStoppedTurn(t *testing.T) {
 	}
 	cancel(core.ErrCanceled)
 	all := b.set.jobs.all()
-	if j := all[len(all)-1]; isClosed(j.done) || j.look().Status != core.JobRunning {
+	if j := all[len(all)-1]; isClosed(j.done) || j.look().Status != board.JobRunning {
 		t.Errorf("it ended with its turn: %+v", j.look())
 	}
 }
@@ -280,7 +281,7 @@ func TestJobsAreBounded(t *testing.T) {
 	b.fails("background_jobs", m{"action": "read_output", "id": first.info.ID}, "there is no job")
 	stay := 0
 	for _, item := range b.posted() {
-		if _, ok := item.(core.JobItem); ok {
+		if _, ok := item.(board.Job); ok {
 			stay++
 		}
 	}
@@ -300,7 +301,7 @@ func TestRing(t *testing.T) {
 		r.write("\n", true)
 	}
 	all := r.all()
-	if len(all) != 400 || all[0] != (core.JobLine{Text: "abc"}) || all[1] != (core.JobLine{Text: "xy", Stderr: true}) || all[2].Text != "d" || all[3].Text != "z" {
+	if len(all) != 400 || all[0] != (board.JobLine{Text: "abc"}) || all[1] != (board.JobLine{Text: "xy", Stderr: true}) || all[2].Text != "d" || all[3].Text != "z" {
 		t.Errorf("%d lines, %+v", len(all), all[:4])
 	}
 	r = ring{}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child/childtest"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
@@ -20,6 +21,7 @@ import (
 // studio is a gateway whose agents call the tools that prompts name: "TOOL {…}", a
 // line for each.
 type studio struct {
+	board   *board.Board
 	t       *testing.T
 	g       *core.Gateway
 	att     *core.Attachment
@@ -33,11 +35,11 @@ func newStudio(t *testing.T) *studio {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &studio{t: t, dir: dir}
+	st := &studio{t: t, dir: dir, board: board.New()}
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: st.run}}},
 		Subagents: []core.Agent{{Name: "writer", Backend: &coretest.Backend{Run: st.run}}},
-		Toolboxes: []core.Toolbox{New(Options{Subagents: func(core.Meta) []Subagent { return []Subagent{{Name: "writer"}} }})},
+		Toolboxes: []core.Toolbox{New(Options{Board: st.board, Subagents: func(core.Meta) []Subagent { return []Subagent{{Name: "writer"}} }})},
 		Policy:    coretest.Always(core.Verdict{Effect: core.Allow}),
 		Files:     NewFiles(FilesOptions{}),
 	}
@@ -170,18 +172,18 @@ background_jobs {"action": "list"}`)
 	if got := st.results[len(st.results)-1]; !strings.Contains(got, ": running: sleep "+odd) {
 		t.Errorf("jobs %q", got)
 	}
-	jobs := func() (list []core.JobItem) {
+	jobs := func() (list []board.Job) {
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
-		posts, _, _ := st.g.Board().Next(ctx, 0)
+		posts, _, _ := st.board.Next(ctx, 0)
 		for _, p := range posts {
-			if j, ok := p.Item.(core.JobItem); ok && p.Topic.Principal == core.Local {
+			if j, ok := p.Item.(board.Job); ok && p.Topic.Principal == core.Local {
 				list = append(list, j)
 			}
 		}
 		return list
 	}
-	if list := jobs(); len(list) != 1 || list[0].Info.Session != "s" || list[0].Info.Status != core.JobRunning {
+	if list := jobs(); len(list) != 1 || list[0].Info.Session != "s" || list[0].Info.Status != board.JobRunning {
 		t.Errorf("posted %+v", list)
 	}
 	childtest.Soon(t, "the job runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })

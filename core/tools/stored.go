@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/files"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 // store writes lines to a new file in a folder.
-func store(lines []core.JobLine, folder string) (stored, error) {
+func store(lines []board.JobLine, folder string) (stored, error) {
 	var b bytes.Buffer
 	for _, l := range lines {
 		stream := byte(storedOutput)
@@ -49,14 +49,14 @@ func store(lines []core.JobLine, folder string) (stored, error) {
 	return s, nil
 }
 
-func (s stored) read() ([]core.JobLine, error) {
+func (s stored) read() ([]board.JobLine, error) {
 	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]core.JobLine, 0, s.lines)
+	lines := make([]board.JobLine, 0, s.lines)
 	for line := range strings.Lines(string(b)) {
-		lines = append(lines, core.JobLine{Text: strings.TrimSuffix(line[1:], "\n"), Stderr: line[0] == storedError})
+		lines = append(lines, board.JobLine{Text: strings.TrimSuffix(line[1:], "\n"), Stderr: line[0] == storedError})
 	}
 	return lines, nil
 }

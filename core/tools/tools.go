@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/files"
 	"dragoman/core/web"
@@ -39,12 +40,17 @@ type Options struct {
 	// Guards has the guard that starts a session's programs, by the session's id; nil:
 	// these tools have guards of their own.
 	Guards *child.Guards
+	// Board shows the jobs that run behind sessions; nil: nobody sees them.
+	Board *board.Board
 }
 
 // New returns the native tools. It does nothing else.
 func New(opts Options) core.Toolbox {
 	if opts.Guards == nil {
 		opts.Guards = &child.Guards{}
+	}
+	if opts.Board == nil {
+		opts.Board = board.New()
 	}
 	return &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
 }
@@ -65,7 +71,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		changed: make(chan struct{}, 1), // what is to be said is said by one
 		files:   files.New(host), steps: map[stepKey]*step{},
 	}
-	s.jobs = &jobs{host: host}
+	s.jobs = &jobs{host: host, board: b.opts.Board}
 	if host != nil {
 		m := host.Meta()
 		s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))

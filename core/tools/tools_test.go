@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/ide"
 )
 
@@ -28,7 +29,7 @@ type bed struct {
 	editor core.Editor
 	reply  core.Reply
 	asked  []core.Ask
-	board  *core.Board
+	board  *board.Board
 	tasks  []core.Task
 
 	delegated core.Delegated
@@ -39,8 +40,6 @@ type bed struct {
 
 func (b *bed) Meta() core.Meta                           { return b.meta }
 func (b *bed) Model(context.Context) (core.Model, error) { return nil, errors.New("there is none") }
-
-func (b *bed) Board() *core.Board { return b.board }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
 func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {
@@ -59,7 +58,7 @@ func newBed(t testing.TB, opts ...Options) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{board: core.NewBoard(), t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
+	b := &bed{board: board.New(), t: t, dir: filepath.Join(top, "app"), away: filepath.Join(top, "app-evil")}
 	for _, d := range []string{b.dir, b.away} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -72,7 +71,9 @@ func newBed(t testing.TB, opts ...Options) *bed {
 
 func (b *bed) open(opts ...Options) {
 	b.t.Helper()
-	box := New(append(opts, Options{})[0]).(*toolbox)
+	o := append(opts, Options{})[0]
+	o.Board = b.board
+	box := New(o).(*toolbox)
 	box.grace = 100 * time.Millisecond
 	set, err := box.Open(b.t.Context(), b)
 	if err != nil {

@@ -141,7 +141,6 @@ var errNobody = errors.New("there is no user here")
 
 func (nobody) Meta() core.Meta                           { return core.Meta{Cwd: os.TempDir()} }
 func (nobody) Editor() core.Editor                       { return nil }
-func (nobody) Board() *core.Board                        { return core.NewBoard() }
 func (nobody) Servers() []core.ServerSpec                { return nil }
 func (nobody) Model(context.Context) (core.Model, error) { return nil, errNobody }
 func (nobody) Delegate(context.Context, core.Task) (core.Delegated, error) {

@@ -17,6 +17,7 @@ func ACP(ctx context.Context, o setup.Options) error {
 		return acpStream{
 			acp.Options{
 				Gateway:   g.Gateway,
+				Board:     g.profiles.Board(),
 				Principal: core.Local,
 				Log:       g.log,
 				Version:   o.Env.Version,

@@ -17,6 +17,7 @@ func ECA(ctx context.Context, o setup.Options) error {
 	return stdio(ctx, o, "eca", func(g *gateway) server {
 		return overECA{eca.New(eca.Options{
 			Gateway:   g.Gateway,
+			Board:     g.profiles.Board(),
 			Principal: core.Local,
 			Log:       g.log,
 			Version:   o.Env.Version,

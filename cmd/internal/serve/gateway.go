@@ -54,6 +54,7 @@ func run(
 			Profile: g.profiles.Get,
 			Rules:   g.profiles.Rules,
 			Before:  g.profiles.Consent,
+			Listing: g.profiles.Board(),
 			Node:    program.Node(),
 		},
 	)

@@ -74,7 +74,7 @@ func (c *idleClient) all(message, text string) string {
 var idleFaces = map[string]idleFace{
 	"acp": {
 		wire.Newline, func(h *gateway, _ string) server {
-			return acp.New(acp.Options{Gateway: h.Gateway, Principal: core.Local, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
+			return acp.New(acp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
 		func(c *idleClient, n int) {
@@ -86,7 +86,7 @@ var idleFaces = map[string]idleFace{
 	},
 	"eca": {
 		wire.ContentLength, func(h *gateway, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Principal: core.Local, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
+			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {
@@ -95,7 +95,7 @@ var idleFaces = map[string]idleFace{
 	},
 	"mcp": {
 		wire.Newline, func(h *gateway, work string) server {
-			return mcp.New(mcp.Options{Gateway: h.Gateway, Principal: core.Local, Log: h.log, Roots: []string{work}, Cwd: work})
+			return mcp.New(mcp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Roots: []string{work}, Cwd: work})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 		func(c *idleClient, n int) {
@@ -133,7 +133,7 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 	}
 	h := &gateway{log: o.Log.Logger, profiles: setup.New(o)}
 	store := jsonl.New(dir)
-	h.Gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Rules: h.profiles.Rules, Node: program.Node()})
+	h.Gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Rules: h.profiles.Rules, Listing: h.profiles.Board(), Node: program.Node()})
 	h.profiles.Join(h.Gateway)
 	h.profiles.People, h.profiles.Quiet = true, true
 	in, out, peer := wiretest.New(f.framing)

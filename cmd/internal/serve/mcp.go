@@ -58,7 +58,7 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 // mcpServer is the adapter, as the flags and the configuration want it.
 func mcpServer(g *gateway, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
-		Gateway: g.Gateway, Principal: core.Local, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
+		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: core.Local, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
 		CodexTools: m.CodexTools, Expand: g.profiles.Expand,
 		Look: func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // Accounts are the keys of the providers of the configuration in use.
@@ -26,7 +27,7 @@ func (p *Profiles) keyChanged(provider string) {
 // postAccounts tells of accounts.
 func (p *Profiles) postAccounts(list []core.Account) {
 	for _, acc := range list {
-		p.board.Put(core.Topic{Kind: "account", Name: acc.Provider}, core.AccountsItem{Account: acc})
+		p.board.Put(board.Topic{Kind: "account", Name: acc.Provider}, board.Account{Account: acc})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -41,8 +42,8 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 	}
 	r := &room{t: t, profiles: profilesOf(t, all), dir: dir}
 	r.profiles.People = true
-	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get, Rules: r.profiles.Rules})
-	r.profiles.board, r.profiles.gateway = r.gateway.Board(), r.gateway
+	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get, Rules: r.profiles.Rules, Listing: r.profiles.Board()})
+	r.profiles.Join(r.gateway)
 	t.Cleanup(func() {
 		if err := r.gateway.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -368,7 +369,7 @@ func TestLoginCommand(t *testing.T) {
 		return core.Reply{Outcome: core.OutcomeAnswered, Text: " " + key + " "}
 	}
 	since := uint64(0)
-	before, since, err := r.gateway.Board().Next(t.Context(), since)
+	before, since, err := r.profiles.Board().Next(t.Context(), since)
 	if err != nil || len(before) == 0 {
 		t.Fatal(err)
 	}
@@ -376,17 +377,17 @@ func TestLoginCommand(t *testing.T) {
 	if !asked.Secret || !strings.Contains(asked.Text, "auth.json") {
 		t.Errorf("asked: %+v", asked)
 	}
-	posted, _, err := r.gateway.Board().Next(t.Context(), since)
+	posted, _, err := r.profiles.Board().Next(t.Context(), since)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string
 	for _, p := range posted {
 		kinds = append(kinds, p.Topic.Kind)
-		if item, ok := p.Item.(core.AccountsItem); ok && (item.Account.Provider != "groq" || item.Account.Source != "login" || !item.Account.Configured) {
+		if item, ok := p.Item.(board.Account); ok && (item.Account.Provider != "groq" || item.Account.Source != "login" || !item.Account.Configured) {
 			t.Errorf("posted %+v", item)
 		}
-		if item, ok := p.Item.(core.ModelsItem); ok && item.Default != "groq/openai/gpt-oss-120b" {
+		if item, ok := p.Item.(board.Models); ok && item.Default != "groq/openai/gpt-oss-120b" {
 			t.Errorf("posted the default model %s", item.Default)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/commands"
 	"dragoman/core/guide"
@@ -54,7 +55,7 @@ type Profiles struct {
 	secrets *secrets.Store
 	store   *servers.Store
 	log     *logs.Log
-	board   *core.Board
+	board   *board.Board
 	gateway *core.Gateway // nil: nothing is run
 	logins  *secrets.Logins
 	guides  *guides
@@ -128,7 +129,7 @@ func New(o Options) *Profiles {
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &Profiles{
 		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
-		board: core.NewBoard(), logins: o.Secrets.Logins(), guides: newGuides(o.Env.Lookup),
+		board: board.New(), logins: o.Secrets.Logins(), guides: newGuides(o.Env.Lookup),
 		loading: make(chan struct{}, 1), places: map[string]*placed{},
 		changed: configs.Sightings.Changed,
 		servers: &upstreams{
@@ -141,14 +142,17 @@ func New(o Options) *Profiles {
 	p.guides.options.Refuse = p.refuses
 	keep := func() []string { return p.config().Policy.Env }
 	p.boxes = []core.Toolbox{
-		tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: keep, Guards: guards}), p.guides,
+		tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: keep, Guards: guards, Board: p.board}), p.guides,
 	}
 	return p
 }
 
-// Join has the profiles be those of a gateway: who shows models and agents hears of them, and
-// commands find its sessions. It is called before the first profile is asked for.
-func (p *Profiles) Join(g *core.Gateway) { p.board, p.gateway = g.Board(), g }
+// Join names the gateway of these profiles, in which commands find sessions. It is called before the first profile is asked for.
+func (p *Profiles) Join(g *core.Gateway) { p.gateway = g }
+
+// Board shows the models, agents, servers and jobs of these profiles. It is also the Listing of
+// their gateway.
+func (p *Profiles) Board() *board.Board { return p.board }
 
 // Servers returns the MCP servers of the configuration, as they run; nil before the first load.
 func (p *Profiles) Servers() *upstream.Box { return p.servers.current() }
@@ -219,7 +223,7 @@ func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile
 	p.places[key] = next
 	p.mu.Unlock()
 	if have != nil && have.of == base && len(roots) > 0 {
-		p.board.Put(core.Topic{Kind: "agents", Workspace: roots[0]}, core.AgentsItem{Agents: next.Agents})
+		p.board.Put(board.Topic{Kind: "agents", Workspace: roots[0]}, board.Agents{Agents: next.Agents})
 	}
 	return next.Profile
 }
@@ -407,7 +411,7 @@ func (p *Profiles) announce(made *Profile, first, again bool) {
 		zap.String("because", made.Finder.Choice.Reason),
 	)
 	if first {
-		p.board.Put(core.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
+		p.board.Put(board.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
 	}
 	p.postAccounts(p.newAccounts())
 	if again {
@@ -417,13 +421,13 @@ func (p *Profiles) announce(made *Profile, first, again bool) {
 
 // post tells everybody to look at the profile again.
 func (p *Profiles) post(made *Profile) {
-	p.board.Put(core.Topic{Kind: "models"}, core.ModelsItem{Models: made.Models, Default: made.DefaultModel})
-	p.board.Put(core.Topic{Kind: "agents"}, core.AgentsItem{Agents: made.Agents})
+	p.board.Put(board.Topic{Kind: "models"}, board.Models{Models: made.Models, Default: made.DefaultModel})
+	p.board.Put(board.Topic{Kind: "agents"}, board.Agents{Agents: made.Agents})
 }
 
 // nativeServer lists our own tools for clients that show what there is.
-func nativeServer(box core.Toolbox) core.ServerItem {
-	item := core.ServerItem{Name: core.Native, Status: "running"}
+func nativeServer(box core.Toolbox) board.Server {
+	item := board.Server{Name: core.Native, Status: "running"}
 	set, err := box.Open(context.Background(), nobody{}) // it touches nothing before a call
 	if err != nil {
 		item.Status, item.Why = "failed", err.Error()

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/inference"
 )
@@ -24,8 +25,8 @@ func (r *room) configure(text string) {
 // posted lists the kinds of topics that were posted since.
 func (r *room) posted(since *uint64) []string {
 	r.t.Helper()
-	r.gateway.Board().Put(core.Topic{Kind: "mark"}, core.GoneItem{}) // Next waits for something
-	list, rev, err := r.gateway.Board().Next(r.t.Context(), *since)
+	r.profiles.Board().Put(board.Topic{Kind: "mark"}, board.Gone{}) // Next waits for something
+	list, rev, err := r.profiles.Board().Next(r.t.Context(), *since)
 	if err != nil {
 		r.t.Fatal(err)
 	}

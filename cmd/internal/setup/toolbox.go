@@ -13,6 +13,7 @@ import (
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // upstreams are the MCP servers of the configuration: one toolbox for as long
@@ -34,7 +35,7 @@ type upstreams struct {
 
 // toolbox has the servers be those of a configuration, and the board tell of them. It
 // is called by one goroutine at a time.
-func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box {
+func (s *upstreams) toolbox(c *configs.Config, b *board.Board) *upstream.Box {
 	s.mu.Lock()
 	old, box, rev := s.of, s.box, maps.Clone(s.rev)
 	s.mu.Unlock()
@@ -52,7 +53,7 @@ func (s *upstreams) toolbox(c *configs.Config, board *core.Board) *upstream.Box 
 	switch {
 	case box == nil:
 		o := s.options
-		o.Servers, o.Board, o.Log, o.Audit = list, board, s.logLine, s.audit.Add
+		o.Servers, o.Board, o.Log, o.Audit = list, b, s.logLine, s.audit.Add
 		box = upstream.New(o)
 		box.Announce()
 	case changed:

@@ -18,6 +18,7 @@ import (
 	"dragoman/cmd/internal/logs"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 func parsed(t *testing.T, text string) *configs.Config {
@@ -34,7 +35,7 @@ func parsed(t *testing.T, text string) *configs.Config {
 }
 
 func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
-	board := core.NewBoard()
+	b := board.New()
 	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
 	steps := []struct{ config, board, rev string }{
@@ -46,7 +47,7 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 		{"mcp_servers: {a: {command: x}}\n", "a stopped, b gone, c gone", "a2"},
 	}
 	for i, step := range steps {
-		box := s.toolbox(parsed(t, step.config), board)
+		box := s.toolbox(parsed(t, step.config), b)
 		if box != s.current() || i > 0 && box != s.box {
 			t.Errorf("step %d: another toolbox", i)
 		}
@@ -57,7 +58,7 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 		if got := strings.Join(rev, " "); got != step.rev {
 			t.Errorf("step %d: revisions %s, want %s", i, got, step.rev)
 		}
-		if got := statuses(t, board); got != step.board {
+		if got := statuses(t, b); got != step.board {
 			t.Errorf("step %d: on the board %s, want %s", i, got, step.board)
 		}
 	}
@@ -110,7 +111,7 @@ func lives(t *testing.T, pid string) bool {
 	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
-func statuses(t *testing.T, b *core.Board) string {
+func statuses(t *testing.T, b *board.Board) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -121,7 +122,7 @@ func statuses(t *testing.T, b *core.Board) string {
 	var got []string
 	for _, p := range list {
 		status := "gone"
-		if item, ok := p.Item.(core.ServerItem); ok {
+		if item, ok := p.Item.(board.Server); ok {
 			status = item.Status
 		}
 		got = append(got, p.Topic.Name+" "+status)

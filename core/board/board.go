@@ -1,11 +1,12 @@
-package core
+package board
 
 import (
 	"cmp"
 	"context"
 	"slices"
 	"sync"
-	"time"
+
+	"dragoman/core"
 )
 
 // Topic names one thing on the board. An empty Workspace or Principal means
@@ -14,29 +15,29 @@ type Topic struct {
 	Kind      string // "models", "agents", "server", "session", "job", "account"
 	Name      string
 	Workspace string
-	Principal Principal
+	Principal core.Principal
 }
 
-// BoardItem is the newest value of a topic.
+// Item is the newest value of a topic.
 //
 //sumtype:decl
-type BoardItem interface{ boardItem() }
+type Item interface{ item() }
 
-// ModelsItem lists what can be chosen.
-type ModelsItem struct {
-	Models  []ModelInfo
+// Models lists what can be chosen.
+type Models struct {
+	Models  []core.ModelInfo
 	Default string
 }
 
-// AgentsItem lists the agents, the default first.
-type AgentsItem struct{ Agents []Agent }
+// Agents lists the agents, the default first.
+type Agents struct{ Agents []core.Agent }
 
-// ServerItem tells of a tool server.
-type ServerItem struct {
+// Server tells of a tool server.
+type Server struct {
 	Name   string
 	Status string // running, starting, stopped, failed, disabled, requires-auth
 	Why    string
-	Tools  []Spec
+	Tools  []core.Spec
 	// Disabled: the configuration says so. It may run all the same.
 	Disabled bool
 	// Command and Args are a program's, URL an address, as the configuration writes
@@ -46,75 +47,31 @@ type ServerItem struct {
 	URL     string
 	// LoggedIn: somebody has logged in to it, and that is kept.
 	LoggedIn  bool
-	Prompts   []Command // named as the server names them
-	Resources []Link
+	Prompts   []core.Command // named as the server names them
+	Resources []core.Link
 }
 
-// SessionItem tells of a session in the list.
-type SessionItem struct{ Summary Summary }
+// Session tells of a session in the list.
+type Session struct{ Summary core.Summary }
 
-// JobItem tells of a command that runs behind a session, or ran.
-type JobItem struct {
-	Info JobInfo
-	Job  Job
-}
+// Account says that somebody logged in or out.
+type Account struct{ Account core.Account }
 
-// Job is such a command. Its methods may be called by any goroutine.
-type Job interface {
-	// Kill ends it and everything that it started, and waits for that; a job that
-	// has ended is no error. Killed says that it ran until then.
-	Kill(context.Context) (killed bool, err error)
-	// Output is what it printed, of the end; at most 1 MiB.
-	Output() []JobLine
-}
+// Gone stands for what was dropped.
+type Gone struct{}
 
-// JobStatus is how far a job is.
-type JobStatus string
-
-const (
-	JobRunning JobStatus = "running"
-	JobDone    JobStatus = "completed" // with exit code 0
-	JobFailed  JobStatus = "failed"    // with another one, or it could not start
-	JobKilled  JobStatus = "killed"
-)
-
-// JobInfo describes a job.
-type JobInfo struct {
-	ID      string // unique in the process
-	Session SessionID
-	Summary string // what it is for, in the agent's words; may be empty
-	Command string
-	Cwd     string
-	Status  JobStatus
-	Exit    *int // nil: it runs, or a signal ended it
-	Started time.Time
-	Ended   time.Time
-}
-
-// JobLine is a line that a job printed.
-type JobLine struct {
-	Text   string
-	Stderr bool
-}
-
-// AccountsItem says that somebody logged in or out.
-type AccountsItem struct{ Account Account }
-
-// GoneItem stands for what was dropped.
-type GoneItem struct{}
-
-func (ModelsItem) boardItem()   {}
-func (AgentsItem) boardItem()   {}
-func (ServerItem) boardItem()   {}
-func (SessionItem) boardItem()  {}
-func (JobItem) boardItem()      {}
-func (AccountsItem) boardItem() {}
-func (GoneItem) boardItem()     {}
+func (Models) item()  {}
+func (Agents) item()  {}
+func (Server) item()  {}
+func (Session) item() {}
+func (Job) item()     {}
+func (Account) item() {}
+func (Gone) item()    {}
 
 // Posting is a topic's newest value and the revision that it came with.
 type Posting struct {
 	Topic Topic
-	Item  BoardItem
+	Item  Item
 	Rev   uint64
 }
 
@@ -125,11 +82,11 @@ const maxPast = 1024
 // past reports whether a posting belongs to those whose number grows with time: those of
 // sessions and of things that are gone. Of the others there are as many as there are things.
 func (p Posting) past() bool {
-	_, gone := p.Item.(GoneItem)
+	_, gone := p.Item.(Gone)
 	return gone || p.Topic.Kind == "session"
 }
 
-// Board holds what only must be current: the newest value of every topic. A
+// Board holds the newest value of every topic. A
 // reader that was away gets each topic once, however often it changed; of sessions
 // and of what is gone it may miss all but the newest 1,024.
 type Board struct {
@@ -141,11 +98,13 @@ type Board struct {
 	change chan struct{}
 }
 
-// NewBoard returns an empty board.
-func NewBoard() *Board { return &Board{topics: map[Topic]Posting{}, change: make(chan struct{})} }
+var _ core.Listing = (*Board)(nil)
+
+// New returns an empty board.
+func New() *Board { return &Board{topics: map[Topic]Posting{}, change: make(chan struct{})} }
 
 // Put sets a topic's value.
-func (b *Board) Put(t Topic, item BoardItem) {
+func (b *Board) Put(t Topic, item Item) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rev++
@@ -179,8 +138,20 @@ func (b *Board) forgetLocked() {
 	b.order = slices.DeleteFunc(b.order, b.staleLocked)
 }
 
-// Drop replaces a topic by GoneItem.
-func (b *Board) Drop(t Topic) { b.Put(t, GoneItem{}) }
+// Drop replaces a topic by Gone.
+func (b *Board) Drop(t Topic) { b.Put(t, Gone{}) }
+
+// Listed implements core.Listing.
+func (b *Board) Listed(p core.Principal, sum core.Summary) {
+	b.Put(sessionTopic(p, sum.ID), Session{sum})
+}
+
+// Unlisted implements core.Listing.
+func (b *Board) Unlisted(p core.Principal, id core.SessionID) { b.Drop(sessionTopic(p, id)) }
+
+func sessionTopic(p core.Principal, id core.SessionID) Topic {
+	return Topic{Kind: "session", Name: string(id), Principal: p}
+}
 
 // Next returns the postings newer than since, oldest first, and the revision to
 // ask with next time. It blocks until there is one or ctx ends.
