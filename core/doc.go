@@ -3,29 +3,46 @@
 // standard library, and knows neither a dialect, nor a model, nor a disk, nor the form
 // in which events are stored (package codec has that).
 //
-// # Vocabulary
+// # Glossary
 //
-// A [Session] is its log of typed [Event]s. An adapter attaches a client to it
-// (an [Attachment]), sends commands, and reads the log with a [Reader]. A prompt
-// begins a [Turn], which a [Backend]'s [Conversation] runs: the built-in loop, or
-// an agent behind the gateway. A turn emits events and invokes tools; each tool
-// run is a [Call] that moves through the states of call.go. What waits for a
-// person is an [Ask]: an approval of a call, a consent to something else, or a
-// question. A [Profile] is what the configuration offers: agents,
-// models, toolboxes, a policy. An [Editor] and a [Model] are passed on only: packages ide and
-// inference say what they can be asked. What belongs to no session stands on the board of
-// package board.
+// One term for each concept, in the code, the comments and the texts that users read.
 //
-// A sub-session is a session whose Parent is another one: it works on a [Task] that an
-// agent has delegated (ToolHost.Delegate). A [Reference] is something that a user attached
-// to a prompt by name, an [Account] the place of a provider's key.
-//
-// Records of a log are numbered from 1 without gaps; where a log has lost records, a
-// [Missing] takes their numbers. Successive deltas of one
-// stream (a message's text, a thought, a call's arguments or output) are one
-// record that grows, a run, until another event follows or 64 KiB are reached. A
-// position ([Pos]) is therefore a number and an offset into a run, and stays valid
-// for ever: merging never renumbers.
+//	session       a conversation and everything that happened in it: its log ([Session])
+//	event         one thing that happened in a session; never changes ([Event])
+//	log           the events of a session, in order; a stored log is a [Journal]
+//	record        an event with its number in the log, from 1 without gaps ([Record], [Missing])
+//	delta         a piece of a text that is still growing: an answer, a thought, a call's output
+//	run           successive deltas of one text, merged into one record of up to 64 KiB
+//	position      a record's number and an offset into its run; valid for ever ([Pos])
+//	owner         the one process that may write a session; it holds the session's claim
+//	epoch         the number of a claim; records of an earlier owner are ignored after it
+//	rest          what an idle session does: it keeps neither claim, descriptor nor memory
+//	client        an editor, program or person that uses a session ([Client], [Attachment])
+//	principal     the account on whose behalf a client acts; a session belongs to one
+//	caller        a program that prompts on behalf of its own user ([Caller]); empty: a person
+//	reader        follows a session's log from a position ([Reader])
+//	prompt        a message of the user that starts a turn, or that is queued ([Prompt])
+//	steering      a message of the user to the turn that is running
+//	turn          the work of an agent on a prompt, from TurnStarted to TurnEnded ([Turn])
+//	back end      runs the turns of an agent: the built-in loop or a program ([Backend])
+//	conversation  the back end's side of one session ([Conversation])
+//	agent         a back end under a name that users can choose ([Agent])
+//	model         a language model, named PROVIDER/MODEL ([Model]; see package inference)
+//	tool          a function that agents can call; a [Toolbox] opens a [Toolset] for a session
+//	tool call     one use of a tool, with the states of call.go ([Call]; "call" for short)
+//	approval      a person's decision about a tool call
+//	consent       a person's decision about anything else, such as starting a server
+//	question      a request for an answer from a person; like the two above, an [Ask]
+//	policy        decides by rules which tool calls need an approval ([Policy])
+//	profile       the effective configuration of a workspace: agents, models, tools, policy
+//	workspace     the folders of a session, its roots
+//	content block a piece of a prompt, an answer or a result: text, image, link … ([Block])
+//	reference     a file or page that a user attached to a prompt by name ([Reference])
+//	task          work that an agent delegates to another one, in a sub-session ([Task])
+//	job           a command that runs in the background of a session (package board)
+//	board         the current state of things outside of sessions' logs (package board)
+//	editor        a client that provides files and terminals ([Editor]; see package ide)
+//	capability    something that a client, back end or server can do, and has announced
 //
 // # What holds
 //
