@@ -34,6 +34,9 @@ type Client struct {
 	// pages. A question that no client can be asked is shown in the chat instead.
 	NoForms, NoPages bool
 	Editor           Editor // nil: none
+	// Profiles are those of the connection; nil: the gateway's. The client's turns run with them,
+	// to their end even if it leaves.
+	Profiles Profiles
 	// Servers are MCP servers that the client brings along for the session, for as
 	// long as it is attached. They are not stored: they may hold secrets.
 	Servers []ServerSpec
@@ -141,8 +144,8 @@ type Busy string
 const (
 	BusyQueue  Busy = ""       // it runs when those before it have ended
 	BusyRefuse Busy = "refuse" // it fails with a *BusyError
-	// BusySteer: it joins the turn that runs, where the back end can; else it is
-	// queued. It stands in the log from when the turn takes it up; what a turn has
+	// BusySteer: it joins the turn that runs, where the back end can and the turn is of the
+	// same connection, whose rules it has; else it is queued. It stands in the log from when the turn takes it up; what a turn has
 	// not taken up when it ends is dropped.
 	BusySteer Busy = "steer"
 )

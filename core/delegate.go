@@ -22,7 +22,7 @@ func (h host) Delegate(ctx context.Context, t Task) (Delegated, error) {
 	if err != nil {
 		return Delegated{}, fmt.Errorf("hand over a task: %w", err)
 	}
-	c := Client{Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: t.Origin.Caller, Role: Decide, Asks: true, Questions: true}
+	c := Client{Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: t.Origin.Caller, Role: Decide, Asks: true, Questions: true, Profiles: s.connection()}
 	if e := h.Editor(); e != nil {
 		c.Editor = e.Lend(s.meta.ID)
 	}

@@ -47,7 +47,7 @@ func (d *desk) quiet() bool {
 // prepare opens the conversation and the tools that the turn needs, or takes
 // those that are open.
 func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
-	prof, err := s.g.Profile(ctx, s.meta.Roots)
+	prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +77,28 @@ func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
 	return s.desk.conv, nil
 }
 
+// takeUp returns the profiles of the client that has prompted a turn. They are the session's from
+// here on, for whatever runs in the turn or behind it.
+func (s *Session) takeUp(t *Turn) Profiles {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.by != nil {
+		s.of = t.by.client.Profiles
+	}
+	return s.of
+}
+
+// connection returns the profiles of the client that has prompted last.
+func (s *Session) connection() Profiles {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of
+}
+
 // rules looks at the configuration for a call that begins. What else the turn needs of a
 // profile it takes from there.
 func (s *Session) rules(ctx context.Context) (*Profile, error) {
-	prof, err := s.g.rules(ctx, s.meta.Roots)
+	prof, err := s.g.profiles(s.connection()).Rules(ctx, s.meta.Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +122,7 @@ func (s *Session) profile(ctx context.Context) (*Profile, error) {
 	if prof != nil {
 		return prof, nil
 	}
-	return s.g.rules(ctx, s.meta.Roots)
+	return s.g.profiles(s.connection()).Rules(ctx, s.meta.Roots)
 }
 
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
@@ -118,16 +136,13 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 		}
 		return d.tools.refresh(ctx)
 	}
-	b, err := openBench(ctx, prof, host{s})
+	b, err := openBench(ctx, prof, host{s}, d.tools)
 	if err != nil {
 		return err
 	}
-	if d.tools != nil {
-		err = d.tools.close()
-	}
-	d.tools = b
-	d.tools.servers = servers
-	return err
+	over := d.tools.without(b)
+	d.tools, b.servers = b, servers
+	return errors.Join(over.close(), b.list(ctx))
 }
 
 func (s ServerSpec) equal(t ServerSpec) bool {
@@ -136,9 +151,9 @@ func (s ServerSpec) equal(t ServerSpec) bool {
 }
 
 // sameBoxes reports whether two profiles have the very same toolboxes.
-func sameBoxes(a, b []Toolbox) bool {
-	return slices.EqualFunc(a, b, func(x, y Toolbox) bool { return reflect.TypeOf(x).Comparable() && x == y })
-}
+func sameBoxes(a, b []Toolbox) bool { return slices.EqualFunc(a, b, sameBox) }
+
+func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
 func (s *Session) prepareConversation(ctx context.Context, agent Agent, st State) error {
 	d := &s.desk
@@ -194,15 +209,15 @@ var (
 
 func (h host) Meta() Meta { return h.s.meta }
 
-// Servers is what the clients bring along; of several of one name that of the client
-// whose name comes first counts.
+// Servers is what the clients of the connection that has prompted last bring along; of several
+// of one name that of the client whose name comes first counts.
 func (h host) Servers() (list []ServerSpec) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	clients := slices.SortedFunc(maps.Keys(h.s.clients), func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
 	for _, a := range clients {
 		for _, spec := range a.client.Servers {
-			if a.client.Role == Decide && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
+			if a.client.Role == Decide && a.client.Profiles == h.s.of && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
 				list = append(list, spec)
 			}
 		}

@@ -62,6 +62,14 @@
 //     a call and runs nothing.
 //   - A call is judged by the policy that holds when it begins, also when a person is asked
 //     and answers later. A rule that is written while a turn runs counts from its next call on.
+//   - A turn runs with the [Profiles] of the connection whose client prompted it: its agents,
+//     models, rules and consents, and the MCP servers that its clients bring along, also after
+//     that client has left. What another connection says while the turn runs becomes a turn of
+//     its own (BusySteer), so nobody's words run under the rules of others. A task has the
+//     profiles of the turn that delegated it, and what happens between turns those of the last
+//     one. Toolsets of toolboxes that both profiles have stay open from one turn to the next.
+//   - A session belongs to a [Principal], which whoever serves a connection names. Nobody else
+//     opens, lists or deletes it.
 //   - A question of a sub-session is put to its parent's user too, and settled once,
 //     wherever it is answered first. The sub-session's turn ends with the call that started
 //     it. It may do no more than that call's turn, and no more than the agent that

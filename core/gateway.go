@@ -14,17 +14,11 @@ import (
 // Config is what a Gateway is made of. Store and Profile are required.
 type Config struct {
 	Store Store
-	// Profile tells what is offered in a workspace. It is called at the beginning of each
-	// turn and must be quick; the same value means that nothing has changed. Its error is
-	// for the user: what is wrong in the configuration, and where.
+	// Profile, Rules and Before are the Profiles of clients that have none of their own. Without
+	// Rules, Profile is called; without Before, nothing is done.
 	Profile func(ctx context.Context, roots []string) (*Profile, error)
-	// Rules is called at the beginning of each call of a tool, and returns the profile whose
-	// policy judges the call: a rule that is written while a turn runs counts from the next
-	// call on. It needs to look only at what rules come from. nil: Profile is called.
-	Rules func(ctx context.Context, roots []string) (*Profile, error)
-	// Before is called before each turn is prepared, and may ask the user for a consent that
-	// the profile waits for; nil: nothing is done. It returns when ctx ends.
-	Before func(ctx context.Context, meta Meta, h Host)
+	Rules   func(ctx context.Context, roots []string) (*Profile, error)
+	Before  func(ctx context.Context, meta Meta, h Host)
 	// Listing learns how the list of sessions changes in this process; nil: nobody does.
 	Listing Listing
 	Node    string           // this process, for people: host and pid
@@ -79,18 +73,38 @@ func New(cfg Config) *Gateway {
 	return &Gateway{cfg: cfg, sessions: map[sessionKey]*opening{}}
 }
 
-// Profile tells what is offered in a workspace. An error says what is wrong in
-// the configuration, for the user.
-func (g *Gateway) Profile(ctx context.Context, roots []string) (*Profile, error) {
-	return g.cfg.Profile(ctx, roots)
+// Profile tells what is offered in a workspace to a connection (Client.Profiles). An error says
+// what is wrong in the configuration, for the user.
+func (g *Gateway) Profile(ctx context.Context, of Profiles, roots []string) (*Profile, error) {
+	return g.profiles(of).Profile(ctx, roots)
 }
 
-// rules is the profile whose policy judges a call that begins.
-func (g *Gateway) rules(ctx context.Context, roots []string) (*Profile, error) {
-	if g.cfg.Rules == nil {
-		return g.cfg.Profile(ctx, roots)
+// profiles are those of a connection; nil: the gateway's.
+func (g *Gateway) profiles(of Profiles) Profiles {
+	if of != nil {
+		return of
 	}
-	return g.cfg.Rules(ctx, roots)
+	return configured{&g.cfg}
+}
+
+// configured makes the profiles of clients that have none of their own.
+type configured struct{ c *Config }
+
+func (c configured) Profile(ctx context.Context, roots []string) (*Profile, error) {
+	return c.c.Profile(ctx, roots)
+}
+
+func (c configured) Rules(ctx context.Context, roots []string) (*Profile, error) {
+	if c.c.Rules == nil {
+		return c.c.Profile(ctx, roots)
+	}
+	return c.c.Rules(ctx, roots)
+}
+
+func (c configured) Before(ctx context.Context, m Meta, h Host) {
+	if c.c.Before != nil {
+		c.c.Before(ctx, m, h)
+	}
 }
 
 // Create makes a session; an empty id is made up. ErrExists if there is one of

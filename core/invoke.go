@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -229,17 +230,46 @@ type bench struct {
 	byName  map[toolName]Tool
 }
 
-// openBench opens a session's own toolset of every toolbox.
-func openBench(ctx context.Context, prof *Profile, host ToolHost) (*bench, error) {
-	b := &bench{profile: prof, byName: map[toolName]Tool{}}
+// openBench opens a session's own toolset of every toolbox. Those of the bench before it, which
+// may be nil, stay open; an error leaves them as they are.
+func openBench(ctx context.Context, prof *Profile, host ToolHost, before *bench) (*bench, error) {
+	b := &bench{profile: prof}
 	for _, box := range prof.Toolboxes {
-		set, err := box.Open(ctx, host)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("open the tools: %w", err), b.close())
+		set := before.of(box)
+		if set == nil {
+			var err error
+			if set, err = box.Open(ctx, host); err != nil {
+				return nil, errors.Join(fmt.Errorf("open the tools: %w", err), b.without(before).close())
+			}
 		}
 		b.sets = append(b.sets, set)
 	}
-	return b, b.list(ctx)
+	return b, nil
+}
+
+// of returns the toolset of a toolbox; nil: there is none.
+func (b *bench) of(box Toolbox) Toolset {
+	if b == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(b.profile.Toolboxes, func(have Toolbox) bool { return sameBox(have, box) }); i >= 0 {
+		return b.sets[i]
+	}
+	return nil
+}
+
+// without returns the toolsets that another bench has not taken over. Both may be nil.
+func (b *bench) without(other *bench) *bench {
+	over := &bench{}
+	if b == nil {
+		return over
+	}
+	for i, set := range b.sets {
+		if other.of(b.profile.Toolboxes[i]) == nil {
+			over.sets = append(over.sets, set)
+		}
+	}
+	return over
 }
 
 func (b *bench) list(ctx context.Context) error {
@@ -247,6 +277,7 @@ func (b *bench) list(ctx context.Context) error {
 	for _, set := range b.sets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
+			b.byName = nil // so that the next turn lists them
 			return fmt.Errorf("list the tools: %w", err)
 		}
 		for _, tool := range tools {

@@ -108,7 +108,7 @@ func (s *Session) steer(a *Attachment, blocks []Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turn
-	if t == nil || !t.steer || s.crowdedLocked() != nil || s.refusalLocked() != nil {
+	if t == nil || !t.takesLocked(a) || s.crowdedLocked() != nil || s.refusalLocked() != nil {
 		return false
 	}
 	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: a.client.origin(), Prompt: blocks}})
@@ -214,7 +214,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	}
 	origin := a.client.origin()
 	origin.Hops, origin.Approvals = p.Hops, p.Approvals
-	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.steer && s.crowdedLocked() == nil {
+	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.takesLocked(a) && s.crowdedLocked() == nil {
 		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
 		wake = s.appendLocked(events...)
 		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil

@@ -56,6 +56,22 @@ type Profile struct {
 	Servers Servers
 }
 
+// Profiles makes the profiles of one connection: of the configuration, and of what its client lays
+// over it. Values are compared with ==: one is one connection.
+type Profiles interface {
+	// Profile tells what is offered in a workspace. It is called at the beginning of each turn
+	// and must be quick; the same value means that nothing has changed. Its error is for the
+	// user: what is wrong in the configuration, and where.
+	Profile(ctx context.Context, roots []string) (*Profile, error)
+	// Rules is called at the beginning of each call of a tool, and returns the profile whose
+	// policy judges the call: a rule that is written while a turn runs counts from the next
+	// call on. It needs to look only at what rules come from.
+	Rules(ctx context.Context, roots []string) (*Profile, error)
+	// Before is called before each turn is prepared, and may ask the user for a consent that
+	// the profile waits for. It returns when ctx ends.
+	Before(ctx context.Context, meta Meta, h Host)
+}
+
 // Servers is implemented by control.Servers alone. Configured does nothing.
 type Servers interface{ Configured() }
 

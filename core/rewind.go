@@ -81,7 +81,7 @@ func (s *Session) rollback(ctx context.Context, by string, after Pos, messages, 
 		}
 	}
 	if len(changes) > 0 { // before anything is hidden
-		prof, err := s.g.Profile(ctx, s.meta.Roots)
+		prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
 		if err != nil {
 			return nil, err
 		}

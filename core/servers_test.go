@@ -11,10 +11,16 @@ import (
 )
 
 // peddler offers a tool for every server that the clients bring along.
-type peddler struct{ opened, closed int }
+type peddler struct {
+	opened, closed int
+	hosts          func(core.ToolHost) // is given those that a toolset is opened for; nil: none
+}
 
 func (p *peddler) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
 	p.opened++
+	if p.hosts != nil {
+		p.hosts(h)
+	}
 	return &stall{p, h}, nil
 }
 

@@ -55,6 +55,7 @@ type Session struct {
 	uses     int         // commands under way, which need the claim
 	resting  bool        // memory has nothing of the log, and the claim is given back
 	done     bool        // its last client has called Leave
+	of       Profiles    // of the client that has prompted last; nil: none has, or it has none
 
 	desk desk // the conversation and the tools of the agent
 }

@@ -98,6 +98,11 @@ func (t *Turn) Set(ctx context.Context, set Settings) error {
 	return t.s.publish(ctx, SettingsChanged{Settings: set, By: t.origin.Client})
 }
 
+// takesLocked reports whether the turn takes what a client says while it runs.
+func (t *Turn) takesLocked(a *Attachment) bool {
+	return t.steer && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
+}
+
 // Steered takes up what was said to the turn since it was last asked: from now on
 // it stands in the log, here.
 func (t *Turn) Steered() []Steered {
@@ -282,9 +287,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
 		return StopError, err
 	}
-	if before := s.g.cfg.Before; before != nil {
-		before(t.ctx, s.meta, host{s})
-	}
+	s.g.profiles(s.takeUp(t)).Before(t.ctx, s.meta, host{s})
 	conv, err := s.prepare(t.ctx, t)
 	if err != nil {
 		return StopError, err

@@ -78,7 +78,7 @@ func (s *session) retellCommands(ctx context.Context) {
 // the configuration is said elsewhere.
 func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
 	m := s.att.Meta()
-	prof, err := s.srv.opts.Gateway.Profile(ctx, m.Roots)
+	prof, err := s.srv.opts.Gateway.Profile(ctx, s.srv.opts.Profiles, m.Roots)
 	if err != nil || prof.Commands == nil {
 		return list, false
 	}

@@ -67,7 +67,7 @@ func (s *Server) choose(
 // what can be chosen now. It belongs to the session's queue.
 func (s *session) refresh(ctx context.Context) *Offer {
 	o := s.offer.Load()
-	prof, err := s.srv.opts.Gateway.Profile(ctx, s.att.Meta().Roots)
+	prof, err := s.srv.opts.Gateway.Profile(ctx, s.srv.opts.Profiles, s.att.Meta().Roots)
 	if err != nil || prof == o.profile {
 		return o // what is wrong with it is told when a turn needs it
 	}

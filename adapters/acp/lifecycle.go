@@ -40,7 +40,7 @@ func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []stri
 	if err := checkServers(p.MCPServers); err != nil {
 		return nil, nil, err
 	}
-	prof, err := s.opts.Gateway.Profile(ctx, roots)
+	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 	if err != nil {
 		return nil, nil, err
 	}

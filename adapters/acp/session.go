@@ -152,6 +152,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 // by the attachment, so that others take a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
+	is.client.Principal, is.client.Profiles = s.opts.Principal, s.opts.Profiles
 	is.client.Servers = specsOf(e.servers)
 	sess = &session{
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},

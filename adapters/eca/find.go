@@ -76,7 +76,7 @@ func (s *Server) finding(
 	}
 	s.wg.Go(func() {
 		var found []core.FileName
-		prof, err := s.opts.Gateway.Profile(ctx, roots)
+		prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 		if err != nil { // it is told where it matters more
 			prof = nil
 		}

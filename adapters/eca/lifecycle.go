@@ -215,17 +215,18 @@ func (p peer) asks() bool {
 }
 
 // client is the peer as the core knows clients.
-func (p peer) client(of core.Principal) core.Client {
+func (p peer) client() core.Client {
 	name := cmp.Or(p.name, "an ECA client")
 	if p.version != "" {
 		name += " " + p.version
 	}
-	return core.Client{Name: name, Principal: of, Role: core.Decide, Asks: true, Questions: p.asks()}
+	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks()}
 }
 
 // client is the peer, with its editor.
 func (s *Server) client() core.Client {
-	c := s.peerNow().client(s.opts.Principal)
+	c := s.peerNow().client()
+	c.Principal, c.Profiles = s.opts.Principal, s.opts.Profiles
 	c.Editor = s.editor()
 	return c
 }

@@ -14,7 +14,7 @@ func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.Query
 	roots, dialect := s.rootsNow(), s.peerNow().dialect
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
-		if prof, err := s.opts.Gateway.Profile(ctx, roots); err == nil && prof.Commands != nil {
+		if prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots); err == nil && prof.Commands != nil {
 			res.Commands = commandsOf(prof.Commands(ctx, core.Meta{Roots: roots}), strings.TrimPrefix(p.Query, "/"), dialect)
 		}
 		s.reply(ctx, call, res, nil)

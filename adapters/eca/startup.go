@@ -183,7 +183,7 @@ func (s *Server) reload(ctx context.Context) *offer {
 
 // offerIn is what is offered in a workspace: the old offer, if it is that.
 func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer {
-	prof, err := s.opts.Gateway.Profile(ctx, roots)
+	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 	fault := ""
 	if err != nil {
 		prof, fault = nil, "The configuration is wrong, and nothing can be prompted before it is mended:\n"+err.Error()

@@ -61,7 +61,7 @@ type toolAbout struct {
 
 // servers are the tool servers that the board knows. The profile is made first, since it puts its own there.
 func (h *host) servers(ctx context.Context) ([]board.Server, error) {
-	if _, err := h.server.opts.Gateway.Profile(ctx, nil); err != nil {
+	if _, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, nil); err != nil {
 		return nil, err
 	}
 	var list []board.Server

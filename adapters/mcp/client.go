@@ -182,7 +182,7 @@ func (h *held) mine() bool { return h.made || h.a.Prompted() }
 
 // hold attaches to a session. Of two calls that do so at once one attachment stays.
 func (c *client) hold(req asking, s *core.Session, made bool) *held {
-	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true}
+	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true, Profiles: c.server.opts.Profiles}
 	h := &held{
 		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
 		asking: map[core.AskID]context.CancelCauseFunc{}, limits: map[core.AskID]func(){}, used: time.Now(),

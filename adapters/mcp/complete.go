@@ -97,7 +97,7 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	if err != nil {
 		roots = nil
 	}
-	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
 	if err != nil {
 		return nil, nil // agent_prompt says what is wrong
 	}
@@ -128,7 +128,7 @@ func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string
 	if err != nil {
 		return nil
 	}
-	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
 	if err != nil || prof.Files == nil {
 		return nil // agent_prompt says what is wrong
 	}

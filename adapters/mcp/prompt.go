@@ -195,7 +195,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 // settings are set with what the arguments choose, or nil when they choose nothing. A mode is an
 // agent by another name. A configuration that is wrong is an error, whatever is chosen.
 func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
-	prof, err := c.server.opts.Gateway.Profile(ctx, roots)
+	prof, err := c.server.opts.Gateway.Profile(ctx, c.server.opts.Profiles, roots)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, [
 	if err != nil {
 		roots = nil
 	}
-	prof, err := h.server.opts.Gateway.Profile(ctx, roots)
+	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
 	if err != nil {
 		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}

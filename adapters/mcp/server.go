@@ -49,6 +49,7 @@ func (s *Server) asking() time.Duration {
 type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the client that Serve serves: on whose behalf it acts
+	Profiles  core.Profiles  // of all clients; nil: the gateway's
 	Board     *board.Board   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway

@@ -51,7 +51,7 @@ func (t *thread) place(ctx context.Context, name string) (files.Place, error) {
 // reader asks policy: its answer is nil for what may be read.
 func (t *thread) reader(ctx context.Context) (func(core.Access) error, error) {
 	meta, settings := t.att.Meta(), t.att.State().Settings
-	prof, err := t.srv.opts.Gateway.Profile(ctx, meta.Roots)
+	prof, err := t.srv.opts.Gateway.Profile(ctx, t.srv.opts.Profiles, meta.Roots)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the connection: on whose behalf its client acts
+	Profiles  core.Profiles  // of the connection; nil: the gateway's
 	Log       *zap.Logger    // nil: nothing is logged
 	Cwd       string         // the folder of threads; "": the process's
 }

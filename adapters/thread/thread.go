@@ -47,7 +47,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
 	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}, files: files.New(owner{sess})}
-	t.att = sess.Attach(core.Client{Name: "an ACP client", Editor: &editor{conn: s.conn, thread: id}})
+	t.att = sess.Attach(core.Client{Name: "an ACP client", Profiles: s.opts.Profiles, Editor: &editor{conn: s.conn, thread: id}})
 	t.feed = &feed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
 	s.mu.Lock()
 	left := s.left
@@ -107,7 +107,7 @@ func (s *Server) createThread(ctx context.Context, call *wire.Call, _ struct{}) 
 	if err != nil {
 		return err
 	}
-	if _, err := s.opts.Gateway.Profile(ctx, []string{cwd}); err != nil {
+	if _, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, []string{cwd}); err != nil {
 		return err
 	}
 	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Principal: s.opts.Principal, Cwd: cwd, Roots: []string{cwd}})

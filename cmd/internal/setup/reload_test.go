@@ -48,7 +48,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	roots := []string{r.dir}
 	get := func() *core.Profile {
 		t.Helper()
-		p, err := r.gateway.Profile(t.Context(), roots)
+		p, err := r.gateway.Profile(t.Context(), nil, roots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 func TestConfigurationIsMended(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("modle: x\n")
-	if _, err := r.gateway.Profile(t.Context(), nil); err == nil {
+	if _, err := r.gateway.Profile(t.Context(), nil, nil); err == nil {
 		t.Fatal("no error")
 	}
 	var since uint64
@@ -166,14 +166,14 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 	if kinds := r.posted(&since); !slices.Equal(kinds, []string{"agents"}) {
 		t.Errorf("an agent's file posted %v", kinds)
 	}
-	made, err := r.gateway.Profile(t.Context(), []string{r.dir})
+	made, err := r.gateway.Profile(t.Context(), nil, []string{r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := AgentNames(made.Agents); got != "code, plan, one, scout" {
 		t.Errorf("agents: %s", got)
 	}
-	elsewhere, err := r.gateway.Profile(t.Context(), []string{t.TempDir()})
+	elsewhere, err := r.gateway.Profile(t.Context(), nil, []string{t.TempDir()})
 	if err != nil || AgentNames(elsewhere.Agents) != "code, plan, one" {
 		t.Errorf("elsewhere: %v, %v", AgentNames(elsewhere.Agents), err)
 	}
@@ -212,7 +212,7 @@ func TestLimitsOutliveAReload(t *testing.T) {
 		t.Fatalf("said %q", said)
 	}
 	r.configure(config + "agents: {one: {description: the first}}\n")
-	prof, err := r.gateway.Profile(t.Context(), []string{r.dir})
+	prof, err := r.gateway.Profile(t.Context(), nil, []string{r.dir})
 	if err != nil || AgentNames(prof.Agents) != "code, plan, one" {
 		t.Fatalf("%v, %v", prof, err)
 	}

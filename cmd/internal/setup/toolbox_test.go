@@ -141,7 +141,7 @@ func TestPromptsOfServersAreCommands(t *testing.T) {
 	defer cancel()
 	var command core.Command
 	for command.Name == "" {
-		p, err := r.gateway.Profile(ctx, []string{r.dir})
+		p, err := r.gateway.Profile(ctx, nil, []string{r.dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestPromptsOfServersAreCommands(t *testing.T) {
 			command = list[i]
 		}
 	}
-	p, err := r.gateway.Profile(ctx, []string{r.dir})
+	p, err := r.gateway.Profile(ctx, nil, []string{r.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
