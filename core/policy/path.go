@@ -16,8 +16,8 @@ var shellStart = []string{
 	".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", ".xprofile", ".xsessionrc",
 }
 
-// told are the files that tell agents what to do: what one session writes there, all
-// later ones obey.
+// told are the files that instruct agents: all later sessions obey the text that one session
+// writes there.
 var told = []string{"agents.md", "claude.md", "gemini.md"}
 
 // hooked are folders whose files programs run, or read for what to run, when a folder
@@ -34,8 +34,8 @@ var hooked = map[string][]string{
 	".config": {"fish", "dragoman", "eca"},
 }
 
-// controlFile reports whether a path, or a folder above it, decides what runs
-// later without anybody being asked, or what agents are told. It need not exist.
+// controlFile reports whether a path, or a folder above it, decides what runs later without
+// another question, or instructs agents. It need not exist.
 func controlFile(p string) bool {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
@@ -119,7 +119,7 @@ func fold(s string) string {
 	}, s)
 }
 
-// show quotes what would not be shown as it is, and shortens what is long.
+// show quotes text with special characters, and shortens long text.
 func show(s string) string {
 	const most = 120
 	long := len(s) > most
