@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && !strings.Contains(string(shown), "?***") {
 			t.Fatalf("%v\n%s", err, shown)
 		}
-		if twice := Marshal(again); string(twice) != string(shown) {
+		if twice := Marshal(again); !bytes.Equal(placeless(twice), placeless(shown)) {
 			t.Errorf("written:\n%s\nread and written again:\n%s", shown, twice)
 		}
 	})

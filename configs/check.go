@@ -125,7 +125,7 @@ func (ck *checker) text(key string, is field, v any) {
 		}
 		return
 	}
-	parts, err := split(raw)
+	parts, err := v.(interface{ split() ([]part, error) }).split()
 	if err != nil {
 		ck.fail(key, err.Error())
 		return
@@ -335,7 +335,7 @@ func (ck *checker) literalKeys() {
 		if isLiteral(p.APIKey) {
 			written = append(written, join(key, "api_key"))
 		}
-		if (!p.APIKey.IsZero() || len(p.Headers) > 0) && isPlainRemote(p.BaseURL.raw()) {
+		if (!p.APIKey.IsZero() || len(p.Headers) > 0) && isPlainRemote(p.BaseURL) {
 			ck.warn(join(key, "base_url"), "sends the key over the network without encryption; use https")
 		}
 	}
@@ -346,7 +346,7 @@ func (ck *checker) literalKeys() {
 		if isLiteral(s.OAuth.ClientSecret) {
 			written = append(written, join(key, "oauth.client_secret"))
 		}
-		if len(s.Headers) > 0 && isPlainRemote(s.URL.raw()) {
+		if len(s.Headers) > 0 && isPlainRemote(s.URL) {
 			ck.warn(join(key, "url"), "sends the headers over the network without encryption; use https")
 		}
 	}
@@ -378,13 +378,13 @@ func (s MCPServer) PlainSecrets() []string {
 		name, value, both := strings.Cut(arg.String(), "=")
 		names := strings.HasPrefix(name, "-") && display.SecretName("args."+name)
 		switch {
-		case names && both && value != "" && !hasReference(value),
-			flag && !strings.HasPrefix(name, "-") && !hasReference(arg.String()):
+		case names && both && value != "" && !arg.refers(value),
+			flag && !strings.HasPrefix(name, "-") && !arg.hasReference():
 			keys = append(keys, index("args", i))
 		}
 		flag = names && !both
 	}
-	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && !hasReference(query) &&
+	if _, query, ok := strings.Cut(s.URL.raw(), "?"); ok && !s.URL.refers(query) &&
 		slices.ContainsFunc(strings.Split(query, "&"), isSecretParameter) {
 		keys = append(keys, "url")
 	}
@@ -413,9 +413,9 @@ func secretKeys(key string, values map[string]Secret) []string {
 func isLiteral(s Secret) bool { return strings.Contains(s.String(), hidden) }
 
 // isPlainRemote reports whether an address is http to another machine.
-func isPlainRemote(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" || hasReference(raw) {
+func isPlainRemote(address URL) bool {
+	u, err := url.Parse(address.raw())
+	if err != nil || u.Scheme != "http" || address.hasReference() {
 		return false
 	}
 	host := u.Hostname()

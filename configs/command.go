@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -92,13 +91,4 @@ func words(command string) ([]string, error) {
 		return nil, errors.New("${cmd:…} names no program")
 	}
 	return all, nil
-}
-
-// hasCommand reports whether a program must be run for a text.
-func hasCommand(raw string) bool {
-	parts, err := split(raw)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(parts, func(p part) bool { return p.kind == "cmd" })
 }

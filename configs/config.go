@@ -18,6 +18,10 @@ type Config struct {
 
 	// Source is the file that was read, empty when there was none.
 	Source string
+	// ServersFile is the mcp.json that was read, empty when there was none.
+	ServersFile string
+	// Unusable are the servers of mcp.json that are wrong, by name. They cost no other server.
+	Unusable map[string]UnusableServer
 	// Warnings are what a person should know and what stops nothing.
 	Warnings []Problem
 
@@ -25,6 +29,8 @@ type Config struct {
 	bad    map[string]bool     // keys whose value could not be decoded
 	shared map[string]bool     // files that other users can read
 	noted  []Problem           // the warnings that a later merge keeps
+
+	disabled map[string]Position // servers that mcp.json leaves alone by their names
 }
 
 // Provider is a place where models are reached. Config.Provider gives it with

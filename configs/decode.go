@@ -18,6 +18,7 @@ import (
 type decoder struct {
 	file, dir string
 	own       bool
+	shared    bool // texts may hold the references that MCP programs share
 	where     map[string]Position
 	bad       map[string]bool
 	anchors   map[string]ast.Node
@@ -369,7 +370,7 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 func (d *decoder) setText(n ast.Node, v reflect.Value, key, s string) {
 	at := place(d.file, start(n))
 	if t, ok := v.Addr().Interface().(interface{ set(string, *origin) }); ok {
-		t.set(s, &origin{Position: at, key: key, dir: d.dir, own: d.own})
+		t.set(s, &origin{Position: at, key: key, dir: d.dir, own: d.own, shared: d.shared})
 		return
 	}
 	v.SetString(s)

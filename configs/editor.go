@@ -108,7 +108,7 @@ func (c *Config) beyondEditor() (problems []Problem) {
 		problems = append(problems, Problem{Position: Position{File: EditorSource}, Key: key, Message: message})
 	}
 	visit(reflect.ValueOf(c).Elem(), "", field{}, func(key string, _ field, v reflect.Value) {
-		if r, ok := v.Interface().(readable); ok && hasReference(r.written()) {
+		if r, ok := v.Interface().(readable); ok && r.hasReference() {
 			wrong(key, "an editor's options cannot contain references"+own)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,20 +17,35 @@ const maxReferenced = 1 << 20
 
 // part is a piece of a text: text as it is, or a reference.
 type part struct {
-	kind string // "env", "file", "cmd", or "" for plain text
-	text string // the plain text, or the reference's name
+	kind  string  // "env", "file", "cmd", or "" for plain text
+	text  string  // the plain text, or the reference's name
+	short bool    // ${NAME} instead of ${env:NAME}
+	or    *string // the text for a variable that is not set; nil: there is none
 }
 
 func (p part) String() string {
-	if p.kind == "" {
+	switch {
+	case p.kind == "":
 		return p.text
+	case p.or != nil:
+		return "${" + p.text + ":-" + *p.or + "}"
+	case p.short:
+		return "${" + p.text + "}"
 	}
 	return "${" + p.kind + ":" + p.text + "}"
 }
 
 // split takes a text apart. The error says what is wrong with a reference, and
 // holds nothing of the text, which may be secret.
-func split(raw string) ([]part, error) {
+func (t text) split() ([]part, error) { return splitIn(t.raw(), t.shares()) }
+
+// splitIn is split for a piece of a text. shared says that it is of mcp.json, and may hold the
+// references that MCP programs share.
+func splitIn(raw string, shared bool) ([]part, error) {
+	advice := referenceAdvice
+	if shared {
+		advice = sharedAdvice
+	}
 	var parts []part
 	plain := func(s string) {
 		if s == "" {
@@ -55,11 +71,9 @@ func split(raw string) ([]part, error) {
 		plain(before)
 		inner, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, errors.New(
-				`a reference is not closed: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${`,
-			)
+			return nil, errors.New("a reference is not closed: " + advice)
 		}
-		ref, err := reference(inner)
+		ref, err := reference(inner, shared, advice)
 		if err != nil {
 			return nil, err
 		}
@@ -68,20 +82,35 @@ func split(raw string) ([]part, error) {
 	}
 }
 
-func reference(inner string) (part, error) {
-	kind, name, _ := strings.Cut(inner, ":")
+const (
+	referenceAdvice = "write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${"
+	sharedAdvice    = "write ${NAME}, ${NAME:-DEFAULT}, ${workspaceFolder}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${"
+)
+
+func reference(inner string, shared bool, advice string) (part, error) {
+	kind, name, qualified := strings.Cut(inner, ":")
+	plain, otherwise, has := strings.Cut(inner, ":-")
 	switch {
+	case shared && isVariable(plain) && (has || !qualified) && inner != "pathSeparator":
+		if has && strings.Contains(otherwise, "${") {
+			return part{}, errors.New("the default of a variable holds no reference: " + advice)
+		}
+		p := part{kind: "env", text: plain, short: true}
+		if has {
+			p.or = &otherwise
+		}
+		return p, nil
+	case shared && (inner == "/" || inner == "pathSeparator"):
+		return part{text: string(filepath.Separator)}, nil
+	case shared && kind == "input":
+		return part{}, errors.New("${input:…} is for editors that ask for it: write ${NAME}, and set that variable")
 	case kind != "env" && kind != "file" && kind != "cmd":
-		return part{}, errors.New(
-			"unknown reference: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${",
-		)
+		return part{}, errors.New("unknown reference: " + advice)
 	case name == "":
-		return part{}, fmt.Errorf(
-			"${%s:} names nothing: write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}",
-			kind,
-		)
-	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"):
-		return part{}, fmt.Errorf("%s is not a name for ${%s:…}", quote(name), kind)
+		return part{}, fmt.Errorf("${%s:} names nothing: %s", kind, strings.Replace(advice, ", and $${ for a plain ${", "", 1))
+	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"),
+		kind == "env" && shared && !isVariable(name):
+		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)
 	}
 	if kind == "cmd" {
 		if _, err := words(name); err != nil {
@@ -91,13 +120,18 @@ func reference(inner string) (part, error) {
 	return part{kind: kind, text: name}, nil
 }
 
+// isVariable reports whether a name can be a variable's without being qualified.
+func isVariable(name string) bool {
+	return name != "" && name[0] > '9' && !strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) })
+}
+
 // hasReference reports whether a text needs the environment or a file.
-func hasReference(raw string) bool {
-	parts, err := split(raw)
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" })
+func (t text) hasReference() bool { return t.refers(t.raw()) }
+
+// refers is hasReference for a piece of the text.
+func (t text) refers(piece string) bool {
+	parts, err := splitIn(piece, t.shares())
+	return err != nil || slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" })
 }
 
 // Files lists the files that the configuration's references name, each once: a
@@ -106,13 +140,13 @@ func (c *Config) Files(env Env) []string {
 	var files []string
 	visit(reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
 		t, ok := v.Interface().(interface {
-			written() string
+			split() ([]part, error)
 			path(name string, env Env) (string, error)
 		})
 		if !ok {
 			return
 		}
-		parts, err := split(t.written())
+		parts, err := t.split()
 		if err != nil {
 			return // Load has said so
 		}
@@ -132,7 +166,7 @@ func (c *Config) Files(env Env) []string {
 // expand replaces the references of a text. run, which may be nil, is for its
 // commands.
 func expand(ctx context.Context, t text, env Env, run Run) (string, error) {
-	parts, err := split(t.raw())
+	parts, err := t.split()
 	if err != nil {
 		return "", t.problem(err.Error())
 	}
@@ -141,7 +175,10 @@ func expand(ctx context.Context, t text, env Env, run Run) (string, error) {
 		switch p.kind {
 		case "env":
 			value, ok := env.lookup(p.text)
-			if !ok {
+			switch {
+			case !ok && p.or != nil:
+				value = *p.or
+			case !ok:
 				return "", t.problem("environment variable " + p.text + " is not set; " + unsetAdvice)
 			}
 			b.WriteString(value)

@@ -92,7 +92,7 @@ func TestGoodFiles(t *testing.T) {
 		if len(problems) > 0 {
 			t.Errorf("%s: what Marshal wrote cannot be read: %v\n%s", name, problems, shown)
 		}
-		if twice := Marshal(again); !bytes.Equal(twice, shown) {
+		if twice := Marshal(again); !bytes.Equal(placeless(twice), placeless(shown)) {
 			t.Errorf("%s: what Marshal wrote reads differently:\n%s\n%s", name, shown, twice)
 		}
 		// The explanations are the same everywhere; one file shows them.
@@ -110,6 +110,17 @@ func TestGoodFiles(t *testing.T) {
 		}
 		return strings.Join(lines, "")
 	})
+}
+
+// placeless is what Marshal wrote without the places of servers.
+func placeless(shown []byte) []byte {
+	var kept []byte
+	for line := range bytes.Lines(shown) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("# from ")) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }
 
 // Everything that a person can set is described, and its tags make sense.

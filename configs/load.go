@@ -7,11 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"syscall"
 )
 
 // fileName is the configuration's name in the user's directory and in a
 // workspace's .dragoman.
 const fileName = "config.yaml"
+
+// serversFileName is that of the file in which the program keeps MCP servers.
+const serversFileName = "mcp.json"
 
 // Options say where the configuration is looked for.
 type Options struct {
@@ -27,25 +32,38 @@ type Options struct {
 	Editor *Config
 }
 
-// Load reads the configuration. Without a file it returns the defaults. With
-// an error, which is an *Error with every problem of the file, it returns the
-// defaults as well, so that the program can go on and say what is wrong.
+// Load reads the configuration: the user's file, and the mcp.json beside it (ServersFile). Without
+// them it returns the defaults. With an error, which is an *Error with every problem of the files,
+// it returns the defaults as well, so that the program can go on and say what is wrong. What is
+// wrong with a server of mcp.json is no error but a warning, and the server is Unusable.
 // References are not looked up.
 func Load(o Options) (*Config, error) {
 	path, required := o.Path, o.Path != ""
 	if !required {
-		if path = userFile(o.ConfigDir, o.Env); path == "" {
-			return withoutFile(o.Editor, nil)
-		}
+		path = userFile(o.ConfigDir, o.Env)
 	}
-	layer, problems := readLayer(path)
+	user, problems := readLayer(path)
+	servers, more := readServers(o.serversFile())
+	problems = append(problems, more...)
 	switch {
-	case layer == nil && !required:
-		return withoutFile(o.Editor, otherNames(path))
-	case layer == nil:
-		problems = []Problem{{Position: Position{File: path}, Message: "no such file"}}
+	case user != nil:
+	case required && servers == nil:
+		problems = append(problems, Problem{Position: Position{File: path}, Message: "no such file"})
+	case required || path == "":
+		user = &Config{}
 	default:
-		c, err := resolve(o.Editor, layer, nil, nil)
+		user = &Config{noted: otherNames(path)}
+	}
+	if user != nil {
+		switch {
+		case servers != nil:
+			servers.lay(user)
+		case user.Source == "" && o.Editor == nil && len(problems) == 0: // there is no layer at all
+			c := Defaults()
+			c.noted, c.Warnings = user.noted, user.noted
+			return c, nil
+		}
+		c, err := resolveWith(o.Editor, user)
 		var whole *Error
 		if errors.As(err, &whole) {
 			problems = append(problems, whole.Problems...)
@@ -59,24 +77,93 @@ func Load(o Options) (*Config, error) {
 	return c, asError(problems)
 }
 
-// withoutFile is what holds where there is no file.
-func withoutFile(editor *Config, noted []Problem) (*Config, error) {
-	if editor != nil {
-		return resolve(editor, &Config{noted: noted}, nil, nil)
+// serversFile returns the path of mcp.json; empty: there is no place for it.
+func (o Options) serversFile() string {
+	own := userFile(o.ConfigDir, o.Env)
+	switch {
+	case o.Path == "" && own == "":
+		return ""
+	case o.Path == "" || own != "" && filepath.Clean(o.Path) == own:
+		return filepath.Join(filepath.Dir(own), serversFileName)
 	}
-	c := Defaults()
-	c.noted, c.Warnings = noted, noted
-	return c, nil
+	name := o.Path
+	switch ext := filepath.Ext(name); ext {
+	case ".yaml", ".yml", ".json":
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name + "." + serversFileName
+}
+
+// ServersFile returns the path of the file in which the program keeps MCP servers, which need
+// not exist: mcp.json beside the user's configuration file; with a path (the --config flag), say
+// DIR/NAME.yaml, it is DIR/NAME.mcp.json, so that no repository's mcp.json is read. It is empty
+// when the environment names no home folder.
+func ServersFile(path string, env Env) string { return Options{Path: path, Env: env}.serversFile() }
+
+// readServers reads mcp.json. It returns nothing when there is no file.
+func readServers(path string) (*serverList, []Problem) {
+	if path == "" {
+		return nil, nil
+	}
+	unread := func(err error) []Problem {
+		return []Problem{{Position: Position{File: path}, Message: "cannot be read: " + err.Error()}}
+	}
+	data, info, err := readWhole(path)
+	if err != nil {
+		return nil, unread(err)
+	}
+	if info == nil {
+		return nil, nil
+	}
+	l, problem := readList(path, data)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	l.open = canOthersRead(info)
+	return l, nil
+}
+
+// readWhole reads a file that need not be there; info is nil then.
+func readWhole(path string) (data []byte, info fs.FileInfo, err error) {
+	info, err = os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, reason(err)
+	case !info.Mode().IsRegular(): // opening a pipe could wait for ever
+		return nil, nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, reason(err)
+	}
+	defer f.Close()
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	return data, info, reason(err)
+}
+
+// reason returns an error without the path of the file.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// canOthersRead reports whether other users can read a file.
+func canOthersRead(info fs.FileInfo) bool {
+	return runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0
 }
 
 // readLayer reads a file. It returns no layer when there is no file.
 func readLayer(path string) (*Config, []Problem) {
+	if path == "" {
+		return nil, nil
+	}
 	failed := func(err error) (*Config, []Problem) {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		unread := Problem{Position: Position{File: path}, Message: "cannot be read: " + err.Error()}
+		unread := Problem{Position: Position{File: path}, Message: "cannot be read: " + reason(err).Error()}
 		return &Config{Source: path}, []Problem{unread}
 	}
 	f, err := os.Open(path)
@@ -99,7 +186,7 @@ func readLayer(path string) (*Config, []Problem) {
 		return failed(err)
 	}
 	c, problems := decodeFile(path, data, true)
-	if runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if canOthersRead(info) {
 		c.shared = map[string]bool{path: true}
 	}
 	return c, problems

@@ -24,13 +24,20 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 		}
 		c.lay(layer, layer == workspace)
 		if layer == base {
-			c.Source = layer.Source
+			c.Source, c.ServersFile, c.Unusable = layer.Source, layer.ServersFile, maps.Clone(layer.Unusable)
+			c.disabled = layer.disabled
 		}
 	}
+	c.leaveAlone()
 	problems := checkValues(c) // before a default takes the place of a 0 or "" that was written
 	setDefaults(reflect.ValueOf(c).Elem())
 	more, warnings := checkWhole(c)
 	c.Warnings = slices.Concat(c.noted, warnings)
+	for i, w := range c.Warnings {
+		if w.File == c.ServersFile && w.File != "" {
+			c.Warnings[i] = w.asShared()
+		}
+	}
 	sortProblems(c.Warnings)
 	return c, asError(append(problems, more...))
 }
@@ -101,7 +108,7 @@ func (m *merger) permitted(src reflect.Value, key string, is field) bool {
 	message := ""
 	if !is.workspace {
 		message = "is left out: a workspace cannot set this"
-	} else if r, ok := src.Interface().(readable); ok && hasReference(r.written()) {
+	} else if r, ok := src.Interface().(readable); ok && r.hasReference() {
 		message = "is left out: a workspace's settings cannot contain references"
 	}
 	if message == "" {

@@ -38,13 +38,9 @@ func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	if problem != nil {
 		return c, []Problem{*problem}
 	}
-	dir := filepath.Dir(name)
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
 	d := &decoder{
 		file:  name,
-		dir:   dir,
+		dir:   folderOf(name),
 		own:   own,
 		where: c.where,
 		bad:   c.bad,
@@ -54,24 +50,24 @@ func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	return c, d.problems
 }
 
+// folderOf returns the folder of a file, in which relative paths begin.
+func folderOf(file string) string {
+	dir := filepath.Dir(file)
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
 // parseYAML returns the document's tree, nil for an empty one.
 func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	whole := func(message string) *Problem {
 		return &Problem{Position: Position{File: name}, Message: message}
 	}
-	if len(data) > maxFile {
-		return nil, whole("is larger than 1 MiB")
+	if problem := unreadable(name, data); problem != nil {
+		return nil, problem
 	}
-	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
-		return nil, whole("is UTF-16 text; save it as UTF-8")
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		return nil, &Problem{
-			Position: firstInvalid(name, data),
-			Message:  "is not UTF-8 text; save the file as UTF-8",
-		}
-	}
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if json.Valid(data) {
 		// In JSON a tab is only ever space between words. YAML's rules for it
 		// are others, and a space keeps the columns.

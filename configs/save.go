@@ -76,21 +76,6 @@ func editLocked(path, target string, below *Config, lock *os.File, edits []Edit)
 	return false, fmt.Errorf("change the configuration: somebody else keeps changing %s", path)
 }
 
-// readWhole reads a file that need not be there; info is nil then.
-func readWhole(path string) (data []byte, info fs.FileInfo, err error) {
-	info, err = os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil
-	case err != nil:
-		return nil, nil, err
-	case !info.Mode().IsRegular(): // opening a pipe could wait for ever
-		return nil, nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err = readLimited(path, maxFile)
-	return data, info, err
-}
-
 func rewrite(f *os.File, data []byte) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -23,6 +24,45 @@ func SchemaJSON() []byte {
 		},
 	}
 	root = append(root, g.structure(reflect.TypeFor[Config]())...)
+	return g.write(root)
+}
+
+// ServersSchemaJSON returns the JSON Schema (2020-12) of mcp.json. Members that we do not know
+// pass: they are other programs'.
+func ServersSchemaJSON() []byte {
+	g := &schemaWriter{defs: map[string]object{}, shared: true}
+	server := g.structure(reflect.TypeFor[MCPServer]())
+	return g.write(object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "dragoman's MCP servers"},
+		{
+			"description",
+			"mcp.json beside the configuration, in the form that MCP programs share. Texts may hold ${NAME}, ${NAME:-DEFAULT}, ${workspaceFolder} and ${file:PATH}, those of env and headers also ${cmd:PROGRAM ARGUMENTS}; $${ is a plain ${. A server of the same name in config.yaml wins.",
+		},
+		{"type", "object"},
+		{"properties", object{
+			{sharedServers, object{
+				{"description", "MCP servers by name."},
+				{"type", []string{"object", "null"}},
+				{"additionalProperties", server},
+			}},
+			{sharedDisabled, object{
+				{"description", "Names of servers that are left alone, also of those in config.yaml."},
+				{"type", []string{"array", "null"}},
+				{"items", object{{"type", "string"}}},
+			}},
+		}},
+	})
+}
+
+// sharedNames are the names that settings of an MCP server have in mcp.json, where they differ.
+var sharedNames = map[string]string{"dir": "cwd", "transport": "type"}
+
+// sharedName returns the name of a setting of an MCP server in mcp.json.
+func sharedName(setting string) string { return cmp.Or(sharedNames[setting], setting) }
+
+// write writes a schema with its definitions.
+func (g *schemaWriter) write(root object) []byte {
 	defs := object{}
 	for _, name := range g.order {
 		defs = append(defs, member{name, g.defs[name]})
@@ -42,17 +82,30 @@ type (
 )
 
 type schemaWriter struct {
-	defs  map[string]object
-	order []string
+	defs   map[string]object
+	order  []string
+	shared bool // the schema is that of mcp.json
 }
 
 func (g *schemaWriter) structure(t reflect.Type) object {
 	properties := object{}
 	for _, f := range fieldsOf(t) {
-		properties = append(properties, member{f.name, g.setting(t.Field(f.index).Type, f)})
+		name := f.name
+		if g.shared {
+			if name = sharedName(name); name == "type" {
+				f.enum, f.def = []string{"stdio", "http", "streamable-http", "sse"}, ""
+				f.doc = "stdio for a command; for a url http or streamable-http, or sse, the older HTTP with SSE. Left out: stdio, or http, or sse where the address ends with /sse."
+			}
+		}
+		properties = append(properties, member{name, g.setting(t.Field(f.index).Type, f)})
 	}
-	s := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}
 	exactly, atLeast := choices(t)
+	if g.shared && exactly != nil {
+		const doc = "Another name for url."
+		properties = append(properties, member{"serverUrl", object{{"description", doc}, {"type", "string"}, {"minLength", 1}}})
+		exactly = append(exactly, "serverUrl")
+	}
+	s := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", g.shared}}
 	if exactly != nil {
 		s = append(s, member{"oneOf", required(exactly)})
 	}
@@ -97,7 +150,11 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 		if pattern := namePattern(f.names); pattern != "" {
 			s = append(s, member{"propertyNames", object{{"pattern", pattern}}})
 		}
-		return append(s, member{"additionalProperties", g.typed(t.Elem(), field{emptyOK: true})})
+		elem := g.typed(t.Elem(), field{emptyOK: true})
+		if g.shared {
+			elem = object{{"type", []string{"string", "number", "boolean", "null"}}}
+		}
+		return append(s, member{"additionalProperties", elem})
 	case shapeList:
 		return object{
 			{"type", []string{"array", "null"}},

@@ -9,20 +9,22 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dragoman/core/display"
 	"dragoman/core/jsonscan"
 )
 
 // Marshal writes a configuration as YAML, every section with what its settings
 // mean, defaults filled in and secrets hidden. What is not set is a comment.
-// The result can be read by Parse.
+// The result can be read by Parse, but for the references that only mcp.json knows.
 func Marshal(c *Config) []byte {
-	w := &writer{}
+	w := &writer{of: c}
 	w.structure(reflect.ValueOf(c).Elem(), 0, true)
 	return bytes.TrimLeft(w.Bytes(), "\n")
 }
 
 type writer struct {
 	bytes.Buffer
+	of *Config // nil: places are not written
 }
 
 func (w *writer) structure(v reflect.Value, depth int, explain bool) {
@@ -84,6 +86,7 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 	case shapeMap:
 		w.WriteByte('\n')
 		for _, name := range namesIn(v) {
+			w.from(v, name, depth+1)
 			w.indent(depth + 1)
 			w.WriteString(scalarText(name) + ":")
 			w.value(v.MapIndex(reflect.ValueOf(name)), depth+1, false)
@@ -99,6 +102,17 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 		w.scalar(v.Interface().(fmt.Stringer).String(), depth)
 	case shapeString:
 		w.scalar(v.String(), depth)
+	}
+}
+
+// from writes where an MCP server is configured, for there are two files for them.
+func (w *writer) from(servers reflect.Value, name string, depth int) {
+	if w.of == nil || servers.Type().Elem() != reflect.TypeFor[MCPServer]() {
+		return
+	}
+	if at, ok := w.of.Where(serverKey(name)); ok {
+		w.indent(depth)
+		w.WriteString("# from " + display.Visible(at.String()) + "\n")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,8 @@ type origin struct {
 	key string
 	dir string // what relative file references start at
 	own bool   // it stands in the user's own file
+	// shared: it stands in mcp.json, and may hold the references that MCP programs share.
+	shared bool
 }
 
 func newText(raw string, from *origin) text { return text{&content{raw, from}} }
@@ -55,6 +58,10 @@ func (t text) from() *origin {
 	return t.in.from
 }
 
+// shares reports whether the text may hold the references that MCP programs share. One that
+// is of no file is on its way into mcp.json.
+func (t text) shares() bool { return t.from() == nil || t.from().shared }
+
 func (t text) written() string               { return t.raw() }
 func (t *text) set(raw string, from *origin) { *t = newText(raw, from) }
 func (t text) problem(message string) error  { return &Error{Problems: []Problem{t.at(message)}} }
@@ -71,7 +78,10 @@ func (t text) at(message string) Problem {
 }
 
 // A readable text is a Value, a Secret or a URL.
-type readable interface{ written() string }
+type readable interface {
+	written() string
+	hasReference() bool
+}
 
 // Value is a string in which references are expanded when it is used.
 type Value struct{ text }
@@ -140,10 +150,13 @@ func ResolveSecrets(
 
 // RunsProgram reports whether a program must be run for the secret: Resolve alone
 // fails then.
-func (s Secret) RunsProgram() bool { return hasCommand(s.raw()) }
+func (s Secret) RunsProgram() bool {
+	parts, err := s.split()
+	return err == nil && slices.ContainsFunc(parts, func(p part) bool { return p.kind == "cmd" })
+}
 
 // String returns the secret with *** in place of what was written out.
-func (s Secret) String() string { return mask(s.raw()) }
+func (s Secret) String() string { return mask(s.raw(), s.shares()) }
 
 // Format prints String for every verb, also for those that print the parts of
 // a struct.
@@ -176,7 +189,7 @@ func (u URL) Resolve(env Env) (string, error) {
 }
 
 // String returns the address with *** in place of its query and user part.
-func (u URL) String() string { return maskURL(u.raw()) }
+func (u URL) String() string { return maskURL(u.raw(), u.shares()) }
 
 // Format prints String for every verb, also for those that print the parts of
 // a struct.
@@ -192,17 +205,19 @@ const hidden = "***"
 
 // mask hides what a secret writes out. The name of an authentication scheme in
 // front of a reference is not secret.
-func mask(raw string) string {
+func mask(raw string, shared bool) string {
 	if raw == "" {
 		return ""
 	}
-	parts, err := split(raw)
+	parts, err := splitIn(raw, shared)
 	if err != nil {
 		return hidden
 	}
 	var b strings.Builder
 	for i, p := range parts {
 		switch {
+		case p.or != nil:
+			b.WriteString("${" + p.text + ":-" + hidden + "}")
 		case p.kind != "":
 			b.WriteString(p.String())
 		case i == 0 && len(parts) > 1 && isScheme(p.text):
@@ -222,7 +237,7 @@ func isScheme(s string) bool {
 	return false
 }
 
-func maskURL(raw string) string {
+func maskURL(raw string, shared bool) string {
 	head, query, hasQuery := strings.Cut(raw, "?")
 	scheme, rest := "", head
 	if i := strings.Index(head, "://"); i >= 0 {
@@ -233,11 +248,11 @@ func maskURL(raw string) string {
 		host, path = rest[:i], rest[i:]
 	}
 	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		host = mask(host[:i]) + host[i:]
+		host = mask(host[:i], shared) + host[i:]
 	}
 	head = scheme + host + maskPath(path)
 	if hasQuery {
-		head += "?" + mask(query)
+		head += "?" + mask(query, shared)
 	}
 	return head
 }
@@ -284,7 +299,7 @@ func badURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return "must be an absolute http or https URL, got " + quote(maskURL(s))
+		return "must be an absolute http or https URL, got " + quote(maskURL(s, false))
 	case u.User != nil:
 		return "must not contain a user name or password; use headers"
 	case u.Fragment != "":

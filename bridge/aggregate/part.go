@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,7 +94,7 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Dir = cmp.Or(e.Dir, p.side.caller.dir)
+	e = e.In(p.side.caller.dir)
 	version := p.side.version
 	if known := p.export.Introduction().Version; version == proto.Modern && known != "" && known < proto.Modern {
 		version = proto.Legacy // it has refused the other before

@@ -92,7 +92,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e, err := h.relay.export.Server.Endpoint(r.Context())
 		if err == nil && e.Remote() && !e.SSE {
-			h.proxy(w, r, e, nil, wire.Message{})
+			h.proxy(w, r, e.In(""), nil, wire.Message{})
 			return
 		}
 		s := h.find(r)
@@ -156,7 +156,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case e.Remote() && !e.SSE:
-		h.proxy(w, r, e, body, m)
+		h.proxy(w, r, e.In(""), body, m)
 	case modern:
 		h.postModern(w, r, line.Bytes(), m)
 	default:

@@ -59,9 +59,7 @@ func (r *Server) dial(
 	if err != nil {
 		return nil, err
 	}
-	if e.Dir == "" {
-		e.Dir = dir
-	}
+	e = e.In(dir)
 	guard := &child.Guard{}
 	l, err := r.export.DialVerbatim(e, guard)
 	if err != nil {

@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +32,29 @@ type Endpoint struct {
 	Headers map[string]string // sent with every request
 	SSE     bool              // the transport of 2024-11-05: a stream, and an address to post to
 	OAuth   login.Config      // for a login; a header Authorization turns that off
+}
+
+// Folder stands in the texts of an Endpoint for the folder of the session, which only who starts
+// the server knows. It is nothing that an argument, a variable or an address can hold.
+const Folder = "\x00folder\x00"
+
+// In returns the endpoint as it is for a session in dir.
+func (e Endpoint) In(dir string) Endpoint {
+	dir = cmp.Or(dir, ".")
+	in := func(s string) string { return strings.ReplaceAll(s, Folder, dir) }
+	each := func(texts map[string]string) map[string]string {
+		texts = maps.Clone(texts)
+		for name, text := range texts {
+			texts[name] = in(text)
+		}
+		return texts
+	}
+	e.Command, e.URL, e.Dir = in(e.Command), in(e.URL), cmp.Or(in(e.Dir), dir)
+	e.Args, e.Env, e.Headers = slices.Clone(e.Args), each(e.Env), each(e.Headers)
+	for i, arg := range e.Args {
+		e.Args[i] = in(arg)
+	}
+	return e
 }
 
 // Remote reports whether the server is an address.

@@ -104,9 +104,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Dir == "" {
-		e.Dir = u.host.Meta().Cwd
-	}
+	e = e.In(u.host.Meta().Cwd)
 	if err := u.confirm(ctx, e); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 func (a *app) config() *cobra.Command {
+	var mcp bool
 	sub := func(use, short, long, example string, run func() error) *cobra.Command {
 		return &cobra.Command{
 			Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs,
@@ -26,13 +27,13 @@ offline demo model.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
 	},
-		sub(
+		ofServers(sub(
 			"path",
 			"Print where the configuration file is read from",
-			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's usual place for configurations.",
-			"  dragoman config path\n  dragoman config path --config ./other.yaml",
-			a.configPath,
-		),
+			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's usual place for configurations.\nMCP servers are kept beside it, in mcp.json; with --config DIR/NAME.yaml, in DIR/NAME.mcp.json.",
+			"  dragoman config path\n  dragoman config path --mcp\n  dragoman config path --config ./other.yaml",
+			func() error { return a.configPath(mcp) },
+		), &mcp, "print the path of mcp.json"),
 		sub(
 			"init",
 			"Write a commented configuration file",
@@ -47,16 +48,29 @@ offline demo model.`,
 			"  dragoman config show\n  dragoman config show --config ./other.yaml",
 			a.configShow,
 		),
-		sub("schema", "Print the JSON schema of the configuration file",
-			"Print the JSON schema (2020-12) of the configuration file, for completion and checks in editors.",
-			"  dragoman config schema > dragoman.schema.json", func() error {
-				_, err := a.Out.Write(configs.SchemaJSON())
+		ofServers(sub("schema", "Print the JSON schema of the configuration file",
+			"Print the JSON schema (2020-12) of the configuration file, or of mcp.json (--mcp), for completion\nand checks in editors.",
+			"  dragoman config schema > dragoman.schema.json\n  dragoman config schema --mcp > mcp.schema.json", func() error {
+				schema := configs.SchemaJSON
+				if mcp {
+					schema = configs.ServersSchemaJSON
+				}
+				_, err := a.Out.Write(schema())
 				return err
-			}))
+			}), &mcp, "print the schema of mcp.json"))
 }
 
-func (a *app) configPath() error {
+// ofServers adds the flag --mcp to a command, with which it is about mcp.json.
+func ofServers(cmd *cobra.Command, mcp *bool, usage string) *cobra.Command {
+	cmd.Flags().BoolVar(mcp, "mcp", false, usage)
+	return cmd
+}
+
+func (a *app) configPath(mcp bool) error {
 	path := a.ConfigFile()
+	if mcp {
+		path = a.ServersFile()
+	}
 	if path == "" {
 		return program.ErrNoConfigPlace
 	}

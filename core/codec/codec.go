@@ -11,8 +11,8 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// Encoder writes one log's records. The zero value is ready; it may continue a log of
-// another Encoder. It is not safe for concurrent use.
+// Encoder writes one log's records. The zero value is ready; it may go on with
+// a log that another one began. It is not safe for concurrent use.
 type Encoder struct {
 	calls map[core.CallID]core.Call // that live, as they were written last
 }
@@ -69,8 +69,8 @@ func (d *Decoder) DecodeLine(l Line) (core.Record, error) {
 	return r, nil
 }
 
-// Skip replaces Decode for a record that is not needed, and costs less. It remembers the
-// fields that later records may refer to.
+// Skip stands for Decode where the record is not wanted, and costs less. It
+// keeps what the records behind it may refer to.
 func (d *Decoder) Skip(line []byte) error {
 	l, err := Peek(line)
 	switch {
@@ -147,7 +147,7 @@ func (l Line) delta() (id, text []byte, ok bool) {
 	return deltaOf(l.body)
 }
 
-// ParseLine splits a line into its parts.
+// ParseLine finds what a line consists of.
 func ParseLine(line []byte) (Line, error) {
 	var l Line
 	m := membersOf(line)

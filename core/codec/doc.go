@@ -8,16 +8,16 @@
 // e, s and o are its place (o is left out when 0), t its time, k the kind of
 // event, and v, always the last member, the event. Readers ignore members that
 // they do not know, so a store may add its own behind v. A text that is not
-// UTF-8 is stored with U+FFFD in place of the invalid bytes; an empty list and none
+// UTF-8 is stored with U+FFFD in place of what is wrong; an empty list and none
 // are the same. JSON that others wrote (arguments, results, state) is kept byte
-// for byte: if it is not one line of valid JSON, its text is stored as a string
+// for byte: if it is not one line of valid JSON, its text stands in a string
 // under the member's name with a tilde.
 //
-// A call is written whole except for the fields that it shares with its last record: the
-// member "same" names the big fields that have not changed. So an Encoder that knows
-// nothing of a log writes a correct, only longer, continuation of it.
+// A call is written whole but for what it shares with its last record: the
+// member "same" names the big fields that are as they were. So an Encoder that
+// knows nothing of a log writes a correct, only longer, continuation of it.
 //
-// A stored form never changes: the words for kinds of events and types of blocks are
-// permanent, and unknown ones are preserved (core.Unknown, ForeignBlock). The store decides
-// where the lines are, and how they become durable.
+// A stored form never changes: the words for kinds of events and types of blocks stay,
+// and what this version does not know is kept as it is (core.Unknown, ForeignBlock).
+// Where the lines are, and how they are made durable, is the store's business.
 package codec

@@ -122,7 +122,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.Notice:
 		return appendPlain(dst, kindNotice, ev, nil)
 	case core.Missing:
-		clear(e.calls) // the missing records may have been theirs
+		clear(e.calls) // what is missing may be a record of theirs
 		return appendPlain(dst, kindMissing, ev, nil)
 	case core.FellBack:
 		return appendPlain(dst, kindFellBack, ev, nil)

@@ -1,5 +1,5 @@
-// Package control defines a person's commands for the configured MCP servers: start, stop,
-// add, change, remove, log in.
+// Package control holds what a person can have done with the MCP servers of the
+// configuration: start, stop, add, change, remove, log in.
 package control
 
 import (
@@ -12,19 +12,20 @@ import (
 // them.
 type Servers interface {
 	core.Servers
-	// Do performs an action on a server for a client, which must have the role Decide.
+	// Do does something with a server for a client, which must be one that decides.
 	// roots are the workspace in which a server starts. It blocks on the disk, and on a
-	// person during a login. The board shows the result. An error is worded for the user.
+	// person where one logs in. The board tells what becomes of the server. An error is
+	// for the user.
 	Do(ctx context.Context, by core.Client, roots []string, server string, what Action) error
 }
 
-// Of returns the servers of a profile; nil: they cannot be controlled.
+// Of returns the servers of a profile; nil: nobody can do anything with them.
 func Of(p *core.Profile) Servers {
 	s, _ := p.Servers.(Servers)
 	return s
 }
 
-// Action is one command for an MCP server.
+// Action is what can be done with an MCP server.
 //
 //sumtype:decl
 type Action interface{ action() }
@@ -53,8 +54,8 @@ type Add struct {
 	Port                   int
 }
 
-// Change changes the server's program or address, and restarts it. Empty fields keep their
-// values, unless a program becomes an address or an address a program.
+// Change changes where it is, and starts it anew. What is empty stays, unless a
+// program becomes an address or an address a program.
 type Change struct {
 	Command string
 	Args    []string // nil: they stay
@@ -66,7 +67,7 @@ type Remove struct{}
 
 // Login logs in to it, and starts it.
 type Login struct {
-	// Show shows the user an address to open in a browser. It must not block.
+	// Show tells the user of an address to be opened in a browser. It must not block.
 	Show func(address string)
 }
 

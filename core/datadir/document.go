@@ -38,8 +38,8 @@ type Document[T any] struct {
 	err  error // why the file cannot be used
 }
 
-// version identifies a file as it was when it was read. A replaced file is a different one,
-// even if its size and time are the same.
+// version is a file as it was when it was read. A file that is replaced is another one, even
+// if its size and time are the same.
 type version struct{ info fs.FileInfo } // nil: it was not there
 
 func (v *version) same(info fs.FileInfo) bool {
@@ -76,12 +76,12 @@ func (d *Document[T]) keep(v T, info fs.FileInfo, err error) {
 	d.read, d.held, d.err = &version{info}, v, err
 }
 
-// absent reports whether an error means that there is no file. A path with a file in place of
-// a folder is reported when a file is created there.
+// absent reports whether an error means that there is no file. A folder that is none is told
+// of by whoever makes files in it.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
-// load reads the file. Its size and time are those from before the read, so that a change
-// during the read is noticed the next time.
+// load reads the file. Its size and time are those from before it was read: what is written
+// meanwhile is read the next time.
 func (d *Document[T]) load() (v T, info fs.FileInfo, err error) {
 	info, err = os.Stat(d.Path)
 	switch {

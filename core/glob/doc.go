@@ -1,4 +1,4 @@
-// Package glob implements the two languages of patterns that people and models write.
+// Package glob has the two languages of patterns that people and models write.
 //
 // A [Text] pattern is for names: tools, servers, commands. In it * is any text, and nothing
 // else is special; ?, [, { and a backslash, which mean something in other languages, are
@@ -6,8 +6,8 @@
 //
 // A [Pattern] is for paths. * and ? match within a name, ** matches any number of folders,
 // [a-z] and [!a] match one character, {a,b} matches either, and a backslash escapes the next
-// character. [Word] reads a word of the shell, which is a pattern for paths too, and [Meet]
-// compares two patterns with each other.
+// character. [Word] reads a word of the shell, which stands for paths too, and [Meet] compares
+// two patterns with each other.
 //
 // # What holds
 //
@@ -16,14 +16,14 @@
 //     No alternative is tried after another.
 //   - Matching a text takes at most its number of characters times the pattern's number
 //     of states and ways; comparing two patterns, at most the product of their sizes.
-//   - A malformed pattern is an error when it is read, and never one that matches nothing: a
-//     rule that should forbid something would forbid nothing.
+//   - What is not a pattern is an error when it is read, and never one that matches nothing:
+//     a rule that should take something away would take nothing away then.
 //
 // # Why
 //
 // Patterns come from models (a tool's argument, a word of a command line) and from
 // workspaces. A matcher that tries one alternative of braces after the other needs 2^n
-// steps for n of them: 66 of {,} in one word blocked a session and a processor core for ever. An automaton
+// steps for n of them: 66 of {,} in one word held a session and a core for ever. An automaton
 // needs none of that, and unlike a regular expression it can be compared with another one,
 // which is how a rule about a path meets the wildcards of a command line.
 package glob

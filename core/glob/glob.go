@@ -169,7 +169,7 @@ const (
 	MaxGroups = 8   // of braces
 )
 
-// CheckPath returns the reason why a text is not a pattern for paths; nil: it is one.
+// CheckPath says why a text that somebody wrote is no pattern for paths; nil: it is one.
 func CheckPath(pattern string) error {
 	if len(pattern) > MaxPath {
 		return errLong

@@ -8,11 +8,11 @@ import (
 // Text is a pattern for names: * is any text, also none, and everything else is itself. The
 // zero value matches the empty text alone.
 type Text struct {
-	parts []string // the texts between the stars
+	parts []string // what stands between the stars
 	fold  bool
 }
 
-// TextError reports the place where a text is not a pattern for names.
+// TextError says where a text is no pattern for names.
 type TextError struct {
 	At   int // the byte, from 0
 	Sign rune

@@ -1,7 +1,7 @@
-// Package ide defines the requests to an editor: for files and their unsaved texts, for
-// terminals, and for the knowledge of its language servers.
+// Package ide holds what an editor can be asked: for files and its unsaved texts of them, for
+// terminals, and for what its language servers know.
 //
-// Core only passes an editor from the client that has it to the tools that need it. An adapter
-// implements [Editor] in its protocol; code that has a core.Editor sends requests through
-// [Of].
+// Core passes an editor on, from the client that has it to the tools that need it, and asks it
+// nothing. An adapter implements [Editor] in its protocol; whoever is given a core.Editor asks
+// it through [Of].
 package ide

@@ -6,7 +6,7 @@ import (
 	"dragoman/core"
 )
 
-// Caps lists the services of an editor.
+// Caps says what an editor does for us.
 type Caps struct {
 	ReadFile  bool `json:"read_file,omitempty"`  // unsaved buffers win over the disk
 	WriteFile bool `json:"write_file,omitempty"` // through its buffers
@@ -52,8 +52,8 @@ func (l lent) Do(ctx context.Context, call Call) (Reply, error) {
 	return l.Editor.Do(ctx, call.of(l.session))
 }
 
-// Lacks is the error of an editor that cannot serve a request: it does not know the request,
-// it has no such file, or its answer is empty.
+// Lacks means that an editor does not have what it was asked for: it does not know the
+// request, it has no such file, or its answer holds nothing.
 type Lacks struct {
 	Why string // continues the sentence "the editor …"
 }
@@ -83,7 +83,7 @@ type WriteFile struct {
 	Text    string         `json:"text"`
 }
 
-// StatFile asks for the kind of a path.
+// StatFile asks what a path is.
 type StatFile struct {
 	Session core.SessionID `json:"session"`
 	Path    string         `json:"path"`
@@ -103,15 +103,15 @@ type ReadBytes struct {
 	Limit   int64          `json:"limit,omitempty"`
 }
 
-// Diagnose asks for the problems in a file; the empty path means all files that the editor
-// knows.
+// Diagnose asks for what is found wrong in a file; the empty path: in all that
+// the editor knows of.
 type Diagnose struct {
 	Session core.SessionID `json:"session"`
 	Path    string         `json:"path,omitempty"`
 }
 
-// Locate asks for the definition of the symbol at a position, or, with References, for its
-// uses. Line and Column are 1-based; columns count UTF-16 units.
+// Locate asks where the thing that stands at a place is defined, or, with
+// References, used. Line and Column are 1-based; columns count UTF-16 units.
 type Locate struct {
 	Session    core.SessionID `json:"session"`
 	Path       string         `json:"path"`
@@ -120,8 +120,8 @@ type Locate struct {
 	References bool           `json:"references,omitempty"`
 }
 
-// OpenTerminal runs a command in a terminal of the editor. Limit is the number of bytes of
-// output that it keeps, from the end.
+// OpenTerminal runs a command in a terminal of the editor's. Limit is how many
+// bytes of output it keeps, of the end.
 type OpenTerminal struct {
 	Session core.SessionID    `json:"session"`
 	Command string            `json:"command"`
@@ -137,7 +137,7 @@ type AwaitTerminal struct {
 	ID      string         `json:"id"`
 }
 
-// PeekTerminal asks for the output so far.
+// PeekTerminal asks for what it has printed so far.
 type PeekTerminal struct {
 	Session core.SessionID `json:"session"`
 	ID      string         `json:"id"`
@@ -196,8 +196,8 @@ type Diagnostic struct {
 	EndCol   int    `json:"end_column,omitempty"`
 }
 
-// Places answers Locate. Why is the reason if there are none: no language server, or one
-// that is still starting.
+// Places answers Locate. Why says why there are none: no language server, one that
+// still starts.
 type Places struct {
 	Items []Place `json:"items,omitempty"`
 	Why   string  `json:"why,omitempty"`
@@ -226,7 +226,7 @@ type TerminalOutput struct {
 	Signal    string `json:"signal,omitempty"`
 }
 
-// Done answers a request that has no result.
+// Done answers what has nothing to say.
 type Done struct{}
 
 func (c ReadFile) of(s core.SessionID) Call      { c.Session = s; return c }

@@ -1,8 +1,8 @@
-// Package netguard classifies network addresses by their distance from this machine.
+// Package netguard says how close to this machine a network address is.
 //
-// A program that connects to an address from somebody else can be made to use services that
-// only it reaches: on this machine, a router, a cloud's metadata. It has to check the class of
-// the address that it really connects to, after any lookup of a name.
+// A program that connects to where somebody else points can be made to speak to what only it
+// reaches: a service of this machine, a router, a cloud's metadata. Whoever connects so asks for
+// the class of the address that is really connected to, behind any lookup of its name.
 //
 // # What holds
 //
@@ -22,7 +22,7 @@ import (
 	"slices"
 )
 
-// Class is the distance of an address from this machine. A greater one is closer.
+// Class says how close to this machine an address is. A greater one is closer.
 type Class int
 
 // The classes of addresses.
@@ -47,7 +47,7 @@ var (
 	)
 	// The last four bytes of these are an address of the older kind.
 	translatedAt = prefixes("64:ff9b::/96", "64:ff9b:1::/48")
-	compatibleAt = prefixes("::/96") // the same, in a form that is no longer translated
+	compatibleAt = prefixes("::/96") // the same, in a form that nobody translates any more
 	publicAt     = prefixes("0.0.0.0/0", "2000::/3")
 )
 
@@ -90,8 +90,8 @@ func embedded(ip netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte(b[12:]))
 }
 
-// Of returns the class of an address; this machine's own addresses are Local. It fails if they
-// cannot be looked up; do not connect then.
+// Of returns the class of an address; this machine's own addresses are Local. An error says that
+// they could not be looked up: then nobody should connect.
 func Of(ip netip.Addr) (Class, error) { return among(ip, net.InterfaceAddrs) }
 
 // among is Of where own lists the addresses of this machine.

@@ -6,23 +6,24 @@
 //
 // # Vocabulary
 //
-// A rule is data: an effect, and patterns for the tool, its server and the things that the
+// A rule is data: an effect, and patterns for the tool, its server and what the
 // call touches. A hard ask is a question that only a person may answer: neither
-// an allow rule, nor an earlier answer, nor trust replaces it. A scope is the set of calls
-// that "for this session" would cover; its key is compared, its text is shown, and both
-// come from the same facts. A control file decides what runs later without another
-// question, or instructs agents: our own configuration and those of other agents,
-// AGENTS.md, git hooks, start-up files of shells, task files of editors.
+// an allow rule, nor an earlier answer, nor trust takes its place. A scope is
+// what "for this session" would cover; its key is compared, its text is shown,
+// and both come from the same facts. A control file is one that decides what
+// runs later without anybody being asked again, or what agents are told: our own
+// configuration and those of other agents, AGENTS.md, git hooks, start-up files of
+// shells, task files of editors.
 //
-// A role limits one agent in addition to the rules: its tools, whether it is read-only, and
-// who may delegate tasks to it. [Rights] narrow a policy for each role.
+// A role is what one agent may do, beside what the rules say: the tools that it is offered,
+// whether it only looks, who may hand it tasks. [Rights] narrow a policy for each role.
 //
 // # Order
 //
 // The first that applies wins:
 //
 //  1. deny rules
-//  2. limits of the turn's origin (core.Approvals)
+//  2. what the turn's origin narrows (core.Approvals)
 //  3. rejections remembered for the session
 //  4. hard asks: control files, command lines that cannot be judged, ask rules
 //  5. allow rules
@@ -33,9 +34,9 @@
 //     reading in a workspace that is the user's home folder or contains it; and reading a
 //     file that has other names (hard links), which may be outside.
 //
-// Rights never allow more than the rules. A read-only agent delegates tasks only to other
-// read-only agents, an agent that comes with the workspace asks about everything that has an
-// effect, and a task gets no more rights than the agent that delegated it.
+// Rights never allow what the rules do not. An agent that only looks hands tasks only to
+// others that only look, one that the workspace proposes asks for all that has an effect,
+// and a task gets no more than the agent that handed it over would get.
 //
 // # Shell commands
 //
@@ -43,12 +44,12 @@
 // everywhere (substitutions, functions, what env or sh -c would start) and match
 // generously; allow rules look only at lines made of plain words joined by
 // && || | ; and give up at everything else. A line that the grammar cannot
-// read, that is too long, or that has more than fifty commands is never allowed without
+// read, is too long, or holds more than fifty commands is never allowed without
 // a person. Nor is a line with more than eight braces in one word, or with wildcards that
 // take too many steps to compare with the rules, so the cost of a line does not grow with
 // the number of words its braces expand to. A word with wildcards that the shell may expand
-// to a path of a deny or ask rule needs a person's answer. The policy cannot see what a
-// program does with its arguments: rules on commands prevent accidents and are not a sandbox.
+// to a path of a deny or ask rule is asked about. What a program does with its arguments is
+// out of reach: rules on commands are a fence against accidents and not a sandbox.
 //
 // # Why
 //

@@ -9,9 +9,9 @@ import (
 	"dragoman/core/files"
 )
 
-// usage is one row of the table of command lines that an answer "for this session" covers:
-// a program, its sub-command, and their options. A line with anything that its row does not
-// name needs a new answer, which covers only the same line.
+// usage is one row of the table of what an answer "for this session" covers: a program,
+// its sub-command, and what may follow them. A line with anything that its row does not
+// name is asked about again, and remembered only as that exact line.
 type usage struct {
 	// words are the program and its sub-command as they are typed. A last word "*" matches
 	// any name of a script or a target, which is remembered with the rest.
@@ -185,8 +185,8 @@ func (s *scan) operand(word string) bool {
 	return false
 }
 
-// option judges a word that may be an option. used is the number of the following words that
-// are its value.
+// option judges a word that may be an option. used is how many of the next words are its
+// value.
 func (s *scan) option(options map[string]value, word string, next []string) (used int, ok bool) {
 	if word[0] == '+' {
 		_, ok := options["+*"]

@@ -11,7 +11,7 @@ import (
 	"dragoman/core/files"
 )
 
-// Options configure a Policy.
+// Options are what a Policy is made with.
 type Options struct {
 	Rules []Rule
 	// Default is the effect on what no rule and no answer covers, apart from
@@ -27,8 +27,8 @@ type Policy struct {
 	fallback         core.Effect
 }
 
-// New checks the rules and returns a Policy. An error names the rule, by its 1-based number,
-// and the problem.
+// New checks the rules and makes a Policy of them. An error names the rule, by
+// its number counted from 1, and what is wrong with it.
 func New(o Options) (*Policy, error) {
 	p := &Policy{fallback: o.Default}
 	switch o.Default {
@@ -55,8 +55,8 @@ func New(o Options) (*Policy, error) {
 	return p, nil
 }
 
-// Decide returns whether a call may run. The verdict always has a reason; Remember is set
-// only if a person must be asked.
+// Decide says whether a call may run. Its verdict always says why; Remember is
+// set only where it says that a person must be asked.
 func (p *Policy) Decide(c core.Check) core.Verdict {
 	f := look(c)
 	if r, ok := p.denies(f); ok {
@@ -93,7 +93,7 @@ func (p *Policy) denies(f facts) (rule, bool) {
 	return rule{}, false
 }
 
-// grant returns the verdict before the turn's origin narrows it.
+// grant is what holds before the turn's origin narrows it.
 func (p *Policy) grant(f facts, s scope) core.Verdict {
 	if why := p.hardAsk(f); why != "" {
 		return core.Verdict{Effect: core.MustAsk, Hard: true, Why: why}
@@ -118,7 +118,7 @@ func (p *Policy) grant(f facts, s scope) core.Verdict {
 	return v
 }
 
-// hardAsk returns the reason why only a person may answer; "" if there is none.
+// hardAsk says why only a person may answer; "" if others may as well.
 func (p *Policy) hardAsk(f facts) string {
 	if path := f.control(); path != "" {
 		return "changes to " + show(path) + " are always asked for: it decides what runs later"
@@ -244,7 +244,7 @@ func narrows(a core.Approvals) bool {
 	return true
 }
 
-// narrow applies the turn's limits on questions.
+// narrow applies what the turn's origin says about questions.
 func narrow(a core.Approvals, v core.Verdict) core.Verdict {
 	switch {
 	case v.Effect != core.MustAsk:
@@ -282,8 +282,8 @@ func (f facts) server() string { return cmp.Or(f.check.Call.Server, f.check.Spec
 
 func (f facts) tool() string { return cmp.Or(f.check.Call.Tool, f.check.Spec.Name) }
 
-// native requires that both agree: a call's server comes from the back end, a spec's from
-// us.
+// native needs both to agree: a call's server is what a back end says, a
+// spec's is what we know.
 func (f facts) native() bool {
 	return f.server() == core.Native && (f.check.Spec.Server == "" || f.check.Spec.Server == core.Native)
 }
@@ -305,7 +305,7 @@ func (f facts) changes() bool {
 	return !f.native() && len(f.check.Access) == 0 && !f.check.Spec.ReadOnly
 }
 
-// act describes in words what the call would do.
+// act says in words what the call would do.
 func (f facts) act() string {
 	var read string
 	for _, a := range f.check.Access {
@@ -378,7 +378,7 @@ func (f facts) control() string {
 	return ""
 }
 
-// dir returns the folder in which a command would run.
+// dir is where a command would run.
 func (f facts) dir(a core.Access) string {
 	if a.Path != "" {
 		return a.Path

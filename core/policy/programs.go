@@ -2,7 +2,8 @@ package policy
 
 import "slices"
 
-// delegators run other programs, or code from their arguments or their input.
+// delegators run other programs, or code that stands in their arguments or in
+// what they read.
 var delegators = []string{
 	"env", "timeout", "nice", "nohup", "time", "stdbuf", "setsid", "ionice", "chrt", "taskset", "unshare", "nsenter", "chroot", "script",
 	"xargs", "parallel", "watch", "entr", "find", "fd", "sudo", "doas", "su", "runuser", "pkexec", "systemd-run", "at", "batch", "crontab",

@@ -14,7 +14,7 @@ import (
 // spawnTool is the name of the tool that hands a task to another agent.
 const spawnTool = "spawn_agent"
 
-// Rights is a policy, narrowed for each agent. It never allows more than the policy.
+// Rights is a policy, narrowed for each agent. It never allows what the policy does not.
 type Rights struct {
 	Rules   *Policy // holds for every agent
 	Strict  *Policy // the same without what allows anything
@@ -70,7 +70,8 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	return lookOnly(rules, c)
 }
 
-// Forbids reports whether a rule forbids reading a real path or fetching a page.
+// Forbids reports whether a rule forbids to read what is at a real path, or to fetch
+// a page.
 func (p Rights) Forbids(m core.Meta, a core.Access) bool {
 	tool, kind := "read_file", core.KindRead
 	if a.Op == core.OpNet {
@@ -117,15 +118,15 @@ func (p Rights) role(name string) (Role, bool) {
 	return p.Roles[i], true
 }
 
-// handsOver returns the reason why an agent may not delegate a task to the agent that a
-// call names; "": it may. A read-only agent delegates only to other read-only agents, and an
-// agent that comes with the workspace to none that has more rights: otherwise it could evade
-// its own limits by a task.
+// handsOver says why an agent may not hand a task to the one that a call names;
+// "": it may. An agent that only looks hands tasks only to others of that kind,
+// and one that the workspace proposes to none that has more rights: else a task
+// would be a way round what binds the agent.
 func (p Rights) handsOver(from Role, args json.RawMessage) string {
 	to, ok := p.role(spawned(args))
 	switch {
 	case !ok:
-		return "" // the tool reports it
+		return "" // the tool says so
 	case !to.Sub:
 		return "the agent " + to.Name + " is not one that tasks are handed to"
 	case from.Looks && !to.Looks:

@@ -9,7 +9,7 @@ import (
 	"dragoman/core/glob"
 )
 
-// Role limits an agent in addition to the rules. Its lists name tools; see Named.
+// Role is what an agent may do, beside what the rules say. Its lists name tools; see Named.
 type Role struct {
 	Name           string
 	Primary, Sub   bool     // people can choose it; agents can hand it tasks
@@ -18,7 +18,7 @@ type Role struct {
 	Of             *Role    // that it inherits from: it is offered no more than that one; nil: none
 	Asked, Unasked []string // tools that ask each time, and those of them that do not
 	Looks          bool     // it may change and run nothing
-	Foreign        bool     // it comes with the workspace: everything with an effect is asked about each time
+	Foreign        bool     // the workspace proposes it: what it does is asked for, each time
 	Spawners       []string // who may hand it tasks; empty: every agent
 }
 
@@ -47,14 +47,14 @@ func looking(s core.Spec) bool {
 	return s.ReadOnly
 }
 
-// otherNames maps the names of our tools in other programs' files to ours.
+// otherNames are what other programs' files call our tools.
 var otherNames = map[string]string{
 	"read": "read_file", "write": "write_file", "edit": "edit_file", "multiedit": "edit_file", "bash": "shell_command", "shell": "shell_command",
 	"ls": "directory_tree", "list": "directory_tree", "webfetch": "web_fetch", "todowrite": "update_plan", "task": spawnTool, "agent": spawnTool,
 	"askuserquestion": "ask_user", "question": "ask_user",
 }
 
-// CheckTools returns an error for the first malformed entry of a list of tools.
+// CheckTools says which entry of a list of tools is none; nil: all are.
 func CheckTools(list []string) error {
 	for _, entry := range list {
 		if _, _, err := parseEntry(entry); err != nil {
@@ -64,11 +64,11 @@ func CheckTools(list []string) error {
 	return nil
 }
 
-// named reports whether a list of tools contains one. An entry is a tool's name, a server's,
-// or SERVER/NAME, where * is any text and case is ignored. The forms of other programs
-// (server__name, mcp__server__name, Bash(git *)) are accepted. Text in parentheses is ignored:
-// the entry means the whole tool. wrong is the answer for a malformed entry: a list that
-// removes tools removes all of them then.
+// named reports whether a list of tools holds one. An entry is a tool's name, a server's, or
+// SERVER/NAME, where * is any text and case does not count; what other programs write
+// (server__name, mcp__server__name, Bash(git *)) is understood. What stands in parentheses
+// does not count: the whole tool is meant. wrong is the answer for an entry that is none: a
+// list that takes tools away takes away all of them then.
 func named(list []string, s core.Spec, wrong bool) bool {
 	return slices.ContainsFunc(list, func(text string) bool {
 		e, ours, err := parseEntry(text)
@@ -85,8 +85,8 @@ type entry struct {
 	both         bool // it names a server and a tool; else name is either's
 }
 
-// parseEntry reads an entry. ours is our own name of the tool, if the entry has another
-// program's name for it and names no other server.
+// parseEntry reads an entry. ours is what we call the tool that it names, if another program
+// calls one of ours so and the entry does not say that it is of another server.
 func parseEntry(text string) (e entry, ours string, err error) {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "(")
 	text = strings.TrimPrefix(text, "mcp__")

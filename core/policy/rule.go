@@ -26,10 +26,10 @@ type Rule struct {
 	Tool   string // "*" is any text
 	Server string // "native" for our own tools; "*" is any text
 	// Path is a pattern of core/glob for the resolved path. An absolute one (or
-	// "~/…") is matched unchanged. A relative one of an allow rule is relative
+	// "~/…") is matched as it stands. A relative one of an allow rule is relative
 	// to each root; of a deny or ask rule it matches anywhere. A pattern without
-	// a slash matches a name at any depth. A pattern that matches a folder covers
-	// its content.
+	// a slash matches a name at any depth. What matches a folder covers what is
+	// in it.
 	Path string
 	// Command is matched against each simple command of a line, its words joined
 	// by one space each; "*" is any text, and "git *" matches "git" as well.
@@ -156,7 +156,7 @@ func (r rule) names(f facts) bool {
 	return (r.Tool == "" || r.tool.Matches(f.tool())) && (r.Server == "" || r.server.Matches(f.server()))
 }
 
-// bare reports whether the rule has no pattern for the things that a call touches.
+// bare reports whether the rule says nothing about what a call touches.
 func (r rule) bare() bool { return r.Path == "" && r.Command == "" && r.URL == "" }
 
 // touches reports whether a deny or ask rule applies: each pattern that it has
@@ -259,7 +259,7 @@ func (r rule) place(f facts, i int) bool {
 // commandPattern matches a simple command, its words joined by one space each. A pattern that
 // ends in " *" also matches without arguments.
 type commandPattern struct {
-	whole, behind, below []glob.Text // the command itself, the text after a word, the text after a folder
+	whole, behind, below []glob.Text // the command itself, what stands behind a word, or behind a folder
 }
 
 func parseCommand(pattern string) (c commandPattern, err error) {

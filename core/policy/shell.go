@@ -26,13 +26,13 @@ const (
 	maxPath     = 8 << 10  // bytes of another: no system opens a longer one
 )
 
-// line is a parsed command line, as far as it can be understood without running it.
+// line is what a command line says, as far as it can be told without running it.
 type line struct {
 	text   string
 	parsed bool
 	fault  string   // why it could not be parsed
 	plain  bool     // nothing but simple commands of plain words, joined by && || | ; and newlines
-	unsure bool     // the commands depend on state that only the shell has
+	unsure bool     // what it runs depends on what only the shell knows
 	crowds bool     // a word of it has more braces than are looked into
 	steps  int      // that its words have taken to be compared with rules
 	count  int      // of commands
@@ -45,10 +45,10 @@ type line struct {
 	paths    []mention
 }
 
-// command is one simple command, or the known part of it.
+// command is one simple command, or what is known of it.
 type command struct {
 	words []word
-	any   bool // another command may begin at any of its words
+	any   bool // what it runs may begin at any of its words
 }
 
 // readLine reads a command line. It never fails: what cannot be parsed is cut
@@ -90,7 +90,7 @@ func wordsOf(cmd syntax.Command) (words []string) {
 // which quote and separate in other ways.
 func plainAnywhere(text string) bool { return !strings.ContainsAny(text, "'\"`^%&|<>;$(){}@,#!~\n") }
 
-// faultOf returns the reason why a line is not parsed at all; "" if there is none.
+// faultOf says why a line is not even tried.
 func faultOf(text string) string {
 	switch {
 	case len(text) > maxLine:
@@ -238,9 +238,9 @@ func programOf(text string) string {
 	return program
 }
 
-// mention is a path, or a pattern for paths, in a command line. any matches every meaning of
-// its wildcards, even quoted ones, and some matches the shell's expansion. Both are nil
-// without wildcards.
+// mention is a path, or a pattern for paths, in a command line. any matches everything that
+// its wildcards could mean, even quoted ones, and some what the shell would expand it to.
+// Both are nil without wildcards.
 type mention struct {
 	path, folded string
 	any, some    *glob.Pattern

@@ -63,7 +63,7 @@ func (u urlPattern) hostMatches(host string) bool {
 	return host == u.host
 }
 
-// covers reports whether a URL certainly matches an allow rule.
+// covers reports whether a URL surely is what an allow rule means.
 func (u urlPattern) covers(raw string) bool {
 	v, err := url.Parse(raw)
 	if err != nil || v.User != nil || v.Opaque != "" || v.Host == "" || strings.ContainsAny(raw, "\\\t\r\n") {
@@ -85,7 +85,7 @@ func (u urlPattern) covers(raw string) bool {
 	return u.path.Matches(p)
 }
 
-// mentions reports whether a URL may match a deny or ask rule.
+// mentions reports whether a URL may be what a deny or ask rule means.
 func (u urlPattern) mentions(raw string) bool {
 	v, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || v.Host == "" {

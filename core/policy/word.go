@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is the expansion of a word of the shell.
+// word is what a word of the shell becomes.
 type word struct {
 	text   string // where it cannot be known: a space (unquoted), or U+FFFD
 	static bool   // text is known
@@ -17,7 +17,7 @@ type word struct {
 	braces int    // that the shell may expand
 }
 
-// readWord returns the expansion of a word.
+// readWord tells what a word becomes.
 func readWord(n *syntax.Word) word {
 	w := word{static: true}
 	var b strings.Builder

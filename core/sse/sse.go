@@ -4,11 +4,13 @@
 // unknown fields are skipped, data lines are joined by LF, a byte order mark is ignored, and
 // an event that the stream ends within is none. In two things it does more, because its
 // callers need it: an event without data is returned if it names an id, a time to retry or
-// itself, since MCP uses such events; and [Reader.Rest] returns an event that the stream
-// ended within, since some model services end their streams without the last empty line.
+// itself, since those of MCP do their work that way; and the event that a stream ended
+// within can be had ([Reader.Rest]), since some model services end theirs without the last
+// empty line.
 //
-// The lines of an event have at most the number of bytes that the caller sets. The memory of a
-// long event is released with it. Callers write events themselves: each is one line.
+// The lines of an event hold no more bytes than the limit that the caller sets. Room that a
+// long one needed is given up with it. Writing events is left to who writes them: it is one
+// line.
 package sse
 
 import (
@@ -23,7 +25,7 @@ import (
 // ErrTooLong is wrapped by the error of a stream with an event longer than the limit.
 var ErrTooLong = errors.New("an event of the stream is too long")
 
-// An Event is the text between two empty lines.
+// An Event is what stands between two empty lines.
 type Event struct {
 	Name  []byte        // its type; empty if it has none
 	ID    []byte        // empty if it has none
@@ -43,7 +45,7 @@ type Reader struct {
 	begun   bool
 	err     error
 
-	event Event // the part that has been read
+	event Event // what is read of it
 	data  []byte
 	some  bool // of its fields count
 	size  int  // of its lines
@@ -51,7 +53,7 @@ type Reader struct {
 
 const (
 	firstBuffer = 16 << 10
-	// keptBuffer is the largest buffer, in bytes, that is reused for the next event.
+	// keptBuffer is the largest room in bytes that is kept for the next event.
 	keptBuffer = 1 << 20
 )
 

@@ -12,7 +12,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// The weight of a word by its place.
+// What a word counts for by where it stands.
 const (
 	inName        = 4.0
 	inArguments   = 1.0
@@ -118,7 +118,7 @@ func tokens(text string) []string {
 	return words
 }
 
-// isFiller reports whether a word carries no information about a tool.
+// isFiller reports whether a word says nothing of what a tool does.
 func isFiller(word string) bool {
 	switch word {
 	case "a", "an", "the", "and", "or", "to", "of", "for", "in", "on", "at", "by", "with", "from", "is", "it", "that", "this", "all", "tool", "tools":

@@ -20,7 +20,7 @@ import (
 	"dragoman/core/netguard"
 )
 
-// MaxPage is the number of bytes of an answer that are read.
+// MaxPage is how much of an answer is read, in bytes.
 const MaxPage = 1 << 20
 
 const (
@@ -39,7 +39,7 @@ type Fetcher struct {
 	Hop func(from, to *url.URL) error
 }
 
-// Page is a fetched page, as text.
+// Page is what was fetched, as text.
 type Page struct {
 	MIME string
 	Text string
@@ -96,8 +96,8 @@ func (f Fetcher) request(ctx context.Context, u *url.URL) (Page, error) {
 	}
 	req.Header.Set("Accept", "text/html, text/plain, text/markdown, application/json;q=0.9, text/*;q=0.8, */*;q=0.1")
 	req.Header.Set("User-Agent", "dragoman")
-	// A client for this request alone: nothing is shared, no cookies, and no proxy from
-	// the environment, which would resolve names itself.
+	// A client for this request alone: nothing is shared, no cookies, and no proxy
+	// from the environment, which would resolve names where nobody can look.
 	client := &http.Client{Transport: f.transport(), CheckRedirect: f.redirect}
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
@@ -124,8 +124,8 @@ func (f Fetcher) transport() *http.Transport {
 		permit = publicAddr
 	}
 	d := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
-		// This is the address of the connection, whatever the name resolved to when it was
-		// checked before.
+		// The address that is about to be connected to: whatever a name meant when
+		// somebody looked at it, this is what it means now.
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return fmt.Errorf("the address %s is refused", address)
@@ -156,8 +156,8 @@ func (f Fetcher) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SameHost is a Hop that allows redirects within the same host only: the approval named that
-// host.
+// SameHost is a Hop that lets redirects go on only where they stay with the host: what was
+// approved names it.
 func SameHost(from, to *url.URL) error {
 	if strings.EqualFold(from.Hostname(), to.Hostname()) &&
 		(from.Port() == to.Port() || from.Port() == "" && to.Port() == "443") {
@@ -178,15 +178,15 @@ func plainError(err error) error {
 	return err
 }
 
-// refusal is the error for an address that may not be connected to.
+// refusal says why no connection is made to an address.
 type refusal struct{ addr netip.Addr }
 
 func (r *refusal) Error() string {
 	return fmt.Sprintf("the address %s is not on the public network: refused", r.addr)
 }
 
-// publicAddr refuses the addresses of this machine and of its networks, and unassigned ones:
-// a page must not give access to services that only we can reach.
+// publicAddr refuses the addresses that lead to this machine, to its networks, or
+// to nobody: a page must not be a way to what only we can reach.
 func publicAddr(to netip.AddrPort) error {
 	class, err := netguard.Of(to.Addr())
 	if err != nil {

@@ -39,8 +39,8 @@ type prose struct {
 	base *url.URL
 	out  strings.Builder
 
-	hidden atom.Atom // the element that is being left out, up to its end; 0: none
-	deep   int       // the nesting depth of that element
+	hidden atom.Atom // what is being left out, up to its end; 0: nothing
+	deep   int       // how often that has begun
 	pre    int       // nested preformatted parts
 	blank  bool      // a blank is due before the next word
 	lines  int       // line ends at the end of out
@@ -161,7 +161,7 @@ func block(a atom.Atom) bool {
 	return false
 }
 
-// spacing returns the number of line ends around a block.
+// spacing is how many line ends stand around a block.
 func spacing(a atom.Atom) int {
 	switch a {
 	case atom.Tr, atom.Li, atom.Dt, atom.Dd, atom.Div:

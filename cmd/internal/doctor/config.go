@@ -27,16 +27,20 @@ func (d *Doctor) examineConfig(ctx context.Context, c *configs.Config, err error
 		s.add(wrong, "%v", err)
 	case path == "":
 		s.add(look, "HOME is not set, so there is no default path").hint = "give one with --config"
+	case c.Source == "" && c.ServersFile != "":
 	case c.Source == "":
 		s.add(plain, "no file; the defaults apply (it would be %s)", path).hint = "\"dragoman config init\" writes a commented one"
 	default:
 		s.add(fine, "%s", c.Source)
 	}
+	if c.ServersFile != "" {
+		s.add(fine, "%s", c.ServersFile)
+	}
 	for _, w := range c.Warnings {
 		s.add(look, "%s", w)
 	}
 	d.examineLog(&s, c)
-	if n := len(c.MCPServers); n > 0 {
+	if n := len(c.ServerNames()); n > 0 {
 		s.add(plain, "%s, started by the sessions that use them", display.Counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
 	if kept, ok := d.secrets.ServerLogins(); ok {

@@ -58,6 +58,10 @@ func (e *Environment) ConfigFile() string {
 	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
 }
 
+// ServersFile returns the path of mcp.json, in which the program keeps MCP servers. The file need
+// not exist. Empty: the environment names no place for it.
+func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }
+
 // ErrNoConfigPlace means that there is no home folder, and no flag.
 var ErrNoConfigPlace = errors.New(
 	"no place for a configuration file: the environment names no home folder; give a file with --config",

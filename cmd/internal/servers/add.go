@@ -134,11 +134,8 @@ func (s *Store) Warn(name string, is configs.MCPServer) {
 	if err != nil {
 		return // it was checked before it was written
 	}
-	key := "mcp_servers." + name
-	for _, w := range c.Warnings {
-		if rest, ok := strings.CutPrefix(w.Key, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
-			s.warn("%s", w)
-		}
+	for _, w := range c.WarningsOf(name) {
+		s.warn("%s", w)
 	}
 }
 

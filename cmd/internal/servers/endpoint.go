@@ -15,6 +15,19 @@ import (
 // Of translates the servers of a configuration. rev says how often each has changed; nil: none has.
 func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []upstream.Server {
 	var list []upstream.Server
+	for _, name := range slices.Sorted(maps.Keys(c.Unusable)) {
+		m := c.Unusable[name]
+		if _, usable := c.MCPServers[name]; usable {
+			continue // the editor names one, too
+		}
+		list = append(list, upstream.Server{
+			Name:     name,
+			Rev:      rev[name],
+			Endpoint: func(context.Context) (e upstream.Endpoint, err error) { return e, m.Err },
+			Disabled: m.Disabled,
+			Shown:    upstream.Shown{Command: m.Command.String(), URL: m.URL.String()},
+		})
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
 		s := upstream.Server{
@@ -41,6 +54,7 @@ func endpointOf(
 	env configs.Env,
 	run configs.Run,
 ) (e upstream.Endpoint, err error) {
+	env = withFolders(env)
 	e.SSE = m.Transport == "sse"
 	if e.Command, err = m.Command.Resolve(env); err != nil {
 		return e, err
@@ -76,6 +90,21 @@ func endpointOf(
 	}
 	e.OAuth.ClientSecret, err = m.OAuth.ClientSecret.ResolveWith(ctx, env, run)
 	return e, err
+}
+
+// withFolders returns an environment in which ${workspaceFolder} and ${userHome} are known as
+// well, as other programs have them.
+func withFolders(env configs.Env) configs.Env {
+	return func(name string) (string, bool) {
+		switch name {
+		case "workspaceFolder":
+			return upstream.Folder, true
+		case "userHome":
+			home := program.Home(env)
+			return home, home != ""
+		}
+		return env(name)
+	}
 }
 
 // Key returns the key of a server in the configuration.

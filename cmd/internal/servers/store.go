@@ -103,6 +103,9 @@ func (s *Store) Find(name string) (*configs.Config, configs.MCPServer, error) {
 	if ok {
 		return c, is, nil
 	}
+	if wrong, listed := c.Unusable[name]; listed {
+		return nil, is, fmt.Errorf("the MCP server %s cannot be used:\n%w", name, wrong.Err)
+	}
 	names := slices.Sorted(maps.Keys(c.MCPServers))
 	more := "; the configuration has none"
 	if len(names) > 0 {

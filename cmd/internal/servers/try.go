@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
@@ -26,11 +27,11 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 	if err != nil {
 		return err
 	}
-	if len(config.MCPServers) == 0 {
+	if len(config.MCPServers)+len(config.Unusable) == 0 {
 		fmt.Fprintf(
 			s.env.Out,
 			"There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n",
-			s.env.ConfigFile(),
+			s.env.ServersFile(),
 		)
 		return nil
 	}
@@ -45,7 +46,7 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
 	w := tabwriter.NewWriter(s.env.Out, 0, 0, 2, ' ', 0)
 	for _, item := range items {
-		m := c.MCPServers[item.Name]
+		m, _ := c.Server(item.Name)
 		said := display.Counted(len(item.Tools), "tool")
 		if n := len(item.Changes); n > 0 {
 			said += fmt.Sprintf(
@@ -59,10 +60,11 @@ func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
 		}
 		fmt.Fprintf(
 			w,
-			"%s\t%s\t%s\t%s\n",
+			"%s\t%s\t%s\t%s\t%s\n",
 			item.Name,
 			item.Status,
 			display.Line(cmp.Or(m.URL.String(), m.Command.String()), 60),
+			display.Line(filepath.Base(c.ServerAt(item.Name).File), 40),
 			said,
 		)
 		if tools {

@@ -71,7 +71,10 @@ func (p *Profiles) forCommands() (commands.Profile, error) {
 		Config: func() string { return string(configs.Marshal(made.Config)) },
 	}
 	if made.Config.Source != "" {
-		c.ConfigFiles = []string{made.Config.Source}
+		c.ConfigFiles = append(c.ConfigFiles, made.Config.Source)
+	}
+	if made.Config.ServersFile != "" {
+		c.ConfigFiles = append(c.ConfigFiles, made.Config.ServersFile)
 	}
 	return c, nil
 }

@@ -351,7 +351,7 @@ func (p *Profiles) reload() (made *Profile, tell func(), err error) {
 	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.SightingsOf(p.env.ConfigFile(), p.logins.Path())
+	seen := configs.SightingsOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
 	config, err := p.env.LoadConfig(editor)
 	config = directed(config, routes)
 	for _, f := range config.Files(p.env.Lookup) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"dragoman/bridge/upstream"
@@ -90,11 +88,12 @@ func (d serverControl) Do(
 
 // find is a server that a person named, and may have mistyped.
 func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
-	box, is := d.p.servers.current(), c.MCPServers[name]
-	if _, ok := c.MCPServers[name]; ok {
+	box := d.p.servers.current()
+	is, ok := c.Server(name)
+	if ok {
 		return box, is, nil
 	}
-	names := slices.Sorted(maps.Keys(c.MCPServers))
+	names := c.ServerNames()
 	why := "the configuration has no server of that name"
 	if len(names) > 0 {
 		why += cmp.Or(configs.DidYouMean(name, names), "; it has "+strings.Join(names, ", "))

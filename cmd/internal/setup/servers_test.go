@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/core"
 	"dragoman/core/control"
 )
@@ -87,5 +88,53 @@ func TestChangedServer(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// mcp.json is followed as the configuration is: its appearance, a change, a mistake and its end.
+func TestServersFileIsReloaded(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	r.configure("mcp_servers: {a: {command: x}}\n")
+	path := r.profiles.env.ServersFile()
+	shown := func() string {
+		t.Helper()
+		made, err := r.profiles.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, name := range made.Config.ServerNames() {
+			s, _ := made.Config.Server(name)
+			word := name + " " + s.Command.String()
+			if _, usable := made.Config.MCPServers[name]; !usable {
+				word += " unusable"
+			}
+			if s.Disabled {
+				word += " disabled"
+			}
+			list = append(list, word)
+		}
+		if fault := r.profiles.faultNow(); fault != "" {
+			list = append(list, fault)
+		}
+		return strings.ReplaceAll(strings.Join(list, ", "), path, "FILE")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "a x"},
+		{`{"mcpServers": {"b": {"command": "y"}}, "disabled": ["a"]}`, "a x disabled, b y"},
+		{`{"mcpServers": {"b": {"command": "yy"}, "c": {}}}`, "a x, b yy, c  unusable"},
+		{`{"mcpServers": {"b": {"command": "yyy"}}`, "a x, b yy, c  unusable, FILE:1:41: the file ends too early: a bracket, a quote or a comment is not closed"},
+		{"{}", "a x"},
+		{`{"mcpServers": {"a": {"command": "z"}}}`, "a x"},
+		{"", "a x"},
+	} {
+		if c.text == "" {
+			_ = os.Remove(path) // at first it is not there
+		} else {
+			programtest.Write(t, path, c.text)
+		}
+		if got := shown(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
 	}
 }

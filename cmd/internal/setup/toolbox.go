@@ -42,9 +42,15 @@ func (s *upstreams) toolbox(c *configs.Config, b *board.Board) *upstream.Box {
 	if rev == nil {
 		rev = map[string]int{}
 	}
-	changed := old != nil && len(old.MCPServers) != len(c.MCPServers)
+	changed := old != nil && (len(old.MCPServers) != len(c.MCPServers) || len(old.Unusable) != len(c.Unusable))
 	for name := range c.MCPServers {
 		if old == nil || !sameServer(old, c, name) {
+			rev[name]++
+			changed = true
+		}
+	}
+	for name, s := range c.Unusable {
+		if old == nil || !sameFault(old.Unusable[name], s) {
 			rev[name]++
 			changed = true
 		}
@@ -71,6 +77,11 @@ func sameServer(a, b *configs.Config, name string) bool {
 	was, ok := a.MCPServers[name]
 	return ok && was.Same(b.MCPServers[name]) &&
 		a.FromEditor(servers.Key(name)) == b.FromEditor(servers.Key(name))
+}
+
+// sameFault reports whether the same is wrong with a server of two configurations.
+func sameFault(a, b configs.UnusableServer) bool {
+	return a.Err != nil && a.Err.Error() == b.Err.Error() && a.Disabled == b.Disabled
 }
 
 // close ends what belongs to no session.

@@ -1,0 +1,215 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+	"github.com/tailscale/hujson"
+)
+
+// jsonText is a text in JSON that may hold comments and trailing commas, taken apart.
+type jsonText struct {
+	file  string
+	mark  string // the byte order mark, if there is one
+	data  []byte // without it
+	root  hujson.Value
+	lines []int // where each line begins
+}
+
+const byteOrderMark = "\ufeff"
+
+// parseJSON takes a text apart. One that holds nothing but space and comments is taken for {};
+// its root has no Value then.
+func parseJSON(file string, data []byte) (*jsonText, *Problem) {
+	if problem := unreadable(file, data); problem != nil {
+		return nil, problem
+	}
+	t := &jsonText{file: file, data: data, lines: []int{0}}
+	if rest, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
+		t.mark, t.data = byteOrderMark, rest
+	}
+	for i, c := range t.data {
+		if c == '\n' {
+			t.lines = append(t.lines, i+1)
+		}
+	}
+	if at := tooDeep(t.data); at >= 0 {
+		return nil, &Problem{Position: t.position(at), Message: "is nested too deeply"}
+	}
+	// The parser wants a line break behind a comment.
+	text := append(bytes.Clone(t.data), '\n')
+	if hujson.Extra(text).IsValid() {
+		return t, nil
+	}
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, t.syntax(err)
+	}
+	t.root = root
+	return t, nil
+}
+
+// unreadable says why a file is no text for a parser; nil: it is one.
+func unreadable(file string, data []byte) *Problem {
+	whole := func(message string) *Problem {
+		return &Problem{Position: Position{File: file}, Message: message}
+	}
+	switch {
+	case len(data) > maxFile:
+		return whole("is larger than 1 MiB")
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return whole("is UTF-16 text; save it as UTF-8")
+	case !utf8.Valid(data):
+		at := firstInvalid(file, bytes.TrimPrefix(data, []byte(byteOrderMark)))
+		return &Problem{Position: at, Message: "is not UTF-8 text; save the file as UTF-8"}
+	}
+	return nil
+}
+
+// syntax words an error of the parser. It shows nothing of a literal, which may be a secret.
+func (t *jsonText) syntax(err error) *Problem {
+	p := &Problem{Position: Position{File: t.file}, Message: "cannot be read as JSON"}
+	var line, column int
+	if _, bad := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); bad == nil {
+		p.Position = t.position(len(t.data))
+		if line <= len(t.lines) {
+			p.Position = t.position(min(t.lines[line-1]+column-1, len(t.data)))
+		}
+	}
+	switch inner := errors.Unwrap(err); {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		p.Message = "the file ends too early: a bracket, a quote or a comment is not closed"
+	case inner != nil && strings.HasPrefix(inner.Error(), "invalid literal"):
+		p.Message = "is not valid JSON: put a text in quotes; true, false and null are written in lower case"
+	case inner != nil:
+		p.Message = inner.Error()
+	}
+	return p
+}
+
+// tooDeep returns the offset of the first bracket that is nested too deeply; -1: none is. It
+// looks before the parser does, which recurses.
+func tooDeep(data []byte) int {
+	depth := 0
+	skip := func(i int, end string) int {
+		if n := bytes.Index(data[i:], []byte(end)); n >= 0 {
+			return i + n + len(end) - 1
+		}
+		return len(data)
+	}
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			switch rest := data[i:]; {
+			case bytes.HasPrefix(rest, []byte("//")):
+				i = skip(i, "\n")
+			case bytes.HasPrefix(rest, []byte("/*")):
+				i = skip(i+2, "*/")
+			}
+		case '{', '[':
+			if depth++; depth > maxNesting {
+				return i
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return -1
+}
+
+// position returns where an offset is.
+func (t *jsonText) position(at int) Position {
+	line := sort.SearchInts(t.lines, at+1)
+	return Position{File: t.file, Line: line, Column: 1 + utf8.RuneCount(t.data[t.lines[line-1]:at])}
+}
+
+// bytes returns the whole text.
+func (t *jsonText) bytes() []byte { return append([]byte(t.mark), t.data...) }
+
+// objectOf returns a value as an object; nil: it is none.
+func objectOf(v hujson.Value) *hujson.Object {
+	o, _ := v.Value.(*hujson.Object)
+	return o
+}
+
+// nameOf returns the name of a member.
+func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
+// node returns a value as the decoder takes it.
+func (t *jsonText) node(v hujson.Value) ast.Node {
+	switch value := v.Value.(type) {
+	case *hujson.Object:
+		m := ast.Mapping(t.token(v, "{"), true)
+		for _, member := range value.Members {
+			m.Values = append(m.Values, t.pair(nameOf(member), member.Name, t.node(member.Value)))
+		}
+		return m
+	case *hujson.Array:
+		s := ast.Sequence(t.token(v, "["), true)
+		for _, e := range value.Elements {
+			s.Values = append(s.Values, t.node(e))
+		}
+		return s
+	case hujson.Literal:
+		word := string(value)
+		switch value.Kind() {
+		case 't', 'f':
+			return ast.Bool(t.token(v, word))
+		case '0':
+			if strings.ContainsAny(word, ".eE") {
+				return ast.Float(t.token(v, word))
+			}
+			return ast.Integer(t.token(v, word))
+		case '"':
+			return t.text(v)
+		}
+	}
+	return ast.Null(t.token(v, "null"))
+}
+
+// text returns a literal as a string: that of a string, else the word that is written there.
+func (t *jsonText) text(v hujson.Value) ast.Node {
+	s := v.Value.(hujson.Literal).String()
+	at := t.position(v.StartOffset)
+	return ast.String(token.DoubleQuote(s, s, &token.Position{Line: at.Line, Column: at.Column}))
+}
+
+// pair returns a member under a name; at is where its own is written.
+func (t *jsonText) pair(name string, at hujson.Value, value ast.Node) *ast.MappingValueNode {
+	place := t.position(at.StartOffset)
+	key := ast.String(token.DoubleQuote(name, name, &token.Position{Line: place.Line, Column: place.Column}))
+	return ast.MappingValue(t.token(at, ":"), key, value)
+}
+
+func (t *jsonText) token(v hujson.Value, word string) *token.Token {
+	at := t.position(v.StartOffset)
+	return token.New(word, word, &token.Position{Line: at.Line, Column: at.Column})
+}
+
+// PlainJSON returns a text of JSON without its comments and trailing commas, with every other
+// byte where it was.
+func PlainJSON(data []byte) ([]byte, error) {
+	t, problem := parseJSON("", data)
+	if problem != nil {
+		at := problem.Position
+		return nil, fmt.Errorf("line %d, column %d: %s", at.Line, at.Column, problem.Message)
+	}
+	if t.root.Value == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	t.root.Standardize()
+	return t.root.Pack(), nil
+}

@@ -1,0 +1,528 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/tailscale/hujson"
+)
+
+// Members of mcp.json, at its top.
+const (
+	sharedServers  = "mcpServers"
+	sharedDisabled = "disabled"
+)
+
+// serverList is what mcp.json says.
+type serverList struct {
+	text     *jsonText
+	servers  []listedServer      // in their order
+	disabled map[string]Position // names of servers that are left alone, wherever they are configured
+	warnings []Problem
+	open     bool // other users can read the file
+}
+
+// listedServer is one server of mcp.json.
+type listedServer struct {
+	name     string // ServerName of its member's
+	member   hujson.ObjectMember
+	server   MCPServer
+	where    map[string]Position
+	problems []Problem // none: it can be used
+}
+
+// UnusableServer is a server of mcp.json that is wrong.
+type UnusableServer struct {
+	MCPServer        // as far as it could be read
+	Err       *Error // what is wrong with it
+}
+
+// readList reads mcp.json. A problem is one of the whole file; those of a server are in it.
+func readList(file string, data []byte) (*serverList, *Problem) {
+	t, problem := parseJSON(file, data)
+	if problem != nil {
+		return nil, problem
+	}
+	l := &serverList{text: t, disabled: map[string]Position{}}
+	if t.root.Value == nil {
+		return l, nil
+	}
+	top := objectOf(t.root)
+	if top == nil {
+		return nil, t.wrong(t.root, "", "must be an object, {\"mcpServers\": {…}}, got "+kindOf(t.node(t.root)))
+	}
+	seen := map[string]bool{}
+	for _, m := range top.Members {
+		name := nameOf(m)
+		if problem := l.member(name, m, seen[name]); problem != nil {
+			return nil, problem
+		}
+		seen[name] = true
+	}
+	return l, nil
+}
+
+func (t *jsonText) wrong(at hujson.Value, key, message string) *Problem {
+	return &Problem{Position: t.position(at.StartOffset), Key: key, Message: message}
+}
+
+// member reads one member of the top.
+func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Problem {
+	t := l.text
+	known := name == sharedServers || name == sharedDisabled
+	switch {
+	case known && again:
+		return t.wrong(m.Name, name, "duplicate member")
+	case !known:
+		l.stranger(name, m)
+		return nil
+	}
+	switch v := m.Value.Value.(type) {
+	case *hujson.Object:
+		if name == sharedServers {
+			l.read(v)
+			return nil
+		}
+	case *hujson.Array:
+		if name == sharedDisabled {
+			return l.readDisabled(v)
+		}
+	case hujson.Literal:
+		if v.Kind() == 'n' {
+			return nil
+		}
+	}
+	want := map[string]string{sharedServers: "an object, {NAME: {…}}", sharedDisabled: "a list of names of servers"}[name]
+	return t.wrong(m.Value, name, "must be "+want+", got "+kindOf(t.node(m.Value)))
+}
+
+// stranger warns of a member of the top that was most likely meant to be read.
+func (l *serverList) stranger(name string, m hujson.ObjectMember) {
+	message := ""
+	if o := objectOf(m.Value); o != nil {
+		isServer := slices.ContainsFunc(o.Members, func(m hujson.ObjectMember) bool {
+			is := settingOf(nameOf(m), fieldsOf(reflect.TypeFor[MCPServer]()))
+			return is == "command" || is == "url"
+		})
+		switch {
+		case isServer:
+			message = "is not read: a server belongs into mcpServers"
+		case name == "servers" || name == "context_servers":
+			message = "is not read: here the servers stand in mcpServers"
+		}
+	}
+	if more := DidYouMean(name, []string{sharedServers, sharedDisabled}); message == "" && more != "" {
+		message = "is not read" + more
+	}
+	if message != "" {
+		l.warnings = append(l.warnings, *l.text.wrong(m.Name, cut(name), message))
+	}
+}
+
+func (l *serverList) readDisabled(names *hujson.Array) *Problem {
+	for _, e := range names.Elements {
+		name, ok := e.Value.(hujson.Literal)
+		if !ok || name.Kind() != '"' {
+			return l.text.wrong(e, sharedDisabled, "must hold names of servers, got "+kindOf(l.text.node(e)))
+		}
+		l.disabled[name.String()] = l.text.position(e.StartOffset)
+	}
+	return nil
+}
+
+// read reads the servers. One that is there twice is wrong both times.
+func (l *serverList) read(servers *hujson.Object) {
+	have := map[string]int{}
+	for _, m := range servers.Members {
+		s := l.entry(m)
+		if first, twice := have[s.name]; twice {
+			of := &l.servers[first]
+			at := l.text.position(of.member.Name.StartOffset)
+			message := "duplicate member, first in line " + fmt.Sprint(at.Line)
+			if nameOf(of.member) != nameOf(m) {
+				message = fmt.Sprintf("is called %s here, as is %s in line %d", s.name, quote(nameOf(of.member)), at.Line)
+			}
+			of.problems = append(of.problems, *l.text.wrong(m.Name, sharedKey(s.name), message))
+			continue
+		}
+		have[s.name] = len(l.servers)
+		l.servers = append(l.servers, s)
+	}
+}
+
+// sharedKey returns the key of a server in messages about mcp.json.
+func sharedKey(name string) string { return join(sharedServers, name) }
+
+// asShared returns a problem of a server with the key that it has in mcp.json.
+func (p Problem) asShared() Problem {
+	if rest, ok := strings.CutPrefix(p.Key, serversKey); ok {
+		p.Key = sharedServers + rest
+	}
+	return p
+}
+
+// entry reads one server.
+func (l *serverList) entry(m hujson.ObjectMember) listedServer {
+	t := l.text
+	s := listedServer{name: ServerName(nameOf(m)), member: m}
+	key := serverKey(s.name)
+	c := &Config{where: map[string]Position{key: t.position(m.Name.StartOffset)}, bad: map[string]bool{}}
+	d := &decoder{
+		file: t.file, dir: folderOf(t.file), own: true, shared: true, where: c.where, bad: c.bad, left: maxValues,
+	}
+	if o := objectOf(m.Value); o == nil {
+		d.problems = append(d.problems, *t.wrong(m.Value, key, "must be an object, got "+kindOf(t.node(m.Value))))
+	} else {
+		e := entryReader{l: l, d: d, key: key}
+		d.value(e.object(o, fieldsOf(reflect.TypeFor[MCPServer]()), key), reflect.ValueOf(&s.server).Elem(), key, field{})
+		e.finish(&s.server)
+		c.MCPServers = map[string]MCPServer{s.name: s.server}
+		ck := &checker{c: c}
+		ck.server(key, s.server)
+		if d.problems = append(d.problems, checkValues(c)...); len(d.problems) == 0 {
+			d.problems = ck.problems
+		}
+	}
+	s.where = c.where
+	for _, p := range d.problems {
+		s.problems = append(s.problems, p.asShared())
+	}
+	return s
+}
+
+// entryReader reads the object of one server: it gives members the names of our settings, and
+// leaves out those that mean nothing here.
+type entryReader struct {
+	l   *serverList
+	d   *decoder
+	key string
+
+	kind    *hujson.Value // of the member "type"
+	enabled *hujson.Value
+}
+
+// foreignNames are members of other programs that mean a setting of ours, beside those that its
+// tag names.
+var foreignNames = map[string]string{"serverUrl": "url", "httpUrl": "url"}
+
+// settingOf returns the setting that a member means; "": none.
+func settingOf(name string, fields []field) string {
+	if setting := foreignNames[name]; setting != "" {
+		name = setting
+	}
+	for _, f := range fields {
+		if f.name == name {
+			return name
+		}
+	}
+	for _, f := range fields {
+		if fold(f.name) == fold(name) || slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+func (e *entryReader) object(o *hujson.Object, fields []field, key string) *ast.MappingNode {
+	t := e.l.text
+	n := ast.Mapping(t.token(hujson.Value{}, "{"), true)
+	strange := map[string]bool{}
+	for _, m := range o.Members {
+		name := nameOf(m)
+		setting := settingOf(name, fields)
+		kind := m.Value.Value.Kind()
+		switch {
+		case setting == "call_timeout" && kind == '0':
+			e.warn(m, key, "is not read, because programs differ in its unit; write call_timeout, as in \"90s\"")
+		case setting == "transport" && kind == '"':
+			e.kind = &m.Value
+		case setting == "oauth" && kind != '{': // how other programs say that there is a login, or none
+		case setting == "oauth":
+			value := e.object(objectOf(m.Value), fieldsOf(reflect.TypeFor[OAuth]()), join(key, setting))
+			n.Values = append(n.Values, t.pair(setting, m.Name, value))
+		case setting != "":
+			n.Values = append(n.Values, t.pair(setting, m.Name, e.value(setting, m.Value)))
+		case strange[name]:
+			e.d.problems = append(e.d.problems, *t.wrong(m.Name, join(key, name), "duplicate member"))
+		case name == "enabled" && key == e.key:
+			e.enabled = &m.Value
+		case name == "envFile":
+			e.warn(m, key, "is not read; write its variables into env")
+		default:
+			e.near(m, fields, key)
+		}
+		strange[name] = setting == ""
+	}
+	return n
+}
+
+// value returns the value of a setting. Numbers and truth values are texts where texts belong.
+func (e *entryReader) value(setting string, v hujson.Value) ast.Node {
+	t := e.l.text
+	word := func(v hujson.Value) ast.Node {
+		if literal, ok := v.Value.(hujson.Literal); ok && literal.Kind() != 'n' {
+			return t.text(v)
+		}
+		return t.node(v)
+	}
+	switch is := v.Value.(type) {
+	case *hujson.Object:
+		n := ast.Mapping(t.token(v, "{"), true)
+		for _, m := range is.Members {
+			if setting == "env" && m.Value.Value.Kind() == 'n' {
+				continue // VS Code: the variable is not passed on, as none is here
+			}
+			n.Values = append(n.Values, t.pair(nameOf(m), m.Name, word(m.Value)))
+		}
+		return n
+	case *hujson.Array:
+		if setting == "args" {
+			n := ast.Sequence(t.token(v, "["), true)
+			for _, elem := range is.Elements {
+				n.Values = append(n.Values, word(elem))
+			}
+			return n
+		}
+	}
+	return t.node(v)
+}
+
+// near warns of a member that is nearly one of ours. Others are other programs' own.
+func (e *entryReader) near(m hujson.ObjectMember, fields []field, key string) {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	if more := DidYouMean(nameOf(m), names); more != "" {
+		e.warn(m, key, "is not read"+more)
+	}
+}
+
+func (e *entryReader) warn(m hujson.ObjectMember, key, message string) {
+	p := *e.l.text.wrong(m.Name, join(key, nameOf(m)), message)
+	e.l.warnings = append(e.l.warnings, p.asShared())
+}
+
+// finish adds what follows from the members together.
+func (e *entryReader) finish(s *MCPServer) {
+	wrong := func(at hujson.Value, name, message string) {
+		e.d.problems = append(e.d.problems, *e.l.text.wrong(at, join(e.key, name), message))
+	}
+	if e.kind != nil {
+		written := e.kind.Value.(hujson.Literal).String()
+		program := false
+		switch fold(written) {
+		case "stdio":
+			program = true
+		case "http", "streamablehttp":
+			s.Transport = "http"
+		case "sse":
+			s.Transport = "sse"
+		default:
+			wrong(*e.kind, "type", "must be stdio, http, streamable-http or sse, got "+quote(written))
+			return
+		}
+		if s.Transport != "" {
+			e.d.where[join(e.key, "transport")] = e.l.text.position(e.kind.StartOffset)
+		}
+		switch {
+		case program && s.Command.IsZero() && !s.URL.IsZero():
+			wrong(*e.kind, "type", "stdio starts a command, and there is a url")
+		case !program && s.URL.IsZero() && !s.Command.IsZero():
+			wrong(*e.kind, "type", quote(written)+" needs a url, and there is a command")
+		}
+	} else if s.Transport == "" {
+		s.Transport = transportOf(s.URL)
+	}
+	if e.enabled != nil {
+		switch e.enabled.Value.Kind() {
+		case 't':
+		case 'f':
+			s.Disabled = true
+		default:
+			wrong(*e.enabled, "enabled", "must be true or false")
+		}
+	}
+	s.leaveOwn()
+}
+
+// transportOf guesses how an address is spoken to that nothing is said of, as other programs do.
+func transportOf(u URL) string {
+	path, _, _ := strings.Cut(u.raw(), "?")
+	if strings.HasSuffix(strings.TrimRight(path, "/"), "/sse") {
+		return "sse"
+	}
+	return ""
+}
+
+// leaveOwn leaves ${NAME} to the program where it is one of the variables that the program gets:
+// then it is a word of the program's own, as in mcp-remote --header 'Authorization: ${TOKEN}'.
+func (s *MCPServer) leaveOwn() {
+	for i, arg := range s.Args {
+		parts, err := arg.split()
+		if err != nil {
+			continue
+		}
+		raw, own := "", false
+		for _, p := range parts {
+			_, given := s.Env[p.text]
+			if given = given && p.short && p.or == nil; given || p.kind == "" {
+				raw, own = raw+Literal(p.String()), own || given
+			} else {
+				raw += p.String()
+			}
+		}
+		if own {
+			s.Args[i].in = &content{raw, arg.from()}
+		}
+	}
+}
+
+// ServerName returns the name that a server of another program has here: letters, digits, - and
+// _, at most 64 of them.
+func ServerName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '-' || isWord(r) {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(name))
+	switch name = strings.Trim(name, "-"); name {
+	case "":
+		name = "server"
+	case nativeServer:
+		name += "-server"
+	}
+	return name[:min(len(name), 64)]
+}
+
+// lay adds the servers of mcp.json to the user's layer. Those of the YAML win.
+func (l *serverList) lay(c *Config) {
+	if c.MCPServers == nil {
+		c.MCPServers = map[string]MCPServer{}
+	} else {
+		c.MCPServers = maps.Clone(c.MCPServers)
+	}
+	if c.where == nil {
+		c.where = map[string]Position{}
+	}
+	c.ServersFile, c.Unusable = l.text.file, map[string]UnusableServer{}
+	c.noted = append(c.noted, l.warnings...)
+	for _, s := range l.servers {
+		if _, taken := c.MCPServers[s.name]; taken {
+			at, _ := c.Where(serverKey(s.name))
+			c.noted = append(c.noted, *l.text.wrong(s.member.Name, sharedKey(s.name), "is not used, because "+at.String()+" configures it"))
+			continue
+		}
+		if len(s.problems) > 0 {
+			c.spoil(s.name, s.server, s.problems)
+			continue
+		}
+		c.MCPServers[s.name] = s.server
+		maps.Copy(c.where, s.where)
+	}
+	c.disabled = l.disabled
+	if l.open {
+		c.shared = maps.Clone(c.shared)
+		if c.shared == nil {
+			c.shared = map[string]bool{}
+		}
+		c.shared[l.text.file] = true
+	}
+}
+
+// spoil takes a server of mcp.json out because it is wrong.
+func (c *Config) spoil(name string, s MCPServer, problems []Problem) {
+	c.Unusable[name] = UnusableServer{s, asError(problems).(*Error)} //nolint:errorlint // it is one
+	c.noted = append(c.noted, problems...)
+	delete(c.MCPServers, name)
+	maps.DeleteFunc(c.where, func(key string, _ Position) bool { return within(key, serverKey(name)) })
+}
+
+// Server returns an MCP server of the configuration, also one that is unusable.
+func (c *Config) Server(name string) (MCPServer, bool) {
+	if s, ok := c.MCPServers[name]; ok {
+		return s, true
+	}
+	s, ok := c.Unusable[name]
+	return s.MCPServer, ok
+}
+
+// ServerNames lists the MCP servers of the configuration, also those that are unusable.
+func (c *Config) ServerNames() []string {
+	names := slices.Collect(maps.Keys(c.MCPServers))
+	for name := range c.Unusable {
+		if _, usable := c.MCPServers[name]; !usable {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ServerAt returns where an MCP server is configured. File alone is set where the line is not known.
+func (c *Config) ServerAt(name string) Position {
+	if at, ok := c.where[serverKey(name)]; ok {
+		return at
+	}
+	if s, ok := c.Unusable[name]; ok {
+		return s.Err.Problems[0].Position
+	}
+	return Position{}
+}
+
+// WarningsOf lists the warnings about an MCP server.
+func (c *Config) WarningsOf(server string) (list []Problem) {
+	for _, w := range c.Warnings {
+		if within(w.Key, serverKey(server)) || within(w.Key, sharedKey(server)) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// leaveAlone disables the servers that the list of mcp.json names.
+func (c *Config) leaveAlone() {
+	for name, at := range c.disabled {
+		if s, ok := c.MCPServers[name]; ok {
+			s.Disabled = true
+			c.MCPServers[name] = s
+			c.where[join(serverKey(name), "disabled")] = at
+		} else if s, ok := c.Unusable[name]; ok {
+			s.Disabled = true
+			c.Unusable[name] = s
+		} else if more := DidYouMean(name, slices.Sorted(maps.Keys(c.MCPServers))); more != "" {
+			c.noted = append(c.noted, Problem{Position: at, Key: sharedDisabled, Message: "there is no MCP server " + quote(name) + more})
+		}
+	}
+}
+
+// resolveWith is resolve for a user's layer with the servers of mcp.json. One that is wrong
+// together with what the editor set costs no other setting.
+func resolveWith(editor, user *Config) (*Config, error) {
+	c, err := resolve(editor, user, nil, nil)
+	var whole *Error
+	for errors.As(err, &whole) && user.ServersFile != "" {
+		wrong := map[string][]Problem{}
+		for _, p := range whole.Problems {
+			for name := range user.MCPServers {
+				if within(p.Key, serverKey(name)) && user.where[serverKey(name)].File == user.ServersFile {
+					wrong[name] = append(wrong[name], p.asShared())
+				}
+			}
+		}
+		if len(wrong) == 0 {
+			break
+		}
+		for _, name := range slices.Sorted(maps.Keys(wrong)) {
+			user.spoil(name, user.MCPServers[name], wrong[name])
+		}
+		c, err = resolve(editor, user, nil, nil)
+	}
+	return c, err
+}
