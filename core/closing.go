@@ -11,6 +11,10 @@ import (
 // holds it.
 const idleAfter = time.Minute
 
+// idleMended is that time after a session was claimed only to close the turn of a dead owner, who
+// may come back. It is enough to store that.
+const idleMended = 3 * time.Second
+
 // usable reports whether the session takes commands, and keeps it open for
 // another while if it does.
 func (s *Session) usable() bool {
@@ -33,6 +37,9 @@ func (s *Session) startIdleLocked() {
 	}
 	s.idles++
 	n, after := s.idles, idleAfter
+	if s.mended {
+		after = idleMended
+	}
 	if s.done {
 		after = 0
 	}

@@ -115,6 +115,18 @@
 // server knows (a browser its open pages) could not be restored. A conversation whose back
 // end owns its history stays open too.
 //
+// # Sessions of other processes
+//
+// A session that is not ours is watched (Journal.Watch) while a reader waits for it, which is as
+// long as a client is attached that has read everything, also at rest. What another process adds
+// is read at once, within 300 ms with a store in files. A turn whose owner dies is closed: the
+// session is claimed for that, unless somebody else does it first, and given back after 3 s. A
+// session that has an owner is never taken from it.
+//
+// There may be many such sessions, and most have no owner. A store looks one by one only at those
+// that have one at the moment, and at one place for all others. Nothing is watched that is ours, or
+// that nobody reads.
+//
 // # Limits
 //
 // Nothing that a client, a model, a server or time can multiply grows without a limit,
@@ -145,6 +157,8 @@
 //	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
 //	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
 //	guards                                  tools, upstream  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
+//	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotLookedAt
+//	watch of a session                      Session          1; 0 of what is ours            its readers leave               core.TestNothingIsWatchedForNobody
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
 //	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent

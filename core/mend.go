@@ -95,6 +95,9 @@ func (s *Session) mend(ctx context.Context) error {
 	}
 	done, err := s.own(ctx)
 	if err == nil {
+		s.mu.Lock()
+		s.mended = s.uses == 1
+		s.mu.Unlock()
 		done()
 		return nil
 	}
@@ -139,5 +142,65 @@ func (s *Session) showLocked(closing []Event) {
 	for _, ev := range append([]Event{Claimed{Epoch: s.log.epoch + 1, Node: s.g.cfg.Node, After: s.log.head()}}, closing...) {
 		s.log.append(ev, used)
 		s.state.apply(ev, used)
+	}
+}
+
+// watch has the store say what other processes add, while a reader waits for it and the session
+// is not ours.
+func (s *Session) watch() {
+	s.mu.Lock()
+	if s.epoch > 0 || s.unwatch != nil || s.closed || s.closing != nil || !s.awaitedLocked() {
+		s.mu.Unlock()
+		return
+	}
+	ctx, stop := context.WithCancel(s.base)
+	s.unwatch = stop
+	at := s.log.writtenPos()
+	s.mu.Unlock()
+	s.journal.Watch(ctx, at, s.changed)
+}
+
+// awaitedLocked reports whether a reader waits.
+func (s *Session) awaitedLocked() bool {
+	for r := range s.readers {
+		if !r.ready {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) unwatchLocked() {
+	if s.unwatch != nil {
+		s.unwatch()
+		s.unwatch = nil
+	}
+}
+
+// changed has the session follow its log, in which something may have been added.
+func (s *Session) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.news = s.unwatch != nil && s.closing == nil && !s.leaving; s.news && !s.following {
+		s.following = true
+		s.wg.Go(s.followAll)
+	}
+}
+
+// followAll follows the log until nothing is new.
+func (s *Session) followAll() {
+	for {
+		s.mu.Lock()
+		news := s.news
+		s.news, s.following = false, news
+		if !news {
+			s.startIdleLocked() // what was read need not stay in memory
+		}
+		s.mu.Unlock()
+		if !news {
+			return
+		}
+		// Nobody waits for this error; the next command will report it.
+		_ = s.follow(s.base)
 	}
 }

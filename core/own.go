@@ -31,6 +31,7 @@ func (s *Session) own(ctx context.Context) (done func(), err error) {
 	}
 	s.mu.Lock()
 	s.uses++
+	s.mended = false
 	s.stopIdleLocked()
 	s.mu.Unlock()
 	return s.used, nil
@@ -59,6 +60,7 @@ func (s *Session) claim(ctx context.Context) error {
 	s.resting = false
 	s.state.Missing = "" // a log that can be claimed is sound
 	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
+	s.unwatchLocked()
 	after := s.log.head()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
 	events = append(events, s.interruptedLocked(ownerDied)...)
@@ -100,6 +102,7 @@ func (s *Session) rest() {
 	if owned {
 		_ = s.journal.Release()
 	}
+	s.watch()
 }
 
 // quietLocked reports whether nothing is under way in the session.

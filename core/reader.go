@@ -20,8 +20,10 @@ type Reader struct {
 	pos   Pos
 	buf   []Record
 	phase uint64
-	pull  func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
-	stop  func()
+	// strange says that the session is not ours, nor watched, and there is nothing to read.
+	strange bool
+	pull    func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
+	stop    func()
 
 	// The session's lock guards the fields below.
 	taken  uint64 // how much of the log's total this reader has, in bytes
@@ -99,6 +101,9 @@ func (r *Reader) take(ctx context.Context) ([]Record, error) {
 			return nil, ErrClosed
 		}
 		if !behind {
+			if r.strange {
+				r.s.watch()
+			}
 			return recs, nil
 		}
 		// The walk outlives this call, and the context of a call that waited no longer.
@@ -130,6 +135,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 		r.taken = max(r.taken, s.log.total-min(s.log.total, uint64(s.log.held)))
 	}
 	r.ready = len(r.buf) > 0
+	r.strange = !r.ready && s.epoch == 0 && s.unwatch == nil
 	if !r.ready {
 		r.buf = nil // a reader that waits holds nothing of what it has read
 	}
@@ -185,6 +191,9 @@ func (r *Reader) Close() {
 	defer r.s.mu.Unlock()
 	r.closed = true
 	delete(r.s.readers, r)
+	if len(r.s.readers) == 0 {
+		r.s.unwatchLocked()
+	}
 	r.s.roomLocked()
 }
 

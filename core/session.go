@@ -54,8 +54,13 @@ type Session struct {
 	idles    int         // how often it was armed
 	uses     int         // commands under way, which need the claim
 	resting  bool        // memory has nothing of the log, and the claim is given back
+	mended   bool        // it was claimed to close a dead owner's turn, and for nothing else
 	done     bool        // its last client has called Leave
 	of       Profiles    // of the client that has prompted last; nil: none has, or it has none
+
+	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched
+	news      bool               // the store has something new
+	following bool               // followAll is on its way
 
 	desk desk // the conversation and the tools of the agent
 }

@@ -57,6 +57,11 @@ type Journal interface {
 	// any number of pieces. Records of a stale owner are left out. It ends at
 	// the end of what is stored when it gets there.
 	Read(context.Context, Pos) iter.Seq2[Record, error]
+	// Watch calls changed whenever something may be stored behind a position, or behind what was
+	// there at the last call, and when the session's owner has died or given it back: within 300 ms,
+	// until ctx ends. changed returns at once. Watch is for a session that this process does not
+	// own, and keeps no descriptor; what is watched and not owned costs next to nothing.
+	Watch(ctx context.Context, after Pos, changed func())
 	Close() error
 }
 

@@ -42,6 +42,43 @@ type memorySession struct {
 	owner   *memoryJournal
 	summary core.Summary
 	noted   int // rises with each note: the greatest was used last
+	watches []memoryWatch
+}
+
+// memoryWatch is one call of Watch.
+type memoryWatch struct {
+	done    <-chan struct{}
+	changed func()
+}
+
+// Watched returns the number of journals that watch a session.
+func (m *Memory) Watched(p core.Principal, id core.SessionID) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[memoryKey{p, id}]
+	if s == nil {
+		return 0
+	}
+	s.changedLocked()
+	return len(s.watches)
+}
+
+// changedLocked returns what is to be called without the lock when the session has changed.
+func (s *memorySession) changedLocked() func() {
+	s.watches = slices.DeleteFunc(s.watches, func(w memoryWatch) bool {
+		select {
+		case <-w.done:
+			return true
+		default:
+			return false
+		}
+	})
+	all := slices.Clone(s.watches)
+	return func() {
+		for _, w := range all {
+			w.changed()
+		}
+	}
 }
 
 // memoryJournal is one opened session.
@@ -180,10 +217,17 @@ func (m *Memory) Delete(ctx context.Context, p core.Principal, id core.SessionID
 
 // Close gives up all claims.
 func (m *Memory) Close() error {
+	var told []func()
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		s.owner = nil
+		if s.owner != nil {
+			s.owner = nil
+			told = append(told, s.changedLocked())
+		}
+	}
+	m.mu.Unlock()
+	for _, tell := range told {
+		tell()
 	}
 	return nil
 }
@@ -224,6 +268,8 @@ func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error 
 	if err := j.store.before(ctx, "write", j.meta.ID); err != nil {
 		return err
 	}
+	told := func() {}
+	defer func() { told() }()
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()
 	if j.at.owner != j {
@@ -252,6 +298,7 @@ func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error 
 		}
 	}
 	j.at.end, j.at.records, j.at.epoch = end, all, epoch
+	told = j.at.changedLocked()
 	return nil
 }
 
@@ -296,11 +343,25 @@ func (j *memoryJournal) Read(ctx context.Context, after core.Pos) iter.Seq2[core
 	}
 }
 
-func (j *memoryJournal) Close() error {
+// Watch implements core.Journal.
+func (j *memoryJournal) Watch(ctx context.Context, after core.Pos, changed func()) {
 	j.store.mu.Lock()
-	defer j.store.mu.Unlock()
+	more := after.Before(j.at.end)
+	j.at.watches = append(j.at.watches, memoryWatch{ctx.Done(), changed})
+	j.store.mu.Unlock()
+	if more {
+		changed()
+	}
+}
+
+func (j *memoryJournal) Close() error {
+	told := func() {}
+	j.store.mu.Lock()
 	if j.at.owner == j {
 		j.at.owner = nil
+		told = j.at.changedLocked()
 	}
+	j.store.mu.Unlock()
+	told()
 	return nil
 }

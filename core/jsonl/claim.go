@@ -66,6 +66,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 		}
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
 	}
+	j.store.touch()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.claim = c
@@ -137,6 +138,9 @@ func (j *journal) Release() error {
 	j.mu.Lock()
 	c := j.claim
 	j.claim = nil
+	if c != nil {
+		j.read = place{c.end, c.size}
+	}
 	j.mu.Unlock()
 	if c == nil {
 		return nil

@@ -82,6 +82,13 @@
 // session is deleted. A log that was copied in by hand is not listed until the index is
 // removed. In a data folder that cannot be written, lists are made from the logs.
 //
+// # Watching
+//
+// The log of a session that another process owns is looked at every 100 ms while somebody
+// watches it: at its length, and at whether its owner is there. Sessions that nobody owns are
+// not looked at. The index is, every 200 ms and once for all of them, because whoever claims a
+// session touches it; the owner files then show which one it was.
+//
 // # After a crash
 //
 // A crash leaves owner files, files that were being written, locks of sessions that were
@@ -93,8 +100,8 @@
 // # Concurrency
 //
 // A Store may be used by any number of goroutines and processes. A journal is
-// written by one goroutine at a time; reading may happen beside it. The package
-// starts no goroutines, and holds no mutex while it waits for a file.
+// written by one goroutine at a time; reading may happen beside it. A Store has one
+// goroutine, while sessions are watched. The package holds no mutex while it waits for a file.
 //
 // # Why
 //
@@ -104,4 +111,9 @@
 // owner deletes gave two owners at once in nearly all of 37,935 claims, without
 // the look at the name. A lock alone cannot fence: a process that was stopped for
 // an hour wakes up believing that it has one.
+//
+// Watching is stat, and no inotify: a look at the index takes 2.5 µs, so an idle process spends
+// 13 µs of each second on any number of sessions, and a look at a log with its owner takes 8 µs.
+// It works the same on every system, in network folders and without a descriptor, and sees a
+// dead owner, of which no file system tells.
 package jsonl

@@ -123,8 +123,21 @@ type journal struct {
 	files files
 	meta  core.Meta
 
-	mu    sync.Mutex // guards the field below
+	mu    sync.Mutex // guards the fields below
 	claim *claim     // nil: not claimed
+	read  place      // how far the log was read or written
+}
+
+// place is a position, and where it is in the log.
+type place struct {
+	end  core.Pos
+	size int64
+}
+
+func (j *journal) been(end core.Pos, size int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read = place{end, size}
 }
 
 var _ core.Journal = (*journal)(nil)
@@ -143,7 +156,7 @@ func (j *journal) Close() error {
 // through, and needs the same memory however long the log is.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
-		err := readLog(ctx, j.files, j.meta.ID, after, func(r core.Record) bool { return yield(r, nil) })
+		err := readLog(ctx, j.files, j.meta.ID, after, func(r core.Record) bool { return yield(r, nil) }, j.been)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = core.ErrNotFound
 		}

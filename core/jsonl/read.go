@@ -16,13 +16,14 @@ import (
 // damaged or missing is a record too: a core.Missing, or a piece of the run in which it
 // is missing. What has no place for one is reported behind the last record, unless
 // somebody owns the session: then there is no last record, and a line that looks
-// damaged may be one that is being written.
+// damaged may be one that is being written. been, if not nil, is called at the end of the log.
 func readLog(
 	ctx context.Context,
 	f files,
 	id core.SessionID,
 	after core.Pos,
 	yield func(core.Record) bool,
+	been func(end core.Pos, size int64),
 ) error {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
@@ -42,6 +43,9 @@ func readLog(
 		}
 		err := s.next()
 		if errors.Is(err, io.EOF) {
+			if been != nil {
+				been(s.end, s.size)
+			}
 			if told := t.behind(s); told != nil && !readOwner(f.owner).alive() {
 				_, err := d.tell(told)
 				return err

@@ -28,6 +28,7 @@ type Store struct {
 	root    atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
 
 	indexing chan struct{} // holds one while this process changes the index
+	watches  watches
 
 	mu   sync.Mutex // guards the fields below
 	open map[*journal]struct{}
@@ -265,6 +266,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 
 // Close gives up all claims and closes all journals.
 func (s *Store) Close() error {
+	s.watches.close()
 	s.mu.Lock()
 	open := make([]*journal, 0, len(s.open))
 	for j := range s.open {

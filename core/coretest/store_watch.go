@@ -1,0 +1,152 @@
+package coretest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/core"
+)
+
+// patience is far more than a store needs to see what another process does.
+const patience = time.Minute
+
+// watched is a session that is watched from its end on. calls gets a token, at most one, at each
+// call.
+type watched struct {
+	*storeTest
+	j     core.Journal
+	calls chan struct{}
+	stop  context.CancelFunc
+}
+
+func (t *storeTest) watchFrom(j core.Journal, after core.Pos) *watched {
+	w := &watched{storeTest: t, j: j, calls: make(chan struct{}, 1)}
+	ctx, stop := context.WithCancel(t.Context())
+	w.stop = stop
+	t.Cleanup(stop)
+	j.Watch(ctx, after, func() {
+		select {
+		case w.calls <- struct{}{}:
+		default:
+		}
+	})
+	return w
+}
+
+// until waits for calls until one of them finds that it is so.
+func (w *watched) until(what string, so func() bool) {
+	w.Helper()
+	late := time.After(patience)
+	for !so() {
+		select {
+		case <-w.calls:
+		case <-late:
+			w.Fatalf("no call says that %s", what)
+		}
+	}
+}
+
+// reads reports whether as many records can be read.
+func (w *watched) reads(n int) func() bool {
+	return func() bool { return len(w.read(w.j, core.Pos{})) >= n }
+}
+
+// free reports whether nobody owns the session: it can be claimed, and is given back.
+func (w *watched) free() bool {
+	_, err := w.j.Claim(w.Context())
+	if owned := (*core.OwnedError)(nil); errors.As(err, &owned) {
+		return false
+	}
+	if err = errors.Join(err, w.j.Release()); err != nil {
+		w.Fatal(err)
+	}
+	return true
+}
+
+// adder claims a session and returns what adds an event to it.
+func (t *storeTest) adder(j core.Journal) func(core.Event) {
+	t.Helper()
+	epoch, log := t.claim(j), t.read(j, core.Pos{})
+	return func(ev core.Event) {
+		t.Helper()
+		r := behind(epoch, log, ev)
+		t.write(j, r...)
+		log = append(log, r...)
+	}
+}
+
+// A reader in another process hears what an owner adds, the owner's end and the next owner.
+func (t *storeTest) watch() {
+	a, b := t.store(), t.store()
+	j := t.create(a, "s1")
+	viewer := t.open(b, "s1")
+	log := t.read(viewer, core.Pos{})
+	w := t.watchFrom(viewer, log[len(log)-1].End())
+	for round, who := range []core.Journal{j, t.open(a, "s1")} {
+		add := t.adder(who)
+		add(core.Claimed{Epoch: 1})
+		w.until("the session was claimed", w.reads(2+3*round))
+		add(core.Notice{Text: "one"})
+		w.until("a record was added", w.reads(3+3*round))
+		add(core.Notice{Text: "two"})
+		w.until("another record was added", w.reads(4+3*round))
+		if err := who.Release(); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the owner has gone", w.free)
+	}
+	dying := t.process()
+	add := t.adder(t.open(dying, "s1"))
+	add(core.Claimed{Epoch: 1})
+	w.until("the session was claimed", w.reads(8))
+	if err := dying.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the owner has died", w.free)
+}
+
+// Whoever watches from a position behind which there is something is called for that.
+func (t *storeTest) watchBehind() {
+	a, b := t.store(), t.store()
+	add := t.adder(t.create(a, "s1"))
+	viewer := t.open(b, "s1")
+	log := t.read(viewer, core.Pos{})
+	add(core.Claimed{Epoch: 1})
+	for what, after := range map[string]core.Pos{"the end of what was read": log[len(log)-1].End(), "the beginning": {}} {
+		called := false
+		w := t.watchFrom(viewer, after)
+		w.until("there is something behind "+what, func() bool {
+			defer func() { called = true }()
+			return called
+		})
+	}
+}
+
+// A watch ends with its context, and others go on.
+func (t *storeTest) watchesEnd() {
+	a, b := t.store(), t.store()
+	add := t.adder(t.create(a, "s1"))
+	first, second := t.open(b, "s1"), t.open(b, "s1")
+	log := t.read(first, core.Pos{})
+	t.read(second, core.Pos{})
+	w, other := t.watchFrom(first, log[len(log)-1].End()), t.watchFrom(second, log[len(log)-1].End())
+	add(core.Claimed{Epoch: 1})
+	w.until("the session was claimed", w.reads(2))
+	w.stop()
+	for n := range 3 { // a look that had begun may still call
+		add(core.Notice{Text: "more"})
+		other.until("a record was added", other.reads(3+n))
+		if n == 1 {
+			select {
+			case <-w.calls:
+			default:
+			}
+		}
+	}
+	select {
+	case <-w.calls:
+		t.Error("a watch that has ended is called")
+	default:
+	}
+}
