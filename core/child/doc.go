@@ -17,7 +17,7 @@
 //   - When [Group.Kill] or [Group.Close] returns, nothing of the group is left, and nothing
 //     of the guard's other groups was touched. A daemon of a group that was spared lives
 //     until its guard is closed.
-//   - Every program that runs has a guard: what cannot be guarded is not started.
+//   - Every running program has a guard: a program that cannot be guarded is not started.
 //   - A guard holds one end of a socket and the null device. It has no other file, no
 //     folder and no variable, neither the programs' nor ours. It obeys no signal that a
 //     process can refuse.
@@ -56,18 +56,18 @@
 // entry by entry while processes start, end and change their parents. A program with
 // several threads, such as node, is listed as a zombie as soon as its first thread has
 // ended. Its children are still below it then, and on a busy machine stay there for some
-// time: a guard that took zombies for dead missed them, ended, and left them behind. So a
+// time: a guard that ignored zombies missed them, ended, and left them behind. So a
 // process counts as alive as long as one of its threads is, a process whose parent has
 // ended during the search is looked at again, and a guard ends only when the system says
 // that it has no children.
 //
 // One guard starts all programs of a session, because a guard for each would cost more than
 // the program itself. Measured with /bin/true on a busy machine: 18 ms including the start
-// and the end of a guard, 2.7 ms for each later program, and 7 ms where others run beside it
-// and /proc is searched for what it has left. With a gate and a watch of sh it took 12 ms.
+// and the end of a guard, 2.7 ms for each later program, and 7 ms when others run at the same time
+// and /proc is searched for what is left of it. With a gate and a watch of sh it took 12 ms.
 //
-// When one group ends while others go on, the guard must know which processes belong to
-// which group. Descent and session do not show that for a daemon. A variable in the
+// When one group ends while others continue, the guard must know which processes belong to
+// which group. Neither parent nor session shows that for a daemon. A variable in the
 // environment (as Jenkins uses) is lost with `env -i`, and the program sees it. We may not
 // make control groups, and a namespace changes what programs see. Everything inherits a
 // limit, and RLIMIT_RTTIME matters only to real-time processes, for which the mark means
@@ -77,8 +77,8 @@
 // system, or a hard limit) all daemons end with the guard.
 //
 // A daemon that a command leaves behind is meant to stay (a build server, an agent that
-// holds keys), but not longer than the session. What the user's own configuration starts to
-// get a key ([Run]) may stay for good: gpg-agent serves other programs too.
+// holds keys), but not longer than the session. A program that the user's own configuration
+// starts to get a key ([Run]) may stay for good: gpg-agent serves other programs too.
 //
 // Not covered on Linux: processes that we may not signal (another user's), and what
 // something else has started for a program. A guard that is stopped ends nothing until it

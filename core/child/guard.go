@@ -14,10 +14,10 @@ type Guard struct{ system guard }
 
 var errClosed = errors.New("the guard of this program is closed")
 
-// Start starts cmd as the first of a group of its own, without a terminal. Of cmd it
-// takes what to start and where, the streams and WaitDelay; ExtraFiles must be empty,
-// and on Linux SysProcAttr too. The caller neither starts cmd nor waits for it:
-// [Group.Close] says how the program ended. An error says that nothing was started.
+// Start starts cmd as the first of a group of its own, without a terminal. It uses the
+// program, the folder, the environment, the streams and WaitDelay of cmd; ExtraFiles must be
+// empty, and on Linux SysProcAttr too. The caller neither starts cmd nor waits for it:
+// [Group.Close] returns how the program ended. After an error nothing is running.
 func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 	t, err := g.system.start(cmd)
 	if err != nil {
@@ -79,7 +79,7 @@ func (gs *Guards) Hold(name string) (g *Guard, release func()) {
 // Group is a program and all that it starts. Any goroutine may call its methods.
 type Group struct{ tree *tree }
 
-// Await returns when the program itself has ended; what it has started may live on.
+// Await returns when the program itself has ended; its children may live on.
 func (g *Group) Await() { g.tree.await() }
 
 // Alive reports whether a process of the group lives.
@@ -98,13 +98,13 @@ func (g *Group) Kill() { g.tree.kill() }
 // ended by itself.
 func (g *Group) Spare() { g.tree.spare() }
 
-// Close ends what is left of the group, and says how the program ended. It returns
-// when the program has ended and what it printed was copied to cmd's writers (within
-// cmd.WaitDelay, where that is set). It is called once; calls of the other methods after it
+// Close ends what is left of the group, and returns how the program ended. It returns
+// after the program has ended and its output was copied to cmd's writers (within
+// cmd.WaitDelay, if that is set). It is called once; calls of the other methods after it
 // do nothing.
 func (g *Group) Close() Ending { return g.tree.close() }
 
-// Ending says how a program ended.
+// Ending describes how a program ended.
 type Ending struct {
 	Code   int    // its exit code; -1: it did not exit by itself
 	Signal string // the name of the signal that ended it; "": none did

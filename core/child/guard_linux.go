@@ -185,7 +185,7 @@ func newLink(lenient bool) (*link, error) {
 		cmd: cmd, socket: socket, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]chan int64{}, programs: map[uint64]*runningProgram{},
 	}
-	go l.listen() // until the process ends; done says so
+	go l.listen() // until the process ends, which closes done
 	return l, nil
 }
 
@@ -240,7 +240,7 @@ func (l *link) take(m message) {
 	}
 }
 
-// sweep ends what a guard that was killed has left behind.
+// sweep ends the processes that a killed guard has left behind.
 func (l *link) sweep() {
 	ours := func(p process) bool { return markOf(p.pid)>>32 == l.base>>32 }
 	find := func() []process {
@@ -322,9 +322,8 @@ func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 	}
 }
 
-// tell writes a request. The guard reads at all times. errUnsent says that the system
-// did not take the files, and that nothing was written; after any other error the guard
-// ends.
+// tell writes a request. The guard reads at all times. errUnsent means that the system did
+// not accept the files and that nothing was written; after any other error the guard ends.
 func (l *link) tell(m message, body []byte, files []*os.File) error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -359,7 +358,7 @@ func (l *link) tell(m message, body []byte, files []*os.File) error {
 	return err
 }
 
-// hangUp ends what the guard reads: it ends all that is left, and itself.
+// hangUp ends the guard's input: the guard ends everything that is left, and itself.
 func (l *link) hangUp() {
 	if conn, err := l.socket.SyscallConn(); err == nil {
 		_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
@@ -403,7 +402,7 @@ type tree struct {
 
 func (t *tree) await() { <-t.running.ended }
 
-// signal sends a signal to all that live, and says how many there are.
+// signal sends a signal to all living processes and returns their number.
 func (t *tree) signal(sig syscall.Signal) int64 {
 	n, err := t.link.ask(message{op: opSignal, mark: t.running.mark, value: int64(sig)}, nil, nil)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"dragoman/core/ide"
 )
 
-// maxVersions is how many files' versions are remembered.
+// maxVersions limits the files whose versions are remembered.
 const maxVersions = 10_000
 
-// Request asks the editor about a file that it may know better than the disk. Without a
-// reply the disk is used: no editor offers the request, or the editor does not have the
-// file, and then why says so. A refusal of the editor is an error.
+// Request asks the editor about a file of which it may have a newer text than the disk.
+// Without a reply the disk is used: no editor offers the request, or the editor does not
+// have the file, which why explains. A refusal of the editor is an error.
 func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bool, call ide.Call) (
 	reply ide.Reply, why string, err error,
 ) {
@@ -61,8 +61,8 @@ var (
 		"so nothing was written: have it saved first")
 )
 
-// Fresh checks that a text may be changed: that it is the one which the model has read, if the
-// editor counts versions, and that no text is lost that only the editor has.
+// Fresh checks that a text may be changed: that the model has read this version, if the
+// editor counts versions, and that no unsaved text of the editor is lost.
 func (w *Workspace) Fresh(p Place, now Content) error {
 	w.mu.Lock()
 	read := w.versions[p.Real]

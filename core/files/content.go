@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// MaxText is how large a file may be that is changed as text.
+	// MaxText is the largest size, in bytes, of a file that can be changed as text.
 	MaxText = 4 << 20
-	// Sniffed is how much of a file decides whether it is text, as in git.
+	// Sniffed is the number of bytes that decide whether a file is text, as in git.
 	Sniffed = 8000
 )
 
@@ -31,7 +31,7 @@ type Content struct {
 	count  uint64 // of the editor's, which changes with the text; 0: it counts none
 	// unsaved says that it is the editor's and that the disk has another text.
 	unsaved bool
-	note    string // what the model should know of where the text comes from
+	note    string // for the model, about the source of the text
 }
 
 // same reports whether two looks at a file saw the same.
@@ -57,7 +57,7 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 		return c, context.Cause(ctx)
 	case len(b.Text) > MaxText:
 		return Content{}, p.Explain(ErrTooLarge)
-	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(): // the disk is what will be written
+	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(): // the disk will be written
 		c.count = b.Version
 		return c, nil
 	case b.Text == "" && c.Text != "":
@@ -113,7 +113,7 @@ func Binary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), Sniffed)], 0) >= 0
 }
 
-// errChanged says that what was approved no longer fits.
+// errChanged reports that an approved change no longer fits the file.
 var errChanged = errors.New(
 	"it has changed since this call was previewed, so nothing was written: read it again",
 )
@@ -133,7 +133,7 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 		return "", p.Explain(err)
 	}
 	defer h.Close()
-	w.Saw(p, 0) // the editor counts what is written as a new version
+	w.Saw(p, 0) // the editor counts the written text as a new version
 	done, why, err := w.throughEditor(ctx, p, text)
 	switch {
 	case done || err != nil:
@@ -147,7 +147,7 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 }
 
 // throughEditor lets the editor write. If done is false the disk has to be written: the
-// editor does not offer to write, or does not have the file, and then why says so. A
+// editor does not offer to write, or does not have the file, which why explains. A
 // refusal of the editor is an error.
 func (w *Workspace) throughEditor(
 	ctx context.Context,
@@ -170,8 +170,8 @@ func (w *Workspace) throughEditor(
 	return why == "" && err == nil, why, p.Explain(err)
 }
 
-// write replaces the file as a whole: a temporary file beside it takes
-// its name. Just before that the file is compared once more with what was seen.
+// write replaces the file as a whole: a temporary file in the same folder takes its name.
+// Just before that, the file is compared once more with seen.
 func (h Handle) write(seen Content, text string) error {
 	if seen.Exists {
 		// A rename would get round a file's own write protection.
@@ -194,8 +194,8 @@ func (h Handle) write(seen Content, text string) error {
 	return err
 }
 
-// temporary writes text to a new file of a random name. An existing file's mode
-// is kept; a new one gets what the process's mask leaves of 0644.
+// temporary writes text to a new file of a random name. It has the mode of the existing
+// file, or else 0644 within the process's mask.
 func (h Handle) temporary(seen Content, text string) (name string, err error) {
 	name = ".dragoman-" + rand.Text()
 	perm := fs.FileMode(0o644)

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// Folder is a folder, held open, for those who go through what is in it. Names are opened
-// one at a time, and one that has become a link is refused. Any goroutine may use it.
+// Folder is an open folder whose entries are visited one by one. Names are opened one at a
+// time, and one that has become a link is refused. Any goroutine may use it.
 type Folder struct {
 	dir   *os.Root
 	holds atomic.Int32 // who still needs it, without the first one
@@ -90,8 +90,8 @@ func (f *Folder) Under(rel string) (*Folder, error) {
 	return at, nil
 }
 
-// Read lists the names in the folder, in their order; most bounds how many are looked
-// at, and 0 means all. Those that were read before an error are returned beside it.
+// Read lists the names in the folder, in their order. It reads at most most of them; 0
+// means all. With an error it returns the names that were read before it.
 func (f *Folder) Read(most int) ([]fs.DirEntry, error) {
 	dir, err := f.dir.Open(".")
 	if err != nil {
@@ -119,5 +119,5 @@ func (f *Folder) Lstat(name string) (fs.FileInfo, error) { return f.dir.Lstat(na
 // unless they lead out of it.
 func (f *Folder) Stat(rel string) (fs.FileInfo, error) { return f.dir.Stat(filepath.FromSlash(rel)) }
 
-// Readlink is where a link in the folder leads.
+// Readlink returns the target of a link in the folder.
 func (f *Folder) Readlink(name string) (string, error) { return f.dir.Readlink(name) }

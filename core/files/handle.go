@@ -23,9 +23,9 @@ func (h Handle) Close() {
 	}
 }
 
-// Reach opens the way to a place for one call; who calls it has made sure that a
-// place outside was approved, or that this is only for what the approver sees.
-// The place itself need not exist. Errors do not name the place: see Explain.
+// Reach opens the folder of a place for one call. The caller has made sure that a place
+// outside was approved, or reads only for a preview of the approval. The place itself need
+// not exist. Errors do not name the place: see Explain.
 func (p Place) Reach() (Handle, error) { return p.reach(false) }
 
 // reach is Reach. With create, missing folders on the way are created.
@@ -155,7 +155,7 @@ func openSeen(dir *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInf
 	}
 	got, err := f.Stat()
 	if err == nil {
-		err = CheckRegular(got) // a system gives the number of what was removed to what comes next
+		err = CheckRegular(got) // a system may reuse the number of a removed file
 	}
 	if err == nil && !os.SameFile(got, seen) {
 		err = errSwapped
@@ -179,7 +179,7 @@ func (e irregular) Is(target error) bool { return target == ErrNotRegular }
 // ErrFolder says that a file was wanted.
 var ErrFolder error = irregular("it is a folder, not a file")
 
-// CheckRegular fails for what is not a regular file.
+// CheckRegular returns an error unless the file is regular.
 func CheckRegular(info fs.FileInfo) error {
 	switch m := info.Mode(); {
 	case m.IsRegular():

@@ -11,12 +11,13 @@ import (
 	"dragoman/core"
 )
 
-// maxListed is how many names of one folder List looks at.
+// maxListed limits the names of one folder that List reads.
 const maxListed = 5_000
 
-// List lists what in the folder at p begins with a name: folders first. Names that
-// begin with a dot are left out unless they are asked for, and so is what is denied.
-// dir names the folder in what is found. What cannot be listed has nothing in it.
+// List returns the entries of the folder at p whose names start with begin: folders first.
+// Names that start with a dot are left out unless begin does too; denied paths are left
+// out as well. dir is the name of the folder in the results. A folder that cannot be
+// listed is empty.
 func (p Place) List(dir, begin string, most int, denied func(real string) bool) []core.FileName {
 	if denied(p.Real) {
 		return nil
@@ -51,7 +52,7 @@ func (p Place) List(dir, begin string, most int, denied func(real string) bool) 
 	return list[:min(len(list), most)]
 }
 
-// begins reports whether a name begins with what was typed of it.
+// begins reports whether a name starts with the typed text.
 func begins(name, typed string) bool {
 	if len(name) < len(typed) || !strings.EqualFold(name[:len(typed)], typed) {
 		return false
@@ -59,7 +60,7 @@ func begins(name, typed string) bool {
 	return name[0] != '.' || strings.HasPrefix(typed, ".")
 }
 
-// Target is what an entry is, or the link that it is leads to.
+// Target returns the type of an entry, or of the target if it is a link.
 func Target(kind fs.FileMode, stat func() (fs.FileInfo, error)) fs.FileMode {
 	if kind&fs.ModeSymlink == 0 {
 		return kind

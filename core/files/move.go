@@ -12,10 +12,10 @@ import (
 
 var errTaken = errors.New("there is something already: nothing was moved")
 
-// maxSummed is how large a file may be that is known again after a move, in bytes.
+// maxSummed is the largest size, in bytes, of a file that is recognised after a move.
 const maxSummed = 64 << 20
 
-// Sum tells what is in a file from anything else; "" for one that is too large.
+// Sum returns a checksum of a file's content; "" for a file that is too large.
 func (p Place) Sum(ctx context.Context) (string, error) {
 	h, err := p.Reach()
 	if err != nil {

@@ -4,7 +4,7 @@ package files
 
 import "golang.org/x/sys/unix"
 
-// link gives the file its new name beside the old one.
+// link gives the file its new name in addition to the old one.
 func (m move) link() error {
 	return m.between(func(from, to int) error { return unix.Linkat(from, m.from.base, to, m.to.base, 0) })
 }

@@ -16,10 +16,10 @@ import (
 	"dragoman/core/ide"
 )
 
-// Place is where a path leads.
+// Place is a resolved path.
 type Place struct {
 	Name string // absolute, as the session knows it: for locations, diffs and editors
-	Real string // absolute, symbolic links resolved as far as it exists: what is opened
+	Real string // absolute, symbolic links resolved as far as it exists: the path that is opened
 	Show string // for titles and output: relative to the session's folder where it lies in it
 	Root *Root  // the workspace root that it lies in; nil: none
 	// Spill is set for a place in the folder for cut output.
@@ -31,7 +31,7 @@ func (p Place) Outside(op core.AccessOp) bool {
 	return p.Root == nil && (!p.Spill || op != core.OpRead)
 }
 
-// Access is what policy hears of touching it in this way.
+// Access describes an operation on the place for the policy.
 func (p Place) Access(op core.AccessOp) core.Access {
 	return core.Access{Op: op, Path: p.Real, Outside: p.Outside(op), Wide: p.Root != nil && p.Root.Wide}
 }
@@ -128,11 +128,11 @@ func Within(dir, path string) (rel string, ok bool) {
 	return rel, true
 }
 
-// maxLinks is how many symbolic links a path may lead through, as in Linux.
+// maxLinks limits the symbolic links in one path, as in Linux.
 const maxLinks = 40
 
 // resolve follows every symbolic link of an absolute, clean path, dangling ones
-// too. What does not exist is kept as it stands. It looks at names only and
+// too. Parts that do not exist are kept unchanged. It looks at names only and
 // opens nothing.
 func resolve(path string) (string, error) {
 	cur, rest := split(path)

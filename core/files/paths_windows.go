@@ -39,6 +39,6 @@ func checkNames(path string) error {
 // isNotDir: Windows says that the path was not found.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// ManyNames would report whether a file has other names, which cannot be told here
+// ManyNames is always false: whether a file has other names cannot be found out here
 // without opening it.
 func ManyNames(fs.FileInfo) bool { return false }

@@ -165,7 +165,7 @@ func (r *Root) Open() (*os.Root, error) {
 }
 
 // keep makes fresh the root's handle, in place of old, unless another call was
-// quicker. spare is the handle that nobody needs any more.
+// quicker. spare is the handle that is no longer needed.
 func (r *Root) keep(fresh, old *os.Root) (dir, spare *os.Root, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

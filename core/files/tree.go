@@ -28,7 +28,7 @@ func OpenTree(dir string) (*Tree, error) {
 // Close gives the folder back.
 func (t *Tree) Close() error { return t.dir.Close() }
 
-// Stat looks at what a name leads to.
+// Stat returns the info of the file that a name leads to.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) {
 	info, err := t.dir.Stat(filepath.FromSlash(name))
 	return info, inTree(err)

@@ -17,15 +17,14 @@ var (
 	errBetween = errors.New("it was changed in between: only what came after that was undone")
 )
 
-// Undo takes changes back, the last one first: a file that is what a change left becomes
-// what it was before, or is moved back. Files are reached through the roots, and through
-// the editor where it has them; what lies outside of the roots is left alone. There is
-// one outcome for each file, in the order in which the files were changed last; a file
-// that was moved is where it was before.
+// Undo reverts changes, the last one first: a file that is as a change left it gets its old
+// content or its old name back. Files are reached through the roots, and through the editor
+// where it has them; files outside of the roots are not touched. There is one outcome for
+// each file, in the order of the last changes; a moved file is listed under its old name.
 func (w *Workspace) Undo(ctx context.Context, changes []core.Diff) []core.RevertedFile {
 	var done outcomes
-	// A move parts what is behind it from what is in front of it: names mean other
-	// files there.
+	// A move separates the changes after it from those before it: the same name means
+	// different files.
 	for end := len(changes); end > 0; {
 		begin := end
 		for begin > 0 && changes[begin-1].From == "" {
@@ -41,7 +40,7 @@ func (w *Workspace) Undo(ctx context.Context, changes []core.Diff) []core.Revert
 	return done.list
 }
 
-// outcomes is what became of each file. Of several the first failure counts.
+// outcomes lists the result for each file. Of several results the first failure counts.
 type outcomes struct{ list []core.RevertedFile }
 
 func (o *outcomes) add(path string, err error) {
@@ -141,8 +140,8 @@ func (w *Workspace) undoFile(ctx context.Context, path string, changes []core.Di
 	return err
 }
 
-// undone works out what a file was before changes, of which the last comes first.
-// An error says that not all of them could be taken back from what it is now.
+// undone returns the content of a file before changes, of which the last comes first. An
+// error means that not all of them can be reverted from the current content.
 func undone(now Content, changes []core.Diff) (Content, error) {
 	to := Content{Exists: now.Exists, Text: now.Text}
 	var err error
@@ -162,14 +161,14 @@ func undone(now Content, changes []core.Diff) (Content, error) {
 	return to, err
 }
 
-// remove takes away a file that is what was seen.
+// remove removes a file if its content is still seen.
 func (w *Workspace) remove(ctx context.Context, p Place, seen Content) error {
 	h, err := p.Reach()
 	if err != nil {
 		return p.Explain(err)
 	}
 	defer h.Close()
-	// What the editor has and the disk has not yet is what would be lost.
+	// Unsaved text of the editor would be lost.
 	disk, err := h.read()
 	if err != nil {
 		return p.Explain(err)

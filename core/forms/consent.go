@@ -5,7 +5,7 @@ import "encoding/json"
 // consent is the only field of the form that [Consent] returns.
 const consent = "allow"
 
-// Consent returns the schema of a form with one box, which says what is allowed if it is ticked.
+// Consent returns the schema of a form with one checkbox and a text that says what it allows.
 func Consent(title, description string) json.RawMessage {
 	b := []byte(`{"type":"object","properties":{"` + consent + `":{"type":"boolean","title":`)
 	b = append(b, encode(title)...)

@@ -24,8 +24,8 @@ const (
 	choicePrefix  = "choice-"
 )
 
-// Ask returns the question that asks a user for the field. The characters that nobody
-// sees are left out of its texts.
+// Ask returns the question that asks a user for the field. Invisible characters are left
+// out of its texts.
 func (f Field) Ask() core.Ask {
 	a := core.Ask{Kind: core.AskQuestion, Text: display.Seen(cmp.Or(f.title, f.Name))}
 	if f.description != "" {
@@ -61,9 +61,9 @@ func (f Field) Ask() core.Ask {
 	return a
 }
 
-// Value returns the field's value, as JSON, that an answer to its question gives; nil:
-// the field is left out. Only an option that the question offers counts, or a text that
-// says something. The error is for the user: what an answer has to be.
+// Value returns the field's value, as JSON, from an answer to its question; nil: the field is
+// left out. Only an option of the question or a text that is not blank counts. The error
+// tells the user what an answer has to be.
 func (f Field) Value(r core.Reply) (json.RawMessage, error) {
 	switch {
 	case r.Option != "":
@@ -144,7 +144,7 @@ func (f Field) number(s string) (json.RawMessage, error) {
 	return encode(n), nil
 }
 
-// several returns the array of what stands between commas.
+// several returns the array of the values between commas.
 func (f Field) several(s string) (json.RawMessage, error) {
 	chosen := []string{}
 	for part := range strings.SplitSeq(s, ",") {

@@ -1,16 +1,14 @@
 // Package forms turns the questions of the core into forms, or forms into questions.
 //
-// [Of] makes a form of a question of the core's, and replies of what a user puts into
-// it. Such a form has a field for a choice, a field for any text, or both. A question
-// that is a page to open is a choice of one: that it was opened. A form must not ask for
-// a secret, and whoever has no form for a question leaves it unanswered. How a form is
-// written is the protocols' affair.
+// [Of] turns a question of core into a form, and the user's input into a reply. Such a form
+// has a field for a choice, a field for any text, or both. A question that is a page to open
+// is a choice of one: that it was opened. A form must not ask for a secret; a question
+// without a form stays unanswered. The protocols define how a form is written.
 //
-// [Fields] reads a form that somebody else has written, as an MCP server does in an
-// elicitation: the schema of its answer. Each [Field] is put to the user as a question
-// of the core's, since that is what every client can show, and its value is made of the
-// reply and checked against the schema. Who asks, how often, and what the server is then
-// answered is decided elsewhere.
+// [Fields] reads a form from somebody else, such as an MCP server's elicitation: the schema
+// of its answer. Each [Field] is put to the user as a question of core, which every client
+// can show. Its value comes from the reply and is checked against the schema. The caller
+// decides who asks, how often, and how the server is answered.
 package forms
 
 import (
@@ -30,7 +28,7 @@ const (
 // Form is a question as it is put to a user.
 type Form struct {
 	Question string        // with the address of a page, if it is one
-	Options  []core.Option // of the field Choice; none: there is no such field
+	Options  []core.Option // of the field Choice; none: the form has no such field
 	Freeform bool          // there is a field Text
 	Required string        // the field that has to be filled in; "": either
 
@@ -58,8 +56,8 @@ func Of(a core.Ask) Form {
 	return f
 }
 
-// Reply returns what the two fields say. What is no answer declines; a text where none
-// was asked for is none.
+// Reply returns the reply that the two fields contain. Input that is not an answer declines,
+// and so does a text for a form without a field for it.
 func (f Form) Reply(choice, text string) core.Reply {
 	if text = strings.TrimSpace(text); !f.Freeform {
 		text = ""
@@ -76,7 +74,7 @@ func (f Form) Reply(choice, text string) core.Reply {
 	return core.Reply{Outcome: core.OutcomeAnswered, Option: choice, Text: text}
 }
 
-// ReplyTo returns what the content of a client's answer to the form says. A content that
+// ReplyTo returns the reply in the content of a client's answer to the form. Content that
 // names a field twice, or in another case, or gives it a value of another type declines.
 func (f Form) ReplyTo(content json.RawMessage) core.Reply {
 	var choice, text string
@@ -91,8 +89,8 @@ func (f Form) Offers(id string) bool {
 	return id != "" && slices.ContainsFunc(f.Options, func(o core.Option) bool { return o.ID == id })
 }
 
-// ReplyInWords returns what an answer in words says: an option's label or id, or any
-// text where that is asked for. ok is false if it is none of the answers that there are.
+// ReplyInWords returns the reply in an answer in words: an option's label or id, or any text
+// if the form accepts that. ok is false if it is not one of the possible answers.
 func (f Form) ReplyInWords(answer string) (r core.Reply, ok bool) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// MaxFields is how many fields one form may have.
+// MaxFields limits the fields of one form.
 const MaxFields = 20
 
 // Field is a field of a form that somebody else has written, as an MCP server does: a
@@ -21,7 +21,7 @@ type Field struct {
 
 	kind               string // "boolean", "integer", "number", "array"; anything else is text
 	title, description string
-	choices            []choice        // what can be answered; nil: anything that fits
+	choices            []choice        // the possible answers; nil: anything that fits
 	preset             json.RawMessage // the default; nil: there is none
 	least, most        *float64        // of a number
 	shortest           int             // of a text, in characters
@@ -30,7 +30,7 @@ type Field struct {
 	many               *int
 }
 
-// choice is a value that can be chosen, and what it is called.
+// choice is a value that can be chosen, and its label.
 type choice struct {
 	value string
 	title string
@@ -107,7 +107,7 @@ type elements struct {
 	anyOf, oneOf []choice
 }
 
-// UnmarshalJSON reads what the elements can be.
+// UnmarshalJSON reads the schema of the elements.
 func (e *elements) UnmarshalJSON(schema []byte) error {
 	return decode(schema, targets{"enum": &e.enum, "anyOf": &e.anyOf, "oneOf": &e.oneOf})
 }

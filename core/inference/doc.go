@@ -1,8 +1,8 @@
-// Package inference holds what is asked of a language model, and what it answers.
+// Package inference defines the requests to language models and their answers.
 //
 // A [Request] goes to a [Model] with the whole history; the answer comes as [Delta]s, and ends
 // with a stop or an [Error]. Tools are offered to a model by names that are legal for every
 // provider ([ToolName]). Packages core/llm and core/llm/offline are models, core/loop asks them.
-// Core knows models by what they are called and what they cost, and passes them on; whoever is
-// given a core.Model asks it through [Of].
+// Core only knows the names and prices of models, and passes them on; code that has a
+// core.Model asks it through [Of].
 package inference

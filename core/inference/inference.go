@@ -46,7 +46,7 @@ type ToolSpec struct {
 	Schema      json.RawMessage
 }
 
-// MessageRole says who speaks.
+// MessageRole is the speaker of a message.
 type MessageRole string
 
 const (
@@ -55,8 +55,8 @@ const (
 	RoleTool      MessageRole = "tool"
 )
 
-// Message is one entry of the history. Blocks is what a user says; an assistant
-// says Text, thinks, and calls; a tool answers one call.
+// Message is one entry of the history. Blocks is the content of a user's message; a message
+// of the assistant has Text, thoughts and calls; a tool's message answers one call.
 type Message struct {
 	Role     MessageRole
 	Blocks   []core.Block
@@ -87,7 +87,7 @@ type ToolReturn struct {
 	Failed bool
 }
 
-// DeltaKind tells what a Delta holds.
+// DeltaKind is the kind of a Delta.
 type DeltaKind string
 
 const (
@@ -96,15 +96,15 @@ const (
 	DeltaSealed    DeltaKind = "sealed"     // Sealed: ends the thought of this Block
 	DeltaToolStart DeltaKind = "tool_start" // ToolID, ToolName
 	DeltaToolArgs  DeltaKind = "tool_args"  // Text: a fragment of the arguments' JSON
-	DeltaToolEnd   DeltaKind = "tool_end"   // Args: whole; Bad says what is wrong with them
-	DeltaUsage     DeltaKind = "usage"      // Usage: of this answer so far, replacing what came before
+	DeltaToolEnd   DeltaKind = "tool_end"   // Args: whole; Bad: the error in them
+	DeltaUsage     DeltaKind = "usage"      // Usage: of this answer so far, replacing earlier ones
 	DeltaRetry     DeltaKind = "retry"      // After, Attempt: waiting; nothing was lost
 	DeltaFellBack  DeltaKind = "fell_back"  // Instead answers from here on, because of Bad; nothing was said before it
 	DeltaStop      DeltaKind = "stop"       // Stop: the terminal
 )
 
-// Delta is one step of a model's answer. Block numbers the answer's parts: text,
-// thoughts and calls that interleave are told apart by it.
+// Delta is one step of a model's answer. Block numbers the answer's parts: it
+// distinguishes text, thoughts and calls that interleave.
 type Delta struct {
 	Kind     DeltaKind
 	Block    int
@@ -121,7 +121,7 @@ type Delta struct {
 	Stop     core.StopReason
 }
 
-// ErrorKind sorts what can go wrong with a model.
+// ErrorKind classifies the failures of a model.
 type ErrorKind string
 
 const (
@@ -136,16 +136,16 @@ const (
 	ErrTruncated     ErrorKind = "truncated" // the stream ended without its end
 )
 
-// Error is how a Model fails. Its text is for people: the model, what the
-// service said, and what to do.
+// Error is a failure of a Model. Its text is for people: the model, the service's message,
+// and advice.
 type Error struct {
 	Kind       ErrorKind
 	Model      string
 	Status     int           // of HTTP; 0: none came
 	RetryAfter time.Duration // 0: the service said nothing
 	RequestID  string
-	Message    string // what the service said, shortened, without secrets
-	Hint       string // what the user can do
+	Message    string // the service's message, shortened, without secrets
+	Hint       string // advice for the user
 	Err        error
 }
 

@@ -8,13 +8,12 @@ import (
 	"dragoman/core"
 )
 
-// MaxToolName is how long a tool's name may be for every provider and client, in bytes.
+// MaxToolName is the longest name of a tool that every provider and client accepts, in bytes.
 const MaxToolName = 64
 
-// ToolName is a tool's name where those of several servers stand side by side: our own
-// tools by their name, others as SERVER__TOOL. A name that would not be legal, or could
-// be read as that of another tool, gets a part of a checksum. It depends on nothing
-// else, so that a name means the same tool for ever.
+// ToolName returns a tool's name in a list of tools from several servers: our own tools keep
+// their names, others become SERVER__TOOL. A name that would be illegal or ambiguous gets a
+// part of a checksum. The name depends on nothing else, so it means the same tool for ever.
 func ToolName(server, tool string) string {
 	name, unclear := tool, strings.Contains(tool, "__")
 	if server != core.Native {

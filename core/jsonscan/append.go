@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// appender collects what a json.Encoder writes.
+// appender collects the output of a json.Encoder.
 type appender []byte
 
 func (a *appender) Write(b []byte) (int, error) {

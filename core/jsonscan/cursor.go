@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor goes over JSON from token to token. Its methods report whether what they were
-// asked for is there, and stand behind it then; else the cursor is of no more use.
+// Cursor moves over JSON from token to token. Its methods report whether the requested token
+// is there, and move past it then; otherwise the cursor can no longer be used.
 type Cursor struct {
 	data []byte
 	at   int
@@ -95,8 +95,7 @@ func (c *Cursor) Key() (key []byte, ok bool) {
 	return key, ok && plain && c.Take(':')
 }
 
-// str takes a string. plain says that it is ASCII and nothing in it stands for something
-// else.
+// str takes a string. plain reports that it is ASCII without escapes.
 func (c *Cursor) str() (inner []byte, plain, ok bool) {
 	if !c.Take('"') {
 		return nil, false, false
@@ -124,7 +123,7 @@ func (c *Cursor) str() (inner []byte, plain, ok bool) {
 	return nil, false, false
 }
 
-// escape is how many bytes behind a backslash belong to it; 0: none may.
+// escape returns the number of bytes that belong to a backslash; 0: the escape is invalid.
 func escape(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -160,7 +159,7 @@ func (c *Cursor) Value() (text []byte, ok bool) {
 // Skip is Value without its text.
 func (c *Cursor) Skip() bool { return c.skip(0) }
 
-// maxSkipped is how deep what is passed over may be nested.
+// maxSkipped limits the nesting of skipped values.
 const maxSkipped = 20
 
 func (c *Cursor) skip(depth int) bool {

@@ -21,8 +21,7 @@ func Trim(b []byte) []byte {
 // IsString reports whether a value is a string.
 func IsString(val []byte) bool { return len(val) >= 2 && val[0] == '"' }
 
-// Text returns what a string means, as encoding/json decodes it; a value that is not a
-// string is "".
+// Text decodes a string as encoding/json does; for any other value it returns "".
 func Text(val []byte) string {
 	if !IsString(val) {
 		return ""
@@ -42,8 +41,8 @@ func TextLen(val []byte) int {
 	return len(Text(val))
 }
 
-// Unescaped returns what the text between the quotes of a string means, which is UTF-8. It
-// shares the memory of inner if nothing there is escaped.
+// Unescaped decodes the text between the quotes of a string to UTF-8. It shares the memory
+// of inner if nothing there is escaped.
 func Unescaped(inner []byte) []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
@@ -71,8 +70,8 @@ func appendText(s, inner []byte) []byte {
 	return s
 }
 
-// appendUnescaped appends what the escape whose letter is b[i] stands for, and
-// returns the index behind it.
+// appendUnescaped appends the meaning of the escape whose letter is b[i], and returns the
+// index after it.
 func appendUnescaped(s, b []byte, i int) ([]byte, int) {
 	if i >= len(b) {
 		return s, i

@@ -1,9 +1,9 @@
-// Package offline is a model that needs neither a network nor a key: the demo, which is
-// no language model and says so.
+// Package offline implements the demo model, which needs neither a network nor a key. It is
+// not a language model, and says so.
 //
 // It follows plain instructions (steps.go) with the tools that a request offers
 // (tools.go), and answers in words (words.go, speak.go). Everything else it answers with
-// an introduction that tells how to get a real model.
+// an introduction that explains how to get a real model.
 package offline
 
 import (
@@ -23,7 +23,7 @@ const (
 	ID       = Provider + "/demo"
 )
 
-// Config holds what the demo says about its surroundings.
+// Config holds the facts about the environment that the demo mentions.
 type Config struct {
 	// Wanted are the providers that no key was found for, in the order in which
 	// the introduction lists them.
@@ -39,11 +39,10 @@ type Wanted struct {
 	Variables []string
 }
 
-// Model is a inference.Model that is no language model. It follows plain instructions
-// with the tools that the request offers, so that everything
-// a turn can show can be seen without a key. It keeps no state: how far an
-// answer has come it sees in the request's history. Equal requests get equal
-// answers. It is safe for concurrent use.
+// Model is an inference.Model that is not a language model. It follows plain instructions
+// with the tools that the request offers, so that every feature of a turn can be seen
+// without a key. It keeps no state: the request's history shows how far the answer is.
+// Equal requests get equal answers. It is safe for concurrent use.
 type Model struct{ config Config }
 
 var _ inference.Model = (*Model)(nil)
@@ -51,7 +50,7 @@ var _ inference.Model = (*Model)(nil)
 // New makes the offline demo.
 func New(c Config) *Model { return &Model{c} }
 
-// Info describes it, as what it is.
+// Info describes the demo model.
 func (d *Model) Info() core.ModelInfo {
 	return core.ModelInfo{
 		ID: ID, Name: "Offline demo (not a language model)", Provider: Provider,
@@ -93,8 +92,8 @@ func (d *Model) answer(ctx context.Context, r *inference.Request, s *speaker) er
 	return s.emit(ctx, inference.Delta{Kind: inference.DeltaStop, Stop: core.StopEnd})
 }
 
-// perform does what is due now: of all steps those behind the last call that was
-// answered, up to and including the next call.
+// perform performs the steps after the last answered call, up to and including the next
+// call.
 func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []inference.ToolSpec) error {
 	calls, spoke := 0, false
 	var outcomes []outcome
@@ -140,7 +139,7 @@ func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []in
 	return nil
 }
 
-// prompt is the last message of the user and what has come of it so far.
+// prompt is the last message of the user and the calls that were made for it.
 type prompt struct {
 	texts   []string
 	files   []string // that are attached or linked
@@ -178,8 +177,8 @@ func (p *prompt) read(blocks []core.Block) {
 	}
 }
 
-// steps parses all that the user said, or what was said last: two messages in a
-// row may have become one.
+// steps parses the user's whole text, or its last part: two messages in a row may have
+// been merged into one.
 func (p *prompt) steps() ([]step, error) {
 	steps, err := parseSteps(strings.Join(p.texts, "\n"), p.files)
 	if n := len(p.texts); err != nil && n > 1 {

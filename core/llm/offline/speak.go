@@ -14,7 +14,7 @@ import (
 type speaker struct {
 	yield func(inference.Delta, error) bool
 	gone  bool
-	block int // the last that was begun; -1: none
+	block int // the last one that was started; -1: none
 	chars int // that were said
 	texts int // deltas of text
 }
@@ -62,7 +62,7 @@ func (s *speaker) think(ctx context.Context, text string) error {
 	return nil
 }
 
-// filler is what stream says, over and over: whole lines of 64 bytes.
+// filler is the text that stream repeats: whole lines of 64 bytes.
 const filler = "The offline demo streams this line, which has sixty-four bytes.\n"
 
 // stream yields count text deltas of size bytes each, in constant memory.

@@ -11,7 +11,7 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// verb is what a step of an instruction does.
+// verb is the action of a step of an instruction.
 type verb string
 
 const (
@@ -57,7 +57,7 @@ const (
 	streamSize    = 16
 )
 
-// stepError says what is wrong with an instruction whose verb is known.
+// stepError reports the mistake in an instruction whose verb is known.
 type stepError struct{ step, why string }
 
 func (e *stepError) Error() string { return fmt.Sprintf("%q: %s", e.step, e.why) }
@@ -200,8 +200,8 @@ func onePath(s string) (string, bool) {
 	return s, s != "" && !strings.ContainsAny(s, " \t\r\n\"")
 }
 
-// unquote takes the double quotes off an argument that stands in them as a
-// whole; \" within is a quote. Anything else stays as it is.
+// unquote removes the double quotes around a whole argument; \" within is a quote. Any other
+// argument is returned unchanged.
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 2 || s[0] != '"' || closing(s, 0) != len(s)-1 {
@@ -220,8 +220,8 @@ func closing(s string, i int) int {
 	return -1
 }
 
-// mask returns s, byte for byte, with what stands in quotes made unfindable,
-// letters made small and white space made blanks.
+// mask returns s, byte for byte, with text in quotes masked, letters in lower case, and
+// spaces for all white space.
 func mask(s string) string {
 	var m strings.Builder
 	m.Grow(len(s)) // once: it may be large

@@ -105,8 +105,7 @@ func toolArgs(s step, raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// searchArgs searches for the text as it stands, also where the tool takes a
-// regular expression.
+// searchArgs searches for the text literally, also if the tool takes a regular expression.
 func searchArgs(text string, sc schema) object {
 	name := sc.pick("pattern", "regex", "query", "text")
 	literal := ""

@@ -10,8 +10,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// introduction is what the demo answers to anything that is no instruction, and
-// to an instruction that it does not understand.
+// introduction returns the demo's answer to a text that is not an instruction, and to an
+// instruction that it does not understand.
 func (d *Model) introduction(err error) string {
 	var b strings.Builder
 	var bad *stepError
@@ -48,8 +48,7 @@ func (d *Model) introduction(err error) string {
 	return b.String()
 }
 
-// outcome is a step that a tool should do, and what came of it; nil: there is no
-// such tool.
+// outcome is a step for a tool, and its result; nil: there is no such tool.
 type outcome struct {
 	step   step
 	result *inference.ToolReturn
@@ -61,7 +60,7 @@ const (
 	shownBytes = 8 << 10
 )
 
-// report tells what each call returned.
+// report lists the result of each call.
 func report(outcomes []outcome) string {
 	var b strings.Builder
 	for i, o := range outcomes {
@@ -135,7 +134,7 @@ func blockText(block core.Block) string {
 			return b.Patch
 		}
 		return fmt.Sprintf("(a change to %s: %d lines added, %d removed)", b.Path, b.Added, b.Removed)
-	case core.Terminal: // what it printed is text beside it
+	case core.Terminal: // its output is in a text block of its own
 	}
 	return ""
 }
