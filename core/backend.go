@@ -19,10 +19,13 @@ type BackendCaps struct {
 }
 
 // Backend runs turns: the built-in loop, or an agent behind the gateway. There
-// is one for each configured agent, and it may own one process for many sessions.
+// is one for each revision of a configured agent, and it may own one process for many
+// sessions. Making it starts nothing; Caps and Open may.
 type Backend interface {
 	Caps(context.Context) (BackendCaps, error)
 	Open(context.Context, Binding) (Conversation, error)
+	// Close ends what Caps and Open have started. It is called once, behind the last
+	// conversation's Close, and not at all if neither was called.
 	Close(context.Context) error
 }
 

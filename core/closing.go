@@ -134,7 +134,7 @@ func (s *Session) close(ctx context.Context, cause error) error {
 		s.mu.Unlock()
 		return fmt.Errorf("close session %s: %w", s.meta.ID, err)
 	}
-	err := s.desk.close(ctx)
+	err := s.closeDesk(ctx)
 	if s.owned() {
 		err = errors.Join(err, s.durable(ctx, s.Head()))
 	}

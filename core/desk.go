@@ -15,25 +15,23 @@ import (
 // desk is what a session has open to run its turns. Only the goroutine that runs
 // turns touches it, and close, after that goroutine has ended.
 type desk struct {
-	agent Agent
 	conv  Conversation
 	keeps bool // the conversation stays open at rest: its back end owns its history
 	set   Settings
 	tools *bench
 }
 
-// rest closes what the next turn can open again. The toolsets stay, with the servers that
+// restDesk closes what the next turn can open again. The toolsets stay, with the servers that
 // they have started and what those know.
-func (d *desk) rest(ctx context.Context) error {
+func (s *Session) restDesk(ctx context.Context) error {
+	d := &s.desk
 	if d.tools != nil {
 		d.tools.specs, d.tools.byName = nil, nil
 	}
-	if d.conv == nil || d.keeps {
+	if d.keeps && !s.stale() {
 		return nil
 	}
-	conv := d.conv
-	d.conv = nil
-	return conv.Close(ctx)
+	return s.endConversation(ctx)
 }
 
 // quiet has the toolsets rest, and reports whether nothing runs behind the session.
@@ -44,29 +42,38 @@ func (d *desk) quiet() bool {
 	})
 }
 
-// prepare opens the conversation and the tools that the turn needs, or takes
-// those that are open.
-func (s *Session) prepare(ctx context.Context, t *Turn) (Conversation, error) {
-	prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
+// prepare opens the tools that the turn needs, or takes those that are open.
+func (s *Session) prepare(ctx context.Context, t *Turn) error {
+	prof, err := s.look(ctx, t)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if err := s.prepareTools(ctx, prof); err != nil {
+		return err
+	}
+	t.set, t.tools = s.State().Settings, s.desk.tools
+	return nil
+}
+
+// look has the turn go by the profile of now.
+func (s *Session) look(ctx context.Context, t *Turn) (*Profile, error) {
+	prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
 	s.mu.Lock()
 	t.profile = prof
 	s.mu.Unlock()
-	if err := s.prepareTools(ctx, prof); err != nil {
+	return prof, err
+}
+
+// converse opens the conversation that the turn needs, or takes the one that is open.
+func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
+	agent, err := t.agent()
+	if err != nil {
 		return nil, err
 	}
-	st := s.State()
-	t.set, t.tools = st.Settings, s.desk.tools
-	agent, ok := prof.Agent(st.Settings.Agent)
-	if !ok {
-		return nil, fmt.Errorf("there is no agent %q; choose another one", st.Settings.Agent)
+	if err = s.prepareConversation(ctx, agent, t.set); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
-	if err := s.prepareConversation(ctx, agent, st); err != nil {
-		return nil, err
-	}
-	caps, err := agent.Backend.Caps(ctx)
+	caps, err := s.back.Load().Caps(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
@@ -155,48 +162,53 @@ func sameBoxes(a, b []Toolbox) bool { return slices.EqualFunc(a, b, sameBox) }
 
 func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
-func (s *Session) prepareConversation(ctx context.Context, agent Agent, st State) error {
+func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Settings) error {
 	d := &s.desk
-	if d.conv != nil && (d.agent.Name != agent.Name || d.agent.Backend != agent.Backend) {
-		err := d.conv.Close(ctx)
-		d.conv = nil
-		if err != nil {
-			return fmt.Errorf("agent %s: close the conversation: %w", d.agent.Name, err)
+	if l := s.back.Load(); l != nil && l.of != agent.revision() {
+		if err := s.endConversation(ctx); err != nil {
+			return fmt.Errorf("close the conversation with agent %s: %w", l.of.name, err)
 		}
 	}
 	if d.conv == nil {
-		b := Binding{Meta: s.meta, Settings: st.Settings, Host: host{s}}
-		if st.Bound.Agent == agent.Name {
+		b := Binding{Meta: s.meta, Settings: set, Host: host{s}}
+		if st := s.State(); st.Bound.Agent == agent.Name {
 			b.State = st.Bound.State
 		}
-		conv, err := agent.Backend.Open(ctx, b)
+		l, err := s.g.backends.lend(agent)
 		if err != nil {
-			return fmt.Errorf("agent %s: %w", agent.Name, err)
+			return err
 		}
-		d.agent, d.conv, d.set = agent, conv, st.Settings
+		defer func() {
+			if d.conv == nil { // also where Open has panicked
+				s.g.backends.giveBack(l)
+			}
+		}()
+		conv, err := l.Open(ctx, b)
+		if err != nil {
+			return err
+		}
+		s.back.Store(l)
+		d.conv, d.set = conv, set
 		return nil
 	}
-	if d.set == st.Settings {
+	if d.set == set {
 		return nil
 	}
-	if err := d.conv.Set(ctx, st.Settings); err != nil {
-		return fmt.Errorf("agent %s: %w", agent.Name, err)
+	if err := d.conv.Set(ctx, set); err != nil {
+		return err
 	}
-	d.set = st.Settings
+	d.set = set
 	return nil
 }
 
-// close ends what is open.
-func (d *desk) close(ctx context.Context) error {
-	var errs []error
-	if d.conv != nil {
-		errs = append(errs, d.conv.Close(ctx))
+// closeDesk ends what is open.
+func (s *Session) closeDesk(ctx context.Context) error {
+	err := s.endConversation(ctx)
+	if s.desk.tools != nil {
+		err = errors.Join(err, s.desk.tools.close())
 	}
-	if d.tools != nil {
-		errs = append(errs, d.tools.close())
-	}
-	*d = desk{}
-	return errors.Join(errs...)
+	s.desk = desk{}
+	return err
 }
 
 // host is what a session lends to conversations and tools.

@@ -101,6 +101,18 @@
 // the one that runs turns lives while there are any, the flusher while something
 // is unwritten or unsynced. A session that is idle has none, and one timer at most.
 //
+// # Back ends
+//
+// Whoever makes profiles makes back ends: one for each revision of what an agent is made of,
+// and the same one in every profile that offers this revision ([Agent]). Profiles of several
+// workspaces and connections are in use at once. The gateway alone opens, counts and closes:
+// a back end is in use while a session has a conversation with it, or asks what it can do.
+// It is closed once, by a goroutine of the gateway, when it is in use no more and was retired
+// (Gateway.Retire, which whoever makes profiles calls when none of them offers the revision
+// any more, or the gateway's end). So a turn keeps the revision that it began with, and the
+// session's next turn opens a conversation with the new one, which is handed what the old one
+// has published as Bound. Gateway.Close waits for every back end that it closes.
+//
 // # Idle sessions
 //
 // A session that nobody uses for a minute is closed if no client is attached, and else
@@ -139,6 +151,7 @@
 //	log of a session in memory              Session          256 KiB; at rest 0              storing it; rest                core.TestLogInMemoryIsBounded
 //	goroutines of a session                 Session          turn, flusher; at rest 0        the end of their work           cmd/internal/serve.TestSessionsLeftOpenCostLittle
 //	conversation of a session               Session          1; at rest 0                    rest                            core.TestWhatKeepsASessionAwake
+//	back ends of changed agents             Gateway          those that turns still use      the end of these turns          core.TestARetiredBackEndIsClosedBehindItsLastTurn
 //	unread part of a log                    Session          1 MiB                           the turn waits                  core.TestFarBehind
 //	waiting prompts                         Session          1,024                           the next is refused             core.TestPromptsThatWaitAreBounded
 //	prompts for the turn that runs          the turn         1,024                           the next is refused             core.TestPromptsForTheTurnAreBounded

@@ -40,7 +40,9 @@ type Listing interface {
 
 // Gateway holds the sessions that are open in this process.
 type Gateway struct {
-	cfg Config
+	cfg      Config
+	backends backends
+	parting  sync.WaitGroup // of those who end conversations with retired back ends
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*opening
@@ -293,8 +295,8 @@ func (g *Gateway) remove(ctx context.Context, key sessionKey) error {
 	return nil
 }
 
-// Close ends all turns and closes all sessions; nothing can be opened after.
-// It blocks until everything is stored and everything that the sessions started
+// Close ends all turns and closes all sessions, and behind them all back ends; nothing can
+// be opened after. It blocks until everything is stored and everything that the sessions started
 // has ended, or ctx ends.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.mu.Lock()
@@ -315,5 +317,6 @@ func (g *Gateway) Close(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	g.parting.Wait()
+	return errors.Join(append(errs, g.backends.end(ctx))...)
 }

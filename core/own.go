@@ -98,7 +98,7 @@ func (s *Session) rest() {
 	s.log.forget()
 	s.mu.Unlock()
 	// Nobody waits for this error; the next command will report it.
-	_ = s.desk.rest(context.Background())
+	_ = s.restDesk(context.Background())
 	if owned {
 		_ = s.journal.Release()
 	}

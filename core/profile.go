@@ -14,9 +14,12 @@ type Settings struct {
 	Trust  bool   `json:"trust,omitempty"` // what would be asked is allowed
 }
 
-// Agent is something that runs turns, by name.
+// Agent is something that runs turns, by name. Agents of one Name and Rev have the same
+// Backend. A change of what it is made of makes another Rev, which is never used again once
+// it was given to Gateway.Retire.
 type Agent struct {
 	Name        string
+	Rev         string
 	Description string
 	Backend     Backend
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,7 @@ type Session struct {
 	wg      sync.WaitGroup // every goroutine of the session
 	// owning is held, as the one token, by whoever claims, rests or reloads.
 	owning chan struct{}
+	back   atomic.Pointer[lent] // the conversation's back end; nil: none is open
 
 	mu       sync.Mutex // guards the fields below; no call out is made with it held
 	log      log

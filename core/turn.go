@@ -69,6 +69,22 @@ func (t *Turn) Origin() Origin { return t.origin }
 // Settings are those that the turn began with.
 func (t *Turn) Settings() Settings { return t.set }
 
+// Profile is what the configuration offered when the turn last looked.
+func (t *Turn) Profile() *Profile {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.profile
+}
+
+// agent is the one that answers the turn.
+func (t *Turn) agent() (Agent, error) {
+	a, ok := t.Profile().Agent(t.set.Agent)
+	if !ok {
+		return a, fmt.Errorf("there is no agent %q; choose another one", t.set.Agent)
+	}
+	return a, nil
+}
+
 // NewMessage makes a message's id.
 func (t *Turn) NewMessage() MessageID { return MessageID(t.s.newID("m")) }
 
@@ -252,6 +268,11 @@ func (s *Session) runAll() {
 	for {
 		s.mu.Lock()
 		t := s.turn
+		if t == nil && s.stale() { // its back end waits for this
+			s.mu.Unlock()
+			_ = s.endConversation(context.Background()) // nobody waits for this error
+			continue
+		}
 		if t == nil {
 			close(s.working)
 			s.working = nil
@@ -288,7 +309,15 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 		return StopError, err
 	}
 	s.g.profiles(s.takeUp(t)).Before(t.ctx, s.meta, host{s})
-	conv, err := s.prepare(t.ctx, t)
+	if err := s.prepare(t.ctx, t); err != nil {
+		return StopError, err
+	}
+	conv, err := s.converse(t.ctx, t)
+	if errors.Is(err, errRetired) { // since the turn has looked
+		if _, err = s.look(t.ctx, t); err == nil {
+			conv, err = s.converse(t.ctx, t)
+		}
+	}
 	if err != nil {
 		return StopError, err
 	}

@@ -3,6 +3,7 @@ package coretest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"dragoman/core"
@@ -12,11 +13,27 @@ import (
 // other fields is fine.
 type Backend struct {
 	Run     func(context.Context, *core.Turn) (core.StopReason, error)
-	CapsNow core.BackendCaps
+	CapsNow core.BackendCaps // before Switch
 
 	mu       sync.Mutex // guards the fields below
+	switched *core.BackendCaps
 	bindings []core.Binding
 	closed   int
+	ended    int
+}
+
+// Switch changes what the back end can do.
+func (b *Backend) Switch(caps core.BackendCaps) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.switched = &caps
+}
+
+// Ended counts the calls of Close.
+func (b *Backend) Ended() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
 }
 
 // Bindings lists what was opened.
@@ -34,7 +51,14 @@ func (b *Backend) Closed() int {
 }
 
 // Caps implements core.Backend.
-func (b *Backend) Caps(context.Context) (core.BackendCaps, error) { return b.CapsNow, nil }
+func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.switched != nil {
+		return *b.switched, nil
+	}
+	return b.CapsNow, nil
+}
 
 // Open implements core.Backend.
 func (b *Backend) Open(_ context.Context, bind core.Binding) (core.Conversation, error) {
@@ -44,8 +68,16 @@ func (b *Backend) Open(_ context.Context, bind core.Binding) (core.Conversation,
 	return conversation{b}, nil
 }
 
-// Close implements core.Backend.
-func (b *Backend) Close(context.Context) error { return nil }
+// Close implements core.Backend. It fails while a conversation is open.
+func (b *Backend) Close(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended++
+	if open := len(b.bindings) - b.closed; open > 0 {
+		return fmt.Errorf("%d conversations are open", open)
+	}
+	return nil
+}
 
 type conversation struct{ b *Backend }
 

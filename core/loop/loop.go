@@ -14,9 +14,8 @@ import (
 // Options are what a Backend is made with. Model is required.
 type Options struct {
 	Name string // of the agent, as the model is told; empty: dragoman
-	// Model finds a model by PROVIDER/MODEL; the empty id is the default one. Its
-	// error is for the user and names what there is.
-	Model func(ctx context.Context, id string) (inference.Model, error)
+	// Model finds the model of a turn. Its error is for the user and names what there is.
+	Model func(ctx context.Context, t *core.Turn) (inference.Model, error)
 	// System makes the system prompt for a session and a model's id. It should
 	// depend on nothing that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
@@ -101,7 +100,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if over || err != nil {
 		return core.StopEnd, err
 	}
-	model, err := c.b.o.Model(ctx, t.Settings().Model)
+	model, err := c.b.o.Model(ctx, t)
 	if err != nil {
 		return core.StopError, err
 	}

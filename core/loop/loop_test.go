@@ -40,7 +40,7 @@ var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by 
 func start(t *testing.T, model inference.Model, s setup) *rig {
 	t.Helper()
 	if s.options.Model == nil {
-		s.options.Model = func(context.Context, string) (inference.Model, error) { return model, nil }
+		s.options.Model = func(context.Context, *core.Turn) (inference.Model, error) { return model, nil }
 	}
 	if s.policy == nil {
 		s.policy = allowed
@@ -518,9 +518,9 @@ func (o odd) Stream(context.Context, *inference.Request) iter.Seq2[inference.Del
 func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked string
-		r := start(t, nil, setup{options: Options{Model: func(_ context.Context, id string) (inference.Model, error) {
-			asked = id
-			return nil, fmt.Errorf("model %q: there are offline/demo and x/y", id)
+		r := start(t, nil, setup{options: Options{Model: func(_ context.Context, turn *core.Turn) (inference.Model, error) {
+			asked = turn.Settings().Model
+			return nil, fmt.Errorf("model %q: there are offline/demo and x/y", asked)
 		}}})
 		defer r.close()
 		if err := r.session.Set(t.Context(), core.Settings{Model: "a/b"}); err != nil {

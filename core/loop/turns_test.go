@@ -115,7 +115,7 @@ func TestHistoryOfAnOpenedSession(t *testing.T) {
 
 		script := coretest.NewScript(coretest.Answer{}.Say("two").Use(core.Usage{In: 6}))
 		prof := &core.Profile{
-			Agents: []core.Agent{{Name: "code", Backend: New(Options{Model: func(context.Context, string) (inference.Model, error) { return script, nil }})}}, Policy: allowed,
+			Agents: []core.Agent{{Name: "code", Backend: New(Options{Model: func(context.Context, *core.Turn) (inference.Model, error) { return script, nil }})}}, Policy: allowed,
 		}
 		g := core.New(core.Config{Store: first.store, Node: "other", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
 		s, err := g.Open(t.Context(), core.Local, "s")

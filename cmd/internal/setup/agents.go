@@ -1,12 +1,12 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
 
-	"dragoman/cmd/internal/models"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -183,28 +183,42 @@ func rolesOf(roles []role) []policy.Role {
 	return list
 }
 
-// agentOf makes an agent of a role.
-func (p *Profiles) agentOf(r role, m *models.Finder, c *configs.Config) core.Agent {
+// agentOf returns the agent of a role.
+func (p *Profiles) agentOf(r role, c *configs.Config) core.Agent {
 	steps := c.Limits.MaxTurnRequests
 	if r.steps > 0 {
 		steps = min(r.steps, steps)
 	}
-	model := m.Of(r.model)
-	if r.Sub && !r.Primary && r.model != "" { // its session has the choice of whoever hands it a task
-		of := model
-		model = func(ctx context.Context, _ string) (inference.Model, error) { return of(ctx, r.model) }
-	}
+	return p.agent(makings{role: r, steps: steps, tools: c.Limits.Tools, compactAt: c.Limits.CompactAt})
+}
+
+// loopOf returns what the built-in loop of an agent is made with. It refers to no
+// configuration, because it outlives those that do not concern the agent.
+func (p *Profiles) loopOf(m makings) loop.Options {
 	o := loop.Options{
-		Model: model, System: systemOf(r, p.guides), Command: p.slash.Run, MaxRequests: steps, Offer: r.Offers,
-		MaxTools: c.Limits.Tools, CompactAt: float64(c.Limits.CompactAt) / 100,
+		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Command: p.slash.Run,
+		MaxRequests: m.steps, Offer: m.role.Offers, MaxTools: m.tools, CompactAt: float64(m.compactAt) / 100,
 	}
-	if c.Limits.CompactAt == 100 {
+	if m.compactAt == 100 {
 		o.CompactAt = 2 // never
 	}
-	return core.Agent{
-		Name:        r.Name,
-		Description: r.description,
-		Backend:     &faultBackend{loop.New(o), p.faultToShow},
+	return o
+}
+
+// modelOf finds the model of an agent's turn in the profile that the turn has seen: the
+// session's, else the agent's own, else the default one. The session of a subagent has the
+// choice of whoever hands it a task, so its own comes first.
+func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) {
+	return func(ctx context.Context, t *core.Turn) (inference.Model, error) {
+		id := cmp.Or(t.Settings().Model, r.model)
+		if r.Sub && !r.Primary && r.model != "" {
+			id = r.model
+		}
+		found, err := t.Profile().Model(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return inference.Of(found)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestPlanChangesNothing(t *testing.T) {
 	)
 	scripted := func(r role, offer func(core.Spec) bool) core.Agent {
 		return core.Agent{Name: r.Name, Backend: loop.New(loop.Options{
-			Model: func(context.Context, string) (inference.Model, error) { return script, nil }, Offer: offer,
+			Model: func(context.Context, *core.Turn) (inference.Model, error) { return script, nil }, Offer: offer,
 		})}
 	}
 	p := made.Profile

@@ -66,17 +66,18 @@ type Profiles struct {
 
 	loading chan struct{} // holds the one token of whoever loads
 
-	mu     sync.Mutex        // guards the fields below
-	editor *configs.Config   // the editor's settings that hold
-	wider  *wider            // the editor's settings that wait for the user; nil: none
-	routes map[string]route  // where a client has providers reached
-	made   *Profile          // nil: there is none yet
-	seen   configs.Sightings // of the files that it comes from
-	stale  bool              // it must be made anew, whatever the files say
-	tried  bool
-	fault  string // why the newest configuration is not in use; "": it is
-	places map[string]*placed
-	listed map[string]core.Account // as they were told; nil: nobody was told yet
+	mu       sync.Mutex        // guards the fields below
+	editor   *configs.Config   // the editor's settings that hold
+	wider    *wider            // the editor's settings that wait for the user; nil: none
+	routes   map[string]route  // where a client has providers reached
+	made     *Profile          // nil: there is none yet
+	seen     configs.Sightings // of the files that it comes from
+	stale    bool              // it must be made anew, whatever the files say
+	tried    bool
+	fault    string // why the newest configuration is not in use; "": it is
+	places   map[string]*placed
+	backends backends
+	listed   map[string]core.Account // as they were told; nil: nobody was told yet
 }
 
 // Profile is a core.Profile and what stands behind it.
@@ -105,6 +106,7 @@ type placed struct {
 	of       *Profile
 	guide    *guide.Guide // that the fields below come from; nil: the folders cannot be looked at
 	roles    []role       // that the workspace's files propose
+	agents   []core.Agent // of these roles
 	commands []core.Command
 }
 
@@ -217,11 +219,15 @@ func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile
 		p.mu.Unlock()
 		return have.Profile
 	}
+	var retired []core.Agent
 	if len(p.places) >= maxWorkspaces {
 		clear(p.places)
+		retired = p.backends.leave()
 	}
 	p.places[key] = next
+	retired = append(retired, p.backends.use(key, next.agents)...)
 	p.mu.Unlock()
+	p.retire(retired)
 	if have != nil && have.of == base && len(roots) > 0 {
 		p.board.Put(board.Topic{Kind: "agents", Workspace: roots[0]}, board.Agents{Agents: next.Agents})
 	}
@@ -246,7 +252,9 @@ func (p *Profiles) place(base *Profile, roots []string, from *guide.Guide) *plac
 	made.Policy = made.Rights
 	made.Agents, made.Subagents = slices.Clone(base.Agents), slices.Clone(base.Subagents)
 	for _, r := range pl.roles {
-		made.add(r, p.agentOf(r, base.Finder, base.Config))
+		a := p.agentOf(r, base.Config)
+		made.add(r, a)
+		pl.agents = append(pl.agents, a)
 	}
 	pl.Profile = &made
 	return pl
@@ -368,7 +376,9 @@ func (p *Profiles) reload() (made *Profile, tell func(), err error) {
 	}
 	p.made, p.fault = made, ""
 	p.guides.forget()
+	retired := p.backends.use(basePlace, slices.Concat(made.Agents, made.Subagents))
 	return made, func() {
+		p.retire(retired)
 		p.announce(made, old == nil, tried)
 		if old != nil {
 			old.Finder.Close()
@@ -549,7 +559,7 @@ func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
 		Servers: serverControl{p},
 	}
 	for _, r := range roles {
-		made.add(r, p.agentOf(r, m, c))
+		made.add(r, p.agentOf(r, c))
 	}
 	return made, nil
 }

@@ -1,0 +1,101 @@
+package setup
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"dragoman/core"
+	"dragoman/core/loop"
+)
+
+// makings is what the back end of an agent is made of. Equal makings are the same revision.
+type makings struct {
+	role      role
+	steps     int // requests to the model in a turn
+	tools     int // that the model is shown
+	compactAt int // percent
+}
+
+// backends holds the agents whose back ends are in profiles: one for each revision of what
+// they are made of. Profiles.mu guards it.
+type backends struct {
+	rev  int // the last that was given
+	made []*madeAgent
+	// used lists by place (the key of a workspace; basePlace: no workspace) the agents that
+	// its profile has beside those of other places.
+	used map[string][]core.Agent
+}
+
+// basePlace is the place of the profile without any workspace.
+const basePlace = "\x00base"
+
+type madeAgent struct {
+	of    makings
+	agent core.Agent
+	used  bool // the newest profile that it was made for is, or was, in use
+}
+
+// agent returns the agent that is made of m: the same one, as long as a profile has it.
+func (p *Profiles) agent(m makings) core.Agent {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := &p.backends
+	i := slices.IndexFunc(b.made, func(a *madeAgent) bool { return reflect.DeepEqual(a.of, m) })
+	if i >= 0 {
+		b.made[i].used = false // the profile that it is for is not in use yet
+		return b.made[i].agent
+	}
+	b.rev++
+	a := core.Agent{
+		Name:        m.role.Name,
+		Rev:         strconv.Itoa(b.rev),
+		Description: m.role.description,
+		Backend:     &faultBackend{loop.New(p.loopOf(m)), p.faultToShow},
+	}
+	b.made = append(b.made, &madeAgent{of: m, agent: a})
+	return a
+}
+
+// use says which agents the profile of a place has from now on, and returns those that no
+// place has any more.
+func (b *backends) use(place string, agents []core.Agent) (retired []core.Agent) {
+	if b.used == nil {
+		b.used = map[string][]core.Agent{}
+	}
+	if b.used[place] = agents; len(agents) == 0 {
+		delete(b.used, place)
+	}
+	return b.sweep()
+}
+
+// leave is use for the places of all workspaces, which have no profiles any more.
+func (b *backends) leave() (retired []core.Agent) {
+	b.used = map[string][]core.Agent{basePlace: b.used[basePlace]}
+	return b.sweep()
+}
+
+func (b *backends) sweep() (retired []core.Agent) {
+	revs := map[string]bool{}
+	for _, agents := range b.used {
+		for _, a := range agents {
+			revs[a.Rev] = true
+		}
+	}
+	b.made = slices.DeleteFunc(b.made, func(a *madeAgent) bool {
+		now := revs[a.agent.Rev]
+		gone := a.used && !now // one without any use is on its way into a profile
+		if a.used = now || a.used; gone {
+			retired = append(retired, a.agent)
+		}
+		return gone
+	})
+	return retired
+}
+
+// retire has the gateway close the back ends of agents when their last turns have ended.
+func (p *Profiles) retire(agents []core.Agent) {
+	if p.gateway != nil && len(agents) > 0 {
+		p.gateway.Retire(agents...)
+	}
+}
