@@ -46,7 +46,7 @@ func newCrossing(t *testing.T, run func(ctx context.Context, name string, turn *
 		}
 		c.own[name] = &peddler{}
 		c.layers[name] = &layered{profile: &core.Profile{
-			Agents: []core.Agent{{Name: "code", Backend: backend}}, Subagents: []core.Agent{{Name: "helper", Backend: backend}},
+			Agents: []core.Agent{{Name: "code", Rev: name, Backend: backend}}, Subagents: []core.Agent{{Name: "helper", Rev: name, Backend: backend}},
 			Toolboxes: []core.Toolbox{c.shared, c.own[name], coretest.Tools(tools)},
 			Policy:    coretest.Always(core.Verdict{Effect: effect, Why: "the rule of " + name}),
 		}}
