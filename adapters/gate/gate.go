@@ -21,8 +21,8 @@ import (
 type Options struct {
 	Token     string         // what clients must bear; "": nothing
 	Principal core.Principal // of who comes in; required
-	Hosts     []string       // names that clients may call us by, beside loopback's and the listener's address
-	Origins   []string       // of web pages that may come in, beside our own: "https://example.com"
+	Hosts     []string       // names that clients may use for us, besides loopback and the listener's address
+	Origins   []string       // of web pages that are admitted, besides our own: "https://example.com"
 	MaxBody   int64          // bytes of a request's body; 0: 8 MiB
 	Requests  int            // that may be open at once; 0: 1024
 	Log       *zap.Logger    // nil: nothing is logged
@@ -58,7 +58,7 @@ func (g *Gate) Mount(path string, h http.Handler) { g.mux.Handle(path, h) }
 
 type principalKey struct{}
 
-// Principal is who a request that came through a gate is from.
+// Principal returns the principal of a request that passed a gate.
 func Principal(r *http.Request) core.Principal {
 	p, _ := r.Context().Value(principalKey{}).(core.Principal)
 	return p
@@ -142,8 +142,8 @@ func (g *Gate) originAllowed(r *http.Request) bool {
 		strings.EqualFold(u.Host, r.Host)
 }
 
-// preflight answers what a browser asks before it lets a page send its request, and
-// tells it what the page may see.
+// preflight answers the request that a browser sends before it lets a page send its own, and
+// sets the headers for the page's access.
 func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

@@ -16,14 +16,14 @@ import (
 const (
 	headerTime = 10 * time.Second // for a request's header
 	bodyTime   = time.Minute      // and its body
-	writeTime  = time.Minute      // for a client to take what is written
+	writeTime  = time.Minute      // for a client to take written data
 	idleTime   = 2 * time.Minute  // between two requests
 	endTime    = 5 * time.Second  // for open requests, when we end
 	maxHeader  = 64 << 10         // bytes
 )
 
 // Serve serves connections until ctx ends, whose cause it returns, or the listener
-// fails. Then it calls stop, which ends what the handlers do, and waits for open
+// fails. Then it calls stop, which ends the handlers' work, and waits for open
 // requests for a while. It closes the listener.
 func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	s := &http.Server{
@@ -43,7 +43,7 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer done()
 	if s.Shutdown(last) != nil {
-		s.Close() //nolint:errcheck // what is still open is cut off
+		s.Close() //nolint:errcheck // this cuts off what is still open
 	}
 	wg.Wait()
 	return err

@@ -32,10 +32,9 @@ type Ticket struct {
 	begun  func(core.TurnID)
 }
 
-// Register notes a prompt, on the reading goroutine. ctx is what the prompt may
-// live for at most. begun, if not nil, is called by the pump right behind the
-// record that accepts the prompt (queued or started), and done right behind the
-// one that ends its turn; each at most once.
+// Register notes a prompt, on the reading goroutine. The prompt ends with ctx at the
+// latest. The pump calls begun, if not nil, right after the record that accepts the prompt
+// (queued or started), and done right after the one that ends its turn; each at most once.
 func (p *Prompts) Register(
 	ctx context.Context,
 	begun func(core.TurnID),
@@ -59,7 +58,7 @@ func (p *Prompts) Register(
 	return ctx, t
 }
 
-// Prefix is what the keys of these prompts, and of no others, begin with.
+// Prefix is the common prefix of the keys of these prompts, which no others have.
 func (p *Prompts) Prefix() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +89,7 @@ func (p *Prompts) Forget(t *Ticket) bool {
 	return ok
 }
 
-// Cancel ends every prompt that is registered now, as cancelled: what was read
+// Cancel ends, as cancelled, every prompt that is registered now: those that were read
 // before.
 func (p *Prompts) Cancel() { p.Stop(core.ErrCanceled) }
 
@@ -154,7 +153,7 @@ func (p *Prompts) noneLocked() []func() {
 	return list
 }
 
-// After returns what has to be done right behind a record, or nil.
+// After returns the action that must follow a record, or nil.
 func (p *Prompts) After(ev core.Event) func() {
 	switch e := ev.(type) {
 	case core.TurnStarted:

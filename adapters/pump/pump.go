@@ -9,7 +9,7 @@ import (
 	"dragoman/core"
 )
 
-// room is how much may be queued at the writer before the pump waits, in bytes.
+// room limits the bytes that are queued at the writer before the pump waits.
 const room = 256 << 10
 
 // Output is a connection's writer; *wire.Writer is one.
@@ -23,8 +23,8 @@ type Output interface {
 // Feed is one session on the connection, in its dialect: a pointer. Its methods
 // are called by the pump alone.
 type Feed interface {
-	// Encode appends the messages that a record becomes, each ended by a line
-	// feed, and returns what is to be done right behind them; nil: nothing.
+	// Encode appends the messages for a record, each ended by a line feed, and returns
+	// the action that must follow them; nil: none.
 	Encode(dst []byte, r core.Record) ([]byte, func())
 	// Caught is called when the feed has come to pos, after a batch and at the
 	// beginning: for answers that wait for it, and questions to be asked.
@@ -35,9 +35,9 @@ type Feed interface {
 
 // Pump reads the sessions of one connection.
 type Pump struct {
-	// Pace is how long nothing is written of a text that is being written since the
-	// last of it: what comes meanwhile is one message. What is no text, and every job,
-	// takes along what was held back. Zero: nothing is. It is set before Run.
+	// Pace is the least time between two messages of a streamed text; text that arrives
+	// meanwhile becomes one message. Any other event or job first sends the held text.
+	// Zero: no text is held. It is set before Run.
 	Pace time.Duration
 
 	out   Output
@@ -127,7 +127,7 @@ func (p *Pump) Run(ctx context.Context) error {
 	}
 }
 
-// serve encodes what a reader has read and tells its feed how far it has come.
+// serve encodes a reader's records and reports the position to its feed.
 func (p *Pump) serve(buf []byte, r *core.Reader, recs []core.Record) ([]byte, error) {
 	if len(recs) == 0 {
 		return buf, nil
@@ -148,8 +148,8 @@ func (p *Pump) drop(r *core.Reader) {
 	r.Close()
 }
 
-// batch encodes records and writes them, in as few pieces as what has to be done
-// between them allows.
+// batch encodes records and writes them, in as few pieces as the actions between them
+// allow.
 func (p *Pump) batch(buf []byte, feed Feed, recs []core.Record) ([]byte, error) {
 	for _, rec := range recs {
 		var then func()
@@ -196,7 +196,7 @@ func (p *Pump) work(buf []byte) ([]byte, error) {
 
 // closeAll gives the readers back.
 func (p *Pump) closeAll() {
-	_, _ = p.work(nil) // what cannot be written any more has nobody to read it
+	_, _ = p.work(nil) // a failed write has no reader any more
 	for r := range p.feeds {
 		p.drop(r)
 	}

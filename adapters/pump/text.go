@@ -6,11 +6,11 @@ import (
 	"dragoman/core"
 )
 
-// most is how much text is held back at most, in bytes.
+// most limits the held text, in bytes.
 const most = 32 << 10
 
-// text is what is known of a reader whose session is being written: when the last of
-// its text was given out, and what was read since.
+// text is the state of a reader whose session streams text: when the last text was sent, and
+// the records since then.
 type text struct {
 	at    time.Time
 	held  []piece
@@ -26,7 +26,7 @@ type piece struct {
 	text []byte
 }
 
-// pieceOf is a record as a piece; ok is false for what is no text.
+// pieceOf returns a record as a piece; ok is false for a record that is not text.
 func pieceOf(rec core.Record) (p piece, ok bool) {
 	text := ""
 	switch e := rec.Event.(type) {
@@ -115,7 +115,7 @@ func (p *Pump) due(all bool) (list []*core.Reader) {
 	return list
 }
 
-// take takes what is held of a reader.
+// take removes and returns the held records of a reader.
 func (p *Pump) take(r *core.Reader) []core.Record {
 	t := p.texts[r]
 	if t == nil {

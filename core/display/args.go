@@ -100,8 +100,8 @@ func Clip(s string, n int) (short string, left int) {
 	return s, 0
 }
 
-// Clipped returns s, or, if that is longer than n characters, its first n and a note that
-// says how many more there are.
+// Clipped returns s, or, if that is longer than n characters, its first n and a note with the
+// number of the others.
 func Clipped(s string, n int) string {
 	short, left := Clip(s, n)
 	if left == 0 {

@@ -1,23 +1,23 @@
-// Package display shows people what others wrote: models, servers, clients, files.
+// Package display prepares text from models, servers, clients and files for people to read.
 //
 // # What holds
 //
-//   - Two different texts never look the same once they went through [Visible] or
-//     [VisibleLines]: what cannot be seen is named, and so are the signs that name it.
-//   - A text is never cut within a character, and where something is left out a sign or a
-//     note says so, unless the caller adds its own.
-//   - Prose, which is read and not decided about, keeps the blanks of every script. What hides
-//     in it is replaced for a terminal ([Printable]), left out of what servers say ([Seen],
-//     [Plain]), and named in guides, whose authors are told.
-//   - Secrets go by their names ([SecretName]), since nothing else is known of an argument, a
-//     variable or a header.
-//   - What an HTTP client says of a failure is shown without the address ([WithoutURL]), which
-//     may hold a key.
+//   - Two different texts never look the same after [Visible] or [VisibleLines]: invisible
+//     characters are spelled out, and so are the signs that spell them.
+//   - A text is never cut within a character, and a sign or a note marks every cut, unless
+//     the caller adds its own.
+//   - Prose, which is read but not approved, keeps the blanks of every script. Its hidden
+//     characters are replaced for a terminal ([Printable]), left out of servers' texts
+//     ([Seen], [Plain]), and reported in guides.
+//   - Secrets are recognised by name ([SecretName]), since nothing else is known of an
+//     argument, a variable or a header.
+//   - Errors of HTTP clients are shown without the address ([WithoutURL]), which may contain
+//     a key.
 //
 // # Why
 //
-// A person who allows a call decides by what is shown. A character without a width, one that
-// turns the direction of the text around it, or fifty blanks in front of the part that
-// matters make a harmless line of a harmful one. One package decides what can be seen, so
-// that no client, log or terminal falls behind the others.
+// A person who approves a call decides by the text on the screen. A character without a
+// width, one that reverses the direction of the text around it, or fifty blanks before the
+// important part make a harmful line look harmless. One package decides what is visible, so
+// that all clients, logs and terminals agree.
 package display

@@ -8,12 +8,12 @@ import (
 // Plain is Seen on one line: line breaks are left out, too.
 func Plain(s string) string { return without(s, "\t") }
 
-// Seen returns a text without the characters that nobody sees, so that what a person approves
-// is what a model reads. Lines and tabs stay, and the sign that asks for the picture of an
-// emoji, behind one.
+// Seen returns a text without its invisible characters, so that a person approves the same
+// text that a model reads. Line ends and tabs stay, and so does a variation selector after an
+// emoji.
 func Seen(s string) string { return without(s, "\t\n") }
 
-// without leaves out what hides in a text, but for what is kept.
+// without removes the hidden characters of a text, except those in kept.
 func without(s, kept string) string {
 	var before rune
 	return strings.Map(func(r rune) rune {
@@ -26,8 +26,8 @@ func without(s, kept string) string {
 	}, s)
 }
 
-// Word returns a word as it can be told from others: in quotes where it holds anything
-// but plain characters, with those spelled out that nobody sees.
+// Word returns a word in a form that cannot be confused with another: in quotes if it has
+// anything but plain characters, with invisible ones spelled out.
 func Word(s string) string {
 	odd := func(r rune) bool {
 		return r == ' ' || r == '"' || r == '\\' || r == '\'' || Unseen(r)

@@ -21,11 +21,11 @@ var openKeys = []string{
 	"map", "hot", "shortcut", "idempotency", "routing", "storage", "tokenizer",
 }
 
-// SecretName reports whether a name of a variable, a header or an argument is that of a
-// secret. It goes by whole words, in whatever way they are joined (API_KEY, api-key,
-// apiKey), and without the numbers at their ends: a tokenizer, a keyboard and a passage are
-// none. A key is one only with a word in front that says which: where the place does, as
-// among the headers of a server, put its name there (headers.key).
+// SecretName reports whether a variable, a header or an argument of that name is a secret. It
+// compares whole words, however they are joined (API_KEY, api-key, apiKey), and without
+// trailing numbers: a tokenizer, a keyboard and a passage are not secrets. A key is one only
+// if a word before it says which. Where the context says so, as among the headers of a server,
+// put its name there (headers.key).
 func SecretName(name string) bool {
 	words := wordsOf(name)
 	for i, word := range words {

@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes text that somebody else wrote safe for a terminal: control
-// characters, which could move the cursor, rename the window or hide what a
-// command does, are shown as one sign; so are those that turn the direction of
-// writing round, that end a line unseen, and that have no width. Those that
-// join the signs of a script or an emoji stay behind one.
+// Printable makes text from others safe for a terminal. Control characters, which could move
+// the cursor, rename the window or hide a command, are shown as one sign. So are characters
+// that reverse the direction of writing, end a line invisibly, or have no width. Joiners stay
+// after a character of a script or an emoji.
 func Printable(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	before := rune(0)
@@ -63,7 +62,7 @@ func Line(s string, n int) string {
 	return strings.TrimSpace(short) + "…"
 }
 
-// FirstLines cuts a text behind n lines and says how many there were more.
+// FirstLines cuts a text after n lines and returns the number of the others.
 func FirstLines(s string, n int) (head string, more int) {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if len(lines) <= n {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// WithoutURL drops the address from an error of an http.Client, and what was done there: an
-// address may hold a key. Any other error is returned as it is.
+// WithoutURL removes the method and the address from an error of an http.Client: an address
+// may contain a key. Any other error is returned unchanged.
 func WithoutURL(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {

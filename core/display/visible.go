@@ -74,9 +74,9 @@ func Unseen(r rune) bool {
 	return !unicode.IsPrint(r) || Hides(r)
 }
 
-// Hides is Unseen for prose, where the blanks of other scripts, private signs and characters
-// that are newer than this program are at home: only what has no width, controls a screen or
-// changes how others look counts.
+// Hides is Unseen for prose, which may contain the blanks of other scripts, private characters
+// and characters that are newer than this program: it reports only characters that have no
+// width, control a screen or change how others look.
 func Hides(r rune) bool {
 	if r >= ' ' && r <= '~' {
 		return false

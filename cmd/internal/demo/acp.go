@@ -46,7 +46,7 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 	return seen.finish("← agent_message_chunk")
 }
 
-// acpScene is the editor's side of the act: what comes by itself.
+// acpScene is the editor's side of the act: it handles messages that the agent sends.
 type acpScene struct {
 	scene
 	titles map[string]string // of calls; guarded by mu

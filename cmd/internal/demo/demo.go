@@ -36,7 +36,7 @@ type act struct {
 	err      error
 }
 
-// cast holds what an act works with.
+// cast holds the means of an act.
 type cast struct {
 	workspace string
 	version   string // of the program

@@ -50,7 +50,7 @@ func playECA(ctx context.Context, c *instance, cast *cast) error {
 	return seen.finish("← text")
 }
 
-// ecaScene is the editor's side of the act: what comes by itself.
+// ecaScene is the editor's side of the act: it handles messages that the agent sends.
 type ecaScene struct {
 	scene
 	conn *wire.Conn

@@ -52,7 +52,7 @@ func startInstance(
 	return c, nil
 }
 
-// cleanEnv holds what a program needs to run, and no key, endpoint or setting.
+// cleanEnv returns the variables that a program needs to run, without keys, endpoints and settings.
 func cleanEnv(home string, env func(string) (string, bool)) []string {
 	vars := []string{"HOME=" + home, "TMPDIR=" + filepath.Dir(home)}
 	keep := []string{"PATH", "LANG"}
@@ -68,7 +68,7 @@ func cleanEnv(home string, env func(string) (string, bool)) []string {
 	return vars
 }
 
-// Write takes what the child says on standard error; the end of it is kept.
+// Write takes the child's standard error, and keeps the end of it.
 func (c *instance) Write(b []byte) (int, error) {
 	const most = 4 << 10
 	c.mu.Lock()
@@ -87,7 +87,7 @@ func (c *instance) complaints() string {
 	return strings.TrimSpace(string(c.stderr))
 }
 
-// connect speaks to the child; handle gets what it sends by itself.
+// connect connects to the child; handle gets the requests and notifications that it sends.
 func (c *instance) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
 	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
 	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
@@ -104,8 +104,8 @@ func (c *instance) end() error {
 	return nil
 }
 
-// params decodes what the child sent; what cannot be decoded stays empty, and the
-// act will miss it.
+// params decodes the child's message. Fields that cannot be decoded stay empty, which the
+// act will notice.
 func params[P any](call *wire.Call) P {
 	var p P
 	_ = json.Unmarshal(call.Params, &p)

@@ -53,7 +53,7 @@ type mcpResult struct {
 	} `json:"structuredContent"`
 }
 
-// mcpScene is the client's side of the act: what comes by itself.
+// mcpScene is the client's side of the act: it handles messages that the agent sends.
 type mcpScene struct {
 	cast *cast
 
@@ -73,7 +73,7 @@ func (s *mcpScene) handle(call *wire.Call) {
 		}](call)
 		question := strings.Split(p.Message, "\n")
 		if len(question) > 1 {
-			question = question[1:2] // what it wants to do; before it stands the tool's name
+			question = question[1:2] // the description of the call, without the tool's name before it
 		}
 		s.cast.cells.add(stepAsk, "← elicitation/create", "May it? "+question[0])
 		s.cast.cells.add(stepDecide, "→ accept: allow_once", "yes, once")

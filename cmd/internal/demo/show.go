@@ -18,7 +18,7 @@ type obj = map[string]any
 // client introduces the demo.
 func (c *cast) client() obj { return obj{"name": "dragoman-demo", "version": c.version} }
 
-// step is a place in the story that all three protocols tell.
+// step is one step of the act, which is the same for all three protocols.
 type step int
 
 const (
@@ -40,8 +40,8 @@ type cells struct {
 	lines [steps][]string
 }
 
-// add puts a message and what it says to a step. A text of several lines is one
-// argument; empty ones are left out.
+// add adds a message and its texts to a step. A text of several lines is one argument; empty
+// ones are left out.
 func (c *cells) add(s step, message string, texts ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,14 +53,14 @@ func (c *cells) add(s step, message string, texts ...string) {
 	}
 }
 
-// started tells how the connection began, and how long after the process was
-// started; it is called when initialize has been answered.
+// started shows how the connection began, and the time since the start of the process. It is
+// called after initialize has been answered.
 func (c *cells) started(i *instance, messages, version string) {
 	took := time.Since(i.began).Round(100 * time.Microsecond)
 	c.add(stepStart, "→ "+messages, "dragoman "+version, fmt.Sprintf("answered in %v", took))
 }
 
-// quoted returns the first lines of what the agent or a tool said, set off.
+// quoted returns the first lines of a text of the agent or a tool, indented.
 func quoted(s string) string {
 	const most = 6
 	var lines []string
@@ -76,7 +76,7 @@ func quoted(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// scene holds what an editor has seen of an act.
+// scene holds the part of an act that an editor has seen.
 type scene struct {
 	cast *cast
 
@@ -94,7 +94,7 @@ func (s *scene) called(message, title, output string) {
 	s.cast.cells.add(step, message, "✓ "+title, quoted(output))
 }
 
-// finish shows the answer, and says what is missing from the act.
+// finish shows the answer, and returns an error if a part of the act is missing.
 func (s *scene) finish(message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *scene) finish(message string) error {
 	return checkPlayed(s.ran, s.text.String())
 }
 
-// checkPlayed says what is missing from an act that came to its end.
+// checkPlayed returns an error if a part of a finished act is missing.
 func checkPlayed(ran bool, text string) error {
 	switch {
 	case !ran:

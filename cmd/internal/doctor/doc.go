@@ -1,8 +1,8 @@
-// Package doctor looks at a machine for what keeps dragoman from working.
+// Package doctor looks for problems that keep dragoman from working on a machine.
 //
 // # What holds
 //
-//   - Nothing is changed: what is made in order to try something is removed.
-//   - Nobody is asked over the network, and no key is shown.
-//   - What only deserves a look does not count as wrong.
+//   - Nothing is changed: files that are created for a test are removed.
+//   - The network is not used, and no key is shown.
+//   - A warning does not count as a problem.
 package doctor

@@ -12,7 +12,7 @@ import (
 	"dragoman/configs"
 )
 
-// Doctor looks at an environment. It changes nothing, and asks nobody over the network.
+// Doctor examines an environment. It changes nothing, and does not use the network.
 type Doctor struct {
 	env     *program.Environment
 	secrets *secrets.Store
@@ -21,7 +21,7 @@ type Doctor struct {
 // New returns the doctor of an environment.
 func New(env *program.Environment, kept *secrets.Store) *Doctor { return &Doctor{env, kept} }
 
-// Print prints what is found. It returns program.ErrReported if something is wrong.
+// Print prints the report. It returns program.ErrReported if there is a problem.
 func (d *Doctor) Print(ctx context.Context) error {
 	r := d.examine(ctx, nil)
 	r.print(d.env.Out, terminal.Colours(d.env.Out, d.env.Lookup))
@@ -31,7 +31,7 @@ func (d *Doctor) Print(ctx context.Context) error {
 	return nil
 }
 
-// examine looks at everything. editor is what an editor set; nil: nothing.
+// examine checks everything. editor has the settings of an editor; nil: there are none.
 func (d *Doctor) examine(ctx context.Context, editor *configs.Config) *report {
 	config, configErr := d.env.LoadConfig(editor)
 	return &report{[]section{

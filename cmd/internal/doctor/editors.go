@@ -58,7 +58,7 @@ func examineEntries(s *section, f imports.EditorFile, where string, text []byte)
 	}
 }
 
-// lineOf is the line, from 1, in which a word first stands; 0: in none.
+// lineOf returns the 1-based line of the first occurrence of a word; 0: there is none.
 func lineOf(text []byte, word string) int {
 	before, _, found := strings.Cut(strings.ToLower(string(text)), word)
 	if !found {

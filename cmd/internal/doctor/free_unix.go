@@ -4,7 +4,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is how many bytes the user may still write to a folder's file system.
+// freeSpace returns the bytes that the user can still write to a folder's file system.
 func freeSpace(dir string) (uint64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -2,7 +2,7 @@ package doctor
 
 import "golang.org/x/sys/windows"
 
-// freeSpace is how many bytes the user may still write to a folder's file system.
+// freeSpace returns the bytes that the user can still write to a folder's file system.
 func freeSpace(dir string) (uint64, bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

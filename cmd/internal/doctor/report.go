@@ -34,14 +34,14 @@ func (m mark) painted(p terminal.Palette) string {
 	return string(m)
 }
 
-// finding is one line of the report; Hint says what to do.
+// finding is one line of the report; hint is advice.
 type finding struct {
 	mark mark
 	text string
 	hint string
 }
 
-// section is what was found about one subject.
+// section is the part of the report about one subject.
 type section struct {
 	title    string
 	findings []finding

@@ -9,15 +9,15 @@ import (
 	"dragoman/core/guide"
 )
 
-// Session is what the doctor is told of the session that asks.
+// Session describes the session that asks for a report.
 type Session struct {
 	Editor *configs.Config // an editor's settings; nil: none
 	Fault  string          // why the newest configuration is not in use; "": it is
 	Guide  *guide.Guide    // files for the agent; nil: the workspace's folders cannot be read
-	Agents []string        // what is wrong with the agents that files propose
+	Agents []string        // problems of the agents that files define
 }
 
-// Text returns what is found, also in the files for the agent, as Markdown.
+// Text returns the report as Markdown, including problems in the files for the agent.
 func (d *Doctor) Text(ctx context.Context, s Session) string {
 	r := d.examine(ctx, s.Editor)
 	r.sections = append(r.sections, examineGuide(s))
@@ -48,7 +48,7 @@ func (d *Doctor) Text(ctx context.Context, s Session) string {
 	return b.String() + r.verdict() + "\n"
 }
 
-// examineGuide looks at what files tell the agent.
+// examineGuide checks the files with instructions for the agent.
 func examineGuide(s Session) section {
 	is := section{title: "Files for the agent"}
 	have := s.Guide

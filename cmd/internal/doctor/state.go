@@ -113,8 +113,8 @@ func existing(path string) string {
 	}
 }
 
-// tryStore keeps a session below dir for a moment, to see whether the file system
-// does what the store needs.
+// tryStore creates a session below dir and removes it, to check that the file system does
+// what the store needs.
 func tryStore(ctx context.Context, dir string) (err error) {
 	trial, err := os.MkdirTemp(dir, "doctor-")
 	if err != nil {

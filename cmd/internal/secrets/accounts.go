@@ -27,7 +27,7 @@ var _ core.Accounts = Accounts{}
 // keyMethod is the one way to log in so far.
 var keyMethod = core.LoginMethod{Key: "api-key", Label: "API key"}
 
-// keyField is what that asks for.
+// keyField is the field of that method.
 const keyField = "key"
 
 // List implements core.Accounts.
@@ -71,8 +71,8 @@ func (a Accounts) Find(name string) (core.Account, error) {
 	return a.Of(c, name), nil
 }
 
-// Login implements core.Accounts: it takes a key and keeps it. Nobody is asked
-// whether the key is right: the first request will tell.
+// Login implements core.Accounts: it stores a key. It does not check whether the key is
+// right; the first request will show that.
 func (a Accounts) Login(
 	ctx context.Context,
 	provider, method string,
@@ -117,7 +117,7 @@ func (a Accounts) Login(
 	}, nil
 }
 
-// begin says what is asked for, and where it is kept.
+// begin returns the text that asks for a key and says where it is stored.
 func (a Accounts) begin(acc core.Account) string {
 	s := "Give the API key of " + acc.Label + "."
 	if k, ok := configs.KnownProvider(acc.Provider); ok && k.Page != "" {
@@ -127,7 +127,7 @@ func (a Accounts) begin(acc core.Account) string {
 	return s + a.wins(acc)
 }
 
-// wins says which key wins over one that is given.
+// wins returns a note about the key that takes precedence over a stored one.
 func (a Accounts) wins(acc core.Account) string {
 	switch configs.KeySource(acc.Source) {
 	case configs.KeyConfigured:

@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// ringService is what the keyring knows us as.
+	// ringService is our name in the keyring.
 	ringService = "dragoman"
-	// ringTime is how long it may take to answer: one that is locked may ask its user.
+	// ringTime limits the time for an answer. A locked keyring may ask its user.
 	ringTime = 5 * time.Second
-	// ringText is how much it may answer, in bytes.
+	// ringText limits the answer, in bytes.
 	ringText = 64 << 10
 )
 

@@ -16,7 +16,7 @@ import (
 	"dragoman/core/datadir"
 )
 
-// loginFile is where the keys are kept that people have given, in the data folder.
+// loginFile contains the stored keys. It is in the data folder.
 const loginFile = "auth.json"
 
 const (
@@ -61,7 +61,7 @@ func newLogins(dir string, v *vault) *Logins {
 // Path returns the file that keeps the keys; empty: there is no place for it.
 func (l *Logins) Path() string { return l.file.Path }
 
-// Check says why the file is not used; nil: it is.
+// Check returns the reason why the file is not used; nil: it is used.
 func (l *Logins) Check() error {
 	_, err := l.all()
 	return err
@@ -98,7 +98,7 @@ func (l *Logins) keyOf(ctx context.Context, provider string, k keptLogin) (strin
 	return string(key), err
 }
 
-// all is what is kept. The map must not be changed.
+// all returns the stored keys. The map must not be changed.
 func (l *Logins) all() (map[string]keptLogin, error) {
 	if l.Path() == "" {
 		return nil, nil
@@ -182,10 +182,10 @@ func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, e
 	return changed, nil
 }
 
-// loginLock is locked while the file is read and written anew, in the data folder.
+// loginLock is locked while the file is read and rewritten. It is in the data folder.
 const loginLock = "auth.lock"
 
-// Where says how the key of a provider is kept.
+// Where describes how the key of a provider is stored.
 func (l *Logins) Where(ctx context.Context, provider string) string {
 	kept, _ := l.all()
 	return l.vault.where(ctx, l.Path(), kept[provider].Sealed)
@@ -197,13 +197,13 @@ func (l *Logins) Shared() bool {
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
-// Names lists the providers that a key is kept for.
+// Names lists the providers with a stored key.
 func (l *Logins) Names() []string {
 	kept, _ := l.all()
 	return slices.Sorted(maps.Keys(kept))
 }
 
-// checkKey says what is wrong with a key, without showing it.
+// checkKey returns an error for a malformed key, without showing it.
 func checkKey(key string) error {
 	switch {
 	case key == "":

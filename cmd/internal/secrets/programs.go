@@ -15,12 +15,12 @@ import (
 
 const (
 	keyProgramTime = 30 * time.Second // a person may have to lay a finger on something
-	keyProgramText = 64 << 10         // bytes that are taken of what it prints
+	keyProgramText = 64 << 10         // the limit of the output, in bytes
 	keyKept        = 5 * time.Minute  // some programs ask their user each time
 )
 
-// Programs runs the programs that the user's configuration takes keys from, and
-// keeps what they print for a while: a key is looked up at each request.
+// Programs runs the programs from which the user's configuration takes keys, and caches
+// their output for a while, because a key is looked up at each request.
 type Programs struct {
 	mu   sync.Mutex // guards the fields below
 	runs map[string]*keyRun
@@ -76,9 +76,9 @@ func (r *keyRun) stale() bool {
 	}
 }
 
-// runForKey runs a program without a shell, a terminal or input, and returns what it
-// prints; when it has ended, or has to, so does all that it started. What it says on
-// its error output may hold anything, so nobody is shown it.
+// runForKey runs a program without a shell, a terminal or input, and returns its output.
+// All its child processes end with it. Its error output may contain anything, so it is never
+// shown.
 func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, keyProgramTime, errKeyTime)
 	defer cancel()
@@ -107,7 +107,7 @@ func runForKey(ctx context.Context, dir string, args []string) (string, error) {
 
 var errKeyTime = fmt.Errorf("the program did not end within %v", keyProgramTime)
 
-// keyText takes what a program prints, and ends one that prints too much.
+// keyText collects the output of a program, and ends a program that prints too much.
 type keyText struct {
 	text   bytes.Buffer // not embedded: its ReadFrom would take any amount
 	cancel context.CancelFunc

@@ -14,17 +14,17 @@ import (
 	"dragoman/core/datadir"
 )
 
-// serverLoginDir is where the logins to MCP servers are kept, in the data folder: a
-// file for each, so that one whose token is being renewed keeps no other waiting.
+// serverLoginDir contains the logins to MCP servers. It is in the data folder and has a file
+// for each server, so that the renewal of one token delays no other.
 const serverLoginDir = "mcp-logins"
 
-// ServerLogins are the logins to MCP servers: what the bridge keeps of each, which it alone reads.
+// ServerLogins stores the logins to MCP servers. Their content is known to the bridge alone.
 type ServerLogins struct {
 	dir   string
 	vault *vault
 }
 
-// keptServer is the file of a server: what the bridge keeps, encrypted or as it is.
+// keptServer is the file of a server: the bridge's data, encrypted or plain.
 type keptServer struct {
 	Version int    `json:"version"`
 	Server  string `json:"server"` // for people
@@ -32,13 +32,13 @@ type keptServer struct {
 	Login   []byte `json:"login,omitempty"`
 }
 
-// path is a server's file. Its name is nobody's to choose.
+// path returns a server's file. Its name is a checksum, so nobody can choose it.
 func (s ServerLogins) path(server string) string {
 	sum := sha256.Sum256([]byte(server))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// read is what is kept, as it is kept; nil: nothing.
+// read returns the stored file; nil: there is none.
 func (s ServerLogins) read(server string) (*keptServer, error) {
 	data, err := os.ReadFile(s.path(server))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func (s ServerLogins) Has(server string) (bool, error) {
 	return kept != nil, err
 }
 
-// Load returns what is kept for a server; nil: nothing.
+// Load returns the stored login to a server; nil: there is none.
 func (s ServerLogins) Load(ctx context.Context, server string) ([]byte, error) {
 	kept, err := s.read(server)
 	switch {
@@ -72,7 +72,7 @@ func (s ServerLogins) Load(ctx context.Context, server string) ([]byte, error) {
 	return kept.Login, nil
 }
 
-// Change replaces what is kept for a server by what change makes of it; nil forgets it. Other
+// Change replaces the stored login to a server by the result of change; nil removes it. Other
 // processes that change it wait meanwhile.
 func (s ServerLogins) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -105,12 +105,12 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	return datadir.Replace(s.path(server), append(data, '\n'))
 }
 
-// Forget removes what is kept for a server, if anything is.
+// Forget removes the stored login to a server, if there is one.
 func (s ServerLogins) Forget(server string) error {
 	return errors.Join(datadir.Remove(s.path(server)), datadir.Remove(s.path(server)+".lock"))
 }
 
-// Where says how the login to a server is kept; "": there is none.
+// Where describes how the login to a server is stored; "": there is none.
 func (s ServerLogins) Where(ctx context.Context, server string) string {
 	kept, err := s.read(server)
 	if err != nil || kept == nil {

@@ -9,17 +9,17 @@ import (
 	"dragoman/core/glob"
 )
 
-// Store is what people have given to the program: keys of providers and logins to MCP
-// servers, in the data folder. It reads nothing before somebody asks.
+// Store contains the keys of providers and the logins to MCP servers, in the data folder. It
+// reads nothing until it is used.
 type Store struct {
 	env *program.Environment
 
 	once  sync.Once
-	ring  Ring   // the system's keyring; nil: what is kept is not encrypted
+	ring  Ring   // the system keyring; nil: files are not encrypted
 	vault *vault // of the data folder, one for the whole process
 }
 
-// New returns what is kept in the environment's data folder. ring may be nil.
+// New returns the Store in the environment's data folder. ring may be nil.
 func New(env *program.Environment, ring Ring) *Store { return &Store{env: env, ring: ring} }
 
 // Patient lets the keyring take longer, for a person who is there to unlock it. It is called

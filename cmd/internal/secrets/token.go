@@ -13,7 +13,7 @@ import (
 	"dragoman/core/datadir"
 )
 
-// tokenFile is where the bearer token of MCP clients over HTTP is kept, in the data folder.
+// tokenFile contains the bearer token of MCP clients over HTTP. It is in the data folder.
 const tokenFile = "mcp-token"
 
 // Token returns the bearer token of MCP clients over HTTP and the file that keeps it, making

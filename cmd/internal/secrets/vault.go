@@ -16,10 +16,10 @@ import (
 	"dragoman/core/datadir"
 )
 
-// vault encrypts what files of the data folder keep, with a key of its own that the
-// system's keyring has. So nothing depends on how much a keyring takes (2.5 KB on
-// Windows, less than some tokens), what is kept is listed without it, and it is asked
-// once in a process, when a secret is wanted for the first time.
+// vault encrypts the content of files in the data folder with a key of its own, which is in
+// the system keyring. So the size limit of a keyring (2.5 KB on Windows, less than some
+// tokens) does not matter, listing needs no keyring, and a process asks it once, when a secret
+// is first needed.
 type vault struct {
 	ring Ring   // nil: there is none
 	lock string // the file that is locked while the key is made
@@ -49,7 +49,7 @@ var (
 const (
 	// Account is the name that the keyring has our key under.
 	Account = "key of the data folder"
-	// ringRetry is how long a keyring that did not answer is not asked again.
+	// ringRetry is the time before a keyring that did not answer is asked again.
 	ringRetry = time.Minute
 )
 
@@ -84,7 +84,7 @@ func (v *vault) open(ctx context.Context, name, sealed string) ([]byte, error) {
 	return text, nil
 }
 
-// key is what to encrypt with. Of several callers one asks the keyring.
+// key returns the encryption key. Of several callers one asks the keyring.
 func (v *vault) key(ctx context.Context, create bool) (cipher.AEAD, error) {
 	if v.ring == nil {
 		return nil, errNoRing
@@ -151,7 +151,7 @@ func (v *vault) create(ctx context.Context) (string, error) {
 	return v.ring.Get(ctx, Account)
 }
 
-// where says how a secret is kept in a file: sealed, or as it is where that is empty.
+// where describes how a secret is stored in a file: encrypted, or plain if sealed is empty.
 func (v *vault) where(ctx context.Context, file, sealed string) string {
 	if sealed != "" {
 		return "in " + file + ", encrypted with a key of the system's keyring"
@@ -159,7 +159,7 @@ func (v *vault) where(ctx context.Context, file, sealed string) string {
 	return "unencrypted in " + file + ", which only you can read (" + v.fault(ctx) + ")"
 }
 
-// fault says why nothing is encrypted.
+// fault returns the reason why nothing is encrypted.
 func (v *vault) fault(ctx context.Context) string {
 	if _, err := v.key(ctx, false); err != nil && !errors.Is(err, ErrNoSecret) {
 		return err.Error()

@@ -19,12 +19,12 @@ import (
 	"dragoman/core/display"
 )
 
-// ChatOptions say who talks, and in which session.
+// ChatOptions choose the person and the session.
 type ChatOptions struct {
 	Program  *program.Environment
 	Gateway  *core.Gateway
 	Session  *core.Session // to begin in
-	Settings core.Settings // what was chosen for this conversation; what is empty stays the session's
+	Settings core.Settings // chosen for this chat; empty fields keep the session's values
 	Model    string        // the model of a session that has chosen none
 	Offline  bool          // that is the offline demo
 }
@@ -68,14 +68,14 @@ type chat struct {
 	in      *input
 	screen  *screen
 	failed  bool    // a turn over a pipe has failed
-	drawn   []piece // what is shown of the line that is being typed
+	drawn   []piece // the visible part of the line that is being typed
 	hidden  bool    // a secret is being typed
 
 	att    *core.Attachment
 	reader *core.Reader
 }
 
-// errLeft: the user does not want to go on.
+// errLeft reports that the user has left.
 var errLeft = errors.New("left")
 
 // talk takes prompts until the input ends, the user leaves or ctx ends.
@@ -166,7 +166,7 @@ func (c *chat) enter(s *core.Session) {
 	c.reader = c.att.Read(c.att.Head())
 }
 
-// move goes on in another session.
+// move continues in another session.
 func (c *chat) move(ctx context.Context, to core.Moved) error {
 	s, err := c.options.Gateway.Open(ctx, core.Local, to.To)
 	if err != nil {
@@ -209,7 +209,7 @@ func (c *chat) greet() {
 	s.flush()
 }
 
-// ask shows a prompt to a person; over a pipe nobody would see it.
+// ask shows a prompt to a person; over a pipe it does nothing.
 func (c *chat) ask(text string) {
 	if c.tty {
 		c.screen.start()
@@ -222,10 +222,10 @@ func (c *chat) ask(text string) {
 	c.screen.flush()
 }
 
-// echoes reports whether it is for us to show what is typed.
+// echoes reports whether we have to show the typed text.
 func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }
 
-// draw shows a line as far as it is typed. If it cannot erase what is shown it writes the line
+// draw shows a line as far as it is typed. If it cannot erase the old text it writes the line
 // again below.
 func (c *chat) draw(label string, now []piece) {
 	if !c.echoes() || c.hidden {
@@ -268,8 +268,8 @@ func (c *chat) leave() error {
 	return c.screen.flush()
 }
 
-// turn prompts and shows what comes until the turn has ended. The first interrupt
-// stops the turn, a second one everything.
+// turn prompts and shows the events until the turn has ended. The first interrupt stops the
+// turn, a second one the chat.
 func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signal) error {
 	ctx, end := context.WithCancelCause(ctx)
 	prompted, stop := context.WithCancelCause(ctx)

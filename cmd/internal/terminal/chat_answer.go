@@ -64,7 +64,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	}
 }
 
-// beginQuestion begins the generation of a question that is on the screen, and tells the user
+// beginQuestion begins the generation of a question that is on the screen, and shows the user
 // which earlier lines are dropped and which are kept.
 func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	gen, kept, dropped := c.in.next(func(l inputLine) bool {
@@ -91,7 +91,7 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	return gen
 }
 
-// notAnAnswer says why a line does not answer a question. A paste is kept as a prompt.
+// notAnAnswer shows why a line does not answer a question. A paste is kept as a prompt.
 func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	if line.pasted && !a.Secret {
 		c.in.later(line)

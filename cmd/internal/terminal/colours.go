@@ -36,14 +36,14 @@ func (p Palette) Strong(s string) string { return p.paint("1", s) }
 // Faint paints what may be passed over, dim.
 func (p Palette) Faint(s string) string { return p.paint("2", s) }
 
-// Good paints what is as it should be, green.
+// Good paints a good result green.
 func (p Palette) Good(s string) string { return p.paint("32", s) }
 
-// Bad paints what has failed, red.
+// Bad paints a failure red.
 func (p Palette) Bad(s string) string { return p.paint("31", s) }
 
 // Warm paints what deserves a look, yellow.
 func (p Palette) Warm(s string) string { return p.paint("33", s) }
 
-// Cool paints what goes on, cyan.
+// Cool paints progress cyan.
 func (p Palette) Cool(s string) string { return p.paint("36", s) }

@@ -2,7 +2,7 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// How the system asks for, and sets, what a terminal does.
+// The system's requests to get and set a terminal's mode.
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS

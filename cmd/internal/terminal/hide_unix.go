@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideInput keeps a terminal from showing what is typed, until restore is called.
+// hideInput keeps a terminal from showing the typed text, until restore is called.
 func hideInput(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	was, err := unix.IoctlGetTermios(fd, getTermios)

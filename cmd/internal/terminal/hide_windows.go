@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hideInput keeps a console from showing what is typed, until restore is called.
+// hideInput keeps a console from showing the typed text, until restore is called.
 func hideInput(f *os.File) (restore func(), err error) {
 	h := windows.Handle(f.Fd())
 	var was uint32
@@ -20,7 +20,7 @@ func hideInput(f *os.File) (restore func(), err error) {
 	return func() { _ = windows.SetConsoleMode(h, was) }, nil // the console may be gone
 }
 
-// dropInput drops what has been typed at a console and not been read.
+// dropInput drops input of a console that has not been read.
 func dropInput(f *os.File) {
 	_ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) // the console may be gone
 }

@@ -21,7 +21,7 @@ type input struct {
 	term *terminal     // nil: a pipe
 	came chan struct{} // holds 1: news stays until somebody looks
 	room chan struct{} // holds 1: a line was taken
-	over chan struct{} // closed when nobody takes lines any more
+	over chan struct{} // closed when lines are no longer taken
 
 	mu    sync.Mutex // guards the fields below
 	keys  keys
@@ -82,7 +82,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// acceptLocked takes what a terminal has sent.
+// acceptLocked takes input of a terminal.
 func (in *input) acceptLocked(chunk []byte) {
 	was := in.keys.open
 	in.keys.take(chunk, func(k keyLine) {

@@ -13,7 +13,7 @@ import (
 // maxLine limits one line of input, in bytes.
 const maxLine = 1 << 20
 
-// keys makes lines of what a terminal sends when it does not edit them itself: typed
+// keys assembles lines from the input of a terminal that does not edit them itself: typed
 // characters, keys that erase, and pastes, which the terminal puts between two marks.
 // Arrows and other keys do nothing. It does no I/O.
 type keys struct {
@@ -21,7 +21,7 @@ type keys struct {
 
 	raw   []byte // the beginning of a character, a key or a mark
 	paste []byte // the part of a paste that has come
-	open  bool   // a paste has begun and not ended
+	open  bool   // a paste has started and not ended
 	line  keyLine
 }
 
@@ -54,7 +54,7 @@ func (k keyLine) text() string {
 }
 
 // take reads a chunk. It calls done with each whole line, pasted with each paste, and ended
-// at the end of the input. If a chunk has bytes after the end of a line, nobody typed it: it
+// at the end of the input. If a chunk has bytes after the end of a line, it was not typed: it
 // comes from a paste in a terminal without marks, and all of its lines count as pasted.
 func (k *keys) take(chunk []byte, done func(keyLine), pasted func(string), ended func()) {
 	burst := false

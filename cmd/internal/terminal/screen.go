@@ -16,8 +16,8 @@ type screen struct {
 	Palette
 	w    *bufio.Writer
 	errs io.Writer // for failures; nil: the screen
-	mid  bool      // the cursor stands behind text on its line
-	in   string    // what is being streamed: a message's, thought's or call's id
+	mid  bool      // the cursor is after text on its line
+	in   string    // the id of the message, thought or call that is being streamed
 
 	shown core.CallID // the call that was shown last
 }
@@ -107,8 +107,8 @@ func (s *screen) record(r core.Record) {
 	}
 }
 
-// call shows what a call is when it is put to the user or begins, and what went
-// wrong when it did not go well. What it returned is for the agent.
+// call shows a call when it is put to the user or begins, and its error when it fails. Its
+// result is for the agent.
 func (s *screen) call(c core.Call) {
 	switch c.State {
 	case core.Awaiting:
@@ -146,7 +146,7 @@ func (s *screen) excerpt(text string, lines int) {
 	s.line(s.Faint(display.Indented(text, "  │ ")))
 }
 
-// output shows what a command prints, each line with a mark.
+// output shows the output of a command, each line with a mark.
 func (s *screen) output(e core.CallOutput) {
 	if id := "o" + string(e.Call); s.in != id {
 		s.start()
@@ -167,13 +167,13 @@ func (s *screen) output(e core.CallOutput) {
 }
 
 func callTitle(c core.Call) string {
-	if c.Title != "" { // its maker has limited it and noted what is cut
+	if c.Title != "" { // whoever set it has limited it and noted the cut
 		return display.Line(c.Title, 1000)
 	}
 	return display.Line(c.Tool, 200)
 }
 
-// settled says what became of a question that nobody here has answered.
+// settled shows the outcome of a question that was not answered here.
 func (s *screen) settled(r core.Reply) {
 	switch r.Outcome {
 	case core.OutcomeExpired:

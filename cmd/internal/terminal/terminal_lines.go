@@ -12,7 +12,7 @@ import (
 // paste comes as its lines.
 type terminal struct {
 	file *os.File
-	echo bool // false: the terminal shows what is typed
+	echo bool // false: the terminal shows the typed text
 }
 
 // openTerminal returns nil if in is no terminal. There is nothing to leave.
@@ -23,7 +23,7 @@ func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
 	return nil, keys{}, func() {}
 }
 
-// read takes in what is typed until the terminal is closed or gone.
+// read takes input until the terminal is closed or gone.
 func (t *terminal) read(in *input) {
 	s := bufio.NewScanner(t.file)
 	s.Buffer(nil, maxLine)
@@ -35,13 +35,13 @@ func (t *terminal) read(in *input) {
 	}
 }
 
-// drain drops what has been typed and not been read.
+// drain drops input that has not been read.
 func (t *terminal) drain(*input) (over bool) {
 	dropInput(t.file)
 	return false
 }
 
-// hide keeps what is typed from being shown.
+// hide keeps input from being shown.
 func (t *terminal) hide() (restore func()) {
 	if restore, err := hideInput(t.file); err == nil {
 		return restore

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a terminal that leaves lines, erasing and pastes to us (keys), and hands
-// over each key at once. So it is known what was typed before a question was shown, and
-// a line may be longer than the 4 KiB that a terminal edits. Ctrl-C and Ctrl-Z still
-// send signals.
+// terminal is a terminal that leaves lines, erasing and pastes to us (keys), and passes on
+// each key at once. So we know which input came before a question, and a line may be longer
+// than the 4 KiB that a terminal edits. Ctrl-C and Ctrl-Z still send signals.
 type terminal struct {
 	conn  syscall.RawConn
 	write func(string) // to the terminal itself
-	echo  bool         // whether the user wants to see what is typed
+	echo  bool         // whether the typed text is shown
 	marks bool         // whether pastes are put between marks
 
 	// Used by one goroutine at a time: first the one that listens, then the owner.
@@ -144,7 +143,7 @@ func (t *terminal) listen() (stop func()) {
 	}
 }
 
-// read takes in what is typed until the terminal is closed or gone.
+// read takes input until the terminal is closed or gone.
 func (t *terminal) read(in *input) {
 	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // how it ended makes no difference
 }

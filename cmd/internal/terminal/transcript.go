@@ -49,7 +49,7 @@ type Transcript struct {
 	whole   bool   // its last line has an end
 }
 
-// Title writes the heading, and what is known of the session as a whole.
+// Title writes the heading and the facts about the whole session.
 func (t *Transcript) Title(st core.State) {
 	title := cmp.Or(st.Title, "Session without a title")
 	fmt.Fprintf(t.w, "# %s\n\n", display.Line(title, 200))
@@ -166,14 +166,14 @@ func (t *Transcript) call(c core.Call) {
 	}
 }
 
-// answered writes what a person said, where the call itself does not tell.
+// answered writes a person's answer, unless the call itself shows it.
 func (t *Transcript) answered(e core.Answered) {
 	if e.Reply.Outcome == core.OutcomeAnswered {
 		t.block("**Answer:** " + display.Printable(strings.TrimSpace(e.Reply.Option+" "+e.Reply.Text)))
 	}
 }
 
-// callLine is a call on one line: how it went, what it is, and why.
+// callLine returns a call on one line: its outcome, its title and the reason.
 func callLine(c core.Call) string {
 	title := cmp.Or(c.Title, c.Tool)
 	s := callMark(c.State) + " " + display.Line(title, 200)
@@ -199,7 +199,7 @@ func callMark(s core.CallState) string {
 	return "…"
 }
 
-// endText says how a turn ended, where that needs saying.
+// endText returns a note on the end of a turn; "" for an ordinary end.
 func endText(e core.TurnEnded) string {
 	switch e.Stop {
 	case core.StopEnd:
@@ -252,7 +252,7 @@ func blockText(b core.Block) string {
 		return "[" + display.Line(b.URI, 200) + "]\n" + display.Printable(b.Text)
 	case core.Diff:
 		return display.Printable(b.Patch)
-	case core.Terminal: // what it printed is in the call's result
+	case core.Terminal: // its output is in the call's result
 	}
 	return ""
 }
