@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/mcp/edge"
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/board"
@@ -160,11 +161,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	if writer.Recorder = s.opts.Recorder; writer.Recorder != nil {
 		frames = writer.Recorder.Framer(frames)
 	}
-	l := edge.NewLink(frames, writer, edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates})
-	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
-	h := s.newHost(p, func(mcp.Request) *client { return c })
-	c.host = h
-	works.Set(c.works)
+	l := edge.NewLink(frames, writer, s.linked())
 
 	serving, end := context.WithCancelCause(ctx)
 	var owner sync.WaitGroup
@@ -177,16 +174,8 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		<-serving.Done()
 		in.Close() // ends a Read that is under way; what it returns is looked at there
 	})
-	h.start()
-	first, second := l.Lanes()
-	legacy, err := h.sdk.Connect(ctx, first, nil)
-	if err != nil {
-		return fmt.Errorf("serve: %w", err) // a lane always connects
-	}
-	modern, err := h.sdk.Connect(ctx, second, nil)
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
+	c := s.connect(ctx, p, l)
+	works.Set(c.Works)
 	read := l.Run(serving)
 	if serving.Err() != nil {
 		read = wire.ErrClosed // it was ended
@@ -195,15 +184,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		l.Drain(serving)
 	}
 	end(wire.ErrClosed)
-	h.leave()
-	l.HangUp()
-	for _, ss := range []*mcp.ServerSession{legacy, modern} {
-		if err := ss.Wait(); err != nil && !wire.PeerLeft(err) {
-			s.log.Debug("mcp session ended", zap.Error(err))
-		}
-	}
-	c.close()
-	h.close()
+	c.Close()
 	if errors.Is(read, io.EOF) {
 		writer.Drain(ctx) // the client may still read
 	}
@@ -218,4 +199,56 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		return fmt.Errorf("read: %w", read)
 	}
 	return nil
+}
+
+// Conn is a client's connection to a server of this process.
+type Conn struct {
+	client *client
+	spoken []*mcp.ServerSession // one for each life cycle
+}
+
+// Connect begins to serve a client in this process, without bytes: hear takes what the client is
+// told, in order, and must not block; what the client says is given to Send. Handlers see ctx. The
+// connection lasts until Close.
+func (s *Server) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) *Conn {
+	return s.connect(ctx, p, edge.NewLocal(hear, s.linked()))
+}
+
+// linked are the options of a link to any client.
+func (s *Server) linked() edge.Options {
+	return edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates}
+}
+
+func (s *Server) connect(ctx context.Context, p core.Principal, l *edge.Link) *Conn {
+	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
+	c.host = s.newHost(p, func(mcp.Request) *client { return c })
+	c.host.start()
+	conn := &Conn{client: c}
+	first, second := l.Lanes()
+	for _, lane := range []mcp.Transport{first, second} {
+		if ss, err := c.host.sdk.Connect(ctx, lane, nil); err == nil { // a lane always connects
+			conn.spoken = append(conn.spoken, ss)
+		}
+	}
+	return conn
+}
+
+// Send hands on a message of the client's. It waits until the SDK has taken the message.
+func (c *Conn) Send(m proto.Message) { c.client.link.Take(context.Background(), m) }
+
+// Works reports whether a call, or a turn of the client's, is under way.
+func (c *Conn) Works() bool { return c.client.works() }
+
+// Close ends the connection and waits for all that it has started. Turns go on.
+func (c *Conn) Close() {
+	h := c.client.host
+	h.leave()
+	c.client.link.HangUp()
+	for _, ss := range c.spoken {
+		if err := ss.Wait(); err != nil && !wire.PeerLeft(err) {
+			h.server.log.Debug("mcp session ended", zap.Error(err))
+		}
+	}
+	c.client.close()
+	h.close()
 }

@@ -37,6 +37,15 @@ func (c *Conn) Start(method string, params any, done func(result json.RawMessage
 	c.asked[a.id] = a
 	c.mu.Unlock()
 
+	if c.send != nil {
+		m, err := messageOf(a.id, method, params)
+		if err == nil {
+			c.send(m, nil)
+		} else if a.forget() {
+			return nil, fmt.Errorf("ask %s: %w", method, err)
+		}
+		return a, nil
+	}
 	buf := c.buffer()
 	defer c.giveBack(buf)
 	msg := append(appendHead(*buf, c.bare.Load()), `"id":`...)

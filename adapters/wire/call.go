@@ -16,6 +16,7 @@ type Call struct {
 
 	conn *Conn
 	in   *batch
+	key  string // among the calls of the connection
 
 	mu      sync.Mutex              // guards the fields below
 	ctx     context.Context         //nolint:containedctx // the call's own, as in http.Request: it ends with the call
@@ -64,7 +65,7 @@ func (c *Call) Reply(result any, err error) {
 		return
 	}
 	c.conn.leave(c) // the id is free again before the peer can see the answer
-	c.conn.put(c.in, c.ID, result, err)
+	c.conn.answer(c, result, err)
 	c.conn.left()
 	c.end(nil)
 }

@@ -22,6 +22,7 @@ type Conn struct {
 	frames Framer
 	out    *Writer
 	opts   Options
+	send   Send // takes what is sent where there is no stream; nil: there is one
 	bare   atomic.Bool
 	bufs   sync.Pool // *[]byte, for one message each
 
@@ -158,7 +159,7 @@ func (c *Conn) drain(ctx context.Context) {
 // leave frees the id of a call that is being answered.
 func (c *Conn) leave(call *Call) {
 	c.mu.Lock()
-	delete(c.calls, string(call.ID))
+	delete(c.calls, call.key)
 	c.mu.Unlock()
 }
 
@@ -248,12 +249,12 @@ func (c *Conn) message(ctx context.Context, b []byte, in *batch, handle func(*Ca
 		return
 	}
 	m.ID = bytes.Clone(m.ID) // a call may be open for long, and shall not hold a large message by its id
-	c.start(ctx, m, in, handle)
+	c.start(&Call{ID: m.ID, Method: m.Method, Params: m.Params, conn: c, ctx: ctx, in: in, key: string(m.ID)}, handle)
 }
 
 // start hands a valid request or notification to the handler, unless the request must be refused.
-func (c *Conn) start(ctx context.Context, m Message, in *batch, handle func(*Call)) {
-	call := &Call{ID: m.ID, Method: m.Method, Params: m.Params, conn: c, ctx: ctx, in: in}
+func (c *Conn) start(call *Call, handle func(*Call)) {
+	m, in := call, call.in
 	if m.ID == nil {
 		c.run(call, handle)
 		return
@@ -263,14 +264,9 @@ func (c *Conn) start(ctx context.Context, m Message, in *batch, handle func(*Cal
 	case entered:
 		c.run(call, handle)
 	case taken:
-		c.put(
-			call.in,
-			m.ID,
-			nil,
-			jrpc2.Errorf(jrpc2.InvalidRequest, "a request with the id %.60s is still open", m.ID),
-		)
+		c.answer(call, nil, jrpc2.Errorf(jrpc2.InvalidRequest, "a request with the id %.60s is still open", m.ID))
 	case crowded:
-		c.put(call.in, m.ID, nil, jrpc2.Errorf(CodeBusy, "more than %d requests are open", c.opts.MaxOpen))
+		c.answer(call, nil, jrpc2.Errorf(CodeBusy, "more than %d requests are open", c.opts.MaxOpen))
 	}
 }
 
@@ -285,7 +281,7 @@ const (
 func (c *Conn) enter(call *Call) entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.calls[string(call.ID)]; ok {
+	if _, ok := c.calls[call.key]; ok {
 		c.stats.Broken++
 		return taken
 	}
@@ -293,7 +289,7 @@ func (c *Conn) enter(call *Call) entry {
 		c.stats.Refused++
 		return crowded
 	}
-	c.calls[string(call.ID)] = call
+	c.calls[call.key] = call
 	c.open++
 	return entered
 }
@@ -327,6 +323,15 @@ func (c *Conn) reject(in *batch, id json.RawMessage, err error) {
 	c.put(in, id, nil, err)
 }
 
+// answer sends a call's answer, or adds it to its batch. It never waits.
+func (c *Conn) answer(call *Call, result any, err error) {
+	if c.send != nil {
+		c.send(answerOf(call.ID, result, err), call)
+		return
+	}
+	c.put(call.in, call.ID, result, err)
+}
+
 // put queues an answer, or adds it to its batch. It never waits.
 func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
 	buf := c.buffer()
@@ -358,7 +363,17 @@ func (c *Conn) giveBack(b *[]byte) {
 
 // Notify queues a notification. It never blocks; params are encoded as [AppendJSON]
 // does, and left out when nil.
-func (c *Conn) Notify(method string, params any) error {
+func (c *Conn) Notify(method string, params any) error { return c.notify(method, params, nil) }
+
+func (c *Conn) notify(method string, params any, within *Call) error {
+	if c.send != nil {
+		m, err := messageOf(0, method, params)
+		if err != nil {
+			return fmt.Errorf("notify %s: %w", method, err)
+		}
+		c.send(m, within)
+		return nil
+	}
 	buf := c.buffer()
 	defer c.giveBack(buf)
 	msg, err := appendMethod(appendHead(*buf, c.bare.Load()), method, params)

@@ -105,7 +105,7 @@ func flatten(b []byte) {
 
 // AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A
 // json.RawMessage is checked and taken as it is; nil and an empty json.RawMessage are
-// null. After an error dst is returned as it was.
+// null; a [Checked] is taken without a check. After an error dst is returned as it was.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -115,6 +115,8 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 			return dst, errors.New("encode: not valid JSON")
 		}
 		return AppendRaw(dst, v), nil
+	case Checked:
+		return AppendRaw(dst, json.RawMessage(v)), nil
 	}
 	return jsonscan.Append(dst, v)
 }
@@ -167,13 +169,13 @@ func appendAnswer(dst []byte, bare bool, id json.RawMessage, result any, err err
 		if dst, err = AppendJSON(append(dst, `"result":`...), result); err == nil {
 			return append(dst, '}')
 		}
-		dst, err = dst[:mark], jrpc2.Errorf(
-			jrpc2.InternalError,
-			"the result cannot be encoded: %s",
-			strings.TrimPrefix(err.Error(), "json: "),
-		)
+		dst, err = dst[:mark], cannotEncode(err)
 	}
 	return append(appendError(append(dst, `"error":`...), err), '}')
+}
+
+func cannotEncode(err error) error {
+	return jrpc2.Errorf(jrpc2.InternalError, "the result cannot be encoded: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // appendError appends the error object for err: a *jrpc2.Error anywhere in its chain as

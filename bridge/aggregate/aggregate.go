@@ -35,9 +35,7 @@ type Server struct {
 
 // Options say what a Server shows.
 type Options struct {
-	// Agent serves our own agent to one client over a pipe, and returns when that has
-	// ended. It sets works to report whether a turn of the client's runs.
-	Agent func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
+	Agent Agent
 	// Servers name those that are shown; * is any text.
 	Servers []string
 	Prefix  Prefix
@@ -110,7 +108,7 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 	in, early := isEarly(pipe)
 	stop()
 	if early { // whose answers have shapes of their own
-		return a.opts.Agent(ctx, c.principal, in, out, &c.early)
+		return a.opts.Agent.ServeFor(ctx, c.principal, in, out, &c.early)
 	}
 	c.modern = map[string]*side{}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
@@ -298,7 +296,7 @@ func (c *caller) sides() []*side {
 
 // works reports whether a turn of the client's runs in our agent.
 func (c *caller) works() bool {
-	return c.early.Now() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.parts[0].works.Now() })
+	return c.early.Now() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.parts[0].works() })
 }
 
 // leaving is called when the client has sent its last: what never ends by itself

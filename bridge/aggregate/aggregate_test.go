@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/adapters/wire"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
@@ -38,16 +37,6 @@ func agentServer(_ context.Context, p core.Principal) *mcp.Server {
 	return s
 }
 
-func serveAgent(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, _ *wire.Works) error {
-	err := agentServer(ctx, p).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-	in.Close()
-	out.Close()
-	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
 // aggregate shows servers beside the stand-in.
 func aggregate(t *testing.T, o upstream.Options, a Options) *Server {
 	t.Helper()
@@ -67,7 +56,7 @@ func aggregate(t *testing.T, o upstream.Options, a Options) *Server {
 		a.Servers = []string{"*"}
 	}
 	if a.Agent == nil {
-		a.Agent = serveAgent
+		a.Agent = standIn{}
 	}
 	return New(upstream.New(o), a)
 }

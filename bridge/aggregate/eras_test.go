@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/adapters/wire"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
@@ -201,12 +200,12 @@ func TestAggregateFollowsServers(t *testing.T) {
 // A client of the early dialect gets the agent as it is.
 func TestAggregateLeavesTheEarlyDialectToTheAgent(t *testing.T) {
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
-		Agent: func(_ context.Context, _ core.Principal, in io.ReadCloser, out io.WriteCloser, _ *wire.Works) error {
+		Agent: standIn{early: func(in io.ReadCloser, out io.WriteCloser) error {
 			b, err := io.ReadAll(in)
 			_, _ = out.Write(append([]byte("heard "), b...)) // the test fails else
 			out.Close()
 			return err
-		},
+		}},
 	})
 	in, w := io.Pipe()
 	r, out := io.Pipe()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/creachadair/jrpc2"
@@ -26,7 +25,7 @@ type part struct {
 	hops   int              // of the client's requests
 	keeper *upstream.Keeper // nil: our agent
 	own    *upstream.Peer   // our agent; set before anything is asked of it
-	works  wire.Works       // of our agent
+	works  func() bool      // of our agent: whether a turn of the client's runs
 	// owes: a list has waited in vain for the start that is under way, or the last. It is of
 	// the keeper's goroutine.
 	owes bool
@@ -60,30 +59,6 @@ func (p *part) agent() bool { return p.export == nil }
 func (p *part) box() *upstream.Box { return p.side.caller.agg.box }
 
 func (p *part) log(level, text string) { p.box().Log(p.server.Name, level, text) }
-
-// attach starts our agent, which says its hello to the client itself.
-func (p *part) attach(ctx context.Context) {
-	c := p.side.caller
-	l := upstream.Local(func(in io.ReadCloser, out io.WriteCloser) {
-		if err := c.agg.opts.Agent(ctx, c.principal, in, out, &p.works); err != nil && ctx.Err() == nil {
-			p.log("error", err.Error())
-		}
-	})
-	peer := upstream.NewPeer(l, p.hello(p.side.version, p.hops))
-	peer.Version = p.side.version
-	peer.Caps = upstream.ServerCaps{
-		Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true},
-		Completions: &struct{}{}, Logging: &struct{}{},
-	}
-	p.own = peer
-	c.owned.Go(func() {
-		select {
-		case <-ctx.Done():
-		case <-peer.Done:
-		}
-		peer.Close()
-	})
-}
 
 // Begin implements Job: it starts the server, and agrees with it on a version.
 func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {

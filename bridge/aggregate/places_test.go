@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -18,10 +17,7 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 	for _, version := range []string{`"2025-11-25"`, `1`} {
 		var turn atomic.Bool
 		a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
-			Agent: func(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
-				works.Set(turn.Load)
-				return serveAgent(ctx, p, in, out, nil)
-			},
+			Agent: standIn{works: turn.Load},
 		})
 		l := a.Dial(core.Local, t.TempDir(), false)
 		if _, err := io.WriteString(l.Out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {

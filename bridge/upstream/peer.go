@@ -21,7 +21,8 @@ import (
 // Peer is a server that is spoken to.
 type Peer struct {
 	Conn *wire.Conn
-	link *Link
+	link *Link // nil: the server is in this process
+	end  func()
 	says Hello
 
 	Version      string // as agreed
@@ -100,15 +101,52 @@ func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 // NewPeer begins to read from a link, without a word.
 func NewPeer(l *Link, says Hello) *Peer {
 	p := &Peer{link: l, says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
-	p.Conn = wire.NewConn(l.In, l.Out, wire.Options{
-		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
-	})
+	p.end = func() {
+		l.In.Close()
+		l.Out.Close()
+	}
+	p.Conn = wire.NewConn(l.In, l.Out, withdrawing())
 	go func() { // Close waits for it
 		defer close(p.Done)
 		_ = p.Conn.Serve(context.Background(), p.receive) // however it ends: the link says why
 		l.Close()
 	}()
 	return p
+}
+
+// LocalServer is a server of this process, to which a client is connected.
+type LocalServer interface {
+	Send(m wire.Message)
+	Close() // ends the connection, and waits for that
+}
+
+// NewLocalPeer begins to speak to a server of this process, without a word. connect connects
+// it: the server gives its messages to hear, decoded.
+func NewLocalPeer(says Hello, connect func(hear func(wire.Message)) LocalServer) *Peer {
+	p := &Peer{says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
+	ctx, stop := context.WithCancelCause(context.Background())
+	var server LocalServer
+	known := make(chan struct{})
+	p.Conn = wire.NewLocal(func(m wire.Message, _ *wire.Call) { server.Send(m) }, withdrawing())
+	server = connect(func(m wire.Message) {
+		<-known
+		p.Conn.Take(ctx, string(m.ID), m, p.receive)
+	})
+	close(known)
+	p.end = sync.OnceFunc(func() {
+		stop(wire.ErrClosed)
+		server.Close()
+		p.Conn.End()
+		close(p.Done)
+	})
+	return p
+}
+
+// withdrawing are the options of a connection to a server, by which it hears what is taken back.
+func withdrawing() wire.Options {
+	return wire.Options{
+		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+	}
 }
 
 // ended reports whether the connection has ended; it waits for the reason, if the
@@ -128,12 +166,16 @@ func (p *Peer) Over() bool {
 }
 
 // Why says how the connection has ended, in words; it is called after Done.
-func (p *Peer) Why() string { return p.link.Why() }
+func (p *Peer) Why() string {
+	if p.link == nil {
+		return "the connection has ended"
+	}
+	return p.link.Why()
+}
 
 // Close ends the connection and what carries it, and waits for that.
 func (p *Peer) Close() {
-	p.link.In.Close()
-	p.link.Out.Close()
+	p.end()
 	<-p.Done
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/aggregate"
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
@@ -90,6 +91,13 @@ func relayed(t *testing.T, e upstream.Endpoint) string {
 	return gated(t, r.HTTP(t.TempDir(), gate.Principal))
 }
 
+// joined is our agent as an aggregate has it.
+type joined struct{ *mcp.Server }
+
+func (a joined) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) aggregate.AgentConn {
+	return a.Server.Connect(ctx, p, hear)
+}
+
 // aggregated serves our agent with an upstream beside it.
 func aggregated(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
@@ -100,7 +108,7 @@ func aggregated(t *testing.T, e upstream.Endpoint) string {
 			t.Error(err)
 		}
 	})
-	a := aggregate.New(boxed(t, e), aggregate.Options{Agent: agent.ServeFor, Servers: []string{"*"}})
+	a := aggregate.New(boxed(t, e), aggregate.Options{Agent: joined{agent}, Servers: []string{"*"}})
 	return gated(t, relay.Local(a.Dial).HTTP(t.TempDir(), gate.Principal))
 }
 

@@ -33,7 +33,7 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 			l.refusedHello(c)
 		}
 		fault, _ := plainFault(c.method, r.Error)
-		return l.put(c.in, c.slot, AppendError(nil, c.raw, fault, early != nil))
+		return l.fault(c.in, c.slot, c.raw, fault)
 	}
 	result := r.Result
 	switch {
@@ -48,6 +48,10 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 		if json.Unmarshal(result, &r) == nil && json.Unmarshal(r["_meta"], &meta) == nil && meta != nil {
 			result = withSubscription(r, meta, c.raw)
 		}
+	}
+	if l.hear != nil {
+		l.hear(proto.Message{ID: c.raw, Result: result})
+		return nil
 	}
 	b := append(appendHead(nil, c.raw), `,"result":`...)
 	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))
@@ -87,7 +91,17 @@ func (l *Link) negotiated(result json.RawMessage) {
 
 // refuse answers what never became a call; an id of nil is null.
 func (l *Link) refuse(in *batch, id json.RawMessage, err error) {
-	l.put(in, in.begin(), AppendError(nil, id, err, l.dialect() != nil)) //nolint:errcheck // a connection that ended has nobody to tell
+	l.fault(in, in.begin(), id, err) //nolint:errcheck // a connection that ended has nobody to tell
+}
+
+// fault answers with an error.
+func (l *Link) fault(in *batch, at int, id json.RawMessage, err error) error {
+	early := l.dialect() != nil
+	if l.hear != nil {
+		l.hear(proto.Message{ID: id, Error: appendFault(nil, err, early)})
+		return nil
+	}
+	return l.put(in, at, AppendError(nil, id, err, early))
 }
 
 // put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
@@ -105,10 +119,14 @@ func appendHead(dst []byte, id json.RawMessage) []byte {
 	return wire.AppendRaw(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// AppendError appends a whole error answer. The SDK gives plain errors the code 0; they
-// are about requests that do not fit the state of the connection. The early dialect has
-// one code and no data.
+// AppendError appends a whole error answer. The early dialect has one code and no data.
 func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
+	return append(appendFault(append(appendHead(dst, id), `,"error":`...), err, early), '}')
+}
+
+// appendFault appends an error object. The SDK gives plain errors the code 0; they are about
+// requests that do not fit the state of the connection.
+func appendFault(dst []byte, err error, early bool) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
 		code, message, data = int64(e.Code), e.Message, e.Data
@@ -123,13 +141,13 @@ func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
 	if early {
 		code, data = proto.CodeClosed, nil
 	}
-	dst = append(appendHead(dst, id), `,"error":{"code":`...)
+	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, code, 10)
 	dst = wire.AppendString(append(dst, `,"message":`...), message)
 	if len(data) > 0 {
 		dst = wire.AppendRaw(append(dst, `,"data":`...), data)
 	}
-	return append(dst, '}', '}')
+	return append(dst, '}')
 }
 
 // batch collects the answers to one batch, which leave as one array when the last has

@@ -48,7 +48,8 @@ type Options struct {
 // byte for byte.
 type Link struct {
 	frames wire.Framer
-	out    *wire.Writer
+	out    *wire.Writer        // nil: the client is in this process
+	hear   func(proto.Message) // takes what such a client is told
 	opts   Options
 	order  order
 	legacy *lane
@@ -119,8 +120,14 @@ func (c *Call) TakeArguments() json.RawMessage {
 
 // NewLink returns a link over the two halves of a connection. Run reads it.
 func NewLink(frames wire.Framer, out *wire.Writer, o Options) *Link {
+	l := newLink(o)
+	l.frames, l.out = frames, out
+	return l
+}
+
+func newLink(o Options) *Link {
 	l := &Link{
-		frames: frames, out: out, opts: o,
+		opts:  o,
 		calls: map[jsonrpc.ID]*Call{}, byRaw: map[string]*Call{}, byExtra: map[*mcp.RequestExtra]*Call{},
 	}
 	gone := make(chan struct{})
@@ -304,7 +311,7 @@ func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
 		}
 	}
 	if err != nil {
-		return l.put(in, c.slot, AppendError(nil, m.ID, err, l.dialect() != nil))
+		return l.fault(in, c.slot, m.ID, err)
 	}
 	if m.Method == proto.MethodCallTool && p.thread != "" && l.opts.Ordered(p.name) {
 		c.Place = l.order.enter(core.SessionID(p.thread))
@@ -445,7 +452,7 @@ func (l *Link) dialect() json.RawMessage {
 func (l *Link) HangUp() { close(l.legacy.gone) }
 
 // Stalled reports whether the client leaves so much unread that what can be left out should be.
-func (l *Link) Stalled() bool { return l.out.Queued() > wire.PumpRoom }
+func (l *Link) Stalled() bool { return l.out != nil && l.out.Queued() > wire.PumpRoom }
 
 // lane is one life cycle on the link: to the SDK a transport, and the connection that it makes.
 type lane struct {
@@ -507,11 +514,7 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 		}
 		r.Params = n.link.subscription(r.Params)
 	}
-	b, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	return n.link.out.Put(b)
+	return n.link.say(m)
 }
 
 // Close implements mcp.Connection.

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
+	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/aggregate"
 	"dragoman/bridge/relay"
 	"dragoman/core"
@@ -24,6 +25,14 @@ type aggregated struct {
 	// circle: the same configuration has started us as one of its servers, which would
 	// only start each other.
 	circle bool
+}
+
+// agent is our agent as an aggregate has it.
+type agent struct{ *mcp.Server }
+
+// Connect implements aggregate.Agent.
+func (a agent) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) aggregate.AgentConn {
+	return a.Server.Connect(ctx, p, hear)
 }
 
 // Serve implements server: one client over a pipe.
@@ -123,6 +132,6 @@ func (g aggregated) load(rules profile) (*aggregate.Server, error) {
 		names = nil
 	}
 	return aggregate.New(g.gateway.profiles.Servers(), aggregate.Options{
-		Agent: g.agent.ServeFor, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
+		Agent: agent{g.agent}, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
 	}), nil
 }

@@ -1,0 +1,68 @@
+package aggregate
+
+import (
+	"context"
+	"io"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge/upstream"
+	"dragoman/core"
+)
+
+// Agent is our own agent, as an MCP server in this process.
+type Agent interface {
+	// Connect connects a client of the principal p. hear takes what the agent says to it, in
+	// order, and does not block. What the agent does for the client sees ctx.
+	Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) AgentConn
+	// ServeFor serves a client of the early dialect over its own pipe, and returns when that
+	// has ended. It sets works to report whether a turn of the client's runs.
+	ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
+}
+
+// AgentConn is a client's connection to our agent.
+type AgentConn interface {
+	// Send says a message of the client's, which is valid. It may wait until the agent has
+	// taken it, for no longer.
+	Send(m proto.Message)
+	// Works reports whether a turn of the client's runs.
+	Works() bool
+	// Close ends the connection, and waits for what the agent has started for it.
+	Close()
+}
+
+// messages are a connection to our agent as the wire has messages.
+type messages struct{ AgentConn }
+
+// Send implements upstream.LocalServer.
+func (c messages) Send(m wire.Message) { c.AgentConn.Send(decoded(m)) }
+
+func decoded(m wire.Message) proto.Message {
+	return proto.Message{ID: m.ID, Method: m.Method, Params: m.Params, Result: m.Result, Error: m.Error}
+}
+
+func enveloped(m proto.Message) wire.Message {
+	return wire.Message{
+		ID: m.ID, HasID: m.ID != nil, Method: m.Method, Params: m.Params, Result: m.Result, Error: m.Error, Versioned: true,
+	}
+}
+
+// attach connects our agent, which says its hello to the client itself.
+func (p *part) attach(ctx context.Context) {
+	c := p.side.caller
+	peer := upstream.NewLocalPeer(p.hello(p.side.version, p.hops), func(hear func(wire.Message)) upstream.LocalServer {
+		conn := c.agg.opts.Agent.Connect(ctx, c.principal, func(m proto.Message) { hear(enveloped(m)) })
+		p.works = conn.Works
+		return messages{conn}
+	})
+	peer.Version = p.side.version
+	peer.Caps = upstream.ServerCaps{
+		Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true},
+		Completions: &struct{}{}, Logging: &struct{}{},
+	}
+	p.own = peer
+	c.owned.Go(func() {
+		<-ctx.Done()
+		peer.Close()
+	})
+}
