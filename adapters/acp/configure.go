@@ -105,7 +105,7 @@ func (s *session) tell(updates func(*View) []byte) {
 			}
 			f.view.replay = false
 			// A connection that has ended has nobody to tell.
-			_ = s.srv.conn.Writer().PutLines(updates(f.view))
+			_ = s.srv.conn.PutLines(updates(f.view))
 		})
 	})
 }

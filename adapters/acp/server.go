@@ -97,7 +97,7 @@ func (o Options) Wire() wire.Options {
 
 // Begin implements wire.Protocol.
 func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
-	s.conn, s.pump = conn, pump.New(conn.Writer())
+	s.conn, s.pump = conn, pump.New(conn)
 	ctx, stop := context.WithCancelCause(ctx)
 	s.wg.Go(func() {
 		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {

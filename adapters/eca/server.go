@@ -145,7 +145,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 			s.log.Error("handler panicked", zap.String("method", method), zap.Any("panic", v), zap.ByteString("stack", stack))
 		},
 	})
-	s.pump = pump.New(s.conn.Writer())
+	s.pump = pump.New(s.conn)
 	s.pump.Pace = pace
 	ctx, left := context.WithCancelCause(ctx)
 	s.within = func(do func(context.Context)) { do(ctx) }

@@ -53,7 +53,7 @@ func New(o Options) *Server {
 // Begin implements wire.Protocol. What is sent from now on has no "jsonrpc". Turns that were
 // prompted over the connection are stopped when it ends.
 func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
-	s.conn, s.pump = conn, pump.New(conn.Writer())
+	s.conn, s.pump = conn, pump.New(conn)
 	conn.SetBare(true)
 	ctx, stop := context.WithCancelCause(ctx)
 	s.wg.Go(func() {

@@ -52,7 +52,7 @@ func (c *Conn) Start(method string, params any, done func(result json.RawMessage
 	msg = append(strconv.AppendInt(msg, a.id, 10), ',')
 	msg, err := appendMethod(msg, method, params)
 	if *buf = msg; err == nil {
-		err = c.out.Put(msg)
+		err = c.queue(msg)
 	} else {
 		err = fmt.Errorf("ask %s: %w", method, err)
 	}

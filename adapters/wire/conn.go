@@ -24,6 +24,7 @@ type Conn struct {
 	opts   Options
 	send   Send // takes what is sent where there is no stream; nil: there is one
 	bare   atomic.Bool
+	edge   atomic.Pointer[Edge]
 	bufs   sync.Pool // *[]byte, for one message each
 
 	mu    sync.Mutex // guards the fields below
@@ -62,7 +63,7 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 	return c
 }
 
-// Writer is the connection's output, for pumps: [Writer.PutLines] and [Writer.Room].
+// Writer is the connection's output. What is put there passes no [Edge].
 func (c *Conn) Writer() *Writer { return c.out }
 
 // SetBare says whether what is sent from now on omits "jsonrpc".
@@ -237,6 +238,9 @@ func (c *Conn) frame(ctx context.Context, b []byte, handle func(*Call)) {
 }
 
 func (c *Conn) message(ctx context.Context, b []byte, in *batch, handle func(*Call)) {
+	if e := c.edge.Load(); e != nil {
+		b = (*e).Read(b)
+	}
 	m, err := parseValid(b)
 	switch m.Kind() {
 	case Response:
@@ -337,6 +341,9 @@ func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
 	buf := c.buffer()
 	*buf = appendAnswer(*buf, c.bare.Load(), id, result, err)
 	whole := *buf
+	if e := c.edge.Load(); e != nil {
+		whole = (*e).Answer(whole)
+	}
 	if in != nil {
 		whole = in.end(whole)
 	}
@@ -380,7 +387,7 @@ func (c *Conn) notify(method string, params any, within *Call) error {
 	if *buf = msg; err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
-	return c.out.Put(msg)
+	return c.queue(msg)
 }
 
 // CancelRequest ends the context of the peer's open request with that id, as it was

@@ -9,7 +9,9 @@
 // puts them into one, and a [Message] is a frame's envelope taken apart by [Parse]. A
 // [Call] is a request or notification of the peer's; an [Asked] is a request of ours. A
 // [Protocol] serves a connection's calls; where several share a stream, the first call
-// chooses ([Conn.ServeFirst]). Method tables, handlers and error values are jrpc2's:
+// chooses ([Conn.ServeFirst]). An [Edge] rewrites messages for a peer that speaks an older
+// form of its protocol; there is none for others, and what it costs them is one load of a
+// pointer for each message. Method tables, handlers and error values are jrpc2's:
 // jrpc2.Handler, handler.Map, *jrpc2.Error, jrpc2.Code.
 //
 // # Order
@@ -17,7 +19,7 @@
 // A connection's handler runs on the goroutine that reads, one call after the other, in
 // the order of the stream, and never blocks: it answers, or hands its *Call to whoever
 // will. The place of an answer among everything else we send is where [Call.Reply] is
-// called, and the place of a notification where [Conn.Notify] or [Writer.PutLines] is;
+// called, and the place of a notification where [Conn.Notify] or [Conn.PutLines] is;
 // nothing overtakes anything once it is queued. Answers to our own requests are handed
 // over on the reading goroutine too.
 //

@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+)
+
+// Edge rewrites the messages of a connection whose peer speaks an older form of its
+// protocol, so that nothing behind the connection knows that form. Its methods may be
+// called by many goroutines at once, must not block, and must not use the connection.
+// Each is given one whole message without a line feed. It may return or append a part of
+// it, and keeps nothing of it.
+type Edge interface {
+	// Read returns what is read in the place of a message of the peer's: a JSON text.
+	Read(msg []byte) []byte
+	// Answer returns what is sent in the place of an answer of ours: one JSON text.
+	Answer(msg []byte) []byte
+	// Send appends what is sent in the place of a notification or a request of ours:
+	// any number of messages, each ended by a line feed.
+	Send(dst, msg []byte) []byte
+}
+
+// SetEdge puts an edge between the connection and its streams, for all that is read and
+// sent from now on; nil takes it out. A recorder takes down what the peer sees.
+func (c *Conn) SetEdge(e Edge) {
+	if e == nil {
+		c.edge.Store(nil)
+		return
+	}
+	c.edge.Store(&e)
+}
+
+// queue queues a notification or a request of ours. msg is the caller's own buffer.
+func (c *Conn) queue(msg []byte) error {
+	e := c.edge.Load()
+	if e == nil {
+		return c.out.Put(msg)
+	}
+	flatten(msg)
+	return c.out.PutLines((*e).Send(nil, msg))
+}
+
+// PutLines queues many notifications at once, as [Writer.PutLines] does.
+func (c *Conn) PutLines(lines []byte) error {
+	e := c.edge.Load()
+	if e == nil {
+		return c.out.PutLines(lines)
+	}
+	var out []byte
+	for line := range bytes.SplitSeq(lines, []byte("\n")) {
+		if len(line) > 0 {
+			out = (*e).Send(out, line)
+		}
+	}
+	return c.out.PutLines(out)
+}
+
+// Room waits until fewer than limit bytes are queued, as [Writer.Room] does.
+func (c *Conn) Room(ctx context.Context, limit int) error { return c.out.Room(ctx, limit) }
