@@ -189,8 +189,5 @@ func stepOf(step core.LoginStep) eca.LoginResult {
 // tellAccount is providers/updated. The models that it brings or takes are told, too.
 func (s *Server) tellAccount(ctx context.Context, a core.Account) {
 	o := s.refresh(ctx)
-	if s.peerNow().dialect.early() {
-		return
-	}
 	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })
 }

@@ -69,10 +69,10 @@ func (v *View) cited(dst []byte, l core.Link) []byte {
 }
 
 // moved shows the chat in which the user goes on, as if it had been asked for, if
-// the turn that says so was prompted here. The early documents cannot show a chat
-// that the client has not named. It belongs to the pump.
+// the turn that says so was prompted here, and the client can show a chat that it has
+// not named. It belongs to the pump.
 func (c *chat) moved(turn core.TurnID, to core.SessionID) {
-	if c.srv.peerNow().dialect.early() || checkID(string(to)) != nil {
+	if c.srv.peerNow().lacks[eca.MethodOpened] || checkID(string(to)) != nil {
 		return
 	}
 	for pr := range c.running {

@@ -46,9 +46,6 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	}
 	switch now.State {
 	case core.Proposed:
-		if v.dialect == Doc001 { // there a call is prepared once, with all of its arguments
-			return dst
-		}
 		return v.prepare(dst, c)
 	case core.Awaiting:
 		dst = v.prepare(dst, c)
@@ -58,7 +55,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	case core.Running:
 		dst = v.prepare(dst, c)
 		dst = v.run(dst, c, false)
-		if goesOn := v.goesOn(c); (!c.running || goesOn) && v.dialect != Doc001 {
+		if goesOn := v.goesOn(c); !c.running || goesOn {
 			c.running = true
 			dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
 				ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(now.Args), Summary: now.Title, Details: v.details(c),
@@ -67,16 +64,16 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	case core.Succeeded, core.Errored:
 		dst = v.called(v.prepare(dst, c), c)
 	case core.Rejected:
-		why := byRule
+		why := eca.RejectConfig
 		if c.outcome == core.OutcomeDecided {
-			why = byUser
+			why = eca.RejectUser
 		}
 		dst = v.rejected(v.prepare(dst, c), c, why)
 	case core.Canceled:
 		if dst = v.prepare(dst, c); !now.Start.IsZero() && slices.ContainsFunc(now.Content, isText) {
 			dst = v.called(dst, c) // toolCallRejected has no field for the call's output
 		} else {
-			dst = v.rejected(dst, c, byStop)
+			dst = v.rejected(dst, c, eca.RejectStop)
 		}
 	}
 	return v.over(dst, c)
@@ -112,25 +109,17 @@ func (v *View) prepare(dst []byte, c *call) []byte {
 			return prepared(dst, c, "", c.now.State == core.Awaiting)
 		}
 	}
-	for part := range whole(text, v.dialect == Doc001) {
+	for part := range parts(text) {
 		dst = prepared(dst, c, part, c.now.State == core.Awaiting)
 	}
 	return dst
-}
-
-// whole cuts text into the parts of a delta, or leaves it in one piece.
-func whole(text string, one bool) func(func(string) bool) {
-	if one {
-		return func(yield func(string) bool) { yield(text) }
-	}
-	return parts(text)
 }
 
 // callArgs shows a part of the arguments while they arrive. What comes of them when
 // the call is further on is in the call itself.
 func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	c := v.calls[e.Call]
-	if c == nil || c.now.State != core.Proposed || v.dialect == Doc001 || e.Text == "" || v.plans(c.now) {
+	if c == nil || c.now.State != core.Proposed || e.Text == "" || v.plans(c.now) {
 		return dst
 	}
 	c.sent = true
@@ -195,9 +184,6 @@ func (v *View) called(dst []byte, c *call) []byte {
 
 // images shows the pictures of a call's result, which its outputs only name.
 func (v *View) images(dst []byte, content []core.Block) []byte {
-	if v.dialect.early() {
-		return dst
-	}
 	for _, b := range content {
 		if b, ok := b.(core.Image); ok && len(b.Data) > 0 {
 			dst = v.content(dst, eca.RoleAssistant, eca.ImageContent{Type: eca.TypeImage, MediaType: b.MIME, Base64: b.Data})
@@ -206,9 +192,9 @@ func (v *View) images(dst []byte, content []core.Block) []byte {
 	return dst
 }
 
-func (v *View) rejected(dst []byte, c *call, why refusal) []byte {
+func (v *View) rejected(dst []byte, c *call, why eca.RejectReason) []byte {
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRejected{
-		ToolCall: toolCall(eca.TypeToolCallRejected, c), Arguments: object(c.now.Args), Reason: v.dialect.reason(why), Summary: c.now.Title,
+		ToolCall: toolCall(eca.TypeToolCallRejected, c), Arguments: object(c.now.Args), Reason: why, Summary: c.now.Title,
 		Details: v.details(c),
 	})
 }
@@ -327,7 +313,7 @@ func outputs(now core.Call) []eca.Output {
 	if now.State == core.Canceled {
 		list = append(list, eca.Output{Type: eca.TypeText, Text: now.Why, Content: now.Why})
 	}
-	if len(list) == 0 { // the early documents want one at least
+	if len(list) == 0 { // some documents of the protocol want one at least
 		text := ""
 		if now.State == core.Errored {
 			text = now.Why

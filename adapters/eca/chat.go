@@ -90,11 +90,11 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	case core.TurnStarted:
 		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
 	case core.Flagged:
-		if live && !f.view.dialect.early() && flags[e.Message] != e.Text {
+		if live && !f.view.lacks[eca.MethodCleared] && flags[e.Message] != e.Text {
 			return dst, func() { f.replay(f.page.rest()) }
 		}
 	case core.Truncated:
-		if live && !f.view.dialect.early() {
+		if live && !f.view.lacks[eca.MethodCleared] {
 			return dst, func() { f.replay(nil) }
 		}
 	case core.SettingsChanged:
@@ -225,7 +225,7 @@ func (f *feed) replay(part *page) {
 // before: then no mark is missed.
 func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
 	p := c.srv.peerNow()
-	f := &feed{chat: c, att: att, view: newView(c.id, p.dialect, p.name, o)}
+	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
 	f.view.plan, f.view.flags = plan, att.Flags()
 	return f
 }
@@ -354,7 +354,7 @@ func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err er
 	if call.IsNotification() || s.peerNow().name != "emacs" || !s.busy() {
 		return
 	}
-	if s.conn.Writer().Room(ctx, 1) != nil { // the answer has not left
+	if s.conn.Room(ctx, 1) != nil { // the answer has not left
 		return
 	}
 	t := time.NewTimer(gap)
@@ -375,15 +375,12 @@ func (s *Server) busy() bool {
 	return false
 }
 
-// cleared is chat/cleared, and opened chat/opened; the early documents have neither.
+// cleared is chat/cleared.
 func (s *Server) cleared(id core.SessionID) {
-	if !s.peerNow().dialect.early() {
-		s.notify(eca.MethodCleared, eca.ClearedParams{ChatID: string(id), Messages: true})
-	}
+	s.notify(eca.MethodCleared, eca.ClearedParams{ChatID: string(id), Messages: true})
 }
 
+// opened is chat/opened.
 func (s *Server) opened(id core.SessionID, title string) {
-	if !s.peerNow().dialect.early() {
-		s.notify(eca.MethodOpened, eca.OpenedParams{ChatID: string(id), Title: title})
-	}
+	s.notify(eca.MethodOpened, eca.OpenedParams{ChatID: string(id), Title: title})
 }

@@ -21,9 +21,6 @@ func (v *View) details(c *call) any {
 	if d := changes(c.now.Content); d != nil {
 		return d
 	}
-	if v.dialect.early() {
-		return nil
-	}
 	if d := shellCommand(c.now); d != nil {
 		return d
 	}

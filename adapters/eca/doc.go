@@ -8,16 +8,16 @@
 //
 // # Vocabulary
 //
-// A chat is what a client calls a session; the client chooses its id. A dialect
-// is one of the three documents of the protocol that clients speak ([Now],
-// [Doc000], [Doc001]); it is found out once, at initialize. The offer is what can
+// A chat is what a client calls a session; the client chooses its id. The
+// protocol has three documents. What is written here is today's; clients of the two others
+// have an edge in their connection (early.go), put in at initialize. The offer is what can
 // be chosen: models, agents, variants. A child is the session of a task that was
 // handed over, and its chat stands within a call of its parent's. A hint is what the
 // user must hear in the chat, once.
 //
 // Files: lifecycle.go (initialize to exit), configure.go, startup.go (what the client
 // is told by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
-// find.go (what a prompt can refer to), sessions.go (list, open, delete, update, clear),
+// find.go (the search for it), sessions.go (list, open, delete, update, clear),
 // history.go (paging), rewind.go (marks, rollback, fork), select.go (choices and
 // config/updated), query.go (commands), accounts.go (providers), jobs.go, mcp.go, view.go,
 // encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the

@@ -1,9 +1,27 @@
 package eca
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"sync"
+
+	"go.uber.org/zap"
+
 	"dragoman/adapters/proto/eca"
-	"dragoman/core"
+	"dragoman/adapters/wire"
 )
+
+// Two documents of the protocol came before today's, and clients of theirs are served as
+// well. The handlers and the encoder speak today's alone; an edge in the connection of an
+// early client turns their messages into those of its document. What the document has no
+// name for is dropped, and words that differ are replaced. A turn begins with a progress, in
+// the place of chat/statusChanged. In 001 a call is prepared once: the parts of its arguments
+// are held back until something else is said of it.
+//
+// Where the server must act differently, it looks at the names that the client's document
+// lacks: a chat that cannot be emptied is not shown anew. What clients of all documents
+// take (both names of a tool's output, the fields of usage) is left as it is.
 
 // Dialect is the document of the protocol that a client speaks.
 type Dialect uint8
@@ -15,22 +33,7 @@ const (
 )
 
 // String names the dialect in logs and tests.
-func (d Dialect) String() string {
-	switch d {
-	case Now:
-		return "now"
-	case Doc000:
-		return "000"
-	case Doc001:
-		return "001"
-	}
-	return "unknown"
-}
-
-// early says whether the client speaks one of the early documents: no status and
-// no opening of chats, no start-up tasks, and in a turn this order: progress
-// running, the user's text, the answer to the prompt, contents, progress finished.
-func (d Dialect) early() bool { return d != Now }
+func (d Dialect) String() string { return [...]string{"now", "000", "001"}[d] }
 
 // dialectOf tells the documents apart by what only one of them has.
 func dialectOf(caps *eca.CodeAssistant, opts eca.InitOptions) Dialect {
@@ -48,44 +51,324 @@ func dialectOf(caps *eca.CodeAssistant, opts eca.InitOptions) Dialect {
 	return Now
 }
 
-// promptStatus is the word for a prompt that was taken.
-func (d Dialect) promptStatus() eca.PromptStatus {
-	if d == Doc001 {
-		return eca.StatusSuccess
+// early puts an edge into the connection of a client of an early document, and leaves in p
+// no capability that its document does not have. It returns what the document lacks; nil
+// for today's.
+func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
+	d := dialectOf(p.Capabilities.CodeAssistant, optionsOf(p.InitializationOptions))
+	if d == Now {
+		return nil
 	}
-	return eca.StatusPrompting
+	log.Info("the client speaks an early document", zap.Stringer("dialect", d))
+	caps := &eca.CodeAssistant{Rewrite: json.RawMessage("false")}
+	if said := p.Capabilities.CodeAssistant; d == Doc000 && said != nil && said.Editor != nil {
+		caps.Editor = &eca.EditorCaps{Diagnostics: said.Editor.Diagnostics}
+	}
+	p.Capabilities.CodeAssistant = caps
+	conn.SetEdge(newEarlyEdge(d))
+	return earlyDocuments[d].lacks
 }
 
-// failedStatus is the word for a prompt that was not taken. The early documents
-// have none: what went wrong stands in the chat.
-func (d Dialect) failedStatus() eca.PromptStatus {
-	if d.early() {
-		return d.promptStatus()
-	}
-	return eca.StatusFailed
+// earlyDocument is what an early document has in the place of today's names.
+type earlyDocument struct {
+	lacks lacks
+	words map[string]string
 }
 
-// The reasons why a call did not run, before they are put into words.
-type refusal uint8
+var earlyDocuments = [...]earlyDocument{
+	Doc000: {earlyLacks(), map[string]string{
+		string(eca.StatusFailed): string(eca.StatusPrompting), string(eca.RejectUser): string(eca.RejectUser000),
+		string(eca.RejectConfig): string(eca.RejectConfig000), string(eca.RejectStop): string(eca.RejectUser000),
+		"mcpPrompt": "mcp-prompt", "customPrompt": "native", "skill": "native", statusLogin: statusFailed,
+	}},
+	Doc001: {earlyLacks(eca.MethodConfigUpdated, eca.TypeMetadata, eca.TypeToolCallRunning, eca.ContextCursor), map[string]string{
+		string(eca.StatusPrompting): string(eca.StatusSuccess), string(eca.StatusLogin): string(eca.StatusSuccess),
+		string(eca.StatusFailed): string(eca.StatusSuccess), string(eca.RejectUser): string(eca.RejectAnybody001),
+		string(eca.RejectConfig): string(eca.RejectAnybody001), string(eca.RejectStop): string(eca.RejectAnybody001),
+		"mcpPrompt": "mcp-prompt", "customPrompt": "native", "skill": "native", statusLogin: statusFailed,
+	}},
+}
+
+// earlyLacks are the names that neither document has, and more.
+func earlyLacks(more ...string) lacks {
+	l := lacks{}
+	for _, name := range append(
+		more, eca.MethodOpened, eca.MethodCleared, eca.MethodStatusChanged, eca.MethodDeleted, eca.MethodServerRemoved,
+		eca.MethodProgress, eca.MethodProvidersUpdated, eca.MethodJobsUpdated, eca.MethodRewriteContent, eca.MethodModelSelected,
+		eca.TypeFlag, eca.TypeImage, eca.TypeSubagent, eca.TypeTask, eca.TypeShellCommand, eca.TypeJSONOutputs, statusLogin,
+	) {
+		l[name] = true
+	}
+	return l
+}
+
+// reword replaces a member of an object whose word is another one in the document.
+func (d *earlyDocument) reword(object json.RawMessage, member string) json.RawMessage {
+	var word string
+	_ = json.Unmarshal(wire.Object(object)[member], &word)
+	if word = d.words[word]; word == "" {
+		return object
+	}
+	return wire.Edit(object, wire.Set(member, wire.JSON(word)))
+}
+
+// earlySent are the messages that take the place of one of ours: by methods, and within
+// chat/contentReceived by types of contents. The others pass, unless the document lacks them.
+var earlySent = map[string]func(*earlyEdge, *earlyMessage) [][]byte{
+	eca.MethodStatusChanged:  (*earlyEdge).status,
+	eca.MethodServerUpdated:  (*earlyEdge).server,
+	eca.MethodServerRemoved:  (*earlyEdge).serverRemoved,
+	eca.MethodConfigUpdated:  (*earlyEdge).config,
+	eca.TypeText:             (*earlyEdge).text,
+	eca.TypeProgress:         (*earlyEdge).progress,
+	eca.TypeToolCallPrepare:  (*earlyEdge).prepare,
+	eca.TypeToolCallRun:      (*earlyEdge).call,
+	eca.TypeToolCallRunning:  (*earlyEdge).call,
+	eca.TypeToolCalled:       (*earlyEdge).call,
+	eca.TypeToolCallRejected: (*earlyEdge).call,
+}
+
+// earlyResults take the place of results, by the methods of their requests.
+var earlyResults = map[string]func(*earlyDocument, json.RawMessage) json.RawMessage{
+	eca.MethodPrompt: func(d *earlyDocument, r json.RawMessage) json.RawMessage { return d.reword(r, "status") },
+	eca.MethodQueryCommands: func(d *earlyDocument, r json.RawMessage) json.RawMessage {
+		return earlyList(r, "commands", func(c json.RawMessage) json.RawMessage { return d.reword(c, "type") })
+	},
+	eca.MethodQueryContext: func(d *earlyDocument, r json.RawMessage) json.RawMessage {
+		return earlyList(r, "contexts", func(raw json.RawMessage) json.RawMessage {
+			var c eca.Context
+			if json.Unmarshal(raw, &c) == nil && d.lacks[c.Type] {
+				return nil
+			}
+			return raw
+		})
+	},
+	// Diagnostics count from 0 today, and counted from 1.
+	eca.MethodGetDiagnostics: func(_ *earlyDocument, r json.RawMessage) json.RawMessage {
+		return earlyList(r, "diagnostics", func(raw json.RawMessage) json.RawMessage {
+			var d eca.Diagnostic
+			if json.Unmarshal(raw, &d) != nil || d.Range == nil {
+				return raw
+			}
+			for _, p := range []*eca.Place{&d.Range.Start, &d.Range.End} {
+				p.Line, p.Character = p.Line-1, p.Character-1
+			}
+			return wire.Edit(raw, wire.Set("range", wire.JSON(d.Range)))
+		})
+	},
+}
+
+// earlyList replaces each item of a list within a result; nil takes it out.
+func earlyList(result json.RawMessage, member string, f func(json.RawMessage) json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(wire.Object(result)[member], &list) != nil || list == nil {
+		return result
+	}
+	kept := list[:0]
+	for _, item := range list {
+		if item = f(item); item != nil {
+			kept = append(kept, item)
+		}
+	}
+	return wire.Edit(result, wire.Set(member, wire.JSON(kept)))
+}
 
 const (
-	byUser refusal = iota
-	byRule
-	byStop
+	earlyRequests = wire.DefaultMaxOpen // whose methods are known at once, each way
+	earlyCalls    = 1000                // that are being prepared at once
 )
 
-// reason is the word for a refusal.
-func (d Dialect) reason(r refusal) eca.RejectReason {
-	words := [...][3]eca.RejectReason{
-		Now:    {byUser: eca.RejectUser, byRule: eca.RejectConfig, byStop: eca.RejectStop},
-		Doc000: {byUser: eca.RejectUser000, byRule: eca.RejectConfig000, byStop: eca.RejectUser000},
-		Doc001: {byUser: eca.RejectAnybody001, byRule: eca.RejectAnybody001, byStop: eca.RejectAnybody001},
-	}
-	return words[d][r]
+// earlyEdge is the edge of one connection.
+type earlyEdge struct {
+	doc *earlyDocument
+
+	mu    sync.Mutex           // guards the fields below
+	asked map[string]string    // methods of the client's requests with another result, by their ids
+	ours  map[string]string    // the same of ours
+	begun string               // the chat whose turn has begun with the last messages; "": none
+	texts map[[2]string][]byte // arguments that are held back, by the ids of chat and call
 }
 
-// earlyBegin is the beginning of a turn in the order of the early documents.
-func earlyBegin(dst []byte, v *View, e core.TurnStarted) []byte {
-	dst = v.running(dst, waitingText)
-	return v.userText(dst, e.Message, e.Prompt)
+func newEarlyEdge(d Dialect) *earlyEdge {
+	return &earlyEdge{doc: &earlyDocuments[d], asked: map[string]string{}, ours: map[string]string{}, texts: map[[2]string][]byte{}}
+}
+
+// Read implements wire.Edge.
+func (e *earlyEdge) Read(msg []byte) []byte { return e.pass(msg, e.asked, e.ours) }
+
+// Answer implements wire.Edge.
+func (e *earlyEdge) Answer(msg []byte) []byte { return e.pass(msg, nil, e.asked) }
+
+// pass notes a request in one table, and rewrites the result of one that is in the other.
+func (e *earlyEdge) pass(msg []byte, notes, requests map[string]string) []byte {
+	m, err := wire.Parse(msg)
+	if err != nil {
+		return msg
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch m.Kind() {
+	case wire.Request:
+		if earlyResults[m.Method] != nil {
+			makeRoom(notes, earlyRequests)
+			notes[string(m.ID)] = m.Method
+		}
+	case wire.Response:
+		rewrite := earlyResults[requests[string(m.ID)]]
+		if delete(requests, string(m.ID)); rewrite != nil && m.Result != nil {
+			return wire.Edit(msg, wire.Set("result", rewrite(e.doc, m.Result)))
+		}
+	case wire.Notification:
+	}
+	return msg
+}
+
+// makeRoom lets something go where there is too much: a request that is never answered, or
+// a call that nothing more is said of.
+func makeRoom[K comparable, V any](m map[K]V, limit int) {
+	for key := range m {
+		if len(m) < limit {
+			return
+		}
+		delete(m, key)
+	}
+}
+
+// earlyMessage is a notification of ours.
+type earlyMessage struct {
+	whole, params []byte
+	ChatID        string          `json:"chatId"`
+	Role          eca.Role        `json:"role"`
+	Status        eca.ChatStatus  `json:"status"`
+	Content       json.RawMessage `json:"content"`
+	in            struct {
+		eca.ToolCallPrepare
+		State   eca.ProgressState `json:"state"`
+		Text    string            `json:"text"`
+		Details struct {
+			Type string `json:"type"`
+		} `json:"details"`
+	}
+}
+
+// with is the message with another content.
+func (m *earlyMessage) with(content json.RawMessage) []byte {
+	return wire.Edit(m.whole, wire.Set("params", wire.Edit(m.params, wire.Set("content", content))))
+}
+
+// Send implements wire.Edge.
+func (e *earlyEdge) Send(dst, msg []byte) []byte {
+	e.pass(msg, e.ours, nil)
+	list := [][]byte{msg}
+	if m, err := wire.Parse(msg); err == nil && m.Kind() == wire.Notification {
+		n, name := earlyMessage{whole: msg, params: m.Params}, m.Method
+		_ = json.Unmarshal(m.Params, &n) // we have written it; what is not there is empty
+		if name == eca.MethodContentReceived {
+			_ = json.Unmarshal(n.Content, &n.in)
+			name = n.in.Type
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if rewrite := earlySent[name]; rewrite != nil {
+			list = rewrite(e, &n)
+		} else if e.doc.lacks[name] {
+			list = nil
+		}
+	}
+	for _, line := range list {
+		dst = append(append(dst, line...), '\n')
+	}
+	return dst
+}
+
+// status makes the progress that a turn begins with.
+func (e *earlyEdge) status(m *earlyMessage) [][]byte {
+	if m.Status != eca.ChatRunning {
+		return nil
+	}
+	e.begun = m.ChatID
+	v := View{chat: m.ChatID}
+	v.heads()
+	return [][]byte{bytes.TrimSuffix(v.running(nil, waitingText), []byte("\n"))}
+}
+
+// progress drops what status has said, and forgets the calls of a turn that has ended.
+func (e *earlyEdge) progress(m *earlyMessage) [][]byte {
+	begun := e.begun
+	if e.begun = ""; begun == m.ChatID && m.in.State == eca.ProgressRunning && m.in.Text == waitingText {
+		return nil
+	}
+	if m.in.State == eca.ProgressFinished {
+		maps.DeleteFunc(e.texts, func(id [2]string, _ []byte) bool { return id[0] == m.ChatID })
+	}
+	return [][]byte{m.whole}
+}
+
+// text takes the id from what the user says.
+func (e *earlyEdge) text(m *earlyMessage) [][]byte {
+	if m.Role != eca.RoleUser {
+		return [][]byte{m.whole}
+	}
+	return [][]byte{m.with(wire.Edit(m.Content, wire.Set("contentId", nil)))}
+}
+
+// prepare holds a call's arguments back where they must come at once: in a document that
+// has no toolCallRunning.
+func (e *earlyEdge) prepare(m *earlyMessage) [][]byte {
+	if !e.doc.lacks[eca.TypeToolCallRunning] {
+		return [][]byte{m.whole}
+	}
+	makeRoom(e.texts, earlyCalls)
+	id := [2]string{m.ChatID, m.in.ID}
+	e.texts[id] = append(e.texts[id], m.in.ArgumentsText...)
+	return nil
+}
+
+// call sends what was held back of a call's arguments, and then how the call goes on.
+func (e *earlyEdge) call(m *earlyMessage) (list [][]byte) {
+	if e.doc.lacks[m.in.Type] {
+		return nil
+	}
+	id := [2]string{m.ChatID, m.in.ID}
+	if text, held := e.texts[id]; held {
+		p := m.in.ToolCallPrepare
+		p.Type, p.ArgumentsText, p.Details = eca.TypeToolCallPrepare, string(text), nil
+		delete(e.texts, id)
+		list = append(list, m.with(wire.JSON(p)))
+	}
+	content := e.doc.reword(m.Content, "reason")
+	if e.doc.lacks[m.in.Details.Type] {
+		content = wire.Edit(content, wire.Set("details", nil))
+	}
+	return append(list, m.with(content))
+}
+
+// config leaves out whose choices they are: there are none of one chat.
+func (e *earlyEdge) config(m *earlyMessage) [][]byte {
+	if e.doc.lacks[eca.MethodConfigUpdated] {
+		return nil
+	}
+	return [][]byte{wire.Edit(m.whole, wire.Set("params", wire.Edit(m.params, wire.Set("chatId", nil))))}
+}
+
+// server describes a server of tools: it must have a command, and has nothing but tools.
+func (e *earlyEdge) server(m *earlyMessage) [][]byte {
+	var p eca.ServerUpdatedParams
+	if json.Unmarshal(m.params, &p) != nil || p.Type == eca.ServerNative {
+		return [][]byte{m.whole}
+	}
+	if p.Command == nil {
+		p.Command, p.Args = new(string), []string{}
+	}
+	if word := e.doc.words[p.Status]; word != "" {
+		p.Status = word
+	}
+	p.URL, p.Disabled, p.HasAuth, p.Prompts, p.Resources = "", nil, nil, nil, nil
+	return [][]byte{bytes.TrimSuffix(notification(nil, eca.MethodServerUpdated, p), []byte("\n"))}
+}
+
+// serverRemoved says that a server is stopped, for want of a word for one that is gone.
+func (e *earlyEdge) serverRemoved(m *earlyMessage) [][]byte {
+	m.params = wire.Edit(m.params, wire.Set("type", wire.JSON(eca.ServerMCP)), wire.Set("status", wire.JSON(statusStopped)), wire.Set("tools", []byte("[]")))
+	return e.server(m)
 }

@@ -30,7 +30,6 @@ const (
 type editor struct {
 	srv  *Server
 	caps ide.Caps
-	base int // what the first line of a diagnostic is called
 }
 
 var _ ide.Editor = (*editor)(nil)
@@ -41,15 +40,8 @@ func (s *Server) editor() core.Editor {
 	if p.caps.Editor == nil {
 		return nil
 	}
-	e := &editor{srv: s, caps: ide.Caps{Diagnostics: p.caps.Editor.Diagnostics}}
-	switch p.dialect {
-	case Now:
-		e.caps.Definition, e.caps.References = p.caps.Editor.Definition, p.caps.Editor.References
-	case Doc000:
-		e.base = 1
-	case Doc001: // it knows nothing of editors
-		return nil
-	}
+	caps := *p.caps.Editor
+	e := &editor{srv: s, caps: ide.Caps{Diagnostics: caps.Diagnostics, Definition: caps.Definition, References: caps.References}}
 	if e.caps == (ide.Caps{}) {
 		return nil
 	}
@@ -114,7 +106,7 @@ func (e *editor) diagnose(ctx context.Context, c ide.Diagnose) (ide.Reply, error
 	for _, raw := range res.Diagnostics[:min(len(res.Diagnostics), maxProblems)] {
 		var d eca.Diagnostic
 		if json.Unmarshal(raw, &d) == nil {
-			if item, ok := diagnostic(d, e.base); ok {
+			if item, ok := diagnostic(d); ok {
 				out.Items = append(out.Items, item)
 			}
 		}
@@ -122,9 +114,9 @@ func (e *editor) diagnose(ctx context.Context, c ide.Diagnose) (ide.Reply, error
 	return out, nil
 }
 
-// diagnostic is one as the core counts: from 1. base is where the client begins. What
-// is in no file has no place.
-func diagnostic(d eca.Diagnostic, base int) (ide.Diagnostic, bool) {
+// diagnostic is one as the core counts: from 1. The client counts from 0. What is in no
+// file has no place.
+func diagnostic(d eca.Diagnostic) (ide.Diagnostic, bool) {
 	item := ide.Diagnostic{Path: refer.PathOf(d.URI), Source: d.Source, Message: d.Message}
 	if item.Path == "" || d.Message == "" {
 		return item, false
@@ -139,7 +131,7 @@ func diagnostic(d eca.Diagnostic, base int) (ide.Diagnostic, bool) {
 		item.Code = string(d.Code) // a number
 	}
 	if r := d.Range; r != nil {
-		item.Line, item.Column, item.EndLine, item.EndCol = fromBase(*r, base)
+		item.Line, item.Column, item.EndLine, item.EndCol = fromBase(*r, 0)
 	}
 	return item, true
 }

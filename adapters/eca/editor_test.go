@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/ide"
 )
@@ -34,6 +35,19 @@ func TestReplyTo(t *testing.T) {
 	}
 }
 
+// countedFrom is a diagnostic as the editor sees it of a client that counts from base.
+func countedFrom(t *testing.T, base int, d eca.Diagnostic) eca.Diagnostic {
+	t.Helper()
+	if base == 0 {
+		return d
+	}
+	var r struct{ Diagnostics []eca.Diagnostic }
+	if err := json.Unmarshal(earlyResults[eca.MethodGetDiagnostics](nil, wire.JSON(map[string]any{"diagnostics": []any{d}})), &r); err != nil || len(r.Diagnostics) != 1 {
+		t.Fatalf("%v: %v", r, err)
+	}
+	return r.Diagnostics[0]
+}
+
 // Today's clients count diagnostics from 0, those of 000 from 1.
 func TestDiagnostic(t *testing.T) {
 	d := eca.Diagnostic{URI: "file:///w/a.go", Severity: "error", Message: "x", Range: &eca.Span{Start: eca.Place{Line: 2, Character: 3}, End: eca.Place{Line: 2, Character: 9}}}
@@ -41,7 +55,7 @@ func TestDiagnostic(t *testing.T) {
 		0: {Path: "/w/a.go", Severity: "error", Message: "x", Line: 3, Column: 4, EndLine: 3, EndCol: 10},
 		1: {Path: "/w/a.go", Severity: "error", Message: "x", Line: 2, Column: 3, EndLine: 2, EndCol: 9},
 	} {
-		if got, ok := diagnostic(d, base); !ok || got != want {
+		if got, ok := diagnostic(countedFrom(t, base, d)); !ok || got != want {
 			t.Errorf("from %d: got %+v, want %+v", base, got, want)
 		}
 	}
@@ -61,7 +75,7 @@ func FuzzEditorAnswers(f *testing.F) {
 		if json.Unmarshal([]byte(text), &d) != nil {
 			return
 		}
-		item, ok := diagnostic(d, base&1)
+		item, ok := diagnostic(countedFrom(t, base&1, d))
 		if ok && (item.Path == "" || item.Message == "" || d.Range != nil && (item.Line < 1 || item.Column < 1 || item.EndLine < item.Line || item.EndCol < 1)) {
 			t.Errorf("%s: %+v", text, item)
 		}

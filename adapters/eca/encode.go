@@ -166,11 +166,8 @@ func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []b
 func (v *View) turnStarted(dst []byte, e core.TurnStarted) []byte {
 	v.turn = e.Turn
 	delete(v.queued, e.Turn)
-	switch {
-	case !v.live:
+	if !v.live {
 		return v.userText(dst, e.Message, e.Prompt)
-	case v.dialect.early():
-		return earlyBegin(dst, v, e)
 	}
 	dst = v.status(dst, eca.ChatRunning)
 	dst = v.userText(dst, e.Message, e.Prompt)
@@ -271,7 +268,7 @@ func (v *View) running(dst []byte, text string) []byte {
 }
 
 func (v *View) status(dst []byte, st eca.ChatStatus) []byte {
-	if v.dialect.early() || v.parent != "" {
+	if v.parent != "" {
 		return dst
 	}
 	return notification(dst, eca.MethodStatusChanged, eca.StatusChangedParams{ChatID: v.chat, Status: st})
@@ -284,12 +281,7 @@ func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []by
 	if text == "" {
 		return dst
 	}
-	c := eca.TextContent{Type: eca.TypeText, Text: text + "\n"}
-	if v.dialect.early() {
-		return v.content(dst, eca.RoleUser, c)
-	}
-	c.ContentID = string(id)
-	dst = v.content(dst, eca.RoleUser, c)
+	dst = v.content(dst, eca.RoleUser, eca.TextContent{Type: eca.TypeText, ContentID: string(id), Text: text + "\n"})
 	if flag := v.flags[id]; flag != "" && id != "" {
 		dst = v.content(dst, eca.RoleSystem, eca.FlagContent{Type: eca.TypeFlag, Text: flag, ContentID: flagID(id)})
 	}
@@ -304,7 +296,7 @@ func flagID(id core.MessageID) string { return flagsID + string(id) }
 // flagged empties the chat, for a mark stands right behind its message: the feed
 // replays all of it. A replay knows from its beginning what is marked.
 func (v *View) flagged(dst []byte, e core.Flagged) []byte {
-	if !v.live || v.parent != "" || v.dialect.early() || v.flags[e.Message] == e.Text {
+	if !v.live || v.parent != "" || v.flags[e.Message] == e.Text {
 		return dst
 	}
 	return v.cleared(dst)
@@ -338,7 +330,7 @@ func (v *View) systemText(dst []byte, text string) []byte {
 
 // title says what the chat is called, if it is called anything.
 func (v *View) title(dst []byte) []byte {
-	if v.dialect == Doc001 || v.parent != "" || v.named == "" {
+	if v.parent != "" || v.named == "" {
 		return dst
 	}
 	return v.content(dst, eca.RoleSystem, eca.MetadataContent{Type: eca.TypeMetadata, Title: v.named})
@@ -350,33 +342,16 @@ func (v *View) config(dst []byte) []byte {
 	if v.parent != "" {
 		return dst
 	}
-	if p, ok := configParams(v.dialect, core.SessionID(v.chat), v.offer.config(v.settings, v.plan)); ok {
-		return notification(dst, eca.MethodConfigUpdated, p)
-	}
-	return dst
+	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.offer.config(v.settings, v.plan)})
 }
 
-// configParams are the params of config/updated in a dialect; ok is false where it
-// has none. 000 knows no choices of one chat.
-func configParams(d Dialect, id core.SessionID, c *eca.ChatConfig) (p eca.ConfigUpdatedParams, ok bool) {
-	p = eca.ConfigUpdatedParams{Chat: c}
-	switch d {
-	case Now:
-		p.ChatID = string(id)
-	case Doc000:
-	case Doc001:
-		return p, false
-	}
-	return p, true
-}
-
-// truncated empties the chat; its feed replays what is left. The early documents
-// cannot say so, and their clients keep what they show.
+// truncated empties the chat; its feed replays what is left. A client that cannot empty
+// it keeps what it shows, and the user is told.
 func (v *View) truncated(dst []byte) []byte {
 	if !v.live || v.parent != "" {
 		return dst
 	}
-	if v.dialect.early() {
+	if v.lacks[eca.MethodCleared] {
 		return v.systemText(dst, "A part of this conversation was taken back. What the agent remembers ends before it.")
 	}
 	return v.cleared(dst)

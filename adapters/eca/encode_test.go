@@ -53,7 +53,7 @@ func TestEverySample(t *testing.T) {
 	for _, d := range dialects {
 		for _, history := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s history=%t", d, history), func(t *testing.T) {
-				v := newView("c1", d, "", newOffer(nil))
+				v, sent := earlyView(d)
 				v.live = !history
 				client := newClient(t, d)
 				calls := 0
@@ -63,14 +63,14 @@ func TestEverySample(t *testing.T) {
 					if c, ok := r.Event.(core.CallChanged); ok {
 						quiet = slices.Contains(silentCalls[d], calls)
 						if history && c.Call.State == core.Awaiting { // held back
-							quiet = d != Doc001 // there it is prepared now
+							quiet = true
 						}
 						if history && d == Doc001 && c.Call.State == core.Running && calls == 3 {
 							quiet = false // toolCallRun, which was held back
 						}
 						calls++
 					}
-					lines := string(encode(nil, v, r))
+					lines := sent(encode(nil, v, r))
 					if (lines == "") != quiet {
 						t.Errorf("%s: got %q, on the list of silent ones: %t", name, lines, quiet)
 					}
@@ -271,11 +271,11 @@ func TestPiecesDoNotMatter(t *testing.T) {
 func fold(t *testing.T, d Dialect, events []core.Event) string {
 	t.Helper()
 	c := newClient(t, d)
-	v := newView("c1", d, "", newOffer(nil))
+	v, sent := earlyView(d)
 	v.live = true
 	for i, r := range coretest.Records(1, events...) {
 		r.Time = time.Unix(int64(i)/1000, 0) // the same for the same event, near enough
-		c.take(string(encode(nil, v, r)))
+		c.take(sent(encode(nil, v, r)))
 	}
 	return c.shown()
 }
@@ -323,7 +323,7 @@ func TestHistoryIsWhatWasWatched(t *testing.T) {
 	records := coretest.Records(3, coretest.Samples()...)
 	for cut := range records {
 		live, again := newClient(t, Now), newClient(t, Now)
-		lv, av := newView("c1", Now, "", newOffer(nil)), newView("c1", Now, "", newOffer(nil))
+		lv, av := newView("c1", nil, "", newOffer(nil)), newView("c1", nil, "", newOffer(nil))
 		lv.live = true
 		for i, r := range records {
 			if _, ok := r.Event.(core.Truncated); ok {
@@ -349,7 +349,7 @@ func TestHistoryIsWhatWasWatched(t *testing.T) {
 func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
 func TestPhases(t *testing.T) {
-	v := newView("c1", Now, "", newOffer(nil))
+	v := newView("c1", nil, "", newOffer(nil))
 	v.live = true
 	var got []string
 	for _, ev := range []core.Event{
@@ -386,7 +386,7 @@ func TestOddCalls(t *testing.T) {
 	events = append(events, core.CallChanged{Call: call}, core.CallArgs{Call: "unheard of", Text: "{}"})
 	for _, d := range dialects {
 		c := newClient(t, d)
-		for _, line := range Render(coretest.Records(1, events...), RenderOptions{Chat: "c", Dialect: d, Client: "eca-cli"}) {
+		for _, line := range RenderEarly(d, coretest.Records(1, events...), RenderOptions{Chat: "c", Client: "eca-cli"}) {
 			c.take(line + "\n")
 			if strings.Contains(line, "toolCalled") && !strings.Contains(line, `"diff":"@@ -1,2 +1,1 @@\n-x\n-y\n+z\n+n","linesAdded":2,"linesRemoved":2`) {
 				t.Errorf("the change is not shown: %s", line)
@@ -408,7 +408,7 @@ func TestApprovalsSpellOutArguments(t *testing.T) {
 	hidden := `{"a":"` + strings.Repeat("x", 300) + `\u202e"}`
 	for server, want := range map[string]string{"db": `x⟨U+202E⟩"}`, core.Native: `x\u202e"}`} {
 		call := core.Call{ID: "c1", Server: server, Tool: "query", State: core.Awaiting, Args: json.RawMessage(hidden)}
-		v := newView("c1", Now, "", newOffer(nil))
+		v := newView("c1", nil, "", newOffer(nil))
 		v.live = true
 		asked := string(v.callChanged(nil, call))
 		_, asked, _ = strings.Cut(asked, `"toolCallRun"`)
@@ -447,7 +447,7 @@ func TestPromptText(t *testing.T) {
 }
 
 func BenchmarkEncodeText(b *testing.B) {
-	v := newView("c1", Now, "", newOffer(nil))
+	v := newView("c1", nil, "", newOffer(nil))
 	v.live = true
 	r := core.Record{Event: core.TextDelta{Message: "m", Text: "a part of an answer, as models send them"}}
 	var buf []byte
@@ -475,7 +475,7 @@ func FuzzEncode(f *testing.F) {
 		events = append(events, core.TitleChanged{Title: "t" + text}, core.SettingsChanged{Settings: core.Settings{Model: text, Agent: args}},
 			core.Notice{Text: text}, core.TurnEnded{Turn: "t", Stop: core.StopError, Err: text})
 		c := newClient(t, d)
-		for _, line := range Render(coretest.Records(1, events...), RenderOptions{Chat: "c", Dialect: d, History: history}) {
+		for _, line := range RenderEarly(d, coretest.Records(1, events...), RenderOptions{Chat: "c", History: history}) {
 			c.take(line + "\n")
 		}
 	})

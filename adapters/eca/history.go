@@ -278,7 +278,7 @@ func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, er
 	if err != nil {
 		return res, err
 	}
-	view := newView(c.id, peer.dialect, peer.name, c.srv.offered())
+	view := newView(c.id, peer.lacks, peer.name, c.srv.offered())
 	view.flags = att.Flags()
 	var lines, rest []byte
 	err = each(ctx, att, head, func(r core.Record) {

@@ -81,7 +81,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 
 // linesOf are the lines of a page, sorted.
 func linesOf(records []core.Record, p *page) (list []string) {
-	v := newView("c1", Now, "", newOffer(nil))
+	v := newView("c1", nil, "", newOffer(nil))
 	for _, r := range records {
 		lines := string(encode(nil, v, r))
 		if p == nil || p.shows(r.Event) {

@@ -127,8 +127,5 @@ func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobP
 
 // tellJobs is jobs/updated: all of them, each time.
 func (s *Server) tellJobs() {
-	if s.peerNow().dialect.early() {
-		return
-	}
 	s.pump.Do(func() { s.notify(eca.MethodJobsUpdated, s.jobSummaries()) })
 }

@@ -34,7 +34,9 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	}
 	folders := refer.Roots(p.WorkspaceFolders)
 	roots := s.workspace(folders)
+	lacks := early(s.conn, s.log, &p)
 	peer := peerOf(p)
+	peer.lacks = lacks
 	s.mu.Lock()
 	s.peer, s.folders, s.roots = peer, folders, roots
 	s.chosen.selectAgent(peer.agent)
@@ -45,7 +47,7 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	s.hintAt(o.mistake)
 	s.watchProcess(ctx, p.ProcessID)
 	s.state.Store(phaseReady)
-	s.log.Info("client connected", zap.String("client", peer.name), zap.String("version", peer.version), zap.Stringer("dialect", peer.dialect))
+	s.log.Info("client connected", zap.String("client", peer.name), zap.String("version", peer.version))
 	call.Reply(eca.InitializeResult{
 		Models: o.models, ChatDefaultModel: o.model, ChatBehaviors: o.behaviors, ChatDefaultBehavior: eca.BehaviorAgent,
 		ChatWelcomeMessage: o.welcome, ChatAgents: o.agents, ChatDefaultAgent: o.agents[0],
@@ -205,13 +207,13 @@ type peer struct {
 	name    string // clientInfo.name: emacs, VsCode, IntelliJ, Neovim, Desktop, eca-cli
 	version string
 	agent   string // what it wants to begin with, or ""
-	dialect Dialect
+	lacks   lacks
 	caps    eca.CodeAssistant
 }
 
 // asks says whether questions can be put to the client.
 func (p peer) asks() bool {
-	return !p.dialect.early() && p.caps.ChatCapabilities != nil && p.caps.ChatCapabilities.AskQuestion
+	return p.caps.ChatCapabilities != nil && p.caps.ChatCapabilities.AskQuestion
 }
 
 // client is the peer as the core knows clients.
@@ -232,11 +234,8 @@ func (s *Server) client() core.Client {
 }
 
 func peerOf(p eca.InitializeParams) peer {
-	var opts eca.InitOptions
-	if len(p.InitializationOptions) > 0 {
-		_ = json.Unmarshal(p.InitializationOptions, &opts) // it is a layer of configuration as well: anything may stand there
-	}
-	out := peer{agent: cmp.Or(said(opts.ChatAgent), said(opts.ChatBehavior)), dialect: dialectOf(p.Capabilities.CodeAssistant, opts)}
+	opts := optionsOf(p.InitializationOptions)
+	out := peer{agent: cmp.Or(said(opts.ChatAgent), said(opts.ChatBehavior))}
 	if p.Capabilities.CodeAssistant != nil {
 		out.caps = *p.Capabilities.CodeAssistant
 	}
@@ -244,6 +243,15 @@ func peerOf(p eca.InitializeParams) peer {
 		out.name, out.version = firstLine(p.ClientInfo.Name), firstLine(p.ClientInfo.Version)
 	}
 	return out
+}
+
+// optionsOf reads the options that are no settings. Anything may stand beside them: they are
+// a layer of configuration as well.
+func optionsOf(raw json.RawMessage) (opts eca.InitOptions) {
+	if len(raw) > 0 {
+		_ = json.Unmarshal(raw, &opts)
+	}
+	return opts
 }
 
 // firstLine returns the first line of s that is not blank. Emacs sends a version of several

@@ -104,7 +104,7 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, notDone(name, verb, err))
 			if !ours(name) {
-				s.notify(eca.MethodServerUpdated, serverUpdated(s.stateOf(name, posted), s.peerNow().dialect))
+				s.notify(eca.MethodServerUpdated, serverUpdated(s.stateOf(name, posted)))
 			}
 		})
 	})
@@ -181,7 +181,7 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 			return
 		}
 		posted, _ := s.opts.Board.Now()
-		server := serverUpdated(s.stateOf(p.Name, posted), s.peerNow().dialect)
+		server := serverUpdated(s.stateOf(p.Name, posted))
 		s.reply(ctx, call, eca.AddServerResult{Server: &server}, nil)
 	})
 	return nil
@@ -264,10 +264,10 @@ func (s *Server) tellServer(t board.Topic, item board.Server) {
 		return
 	}
 	s.told[t] = item
-	p := serverUpdated(item, s.peerNow().dialect)
+	p := serverUpdated(item)
 	s.notify(eca.MethodServerUpdated, p)
 	switch {
-	case p.Status == statusFailed && item.Why != "" && item.Why != s.mourned[item.Name]:
+	case (p.Status == statusFailed || s.peerNow().lacks[p.Status]) && item.Why != "" && item.Why != s.mourned[item.Name]:
 		s.mourned[item.Name] = item.Why // it is started again by itself, and fails again
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
 	case p.Status == statusRunning:
@@ -276,7 +276,7 @@ func (s *Server) tellServer(t board.Topic, item board.Server) {
 }
 
 // untellServer tells that a server is no longer there, if the client believes that it
-// is. The early documents cannot say so; there it is stopped.
+// is.
 func (s *Server) untellServer(t board.Topic) {
 	gone, told := s.told[t]
 	if !told {
@@ -289,9 +289,5 @@ func (s *Server) untellServer(t board.Topic) {
 			return
 		}
 	}
-	if d := s.peerNow().dialect; d.early() {
-		s.notify(eca.MethodServerUpdated, serverUpdated(board.Server{Name: name, Status: statusStopped}, d))
-	} else {
-		s.notify(eca.MethodServerRemoved, eca.ServerParams{Name: name})
-	}
+	s.notify(eca.MethodServerRemoved, eca.ServerParams{Name: name})
 }

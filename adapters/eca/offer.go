@@ -24,7 +24,7 @@ type offer struct {
 	models    []string      // never empty
 	model     string        // the default
 	agents    []string      // never empty; the first is the default
-	behaviors []string      // the same in the words of the early documents
+	behaviors []string      // the same in the words that chatBehavior has
 	welcome   string
 }
 
@@ -124,7 +124,7 @@ func (o *offer) agentIn(set core.Settings, plan bool) string {
 	return o.agents[0]
 }
 
-// behaviorIn is the same in the words of the early documents.
+// behaviorIn is the same in the words that chatBehavior has.
 func (o *offer) behaviorIn(set core.Settings, plan bool) string {
 	if name := o.agentIn(set, plan); name != o.agents[0] {
 		return name

@@ -74,7 +74,7 @@ func TestDialects(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := peerOf(p).dialect; got != want {
+		if got := dialectOf(p.Capabilities.CodeAssistant, optionsOf(p.InitializationOptions)); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}

@@ -134,8 +134,8 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 }
 
 // begun answers a prompt that was taken, right behind what the client sees of that.
-// The early documents want the user's text before the answer, so there a prompt
-// that waits is answered when it begins. Whether there is a model that nobody lists
+// Where nothing else says that a prompt has begun, the answer does: one that waits is
+// answered when it begins. Whether there is a model that nobody lists
 // shows when it is asked: until then the answer is held back, for it says so.
 func (c *chat) begun(pr *prompting, turn core.TurnID) {
 	pr.turn = turn
@@ -143,11 +143,11 @@ func (c *chat) begun(pr *prompting, turn core.TurnID) {
 	view := c.feed.view
 	answer := func() {
 		delete(c.answers, turn)
-		c.srv.answerPrompt(pr, c.id, view.offer.modelIn(view.settings), view.dialect.promptStatus())
+		c.srv.answerPrompt(pr, c.id, view.offer.modelIn(view.settings), eca.StatusPrompting)
 	}
 	_, waits := view.queued[turn]
 	switch {
-	case view.dialect.early():
+	case view.lacks[eca.MethodStatusChanged]:
 		if waits {
 			c.answers[turn] = answer
 			return
@@ -165,9 +165,9 @@ func (c *chat) ended(pr *prompting, e core.TurnEnded) {
 	delete(c.answers, e.Turn)
 	delete(c.held, e.Turn)
 	delete(c.running, pr)
-	status := c.srv.peerNow().dialect.promptStatus()
+	status := eca.StatusPrompting
 	if e.Stop == core.StopError {
-		status = c.srv.peerNow().dialect.failedStatus()
+		status = eca.StatusFailed
 	}
 	model := c.srv.offered().model
 	if c.feed != nil {
@@ -201,20 +201,19 @@ func (c *chat) refuse(pr *prompting, err error) {
 	c.prompts.Forget(pr.ticket)
 	c.srv.pump.Do(func() {
 		p := c.srv.peerNow()
-		view := newView(c.id, p.dialect, p.name, c.srv.offered())
+		view := newView(c.id, p.lacks, p.name, c.srv.offered())
 		idle := c.feed == nil || c.feed.view.turn == ""
+		answer := func() { c.srv.answerPrompt(pr, c.id, c.srv.offered().model, eca.StatusFailed) }
+		first := view.lacks[eca.MethodStatusChanged] // the answer ends what a turn begins with
 		var lines []byte
-		if idle && p.dialect.early() {
+		if idle && first {
 			lines = view.running(lines, waitingText)
 		}
 		lines = view.userText(lines, "", []core.Block{core.Text{Text: pr.params.Message}})
-		answer := func() {
+		if first {
 			c.srv.put(lines)
-			lines = nil
-			c.srv.answerPrompt(pr, c.id, c.srv.offered().model, p.dialect.failedStatus())
-		}
-		if p.dialect.early() {
 			answer()
+			lines = nil
 		}
 		lines = view.systemText(lines, sentence(err))
 		if idle {
@@ -224,17 +223,16 @@ func (c *chat) refuse(pr *prompting, err error) {
 				eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished},
 			)
 		}
-		if !p.dialect.early() {
-			answer()
-			return
-		}
 		c.srv.put(lines)
+		if !first {
+			answer()
+		}
 	})
 }
 
 // put writes messages. It belongs to the pump.
 func (s *Server) put(lines []byte) {
-	_ = s.conn.Writer().PutLines(lines) // a connection that ended has nobody to tell
+	_ = s.conn.PutLines(lines) // a connection that ended has nobody to tell
 }
 
 // sentence is an error as a sentence for the user.

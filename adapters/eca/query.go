@@ -11,19 +11,19 @@ import (
 
 // queryCommands is chat/queryCommands: those whose name holds what was typed.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	roots, dialect := s.rootsNow(), s.peerNow().dialect
+	roots := s.rootsNow()
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
 		if prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots); err == nil && prof.Commands != nil {
-			res.Commands = commandsOf(prof.Commands(ctx, core.Meta{Roots: roots}), strings.TrimPrefix(p.Query, "/"), dialect)
+			res.Commands = commandsOf(prof.Commands(ctx, core.Meta{Roots: roots}), strings.TrimPrefix(p.Query, "/"))
 		}
 		s.reply(ctx, call, res, nil)
 	})
 	return nil
 }
 
-// commandsOf is a list of commands in a dialect's words.
-func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
+// commandsOf is a list of commands as the protocol has them.
+func commandsOf(list []core.Command, query string) []eca.Command {
 	out := []eca.Command{}
 	for _, c := range list {
 		if !strings.Contains(strings.ToLower(c.Name), strings.ToLower(query)) {
@@ -36,13 +36,8 @@ func commandsOf(list []core.Command, query string, d Dialect) []eca.Command {
 		case core.CommandSkill:
 			cmd.Type = "skill"
 		case core.CommandMCP:
-			if cmd.Type = "mcpPrompt"; d.early() {
-				cmd.Type = "mcp-prompt"
-			}
+			cmd.Type = "mcpPrompt"
 		case core.CommandBuiltin:
-		}
-		if d.early() && c.Kind != core.CommandMCP { // the early documents know no other kind of ours
-			cmd.Type = "native"
 		}
 		out = append(out, cmd)
 	}

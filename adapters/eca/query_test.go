@@ -8,8 +8,7 @@ import (
 	"dragoman/core"
 )
 
-// The early documents know native commands and MCP prompts only; arguments are
-// always a list.
+// Arguments of a command are always a list.
 func TestCommandsOf(t *testing.T) {
 	list := []core.Command{
 		{Kind: core.CommandBuiltin, Name: "costs", Description: "Tells the costs"},
@@ -17,31 +16,29 @@ func TestCommandsOf(t *testing.T) {
 		{Kind: core.CommandSkill, Name: "tea", Description: "Makes tea"},
 	}
 	for _, test := range []struct {
-		dialect Dialect
-		query   string
-		want    []string // name and type
+		query string
+		want  []string // name and type
 	}{
-		{Now, "", []string{"costs native", "Review customPrompt", "tea skill"}},
-		{Now, "rev", []string{"Review customPrompt"}},
-		{Doc000, "", []string{"costs native", "Review native", "tea native"}},
-		{Doc001, "t", []string{"costs native", "tea native"}},
-		{Now, "nothing", nil},
+		{"", []string{"costs native", "Review customPrompt", "tea skill"}},
+		{"rev", []string{"Review customPrompt"}},
+		{"t", []string{"costs native", "tea skill"}},
+		{"nothing", nil},
 	} {
 		var got []string
-		for _, c := range commandsOf(list, test.query, test.dialect) {
+		for _, c := range commandsOf(list, test.query) {
 			got = append(got, c.Name+" "+c.Type)
 			if c.Arguments == nil {
 				t.Errorf("%s: arguments are null", c.Name)
 			}
 		}
 		if !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%v %q: got %q, want %q", test.dialect, test.query, got, test.want)
+			t.Errorf("%q: got %q, want %q", test.query, got, test.want)
 		}
 	}
-	if got := commandsOf(list, "review", Now)[0].Arguments; !reflect.DeepEqual(got, []eca.Argument{{Name: "what", Required: true}}) {
+	if got := commandsOf(list, "review")[0].Arguments; !reflect.DeepEqual(got, []eca.Argument{{Name: "what", Required: true}}) {
 		t.Errorf("arguments %+v", got)
 	}
-	if commandsOf(nil, "", Now) == nil {
+	if commandsOf(nil, "") == nil {
 		t.Error("no commands are null")
 	}
 }

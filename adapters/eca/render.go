@@ -10,7 +10,6 @@ import (
 // today that watches a session as it happens.
 type RenderOptions struct {
 	Chat    core.SessionID
-	Dialect Dialect
 	Client  string        // clientInfo.name
 	History bool          // the records are history, as chat/open shows it
 	Profile *core.Profile // what can be chosen; nil: nothing
@@ -20,7 +19,7 @@ type RenderOptions struct {
 // its header, in their order. It is what a connection sends by way of the log, and
 // nothing that answers a request.
 func Render(records []core.Record, o RenderOptions) []string {
-	v := newView(o.Chat, o.Dialect, o.Client, newOffer(o.Profile))
+	v := newView(o.Chat, nil, o.Client, newOffer(o.Profile))
 	v.live = !o.History
 	var lines []byte
 	for _, r := range records {

@@ -167,7 +167,7 @@ func goBack(ctx context.Context, o *offer, att *core.Attachment, after core.Pos,
 // pump.
 func (c *chat) remark(text string) {
 	p := c.srv.peerNow()
-	c.srv.put(newView(c.id, p.dialect, p.name, c.srv.offered()).systemText(nil, text))
+	c.srv.put(newView(c.id, p.lacks, p.name, c.srv.offered()).systemText(nil, text))
 }
 
 // fork is chat/fork: a new chat begins with all that stands in this one up to a

@@ -49,7 +49,7 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 // Emacs client takes the first for the choice of all of them. It belongs to the pump.
 func (s *Server) tellChoices(o *offer) {
 	s.configUpdated("", o.config(s.defaults(o)))
-	if s.peerNow().dialect.early() {
+	if s.peerNow().lacks[eca.MethodModelSelected] { // it has one choice for all chats
 		return
 	}
 	chats := s.allChats()
@@ -79,7 +79,7 @@ func (s *Server) wished(o *offer, ch choice) (set core.Settings, plan bool) {
 func (s *Server) follow(o *offer, set core.Settings, plan bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.peer.dialect.early() {
+	if s.peer.lacks[eca.MethodModelSelected] {
 		s.chosen = choice{model: o.modelIn(set), variant: set.Effort, agent: o.behaviorIn(set, plan)}
 	}
 }

@@ -446,7 +446,7 @@ func TestRender(t *testing.T) {
 		core.TextDelta{Message: "m2", Text: "Hello"},
 		core.TurnEnded{Turn: "t1", Stop: core.StopEnd},
 	}
-	got := strings.Join(eca.Render(coretest.Records(1, events...), eca.RenderOptions{Chat: "c", Dialect: eca.Doc000}), "\n")
+	got := strings.Join(eca.RenderEarly(eca.Doc000, coretest.Records(1, events...), eca.RenderOptions{Chat: "c"}), "\n")
 	want := `{"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"system","content":{"type":"progress","state":"running","text":"Waiting model"}}}
 {"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"user","content":{"type":"text","text":"Hi\n"}}}
 {"jsonrpc":"2.0","method":"chat/contentReceived","params":{"chatId":"c","role":"assistant","content":{"type":"text","text":"Hello"}}}

@@ -192,9 +192,7 @@ func (c *chat) delete(ctx context.Context) error {
 
 // deleted is chat/deleted.
 func (s *Server) deleted(id core.SessionID) {
-	if !s.peerNow().dialect.early() {
-		s.notify(eca.MethodDeleted, eca.ChatParams{ChatID: string(id)})
-	}
+	s.notify(eca.MethodDeleted, eca.ChatParams{ChatID: string(id)})
 }
 
 // gone tells of a chat that somebody else has deleted, if the client shows it.

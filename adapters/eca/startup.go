@@ -64,9 +64,6 @@ func (s *Server) announce(posted []board.Posting) {
 }
 
 func (s *Server) progress(t eca.ProgressType) {
-	if s.peerNow().dialect.early() {
-		return
-	}
 	for _, task := range tasks {
 		task.Type = t
 		s.notify(eca.MethodProgress, task)
@@ -275,9 +272,7 @@ func (s *Server) notify(method string, params any) {
 
 // configUpdated is config/updated, of one chat or of all.
 func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
-	if p, ok := configParams(s.peerNow().dialect, id, c); ok {
-		s.notify(eca.MethodConfigUpdated, p)
-	}
+	s.notify(eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: string(id), Chat: c})
 }
 
 // showMessage is $/showMessage. The Emacs client takes the text for a format.
@@ -289,20 +284,14 @@ func (s *Server) showMessage(t eca.MessageType, text string) {
 }
 
 // serverUpdated is how the protocol describes a server of tools.
-func serverUpdated(item board.Server, d Dialect) eca.ServerUpdatedParams {
+func serverUpdated(item board.Server) eca.ServerUpdatedParams {
 	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
 	if item.Command != "" {
 		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)
 	}
-	switch {
-	case item.Name == core.Native:
+	if item.Name == core.Native {
 		p.Type, p.Name = eca.ServerNative, eca.NativeServerTitle
-	case d.early():
-		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)
-		if p.Status == statusLogin {
-			p.Status = statusFailed // the early documents know no logins
-		}
-	default:
+	} else {
 		disabled := item.Disabled || item.Status == statusDisabled
 		p.Disabled, p.HasAuth, p.URL = &disabled, &item.LoggedIn, item.URL
 		p.Prompts, p.Resources = promptsOf(item.Prompts), servedOf(item.Resources)

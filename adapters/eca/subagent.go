@@ -16,8 +16,8 @@ import (
 // A task that is handed to another agent is done in a session of its own, the child.
 // Clients show what happens there within the call that handed the task over: under the
 // child's chat id, which that call's details name first. So a running call's child is
-// read beside its chat, and what it wants approved is decided there. The early
-// documents know no such thing: what the child wants approved is a call there.
+// read beside its chat, and what it wants approved is decided there. To a
+// client whose document knows no such thing, what the child wants approved is a call.
 
 // spawnTool is the tool of ours that hands a task over.
 const spawnTool = "spawn_agent"
@@ -82,7 +82,7 @@ func (v *View) renamed(ev core.Event) core.Event {
 
 // subagent is the details of a call that hands a task over; nil: it does not.
 func (v *View) subagent(now core.Call) *eca.Subagent {
-	if v.dialect.early() || now.Child == "" && (now.Server != core.Native || now.Tool != spawnTool) {
+	if v.lacks[eca.TypeSubagent] || now.Child == "" && (now.Server != core.Native || now.Tool != spawnTool) {
 		return nil
 	}
 	var args struct {
@@ -139,7 +139,7 @@ func (v *View) asked(dst []byte, a core.Ask) []byte {
 
 // shows says whether the client has been told of a child, whose content it gets.
 func (v *View) shows(child core.SessionID) bool {
-	if v.dialect.early() {
+	if v.lacks[eca.TypeSubagent] {
 		return false
 	}
 	for _, c := range v.calls {
@@ -162,19 +162,19 @@ func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	c.now.State = core.Rejected
 	switch r.Outcome {
 	case core.OutcomeDecided:
-		return v.rejected(dst, c, byUser)
+		return v.rejected(dst, c, eca.RejectUser)
 	case core.OutcomeCanceled:
-		return v.rejected(dst, c, byStop)
+		return v.rejected(dst, c, eca.RejectStop)
 	case core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater, core.OutcomeExpired, core.OutcomeAlone:
 	}
-	return v.rejected(dst, c, byRule)
+	return v.rejected(dst, c, eca.RejectConfig)
 }
 
 // adopt begins to serve the child of a call that runs, from its beginning on. It
 // belongs to the pump.
 func (f *feed) adopt(id core.CallID, child core.SessionID) {
 	s := f.chat.srv
-	if f.gone || f.children[id] != nil || child == "" || f.view.dialect.early() {
+	if f.gone || f.children[id] != nil || child == "" || f.view.lacks[eca.TypeSubagent] {
 		return
 	}
 	s.within(func(ctx context.Context) {

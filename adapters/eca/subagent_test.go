@@ -15,16 +15,16 @@ func TestChildsApproval(t *testing.T) {
 	spawn := core.Call{ID: "c1", Server: core.Native, Tool: "spawn_agent", Args: []byte(`{"agent":"explorer"}`), State: core.Running, Child: "s2"}
 	for _, d := range dialects {
 		for _, told := range []bool{false, true} {
-			v := newView("c", d, "", newOffer(nil))
+			v, sent := earlyView(d)
 			v.live = true
 			if told {
 				encode(nil, v, core.Record{Event: core.CallChanged{Call: spawn}})
 			}
-			got := string(encode(nil, v, core.Record{Event: asked}))
-			if want := d.early() || !told; strings.Contains(got, `"manualApproval":true,"summary"`) != want {
+			got := sent(encode(nil, v, core.Record{Event: asked}))
+			if want := d != Now || !told; strings.Contains(got, `"manualApproval":true,"summary"`) != want {
 				t.Errorf("%s, told=%t: %s", d, told, got)
 			}
-			end := string(encode(nil, v, core.Record{Event: core.Answered{Ask: "q1", Reply: core.Reply{Outcome: core.OutcomeExpired}}}))
+			end := sent(encode(nil, v, core.Record{Event: core.Answered{Ask: "q1", Reply: core.Reply{Outcome: core.OutcomeExpired}}}))
 			if strings.Contains(end, "toolCallRejected") != (got != "") {
 				t.Errorf("%s, told=%t: it ends with %s", d, told, end)
 			}
@@ -35,7 +35,7 @@ func TestChildsApproval(t *testing.T) {
 // A child's contents name the chat that they are shown in, and nothing but contents is
 // said of it.
 func TestChildsContents(t *testing.T) {
-	v := newView(childChat("s2"), Now, "", newOffer(nil))
+	v := newView(childChat("s2"), nil, "", newOffer(nil))
 	v.under("c1")
 	v.live = true
 	var lines []byte

@@ -67,11 +67,8 @@ func (v *View) planCall(dst []byte, c *call) (_ []byte, ordinary bool) {
 	return dst, true
 }
 
-// taskDetails is the plan as the panel shows it; nil in the documents that have none.
-func (v *View) taskDetails() any {
-	if v.dialect.early() {
-		return nil
-	}
+// taskDetails is the plan as the panel shows it.
+func (v *View) taskDetails() *eca.Task {
 	d := eca.Task{Type: eca.TypeTask, Tasks: []eca.TaskItem{}, InProgressTaskIDs: []int{}}
 	for i, e := range v.steps {
 		item := eca.TaskItem{ID: i + 1, Subject: e.Text, Status: eca.TaskPending, Priority: cmp.Or(e.Priority, "medium")}

@@ -10,17 +10,22 @@ import (
 	"dragoman/core"
 )
 
+// lacks holds the names of the protocol (methods, types of contents and details, states)
+// that the document of a client does not have, for what is done otherwise then; messages
+// of these names do not reach it. A client of today's lacks none.
+type lacks map[string]bool
+
 // View is one reader's small memory of a session, and its circumstances. It
 // belongs to one goroutine.
 type View struct {
-	chat    string
-	parent  string // the chat that shows it, within a call; "": it stands by itself
-	dialect Dialect
-	client  string // clientInfo.name, for what only one client reads
-	live    bool   // false: what is encoded is history
-	offer   *offer
-	plan    bool                      // the default agent stands for a plan agent
-	flags   map[core.MessageID]string // the marks that stand, and that the client was shown
+	chat   string
+	parent string // the chat that shows it, within a call; "": it stands by itself
+	lacks  lacks
+	client string // clientInfo.name, for what only one client reads
+	live   bool   // false: what is encoded is history
+	offer  *offer
+	plan   bool                      // the default agent stands for a plan agent
+	flags  map[core.MessageID]string // the marks that stand, and that the client was shown
 
 	head     []byte // a notification of the chat, up to the content's role
 	text     []byte // a text of the agent, up to the text itself
@@ -39,9 +44,9 @@ type View struct {
 }
 
 // newView returns the view of a reader that has nothing yet.
-func newView(chat core.SessionID, d Dialect, client string, o *offer) *View {
+func newView(chat core.SessionID, l lacks, client string, o *offer) *View {
 	v := &View{
-		chat: string(chat), dialect: d, client: client, offer: o,
+		chat: string(chat), lacks: l, client: client, offer: o,
 		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
 	}
 	v.heads()

@@ -130,7 +130,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	failed := func(f eca.Fault) {
 		s.pump.Do(func() {
 			s.answer(ctx, call, eca.RewriteResult{Error: &f}, nil)
-			if !call.IsNotification() && !s.peerNow().dialect.early() {
+			if !call.IsNotification() {
 				s.notify(
 					eca.MethodRewriteContent,
 					eca.RewriteContentParams{
@@ -146,7 +146,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 		return nil
 	}
 	// The Emacs client rewrites without having said that it can.
-	if peer := s.peerNow(); peer.dialect.early() || string(bytes.TrimSpace(peer.caps.Rewrite)) == "false" {
+	if string(bytes.TrimSpace(s.peerNow().caps.Rewrite)) == "false" {
 		return warned("The client has said that it cannot show a rewrite.")
 	}
 	if len(p.Text)+len(p.Prompt) > compose.MaxBytes {
