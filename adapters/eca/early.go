@@ -173,65 +173,49 @@ func earlyList(result json.RawMessage, member string, f func(json.RawMessage) js
 	return wire.Edit(result, wire.Set(member, wire.JSON(kept)))
 }
 
-const (
-	earlyRequests = wire.DefaultMaxOpen // whose methods are known at once, each way
-	earlyCalls    = 1000                // that are being prepared at once
-)
+// earlyCalls is how many calls are being prepared at once.
+const earlyCalls = 1000
 
 // earlyEdge is the edge of one connection.
 type earlyEdge struct {
 	doc *earlyDocument
 
+	asked wire.Pending // the client's requests whose results are replaced
+	ours  wire.Pending // the same of ours
+
 	mu    sync.Mutex           // guards the fields below
-	asked map[string]string    // methods of the client's requests with another result, by their ids
-	ours  map[string]string    // the same of ours
 	begun string               // the chat whose turn has begun with the last messages; "": none
 	texts map[[2]string][]byte // arguments that are held back, by the ids of chat and call
 }
 
 func newEarlyEdge(d Dialect) *earlyEdge {
-	return &earlyEdge{doc: &earlyDocuments[d], asked: map[string]string{}, ours: map[string]string{}, texts: map[[2]string][]byte{}}
+	return &earlyEdge{doc: &earlyDocuments[d], texts: map[[2]string][]byte{}}
 }
 
 // Read implements wire.Edge.
-func (e *earlyEdge) Read(msg []byte) []byte { return e.pass(msg, e.asked, e.ours) }
+func (e *earlyEdge) Read(msg []byte) []byte { return e.pass(msg, &e.asked, &e.ours) }
 
 // Answer implements wire.Edge.
-func (e *earlyEdge) Answer(msg []byte) []byte { return e.pass(msg, nil, e.asked) }
+func (e *earlyEdge) Answer(msg []byte) []byte { return e.pass(msg, nil, &e.asked) }
 
-// pass notes a request in one table, and rewrites the result of one that is in the other.
-func (e *earlyEdge) pass(msg []byte, notes, requests map[string]string) []byte {
+// pass notes a request, and replaces the result in the answer to one that was noted.
+func (e *earlyEdge) pass(msg []byte, notes, noted *wire.Pending) []byte {
 	m, err := wire.Parse(msg)
 	if err != nil {
 		return msg
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch m.Kind() {
 	case wire.Request:
 		if earlyResults[m.Method] != nil {
-			makeRoom(notes, earlyRequests)
-			notes[string(m.ID)] = m.Method
+			notes.Note(m)
 		}
 	case wire.Response:
-		rewrite := earlyResults[requests[string(m.ID)]]
-		if delete(requests, string(m.ID)); rewrite != nil && m.Result != nil {
+		if rewrite := earlyResults[noted.Take(m)]; rewrite != nil && m.Result != nil {
 			return wire.Edit(msg, wire.Set("result", rewrite(e.doc, m.Result)))
 		}
 	case wire.Notification:
 	}
 	return msg
-}
-
-// makeRoom lets something go where there is too much: a request that is never answered, or
-// a call that nothing more is said of.
-func makeRoom[K comparable, V any](m map[K]V, limit int) {
-	for key := range m {
-		if len(m) < limit {
-			return
-		}
-		delete(m, key)
-	}
 }
 
 // earlyMessage is a notification of ours.
@@ -258,7 +242,7 @@ func (m *earlyMessage) with(content json.RawMessage) []byte {
 
 // Send implements wire.Edge.
 func (e *earlyEdge) Send(dst, msg []byte) []byte {
-	e.pass(msg, e.ours, nil)
+	e.pass(msg, &e.ours, nil)
 	list := [][]byte{msg}
 	if m, err := wire.Parse(msg); err == nil && m.Kind() == wire.Notification {
 		n, name := earlyMessage{whole: msg, params: m.Params}, m.Method
@@ -318,7 +302,12 @@ func (e *earlyEdge) prepare(m *earlyMessage) [][]byte {
 	if !e.doc.lacks[eca.TypeToolCallRunning] {
 		return [][]byte{m.whole}
 	}
-	makeRoom(e.texts, earlyCalls)
+	for id := range e.texts {
+		if len(e.texts) < earlyCalls { // the others are calls that nothing more was said of
+			break
+		}
+		delete(e.texts, id)
+	}
 	id := [2]string{m.ChatID, m.in.ID}
 	e.texts[id] = append(e.texts[id], m.in.ArgumentsText...)
 	return nil

@@ -95,19 +95,16 @@ func TestEarlyPreparesOnce(t *testing.T) {
 	}
 }
 
-// What an edge keeps is bounded, whatever the client asks and a model proposes.
+// What an edge keeps is bounded, whatever a model proposes.
 func TestEarlyEdgeIsBounded(t *testing.T) {
 	e := newEarlyEdge(Doc001)
-	for i := range 2 * earlyRequests {
-		e.Read(wire.JSON(map[string]any{"jsonrpc": "2.0", "id": i, "method": eca.MethodQueryContext}))
-	}
 	v := newView("c1", e.doc.lacks, "", newOffer(nil))
 	v.live = true
 	for i := range 2 * earlyCalls {
 		earlyLines(e, encode(nil, v, core.Record{Event: core.CallChanged{Call: core.Call{ID: core.CallID(wire.JSON(i)), Tool: "t", State: core.Proposed}}}))
 	}
-	if len(e.asked) > earlyRequests || len(e.texts) > earlyCalls {
-		t.Errorf("it keeps %d requests and %d calls", len(e.asked), len(e.texts))
+	if len(e.texts) > earlyCalls {
+		t.Errorf("it keeps %d calls", len(e.texts))
 	}
 	earlyLines(e, v.finished(nil))
 	if len(e.texts) != 0 {

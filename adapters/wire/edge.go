@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"sync"
 )
 
 // Edge rewrites the messages of a connection whose peer speaks an older form of its
@@ -57,3 +58,37 @@ func (c *Conn) PutLines(lines []byte) error {
 
 // Room waits until fewer than limit bytes are queued, as [Writer.Room] does.
 func (c *Conn) Room(ctx context.Context, limit int) error { return c.out.Room(ctx, limit) }
+
+// Pending knows the methods of requests until they are answered, for an [Edge] that
+// rewrites answers. It keeps DefaultMaxOpen of them: one that is never answered makes room
+// in the end. The zero value is ready, and may be used by many goroutines.
+type Pending struct {
+	mu      sync.Mutex // guards the field below
+	methods map[string]string
+}
+
+// Note keeps the method of a request.
+func (p *Pending) Note(request Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.methods == nil {
+		p.methods = map[string]string{}
+	}
+	for id := range p.methods {
+		if len(p.methods) < DefaultMaxOpen {
+			break
+		}
+		delete(p.methods, id)
+	}
+	p.methods[string(request.ID)] = request.Method
+}
+
+// Take returns the method of the request that is answered, and forgets it; "": it was not
+// noted.
+func (p *Pending) Take(answer Message) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	method := p.methods[string(answer.ID)]
+	delete(p.methods, string(answer.ID))
+	return method
+}

@@ -3,6 +3,8 @@ package wire_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -71,4 +73,30 @@ func TestEdge(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What is kept of requests is bounded, and forgotten with their answers.
+func TestPending(t *testing.T) {
+	var p wire.Pending
+	note := func(id string) { p.Note(wire.Message{ID: json.RawMessage(id), Method: "m" + id}) }
+	take := func(id string) string { return p.Take(wire.Message{ID: json.RawMessage(id)}) }
+	if got := take("0"); got != "" {
+		t.Errorf("nothing was noted, and it has %q", got)
+	}
+	note("7")
+	if got, again := take("7"), take("7"); got != "m7" || again != "" {
+		t.Errorf("got %q, then %q", got, again)
+	}
+	kept := 0
+	for i := range 2 * wire.DefaultMaxOpen {
+		note(strconv.Itoa(i))
+	}
+	for i := range 2 * wire.DefaultMaxOpen {
+		if take(strconv.Itoa(i)) != "" {
+			kept++
+		}
+	}
+	if kept != wire.DefaultMaxOpen {
+		t.Errorf("%d requests were kept", kept)
+	}
 }
