@@ -11,7 +11,7 @@
 // What can be chosen (agents, models, effort, trust) is said in three forms that
 // are kept in step by the encoder, from the log, whoever made the choice (offer.go).
 //
-// Files: initialize.go and early.go (who the client is), session.go (a session on
+// Files: initialize.go (who the client is), early.go (clients of August 2025), session.go (a session on
 // the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
 // prompt.go (prompt, cancel), offer.go and configure.go, permission.go, consent.go,
 // elicit.go and page.go (what is put to the user), services.go (the editor's files and terminals),

@@ -1,53 +1,68 @@
 package acp
 
 import (
+	"encoding/json"
+
 	"dragoman/adapters/proto/acp"
-	"dragoman/core"
+	"dragoman/adapters/wire"
 )
 
-// The protocol as it was in August 2025. It had no clientInfo, by which its clients
-// are known; the second version, still a draft, calls it info. They differ from
-// today's in what they are answered:
+// The protocol as it was in August 2025. It had no clientInfo, by which its clients are
+// known; the second version, still a draft, calls it info. An edge in their connection
+// turns today's answers into those of that time:
 //
-//   - `authenticate` and `session/load` answer null, which is all that their
-//     library can decode there;
-//   - a turn has no end for too many requests: it is max_tokens to them;
-//   - a tool call that changes the mode has no kind of its own: it is other.
+//   - authenticate and session/load answer null, which is all that their library can
+//     decode there;
+//   - a turn has no end for too many requests: it is max_tokens to them.
 //
-// Capabilities and "jsonrpc" may be missing in what they send, members stand in any
-// order, and what they do not know they skip.
+// Capabilities and "jsonrpc" may be missing in what they send, members stand in any order,
+// and what they do not know they skip: none of that is the edge's affair. Neither are the
+// kinds of tool calls, which are kept to those of any day, nor the number of the version,
+// which is 1 as it is today.
 
-func isEarly(p acp.InitializeRequest) bool { return p.ClientInfo == nil && p.Info == nil }
-
-// empty is an answer that says no more than yes.
-func (p peer) empty() any {
-	if p.early {
+// early returns the edge of a client; nil: it needs none.
+func early(p acp.InitializeRequest) wire.Edge {
+	if p.ClientInfo != nil || p.Info != nil {
 		return nil
 	}
-	return acp.Marker{}
+	return new(earlyEdge)
 }
 
-// stopReason is a turn's end in the client's words.
-func (p peer) stopReason(r acp.StopReason) acp.StopReason {
-	if p.early && r == acp.StopMaxTurns {
-		return acp.StopMaxTokens
-	}
-	return r
+// earlyResults take the place of results, by the methods of their requests.
+var earlyResults = map[string]func(json.RawMessage) json.RawMessage{
+	"authenticate": func(json.RawMessage) json.RawMessage { return json.RawMessage("null") },
+	"session/load": func(json.RawMessage) json.RawMessage { return json.RawMessage("null") },
+	"session/prompt": func(result json.RawMessage) json.RawMessage {
+		var r acp.PromptResponse
+		if json.Unmarshal(result, &r) != nil || r.StopReason != acp.StopMaxTurns {
+			return result
+		}
+		return wire.Edit(result, wire.Set("stopReason", wire.JSON(acp.StopMaxTokens)))
+	},
 }
 
-// kind is a tool call's kind in words that clients of any day know.
-func kind(k core.CallKind) acp.ToolKind {
-	switch k {
-	case core.KindRead,
-		core.KindEdit,
-		core.KindDelete,
-		core.KindMove,
-		core.KindSearch,
-		core.KindExecute,
-		core.KindThink,
-		core.KindFetch,
-		core.KindOther:
-		return acp.ToolKind(k)
+// earlyEdge is the edge of one connection.
+type earlyEdge struct{ requests wire.Pending }
+
+// Read implements wire.Edge.
+func (e *earlyEdge) Read(msg []byte) []byte {
+	if m, err := wire.Parse(msg); err == nil && m.Kind() == wire.Request && earlyResults[m.Method] != nil {
+		e.requests.Note(m)
 	}
-	return acp.ToolKind(core.KindOther)
+	return msg
 }
+
+// Answer implements wire.Edge.
+func (e *earlyEdge) Answer(msg []byte) []byte {
+	m, err := wire.Parse(msg)
+	if err != nil {
+		return msg
+	}
+	if rewrite := earlyResults[e.requests.Take(m)]; rewrite != nil && m.Result != nil {
+		return wire.Edit(msg, wire.Set("result", rewrite(m.Result)))
+	}
+	return msg
+}
+
+// Send implements wire.Edge.
+func (e *earlyEdge) Send(dst, msg []byte) []byte { return append(append(dst, msg...), '\n') }

@@ -229,3 +229,20 @@ func locations(list []core.Location) []acp.ToolLocation {
 	}
 	return out
 }
+
+// kind is a tool call's kind in words that clients of any day know.
+func kind(k core.CallKind) acp.ToolKind {
+	switch k {
+	case core.KindRead,
+		core.KindEdit,
+		core.KindDelete,
+		core.KindMove,
+		core.KindSearch,
+		core.KindExecute,
+		core.KindThink,
+		core.KindFetch,
+		core.KindOther:
+		return acp.ToolKind(k)
+	}
+	return acp.ToolKind(core.KindOther)
+}

@@ -16,7 +16,6 @@ import (
 type peer struct {
 	client core.Client
 	caps   acp.ClientCapabilities
-	early  bool // a client of August 2025: see early.go
 }
 
 // initialize answers with version 1 whatever is offered: a client that wants
@@ -31,7 +30,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 			p.ProtocolVersion,
 		)
 	}
-	is := peer{client: anybody, early: isEarly(p)}
+	is := peer{client: anybody}
 	if len(p.ClientCapabilities) > 0 && wire.Unmarshal(p.ClientCapabilities, &is.caps) != nil {
 		is.caps = acp.ClientCapabilities{}
 	}
@@ -49,6 +48,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	s.mu.Lock()
 	s.peer = is
 	s.mu.Unlock()
+	s.conn.SetEdge(early(p))
 	title := "dragoman"
 	var directs *acp.Marker
 	if s.opts.Providers != nil {
@@ -78,6 +78,6 @@ var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true, No
 
 // authenticate succeeds at once: there is nobody to log in to.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {
-	call.Reply(s.who().empty(), nil)
+	call.Reply(acp.Marker{}, nil)
 	return nil
 }

@@ -66,7 +66,6 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	if err != nil {
 		return err
 	}
-	early := s.who().early
 	e := entrance{
 		after:   sess.Head(),
 		replay:  replay,
@@ -74,10 +73,7 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 		offer:   offer,
 		foreign: beyond(sess.Meta().Roots, roots),
 		answer: func(r acp.SessionResponse) {
-			if r.SessionID = ""; early && replay {
-				call.Reply(nil, nil)
-				return
-			}
+			r.SessionID = ""
 			call.Reply(r, nil)
 		},
 	}

@@ -56,7 +56,6 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 	answer := func() {
 		res, err := Answer(e)
-		res.StopReason = s.srv.who().stopReason(res.StopReason)
 		call.Reply(res, err)
 	}
 	now := s.srv.current(s)
