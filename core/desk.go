@@ -256,6 +256,8 @@ func (h host) Editor() Editor {
 	return nil
 }
 
+func (h host) Profile(ctx context.Context) (*Profile, error) { return h.s.profile(ctx) }
+
 // Model is the one that was chosen in the session, else the profile's default.
 func (h host) Model(ctx context.Context) (Model, error) {
 	prof, err := h.s.profile(ctx)

@@ -47,6 +47,8 @@ type ToolHost interface {
 	// Delegate runs a task in a session of its own, and blocks until its turn has
 	// ended; when ctx ends that is stopped. What it wants to ask is asked here.
 	Delegate(context.Context, Task) (Delegated, error)
+	// Profile is what the turn that runs, or else the last one, has seen of the configuration.
+	Profile(context.Context) (*Profile, error)
 	// Model is the language model that the session has chosen, for a tool that wants to
 	// ask one. Its error is for the user.
 	Model(context.Context) (Model, error)

@@ -239,7 +239,7 @@ func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 }
 
 // serveWith is serve with a board that the test writes on.
-func serveWith(t *testing.T, g *core.Gateway, b *board.Board) (peer *wiretest.Peer, stop func()) {
+func serveWith(t *testing.T, g *core.Gateway, b board.Reader) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.2.3"}).Serve)
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the connection: on whose behalf its client acts
 	Profiles  core.Profiles  // of the connection; nil: the gateway's
-	Board     *board.Board   // the gateway's Listing; nil: an empty one
+	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 	// Servers says that the gateway connects the tool servers that a client gives to a

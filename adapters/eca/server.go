@@ -28,7 +28,7 @@ type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the connection: on whose behalf its client acts
 	Profiles  core.Profiles  // of the connection; nil: the gateway's
-	Board     *board.Board   // the gateway's Listing; nil: an empty one
+	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 	Cwd       string         // the workspace of a client that names none; "": the process's folder

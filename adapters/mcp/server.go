@@ -51,7 +51,7 @@ type Options struct {
 	Gateway   *core.Gateway
 	Principal core.Principal // of the client that Serve serves: on whose behalf it acts
 	Profiles  core.Profiles  // of all clients; nil: the gateway's
-	Board     *board.Board   // the gateway's Listing; nil: an empty one
+	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"dragoman/core"
 	"dragoman/core/datadir"
 )
 
@@ -16,6 +17,31 @@ import (
 type Agreements struct {
 	// Path is the file; empty: nothing is kept.
 	Path string
+
+	of core.Principal // of whom; empty: the owner of the file
+}
+
+// Of returns a principal's agreements. The owner's are those without a principal.
+func (a Agreements) Of(p, owner core.Principal) Agreements {
+	if a.of = p; p == owner {
+		a.of = ""
+	}
+	return a
+}
+
+// keyOf returns the member of the file that stands for a key.
+func (a Agreements) keyOf(key string) string {
+	if a.of == "" {
+		return key
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", a.of, key))
+	return hex.EncodeToString(sum[:])
+}
+
+// consentKey names what a principal has been asked about.
+type consentKey struct {
+	of  core.Principal
+	key string
 }
 
 // agreement is when the user agreed, for people who look into the file.
@@ -43,7 +69,7 @@ func (a Agreements) Has(key string) bool {
 		return false
 	}
 	kept, err := a.document().Read()
-	_, ok := kept[key]
+	_, ok := kept[a.keyOf(key)]
 	return ok && err == nil
 }
 
@@ -53,6 +79,7 @@ func (a Agreements) Add(key, name string) error {
 	if a.Path == "" {
 		return nil
 	}
+	key = a.keyOf(key)
 	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
 	defer cancel()
 	err := a.document().Change(ctx, func(kept map[string]agreement) (map[string]agreement, error) {

@@ -26,12 +26,13 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		what = e.program()
 		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
 	}
-	key := agreementOf(e)
+	key, of := agreementOf(e), u.host.Meta().Principal
+	kept := consentKey{of, key}
 	u.box.mu.Lock()
-	agreed, known := u.box.confirmed[key]
+	agreed, known := u.box.confirmed[kept]
 	u.box.mu.Unlock()
 	if !known {
-		agreed, known = true, u.box.agreements().Has(key)
+		agreed, known = true, u.box.agreements(of).Has(key)
 	}
 	if !known {
 		u.waits("waits for your answer")
@@ -47,12 +48,12 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 		always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
 		agreed = always || r.Outcome == core.OutcomeAnswered && r.Option == "start"
 		if always {
-			if err := u.box.agreements().Add(key, u.server.Name); err != nil {
+			if err := u.box.agreements(of).Add(key, u.server.Name); err != nil {
 				u.box.opts.Log(u.server.Name, "warn", "that it may always be started is not kept: "+err.Error())
 			}
 		}
 		u.box.mu.Lock()
-		u.box.confirmed[key] = agreed
+		u.box.confirmed[kept] = agreed
 		u.box.mu.Unlock()
 	}
 	if !agreed {
@@ -61,8 +62,10 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	return nil
 }
 
-// agreements are those that outlive the process.
-func (b *Box) agreements() Agreements { return Agreements{b.opts.AgreedFile} }
+// agreements are those of a principal that outlive the process.
+func (b *Box) agreements(p core.Principal) Agreements {
+	return Agreements{Path: b.opts.AgreedFile}.Of(p, b.opts.Owner)
+}
 
 // mayStart are the answers to the question whether something may be started.
 func (b *Box) mayStart() []core.Option {

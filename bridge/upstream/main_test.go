@@ -30,6 +30,10 @@ func (h *host) Meta() core.Meta     { return h.meta }
 func (h *host) Editor() core.Editor { return nil }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
+func (h *host) Profile(context.Context) (*core.Profile, error) {
+	return &core.Profile{}, nil
+}
+
 func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, fmt.Errorf("no")
 }

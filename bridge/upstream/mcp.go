@@ -69,7 +69,11 @@ type Shown struct {
 type Options struct {
 	Servers []Server // at first; Set changes them
 	// Board is told how they are; nil: nobody is.
-	Board   *board.Board
+	Board *board.Board
+	Layer string // of what is posted there (board.Topic)
+	// Owner is on whose behalf the consents of AgreedFile were given; other principals have
+	// their own.
+	Owner   core.Principal
 	Environ []string // ours; the safe part of it is handed on
 	Version string   // ours, for servers
 	// Log is told what servers say beside the protocol, and what becomes of them. It must
@@ -130,7 +134,7 @@ type Box struct {
 	sets      map[*set]bool   // that are open
 	known     map[string][]*listed
 	live      map[string][]*upstream // by server, of all sessions
-	confirmed map[string]bool        // by what would be started
+	confirmed map[consentKey]bool    // by what would be started
 	offers    map[string]offer
 	sides     map[string]*upstream // that belong to no session
 	exported  map[*Keeper]Server   // of clients that servers are exported to
@@ -165,7 +169,7 @@ func New(o Options) *Box {
 	return &Box{
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
-		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[string]bool{},
+		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[consentKey]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},
 	}
 }

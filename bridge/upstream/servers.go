@@ -275,7 +275,7 @@ func (b *Box) post(name string) {
 	if b.opts.Board == nil {
 		return
 	}
-	topic := board.Topic{Kind: "server", Name: name}
+	topic := board.Topic{Kind: "server", Name: name, Layer: b.opts.Layer}
 	for {
 		item, ok := b.item(name)
 		if ok {

@@ -88,6 +88,10 @@ func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, errors.New("there is no user here")
 }
 
+func (a alone) Profile(context.Context) (*core.Profile, error) {
+	return nil, errors.New("there is no user here")
+}
+
 func (a alone) Model(context.Context) (core.Model, error) {
 	return nil, errors.New("there is no user here")
 }

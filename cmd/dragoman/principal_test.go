@@ -23,6 +23,10 @@ func TestPrincipalComesFromTheConnection(t *testing.T) {
 					t.Errorf("%s: core.Local is named; take the principal of the connection", s.at(n))
 				}
 				members[n.Sel] = true
+			case *ast.Field:
+				for _, name := range n.Names {
+					members[name] = true
+				}
 			case *ast.Ident:
 				if n.Name != "Local" || s.dir != "core" || members[n] {
 					return true

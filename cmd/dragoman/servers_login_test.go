@@ -171,8 +171,9 @@ func TestEditorLogsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Log.Close()
-	profiles := setup.New(o)
-	defer profiles.Close()
+	process := setup.New(o)
+	defer process.Close()
+	profiles := process.Client(setup.ClientOptions{Principal: core.Local, People: true})
 	if err := profiles.Configure([]byte(`{"mcp_servers":{"tracker":{"url":"` + g.URL + `/mcp"}}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestEditorLogsIn(t *testing.T) {
 		return nil
 	}
 	shown := ""
-	profile, err := profiles.Get(t.Context(), []string{p.work})
+	profile, err := profiles.Profile(t.Context(), []string{p.work})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,9 @@ type Topic struct {
 	Name      string
 	Workspace string
 	Principal core.Principal
+	// Layer names the configuration that a topic without a principal is of, where connections
+	// lay something over the user's; empty: the first one's.
+	Layer string
 }
 
 // Item is the newest value of a topic.
@@ -176,6 +179,56 @@ func (b *Board) Now() ([]Posting, uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sinceLocked(0), b.rev
+}
+
+// Reader shows a board, or a part of it.
+type Reader interface {
+	Next(ctx context.Context, since uint64) ([]Posting, uint64, error)
+	Now() ([]Posting, uint64)
+}
+
+// View is a board as one connection sees it. Its revisions are those of what is seen.
+type View struct {
+	b    *Board
+	sees func(Topic) bool
+}
+
+var (
+	_ Reader = (*Board)(nil)
+	_ Reader = (*View)(nil)
+)
+
+// For returns the view that shows certain topics. sees is called without a lock.
+func (b *Board) For(sees func(Topic) bool) *View { return &View{b, sees} }
+
+// Next is [Board.Next] for what is seen.
+func (v *View) Next(ctx context.Context, since uint64) ([]Posting, uint64, error) {
+	for at := since; ; {
+		list, rev, err := v.b.Next(ctx, at)
+		if err != nil {
+			return nil, since, err
+		}
+		if seen, last := v.seen(list); len(seen) > 0 {
+			return seen, last, nil
+		}
+		at = rev
+	}
+}
+
+// Now is [Board.Now] for what is seen.
+func (v *View) Now() ([]Posting, uint64) {
+	list, _ := v.b.Now()
+	return v.seen(list)
+}
+
+// seen returns those postings that are seen, and the revision of the last one.
+func (v *View) seen(list []Posting) (seen []Posting, last uint64) {
+	for _, p := range list {
+		if v.sees(p.Topic) {
+			seen, last = append(seen, p), p.Rev
+		}
+	}
+	return seen, last
 }
 
 func (b *Board) staleLocked(p Posting) bool { return b.topics[p.Topic].Rev != p.Rev }

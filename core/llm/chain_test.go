@@ -132,7 +132,7 @@ func TestChainFails(t *testing.T) {
 // configuration changes; another key, model or address gets another.
 func TestChainIsKept(t *testing.T) {
 	key, base := "key-0123", "http://svc.test"
-	reg := func(before *Registry) *Registry {
+	reg := func(before ...*Registry) *Registry {
 		return New(Config{Before: before, Providers: []Provider{{Name: "svc", Kind: KindChain + "cohere", BaseURL: base}}})
 	}
 	open := func(r *Registry, id string) any {
@@ -148,7 +148,7 @@ func TestChainIsKept(t *testing.T) {
 		}
 		return opened
 	}
-	r := reg(nil)
+	r := reg()
 	first := open(r, "svc/m")
 	var all sync.WaitGroup
 	for range 8 {

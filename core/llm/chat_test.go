@@ -54,7 +54,7 @@ func remoteFor(base, kind string) *remote {
 	if err != nil {
 		panic(err)
 	}
-	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: (*Registry)(nil).experience(Provider{}), pasts: newPasts()}, u, "m", wireOf(kind))
+	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: experienceOf(nil, Provider{}), pasts: newPasts()}, u, "m", wireOf(kind))
 }
 
 // encodeWhole is a request's body in one piece.

@@ -216,7 +216,7 @@ func TestGateOutlivesRegistry(t *testing.T) {
 		if change != nil {
 			change(&p)
 		}
-		r := New(Config{Providers: []Provider{{Name: "first", Kind: KindOllama}, p}, Transport: before.client().Transport, Before: before})
+		r := New(Config{Providers: []Provider{{Name: "first", Kind: KindOllama}, p}, Transport: before.client().Transport, Before: []*Registry{before}})
 		t.Cleanup(r.Close)
 		return model(t, r)
 	}

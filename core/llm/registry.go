@@ -82,9 +82,9 @@ type Config struct {
 	Sampler Sampler
 	// Transport carries the requests; nil: one of our own, made at the first.
 	Transport http.RoundTripper
-	// Before is the Registry that this one replaces: providers that have not changed
-	// keep their limits and their experience; nil: there is none.
-	Before *Registry
+	// Before are the registries in use, the one that this replaces first: a provider that one of
+	// them has as well shares its limits and its experience.
+	Before []*Registry
 }
 
 // Registry finds models by name. It is immutable and safe for concurrent use.
@@ -126,16 +126,16 @@ func New(c Config) *Registry {
 	kept := newPasts()
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
-		np := &provider{Provider: p, client: r.client, pasts: kept, experience: c.Before.experience(p)}
+		np := &provider{Provider: p, client: r.client, pasts: kept, experience: experienceOf(c.Before, p)}
 		r.providers = append(r.providers, np)
 	}
 	return r
 }
 
-// experience is that of the same provider; a new one where there was none. A key from
+// experienceOf returns the experience of the same provider, or a new one. A key from
 // elsewhere may be that of another account.
-func (r *Registry) experience(p Provider) *experience {
-	if r != nil {
+func experienceOf(before []*Registry, p Provider) *experience {
+	for _, r := range before {
 		for _, q := range r.providers {
 			if q.Name == p.Name && q.Kind == p.Kind && q.BaseURL == p.BaseURL && q.KeyHint == p.KeyHint &&
 				q.Concurrent == p.Concurrent && q.PerMinute == p.PerMinute && maps.Equal(q.Options, p.Options) {

@@ -16,7 +16,8 @@ import (
 // only said how much that was.
 func TestForbiddenIsNotListed(t *testing.T) {
 	var fault error
-	b := newBed(t, Options{Forbids: func(m core.Meta) (func(core.Access) bool, error) {
+	b := newBed(t, Options{Forbids: func(h core.ToolHost) (func(core.Access) bool, error) {
+		m := h.Meta()
 		return func(a core.Access) bool {
 			rel, ok := files.Within(m.Cwd, a.Path)
 			return ok && (filepath.Base(rel) == ".env" || rel == "private" || strings.HasPrefix(rel, "private"+string(filepath.Separator)))

@@ -64,7 +64,7 @@ func isClosedOrReady(c <-chan struct{}) bool {
 // Tools are offered while the editor that makes them possible is there.
 func TestOffered(t *testing.T) {
 	agents := []Subagent{{Name: "explorer", Description: "Looks."}}
-	b := newBed(t, Options{Subagents: func(core.Meta) []Subagent { return agents }})
+	b := newBed(t, Options{Subagents: func(core.ToolHost) []Subagent { return agents }})
 	check := func(want string, changed bool) {
 		t.Helper()
 		if got := b.changed(); got != changed {

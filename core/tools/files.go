@@ -76,7 +76,7 @@ func (f *Files) deskOf(roots []string) *toolset {
 		m.Cwd = roots[0]
 	}
 	s := desk(m, nil)
-	s.opts.Forbids = func(m core.Meta) (func(core.Access) bool, error) {
+	s.opts.Forbids = func(core.ToolHost) (func(core.Access) bool, error) {
 		roots := s.files.Roots()
 		return func(a core.Access) bool { // to read a file: nothing else is asked of it
 			a.Outside = !slices.ContainsFunc(

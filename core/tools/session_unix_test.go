@@ -39,7 +39,7 @@ func newStudio(t *testing.T) *studio {
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: st.run}}},
 		Subagents: []core.Agent{{Name: "writer", Backend: &coretest.Backend{Run: st.run}}},
-		Toolboxes: []core.Toolbox{New(Options{Board: st.board, Subagents: func(core.Meta) []Subagent { return []Subagent{{Name: "writer"}} }})},
+		Toolboxes: []core.Toolbox{New(Options{Board: st.board, Subagents: func(core.ToolHost) []Subagent { return []Subagent{{Name: "writer"}} }})},
 		Policy:    coretest.Always(core.Verdict{Effect: core.Allow}),
 		Files:     NewFiles(FilesOptions{}),
 	}

@@ -212,7 +212,7 @@ func (s *toolset) ready(p files.Place, c *command) error {
 	}
 	var keep []string
 	if s.opts.Keep != nil {
-		keep = s.opts.Keep()
+		keep = s.opts.Keep(s.host)
 	}
 	c.env = append(childEnv(environ(), keep), "PWD="+p.Real)
 	return nil

@@ -107,7 +107,7 @@ func TestShellEnvironment(t *testing.T) {
 		"GOOGLE_APPLICATION_CREDENTIALS=canary", "GITLAB_PAT=canary", "DATABASE_URL=postgres://u:canary@host/db", "NPM_CONFIG__AUTH=canary", "SENTRY_DSN=canary",
 		"BASH_ENV=canary", "ENV=canary", "BASH_FUNC_ls%%=() { echo canary; }", "PROMPT_COMMAND=canary", "SECRET_BUT_WANTED=kept", "PAGER=less", "PWD=/canary",
 	}
-	b := newBed(t, Options{Env: func() []string { return env }, Keep: func() []string { return []string{"SECRET_BUT_*"} }})
+	b := newBed(t, Options{Env: func() []string { return env }, Keep: func(core.ToolHost) []string { return []string{"SECRET_BUT_*"} }})
 	out := b.ok("shell_command", m{"command": "env"})
 	if strings.Contains(out, "canary") {
 		t.Errorf("a secret got through:\n%s", out)

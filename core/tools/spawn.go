@@ -36,7 +36,7 @@ func (s *toolset) spawnTool() *tool {
 	if s.opts.Subagents == nil || m.Parent != "" {
 		return nil
 	}
-	agents := s.opts.Subagents(m)
+	agents := s.opts.Subagents(s.host)
 	if len(agents) == 0 {
 		return nil
 	}

@@ -20,9 +20,11 @@ func (o office) Delegate(ctx context.Context, t core.Task) (core.Delegated, erro
 	return o.do(ctx, t)
 }
 
+func (office) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
+
 func TestSpawn(t *testing.T) {
 	agents := []Subagent{{Name: "explorer", Description: "Looks around.", MaxSteps: 2}, {Name: "general", Description: "Does things."}}
-	b := newBed(t, Options{Subagents: func(core.Meta) []Subagent { return agents }})
+	b := newBed(t, Options{Subagents: func(core.ToolHost) []Subagent { return agents }})
 	o := office{bed: b}
 	var task core.Task
 	call := func(id core.CallID, s core.CallState) core.Record {

@@ -21,7 +21,7 @@ func TestSearchesFollowNoLinkThatAppears(t *testing.T) {
 			b.put("sub/b.txt", "mine\n")
 			b.put("private/canary.txt", "canary\n")
 			target := map[string]string{"a.txt": "private/canary.txt", "sub": "private"}[swapped]
-			b.set.opts.Forbids = func(core.Meta) (func(core.Access) bool, error) {
+			b.set.opts.Forbids = func(core.ToolHost) (func(core.Access) bool, error) {
 				return func(a core.Access) bool {
 					if rel, err := filepath.Rel(b.dir, a.Path); err == nil && rel == swapped {
 						if err := os.Rename(a.Path, filepath.Join(b.away, swapped)); err == nil {

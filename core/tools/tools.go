@@ -27,16 +27,16 @@ type Options struct {
 	Env func() []string
 	// Keep names variables of it that commands get beside those of child.Safe, and is
 	// written as that is. It is asked for every command; nil: there are none.
-	Keep func() []string
+	Keep func(core.ToolHost) []string
 	// Subagents lists the agents that the agent of a session can hand tasks to; nil,
 	// or none: it cannot. It is asked at every turn. A session that was handed a
 	// task itself is not asked for.
-	Subagents func(core.Meta) []Subagent
+	Subagents func(core.ToolHost) []Subagent
 	// Forbids returns what reports whether a rule forbids a session to read a file or a
 	// folder, by its real path, or to fetch a URL. Listings and searches leave such
 	// files out, and say how many they were; a redirect there is not followed. It is
 	// called for every listing; nil: there are none.
-	Forbids func(core.Meta) (func(core.Access) bool, error)
+	Forbids func(core.ToolHost) (func(core.Access) bool, error)
 	// Guards has the guard that starts a session's programs, by the session's id; nil:
 	// these tools have guards of their own.
 	Guards *child.Guards

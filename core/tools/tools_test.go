@@ -38,8 +38,9 @@ type bed struct {
 	calls int
 }
 
-func (b *bed) Meta() core.Meta                           { return b.meta }
-func (b *bed) Model(context.Context) (core.Model, error) { return nil, errors.New("there is none") }
+func (b *bed) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
+func (b *bed) Meta() core.Meta                                { return b.meta }
+func (b *bed) Model(context.Context) (core.Model, error)      { return nil, errors.New("there is none") }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
 func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {

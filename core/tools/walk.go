@@ -200,7 +200,7 @@ func (s *toolset) forbids() (func(core.Access) bool, error) {
 	if s.opts.Forbids == nil {
 		return func(core.Access) bool { return false }, nil
 	}
-	return s.opts.Forbids(s.host.Meta())
+	return s.opts.Forbids(s.host)
 }
 
 // rulesOf adds the rules of a folder's own ignore file to those from above it.

@@ -59,7 +59,7 @@ func TestWebFetch(t *testing.T) {
 	}
 	b.fails("web_fetch", m{"url": srv.URL + "/absent"}, "404")
 	b.fails("web_fetch", m{"url": "gopher://x/"}, "must begin with")
-	b.set.opts.Forbids = func(core.Meta) (func(core.Access) bool, error) {
+	b.set.opts.Forbids = func(core.ToolHost) (func(core.Access) bool, error) {
 		return func(a core.Access) bool { return strings.HasSuffix(a.URL, "/json") }, nil
 	}
 	b.fails("web_fetch", m{"url": srv.URL + "/to?u=/json"}, "redirected to an address that a rule forbids")

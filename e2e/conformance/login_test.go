@@ -139,10 +139,11 @@ type nobody struct{}
 
 var errNobody = errors.New("there is no user here")
 
-func (nobody) Meta() core.Meta                           { return core.Meta{Cwd: os.TempDir()} }
-func (nobody) Editor() core.Editor                       { return nil }
-func (nobody) Servers() []core.ServerSpec                { return nil }
-func (nobody) Model(context.Context) (core.Model, error) { return nil, errNobody }
+func (nobody) Meta() core.Meta                                { return core.Meta{Cwd: os.TempDir()} }
+func (nobody) Editor() core.Editor                            { return nil }
+func (nobody) Servers() []core.ServerSpec                     { return nil }
+func (nobody) Model(context.Context) (core.Model, error)      { return nil, errNobody }
+func (nobody) Profile(context.Context) (*core.Profile, error) { return nil, errNobody }
 func (nobody) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, errNobody
 }

@@ -85,10 +85,12 @@ func with(o setup.Options, f func(secrets.Accounts) error) error {
 	o.Log = l
 	p := setup.New(o)
 	defer p.Close()
-	if _, err := p.Load(); err != nil {
+	c := p.Client(setup.ClientOptions{Principal: core.Local})
+	defer c.Close()
+	if _, err := c.Load(); err != nil {
 		return program.ConfigError(err)
 	}
-	return f(p.Accounts())
+	return f(c.Accounts())
 }
 
 // readKey reads a key from the terminal, where it does not show, or from a pipe.

@@ -33,7 +33,7 @@ type Options struct {
 	Given   configs.Logins
 	KeyFile string      // the configuration file, which people are told to write a key into
 	Lends   llm.Sampler // the clients that lend their models; nil: none do
-	Before  *Finder     // that is replaced; nil: there is none
+	Before  []*Finder   // in use, with which providers share their limits; the one that is replaced first
 }
 
 // New finds models as a configuration has them. It looks at variables and at files that
@@ -64,8 +64,8 @@ func New(c *configs.Config, o Options) *Finder {
 		}
 	}
 	config := llm.Config{Providers: providers, Offline: offline.New(demo), Sampler: o.Lends}
-	if o.Before != nil {
-		config.Before = o.Before.registry
+	for _, before := range o.Before {
+		config.Before = append(config.Before, before.registry)
 	}
 	m.registry = llm.New(config)
 	return m

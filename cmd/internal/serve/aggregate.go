@@ -19,7 +19,7 @@ import (
 // aggregated is our agent as an MCP server, and beside it the MCP servers of the
 // configuration. Without any it is the agent alone.
 type aggregated struct {
-	gateway *gateway
+	gateway *connection
 	agent   *mcp.Server
 	cwd     string // where programs are started
 	// circle: the same configuration has started us as one of its servers, which would
@@ -45,7 +45,7 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	if err != nil || all.Empty() {
 		return g.agent.Serve(ctx, in, out)
 	}
-	return all.Serve(ctx, g.cwd, core.Local, in, out)
+	return all.Serve(ctx, g.cwd, g.gateway.principal, in, out)
 }
 
 // allHTTP is that over HTTP. While the configuration says the same of the servers they

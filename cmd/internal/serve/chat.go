@@ -20,17 +20,20 @@ func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings
 		ctx,
 		o,
 		false,
-		func(ctx context.Context, g *gateway) error { return g.chat(ctx, o.Env, resume, set) },
+		func(ctx context.Context, g *gateway) error {
+			c := g.connect(setup.ClientOptions{People: true})
+			defer c.profiles.Close()
+			return c.chat(ctx, o.Env, resume, set)
+		},
 	)
 }
 
-func (g *gateway) chat(
+func (g *connection) chat(
 	ctx context.Context,
 	env *program.Environment,
 	resume string,
 	set core.Settings,
 ) error {
-	g.profiles.People = true
 	cwd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
@@ -47,21 +50,21 @@ func (g *gateway) chat(
 		return err
 	}
 	err = terminal.Chat(ctx, terminal.ChatOptions{
-		Program: env, Gateway: g.Gateway, Session: session, Settings: set,
+		Program: env, Gateway: g.Gateway, Principal: g.principal, Profiles: g.profiles, Session: session, Settings: set,
 		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // nobody will miss it
-		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), core.Local, session.Meta().ID))
+		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), g.principal, session.Meta().ID))
 	}
 	return err
 }
 
 // chatSession opens a session by its id, or makes one for the working folder.
-func (g *gateway) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
+func (g *connection) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
 	if id != "" {
 		return sessions.Find(ctx, g.Gateway, id)
 	}
-	s, err := g.Gateway.Create(ctx, core.Meta{Principal: core.Local, Cwd: cwd})
+	s, err := g.Gateway.Create(ctx, core.Meta{Principal: g.principal, Cwd: cwd})
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
 	}

@@ -14,11 +14,12 @@ import (
 
 // ECA serves an editor that speaks the Editor Code Assistant protocol.
 func ECA(ctx context.Context, o setup.Options) error {
-	return stdio(ctx, o, "eca", func(g *gateway) server {
+	return stdio(ctx, o, "eca", func(g *connection) server {
 		return overECA{eca.New(eca.Options{
 			Gateway:   g.Gateway,
 			Board:     g.profiles.Board(),
-			Principal: core.Local,
+			Principal: g.principal,
+			Profiles:  g.profiles,
 			Log:       g.log,
 			Version:   o.Env.Version,
 			Welcome:   g.welcome,
@@ -42,7 +43,7 @@ func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 }
 
 // welcome is what an empty chat shows: who answers, and what is missing.
-func (g *gateway) welcome(p *core.Profile) string {
+func (g *connection) welcome(p *core.Profile) string {
 	var b strings.Builder
 	b.WriteString("Welcome to dragoman " + g.version + ".")
 	if p == nil {

@@ -15,13 +15,26 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// gateway is a core.Gateway with the profiles of the configuration.
+// gateway is a core.Gateway with what all connections of the process share.
 type gateway struct {
 	*core.Gateway
-	profiles *setup.Profiles
-	log      *zap.Logger
+	process *setup.Process
+	log     *zap.Logger
 
 	version string // of the program
+}
+
+// connection is a gateway as one connection has it.
+type connection struct {
+	*gateway
+	principal core.Principal
+	profiles  *setup.Client
+}
+
+// connect begins a connection of whoever started the process; its profiles must be closed.
+func (g *gateway) connect(o setup.ClientOptions) *connection {
+	o.Principal = core.Local
+	return &connection{g, o.Principal, g.process.Client(o)}
 }
 
 // run puts everything together, lets f serve it and takes it apart again, in this order: f (the
@@ -46,25 +59,16 @@ func run(
 	defer stop()
 
 	o.Log = log
-	g := &gateway{version: o.Env.Version, log: log.Logger, profiles: setup.New(o)}
+	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
 	store := jsonl.New(dir)
-	g.Gateway = core.New(
-		core.Config{
-			Store:   store,
-			Profile: g.profiles.Get,
-			Rules:   g.profiles.Rules,
-			Before:  g.profiles.Consent,
-			Listing: g.profiles.Board(),
-			Node:    program.Node(),
-		},
-	)
-	g.profiles.Join(g.Gateway)
+	g.Gateway = core.New(g.process.Config(store))
+	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
 		err = nil
 	}
 	err = errors.Join(err, g.Close(context.WithoutCancel(ctx)), store.Close())
-	g.profiles.Close()
+	g.process.Close()
 	return err
 }
 
@@ -83,7 +87,7 @@ func (g *gateway) Close(ctx context.Context) error {
 func (g *gateway) watched(ctx context.Context, f func(context.Context, *gateway) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { g.profiles.Watch(watching) })
+	watch.Go(func() { g.process.Watch(watching) })
 	defer watch.Wait()
 	defer enough()
 	return f(ctx, g)
@@ -96,7 +100,7 @@ type server interface {
 
 // stdio speaks a protocol over standard input and output until the client leaves or a signal
 // comes.
-func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*gateway) server) error {
+func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*connection) server) error {
 	return run(ctx, o, true, func(ctx context.Context, g *gateway) error {
 		in, out, err := wire.Stdio()
 		if err != nil {
@@ -104,8 +108,9 @@ func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*
 		}
 		g.log = g.log.With(zap.String("protocol", protocol))
 		g.log.Info("speaking", zap.String("version", o.Env.Version))
-		g.profiles.People, g.profiles.Quiet = protocol != "mcp", protocol == "acp" || protocol == "eca"
-		err = adapter(g).Serve(ctx, in, out)
+		c := g.connect(setup.ClientOptions{People: protocol != "mcp", Quiet: protocol == "acp" || protocol == "eca"})
+		defer c.profiles.Close()
+		err = adapter(c).Serve(ctx, in, out)
 		g.log.Info("ended", zap.Error(err))
 		return err
 	})

@@ -22,7 +22,7 @@ func overHTTP(
 	o setup.Options,
 	m MCPOptions,
 	cwd string,
-	adapter func(*gateway) *mcp.Server,
+	adapter func(*connection) *mcp.Server,
 ) error {
 	loopback := gate.Loopback(m.HTTP)
 	if m.NoAuth && !loopback {
@@ -45,8 +45,10 @@ func overHTTP(
 	if !loopback {
 		say += " The connection is not encrypted: put a proxy with TLS in front of it."
 	}
-	return run(ctx, o, true, func(ctx context.Context, g *gateway) error {
-		g.log = g.log.With(zap.String("protocol", "mcp"))
+	return run(ctx, o, true, func(ctx context.Context, of *gateway) error {
+		of.log = of.log.With(zap.String("protocol", "mcp"))
+		g := of.connect(setup.ClientOptions{})
+		defer g.profiles.Close()
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", m.HTTP)
 		if err != nil {

@@ -31,7 +31,7 @@ import (
 // run a turn. begin sends what is to be sent and returns a part of the last answer.
 type idleFace struct {
 	framing wire.Framing
-	serve   func(*gateway, string) server
+	serve   func(*connection, string) server
 	hello   string
 	begin   func(c *idleClient, n int)
 }
@@ -73,8 +73,8 @@ func (c *idleClient) all(message, text string) string {
 
 var idleFaces = map[string]idleFace{
 	"acp": {
-		wire.Newline, func(h *gateway, _ string) server {
-			return acp.New(acp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
+		wire.Newline, func(h *connection, _ string) server {
+			return acp.New(acp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: h.principal, Profiles: h.profiles, Log: h.log, Servers: true, Providers: h.profiles.Providers()})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`,
 		func(c *idleClient, n int) {
@@ -85,8 +85,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"eca": {
-		wire.ContentLength, func(h *gateway, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
+		wire.ContentLength, func(h *connection, _ string) server {
+			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: h.principal, Profiles: h.profiles, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {
@@ -94,8 +94,8 @@ var idleFaces = map[string]idleFace{
 		},
 	},
 	"mcp": {
-		wire.Newline, func(h *gateway, work string) server {
-			return mcp.New(mcp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: core.Local, Log: h.log, Roots: []string{work}, Cwd: work})
+		wire.Newline, func(h *connection, work string) server {
+			return mcp.New(mcp.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: h.principal, Profiles: h.profiles, Log: h.log, Roots: []string{work}, Cwd: work})
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 		func(c *idleClient, n int) {
@@ -131,15 +131,15 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &gateway{log: o.Log.Logger, profiles: setup.New(o)}
+	h := &gateway{log: o.Log.Logger, process: setup.New(o)}
 	store := jsonl.New(dir)
-	h.Gateway = core.New(core.Config{Store: store, Profile: h.profiles.Get, Rules: h.profiles.Rules, Listing: h.profiles.Board(), Node: program.Node()})
-	h.profiles.Join(h.Gateway)
-	h.profiles.People, h.profiles.Quiet = true, true
+	h.Gateway = core.New(h.process.Config(store))
+	h.process.Join(h.Gateway)
+	conn := h.connect(setup.ClientOptions{People: true, Quiet: true})
 	in, out, peer := wiretest.New(f.framing)
 	ended := make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
-	go func() { ended <- f.serve(h, work).Serve(ctx, in, out) }()
+	go func() { ended <- f.serve(conn, work).Serve(ctx, in, out) }()
 	c = &idleClient{peer, t, work}
 	c.ask(strings.ReplaceAll(f.hello, "WORK", work), `"id":"hello"`)
 	return c, func() {
@@ -148,7 +148,8 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 		if err := errors.Join(h.Close(context.Background()), store.Close()); err != nil {
 			t.Error(err)
 		}
-		h.profiles.Close()
+		conn.profiles.Close()
+		h.process.Close()
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/setup"
-	"dragoman/core"
 )
 
 // MCPOptions are the flags of dragoman mcp.
@@ -40,25 +39,25 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	adapter := func(g *gateway) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
+	adapter := func(g *connection) *mcp.Server { return mcpServer(g, o.Env, m, cwd) }
 	if m.HTTP != "" {
 		return overHTTP(ctx, o, m, cwd, adapter)
 	}
 	if m.Only != "" {
-		return stdio(ctx, o, "mcp", func(g *gateway) server { return only{newRelays(g, cwd), m.Only} })
+		return stdio(ctx, o, "mcp", func(g *connection) server { return only{newRelays(g, cwd), m.Only} })
 	}
 	return stdio(
 		ctx,
 		o,
 		"mcp",
-		func(g *gateway) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
+		func(g *connection) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
 	)
 }
 
 // mcpServer is the adapter, as the flags and the configuration want it.
-func mcpServer(g *gateway, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
+func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
-		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: core.Local, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
+		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: g.principal, Profiles: g.profiles, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
 		CodexTools: m.CodexTools, Expand: g.profiles.Expand,
 		Look: func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {
@@ -81,7 +80,7 @@ func mcpServer(g *gateway, env *program.Environment, m MCPOptions, cwd string) *
 			return s
 		},
 	})
-	g.profiles.Lends = s
+	g.profiles.Lend(s)
 	return s
 }
 

@@ -20,7 +20,7 @@ import (
 // relays hands single MCP servers of the configuration on to clients, as they are:
 // at /mcp/SERVER, or one alone (dragoman mcp --only).
 type relays struct {
-	gateway *gateway
+	gateway *connection
 	cwd     string // where programs are started
 
 	mu     sync.Mutex // guards the fields below
@@ -34,7 +34,7 @@ type relayHTTP struct {
 	of *relay.Server
 }
 
-func newRelays(h *gateway, cwd string) *relays {
+func newRelays(h *connection, cwd string) *relays {
 	return &relays{gateway: h, cwd: cwd, open: map[string]*relayHTTP{}}
 }
 

@@ -12,28 +12,28 @@ import (
 )
 
 // Accounts are the keys of the providers of the configuration in use.
-func (p *Profiles) Accounts() secrets.Accounts {
+func (p *edition) Accounts() secrets.Accounts {
 	return secrets.Accounts{Env: p.env.Lookup, Logins: p.logins, Config: p.config, Changed: p.keyChanged}
 }
 
 // keyChanged tells whoever shows providers and models. The file of keys is one of
 // those that a profile comes from, so a new one is made, and that tells of both.
-func (p *Profiles) keyChanged(provider string) {
+func (p *edition) keyChanged(provider string) {
 	if _, err := p.Load(); err != nil { // there is no profile, because the configuration is wrong
 		p.postAccounts([]core.Account{p.Accounts().Of(p.config(), provider)})
 	}
 }
 
 // postAccounts tells of accounts.
-func (p *Profiles) postAccounts(list []core.Account) {
+func (p *edition) postAccounts(list []core.Account) {
 	for _, acc := range list {
-		p.board.Put(board.Topic{Kind: "account", Name: acc.Provider}, board.Account{Account: acc})
+		p.board.Put(board.Topic{Kind: "account", Name: acc.Provider, Layer: p.name}, board.Account{Account: acc})
 	}
 }
 
 // newAccounts lists the accounts that differ from what was listed before; at the
 // first time none.
-func (p *Profiles) newAccounts() (changed []core.Account) {
+func (p *edition) newAccounts() (changed []core.Account) {
 	now := map[string]core.Account{}
 	for _, acc := range p.Accounts().List(context.Background()) {
 		now[acc.Provider] = acc

@@ -12,9 +12,9 @@ import (
 
 func TestAccountsAreListed(t *testing.T) {
 	p := profilesOf(t, map[string]string{"OPENAI_API_KEY": "k"})
-	p.env.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
-	programtest.Write(t, p.env.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
-	if _, err := p.logins.Set(t.Context(), "gemini", "k"); err != nil {
+	p.process.env.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
+	programtest.Write(t, p.process.env.Flags.Config, "providers: {mine: {base_url: \"http://localhost:1/v1\"}, groq: {api_key: \"${env:NOWHERE}\"}, mistral: {api_key: x}}\nmodel: mine/x\n")
+	if _, err := p.process.logins.Set(t.Context(), "gemini", "k"); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]core.Account{}

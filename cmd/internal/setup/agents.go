@@ -184,7 +184,7 @@ func rolesOf(roles []role) []policy.Role {
 }
 
 // agentOf returns the agent of a role.
-func (p *Profiles) agentOf(r role, c *configs.Config) core.Agent {
+func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 	steps := c.Limits.MaxTurnRequests
 	if r.steps > 0 {
 		steps = min(r.steps, steps)
@@ -194,7 +194,7 @@ func (p *Profiles) agentOf(r role, c *configs.Config) core.Agent {
 
 // loopOf returns what the built-in loop of an agent is made with. It refers to no
 // configuration, because it outlives those that do not concern the agent.
-func (p *Profiles) loopOf(m makings) loop.Options {
+func (p *edition) loopOf(m makings) loop.Options {
 	o := loop.Options{
 		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Command: p.slash.Run,
 		MaxRequests: m.steps, Offer: m.role.Offers, MaxTools: m.tools, CompactAt: float64(m.compactAt) / 100,

@@ -18,7 +18,7 @@ type makings struct {
 }
 
 // backends holds the agents whose back ends are in profiles: one for each revision of what
-// they are made of. Profiles.mu guards it.
+// they are made of. edition.mu guards it.
 type backends struct {
 	rev  int // the last that was given
 	made []*madeAgent
@@ -37,7 +37,7 @@ type madeAgent struct {
 }
 
 // agent returns the agent that is made of m: the same one, as long as a profile has it.
-func (p *Profiles) agent(m makings) core.Agent {
+func (p *edition) agent(m makings) core.Agent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := &p.backends
@@ -49,7 +49,7 @@ func (p *Profiles) agent(m makings) core.Agent {
 	b.rev++
 	a := core.Agent{
 		Name:        m.role.Name,
-		Rev:         strconv.Itoa(b.rev),
+		Rev:         p.name + "." + strconv.Itoa(b.rev),
 		Description: m.role.description,
 		Backend:     &faultBackend{loop.New(p.loopOf(m)), p.faultToShow},
 	}
@@ -94,7 +94,7 @@ func (b *backends) sweep() (retired []core.Agent) {
 }
 
 // retire has the gateway close the back ends of agents when their last turns have ended.
-func (p *Profiles) retire(agents []core.Agent) {
+func (p *edition) retire(agents []core.Agent) {
 	if p.gateway != nil && len(agents) > 0 {
 		p.gateway.Retire(agents...)
 	}

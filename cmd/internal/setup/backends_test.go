@@ -71,7 +71,7 @@ func TestAReloadMakesAnewOnlyTheAgentsThatItConcerns(t *testing.T) {
 		t.Fatal(err)
 	}
 	was, elsewhere = revs(here), revs(there)
-	if n := len(r.profiles.backends.made); n != len(was) || len(was) != len(elsewhere) {
+	if n := len(r.profiles.edition().backends.made); n != len(was) || len(was) != len(elsewhere) {
 		t.Errorf("%d back ends are kept for the agents %v and %v", n, was, elsewhere)
 	}
 }
@@ -85,7 +85,7 @@ func TestASessionGoesOnBehindAReload(t *testing.T) {
 	before := r.att.State().Messages
 	for _, text := range []string{"log: {level: debug}\n", "limits: {max_turn_requests: 9}\n"} {
 		r.configure(text)
-		r.profiles.look(t.Context())
+		r.profiles.edition().look(t.Context())
 		r.say("again")
 		if end, ok := r.events[len(r.events)-1].(core.TurnEnded); !ok || end.Stop != core.StopEnd {
 			t.Errorf("behind %q the turn ended as %+v", text, end)

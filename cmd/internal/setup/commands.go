@@ -15,7 +15,7 @@ import (
 )
 
 // newCommands makes the commands that a prompt can begin with.
-func (p *Profiles) newCommands() *commands.Commands {
+func (p *edition) newCommands() *commands.Commands {
 	return &commands.Commands{
 		Guide: func(ctx context.Context, roots []string) commands.Guide {
 			if have := p.guides.last(ctx, roots); have != nil {
@@ -24,7 +24,7 @@ func (p *Profiles) newCommands() *commands.Commands {
 			return nil
 		},
 		ServerPrompt: func(ctx context.Context, m core.Meta, name, args string) (string, bool, error) {
-			if box := p.servers.current(); box != nil {
+			if box := p.servers.of(p); box != nil {
 				return box.Expand(ctx, m, name, args)
 			}
 			return "", false, nil
@@ -32,7 +32,7 @@ func (p *Profiles) newCommands() *commands.Commands {
 		Load:     p.forCommands,
 		Accounts: func() commands.Accounts { return p.Accounts() },
 		Gateway:  func() *core.Gateway { return p.gateway },
-		People:   func() bool { return p.People },
+		People:   func() bool { return p.layerNow().people },
 		Doctor:   p.doctorText,
 		Export:   p.export,
 		Suggest:  configs.Suggest,
@@ -48,7 +48,7 @@ func builtIns() (list []guide.BuiltIn) {
 }
 
 // forCommands returns the configuration in use, as commands need it.
-func (p *Profiles) forCommands() (commands.Profile, error) {
+func (p *edition) forCommands() (commands.Profile, error) {
 	made, err := p.Last()
 	if err != nil {
 		return commands.Profile{}, err
@@ -90,11 +90,8 @@ func keyProblem(err error) error {
 }
 
 // doctorText returns what the doctor finds.
-func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
-	p.mu.Lock()
-	editor := p.editor
-	p.mu.Unlock()
-	s := doctor.Session{Editor: editor, Fault: p.faultNow(), Guide: p.guides.last(ctx, t.Meta().Roots)}
+func (p *edition) doctorText(ctx context.Context, t *core.Turn) string {
+	s := doctor.Session{Editor: p.layerNow().editor, Fault: p.faultNow(), Guide: p.guides.last(ctx, t.Meta().Roots)}
 	if base, err := p.Last(); err == nil && s.Guide != nil {
 		_, s.Agents = fileRoles(base.roles, s.Guide.Agents(), base.offers)
 	}
@@ -103,13 +100,13 @@ func (p *Profiles) doctorText(ctx context.Context, t *core.Turn) string {
 
 // export writes a session into a file, as the user's rules allow it. Where a program prompts,
 // only a rule can allow it.
-func (p *Profiles) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
+func (p *edition) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
 	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(t, a) })
 }
 
 // forbidden says why the policy lets nobody write the file here; "": it may be
 // written. Writing is a call in all but name, so it begins with a look at the rules.
-func (p *Profiles) forbidden(t *core.Turn, access core.Access) string {
+func (p *edition) forbidden(t *core.Turn, access core.Access) string {
 	made, err := p.Load()
 	if err != nil {
 		return err.Error()
@@ -123,7 +120,7 @@ func (p *Profiles) forbidden(t *core.Turn, access core.Access) string {
 	case core.Allow:
 		return ""
 	case core.MustAsk:
-		if p.People {
+		if p.layerNow().people {
 			return ""
 		}
 		return v.Why + ", and a program cannot give it"

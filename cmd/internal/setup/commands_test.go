@@ -19,7 +19,7 @@ import (
 // with the offline demo for a model.
 type room struct {
 	t        *testing.T
-	profiles *Profiles
+	profiles *Client
 	gateway  *core.Gateway
 	dir      string
 	session  *core.Session
@@ -41,9 +41,8 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 		all[k] = v
 	}
 	r := &room{t: t, profiles: profilesOf(t, all), dir: dir}
-	r.profiles.People = true
-	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Get, Rules: r.profiles.Rules, Listing: r.profiles.Board()})
-	r.profiles.Join(r.gateway)
+	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Profile, Rules: r.profiles.Rules, Listing: r.profiles.process.board})
+	r.profiles.process.Join(r.gateway)
 	t.Cleanup(func() {
 		if err := r.gateway.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -51,6 +50,31 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 	})
 	r.begin()
 	return r
+}
+
+// writtenBy says whether people write the prompts.
+func (r *room) writtenBy(people bool) {
+	r.profiles.mu.Lock()
+	defer r.profiles.mu.Unlock()
+	r.profiles.layLocked(func(l *overlay) { l.people = people })
+}
+
+// host is that of a session whose turn has looked at the profile just now.
+func (r *room) host() core.ToolHost {
+	return looked{meta: core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, of: r.profiles}
+}
+
+type looked struct {
+	core.ToolHost
+
+	meta core.Meta
+	of   *Client
+}
+
+func (l looked) Meta() core.Meta { return l.meta }
+
+func (l looked) Profile(ctx context.Context) (*core.Profile, error) {
+	return l.of.Profile(ctx, l.meta.Roots)
 }
 
 // begin makes another session.
@@ -231,7 +255,7 @@ func TestResumeCommandOfOtherAgents(t *testing.T) {
 		r.say("title of " + string(m.ID))
 	}
 	r.begin()
-	r.profiles.People = false
+	r.writtenBy(false)
 	for _, id := range []string{"zz-elsewhere", "zz-partly"} {
 		got := r.say("/resume " + id)
 		if !strings.Contains(got, "There is no session `"+id+"`") || strings.Contains(got, "title of "+id) {
@@ -301,7 +325,7 @@ func TestExportThroughLinks(t *testing.T) {
 // neither trust nor its own word is one.
 func TestExportIsBoundByThePolicy(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
-	conf := filepath.Join(r.profiles.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
+	conf := filepath.Join(r.profiles.process.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
 	programtest.Write(t, conf, "policy: {deny: [{path: secret.md}, {path: \"**/kept/**\"}], allow: [{tool: write_file, path: \"out/**\"}]}\n")
 	r.wants("/export secret.md", "was not written", "denied by")
 	for _, dir := range []string{"kept", "seen"} {
@@ -312,7 +336,7 @@ func TestExportIsBoundByThePolicy(t *testing.T) {
 	if err := os.Symlink("../kept", filepath.Join(r.dir, "seen", "link")); err == nil {
 		r.wants("/export seen/link/x.md", "was not written", "denied by")
 	}
-	r.profiles.People = false
+	r.writtenBy(false)
 	r.wants("/export mine.md", "was not written", "a program cannot give it")
 	if err := os.Mkdir(filepath.Join(r.dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
@@ -369,7 +393,7 @@ func TestLoginCommand(t *testing.T) {
 		return core.Reply{Outcome: core.OutcomeAnswered, Text: " " + key + " "}
 	}
 	since := uint64(0)
-	before, since, err := r.profiles.Board().Next(t.Context(), since)
+	before, since, err := r.profiles.process.board.Next(t.Context(), since)
 	if err != nil || len(before) == 0 {
 		t.Fatal(err)
 	}
@@ -377,7 +401,7 @@ func TestLoginCommand(t *testing.T) {
 	if !asked.Secret || !strings.Contains(asked.Text, "auth.json") {
 		t.Errorf("asked: %+v", asked)
 	}
-	posted, _, err := r.profiles.Board().Next(t.Context(), since)
+	posted, _, err := r.profiles.process.board.Next(t.Context(), since)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +429,7 @@ func TestLoginCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := made.Config.Key(t.Context(), "groq", r.profiles.env.Lookup, r.profiles.logins, nil); got != key || err != nil {
+	if got, err := made.Config.Key(t.Context(), "groq", r.profiles.process.env.Lookup, r.profiles.process.logins, nil); got != key || err != nil {
 		t.Errorf("the key in use: %q, %v", got, err)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v %v", made.Config, made.Finder.Choice), r.say("/config"), r.say("/doctor"), r.say("/login")} {
@@ -422,7 +446,7 @@ func TestLoginCommand(t *testing.T) {
 	if err := r.profiles.Accounts().Logout(t.Context(), "groq"); err != nil {
 		t.Fatal(err)
 	}
-	if r.profiles.logins.Has("groq") {
+	if r.profiles.process.logins.Has("groq") {
 		t.Error("the key is still kept")
 	}
 }

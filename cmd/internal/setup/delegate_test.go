@@ -120,7 +120,7 @@ func TestPlanChangesNothing(t *testing.T) {
 func TestSubagentsAreOffered(t *testing.T) {
 	r, _ := agentsRoom(t)
 	var names []string
-	for _, a := range r.profiles.subagents(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}) {
+	for _, a := range subagents(r.host()) {
 		names = append(names, a.Name)
 	}
 	if got := strings.Join(names, ", "); got != "explorer, general, writer, guest, heir, peeker, narrow, careful, own, shy" {

@@ -25,6 +25,7 @@ const (
 type wider struct {
 	configs.Wider
 	whole *configs.Config // the options with them
+	raw   json.RawMessage // the options as they were sent
 	asked bool            // the user is being asked, or has said no
 	told  bool            // the user was told that nobody can be asked
 }
@@ -32,60 +33,75 @@ type wider struct {
 // Configure makes what an editor sets when it connects the lowest layer. Settings that only
 // restrict apply at once, and so do those that the user has agreed to for good; the others
 // wait for consent. The error names what was left out because it is wrong.
-func (p *Profiles) Configure(raw json.RawMessage) error {
+func (c *Client) Configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
-		p.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
+		c.process.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
 	}
 	narrow, more := layer.Narrowed()
 	var waits *wider
-	if more.Sum != "" && !p.agreements().Has(more.Sum) {
+	if more.Sum != "" && !c.agreements().Has(more.Sum) {
 		layer, waits = narrow, &wider{Wider: more, whole: layer}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.editor, p.wider, p.stale = layer, waits, true
+	if waits != nil {
+		waits.raw = raw
+	}
+	c.mu.Lock()
+	c.wider = waits
+	over := c.layLocked(func(l *overlay) {
+		l.editor = layer
+		l.setText(raw, waits != nil)
+	})
+	c.mu.Unlock()
+	over.end()
 	return err
 }
 
-func (p *Profiles) agreements() upstream.Agreements {
-	return upstream.Agreements{Path: p.store.AgreedFile()}
+// agreements are those of the client's principal.
+func (c *Client) agreements() upstream.Agreements {
+	return upstream.Agreements{Path: c.process.store.AgreedFile()}.Of(c.principal, core.Local)
 }
 
-// Consent is core.Config.Before: as soon as somebody can be asked it asks the user, once,
+// Before implements core.Profiles: as soon as somebody can be asked it asks the user, once,
 // about the editor's settings that allow more. Until then, and without a yes, only those that
 // restrict apply.
-func (p *Profiles) Consent(ctx context.Context, m core.Meta, h core.Host) {
-	p.mu.Lock()
-	w := p.wider
+func (c *Client) Before(ctx context.Context, m core.Meta, h core.Host) {
+	c.mu.Lock()
+	w := c.wider
 	if w == nil || w.asked || m.Parent != "" {
-		p.mu.Unlock()
+		c.mu.Unlock()
 		return
 	}
 	w.asked = true
-	p.mu.Unlock()
+	c.mu.Unlock()
 	var r core.Reply
 	var err error
 	if !w.tooMuch() {
 		r, err = h.Ask(
 			ctx,
-			core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(p.store.AgreedFile() != "")},
+			core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(c.process.store.AgreedFile() != "")},
 		)
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)
 	yes := answered && (r.Option == "use" || r.Option == "always")
 	if yes && r.Option == "always" {
-		if err := p.agreements().Add(w.Sum, configs.EditorSource); err != nil {
-			p.log.Logger.Warn("the consent to "+configs.EditorSource+" could not be kept", zap.Error(err))
+		if err := c.agreements().Add(w.Sum, configs.EditorSource); err != nil {
+			c.process.log.Logger.Warn("the consent to "+configs.EditorSource+" could not be kept", zap.Error(err))
 		}
 	}
-	p.mu.Lock()
+	var over *edition
+	c.mu.Lock()
 	tell := !answered && !w.told
 	w.asked, w.told = answered, w.told || tell
-	if yes && p.wider == w {
-		p.editor, p.wider, p.stale = w.whole, nil, true
+	if yes && c.wider == w {
+		c.wider = nil
+		over = c.layLocked(func(l *overlay) {
+			l.editor = w.whole
+			l.setText(w.raw, false)
+		})
 	}
-	p.mu.Unlock()
+	c.mu.Unlock()
+	over.end()
 	if tell && ctx.Err() == nil {
 		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a log that fails says so itself
 	}

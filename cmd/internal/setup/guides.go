@@ -235,9 +235,8 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	return have.List()
 }
 
-// Expand makes the text that a command stands for, with arguments given by name. ok is false
-// for what is no command, and for what only the agent can carry out.
-func (p *Profiles) Expand(
+// expand is Client.Expand.
+func (p *edition) expand(
 	ctx context.Context, roots []string, name string, args map[string]string,
 ) (text string, ok bool, err error) {
 	have := p.guides.look(ctx, roots)

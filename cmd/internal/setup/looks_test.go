@@ -55,7 +55,7 @@ func (r *room) scripted(more string, rounds ...[]asked) {
 // looks counts how often the configuration's files and the guides' are looked at.
 func (r *room) looks() (config, guides *atomic.Int32) {
 	config, guides = new(atomic.Int32), new(atomic.Int32)
-	p := r.profiles
+	p := r.profiles.edition()
 	p.changed = func(s configs.Sightings) bool { config.Add(1); return s.Changed() }
 	p.guides.changed = func(g *guide.Guide, ctx context.Context) bool { guides.Add(1); return g.Changed(ctx) }
 	return config, guides
@@ -128,7 +128,7 @@ func TestADenyRuleCountsFromTheNextCall(t *testing.T) {
 	if _, err := r.profiles.Load(); err != nil {
 		t.Fatal(err)
 	}
-	base := r.profiles.config()
+	base := r.profiles.edition().config()
 	questions := 0
 	r.answer = func(core.Ask) core.Reply {
 		questions++

@@ -33,22 +33,22 @@ func profileOf(t *testing.T, text string, env map[string]string) (*Profile, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return profilesOf(t, env).make(c, nil)
+	return profilesOf(t, env).edition().make(c, overlay{}, nil)
 }
 
 // profilesOf makes profiles of an environment, with a data folder of their own.
-func profilesOf(t *testing.T, env map[string]string) *Profiles {
+func profilesOf(t *testing.T, env map[string]string) *Client {
 	t.Helper()
 	e := &program.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Err: io.Discard,
 		Flags: program.Flags{DataDir: filepath.Join(t.TempDir(), "data")},
 	}
 	p := newProfiles(t, e)
-	t.Cleanup(p.Close)
+	t.Cleanup(p.process.Close)
 	return p
 }
 
-func newProfiles(t *testing.T, e *program.Environment) *Profiles {
+func newProfiles(t *testing.T, e *program.Environment) *Client {
 	t.Helper()
 	l, err := OpenLog(e)
 	if err != nil {
@@ -56,7 +56,7 @@ func newProfiles(t *testing.T, e *program.Environment) *Profiles {
 	}
 	t.Cleanup(l.Close)
 	kept := secrets.New(e, nil)
-	return New(Options{Env: e, Secrets: kept, Servers: servers.New(e, kept), Log: l})
+	return New(Options{Env: e, Secrets: kept, Servers: servers.New(e, kept), Log: l}).Client(ClientOptions{Principal: core.Local, People: true})
 }
 
 func TestProfileWithoutAnything(t *testing.T) {
@@ -195,15 +195,15 @@ func TestProfilesAreMadeOnce(t *testing.T) {
 	path := p.Config(t, "modle: x\n")
 	ps := newProfiles(t, &program.Environment{Lookup: p.Lookup, Err: os.Stderr})
 	var wrong *configs.Error
-	if _, err := ps.Get(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
+	if _, err := ps.Profile(context.Background(), nil); !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), path+":1:1: modle: ") {
 		t.Errorf("%v", err)
 	}
 	programtest.Write(t, path, "model: groq/x\n")
-	first, err := ps.Get(context.Background(), nil)
+	first, err := ps.Profile(context.Background(), nil)
 	if err != nil || first.DefaultModel != "groq/x" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if again, err := ps.Get(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {
+	if again, err := ps.Profile(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {
 		t.Errorf("a second profile was made: %v", err)
 	}
 	ps.Close()

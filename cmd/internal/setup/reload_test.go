@@ -19,14 +19,14 @@ import (
 
 func (r *room) configure(text string) {
 	r.t.Helper()
-	programtest.Write(r.t, filepath.Join(r.profiles.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
+	programtest.Write(r.t, filepath.Join(r.profiles.process.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
 }
 
 // posted lists the kinds of topics that were posted since.
 func (r *room) posted(since *uint64) []string {
 	r.t.Helper()
-	r.profiles.Board().Put(board.Topic{Kind: "mark"}, board.Gone{}) // Next waits for something
-	list, rev, err := r.profiles.Board().Next(r.t.Context(), *since)
+	r.profiles.process.board.Put(board.Topic{Kind: "mark"}, board.Gone{}) // Next waits for something
+	list, rev, err := r.profiles.process.board.Next(r.t.Context(), *since)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -60,12 +60,12 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	if get() != first {
 		t.Error("nothing changed, and the profile is another one")
 	}
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); len(kinds) > 0 {
 		t.Errorf("nothing changed, and %v were posted", kinds)
 	}
 	r.configure("agents: {one: {description: the first}, two: {description: the second}}\n")
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); !slices.Contains(kinds, "models") || !slices.Contains(kinds, "agents") {
 		t.Errorf("a change posted %v", kinds)
 	}
@@ -77,7 +77,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 		t.Error("the tools are others, and what runs behind the sessions ends")
 	}
 	r.configure("agents: {one: {descriptoin: the first}}\n")
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); !slices.Contains(kinds, "models") {
 		t.Errorf("a mistake posted %v", kinds)
 	}
@@ -85,7 +85,7 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	if got := AgentNames(wrong.Agents); got != "code, plan, one, two" || !strings.Contains(wrong.Fault, `did you mean "description"`) {
 		t.Errorf("with a mistake: %s, fault %q", got, wrong.Fault)
 	}
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); len(kinds) > 0 {
 		t.Errorf("the mistake is told again: %v", kinds)
 	}
@@ -104,11 +104,11 @@ func TestConfigurationIsReloaded(t *testing.T) {
 		t.Error("the same mistake was told to the same session again")
 	}
 	r.configure("agents: {three: {}}\n")
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if got := get(); AgentNames(got.Agents) != "code, plan, three" || got.Fault != "" {
 		t.Errorf("mended: %s, %q", AgentNames(got.Agents), got.Fault)
 	}
-	if err := os.Remove(r.profiles.env.ConfigFile()); err != nil {
+	if err := os.Remove(r.profiles.process.env.ConfigFile()); err != nil {
 		t.Fatal(err)
 	}
 	if got := AgentNames(get().Agents); got != "code, plan" {
@@ -126,12 +126,12 @@ func TestConfigurationIsMended(t *testing.T) {
 	}
 	var since uint64
 	r.posted(&since)
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); len(kinds) > 0 {
 		t.Errorf("nothing changed, and %v were posted", kinds)
 	}
 	r.configure("model: offline/demo\n")
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); !slices.Contains(kinds, "models") || !slices.Contains(kinds, "server") {
 		t.Errorf("mended: %v", kinds)
 	}
@@ -149,7 +149,7 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		role, _ := made.role(name)
-		return systemOf(role, r.profiles.guides)(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, "")
+		return systemOf(role, r.profiles.edition().guides)(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, "")
 	}
 	if s := system("one"); !strings.Contains(s, "Be short.") || !strings.Contains(s, "Be kind.") {
 		t.Errorf("%s", s)
@@ -162,7 +162,7 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 	r.posted(&since)
 	programtest.Write(t, filepath.Join(r.dir, ".dragoman", "agents", "scout.md"), "---\ndescription: Looks around\nmode: primary\n---\nLook.")
 	programtest.Write(t, filepath.Join(r.dir, ".dragoman", "commands", "go.md"), "read x")
-	r.profiles.look(t.Context())
+	r.profiles.edition().look(t.Context())
 	if kinds := r.posted(&since); !slices.Equal(kinds, []string{"agents"}) {
 		t.Errorf("an agent's file posted %v", kinds)
 	}

@@ -60,7 +60,7 @@ func agentsRoom(t *testing.T) (*room, *Profile) {
 		".dragoman/agents/heir.md":     fmt.Sprintf(manyAgents, "wants more", "inherit: reviewer\ntools:\n  byDefault: deny\n  allow: [shell_command, read_file]"),
 		".eca/agents/narrow.md":        fmt.Sprintf(manyAgents, "narrow", "tools:\n  byDefault: deny\n  allow: [Read, eca__grep]\nmodel: groq/else\nmaxSteps: 3"),
 	})
-	home := r.profiles.env.Getenv("XDG_CONFIG_HOME")
+	home := r.profiles.process.env.Getenv("XDG_CONFIG_HOME")
 	for name, front := range map[string]string{"own": "", "careful": "tools: [Read, Bash]", "shy": "spawnableBy: [own]\nmode: subagent"} {
 		programtest.Write(t, filepath.Join(home, "dragoman", "agents", name+".md"), fmt.Sprintf(strings.Replace(manyAgents, "mode: [primary, subagent]\n", "", 1), name, front))
 	}
@@ -250,7 +250,7 @@ func TestRulesAreNotForNamesakes(t *testing.T) {
 // What the rules forbid to read is not listed or searched either.
 func TestForbiddenIsLeftOutOfListings(t *testing.T) {
 	r, _ := agentsRoom(t)
-	forbids, err := r.profiles.forbids(core.Meta{Cwd: r.dir, Roots: []string{r.dir}})
+	forbids, err := forbids(r.host())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestForbiddenIsNotIncluded(t *testing.T) {
 		if _, err := r.profiles.Load(); err != nil {
 			t.Fatal(err)
 		}
-		return r.profiles.guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, "")
+		return r.profiles.edition().guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, "")
 	}
 	r.configure("policy: {deny: [{path: \"secrets/**\"}]}\n")
 	if got := said(); !strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {
@@ -289,7 +289,7 @@ func TestForbiddenIsNotIncluded(t *testing.T) {
 // The keys that were given are nobody's to read or change.
 func TestKeysAreOutOfReach(t *testing.T) {
 	r, made := agentsRoom(t)
-	path := r.profiles.logins.Path()
+	path := r.profiles.process.logins.Path()
 	for _, op := range []core.AccessOp{core.OpRead, core.OpWrite} {
 		c := write("code", core.Settings{Trust: true})
 		c.Access = []core.Access{{Op: op, Path: path, Outside: true}}

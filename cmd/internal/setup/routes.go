@@ -34,10 +34,10 @@ func directed(c *configs.Config, routes map[string]route) *configs.Config {
 }
 
 // Providers returns the providers of models, which a client may direct elsewhere.
-func (p *Profiles) Providers() acp.Providers { return routing{p} }
+func (c *Client) Providers() acp.Providers { return routing{c} }
 
 // routing is acp.Providers.
-type routing struct{ p *Profiles }
+type routing struct{ c *Client }
 
 var _ acp.Providers = routing{}
 
@@ -54,7 +54,7 @@ func typeOf(kind string) string {
 
 // List implements acp.Providers.
 func (r routing) List(context.Context) []acp.Provider {
-	made, err := r.p.Load()
+	made, err := r.c.Load()
 	if err != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r routing) List(context.Context) []acp.Provider {
 	for _, name := range made.Config.ProviderNames() {
 		is := acp.Provider{ID: name, Types: types, Required: r.required(made, name)}
 		settings, _ := made.Config.Provider(name)
-		if !made.Config.Disabled(name) && made.Config.CheckKey(name, r.p.env.Lookup, r.p.logins) == nil {
+		if !made.Config.Disabled(name) && made.Config.CheckKey(name, r.c.process.env.Lookup, r.c.process.logins) == nil {
 			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
 		}
 		list = append(list, is)
@@ -80,12 +80,12 @@ func (r routing) required(made *Profile, name string) bool {
 	if made.Finder.Choice.Provider != name || !made.Config.Directed(name) {
 		return made.Finder.Choice.Provider == name
 	}
-	return made.Config.Without(name).ChooseModel(r.p.env.Lookup, r.p.logins).Provider == name
+	return made.Config.Without(name).ChooseModel(r.c.process.env.Lookup, r.c.process.logins).Provider == name
 }
 
 // Set implements acp.Providers.
 func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map[string]string) error {
-	made, err := r.p.Load()
+	made, err := r.c.Load()
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map
 
 // Disable implements acp.Providers.
 func (r routing) Disable(_ context.Context, id string) error {
-	made, err := r.p.Load()
+	made, err := r.c.Load()
 	if err != nil {
 		return err
 	}
@@ -120,13 +120,7 @@ func (r routing) Disable(_ context.Context, id string) error {
 
 // set takes a route up at once.
 func (r routing) set(id string, to route) error {
-	p := r.p
-	p.mu.Lock()
-	if p.routes == nil {
-		p.routes = map[string]route{}
-	}
-	p.routes[id], p.stale = to, true
-	p.mu.Unlock()
-	_, err := p.Load()
+	r.c.route(id, to)
+	_, err := r.c.Load()
 	return err
 }

@@ -17,7 +17,10 @@ import (
 // serverControl lets people control the MCP servers of the configuration from their
 // editors. What lasts is written into their own file, with nothing else in it changed,
 // and holds at once.
-type serverControl struct{ p *Profiles }
+type serverControl struct {
+	p  *edition
+	of *Profile // that has it
+}
 
 var _ control.Servers = serverControl{}
 
@@ -88,7 +91,7 @@ func (d serverControl) Do(
 
 // find is a server that a person named, and may have mistyped.
 func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
-	box := d.p.servers.current()
+	box := d.p.servers.of(d.p)
 	is, ok := c.Server(name)
 	if ok {
 		return box, is, nil
@@ -104,10 +107,7 @@ func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, conf
 // edit changes the user's file and takes that up.
 func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 	p := d.p
-	p.mu.Lock()
-	editor := p.editor
-	p.mu.Unlock()
-	if _, err := p.store.Edit(ctx, editor, edit); err != nil {
+	if _, err := p.store.Edit(ctx, p.layerNow().editor, edit); err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -38,11 +38,11 @@ func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 	}
 	user := core.Client{Principal: core.Local, Role: core.Decide}
 	for _, what := range []control.Action{control.Change{Command: "y"}, control.Disable{}, control.Remove{}} {
-		if err := (serverControl{r.profiles}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
+		if err := (serverControl{p: r.profiles.edition()}).Do(t.Context(), user, []string{r.dir}, "a", what); err == nil {
 			t.Errorf("%T was done", what)
 		}
 	}
-	if b, err := os.ReadFile(r.profiles.env.ConfigFile()); err == nil && strings.Contains(string(b), "LD_PRELOAD") {
+	if b, err := os.ReadFile(r.profiles.process.env.ConfigFile()); err == nil && strings.Contains(string(b), "LD_PRELOAD") {
 		t.Errorf("it is the user's now:\n%s", b)
 	}
 }
@@ -95,7 +95,7 @@ func TestChangedServer(t *testing.T) {
 func TestServersFileIsReloaded(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("mcp_servers: {a: {command: x}}\n")
-	path := r.profiles.env.ServersFile()
+	path := r.profiles.process.env.ServersFile()
 	shown := func() string {
 		t.Helper()
 		made, err := r.profiles.Load()
@@ -114,7 +114,7 @@ func TestServersFileIsReloaded(t *testing.T) {
 			}
 			list = append(list, word)
 		}
-		if fault := r.profiles.faultNow(); fault != "" {
+		if fault := r.profiles.edition().faultNow(); fault != "" {
 			list = append(list, fault)
 		}
 		return strings.ReplaceAll(strings.Join(list, ", "), path, "FILE")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"go.uber.org/zap"
@@ -13,34 +14,61 @@ import (
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
-	"dragoman/core/board"
 )
 
-// upstreams are the MCP servers of the configuration: one toolbox for as long
-// as the process lives, whose servers change with the configuration. One of which it
-// says the same as before goes on.
+// upstreams are the MCP servers of the configuration. Those that the user's files name are one
+// toolbox for as long as the process lives, whose servers change with the configuration, and one
+// of which it says the same as before goes on. Editions whose editors add servers have a toolbox
+// of their own, which those share whose editors add the same.
 type upstreams struct {
-	options upstream.Options // of the box, without what toolbox adds
+	options upstream.Options // of the boxes, without what toolbox adds
 	env     configs.Env
 	run     configs.Run // of programs that give keys
 	log     *zap.Logger
 	logs    *logs.Servers
 	audit   *logs.Audit
 
-	mu  sync.Mutex // guards the fields below
-	of  *configs.Config
-	rev map[string]int // how often each has changed
-	box *upstream.Box  // also without any: clients bring their own; nil: nothing was read yet
+	mu    sync.Mutex // guards the fields below
+	made  int        // how many boxes there were
+	boxes []*served
 }
 
-// toolbox has the servers be those of a configuration, and the board tell of them. It
-// is called by one goroutine at a time.
-func (s *upstreams) toolbox(c *configs.Config, b *board.Board) *upstream.Box {
+// served is one box. The lock of upstreams guards its fields but for box and layer.
+type served struct {
+	box    *upstream.Box // also without any server: clients bring their own
+	layer  string        // as Topic.Layer
+	added  string        // what the editors add, as layer.servers has it
+	config *configs.Config
+	rev    map[string]int    // how often each server has changed
+	users  map[*edition]bool // that it is for
+}
+
+// toolbox has the servers of an edition be those of its configuration, and the board tell of them.
+// added is what its editor adds. It is called by one goroutine at a time.
+func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstream.Box {
 	s.mu.Lock()
-	old, box, rev := s.of, s.box, maps.Clone(s.rev)
+	now := s.served(e)
+	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.added == added })
+	var over *upstream.Box
+	switch {
+	case now != nil && now.added == added:
+	case i >= 0:
+		over, now = s.leaveLocked(e), s.boxes[i]
+	case now != nil && len(now.users) == 1:
+	default:
+		over, now = s.leaveLocked(e), &served{rev: map[string]int{}, users: map[*edition]bool{}}
+		if s.made > 0 {
+			now.layer = strconv.Itoa(s.made)
+		}
+		s.made++
+		s.boxes = append(s.boxes, now)
+	}
+	joins := !now.users[e]
+	now.users[e], now.added = true, added
+	old, rev := now.config, maps.Clone(now.rev)
 	s.mu.Unlock()
-	if rev == nil {
-		rev = map[string]int{}
+	if over != nil {
+		over.Close()
 	}
 	changed := old != nil && (len(old.MCPServers) != len(c.MCPServers) || len(old.Unusable) != len(c.Unusable))
 	for name := range c.MCPServers {
@@ -56,19 +84,54 @@ func (s *upstreams) toolbox(c *configs.Config, b *board.Board) *upstream.Box {
 		}
 	}
 	list := servers.Of(c, rev, s.env, s.run)
+	box := now.box
 	switch {
 	case box == nil:
 		o := s.options
-		o.Servers, o.Board, o.Log, o.Audit = list, b, s.logLine, s.audit.Add
+		o.Servers, o.Board, o.Layer, o.Log, o.Audit = list, e.board, now.layer, s.logLine, s.audit.Add
 		box = upstream.New(o)
 		box.Announce()
 	case changed:
 		box.Set(list)
+	case joins: // whoever comes to it has not been told
+		box.Announce()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of, s.rev, s.box = c, rev, box
+	now.config, now.rev, now.box = c, rev, box
 	return box
+}
+
+// served finds what an edition has; nil: nothing was read for it yet. The lock is held.
+func (s *upstreams) served(e *edition) *served {
+	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.users[e] })
+	if i < 0 {
+		return nil
+	}
+	return s.boxes[i]
+}
+
+// leaveLocked takes an edition off its box, which is returned if nobody else has it.
+func (s *upstreams) leaveLocked(e *edition) *upstream.Box {
+	now := s.served(e)
+	if now == nil {
+		return nil
+	}
+	if delete(now.users, e); len(now.users) > 0 {
+		return nil
+	}
+	s.boxes = slices.DeleteFunc(s.boxes, func(o *served) bool { return o == now })
+	return now.box
+}
+
+// leave gives up what an edition has.
+func (s *upstreams) leave(e *edition) {
+	s.mu.Lock()
+	over := s.leaveLocked(e)
+	s.mu.Unlock()
+	if over != nil {
+		over.Close()
+	}
 }
 
 // sameServer reports whether two configurations say the same of a server, and whether
@@ -86,15 +149,21 @@ func sameFault(a, b configs.UnusableServer) bool {
 
 // close ends what belongs to no session.
 func (s *upstreams) close() {
-	if box := s.current(); box != nil {
-		box.Close()
+	s.mu.Lock()
+	boxes := s.boxes
+	s.boxes = nil
+	s.mu.Unlock()
+	for _, o := range boxes {
+		if o.box != nil {
+			o.box.Close()
+		}
 	}
 	s.logs.Close()
 	s.audit.Close()
 }
 
 // commands lists what is known of a workspace's, with the prompts of the servers.
-func (p *Profiles) commands(box *upstream.Box) func(context.Context, core.Meta) []core.Command {
+func (p *edition) commands(box *upstream.Box) func(context.Context, core.Meta) []core.Command {
 	return func(ctx context.Context, m core.Meta) []core.Command {
 		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
 	}
@@ -110,9 +179,22 @@ func (s *upstreams) logLine(server, level, text string) {
 	s.log.Log(l, text, zap.String("server", server))
 }
 
-// current is the toolbox of the servers, or nil.
-func (s *upstreams) current() *upstream.Box {
+// of is the toolbox of an edition's servers, or nil.
+func (s *upstreams) of(e *edition) *upstream.Box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.box
+	if now := s.served(e); now != nil {
+		return now.box
+	}
+	return nil
+}
+
+// layer is under which an edition's servers stand on the board (Topic.Layer).
+func (s *upstreams) layer(e *edition) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.served(e); now != nil {
+		return now.layer
+	}
+	return "none"
 }

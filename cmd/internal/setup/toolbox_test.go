@@ -38,6 +38,8 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	b := board.New()
 	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
+	e := &edition{Process: &Process{board: b}}
+	first := s.toolbox(parsed(t, ""), "", e)
 	steps := []struct{ config, board, rev string }{
 		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
 		{"# a comment\nmodel: groq/x\nmcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
@@ -47,13 +49,13 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 		{"mcp_servers: {a: {command: x}}\n", "a stopped, b gone, c gone", "a2"},
 	}
 	for i, step := range steps {
-		box := s.toolbox(parsed(t, step.config), b)
-		if box != s.current() || i > 0 && box != s.box {
+		box := s.toolbox(parsed(t, step.config), "", e)
+		if box != s.of(e) || box != first {
 			t.Errorf("step %d: another toolbox", i)
 		}
 		rev := []string{}
-		for _, name := range slices.Sorted(maps.Keys(s.of.MCPServers)) {
-			rev = append(rev, name+strconv.Itoa(s.rev[name]))
+		for _, name := range slices.Sorted(maps.Keys(s.served(e).config.MCPServers)) {
+			rev = append(rev, name+strconv.Itoa(s.served(e).rev[name]))
 		}
 		if got := strings.Join(rev, " "); got != step.rev {
 			t.Errorf("step %d: revisions %s, want %s", i, got, step.rev)
@@ -71,7 +73,7 @@ func TestChangeOfOneServerLeavesTheOthers(t *testing.T) {
 		t.Skip("it needs a shell")
 	}
 	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
-	t.Cleanup(r.profiles.Close)
+	t.Cleanup(r.profiles.process.Close)
 	dir := t.TempDir()
 	server := func(name, more string) string {
 		script := "echo $$ >>" + filepath.Join(dir, name) + "; exec " + binary + " mcp"
@@ -135,7 +137,7 @@ func statuses(t *testing.T, b *board.Board) string {
 func TestPromptsOfServersAreCommands(t *testing.T) {
 	r := newRoom(t, map[string]string{"PATH": os.Getenv("PATH")}, nil)
 	r.configure("mcp_servers: {self: {command: " + strconv.Quote(binary) + ", args: [mcp], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + "}}}\n")
-	t.Cleanup(r.profiles.Close)
+	t.Cleanup(r.profiles.process.Close)
 	r.say("hello")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -21,12 +21,14 @@ import (
 
 // ChatOptions choose the person and the session.
 type ChatOptions struct {
-	Program  *program.Environment
-	Gateway  *core.Gateway
-	Session  *core.Session // to begin in
-	Settings core.Settings // chosen for this chat; empty fields keep the session's values
-	Model    string        // the model of a session that has chosen none
-	Offline  bool          // that is the offline demo
+	Program   *program.Environment
+	Gateway   *core.Gateway
+	Principal core.Principal // of whoever sits at the terminal
+	Profiles  core.Profiles  // of the conversation; nil: the gateway's
+	Session   *core.Session  // to begin in
+	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
+	Model     string         // the model of a session that has chosen none
+	Offline   bool           // that is the offline demo
 }
 
 // Chat talks over standard input and output, which may be a terminal or pipes, until one side
@@ -162,13 +164,13 @@ func (c *chat) line(
 // enter attaches to a session.
 func (c *chat) enter(s *core.Session) {
 	c.session = s
-	c.att = s.Attach(core.Client{Name: "dragoman chat", Asks: true, Questions: true})
+	c.att = s.Attach(core.Client{Name: "dragoman chat", Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true})
 	c.reader = c.att.Read(c.att.Head())
 }
 
 // move continues in another session.
 func (c *chat) move(ctx context.Context, to core.Moved) error {
-	s, err := c.options.Gateway.Open(ctx, core.Local, to.To)
+	s, err := c.options.Gateway.Open(ctx, c.options.Principal, to.To)
 	if err != nil {
 		c.screen.line(c.screen.Bad("The session cannot be opened: " + display.Line(err.Error(), 1000)))
 		return c.screen.flush()

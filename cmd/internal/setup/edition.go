@@ -3,73 +3,45 @@ package setup
 import (
 	"context"
 	"errors"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
-	"dragoman/bridge/upstream"
-	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/models"
-	"dragoman/cmd/internal/program"
-	"dragoman/cmd/internal/secrets"
-	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/board"
-	"dragoman/core/child"
 	"dragoman/core/commands"
 	"dragoman/core/guide"
-	"dragoman/core/llm"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 )
 
-const (
-	// lookEvery is how often files are looked at while somebody is connected.
-	lookEvery = 2 * time.Second
-	// maxWorkspaces is how many workspaces' profiles are kept.
-	maxWorkspaces = 256
-)
+// maxWorkspaces is how many workspaces' profiles are kept.
+const maxWorkspaces = 256
 
-// Profiles makes the core's profiles out of the configuration, the keys that were
+// edition makes the core's profiles out of the configuration under one layer, the keys that were
 // given and what files of a workspace propose: at the first session or prompt, not
 // at the start, and again when a file has changed. Of a configuration that becomes
 // wrong the one before goes on, and what is wrong is told; while there is none
 // before, it is told each time and looked at again each time, so that mending the
-// file is enough.
-type Profiles struct {
-	// People says that it is they who write the prompts, and not other agents.
-	People bool
-	// Quiet says that the adapter tells by itself what is wrong with the configuration.
-	Quiet bool
-	// Lends are the clients that lend their models; nil: none do.
-	Lends llm.Sampler
+// file is enough. Connections with equal overlays share one.
+type edition struct {
+	*Process
+	name   string // as Topic.Layer: of what it posts
+	guides *guides
+	slash  *commands.Commands
 
-	env     *program.Environment
-	secrets *secrets.Store
-	store   *servers.Store
-	log     *logs.Log
-	board   *board.Board
-	gateway *core.Gateway // nil: nothing is run
-	logins  *secrets.Logins
-	guides  *guides
-	boxes   []core.Toolbox // of every profile
-	servers *upstreams
-	slash   *commands.Commands
-	changed func(configs.Sightings) bool // looks at the configuration's files
+	users int        // connections; the process's lock guards it and key
+	key   overlayKey // of the overlay
 
-	loading chan struct{} // holds the one token of whoever loads
-
-	mu       sync.Mutex        // guards the fields below
-	editor   *configs.Config   // the editor's settings that hold
-	wider    *wider            // the editor's settings that wait for the user; nil: none
-	routes   map[string]route  // where a client has providers reached
+	mu       sync.Mutex // guards the fields below
+	layer    overlay
 	made     *Profile          // nil: there is none yet
 	seen     configs.Sightings // of the files that it comes from
 	stale    bool              // it must be made anew, whatever the files say
@@ -78,6 +50,31 @@ type Profiles struct {
 	places   map[string]*placed
 	backends backends
 	listed   map[string]core.Account // as they were told; nil: nobody was told yet
+}
+
+// newEdition returns the edition of a layer, the nth of its process.
+func newEdition(p *Process, l overlay, n int) *edition {
+	e := &edition{Process: p, key: l.key(), layer: l, guides: newGuides(p.env.Lookup), places: map[string]*placed{}}
+	if n > 0 {
+		e.name = strconv.Itoa(n)
+	}
+	e.slash = e.newCommands()
+	e.guides.options.Refuse = e.refuses
+	return e
+}
+
+// layerNow returns the layer.
+func (p *edition) layerNow() overlay {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.layer
+}
+
+// lay takes another layer up.
+func (p *edition) lay(l overlay) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layer, p.stale = l, true
 }
 
 // Profile is a core.Profile and what stands behind it.
@@ -110,68 +107,8 @@ type placed struct {
 	commands []core.Command
 }
 
-// Options are what profiles are made of, beside the configuration.
-type Options struct {
-	Env     *program.Environment
-	Secrets *secrets.Store
-	Servers *servers.Store
-	Log     *logs.Log
-}
-
-// OpenLog starts the program's log as the flags say.
-func OpenLog(env *program.Environment) (*logs.Log, error) {
-	return logs.Open(
-		logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup},
-	)
-}
-
-// New prepares profiles. It reads nothing.
-func New(o Options) *Profiles {
-	data := o.Env.DataFile("")
-	guards := &child.Guards{} // a session's, for its commands and its servers
-	p := &Profiles{
-		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
-		board: board.New(), logins: o.Secrets.Logins(), guides: newGuides(o.Env.Lookup),
-		loading: make(chan struct{}, 1), places: map[string]*placed{},
-		changed: configs.Sightings.Changed,
-		servers: &upstreams{
-			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
-			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
-		},
-	}
-	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
-	p.slash = p.newCommands()
-	p.guides.options.Refuse = p.refuses
-	keep := func() []string { return p.config().Policy.Env }
-	p.boxes = []core.Toolbox{
-		tools.New(tools.Options{Subagents: p.subagents, Forbids: p.forbids, Keep: keep, Guards: guards, Board: p.board}), p.guides,
-	}
-	return p
-}
-
-// Join names the gateway of these profiles, in which commands find sessions. It is called before the first profile is asked for.
-func (p *Profiles) Join(g *core.Gateway) { p.gateway = g }
-
-// Board shows the models, agents, servers and jobs of these profiles. It is also the Listing of
-// their gateway.
-func (p *Profiles) Board() *board.Board { return p.board }
-
-// Servers returns the MCP servers of the configuration, as they run; nil before the first load.
-func (p *Profiles) Servers() *upstream.Box { return p.servers.current() }
-
-// Get is core.Config.Profile. Its error is the configuration's own: file, line,
-// column, key, and what to write instead.
-func (p *Profiles) Get(ctx context.Context, roots []string) (*core.Profile, error) {
-	made, err := p.In(ctx, roots)
-	if err != nil {
-		return nil, err
-	}
-	return &made.Profile, nil
-}
-
-// Rules is core.Config.Rules: a look at the configuration's files, with the guide as the turn
-// has seen it.
-func (p *Profiles) Rules(ctx context.Context, roots []string) (*core.Profile, error) {
+// rules is Client.Rules.
+func (p *edition) rules(ctx context.Context, roots []string) (*core.Profile, error) {
 	base, err := p.Load()
 	if err != nil {
 		return nil, err
@@ -179,9 +116,8 @@ func (p *Profiles) Rules(ctx context.Context, roots []string) (*core.Profile, er
 	return &p.at(base, roots, p.guides.last(ctx, roots)).Profile, nil
 }
 
-// In returns the profile of a workspace after a look at the configuration's files and at the
-// guide's. The same one is returned for as long as nothing has changed.
-func (p *Profiles) In(ctx context.Context, roots []string) (*Profile, error) {
+// In is Client.In.
+func (p *edition) In(ctx context.Context, roots []string) (*Profile, error) {
 	base, err := p.Load()
 	if err != nil {
 		return nil, err
@@ -190,7 +126,7 @@ func (p *Profiles) In(ctx context.Context, roots []string) (*Profile, error) {
 }
 
 // lastIn returns the profile of a workspace as of the last look.
-func (p *Profiles) lastIn(ctx context.Context, roots []string) (*Profile, error) {
+func (p *edition) lastIn(ctx context.Context, roots []string) (*Profile, error) {
 	base, err := p.Last()
 	if err != nil {
 		return nil, err
@@ -200,7 +136,7 @@ func (p *Profiles) lastIn(ctx context.Context, roots []string) (*Profile, error)
 
 // at returns what a profile comes to with the guide of a workspace, and tells everybody when
 // its agents or commands are others than before.
-func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile {
+func (p *edition) at(base *Profile, roots []string, from *guide.Guide) *Profile {
 	key := strings.Join(roots, "\x00")
 	p.mu.Lock()
 	have := p.places[key]
@@ -229,14 +165,14 @@ func (p *Profiles) at(base *Profile, roots []string, from *guide.Guide) *Profile
 	p.mu.Unlock()
 	p.retire(retired)
 	if have != nil && have.of == base && len(roots) > 0 {
-		p.board.Put(board.Topic{Kind: "agents", Workspace: roots[0]}, board.Agents{Agents: next.Agents})
+		p.board.Put(board.Topic{Kind: "agents", Workspace: roots[0], Layer: p.name}, board.Agents{Agents: next.Agents})
 	}
 	return next.Profile
 }
 
 // place adds to a profile what the files of a workspace, and the user's own,
 // propose.
-func (p *Profiles) place(base *Profile, roots []string, from *guide.Guide) *placed {
+func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *placed {
 	pl := &placed{Profile: base, roots: roots, of: base, guide: from}
 	if from == nil {
 		return pl
@@ -247,6 +183,7 @@ func (p *Profiles) place(base *Profile, roots []string, from *guide.Guide) *plac
 		return pl
 	}
 	made := *base
+	made.Servers = serverControl{p, &made}
 	made.roles = slices.Concat(base.roles, pl.roles)
 	made.Rights.Roles = rolesOf(made.roles)
 	made.Policy = made.Rights
@@ -260,9 +197,22 @@ func (p *Profiles) place(base *Profile, roots []string, from *guide.Guide) *plac
 	return pl
 }
 
+// madeOf returns what stands behind a profile of ours.
+func madeOf(p *core.Profile) *Profile { return p.Servers.(serverControl).of }
+
+// madeFor returns the profile that a session's tools have to do with: the one of the turn that
+// runs, or of the last one.
+func madeFor(h core.ToolHost) (*Profile, error) {
+	prof, err := h.Profile(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return madeOf(prof), nil
+}
+
 // subagents lists the agents that tasks can be handed to in a session.
-func (p *Profiles) subagents(m core.Meta) []tools.Subagent {
-	made, err := p.lastIn(context.Background(), m.Roots)
+func subagents(h core.ToolHost) []tools.Subagent {
+	made, err := madeFor(h)
 	if err != nil {
 		return nil // a turn says so
 	}
@@ -277,17 +227,27 @@ func (p *Profiles) subagents(m core.Meta) []tools.Subagent {
 
 // forbids is what reports, in a session, whether a rule forbids to read a file or a
 // folder, or to fetch a page.
-func (p *Profiles) forbids(m core.Meta) (func(core.Access) bool, error) {
-	made, err := p.lastIn(context.Background(), m.Roots)
+func forbids(h core.ToolHost) (func(core.Access) bool, error) {
+	made, err := madeFor(h)
 	if err != nil {
 		return nil, err
 	}
+	m := h.Meta()
 	return func(a core.Access) bool { return made.Rights.Forbids(m, a) }, nil
+}
+
+// keep lists the variables that a session's commands get beside the usual ones.
+func keep(h core.ToolHost) []string {
+	made, err := madeFor(h)
+	if err != nil {
+		return nil
+	}
+	return made.Config.Policy.Env
 }
 
 // refuses reports whether a rule forbids to read a file, so that no guide includes
 // it. What cannot be told is refused.
-func (p *Profiles) refuses(path string) bool {
+func (p *edition) refuses(path string) bool {
 	made, err := p.Last()
 	if err != nil {
 		return true
@@ -316,7 +276,7 @@ func (p *Profile) add(r role, a core.Agent) {
 // Last returns the profile without any workspace as of the last look, which whoever began the
 // prompt or the call has made. It looks only where nothing could be made yet, or something other
 // than a file has changed.
-func (p *Profiles) Last() (*Profile, error) {
+func (p *edition) Last() (*Profile, error) {
 	p.mu.Lock()
 	made, stale := p.made, p.stale
 	p.mu.Unlock()
@@ -327,7 +287,7 @@ func (p *Profiles) Last() (*Profile, error) {
 }
 
 // Load returns the profile without any workspace after a look at the files that it comes from.
-func (p *Profiles) Load() (*Profile, error) {
+func (p *edition) Load() (*Profile, error) {
 	if made := p.current(); made != nil {
 		return made, nil
 	}
@@ -342,7 +302,7 @@ func (p *Profiles) Load() (*Profile, error) {
 }
 
 // current is the profile that was made, unless it must be made anew.
-func (p *Profiles) current() *Profile {
+func (p *edition) current() *Profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
 	p.mu.Unlock()
@@ -354,19 +314,19 @@ func (p *Profiles) current() *Profile {
 
 // reload reads everything anew. It is called with the loading token; tell is to be
 // called without it.
-func (p *Profiles) reload() (made *Profile, tell func(), err error) {
+func (p *edition) reload() (made *Profile, tell func(), err error) {
 	p.mu.Lock()
-	editor, routes, old, tried := p.editor, maps.Clone(p.routes), p.made, p.tried
+	l, old, tried := p.layer, p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
 	seen := configs.SightingsOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
-	config, err := p.env.LoadConfig(editor)
-	config = directed(config, routes)
+	config, err := p.env.LoadConfig(l.editor)
+	config = directed(config, l.routes)
 	for _, f := range config.Files(p.env.Lookup) {
 		seen[f] = configs.SightingOf(f)
 	}
 	if err == nil {
-		made, err = p.make(config, old)
+		made, err = p.make(config, l, old)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -388,7 +348,7 @@ func (p *Profiles) reload() (made *Profile, tell func(), err error) {
 
 // keepOldLocked returns the profile in use when the configuration has become wrong, with the
 // mistake as its Fault; while there is none, the mistake is the error.
-func (p *Profiles) keepOldLocked(mistake error) (made *Profile, tell func(), err error) {
+func (p *edition) keepOldLocked(mistake error) (made *Profile, tell func(), err error) {
 	text := mistake.Error()
 	news := text != p.fault
 	p.fault = text
@@ -399,7 +359,7 @@ func (p *Profiles) keepOldLocked(mistake error) (made *Profile, tell func(), err
 		return p.made, func() {}, nil
 	}
 	same := *p.made
-	same.Fault = text
+	same.Fault, same.Servers = text, serverControl{p, &same}
 	p.made = &same
 	return &same, func() {
 		p.log.Logger.Error("the configuration is wrong; the previous one stays in use", zap.String("problem", text))
@@ -409,7 +369,7 @@ func (p *Profiles) keepOldLocked(mistake error) (made *Profile, tell func(), err
 
 // announce says that a profile is in use from now on; first says that there was none before,
 // again that somebody had asked for one.
-func (p *Profiles) announce(made *Profile, first, again bool) {
+func (p *edition) announce(made *Profile, first, again bool) {
 	p.log.Follow(made.Config.Log)
 	for _, w := range made.Config.Warnings {
 		p.log.Logger.Warn("configuration", zap.String("warning", w.String()))
@@ -421,7 +381,7 @@ func (p *Profiles) announce(made *Profile, first, again bool) {
 		zap.String("because", made.Finder.Choice.Reason),
 	)
 	if first {
-		p.board.Put(board.Topic{Kind: "server", Name: core.Native}, nativeServer(made.Toolboxes[0]))
+		p.board.Put(board.Topic{Kind: "server", Name: core.Native, Layer: p.servers.layer(p)}, nativeServer(p.native, made))
 	}
 	p.postAccounts(p.newAccounts())
 	if again {
@@ -430,15 +390,15 @@ func (p *Profiles) announce(made *Profile, first, again bool) {
 }
 
 // post tells everybody to look at the profile again.
-func (p *Profiles) post(made *Profile) {
-	p.board.Put(board.Topic{Kind: "models"}, board.Models{Models: made.Models, Default: made.DefaultModel})
-	p.board.Put(board.Topic{Kind: "agents"}, board.Agents{Agents: made.Agents})
+func (p *edition) post(made *Profile) {
+	p.board.Put(board.Topic{Kind: "models", Layer: p.name}, board.Models{Models: made.Models, Default: made.DefaultModel})
+	p.board.Put(board.Topic{Kind: "agents", Layer: p.name}, board.Agents{Agents: made.Agents})
 }
 
 // nativeServer lists our own tools for clients that show what there is.
-func nativeServer(box core.Toolbox) board.Server {
+func nativeServer(box core.Toolbox, made *Profile) board.Server {
 	item := board.Server{Name: core.Native, Status: "running"}
-	set, err := box.Open(context.Background(), nobody{}) // it touches nothing before a call
+	set, err := box.Open(context.Background(), nobody{made: made}) // it touches nothing before a call
 	if err != nil {
 		item.Status, item.Why = "failed", err.Error()
 		return item
@@ -454,32 +414,24 @@ func nativeServer(box core.Toolbox) board.Server {
 }
 
 // nobody is the host of tools that are only looked at.
-type nobody struct{ core.ToolHost }
+type nobody struct {
+	core.ToolHost
+
+	made *Profile
+}
 
 // Meta implements core.ToolHost.
 func (nobody) Meta() core.Meta { return core.Meta{} }
 
+// Profile implements core.ToolHost.
+func (n nobody) Profile(context.Context) (*core.Profile, error) { return &n.made.Profile, nil }
+
 // Editor implements core.ToolHost.
 func (nobody) Editor() core.Editor { return nil }
 
-// Watch looks at the files now and then until ctx ends, so that those who show
-// models, agents and commands hear of a change.
-func (p *Profiles) Watch(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			p.look(ctx)
-		}
-	}
-}
-
 // look makes anew what has changed. Nobody has asked for anything before the first
 // session or prompt, and so there is nothing to look at.
-func (p *Profiles) look(ctx context.Context) {
+func (p *edition) look(ctx context.Context) {
 	p.mu.Lock()
 	idle := !p.tried || p.made == nil && !p.stale && !p.changed(p.seen)
 	var places [][]string
@@ -499,42 +451,55 @@ func (p *Profiles) look(ctx context.Context) {
 }
 
 // faultNow is why the newest configuration is not in use; "": it is.
-func (p *Profiles) faultNow() string {
+func (p *edition) faultNow() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fault
 }
 
 // faultToShow is the same where the agent's turns have to say it.
-func (p *Profiles) faultToShow() string {
-	if p.Quiet {
+func (p *edition) faultToShow() string {
+	if p.layerNow().quiet {
 		return ""
 	}
 	return p.faultNow()
 }
 
 // config is the configuration in use as of the last look; the defaults where there is none.
-func (p *Profiles) config() *configs.Config {
+func (p *edition) config() *configs.Config {
 	if made, err := p.Last(); err == nil {
 		return made.Config
 	}
 	return configs.Defaults()
 }
 
-// Close gives up the connections to models and servers.
-func (p *Profiles) Close() {
+// end gives up what nobody uses any more; nil: nothing. Turns that still run go on.
+func (p *edition) end() {
+	if p == nil {
+		return
+	}
+	p.close()
+	p.servers.leave(p)
+	p.mu.Lock()
+	p.backends.used = nil
+	retired := p.backends.sweep()
+	p.mu.Unlock()
+	p.retire(retired)
+}
+
+// close gives up the connections to models. What streams goes on.
+func (p *edition) close() {
 	p.mu.Lock()
 	made := p.made
 	p.mu.Unlock()
 	if made != nil {
 		made.Finder.Close()
 	}
-	p.servers.close()
 }
 
 // make translates a configuration. It opens nothing but the files that agents'
 // instructions refer to. old is the profile that is replaced; nil: there is none.
-func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
+func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, error) {
 	rules, strict, err := newPolicies(c, p.env.Lookup, p.secrets.Files()...)
 	if err != nil {
 		return nil, err
@@ -543,21 +508,18 @@ func (p *Profiles) make(c *configs.Config, old *Profile) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := models.Options{Env: p.env.Lookup, Given: p.logins, KeyFile: p.env.ConfigFile(), Lends: p.Lends}
-	if old != nil {
-		o.Before = old.Finder
-	}
+	o := models.Options{Env: p.env.Lookup, Given: p.logins, KeyFile: p.env.ConfigFile(), Lends: l.lends, Before: p.finders(old)}
 	m := models.New(c, o)
 	made := &Profile{
 		Config: c, Finder: m, roles: roles,
 		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
 	}
-	box := p.servers.toolbox(c, p.board)
+	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
-		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: append(p.boxes[:len(p.boxes):len(p.boxes)], box), Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
+		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
 		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
-		Servers: serverControl{p},
 	}
+	made.Servers = serverControl{p, made}
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, c))
 	}

@@ -1,0 +1,195 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/board"
+	"dragoman/core/llm"
+)
+
+// ClientOptions are a connection's circumstances.
+type ClientOptions struct {
+	Principal core.Principal // on whose behalf its clients act
+	// People says that it is they who write the prompts, and not other agents.
+	People bool
+	// Quiet says that the adapter tells by itself what is wrong with the configuration.
+	Quiet bool
+}
+
+// Client is one connection: what its client lays over the configuration, and who the client is.
+// It makes the profiles of the turns that are prompted over it (core.Profiles).
+type Client struct {
+	process   *Process
+	principal core.Principal
+
+	mu    sync.Mutex // guards the fields below
+	layer overlay
+	wider *wider   // the editor's settings that wait for the user; nil: none
+	in    *edition // of the layer; nil: nobody has asked yet
+	left  bool
+}
+
+var _ core.Profiles = (*Client)(nil)
+
+// overlay is what a connection lays over the configuration, and what else its profiles depend on.
+type overlay struct {
+	editor *configs.Config // nil: nothing
+	// text is the editor's options as they were sent, and servers those of its MCP servers, in a
+	// form in which equal ones are equal. They hold secrets.
+	text, servers string
+	routes        map[string]route // where providers are reached
+	people, quiet bool
+	lends         llm.Sampler // the clients that lend their models; nil: none do
+}
+
+// overlayKey is equal for equal overlays.
+type overlayKey struct {
+	text, routes  string
+	people, quiet bool
+	lends         llm.Sampler
+}
+
+func (l overlay) key() overlayKey {
+	k := overlayKey{text: l.text, people: l.people, quiet: l.quiet, lends: l.lends}
+	if len(l.routes) > 0 {
+		k.routes = fmt.Sprintf("%q", l.routes)
+	}
+	return k
+}
+
+// setText notes the editor's options. narrowed: some of them wait for the user.
+func (l *overlay) setText(raw json.RawMessage, narrowed bool) {
+	l.text, l.servers = "", ""
+	var keys map[string]any
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	if d.Decode(&keys) != nil || len(keys) == 0 {
+		return
+	}
+	l.text = fmt.Sprintf("%t %q", narrowed, keys)
+	if s, ok := keys["mcp_servers"]; ok && s != nil {
+		l.servers = fmt.Sprintf("%t %q", narrowed, s)
+	}
+}
+
+// edition returns the edition of the client's layer.
+func (c *Client) edition() *edition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.in == nil {
+		c.in, _ = c.process.choose(c.layer, nil)
+	}
+	return c.in
+}
+
+// layLocked changes the overlay. Whoever asks for a profile has another one from here on. The
+// caller must end what is over, without the lock.
+func (c *Client) layLocked(change func(*overlay)) (over *edition) {
+	change(&c.layer)
+	if c.in != nil && !c.left {
+		c.in, over = c.process.choose(c.layer, c.in)
+	}
+	return over
+}
+
+// Lend has clients lend their models. It is called before the first profile is asked for.
+func (c *Client) Lend(s llm.Sampler) {
+	c.mu.Lock()
+	over := c.layLocked(func(l *overlay) { l.lends = s })
+	c.mu.Unlock()
+	over.end()
+}
+
+// Close ends the connection. Turns that still run go on with what they have.
+func (c *Client) Close() {
+	c.mu.Lock()
+	in, left := c.in, c.left
+	c.left = true
+	c.mu.Unlock()
+	if in != nil && !left {
+		c.process.leave(in)
+	}
+}
+
+// Profile implements core.Profiles. Its error is the configuration's own: file, line,
+// column, key, and what to write instead.
+func (c *Client) Profile(ctx context.Context, roots []string) (*core.Profile, error) {
+	made, err := c.In(ctx, roots)
+	if err != nil {
+		return nil, err
+	}
+	return &made.Profile, nil
+}
+
+// Rules implements core.Profiles: a look at the configuration's files, with the guide as the turn
+// has seen it.
+func (c *Client) Rules(ctx context.Context, roots []string) (*core.Profile, error) {
+	return c.edition().rules(ctx, roots)
+}
+
+// In returns the profile of a workspace after a look at the configuration's files and at the
+// guide's. The same one is returned for as long as nothing has changed.
+func (c *Client) In(ctx context.Context, roots []string) (*Profile, error) {
+	return c.edition().In(ctx, roots)
+}
+
+// Load returns the profile without any workspace after a look at the files that it comes from.
+func (c *Client) Load() (*Profile, error) { return c.edition().Load() }
+
+// Last returns the profile without any workspace as of the last look.
+func (c *Client) Last() (*Profile, error) { return c.edition().Last() }
+
+// Servers returns the MCP servers of the client's configuration, as they run; nil before the first
+// load.
+func (c *Client) Servers() *upstream.Box { return c.process.servers.of(c.edition()) }
+
+// Accounts are the keys of the providers of the client's configuration.
+func (c *Client) Accounts() secrets.Accounts { return c.edition().Accounts() }
+
+// Expand makes the text that a command stands for, with arguments given by name. ok is false
+// for what is no command, and for what only the agent can carry out.
+func (c *Client) Expand(
+	ctx context.Context, roots []string, name string, args map[string]string,
+) (text string, ok bool, err error) {
+	return c.edition().expand(ctx, roots, name, args)
+}
+
+// Board shows what the client is to see: what sessions of its principal post, and the models,
+// agents and servers of its own configuration.
+func (c *Client) Board() *board.View { return c.process.board.For(c.sees) }
+
+// sees reports whether a topic is the client's.
+func (c *Client) sees(t board.Topic) bool {
+	if t.Principal != "" {
+		return t.Principal == c.principal
+	}
+	e := c.edition()
+	if t.Kind == "server" {
+		return t.Layer == c.process.servers.layer(e)
+	}
+	return t.Layer == e.name
+}
+
+// route sets where a provider is reached.
+func (c *Client) route(id string, to route) {
+	c.mu.Lock()
+	over := c.layLocked(func(l *overlay) {
+		routes := maps.Clone(l.routes)
+		if routes == nil {
+			routes = map[string]route{}
+		}
+		routes[id] = to
+		l.routes = routes
+	})
+	c.mu.Unlock()
+	over.end()
+}

@@ -1,0 +1,193 @@
+package setup
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/cmd/internal/logs"
+	"dragoman/cmd/internal/models"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/servers"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/board"
+	"dragoman/core/child"
+	"dragoman/core/tools"
+)
+
+// lookEvery is how often files are looked at while somebody is connected.
+const lookEvery = 2 * time.Second
+
+// Process holds what all connections of a process share: the files of the configuration, the
+// keys that were given, the limits of providers, our own tools with their jobs, and the MCP servers
+// that run. What one connection adds is a [Client]'s.
+type Process struct {
+	env     *program.Environment
+	secrets *secrets.Store
+	store   *servers.Store
+	log     *logs.Log
+	board   *board.Board
+	gateway *core.Gateway // nil: nothing is run
+	logins  *secrets.Logins
+	native  core.Toolbox // our own tools
+	servers *upstreams
+	changed func(configs.Sightings) bool // looks at the configuration's files
+
+	loading chan struct{} // holds the one token of whoever loads
+
+	mu       sync.Mutex // guards the fields below
+	editions []*edition // in use
+	made     int        // how many there were
+}
+
+// Options are what a Process is made of, beside the configuration.
+type Options struct {
+	Env     *program.Environment
+	Secrets *secrets.Store
+	Servers *servers.Store
+	Log     *logs.Log
+}
+
+// OpenLog starts the program's log as the flags say.
+func OpenLog(env *program.Environment) (*logs.Log, error) {
+	return logs.Open(
+		logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup},
+	)
+}
+
+// New prepares a process. It reads nothing.
+func New(o Options) *Process {
+	data := o.Env.DataFile("")
+	guards := &child.Guards{} // a session's, for its commands and its servers
+	p := &Process{
+		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
+		board: board.New(), logins: o.Secrets.Logins(), loading: make(chan struct{}, 1), changed: configs.Sightings.Changed,
+		servers: &upstreams{
+			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
+			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
+		},
+	}
+	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
+	p.servers.options.Owner = core.Local
+	p.native = tools.New(tools.Options{Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board})
+	return p
+}
+
+// Join names the gateway of the process, in which commands find sessions. It is called before the
+// first profile is asked for.
+func (p *Process) Join(g *core.Gateway) { p.gateway = g }
+
+// Board shows the models, agents, servers and jobs of all connections. It is also the Listing of
+// the gateway.
+func (p *Process) Board() *board.Board { return p.board }
+
+// Config returns what a gateway over a store is made of. Clients without a connection have the
+// configuration as it is.
+func (p *Process) Config(store core.Store) core.Config {
+	plain := p.Client(ClientOptions{Principal: core.Local})
+	return core.Config{
+		Store: store, Profile: plain.Profile, Rules: plain.Rules, Listing: p.board, Node: program.Node(),
+	}
+}
+
+// Client begins a connection. Close ends it.
+func (p *Process) Client(o ClientOptions) *Client {
+	return &Client{process: p, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
+}
+
+// Watch looks at the files now and then until ctx ends, so that those who show
+// models, agents and commands hear of a change.
+func (p *Process) Watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, e := range p.all() {
+				e.look(ctx)
+			}
+		}
+	}
+}
+
+// all lists the editions in use.
+func (p *Process) all() []*edition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.editions)
+}
+
+// finders lists those of the editions in use, an edition's own first.
+func (p *Process) finders(own *Profile) (list []*models.Finder) {
+	if own != nil {
+		list = append(list, own.Finder)
+	}
+	for _, e := range p.all() {
+		e.mu.Lock()
+		made := e.made
+		e.mu.Unlock()
+		if made != nil && made != own {
+			list = append(list, made.Finder)
+		}
+	}
+	return list
+}
+
+// Close gives up the connections to models and servers.
+func (p *Process) Close() {
+	for _, e := range p.all() {
+		e.close()
+	}
+	p.servers.close()
+}
+
+// choose returns the edition of an overlay, which is counted as used once more, and gives up the
+// use of the one before; nil: there is none. An edition that nobody else uses takes the overlay up
+// itself, so that all that runs goes on. The caller must end what is over.
+func (p *Process) choose(o overlay, before *edition) (now, over *edition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := o.key()
+	i := slices.IndexFunc(p.editions, func(e *edition) bool { return e.key == key })
+	switch {
+	case i >= 0 && p.editions[i] == before:
+		return before, nil
+	case i >= 0:
+		now = p.editions[i]
+	case before != nil && before.users == 1:
+		before.key = key
+		before.lay(o)
+		return before, nil
+	default:
+		now = newEdition(p, o, p.made)
+		p.made++
+		p.editions = append(p.editions, now)
+	}
+	now.users++
+	return now, p.leaveLocked(before)
+}
+
+// leaveLocked ends a use of an edition, which is returned if it was the last one.
+func (p *Process) leaveLocked(e *edition) (over *edition) {
+	if e == nil {
+		return nil
+	}
+	if e.users--; e.users > 0 {
+		return nil
+	}
+	p.editions = slices.DeleteFunc(p.editions, func(o *edition) bool { return o == e })
+	return e
+}
+
+// leave ends a use of an edition.
+func (p *Process) leave(e *edition) {
+	p.mu.Lock()
+	over := p.leaveLocked(e)
+	p.mu.Unlock()
+	over.end()
+}
