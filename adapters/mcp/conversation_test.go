@@ -22,6 +22,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/tools"
 )
@@ -208,6 +209,11 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 })
 
 func newGateway(store core.Store, last int64, broken error) *core.Gateway {
+	return newGatewayWith(store, last, broken, board.New())
+}
+
+// newGatewayWith is newGateway with a board that the test reads.
+func newGatewayWith(store core.Store, last int64, broken error, b *board.Board) *core.Gateway {
 	var ids atomic.Int64
 	ids.Store(last)
 	prof := &core.Profile{
@@ -222,7 +228,7 @@ func newGateway(store core.Store, last int64, broken error) *core.Gateway {
 		},
 	}
 	return core.New(core.Config{
-		Store: store, Node: "test",
+		Store: store, Node: "test", Listing: b,
 		NewID:   func() string { return "s" + strconv.FormatInt(ids.Add(1), 10) },
 		AskMark: func() string { return "" },
 		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
@@ -274,8 +280,9 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 	if has("broken") {
 		broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"?`)
 	}
-	g := newGateway(store, sessions, broken)
-	o := mcp.Options{Gateway: g, Principal: core.Local, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
+	b := board.New()
+	g := newGatewayWith(store, sessions, broken, b)
+	o := mcp.Options{Gateway: g, Board: b, Principal: core.Local, Cwd: dir, Home: "/home/ada", Settings: func() mcp.Settings {
 		set := mcp.Settings{AllowAuto: has("auto"), ModelAnswers: !has("persons")}
 		if has("workspaces") {
 			set.Workspaces = []string{filepath.Join(dir, "sub")}

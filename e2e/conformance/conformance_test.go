@@ -25,6 +25,7 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -32,10 +33,11 @@ import (
 func serve(t *testing.T) string {
 	t.Helper()
 	store := coretest.NewMemory()
-	g := core.New(core.Config{Store: store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	b := board.New()
+	g := core.New(core.Config{Store: store, Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	j := new(jobs)
 	made := make(chan *sdk.Server, 1) // one principal, one server
-	s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{
 		Extend: func(s *sdk.Server) {
 			fixtures(s, j)
 			made <- s

@@ -23,6 +23,7 @@ import (
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
 
@@ -39,9 +40,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(overPipe) == "" {
 		os.Exit(run(m))
 	}
-	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	b := board.New()
+	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
 	j := new(jobs)
-	s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
 		Extend:       func(s *sdk.Server) { fixtures(s, j) },
 		Capabilities: func(c *sdk.ServerCapabilities) { c.Tools.ListChanged, c.Prompts.ListChanged = true, true },
 		Tasks:        j.find,
@@ -101,8 +103,9 @@ func (a joined) Connect(ctx context.Context, p core.Principal, hear func(proto.M
 // aggregated serves our agent with an upstream beside it.
 func aggregated(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
-	g := core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
-	agent := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir()})
+	b := board.New()
+	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	agent := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir()})
 	t.Cleanup(func() {
 		if err := g.Close(context.Background()); err != nil {
 			t.Error(err)
