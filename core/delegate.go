@@ -94,7 +94,7 @@ func (d *delegation) follow(ctx context.Context, r *Reader, id TurnID) (StopReas
 			if d.task.Follow != nil {
 				d.task.Follow(rec)
 			}
-			switch e := rec.Event.(type) {
+			switch e := any(rec.Event).(type) {
 			case TextDelta:
 				if e.Message != d.last {
 					d.last = e.Message
@@ -105,9 +105,6 @@ func (d *delegation) follow(ctx context.Context, r *Reader, id TurnID) (StopReas
 				if e.Turn == id {
 					return e.Stop, e.Err, nil
 				}
-			case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs,
-				CallOutput, Asked, Answered, PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded,
-				Compacted, Reverted, Cited, Moved, Truncated, Unknown:
 			}
 		}
 		d.relay(ctx)

@@ -342,10 +342,7 @@ func (h host) Authorize(ctx context.Context, c Call, access ...Access) (Decision
 // Publish appends what belongs to no turn.
 func (h host) Publish(ctx context.Context, events ...Event) error {
 	for _, ev := range events {
-		switch ev.(type) {
-		case TitleChanged, UsageChanged, Notice, Bound, PlanChanged:
-		case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded,
-			CallChanged, CallArgs, CallOutput, Asked, Answered, SettingsChanged, Flagged, Missing, FellBack, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
+		if !is(ev, byHost) {
 			return fmt.Errorf("publish %T: it belongs into a turn", ev)
 		}
 	}

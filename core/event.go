@@ -59,11 +59,11 @@ func (r Record) from(seq uint64) Record {
 	return r
 }
 
-// Event is one thing that happened in a session. The set is closed; events are
-// values and never change once they were appended.
+// Event is one thing that happened in a session. The set is closed (traits.go has a row for each
+// event); events are values and never change once they were appended.
 //
 //sumtype:decl
-type Event interface{ event() }
+type Event interface{ event() traits }
 
 // Opened is the first record of every log.
 type Opened struct {
@@ -264,9 +264,13 @@ type Notice struct {
 // Notice returns n.
 func (n Notice) Notice() Notice { return n }
 
-// NoticeOf returns what a Notice, a Missing or a FellBack says to the user; other events say nothing.
+// Notifier is an event that can be shown as a notice by a client that has no other form for it: a
+// Notice, a Missing or a FellBack.
+type Notifier interface{ Notice() Notice }
+
+// NoticeOf returns what a Notifier says to the user; other events say nothing.
 func NoticeOf(ev Event) Notice {
-	if n, ok := ev.(interface{ Notice() Notice }); ok {
+	if n, ok := ev.(Notifier); ok {
 		return n.Notice()
 	}
 	return Notice{}
@@ -374,36 +378,3 @@ type Unknown struct {
 	Kind string
 	Raw  json.RawMessage
 }
-
-func (Opened) event()          {}
-func (Claimed) event()         {}
-func (PromptQueued) event()    {}
-func (TurnStarted) event()     {}
-func (Steered) event()         {}
-func (Expanded) event()        {}
-func (Phase) event()           {}
-func (TextDelta) event()       {}
-func (ThoughtStarted) event()  {}
-func (ThoughtDelta) event()    {}
-func (ThoughtEnded) event()    {}
-func (CallChanged) event()     {}
-func (CallArgs) event()        {}
-func (CallOutput) event()      {}
-func (Asked) event()           {}
-func (Answered) event()        {}
-func (PlanChanged) event()     {}
-func (UsageChanged) event()    {}
-func (TitleChanged) event()    {}
-func (SettingsChanged) event() {}
-func (Bound) event()           {}
-func (Notice) event()          {}
-func (Missing) event()         {}
-func (FellBack) event()        {}
-func (Flagged) event()         {}
-func (Compacted) event()       {}
-func (Reverted) event()        {}
-func (Cited) event()           {}
-func (Moved) event()           {}
-func (Truncated) event()       {}
-func (TurnEnded) event()       {}
-func (Unknown) event()         {}

@@ -55,8 +55,8 @@ type log struct {
 	wroteSum uint64 // bytes of total that are in the store
 	broken   bool   // the store accepts nothing; what is in memory stays and can be read
 
-	phase    Phase // zero Kind: none
-	phaseRev uint64
+	live    Event // the newest that is never stored; nil: none
+	liveRev uint64
 }
 
 func newLog() log { return log{first: 1, written: 1} }
@@ -320,58 +320,4 @@ func (l *log) cut() {
 		l.total -= uint64(e.size)
 		l.entries = l.entries[:n-1]
 	}
-}
-
-// eventSize is roughly what an atomic event weighs, in bytes.
-func eventSize(ev Event) int {
-	const base = 128
-	switch e := ev.(type) {
-	case CallChanged:
-		return base + len(e.Call.Args) + len(e.Call.Output) + len(e.Call.Title) + len(e.Call.Why) + blocksSize(e.Call.Content)
-	case TurnStarted:
-		return base + blocksSize(e.Prompt)
-	case PromptQueued:
-		return base + blocksSize(e.Prompt)
-	case Steered:
-		return base + blocksSize(e.Prompt)
-	case Notice:
-		return base + len(e.Text)
-	case Missing:
-		return base + len(e.Text)
-	case FellBack:
-		return base + len(e.Reason)
-	case Compacted:
-		return base + len(e.Summary)
-	case ThoughtEnded:
-		return base + len(e.Sealed)
-	case Bound:
-		return base + len(e.State)
-	case Unknown:
-		return base + len(e.Raw)
-	case Opened, Claimed, Phase, TextDelta, ThoughtStarted, ThoughtDelta, CallArgs, CallOutput, Asked, Answered, PlanChanged,
-		UsageChanged, TitleChanged, SettingsChanged, Flagged, Expanded, Reverted, Cited, Moved, Truncated, TurnEnded:
-	}
-	return base
-}
-
-func blocksSize(bs []Block) (n int) {
-	for _, b := range bs {
-		switch b := b.(type) {
-		case Text:
-			n += len(b.Text)
-		case Image:
-			n += len(b.Data) + len(b.URI)
-		case Audio:
-			n += len(b.Data)
-		case Link:
-			n += len(b.URI) + len(b.Description)
-		case Resource:
-			n += len(b.Text) + len(b.Blob)
-		case Diff:
-			n += len(b.Old) + len(b.New) + len(b.Patch)
-		case Terminal:
-			n += len(b.ID)
-		}
-	}
-	return n
 }

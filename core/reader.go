@@ -17,9 +17,9 @@ type Reader struct {
 	// wake holds one token: there may be something to read.
 	wake chan struct{}
 
-	pos   Pos
-	buf   []Record
-	phase uint64
+	pos  Pos
+	buf  []Record
+	live uint64
 	// strange says that the session is not ours, nor watched, and there is nothing to read.
 	strange bool
 	pull    func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
@@ -124,9 +124,9 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 		return nil, true, false
 	}
 	atEnd := !r.pos.Before(s.log.head())
-	if atEnd && s.log.phaseRev != r.phase {
-		if r.phase = s.log.phaseRev; s.log.phase.Kind != "" {
-			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.log.phase})
+	if atEnd && s.log.liveRev != r.live {
+		if r.live = s.log.liveRev; s.log.live != nil {
+			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.log.live})
 		}
 	}
 	if atEnd {

@@ -33,15 +33,13 @@ func find(ctx context.Context, o owner, id MessageID) (Pos, error) {
 
 // messageOf is the message that a record begins or belongs to.
 func messageOf(ev Event) MessageID {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case TurnStarted:
 		return e.Message
 	case Steered:
 		return e.Message
 	case TextDelta:
 		return e.Message
-	case Opened, Claimed, PromptQueued, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return ""
 }
@@ -239,9 +237,10 @@ func (s *Session) copyFrom(ctx context.Context, from *Attachment, upto Pos) erro
 	return s.durable(ctx, s.Head())
 }
 
-// copyOf is what a fork at a position has of a record; nil: nothing.
+// copyOf is what a fork at a position has of a record; nil: nothing. What waits for a person, what
+// a back end remembers of its side and prompts that have not begun stay behind.
 func copyOf(rec Record, upto Pos) Event {
-	if at := (Pos{rec.Epoch, rec.Seq, rec.Off}); rec.Seq == 0 || !at.Before(upto) || !copied(rec.Event) {
+	if at := (Pos{rec.Epoch, rec.Seq, rec.Off}); rec.Seq == 0 || !at.Before(upto) || !is(rec.Event, forked) {
 		return nil
 	}
 	if s, text, ok := runOf(rec.Event); ok && rec.Seq == upto.Seq {
@@ -255,18 +254,6 @@ func copyOf(rec Record, upto Pos) Event {
 		return e.Notice()
 	}
 	return rec.Event
-}
-
-// copied reports whether a fork takes an event over. What waits for a person, what
-// a back end remembers of its side and prompts that have not begun stay behind.
-func copied(ev Event) bool {
-	switch ev.(type) {
-	case TurnStarted, Steered, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged,
-		TitleChanged, SettingsChanged, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, TurnEnded:
-		return true
-	case Opened, Claimed, PromptQueued, Phase, Asked, Answered, Bound, Moved, Truncated, Unknown:
-	}
-	return false
 }
 
 // ForkTitle returns the title of a fork: that of its session, and which fork it is (Meta.Forks).

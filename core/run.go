@@ -10,7 +10,10 @@ type stream struct {
 
 // runOf tells the stream and the text of a delta; ok is false for other events.
 func runOf(e Event) (s stream, text string, ok bool) {
-	switch e := e.(type) {
+	if !is(e, run) {
+		return stream{}, "", false
+	}
+	switch e := any(e).(type) {
 	case TextDelta:
 		return stream{'t', string(e.Message)}, e.Text, true
 	case ThoughtDelta:
@@ -19,8 +22,6 @@ func runOf(e Event) (s stream, text string, ok bool) {
 		return stream{'a', string(e.Call)}, e.Text, true
 	case CallOutput:
 		return stream{'o', string(e.Call)}, e.Text, true
-	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Phase, ThoughtStarted, ThoughtEnded, CallChanged, Asked, Answered,
-		PlanChanged, UsageChanged, TitleChanged, SettingsChanged, Bound, Notice, Missing, FellBack, Flagged, Expanded, Compacted, Reverted, Cited, Moved, Truncated, TurnEnded, Unknown:
 	}
 	return stream{}, "", false
 }

@@ -177,14 +177,14 @@ func (s *Session) refusalLocked() error {
 func (s *Session) appendLocked(events ...Event) []*Reader {
 	now := s.now()
 	for _, ev := range events {
-		if p, ok := ev.(Phase); ok {
-			s.log.phase = p
-			s.log.phaseRev++
+		if is(ev, live) {
+			s.log.live = ev
+			s.log.liveRev++
 			continue
 		}
 		if _, ok := ev.(TurnEnded); ok {
-			s.log.phase = Phase{}
-			s.log.phaseRev++
+			s.log.live = nil
+			s.log.liveRev++
 		}
 		if _, text, ok := runOf(ev); ok && text == "" {
 			continue
@@ -194,21 +194,10 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 		if _, _, delta := runOf(ev); !delta {
 			s.flush.urgent = true
 		}
-		s.flush.unlisted = s.flush.unlisted || listed(ev)
+		s.flush.unlisted = s.flush.unlisted || is(ev, listed)
 	}
 	s.startFlushLocked()
 	return s.readyLocked(nil)
-}
-
-// listed reports whether an event shows in a list of sessions.
-func listed(ev Event) bool {
-	switch ev.(type) {
-	case TurnStarted, Steered, TurnEnded, TitleChanged, SettingsChanged, Flagged, Truncated:
-		return true
-	case Opened, Claimed, PromptQueued, Phase, TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput,
-		Asked, Answered, PlanChanged, UsageChanged, Bound, Notice, Missing, FellBack, Expanded, Compacted, Reverted, Cited, Moved, Unknown:
-	}
-	return false
 }
 
 // readyLocked marks the readers that wait and returns them.

@@ -177,10 +177,8 @@ func (t *Turn) fitLocked(events []Event) error {
 
 // may refuses events that are not a back end's to make.
 func (t *Turn) may(ev Event) error {
-	switch ev.(type) {
-	case TextDelta, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallChanged, CallArgs, CallOutput, PlanChanged, UsageChanged, TitleChanged, Bound, Notice, Expanded, Compacted, Cited, Moved, FellBack, Phase:
+	if is(ev, byTurn) {
 		return nil
-	case Opened, Claimed, PromptQueued, TurnStarted, Steered, Asked, Answered, SettingsChanged, Missing, Flagged, Reverted, Truncated, TurnEnded, Unknown:
 	}
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }

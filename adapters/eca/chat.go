@@ -86,7 +86,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if !live && f.page != nil && !f.page.shows(r.Event) && !urgent(r.Event) {
 		dst = dst[:start]
 	}
-	switch e := r.Event.(type) {
+	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
 	case core.Flagged:
@@ -123,10 +123,6 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		if turn := f.view.turn; live {
 			return dst, func() { f.chat.moved(turn, e.To) }
 		}
-	case core.Opened, core.Claimed, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
-		core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged,
-		core.Bound, core.Notice, core.Missing, core.FellBack, core.Expanded, core.Compacted, core.Reverted,
-		core.Cited, core.Unknown:
 	}
 	return dst, nil
 }

@@ -32,7 +32,7 @@ func newPager() *pager {
 
 // item is the number of the item that a record belongs to.
 func (p *pager) item(ev core.Event) int {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.TurnStarted:
 		if promptText(e.Prompt) != "" {
 			return p.of("m" + string(e.Message))
@@ -61,14 +61,11 @@ func (p *pager) item(ev core.Event) int {
 			return p.of("m" + string(e.Message))
 		}
 		p.n++
-	case core.Notice, core.Missing, core.FellBack, core.Reverted:
+	case core.Notifier, core.Reverted:
 		p.n++
 	case core.Compacted:
 		p.n++
 		p.compacted = p.n - 1
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallOutput, core.Asked,
-		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Moved, core.Unknown:
 	}
 	return max(p.n-1, 0)
 }

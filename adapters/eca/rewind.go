@@ -63,7 +63,7 @@ const taskPanel = "eca-chat-task"
 // contentOf is the id of the content that a record is of, as clients know it, and
 // whether it is a message of the user's.
 func contentOf(ev core.Event) (id string, user bool) {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.TurnStarted:
 		return string(e.Message), true
 	case core.Steered:
@@ -74,11 +74,6 @@ func contentOf(ev core.Event) (id string, user bool) {
 		return string(e.Thought), false
 	case core.CallChanged:
 		return string(e.Call.ID), false
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.ThoughtDelta,
-		core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack,
-		core.Flagged, core.Truncated, core.TurnEnded, core.Expanded, core.Compacted, core.Reverted,
-		core.Cited, core.Moved, core.Unknown:
 	}
 	return "", false
 }

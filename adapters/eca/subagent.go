@@ -45,7 +45,7 @@ func within(chat core.SessionID, id string) string {
 // renamed is an event of a child with the ids that clients know.
 func (v *View) renamed(ev core.Event) core.Event {
 	chat := core.SessionID(v.chat)
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.CallChanged:
 		e.Call.ID = core.CallID(within(chat, string(e.Call.ID)))
 		return e
@@ -72,10 +72,6 @@ func (v *View) renamed(ev core.Event) core.Event {
 	case core.Steered:
 		e.Message = ""
 		return e
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.TextDelta, core.CallOutput,
-		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Truncated, core.TurnEnded,
-		core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 	return ev
 }

@@ -181,7 +181,7 @@ func (t *transcript) page() []entry {
 // them, questions and their answers (the call says what came of them), prompts that wait, usage,
 // titles and settings, and the log's own bookkeeping.
 func (t *transcript) entry(ev core.Event) (entry, bool) {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.TurnStarted:
 		t.turn = e.Turn
 		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt)}, len(e.Prompt) > 0
@@ -193,14 +193,11 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventTool, Turn: e.Call.Turn, Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, e.Call.State.Ended()
 	case core.PlanChanged:
 		return entry{Type: eventPlan, Turn: t.turn, Text: planText(e)}, true
-	case core.Notice, core.Missing, core.FellBack:
-		n := core.NoticeOf(e)
+	case core.Notifier:
+		n := e.Notice()
 		return entry{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.TurnEnded:
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
-		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	return entry{}, false
 }

@@ -20,7 +20,7 @@ const progressEvery = 200 * time.Millisecond
 // result says it), arguments and output as they stream, the text of thoughts, questions (the call
 // that waits has a line), and what is the session's rather than the turn's.
 func told(t *turn, ev core.Event) string {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.Phase:
 		return phaseLine(e)
 	case core.TextDelta:
@@ -31,11 +31,8 @@ func told(t *turn, ev core.Event) string {
 		return callLine(e.Call)
 	case core.PlanChanged:
 		return planLine(e)
-	case core.Notice, core.Missing, core.FellBack:
-		return line(core.NoticeOf(e).Text, maxSummary)
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.ThoughtDelta, core.ThoughtEnded, core.CallArgs,
-		core.CallOutput, core.Asked, core.Answered, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+	case core.Notifier:
+		return line(e.Notice().Text, maxSummary)
 	}
 	return ""
 }

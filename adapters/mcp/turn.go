@@ -44,7 +44,7 @@ type turn struct {
 
 // apply folds one record and reports whether it is one of the turn's.
 func (t *turn) apply(r core.Record) bool {
-	switch e := r.Event.(type) {
+	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		if e.Turn == t.id && !t.begun {
 			t.began, t.news = r.Time, r.Time
@@ -64,9 +64,6 @@ func (t *turn) apply(r core.Record) bool {
 			return true
 		}
 		return false
-	case core.Opened, core.Claimed, core.PromptQueued, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta,
-		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	if !t.begun || t.ended {
 		return false
@@ -86,7 +83,7 @@ func (t *turn) copy() turn {
 
 // within folds an event between the turn's beginning and its end.
 func (t *turn) within(ev core.Event) {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.TextDelta:
 		t.say(e)
 	case core.CallChanged:
@@ -104,9 +101,6 @@ func (t *turn) within(ev core.Event) {
 		t.usage = t.usage.Add(e.Last)
 	case core.FellBack:
 		t.fell = e
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
-		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.PlanChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Notice, core.Missing, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 }
 

@@ -155,18 +155,13 @@ func (p *Prompts) noneLocked() []func() {
 
 // After returns the action that must follow a record, or nil.
 func (p *Prompts) After(ev core.Event) func() {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.TurnStarted:
 		return p.bind(e.Key, e.Turn)
 	case core.PromptQueued:
 		return p.bind(e.Key, e.Turn)
 	case core.TurnEnded:
 		return p.end(e)
-	case core.Opened, core.Claimed, core.Steered, core.Phase, core.TextDelta, core.ThoughtStarted,
-		core.ThoughtDelta, core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked,
-		core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted,
-		core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 	return nil
 }

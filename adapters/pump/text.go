@@ -29,7 +29,7 @@ type piece struct {
 // pieceOf returns a record as a piece; ok is false for a record that is not text.
 func pieceOf(rec core.Record) (p piece, ok bool) {
 	text := ""
-	switch e := rec.Event.(type) {
+	switch e := any(rec.Event).(type) {
 	case core.TextDelta:
 		text, p.with = e.Text, func(s string) core.Event { return core.TextDelta{Message: e.Message, Text: s} }
 	case core.ThoughtDelta:
@@ -38,11 +38,7 @@ func pieceOf(rec core.Record) (p piece, ok bool) {
 		text, p.with = e.Text, func(s string) core.Event { return core.CallArgs{Call: e.Call, Text: s} }
 	case core.CallOutput:
 		text, p.with = e.Text, func(s string) core.Event { return core.CallOutput{Call: e.Call, Text: s} }
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Expanded, core.Steered,
-		core.Phase, core.ThoughtStarted, core.ThoughtEnded, core.CallChanged, core.Asked, core.Answered,
-		core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Notice, core.Missing, core.FellBack, core.Flagged, core.Compacted, core.Reverted, core.Cited,
-		core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
+	default:
 		return p, false
 	}
 	p.rec, p.run, p.text = rec, p.with(""), []byte(text)

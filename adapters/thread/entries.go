@@ -30,7 +30,7 @@ type entries struct {
 }
 
 func (e *entries) add(ev core.Event) {
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case core.TurnStarted:
 		e.user(ev.Prompt)
 	case core.Steered:
@@ -44,11 +44,6 @@ func (e *entries) add(ev core.Event) {
 		e.message = ev.Message
 	case core.CallChanged:
 		e.read(ev.Call)
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
-		core.ThoughtEnded, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.Missing,
-		core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved,
-		core.Truncated, core.TurnEnded, core.Unknown:
 	}
 }
 

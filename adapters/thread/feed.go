@@ -38,9 +38,10 @@ type feed struct {
 var _ pump.Feed = (*feed)(nil)
 
 // Encode implements pump.Feed. It writes nothing by itself: what we say are
-// requests, whose place is behind what was encoded before.
+// requests, whose place is behind what was encoded before. The protocol has words, and files that
+// were read; the files are entries.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
-	switch e := r.Event.(type) {
+	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		if f.turn = ""; strings.HasPrefix(e.Key, f.prefix) {
 			f.turn = e.Turn
@@ -61,12 +62,6 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 			f.turn = ""
 		}
 		return dst, f.thread.prompts.After(e)
-	case core.Opened, core.Claimed, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtDelta,
-		core.ThoughtEnded, core.CallChanged, core.CallArgs, core.CallOutput, core.Asked, core.Answered,
-		core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound,
-		core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited,
-		core.Moved, core.Truncated, core.Unknown:
-		// The protocol knows words and files that were read; those are entries.
 	}
 	return dst, nil
 }

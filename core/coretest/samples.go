@@ -205,7 +205,7 @@ func place(at core.Pos, ev core.Event, records []core.Record) (seq, off uint64) 
 
 // stream names what a delta is a part of; other events have the empty name.
 func stream(ev core.Event) string {
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case core.TextDelta:
 		return "text " + string(ev.Message)
 	case core.ThoughtDelta:
@@ -214,9 +214,6 @@ func stream(ev core.Event) string {
 		return "args " + string(ev.Call)
 	case core.CallOutput:
 		return "output " + string(ev.Call)
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
-		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return ""
 }

@@ -157,7 +157,7 @@ func Joined(records []core.Record) []core.Record {
 
 // JoinDeltas returns two pieces of a run as one; nil: they are not deltas.
 func JoinDeltas(a, b core.Event) core.Event {
-	switch a := a.(type) {
+	switch a := any(a).(type) {
 	case core.TextDelta:
 		return core.TextDelta{Message: a.Message, Text: a.Text + b.(core.TextDelta).Text}
 	case core.ThoughtDelta:
@@ -166,9 +166,6 @@ func JoinDeltas(a, b core.Event) core.Event {
 		return core.CallArgs{Call: a.Call, Text: a.Text + b.(core.CallArgs).Text}
 	case core.CallOutput:
 		return core.CallOutput{Call: a.Call, Text: a.Text + b.(core.CallOutput).Text}
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
-		core.CallChanged, core.Asked, core.Answered, core.PlanChanged, core.UsageChanged, core.TitleChanged, core.SettingsChanged,
-		core.Bound, core.Notice, core.Missing, core.FellBack, core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.TurnEnded, core.Unknown:
 	}
 	return nil // no run
 }

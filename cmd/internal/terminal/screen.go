@@ -70,7 +70,7 @@ func (s *screen) stream(id, head, text string) {
 
 // record shows what happened.
 func (s *screen) record(r core.Record) {
-	switch e := r.Event.(type) {
+	switch e := any(r.Event).(type) {
 	case core.TextDelta:
 		s.stream("m"+string(e.Message), "", display.Printable(e.Text))
 	case core.ThoughtDelta:
@@ -87,7 +87,7 @@ func (s *screen) record(r core.Record) {
 		s.line(s.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
 	case core.Missing:
 		s.line(s.Warm(display.Printable(e.Text)))
-	case core.FellBack:
+	case core.Notifier:
 		s.line(s.Warm(display.Line(e.Notice().Text, 1000)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
@@ -100,10 +100,6 @@ func (s *screen) record(r core.Record) {
 		} else if text != "" {
 			s.line(s.Warm(display.Printable(text)))
 		}
-	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered,
-		core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.Asked,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded,
-		core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 

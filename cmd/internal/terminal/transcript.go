@@ -95,7 +95,7 @@ func (t *Transcript) stream(id, head, text string) {
 
 // Record writes a record, if it is one that people read.
 func (t *Transcript) Record(r core.Record) {
-	switch e := r.Event.(type) {
+	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		if len(e.Prompt) > 0 {
 			t.prompt("You", e.Origin, e.Prompt, r.Time)
@@ -120,7 +120,7 @@ func (t *Transcript) Record(r core.Record) {
 		t.block("_" + string(e.Severity) + ": " + display.Line(e.Text, 500) + "_")
 	case core.Missing:
 		t.block("_" + display.Printable(e.Text) + "_")
-	case core.FellBack:
+	case core.Notifier:
 		t.block("_" + display.Line(e.Notice().Text, 500) + "_")
 	case core.TurnEnded:
 		if text := endText(e); text != "" {
@@ -128,10 +128,6 @@ func (t *Transcript) Record(r core.Record) {
 		}
 	case core.Truncated:
 		t.block("_What stood behind this point was taken back._")
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase,
-		core.ThoughtStarted, core.ThoughtEnded, core.CallArgs, core.CallOutput,
-		core.UsageChanged, core.TitleChanged, core.SettingsChanged, core.Bound, core.Flagged, core.Expanded,
-		core.Compacted, core.Reverted, core.Cited, core.Moved, core.Unknown:
 	}
 }
 
