@@ -174,7 +174,7 @@ func TestAggregateOfBadLists(t *testing.T) {
 	var m struct {
 		Result struct{ Tools []json.RawMessage }
 	}
-	if err := json.Unmarshal([]byte(line), &m); err != nil || len(m.Result.Tools) != 4 || string(m.Result.Tools[2]) != `{"name":"a","inputSchema":null,"x":1.50}` {
+	if err := json.Unmarshal([]byte(line), &m); err != nil || len(m.Result.Tools) != 4 || string(m.Result.Tools[2]) != `{"name":"a","inputSchema":{"type":"object"},"x":1.50}` {
 		t.Errorf("%s, %v", line, err)
 	}
 }

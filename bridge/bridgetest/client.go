@@ -115,3 +115,19 @@ func ModernMeta(caps, more string) string {
 
 // MustAsk is the reason of a rule that wants a call asked about.
 const MustAsk = "must be asked by rule 1 (ask tool e*)"
+
+// WellFormedTools lists the names of the tools that a client is shown, and fails where an input
+// schema is not one of an object.
+func WellFormedTools(t *testing.T, cs *mcp.ClientSession) (names []string) {
+	t.Helper()
+	for tool, err := range cs.Tools(Patient(t), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema, ok := tool.InputSchema.(map[string]any); !ok || schema["type"] != "object" {
+			t.Errorf("the input schema of %s is %v", tool.Name, tool.InputSchema)
+		}
+		names = append(names, tool.Name)
+	}
+	return names
+}

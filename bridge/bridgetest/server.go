@@ -235,3 +235,29 @@ func Ways(t *testing.T) map[string]Place {
 func result(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
+
+// JSONServer answers each request with JSON: initialize as Greeting does, and every other one
+// with answer, in which %s is the request's id.
+func JSONServer(answer string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		if json.NewDecoder(r.Body).Decode(&m) != nil || m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if m.Method == "initialize" {
+			_, text, _ := strings.Cut(Greeting, " ")
+			fmt.Fprint(w, strings.ReplaceAll(text, "$ID", string(m.ID)))
+			return
+		}
+		fmt.Fprintf(w, answer, m.ID)
+	})
+}

@@ -14,7 +14,8 @@
 //
 //   - Messages pass as they were written, session to session. The exception is a program's
 //     one connection for all requests of 2026-07-28 of a principal, where ids and progress
-//     tokens are exchanged and put back. Nothing is renamed.
+//     tokens are exchanged and put back. Nothing is renamed. In lists of
+//     tools, malformed ones are repaired or left out (upstream.View.Shown).
 //   - Where a rule wants a call asked about, the question and its answer are between us and
 //     the client; the server hears of neither. Nothing else waits for that, in either
 //     direction.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -348,4 +349,27 @@ func TestNamesThatAreNotClear(t *testing.T) {
 			t.Errorf("%s: %s", line, said)
 		}
 	}
+}
+
+// Malformed tools are repaired, and the others stay.
+func TestMalformedToolsAreRepairedByTheRelay(t *testing.T) {
+	t.Parallel()
+	list := `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}},{"name":"none"},{"name":"null","inputSchema":null},{"name":"types","inputSchema":{"type":["object"],"properties":{"x":{"type":"string"}}}},{"name":7}]}}`
+	want := []string{"t", "none", "null", "types"}
+	hostile(t, bridgetest.Greeting+"tools/list "+list+"\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		if got := bridgetest.WellFormedTools(t, cs); !slices.Equal(got, want) {
+			t.Errorf("listed %q", got)
+		}
+		if s, err := callT(t, cs, "types"); s != "done" || err != nil {
+			t.Errorf("%q, %v", s, err)
+		}
+	})
+	t.Run("proxy", func(t *testing.T) {
+		s := httptest.NewServer(bridgetest.JSONServer(strings.ReplaceAll(list, "$ID", "%s")))
+		defer s.Close()
+		r := relayTo(t, upstream.Server{Name: "up", Endpoint: at(bridgetest.Place{URL: s.URL})}, nil)
+		if got := bridgetest.WellFormedTools(t, joined(t, faces["http"](t, r))); !slices.Equal(got, want) {
+			t.Errorf("listed %q", got)
+		}
+	})
 }

@@ -114,10 +114,8 @@ func (h *HTTP) proxy(
 	case proto.MethodInitialize:
 		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
 	case proto.MethodListTools:
-		if h.view.Hides() {
-			h.proxyList(w, resp, cursorOf(m.Params))
-			return
-		}
+		h.proxyList(w, resp, cursorOf(m.Params))
+		return
 	}
 	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp.Header)}
 	defer watch.end()

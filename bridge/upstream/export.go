@@ -116,9 +116,6 @@ func (e *Export) Pinned() []string {
 	)
 }
 
-// Hides reports whether anything may be taken out of the server's list of tools.
-func (e *Export) Hides() bool { return len(e.Server.Allow)+len(e.Server.Deny) > 0 || e.Pins() }
-
 // NewKeeper returns a keeper of a client's connection to the server. Keep must follow.
 // What people do to the server holds for the connection, too: it ends when the server is
 // stopped, until that is started again, and for good when the configuration has changed.

@@ -93,9 +93,8 @@ func (p *pins) known(server string) (map[string]string, error) {
 // further tools when they know their client.
 const firstSight = time.Minute
 
-// first pins the tools of a server that was never seen, but for those that contradict
-// themselves, and those that it adds while that is new. It returns what is pinned;
-// nil: nothing is, for only a look is taken.
+// first pins the tools of a server that was never seen, and those that it adds while that is
+// new. It returns what is pinned; nil: nothing is, for only a look is taken.
 func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
 	known, err := p.known(server)
 	if err != nil || p.onlyLooks() || known != nil && !p.isYoung(server) {
@@ -111,7 +110,7 @@ func (p *pins) first(server string, tools map[string]string) (map[string]string,
 			p.sawFirst(server)
 		}
 		for name, is := range tools {
-			if _, ok := now[name]; !ok && is != "" {
+			if _, ok := now[name]; !ok {
 				now[name] = is
 			}
 		}

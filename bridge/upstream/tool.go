@@ -58,14 +58,10 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 		l, err := parseTool(u.server.Name, item)
 		switch {
 		case err != nil:
-			u.box.opts.Log(u.server.Name, "warn", "a tool is left out: "+display.Plain(err.Error()))
+			u.box.opts.Log(u.server.Name, "warn", leftOut(err))
 			continue
 		case taken[l.spec.Name]:
-			u.box.opts.Log(
-				u.server.Name,
-				"warn",
-				fmt.Sprintf("a tool is left out: there are two of the name %q", l.spec.Name),
-			)
+			u.box.opts.Log(u.server.Name, "warn", leftOut(errTwice(l.spec.Name)))
 			continue
 		case !u.server.offers(l.spec.Name):
 			continue
@@ -79,8 +75,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 	return list, u.box.pins.look(u.server.Name, list)
 }
 
-// parseTool reads a tool of a list. A schema that is none is replaced by one that
-// allows every object: the server judges the arguments anyway.
+// parseTool reads a tool of a list, repaired by fitTool.
 func parseTool(server string, item json.RawMessage) (*listed, error) {
 	var t struct {
 		Name        string          `json:"name"`
@@ -93,20 +88,15 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 			Idempotent bool   `json:"idempotentHint"`
 		} `json:"annotations"`
 	}
-	if err := wire.Unmarshal(item, &t); err != nil {
-		return nil, err
+	_, fit, err := fitTool(item)
+	if err == nil {
+		err = wire.Unmarshal(fit, &t)
 	}
-	if t.Name == "" || len(t.Name) > MaxName {
-		return nil, fmt.Errorf("its name %.40q has %d bytes", t.Name, len(t.Name))
+	if err != nil {
+		return nil, err
 	}
 	if t.Title == "" {
 		t.Title = t.Annotations.Title
-	}
-	var schema struct {
-		Type any `json:"type"`
-	}
-	if json.Unmarshal(t.Schema, &schema) != nil || schema.Type != "object" {
-		t.Schema = json.RawMessage(`{"type":"object"}`)
 	}
 	t.Schema = seenSchema(t.Schema)
 	if len(t.Description) > maxDescription {

@@ -116,8 +116,9 @@ func (v *View) learn(ctx context.Context, all *gathered, page askPage) error {
 	err := eachPage(ctx, proto.MethodListTools, "tools", page, func(items []json.RawMessage) int {
 		begun = true
 		for _, item := range items {
-			if name := nameOf(item); name != "" && v.Server.offers(name) {
-				all.tools[name] = twice(all.tools, name, canonical(item))
+			name, _, err := fitTool(item)
+			if _, taken := all.tools[name]; err == nil && !taken && v.Server.offers(name) {
+				all.tools[name] = canonical(item)
 			}
 		}
 		return len(all.tools)
@@ -130,15 +131,6 @@ func (v *View) learn(ctx context.Context, all *gathered, page askPage) error {
 		return fmt.Errorf("the MCP server %s did not list its tools: %w", v.Server.Name, err)
 	}
 	return v.complete(*all)
-}
-
-// twice is what a tool says that a list has already: one that says two things has
-// never been agreed to.
-func twice(have map[string]string, name, is string) string {
-	if was, ok := have[name]; ok && was != is {
-		return ""
-	}
-	return is
 }
 
 // KnowFromBox learns the tools over a connection of the box's own, which is nobody's
@@ -217,14 +209,11 @@ func (v *View) took(list []*listed) error {
 	return v.complete(all)
 }
 
-// Shown is a page of the list as a client gets it, which has asked for it with the
-// cursor: without what is not offered, and without a tool that is new at a known
-// server; one that has changed says what it said before. Where nothing is taken out
-// it is result itself.
+// Shown returns a page of the list as the client gets it that has asked for it with the
+// cursor: without what is not offered, without a tool that is new at a known server, and with
+// malformed ones repaired or left out (fitTool). A tool that has changed says what it said
+// before. Where nothing has to be changed it is result itself.
 func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
-	if !v.Hides() {
-		return result
-	}
 	items, next, err := pageOf(result, proto.MethodListTools, "tools")
 	if err != nil {
 		v.Log("warn", err.Error())
@@ -237,33 +226,71 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 	}
 	young := v.box.pins.isYoung(v.Server.Name)
 	page := map[string]string{}
+	earlier := v.earlier(cursor)
 	kept := make([][]byte, 0, len(items))
-	same := true
+	same := items != nil
 	for _, item := range items {
-		name := nameOf(item)
-		if name == "" || !v.Server.offers(name) {
+		name, tool, err := fitTool(item)
+		_, taken := page[name]
+		switch {
+		case err != nil:
+			v.warn(leftOut(err), leftOut(err))
+		case taken || earlier[name]:
+			v.warn(name, leftOut(errTwice(name)))
+		}
+		if err != nil || taken || earlier[name] || !v.Server.offers(name) {
 			same = false
 			continue
 		}
-		is := twice(page, name, canonical(item))
+		is := canonical(item)
 		page[name] = is
 		was, ok := known[name]
-		if v.Pins() && known != nil && was != is && (ok || is == "" || !young) {
-			same = false
+		if v.Pins() && known != nil && was != is && (ok || !young) {
 			v.warn(name, v.change(name, was, is, ok))
 			if !ok {
+				same = false
 				continue
 			}
-			item = withName(was, name)
+			if _, tool, err = fitTool(withName(was, name)); err != nil {
+				same = false
+				continue
+			}
 		}
-		kept = append(kept, item)
+		same = same && string(tool) == string(item)
+		kept = append(kept, tool)
 	}
 	v.gather(cursor, next, page)
-	if same {
+	var changes []wire.Member
+	if !same {
+		list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
+		changes = append(changes, wire.Set("tools", list))
+	}
+	if raw, ok := wire.Object(result)["nextCursor"]; ok && !decodes[string](raw) {
+		changes = append(changes, wire.Set("nextCursor", nil))
+	}
+	if changes == nil {
 		return result
 	}
-	list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
-	return wire.Edit(result, wire.Set("tools", list))
+	return wire.Edit(result, changes...)
+}
+
+// errTwice is the reason for leaving out the second tool of a name.
+func errTwice(name string) error { return fmt.Errorf("there are two of the name %q", name) }
+
+// leftOut says why a tool is missing from a list.
+func leftOut(err error) string { return "a tool is left out: " + display.Plain(err.Error()) }
+
+// earlier returns the names on the pages before the one with the cursor.
+func (v *View) earlier(cursor string) map[string]bool {
+	names := map[string]bool{}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cursor != "" && v.pages.tools != nil && v.pages.next == cursor {
+		for name := range v.pages.tools {
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // gather puts a page of a client's list to those before it.
@@ -278,9 +305,7 @@ func (v *View) gather(cursor, next string, page map[string]string) {
 		v.mu.Unlock()
 		return
 	}
-	for name, is := range page {
-		v.pages.tools[name] = twice(v.pages.tools, name, is)
-	}
+	maps.Copy(v.pages.tools, page)
 	v.pages.next = next
 	all := v.pages
 	if next == "" {
@@ -297,9 +322,6 @@ func (v *View) gather(cursor, next string, page map[string]string) {
 
 // Agreed returns a whole list of tools as a client gets it.
 func (v *View) Agreed(list []json.RawMessage) []json.RawMessage {
-	if !v.Hides() {
-		return list
-	}
 	var page struct {
 		Tools []json.RawMessage `json:"tools"`
 	}
@@ -428,9 +450,6 @@ func (v *View) change(tool, was, is string, pinned bool) string {
 			}
 		}
 		what = "has changed since it was agreed to (" + strings.Join(fields, ", ") + ")"
-		if is == "" {
-			what = "is listed twice, with different words"
-		}
 	}
 	return fmt.Sprintf(
 		"the tool %s of the MCP server %s %s, and may do something else now; a person can look at it and agree to it: dragoman mcp-servers approve %s %s",
@@ -451,15 +470,4 @@ func (v *View) warn(tool, change string) {
 	if !told {
 		v.Log("warn", change)
 	}
-}
-
-// nameOf is the name of a tool in a list; "": it has none.
-func nameOf(item json.RawMessage) string {
-	var t struct {
-		Name string `json:"name"`
-	}
-	if wire.Unmarshal(item, &t) != nil {
-		return ""
-	}
-	return t.Name
 }

@@ -21,7 +21,7 @@ func TestListsAtTheSameTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			list := fmt.Sprintf(`{"tools":[{"name":"a","description":"x"},{"name":"t%d"}]}`, i)
+			list := fmt.Sprintf(`{"tools":[{"name":"a","description":"x","inputSchema":{"type":"object"}},{"name":"t%d","inputSchema":{"type":"object"}}]}`, i)
 			if got := string(v.Shown("", json.RawMessage(list))); got != list {
 				t.Errorf("%s became %s", list, got)
 			}

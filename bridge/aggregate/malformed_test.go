@@ -1,0 +1,32 @@
+package aggregate
+
+import (
+	"slices"
+	"testing"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/bridge/bridgetest"
+	"dragoman/bridge/upstream"
+)
+
+// One malformed tool takes neither its server's other tools away nor those of other servers.
+func TestMalformedToolIsRepairedInTheAggregate(t *testing.T) {
+	t.Parallel()
+	cs := bridgetest.Connected(t, piped(t, aggregate(t, upstream.Options{Servers: []upstream.Server{
+		{Name: "a", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+
+			`tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"null","inputSchema":null},{"name":"none"},{"name":"types","inputSchema":{"type":["object"]}},{"name":"fine","inputSchema":{"type":"object"}}]}}`+"\n"+bridgetest.ToolDone)},
+		{Name: "b", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)},
+	}}, Options{})), proto.Legacy, nil)
+	names := bridgetest.WellFormedTools(t, cs)
+	for _, want := range []string{"agent_prompt", "null", "none", "types", "fine", "t"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
+		}
+		if want == "agent_prompt" {
+			continue
+		}
+		if got := bridgetest.Said(t, cs, want, map[string]any{}); got != "done" {
+			t.Errorf("%s: %s", want, got)
+		}
+	}
+}
