@@ -217,9 +217,6 @@ func (x *pass) wrong(err error) error {
 // fit is a result as the client's version has it.
 func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	s := x.part.side
-	if peer.Version == proto.Numbered {
-		res = today(x.method, res)
-	}
 	if x.after != nil {
 		res = x.after(res)
 	}
@@ -233,31 +230,6 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	}
 	if bytes.Contains(res, []byte(`"taskId"`)) {
 		s.learn(x.part, res)
-	}
-	return res
-}
-
-// today gives a result of the early dialect the form that it has since.
-func today(method string, res json.RawMessage) json.RawMessage {
-	var r struct {
-		Output   *string         `json:"output"`
-		Content  json.RawMessage `json:"content"`
-		Prompt   *string         `json:"prompt"`
-		Messages json.RawMessage `json:"messages"`
-	}
-	if string(res) == "null" {
-		return json.RawMessage(`{}`)
-	}
-	if json.Unmarshal(res, &r) != nil {
-		return res
-	}
-	text := func(s string) map[string]string { return map[string]string{"type": "text", "text": s} }
-	switch {
-	case method == proto.MethodCallTool && r.Content == nil && r.Output != nil:
-		return wire.Edit(res, wire.Set("output", nil), wire.Set("content", wire.JSON([]any{text(*r.Output)})))
-	case method == proto.MethodGetPrompt && r.Messages == nil && r.Prompt != nil:
-		return wire.Edit(res,
-			wire.Set("prompt", nil), wire.Set("messages", wire.JSON([]any{map[string]any{"role": "user", "content": text(*r.Prompt)}})))
 	}
 	return res
 }

@@ -56,13 +56,13 @@ func (p *part) has(k kind, peer *upstream.Peer) bool {
 	c := peer.Caps
 	switch k {
 	case toolList:
-		return c.Tools != nil && peer.Version != proto.Numbered
+		return c.Tools != nil && peer.Lists()
 	case promptList:
 		return c.Prompts != nil
 	case resourceList:
 		return c.Resources != nil
 	case templateList:
-		return c.Resources != nil && peer.Version != proto.Numbered
+		return c.Resources != nil && peer.Lists()
 	case taskList:
 		return c.HasTasks() && !peer.Modern()
 	case allKinds:

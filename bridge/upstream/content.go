@@ -22,7 +22,6 @@ const maxText = 64 << 10
 func parseResult(res json.RawMessage, spill string) (core.Result, error) {
 	var r struct {
 		Content    []json.RawMessage `json:"content"`
-		Output     *string           `json:"output"` // of the early dialect
 		Structured json.RawMessage   `json:"structuredContent"`
 		Failed     bool              `json:"isError"`
 		Meta       json.RawMessage   `json:"_meta"`
@@ -33,9 +32,6 @@ func parseResult(res json.RawMessage, spill string) (core.Result, error) {
 	out := core.Result{Failed: r.Failed, Structured: present(r.Structured), Raw: res, Meta: present(r.Meta)}
 	for _, item := range r.Content {
 		out.Blocks = append(out.Blocks, parseContent(item))
-	}
-	if len(out.Blocks) == 0 && r.Output != nil {
-		out.Blocks = []core.Block{core.Text{Text: *r.Output}}
 	}
 	if len(out.Blocks) == 0 && out.Structured != nil {
 		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}

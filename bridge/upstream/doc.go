@@ -72,7 +72,7 @@
 // The last version with a handshake is offered first, and 2026-07-28 where a server
 // knows no handshake: on the older one a server tells of changed lists and asks
 // questions without being polled, and nearly all speak it. A server that refuses a
-// date is offered the early dialect's number.
+// date is offered the number that the protocol had for a version before (early.go).
 //
 // A server on a pipe mostly ends by itself when its input does, but what it has
 // started often does not: it is a group of core/child's. A session has one guard for its

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/glob"
@@ -168,9 +167,9 @@ func (e *Export) Introduce(i Introduction) {
 	e.box.introduced[e.Server.Name] = i
 }
 
-// listing lists the tools over a connection of the box's own, which is nobody's session,
-// and says whether the server speaks the early dialect, which has no lists.
-func (e *Export) listing(ctx context.Context, dir string) (list []*listed, early bool, err error) {
+// listing lists the tools over a connection of the box's own, which is nobody's session; ok
+// is false where the server's version may have no list of them.
+func (e *Export) listing(ctx context.Context, dir string) (list []*listed, ok bool, err error) {
 	u := e.box.side([]string{dir}, e.Server)
 	if u == nil {
 		return nil, false, errClosing
@@ -180,5 +179,5 @@ func (e *Export) listing(ctx context.Context, dir string) (list []*listed, early
 		return nil, false, err
 	}
 	_, _, list = u.state()
-	return list, p.Version == proto.Numbered, nil
+	return list, p.Lists(), nil
 }

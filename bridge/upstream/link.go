@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
@@ -162,10 +160,10 @@ func (d dialer) dialStdio(e Endpoint) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, open: !d.whole, whole: d.whole}
+	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, whole: d.whole}
 	return &Link{
-		In: s, Out: &numbering{p.stdin, s}, Close: p.close,
-		Settled: s.settled,
+		In: s, Out: p.stdin, Close: p.close,
+		Settled: func(string) {},
 		Why:     p.why,
 	}, nil
 }
@@ -180,11 +178,6 @@ type sieve struct {
 	junk   func(string)
 	whole  bool
 	line   []byte // what of the current line was not read yet
-
-	mu     sync.Mutex // guards the fields below
-	open   bool       // the ids of requests are noted
-	asked  []json.RawMessage
-	broken int // lines that were no messages
 }
 
 // maxJunk is how much of a line that is no message is told, in bytes.
@@ -225,61 +218,17 @@ func (s *sieve) pass(line []byte) []byte {
 		return line
 	}
 	if m.Kind() == wire.Response && m.ID == nil && m.Error != nil {
-		return s.addressed(m)
+		s.drop(m.Error) // it may be the answer to a request all the same
+		return line
 	}
 	if err != nil {
 		s.drop(line)
 		return nil
 	}
-	if m.Kind() == wire.Response {
-		s.answered(m.ID)
-	}
 	return line
 }
 
-// addressed gives an error without an id (the early dialect has no others) to the
-// request that has waited longest.
-func (s *sieve) addressed(m wire.Message) []byte {
-	s.mu.Lock()
-	var id json.RawMessage
-	if len(s.asked) > 0 {
-		id, s.asked = s.asked[0], s.asked[1:]
-	}
-	s.mu.Unlock()
-	if id == nil {
-		s.drop(m.Error)
-		return nil
-	}
-	return append(
-		append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...), m.Error...),
-		'}',
-	)
-}
-
-func (s *sieve) answered(id json.RawMessage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, a := range s.asked {
-		if string(a) == string(id) {
-			s.asked = append(s.asked[:i:i], s.asked[i+1:]...)
-			return
-		}
-	}
-}
-
-// settled ends the noting of ids, unless the server speaks the early dialect.
-func (s *sieve) settled(version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open = version == proto.Numbered; !s.open {
-		s.asked = nil
-	}
-}
-
 func (s *sieve) drop(line []byte) {
-	s.mu.Lock()
-	s.broken++
-	s.mu.Unlock()
 	if s.junk != nil {
 		s.junk(strings.ToValidUTF8(string(line[:min(len(line), maxJunk)]), "\uFFFD"))
 	}
@@ -287,29 +236,6 @@ func (s *sieve) drop(line []byte) {
 
 // Close implements io.Closer; it ends a Read that is under way.
 func (s *sieve) Close() error { return s.in.Close() }
-
-// numbering notes the ids of requests for as long as its sieve wants them.
-type numbering struct {
-	io.WriteCloser
-	s *sieve
-}
-
-// Write implements io.Writer. It gets whole lines.
-func (n *numbering) Write(b []byte) (int, error) {
-	n.s.mu.Lock()
-	open := n.s.open
-	n.s.mu.Unlock()
-	if open {
-		for line := range strings.Lines(string(b)) {
-			if m, err := wire.Parse([]byte(line)); err == nil && m.Kind() == wire.Request {
-				n.s.mu.Lock()
-				n.s.asked = append(n.s.asked, m.ID)
-				n.s.mu.Unlock()
-			}
-		}
-	}
-	return n.WriteCloser.Write(b)
-}
 
 // Within is context.WithTimeout with a cause that says what took too long.
 func Within(ctx context.Context, d time.Duration, what string) (context.Context, context.CancelFunc) {

@@ -81,7 +81,7 @@ func (u *upstream) offered(ctx context.Context, p *Peer) {
 // itemsAs lists what can be decoded.
 func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field string) (list []T) {
 	items, err := p.List(ctx, method, field)
-	if err != nil && ctx.Err() == nil && p.Version != proto.Numbered { // which has fewer methods
+	if err != nil && ctx.Err() == nil && p.Lists() {
 		u.box.opts.Log(u.server.Name, "warn", method+": "+display.Plain(err.Error()))
 	}
 	for _, item := range items {
@@ -207,7 +207,6 @@ func (b *Box) Expand(
 		return "", true, err
 	}
 	var r struct {
-		Prompt   string `json:"prompt"` // of the early dialect
 		Messages []struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
@@ -224,7 +223,7 @@ func (b *Box) Expand(
 		}
 		texts = append(texts, s)
 	}
-	return cmp.Or(strings.Join(texts, "\n\n"), r.Prompt), true, nil
+	return strings.Join(texts, "\n\n"), true, nil
 }
 
 func (b *Box) prompt(session core.SessionID, command string) (from offering, p prompt, ok bool) {

@@ -86,8 +86,12 @@ type Progress struct {
 // link is closed in any case.
 func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 	p := NewPeer(l, says)
+	p.Conn.SetEdge(early())
 	err := p.agree(ctx)
 	if err == nil {
+		if p.Lists() { // it has a date for a version
+			p.Conn.SetEdge(nil)
+		}
 		l.Settled(p.Version)
 		return p, nil
 	}
@@ -181,7 +185,7 @@ func (p *Peer) Close() {
 
 // agree finds a version that both speak (Basic, Lifecycle). Nearly every server
 // knows the last one with a handshake, which lets the server ask and tell us things
-// on its own; so that is offered first, then the modern one, then the early dialect.
+// on its own; so that is offered first, then the modern one, then the number of the oldest.
 // Who is to speak the modern one begins with that.
 func (p *Peer) agree(ctx context.Context) error {
 	version := cmp.Or(p.says.Version, proto.Legacy)
@@ -278,6 +282,10 @@ func (p *Peer) discover(ctx context.Context) error {
 	p.Name, p.Caps, p.Instructions = r.Meta.Info.String(), r.Caps, r.Instructions
 	return nil
 }
+
+// Lists reports whether the version has all the lists: of those before versions had dates
+// many are missing, and a server does not say so.
+func (p *Peer) Lists() bool { return p.Version != proto.Numbered }
 
 // Modern reports whether every request says its version.
 func (p *Peer) Modern() bool { return p.Version == proto.Modern }

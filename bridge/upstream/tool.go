@@ -46,8 +46,8 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 	}
 	items, err := p.List(ctx, proto.MethodListTools, "tools")
 	var refused *jrpc2.Error
-	if p.Version == proto.Numbered && errors.As(err, &refused) {
-		return nil, nil // the early dialect knows tools/call alone
+	if !p.Lists() && errors.As(err, &refused) {
+		return nil, nil // it may know tools/call alone
 	}
 	if err != nil {
 		return nil, err

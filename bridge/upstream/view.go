@@ -30,7 +30,7 @@ type View struct {
 	mu     sync.Mutex // guards the fields below
 	said   map[string]string
 	whole  bool // said is all of them, as they are now
-	early  bool // the server speaks the early dialect, which has no lists
+	bare   bool // the server's version may have no list of tools
 	silent bool // the server has no list, and nothing of it is pinned
 	at     int  // how often the list has changed
 	pages  gathered
@@ -64,7 +64,7 @@ func (v *View) Stale() {
 func (v *View) Settled(version json.RawMessage) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.early = string(version) == proto.Numbered
+	v.bare = string(version) == proto.Numbered
 }
 
 // Known reports whether calls can be judged: all that the server says is known.
@@ -95,9 +95,9 @@ func (v *View) Know(ctx context.Context, page askPage) error {
 			return context.Cause(ctx)
 		}
 	}
-	if v.early {
+	if v.bare {
 		v.mu.Unlock()
-		return v.refused("it speaks an early dialect that has no lists")
+		return v.refused("its version of the protocol has no list of tools")
 	}
 	l := &learning{done: make(chan struct{})}
 	v.own = l
@@ -142,7 +142,7 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := Within(ctx, v.Server.StartFor(), "it took too long")
 	defer cancel()
-	list, early, err := v.listing(ctx, dir)
+	list, lists, err := v.listing(ctx, dir)
 	switch {
 	case err != nil:
 		return jrpc2.Errorf(
@@ -151,8 +151,8 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 			v.Server.Name,
 			err,
 		)
-	case early:
-		return v.refused("it speaks an early dialect that has no lists")
+	case !lists:
+		return v.refused("its version of the protocol has no list of tools")
 	}
 	v.mu.Lock()
 	same := len(list) == len(v.taken) && (len(list) == 0 || list[0] == v.taken[0])
