@@ -221,6 +221,8 @@ var (
 
 func (h host) Meta() Meta { return h.s.meta }
 
+func (h host) Spills() Spills { return h.s.journal }
+
 // Servers is what the clients of the connection that has prompted last bring along; of several
 // of one name that of the client whose name comes first counts.
 func (h host) Servers() (list []ServerSpec) {

@@ -22,12 +22,13 @@ const (
 )
 
 // Access is one thing that a call would touch. Path is absolute, with symbolic
-// links resolved as far as it exists; Outside says that it lies in none of the
-// session's roots.
+// links resolved as far as it exists, or a reference to the session's [Spills]; Outside says that
+// it lies in none of the session's roots.
 type Access struct {
 	Op      AccessOp
 	Path    string
 	Outside bool
+	Spilled bool   // it is output of the session's own tools that was cut
 	Linked  bool   // it is a file that has other names (hard links), which may be anywhere
 	Wide    bool   // its root is the user's home folder or contains it
 	Command string // of OpRun

@@ -190,7 +190,7 @@ func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events 
 func (g *Gateway) Fork(ctx context.Context, from *Attachment, upto Pos, id SessionID) (*Session, error) {
 	m := from.Meta()
 	of := m.ID
-	m.ID, m.Parent, m.ParentAgent, m.Spill = id, "", "", "" // it is the user's own, whatever it was made of
+	m.ID, m.Parent, m.ParentAgent = id, "", "" // it is the user's own, whatever it was made of
 	m.Forks++
 	to, err := g.Create(ctx, m)
 	if err != nil {

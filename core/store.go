@@ -2,7 +2,11 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -18,9 +22,6 @@ type Meta struct {
 	ParentAgent string    `json:"parent_agent,omitempty"`
 	Forks       int       `json:"forks,omitempty"` // how many forks lie between it and a session that began empty
 	Created     time.Time `json:"created"`
-	// Spill is the folder for tool output that was cut, which read_file may
-	// read. Set by the store when the session is opened, never stored.
-	Spill string `json:"-"`
 }
 
 // Store keeps sessions.
@@ -62,7 +63,33 @@ type Journal interface {
 	// until ctx ends. changed returns at once. Watch is for a session that this process does not
 	// own, and keeps no descriptor; what is watched and not owned costs next to nothing.
 	Watch(ctx context.Context, after Pos, changed func())
+	Spills
 	Close() error
+}
+
+// SpillRef begins a reference to tool output that was cut: SpillRef and a name.
+const SpillRef = "spill:"
+
+// Spills keeps what tools have printed and a model gets only a part of, beside the session's log
+// and for as long. It is the session's own: neither a fork nor a sub-session has it.
+type Spills interface {
+	// Spill makes a file of a name that is not taken, and returns the reference that the model is
+	// told to read.
+	Spill(name string) (w io.WriteCloser, ref string, err error)
+	// Spilled opens what a reference means; fs.ErrNotExist if the session has no such file. It takes
+	// the references of earlier versions too.
+	Spilled(ref string) (fs.File, error)
+	Unspill(ref string) error
+}
+
+// CheckSpill returns an error for what cannot name a file of [Spills]: a name is up to 100 ASCII
+// letters, digits, dots, hyphens and underscores, and does not begin with a dot.
+func CheckSpill(name string) error {
+	const others = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	if name == "" || len(name) > 100 || name[0] == '.' || strings.Trim(name, others) != "" {
+		return fmt.Errorf("%.100q is no name for cut output: %w", name, fs.ErrNotExist)
+	}
+	return nil
 }
 
 // Summary describes a session in a list.

@@ -38,8 +38,10 @@ type Rester interface{ Rest() bool }
 
 // ToolHost is what a session lends to its toolsets.
 type ToolHost interface {
-	// Meta tells the session's id, roots and folder for cut output.
+	// Meta tells the session's id and roots.
 	Meta() Meta
+	// Spills keeps the session's output that was cut; nil: nothing keeps it.
+	Spills() Spills
 	// Editor is the editor that prompted the turn which runs, or nil.
 	Editor() Editor
 	// Servers lists the MCP servers that the attached clients bring along, by name.

@@ -19,6 +19,7 @@ type owner struct{ session *core.Session }
 
 func (o owner) Meta() core.Meta     { return o.session.Meta() }
 func (o owner) Editor() core.Editor { return nil }
+func (o owner) Spills() core.Spills { return nil }
 
 // place finds what a path means. It must lie within a folder of the thread, links
 // resolved, and policy must allow to read it without asking, for nobody can be

@@ -1,11 +1,11 @@
 package upstream
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 
 	"dragoman/adapters/wire"
@@ -19,7 +19,7 @@ const maxText = 64 << 10
 
 // parseResult reads the result of a call. What it holds that nobody knows is handed
 // on as JSON, so that nothing is lost.
-func parseResult(res json.RawMessage, spill string) (core.Result, error) {
+func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	var r struct {
 		Content    []json.RawMessage `json:"content"`
 		Structured json.RawMessage   `json:"structuredContent"`
@@ -36,7 +36,7 @@ func parseResult(res json.RawMessage, spill string) (core.Result, error) {
 	if len(out.Blocks) == 0 && out.Structured != nil {
 		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}
 	}
-	out.Blocks = shorten(out.Blocks, spill)
+	out.Blocks = shorten(out.Blocks, spills)
 	if len(res) > maxText { // a log is no place for it, and the blocks say what there was
 		out.Raw = nil
 	}
@@ -104,7 +104,7 @@ func parseContent(item json.RawMessage) core.Block {
 
 // shorten cuts the text of blocks to maxText altogether. Where something is cut, it
 // says so, and where the whole is.
-func shorten(blocks []core.Block, spill string) []core.Block {
+func shorten(blocks []core.Block, spills core.Spills) []core.Block {
 	total := 0
 	for _, b := range blocks {
 		total += len(textOf(b))
@@ -113,8 +113,8 @@ func shorten(blocks []core.Block, spill string) []core.Block {
 		return blocks
 	}
 	where := "the rest is lost"
-	if path, err := keep(blocks, spill); err == nil {
-		where = "all of it is in " + path
+	if ref, err := keep(blocks, spills); err == nil {
+		where = "all of it is in " + ref + ", for read_file and grep"
 	}
 	left := maxText
 	out := make([]core.Block, 0, len(blocks))
@@ -159,25 +159,22 @@ func ends(text string, n int, where string) string {
 	return fmt.Sprintf("%s\n… %d bytes are left out; %s …\n%s", head, left, where, tail)
 }
 
-// keep writes the text of blocks to a file that the session's tools can read.
-func keep(blocks []core.Block, spill string) (string, error) {
-	if spill == "" {
-		return "", errors.New("there is no folder for it")
+// keep writes the text of blocks to a file, and returns the reference to it.
+func keep(blocks []core.Block, spills core.Spills) (ref string, err error) {
+	if spills == nil {
+		return "", errors.New("there is no place for it")
 	}
-	if err := os.MkdirAll(spill, 0o700); err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(spill, "mcp-*.txt") // 0600
+	f, ref, err := spills.Spill("mcp-" + rand.Text() + ".txt")
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, b := range blocks {
 		if text := textOf(b); text != "" {
-			if _, err := f.WriteString(strings.TrimSuffix(text, "\n") + "\n"); err != nil {
+			if _, err := io.WriteString(f, strings.TrimSuffix(text, "\n")+"\n"); err != nil {
 				return "", err
 			}
 		}
 	}
-	return filepath.Join(spill, filepath.Base(f.Name())), nil
+	return ref, nil
 }

@@ -51,12 +51,16 @@ func TestTenThousandProgressNotifications(t *testing.T) {
 
 func TestTwentyMegabytes(t *testing.T) {
 	t.Parallel()
-	h := &host{meta: core.Meta{Cwd: t.TempDir(), Spill: t.TempDir()}}
+	h := &host{meta: core.Meta{Cwd: t.TempDir()}}
 	s := scripted(t, h, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call big")
 	res, err := call(t, toolOf(t, s, "t"), `{}`)
 	got := text(res)
-	if err != nil || len(got) > maxText+1000 || !strings.HasSuffix(got, "0123456789 END") || !strings.Contains(got, "all of it is in "+h.meta.Spill) || res.Raw != nil {
+	if err != nil || len(got) > maxText+1000 || !strings.HasSuffix(got, "0123456789 END") || res.Raw != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	refs := h.spills.Refs()
+	if len(refs) != 1 || !strings.Contains(got, "all of it is in "+refs[0]+",") || len(h.spills.Text(refs[0])) < 20<<20 {
+		t.Errorf("what was cut is in %q: %.300q", refs, got[:300])
 	}
 }
 
@@ -263,7 +267,7 @@ func TestEveryKindOfContent(t *testing.T) {
 	res, err := parseResult(json.RawMessage(`{"content":[
 		{"type":"text","text":"a"},{"type":"image","data":"AQI=","mimeType":"image/png"},{"type":"audio","data":"AQI=","mimeType":"audio/wav"},
 		{"type":"resource_link","uri":"x://y","name":"n","title":"t","size":3},{"type":"resource","resource":{"uri":"x://z","text":"body"}},
-		{"type":"hologram","beam":1},{"type":"image","data":"!!"}],"structuredContent":{"big":12345678901234567890},"isError":true,"_meta":{"k":1}}`), "")
+		{"type":"hologram","beam":1},{"type":"image","data":"!!"}],"structuredContent":{"big":12345678901234567890},"isError":true,"_meta":{"k":1}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/coretest"
 	"dragoman/core/inference"
 )
 
@@ -24,10 +25,12 @@ type host struct {
 	model inference.Model           // nil: there is none
 
 	servers []core.ServerSpec
+	spills  coretest.Spills
 }
 
 func (h *host) Meta() core.Meta     { return h.meta }
 func (h *host) Editor() core.Editor { return nil }
+func (h *host) Spills() core.Spills { return &h.spills }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Profile(context.Context) (*core.Profile, error) {

@@ -302,7 +302,7 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	if out.Text != "" {
 		out.Blob = nil
 	}
-	return shorten([]core.Block{out}, "")[0], nil
+	return shorten([]core.Block{out}, nil)[0], nil
 }
 
 // owner finds the server of a resource: by the lists, then by the beginning of what

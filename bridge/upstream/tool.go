@@ -261,7 +261,7 @@ func (t *tool) call(ctx context.Context, p *Peer, inv core.Invocation) (core.Res
 	if err != nil {
 		return t.refused(err)
 	}
-	return parseResult(res, t.up.host.Meta().Spill)
+	return parseResult(res, t.up.host.Spills())
 }
 
 // refused is what a failed call comes to: an error that the server answers with is

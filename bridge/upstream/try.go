@@ -81,6 +81,7 @@ type alone struct{ meta core.Meta }
 
 func (a alone) Meta() core.Meta     { return a.meta }
 func (a alone) Editor() core.Editor { return nil }
+func (a alone) Spills() core.Spills { return nil }
 
 func (a alone) Servers() []core.ServerSpec { return nil }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -43,6 +45,7 @@ type memorySession struct {
 	summary core.Summary
 	noted   int // rises with each note: the greatest was used last
 	watches []memoryWatch
+	spills  *Spills
 }
 
 // memoryWatch is one call of Watch.
@@ -123,11 +126,10 @@ func (m *Memory) Create(ctx context.Context, meta core.Meta) (core.Journal, erro
 	if m.sessions[key] != nil {
 		return nil, fmt.Errorf("create session %s: %w", meta.ID, core.ErrExists)
 	}
-	meta.Spill = ""
 	opened := core.Record{Seq: 1, Time: meta.Created, Event: core.Opened{Meta: meta}}
 	m.noted++
 	s := &memorySession{
-		meta: meta, records: []core.Record{opened}, end: opened.End(), noted: m.noted,
+		meta: meta, records: []core.Record{opened}, end: opened.End(), noted: m.noted, spills: &Spills{},
 		summary: core.Summary{
 			ID:      meta.ID,
 			Cwd:     meta.Cwd,
@@ -353,6 +355,12 @@ func (j *memoryJournal) Watch(ctx context.Context, after core.Pos, changed func(
 		changed()
 	}
 }
+
+func (j *memoryJournal) Spill(name string) (io.WriteCloser, string, error) {
+	return j.at.spills.Spill(name)
+}
+func (j *memoryJournal) Spilled(ref string) (fs.File, error) { return j.at.spills.Spilled(ref) }
+func (j *memoryJournal) Unspill(ref string) error            { return j.at.spills.Unspill(ref) }
 
 func (j *memoryJournal) Close() error {
 	told := func() {}

@@ -18,7 +18,7 @@ func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bo
 	reply ide.Reply, why string, err error,
 ) {
 	e := ide.Of(w.host.Editor())
-	if e == nil || p.Spill || !able(e.Caps()) {
+	if e == nil || p.Spilled || !able(e.Caps()) {
 		return nil, "", nil
 	}
 	wait, stop := context.WithTimeout(ctx, ide.Wait)

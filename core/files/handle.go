@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"dragoman/core"
 )
 
 // Handle is a folder, held open, and the name in it that a call is about. Whoever has
@@ -14,6 +16,8 @@ type Handle struct {
 	dir  *os.Root
 	base string // one name, or "." for the folder itself
 	own  bool   // dir is ours to close
+
+	spills core.Spills // opens base, a reference; nil: there is a dir
 }
 
 // Close gives the folder back.
@@ -33,6 +37,9 @@ func (p Place) reach(create bool) (Handle, error) {
 	var h Handle
 	var rel string
 	var err error
+	if p.spills != nil {
+		return Handle{spills: p.spills, base: p.Name}, nil
+	}
 	if p.Root != nil {
 		if h.dir, err = p.Root.Open(); err != nil {
 			return Handle{}, err
@@ -111,6 +118,13 @@ func down(dir *os.Root, name string) (*os.Root, error) {
 
 // Stat looks at the place, not following a link: one is refused.
 func (h Handle) Stat() (fs.FileInfo, error) {
+	if h.spills != nil {
+		f, info, err := h.Source()
+		if err == nil {
+			err = f.Close()
+		}
+		return info, err
+	}
 	info, err := h.dir.Lstat(h.base)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, errSwapped
@@ -120,6 +134,9 @@ func (h Handle) Stat() (fs.FileInfo, error) {
 
 // Folder opens the place as a folder, which the caller closes.
 func (h Handle) Folder() (*Folder, error) {
+	if h.spills != nil {
+		return nil, fs.ErrNotExist
+	}
 	var dir *os.Root
 	var err error
 	if h.base == "." {
@@ -136,10 +153,34 @@ func (h Handle) Folder() (*Folder, error) {
 // Regular opens the place as a file for reading, which the caller closes.
 func (h Handle) Regular() (*os.File, fs.FileInfo, error) {
 	seen, err := h.Stat()
+	if err == nil && h.spills != nil {
+		err = ErrNotRegular
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return openSeen(h.dir, h.base, seen)
+}
+
+// Source is Regular that also opens output that was cut.
+func (h Handle) Source() (fs.File, fs.FileInfo, error) {
+	if h.spills == nil {
+		f, info, err := h.Regular()
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, info, nil
+	}
+	f, err := h.spills.Spilled(h.base)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // openSeen opens the file that was seen in a folder. Everything but a regular file is

@@ -22,18 +22,45 @@ type Place struct {
 	Real string // absolute, symbolic links resolved as far as it exists: the path that is opened
 	Show string // for titles and output: relative to the session's folder where it lies in it
 	Root *Root  // the workspace root that it lies in; nil: none
-	// Spill is set for a place in the folder for cut output.
-	Spill bool
+	// Spilled is set for output that was cut (core.Spills).
+	Spilled bool
+
+	spills core.Spills // opens Name, which is a reference; nil: Real is a path
 }
 
 // Outside reports whether touching the place in this way leaves the roots.
 func (p Place) Outside(op core.AccessOp) bool {
-	return p.Root == nil && (!p.Spill || op != core.OpRead)
+	return p.Root == nil && (!p.Spilled || op != core.OpRead)
 }
 
 // Access describes an operation on the place for the policy.
 func (p Place) Access(op core.AccessOp) core.Access {
-	return core.Access{Op: op, Path: p.Real, Outside: p.Outside(op), Wide: p.Root != nil && p.Root.Wide}
+	return core.Access{
+		Op: op, Path: p.Real, Outside: p.Outside(op), Spilled: p.Spilled && op == core.OpRead, Wide: p.Root != nil && p.Root.Wide,
+	}
+}
+
+// Locations are where clients can go to, at a line; 0: at none.
+func (p Place) Locations(line int) []core.Location {
+	if p.spills != nil {
+		return nil
+	}
+	return []core.Location{{Path: p.Name, Line: line}}
+}
+
+// Source is Locate for a tool that only reads: it also takes a reference to output that was cut.
+func (w *Workspace) Source(arg string) (Place, error) {
+	if !strings.HasPrefix(arg, core.SpillRef) {
+		return w.Locate(arg)
+	}
+	if err := core.CheckSpill(arg[len(core.SpillRef):]); err != nil {
+		return Place{}, err
+	}
+	spills := w.host.Spills()
+	if spills == nil {
+		return Place{}, fmt.Errorf("%s: no cut output is kept here", arg)
+	}
+	return Place{Name: arg, Real: arg, Show: arg, Spilled: true, spills: spills}, nil
 }
 
 // Locate finds the place that a path means as a model writes it: a plain path, absolute
@@ -67,19 +94,28 @@ func (w *Workspace) At(path string) (Place, error) {
 			p.Root, p.Name = r, filepath.Join(r.Given, rel)
 		}
 	}
-	if p.Root == nil && meta.Spill != "" {
-		if spill, err := resolve(filepath.Clean(meta.Spill)); err == nil {
-			_, p.Spill = Within(spill, real)
-		}
-	}
 	if p.Root == nil {
 		p.Name = real
+		p.Spilled = w.spilled(real)
 	}
 	p.Show = p.Name
 	if rel, ok := Within(filepath.Clean(meta.Cwd), p.Name); ok {
 		p.Show = filepath.ToSlash(rel)
 	}
 	return p, nil
+}
+
+// spilled reports whether a path is that of cut output, which earlier versions told models.
+func (w *Workspace) spilled(path string) bool {
+	spills := w.host.Spills()
+	if spills == nil {
+		return false
+	}
+	f, err := spills.Spilled(path)
+	if err == nil {
+		_ = f.Close()
+	}
+	return err == nil
 }
 
 // parsePath takes a path as a model writes it: a plain path or a file URI.
@@ -101,6 +137,8 @@ func parsePath(arg string) (string, error) {
 		return "", fmt.Errorf("path %q contains a NUL character", arg)
 	case len(path) > 16<<10:
 		return "", errors.New("the path is too long")
+	case strings.HasPrefix(path, core.SpillRef):
+		return "", fmt.Errorf("%q is output that was cut: only read_file and grep take it, and ./%s is a file of that name", arg, path)
 	case path[0] == '~':
 		return "", fmt.Errorf(
 			"path %q: ~ is not expanded; give the absolute path, or ./%s for a file of that name",
@@ -232,7 +270,7 @@ func (w *Workspace) Readable(p Place) error {
 		}
 	}
 	if err != nil && Missing(err) {
-		if e := ide.Of(w.host.Editor()); e != nil && !p.Spill && e.Caps().ReadFile {
+		if e := ide.Of(w.host.Editor()); e != nil && !p.Spilled && e.Caps().ReadFile {
 			return nil // a new file that was not saved yet, perhaps
 		}
 	}
@@ -259,6 +297,8 @@ func (p Place) Explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case Missing(err) && p.spills != nil:
+		return fmt.Errorf("there is no %s in this session: a fork has none of the output that was cut in the other one", p.Show)
 	case Missing(err):
 		return fmt.Errorf("there is no %s", display.Visible(p.Show))
 	}

@@ -19,6 +19,8 @@ type Host interface {
 	Meta() core.Meta
 	// Editor may know texts that are not saved; nil: there is none.
 	Editor() core.Editor
+	// Spills keeps output that was cut; nil: nothing does.
+	Spills() core.Spills
 }
 
 // Workspace is the folders of one session. Nothing is opened before it is needed.

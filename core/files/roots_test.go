@@ -22,6 +22,7 @@ type desk struct {
 
 func (d *desk) Meta() core.Meta     { return d.meta }
 func (d *desk) Editor() core.Editor { return nil }
+func (d *desk) Spills() core.Spills { return nil }
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
@@ -35,7 +36,7 @@ func newDesk(t testing.TB) *desk {
 			t.Fatal(err)
 		}
 	}
-	d.meta = core.Meta{ID: "s1", Cwd: d.dir, Roots: []string{d.dir}, Spill: filepath.Join(top, "spill")}
+	d.meta = core.Meta{ID: "s1", Cwd: d.dir, Roots: []string{d.dir}}
 	d.Workspace = New(d)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {

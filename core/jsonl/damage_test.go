@@ -494,23 +494,3 @@ func TestBigValues(t *testing.T) {
 		t.Errorf("Delete left the values: %v", err)
 	}
 }
-
-// TestSpill: the folder for cut output has a place, and goes with its session.
-func TestSpill(t *testing.T) {
-	s := New(t.TempDir())
-	j := logOf(t, s, "s1")
-	spill := j.Meta().Spill
-	if spill == "" || exists(spill) {
-		t.Fatalf("Spill is %q, and there already: %v", spill, exists(spill))
-	}
-	if opened := readAll(t, j)[0].Event.(core.Opened); opened.Meta.Spill != "" {
-		t.Errorf("Spill is stored: %q", opened.Meta.Spill)
-	}
-	if err := os.MkdirAll(filepath.Join(spill, "deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	put(t, filepath.Join(spill, "deep", "out.txt"), []byte("output"))
-	if err := s.Delete(t.Context(), core.Local, "s1"); err != nil || exists(spill) {
-		t.Errorf("Delete: %v; the folder is there: %v", err, exists(spill))
-	}
-}

@@ -5,7 +5,7 @@
 //	                       <key>.lock      locked by the session's owner
 //	                       <key>.owner     who that is, for people
 //	                       <key>.values/   what is too big for a line, by digest
-//	                       <key>.spill/    tool output that was cut (Meta.Spill)
+//	                       <key>.spill/    tool output that was cut (core.Spills)
 //	                       <key>.jsonl.damaged  the log as it was before it was repaired
 //	                       <key>.gone      the log of a session that is being deleted
 //

@@ -93,8 +93,7 @@ func (h header) unknownFeatures() []string {
 	return slices.DeleteFunc(slices.Clone(h.Features), func(f string) bool { return slices.Contains(known, f) })
 }
 
-// readMeta reads what a session was made with. Spill is not set. With errHead it may
-// be known all the same.
+// readMeta reads what a session was made with. With errHead it may be known all the same.
 func readMeta(f files) (core.Meta, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {

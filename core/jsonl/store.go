@@ -209,7 +209,6 @@ func (s *Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (
 }
 
 func (s *Store) journal(f files, meta core.Meta) *journal {
-	meta.Spill = f.spill
 	j := &journal{store: s, files: f, meta: meta}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -321,7 +321,7 @@ func (f facts) act() string {
 			return "a request to the network"
 		case core.OpRead:
 			switch {
-			case f.spilled(a):
+			case a.Spilled:
 			case files.KeepsKeys(a.Path):
 				read = "reading " + show(a.Path) + ", where programs keep keys,"
 			case a.Outside:
@@ -348,15 +348,11 @@ func (f facts) act() string {
 func (f facts) readsInside() bool {
 	for _, a := range f.check.Access {
 		if a.Op != core.OpRead || a.Path == "" ||
-			!f.spilled(a) && (a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path)) {
+			!a.Spilled && (a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path)) {
 			return false
 		}
 	}
 	return len(f.check.Access) > 0
-}
-
-func (f facts) spilled(a core.Access) bool {
-	return f.check.Meta.Spill != "" && inside(f.check.Meta.Spill, a.Path)
 }
 
 // control names the control file that the call would change, or that a command

@@ -10,7 +10,7 @@ import (
 const root = "/home/u/app"
 
 // meta is the session of all tests.
-var meta = core.Meta{ID: "s", Cwd: root, Roots: []string{root, "/home/u/lib"}, Spill: "/state/spill/s"}
+var meta = core.Meta{ID: "s", Cwd: root, Roots: []string{root, "/home/u/lib"}}
 
 func check(server, tool string, access ...core.Access) core.Check {
 	return core.Check{
@@ -21,6 +21,10 @@ func check(server, tool string, access ...core.Access) core.Check {
 
 func read(path string) core.Access {
 	return core.Access{Op: core.OpRead, Path: path, Outside: outside(path)}
+}
+
+func spilled(ref string) core.Access {
+	return core.Access{Op: core.OpRead, Path: ref, Spilled: true}
 }
 
 func write(path string) core.Access {
@@ -56,9 +60,11 @@ func TestDefaults(t *testing.T) {
 		"tree of the root":         {check(core.Native, "directory_tree", read(root)), core.Allow, "reading inside"},
 		"glob":                     {check(core.Native, "glob", read(root+"/src")), core.Allow, "reading inside"},
 		"grep in two folders":      {check(core.Native, "grep", read(root+"/a"), read(root+"/b")), core.Allow, "reading inside"},
-		"read what was cut":        {check(core.Native, "read_file", read("/state/spill/s/out-1.txt")), core.Allow, "reading inside"},
+		"read what was cut":        {check(core.Native, "read_file", spilled("spill:out-1.txt")), core.Allow, "reading inside"},
+		"search what was cut":      {check(core.Native, "grep", spilled("spill:out-1.txt")), core.Allow, "reading inside"},
+		"what was cut, by path":    {check(core.Native, "read_file", spilled("/state/spill/s/out-1.txt")), core.Allow, "reading inside"},
 		"read beside the spill":    {check(core.Native, "read_file", read("/state/spill/s2/out-1.txt")), core.MustAsk, "outside the workspace"},
-		"spill with dots":          {check(core.Native, "read_file", read("/state/spill/s/../x")), core.MustAsk, "outside the workspace"},
+		"a name like a spill":      {check(core.Native, "read_file", core.Access{Op: core.OpRead, Path: "spill:x", Outside: true}), core.MustAsk, "outside the workspace"},
 		"read outside":             {check(core.Native, "read_file", read("/etc/passwd")), core.MustAsk, "reading /etc/passwd, outside the workspace, needs an approval"},
 		"one of two outside":       {check(core.Native, "grep", read(root), read("/etc")), core.MustAsk, "outside"},
 		"read of nowhere":          {check(core.Native, "read_file", core.Access{Op: core.OpRead}), core.MustAsk, "needs an approval"},

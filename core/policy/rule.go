@@ -236,7 +236,7 @@ func (r rule) command(c command) bool { return r.cmd.matches(c.exact()) }
 func (r rule) place(f facts, i int) bool {
 	a := f.check.Access[i]
 	if r.Path == "" {
-		return !a.Outside && !files.KeepsKeys(a.Path) || a.Op == core.OpRead && f.spilled(a)
+		return !a.Outside && !files.KeepsKeys(a.Path) || a.Op == core.OpRead && a.Spilled
 	}
 	if a.Path == "" || !filepath.IsAbs(a.Path) || filepath.Clean(a.Path) != a.Path {
 		return false

@@ -90,7 +90,7 @@ func partOf(f facts, i int, a core.Access) scope {
 			text:  verb + "files of the workspace that have other names (hard links)",
 			offer: true,
 		}
-	case !a.Outside && !files.KeepsKeys(a.Path), a.Op == core.OpRead && f.spilled(a):
+	case !a.Outside && !files.KeepsKeys(a.Path), a.Op == core.OpRead && a.Spilled:
 		return scope{key: string(a.Op) + " inside", text: verb + "files inside the workspace", offer: true}
 	}
 	return scope{

@@ -53,6 +53,7 @@ type borrowed struct {
 
 func (b borrowed) Meta() core.Meta     { return b.meta }
 func (b borrowed) Editor() core.Editor { return b.editor }
+func (b borrowed) Spills() core.Spills { return nil }
 
 // desk is a toolset for one call; close gives its roots back.
 func desk(m core.Meta, e core.Editor) *toolset {

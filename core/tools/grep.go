@@ -76,7 +76,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	return &step{
 		Preview: core.Preview{
 			Title:     title + in(p),
-			Locations: []core.Location{{Path: p.Name}},
+			Locations: p.Locations(0),
 			Access:    []core.Access{access},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.grep(ctx, p, q) },
@@ -134,7 +134,7 @@ func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Resul
 var errBarred = errors.New("a rule forbids to read it")
 
 func grepFile(h files.Handle, p files.Place, q search, out *report) error {
-	f, info, err := h.Regular()
+	f, info, err := h.Source()
 	if err != nil {
 		return p.Explain(err)
 	}

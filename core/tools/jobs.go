@@ -143,7 +143,7 @@ func (js *jobs) rest() bool {
 		return false
 	}
 	for _, j := range all {
-		j.rest(js.host.Meta().Spill)
+		j.rest(js.host.Spills())
 	}
 	return true
 }
@@ -260,7 +260,7 @@ func (j *job) printed() (lines []board.JobLine, gone int) {
 	lines, gone = j.out.all(), j.out.gone
 	file := j.stored
 	j.mu.Unlock()
-	if file.path == "" {
+	if file.ref == "" {
 		return lines, gone
 	}
 	lines, err := file.read()
@@ -287,16 +287,16 @@ func (j *job) forget() {
 	file.remove()
 }
 
-// rest moves the output of a job that has ended to a file in a folder. Where that fails
-// it stays in memory.
-func (j *job) rest(folder string) {
+// rest moves the output of a job that has ended to a file. Where that fails it stays in
+// memory.
+func (j *job) rest(spills core.Spills) {
 	j.mu.Lock()
 	lines, gone := j.out.all(), j.out.gone
 	j.mu.Unlock()
 	if len(lines) == 0 {
 		return
 	}
-	file, err := store(lines, folder)
+	file, err := store(lines, spills)
 	if err != nil {
 		return
 	}

@@ -354,10 +354,7 @@ func TestOutputOfJobsRests(t *testing.T) {
 			t.Errorf("it had %d lines, and has %d: %s\n%s", len(lines), len(now), said, read())
 		}
 	}
-	files := func() int {
-		list, _ := os.ReadDir(b.meta.Spill)
-		return len(list)
-	}
+	files := func() int { return len(b.spills.Refs()) }
 	if n := files(); n != 1 {
 		t.Errorf("%d files", n)
 	}
@@ -375,7 +372,7 @@ func TestOutputOfJobsRests(t *testing.T) {
 	if !b.set.Rest() || files() != 2 {
 		t.Fatalf("%d files", files())
 	}
-	if err := os.Remove(lost.stored.path); err != nil {
+	if err := b.spills.Unspill(lost.stored.ref); err != nil {
 		t.Fatal(err)
 	}
 	if out := b.ok("background_jobs", m{"action": "read_output", "id": lost.info.ID}); !strings.Contains(out, "its output is kept no more") {
@@ -386,8 +383,7 @@ func TestOutputOfJobsRests(t *testing.T) {
 	}
 
 	b = newBed(t) // where nothing can be written it stays in memory
-	b.put("file", "")
-	b.meta.Spill = filepath.Join(b.dir, "file")
+	b.spills.Err = errors.New("the disk is full")
 	j = b.begin(m{"command": "echo z"})
 	j.await(t)
 	if !b.set.Rest() || len(j.Output()) != 1 {

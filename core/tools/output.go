@@ -2,13 +2,15 @@ package tools
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 	"unicode/utf8"
 
+	"dragoman/core"
 	"dragoman/core/display"
-	"dragoman/core/files"
 )
 
 const (
@@ -58,21 +60,21 @@ func (d *decoder) text(b []byte, last bool) string {
 // beginning and its end, and the whole in a file. It is used by one goroutine at
 // a time.
 type capture struct {
-	folder string // for the file; "": none is written
-	most   int64  // bytes that the file may have
+	spills core.Spills // for the file; nil: none is written
+	most   int64       // bytes that the file may have
 
 	head  []byte // all there is, until it is too long
 	tail  []byte // the end, once head is cut
 	bytes int64
 	lines int // line ends seen
 	long  bool
-	file  *os.File
-	path  string
+	file  io.WriteCloser
+	ref   string // of the file
 	kept  int64
 	err   error // why the file is not whole
 }
 
-func newCapture(folder string, most int64) *capture { return &capture{folder: folder, most: most} }
+func newCapture(spills core.Spills, most int64) *capture { return &capture{spills: spills, most: most} }
 
 func (c *capture) write(text string) {
 	c.bytes += int64(len(text))
@@ -99,7 +101,15 @@ func (c *capture) write(text string) {
 
 // spill begins the file for the whole output.
 func (c *capture) spill() {
-	c.file, c.path, c.err = files.NewSpill(c.folder)
+	c.file, c.ref, c.err = newSpill(c.spills)
+}
+
+// newSpill makes a file for output.
+func newSpill(spills core.Spills) (io.WriteCloser, string, error) {
+	if spills == nil {
+		return nil, "", errors.New("there is no place for it")
+	}
+	return spills.Spill("output-" + rand.Text() + ".txt")
 }
 
 // keep writes to the file, as long as there is room.
@@ -121,8 +131,8 @@ func (c *capture) keep(b []byte) {
 // discard forgets everything.
 func (c *capture) discard() {
 	if c.file != nil {
-		c.file.Close()
-		_ = os.Remove(c.path)
+		_ = c.file.Close()
+		_ = c.spills.Unspill(c.ref)
 	}
 }
 
@@ -141,10 +151,11 @@ func (c *capture) result() (string, error) {
 		if err := c.file.Close(); c.err == nil {
 			c.err = err
 		}
-		where = "; whole output: " + c.path
+		where = "; whole output: " + c.ref
 		if c.err != nil {
-			where = "; its beginning: " + c.path
+			where = "; its beginning: " + c.ref
 		}
+		where += ", for read_file and grep"
 	}
 	if len(c.head) > 0 && c.head[len(c.head)-1] != '\n' {
 		b.WriteByte('\n')

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	p, err := s.files.Locate(path)
+	p, err := s.files.Source(path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (s *toolset) prepareRead(_ context.Context, a *args) (*step, error) {
 	return &step{
 		Preview: core.Preview{
 			Title:     title,
-			Locations: []core.Location{{Path: p.Name, Line: at}},
+			Locations: p.Locations(at),
 			Access:    []core.Access{access},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) { return s.read(ctx, p, lines) },
@@ -93,13 +92,13 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 		return core.Result{}, p.Explain(files.ErrFolder)
 	}
 	var (
-		f    *os.File
+		f    fs.File
 		info fs.FileInfo
 	)
 	h, err := p.Reach()
 	if err == nil {
 		defer h.Close()
-		f, info, err = h.Regular()
+		f, info, err = h.Source()
 	}
 	if err != nil {
 		if files.Missing(err) {
@@ -199,7 +198,7 @@ func imageType(head []byte) string {
 	return ""
 }
 
-func readImage(p files.Place, f *os.File, head []byte, mime string) (core.Result, error) {
+func readImage(p files.Place, f io.Reader, head []byte, mime string) (core.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), maxImage+1))
 	switch {
 	case err != nil:

@@ -179,7 +179,7 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p files.Pla
 		}
 		remark = "[the editor could not open a terminal, so the command ran without one: " + visible(why) + "]"
 	}
-	out := newCapture(s.host.Meta().Spill, s.most)
+	out := newCapture(s.host.Spills(), s.most)
 	start := time.Now()
 	end, err := c.run(ctx, func(r *os.File) { stream(r, out.write, inv.Output) })
 	if err != nil {

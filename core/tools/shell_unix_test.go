@@ -21,6 +21,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/child/childtest"
+	"dragoman/core/coretest"
 )
 
 // shellRun runs a command and returns the whole result.
@@ -277,22 +278,16 @@ func TestShellStreams(t *testing.T) {
 	if !strings.HasPrefix(got, "first\né line 1\n") || !strings.HasSuffix(got, "é line 20000\nexit status 0") || strings.Count(got, "\n") > maxLines+2 || len(got) > maxBytes+500 {
 		t.Errorf("%d lines, %d bytes: %.100q", strings.Count(got, "\n"), len(got), got)
 	}
-	path := regexp.MustCompile(`lines, \d+ bytes left out; whole output: (.*)\]`).FindStringSubmatch(got)
+	path := regexp.MustCompile(`lines, \d+ bytes left out; whole output: (spill:.*), for read_file and grep\]`).FindStringSubmatch(got)
 	if path == nil {
 		t.Fatalf("no file: %.9000s", got)
 	}
-	if b.get(path[1]) != want.String() {
+	if b.spills.Text(path[1]) != want.String() {
 		t.Error("the file is not the whole output")
-	}
-	if info, _ := os.Stat(path[1]); info.Mode().Perm() != 0o600 {
-		t.Errorf("file mode %v", info.Mode())
-	}
-	if info, _ := os.Stat(b.meta.Spill); info.Mode().Perm() != 0o700 {
-		t.Errorf("folder mode %v", info.Mode())
 	}
 	// read_file reads it without asking.
 	inv, pv, err := b.preview("read_file", m{"path": path[1], "offset": 20001})
-	if err != nil || pv.Access[0].Outside {
+	if err != nil || pv.Access[0].Outside || !pv.Access[0].Spilled || len(pv.Locations) > 0 {
 		t.Fatalf("%+v %v", pv, err)
 	}
 	if out, err := b.finish("read_file", inv); err != nil || out != "é line 20000\n" {
@@ -330,15 +325,15 @@ func TestShellHugeOutput(t *testing.T) {
 	b := newBed(t)
 	b.set.most = 1 << 20
 	got := said(b.shellRun(t.Context(), m{"command": "head -c 3000001 /dev/zero | tr '\\0' x"}, nil))
-	path := regexp.MustCompile(`its beginning: (.*)\]`).FindStringSubmatch(got)
+	path := regexp.MustCompile(`its beginning: (spill:.*), for read_file and grep\]`).FindStringSubmatch(got)
 	if path == nil || len(got) > maxBytes+500 || !strings.Contains(got, "larger than 1 MB") {
 		t.Fatalf("%d bytes: %.200q … %.200q", len(got), got, got[max(0, len(got)-200):])
 	}
-	if info, err := os.Stat(path[1]); err != nil || info.Size() != 1<<20 {
-		t.Errorf("%v %v", info, err)
+	if n := len(b.spills.Text(path[1])); n != 1<<20 {
+		t.Errorf("%d bytes were kept", n)
 	}
-	b.meta.Spill = ""
-	if got := said(b.shellRun(t.Context(), m{"command": "seq 5000"}, nil)); !strings.Contains(got, "could not be kept: there is no folder for it") {
+	b.spills.Err = errors.New("the disk is full")
+	if got := said(b.shellRun(t.Context(), m{"command": "seq 5000"}, nil)); !strings.Contains(got, "could not be kept: the disk is full") {
 		t.Errorf("got %.100q", got)
 	}
 }
@@ -412,9 +407,9 @@ func TestCapture(t *testing.T) {
 		{"a long line at the end", strings.Repeat("x\n", 10) + strings.Repeat("é", 100<<10), 0},
 		{"a long line first", strings.Repeat("é", 100<<10) + "\n" + strings.Repeat("x\n", 3000), 0},
 	} {
-		dir := t.TempDir()
+		var spills coretest.Spills
 		for _, chunk := range []int{1 << 20, 16 << 10, 1000} {
-			out := newCapture(dir, maxSpill)
+			out := newCapture(&spills, maxSpill)
 			for rest := c.text; rest != ""; {
 				n := min(chunk/2*2, len(rest))
 				out.write(rest[:n])
@@ -432,21 +427,20 @@ func TestCapture(t *testing.T) {
 			if !ok || !strings.HasPrefix(c.text, strings.TrimSuffix(head, "\n")) || !strings.HasSuffix(c.text, tail) && !strings.HasSuffix(c.text, tail+"\n") || head == "" || tail == "" {
 				t.Errorf("%s in %d: %.60q … %.60q", c.name, chunk, head, tail)
 			}
-			data, err := os.ReadFile(out.path)
-			if err != nil || string(data) != c.text {
-				t.Errorf("%s in %d: the file has %d bytes, %v", c.name, chunk, len(data), err)
+			if data := spills.Text(out.ref); data != c.text {
+				t.Errorf("%s in %d: the file has %d bytes", c.name, chunk, len(data))
 			}
 		}
 	}
 	exact := strings.Repeat("x\n", 2000)
-	out := newCapture("", maxSpill)
+	out := newCapture(nil, maxSpill)
 	out.write(exact)
 	if got, err := out.result(); err != nil || got+"\n" != exact {
 		t.Errorf("2000 lines: %v", err)
 	}
-	failed := newCapture(filepath.Join(os.DevNull, "x"), maxSpill)
+	failed := newCapture(&coretest.Spills{Err: errors.New("the disk is full")}, maxSpill)
 	failed.write(strings.Repeat("x\n", 3000))
 	if got, err := failed.result(); err == nil || errors.Is(err, os.ErrExist) || !strings.Contains(got, "lines") {
-		t.Errorf("a folder that cannot be made: %v", err)
+		t.Errorf("a file that cannot be made: %v", err)
 	}
 }

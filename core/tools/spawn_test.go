@@ -97,7 +97,7 @@ func TestSpawn(t *testing.T) {
 		}
 	}
 	out = core.Delegated{Stop: core.StopEnd, Text: strings.Repeat("a long answer\n", 10_000)}
-	if got := b.ok("spawn_agent", m{"agent": "general", "task": "x"}); len(got) > maxBytes+1000 || !strings.Contains(got, "whole output: "+b.meta.Spill) {
+	if got := b.ok("spawn_agent", m{"agent": "general", "task": "x"}); len(got) > maxBytes+1000 || !strings.Contains(got, "whole output: spill:") {
 		t.Errorf("%d bytes", len(got))
 	}
 	o.do = func(context.Context, core.Task) (core.Delegated, error) {

@@ -2,18 +2,19 @@ package tools
 
 import (
 	"bytes"
-	"os"
+	"io"
 	"strings"
 
+	"dragoman/core"
 	"dragoman/core/board"
-	"dragoman/core/files"
 )
 
 // stored is a file with the lines of a job's output. Each begins with the name of its
 // stream.
 type stored struct {
-	path  string // "": there is none
-	lines int
+	spills core.Spills
+	ref    string // "": there is none
+	lines  int
 }
 
 const (
@@ -21,8 +22,8 @@ const (
 	storedError  = 'e'
 )
 
-// store writes lines to a new file in a folder.
-func store(lines []board.JobLine, folder string) (stored, error) {
+// store writes lines to a new file.
+func store(lines []board.JobLine, spills core.Spills) (stored, error) {
 	var b bytes.Buffer
 	for _, l := range lines {
 		stream := byte(storedOutput)
@@ -33,11 +34,11 @@ func store(lines []board.JobLine, folder string) (stored, error) {
 		b.WriteString(l.Text)
 		b.WriteByte('\n')
 	}
-	f, path, err := files.NewSpill(folder)
+	f, ref, err := newSpill(spills)
 	if err != nil {
 		return stored{}, err
 	}
-	s := stored{path, len(lines)}
+	s := stored{spills, ref, len(lines)}
 	_, err = f.Write(b.Bytes())
 	if closed := f.Close(); err == nil {
 		err = closed
@@ -50,7 +51,12 @@ func store(lines []board.JobLine, folder string) (stored, error) {
 }
 
 func (s stored) read() ([]board.JobLine, error) {
-	b, err := os.ReadFile(s.path)
+	f, err := s.spills.Spilled(s.ref)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +68,7 @@ func (s stored) read() ([]board.JobLine, error) {
 }
 
 func (s stored) remove() {
-	if s.path != "" {
-		_ = os.Remove(s.path)
+	if s.ref != "" {
+		_ = s.spills.Unspill(s.ref)
 	}
 }

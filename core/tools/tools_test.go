@@ -15,6 +15,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/coretest"
 	"dragoman/core/ide"
 )
 
@@ -33,6 +34,7 @@ type bed struct {
 	tasks  []core.Task
 
 	delegated core.Delegated
+	spills    coretest.Spills
 
 	mu    sync.Mutex // guards the fields below
 	calls int
@@ -48,6 +50,7 @@ func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {
 	return b.delegated, nil
 }
 func (b *bed) Editor() core.Editor { return b.editor }
+func (b *bed) Spills() core.Spills { return &b.spills }
 func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 	b.asked = append(b.asked, a)
 	return b.reply, nil
@@ -65,7 +68,7 @@ func newBed(t testing.TB, opts ...Options) *bed {
 			t.Fatal(err)
 		}
 	}
-	b.meta = core.Meta{ID: "s1", Cwd: b.dir, Roots: []string{b.dir}, Spill: filepath.Join(top, "spill")}
+	b.meta = core.Meta{ID: "s1", Cwd: b.dir, Roots: []string{b.dir}}
 	b.open(opts...)
 	return b
 }

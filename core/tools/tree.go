@@ -66,7 +66,7 @@ func (s *toolset) folder(path string) (files.Place, error) {
 // locate locates what a call looks into. It fails early where that is inside of the roots
 // and not what fits wants.
 func (s *toolset) locate(path string, fits func(fs.FileInfo) error) (files.Place, error) {
-	p, err := s.files.Locate(path)
+	p, err := s.files.Source(path)
 	if err != nil || p.Outside(core.OpRead) {
 		return p, err
 	}

@@ -75,7 +75,7 @@ func (s *toolset) fetched(p web.Page) core.Result {
 // bounded is a text within the limits of a result; the whole of a longer one is
 // put into a file.
 func (s *toolset) bounded(whole string) string {
-	out := newCapture(s.host.Meta().Spill, s.most)
+	out := newCapture(s.host.Spills(), s.most)
 	out.write(whole)
 	shown, err := out.result()
 	if err != nil {

@@ -51,7 +51,7 @@ func TestWebFetch(t *testing.T) {
 	if !strings.Contains(pv.Title, "more characters") || len(pv.Content) != 1 {
 		t.Errorf("a long URL is not shown whole: %+v", pv)
 	}
-	if out := b.ok("web_fetch", m{"url": srv.URL + "/slurp"}); len(out) > maxBytes+1000 || !strings.Contains(out, "whole output: "+b.meta.Spill) {
+	if out := b.ok("web_fetch", m{"url": srv.URL + "/slurp"}); len(out) > maxBytes+1000 || !strings.Contains(out, "whole output: spill:") {
 		t.Errorf("%d bytes: %.200q", len(out), out)
 	}
 	if out := b.ok("web_fetch", m{"url": srv.URL + "/large"}); !strings.Contains(out, "larger than 1 MiB") {

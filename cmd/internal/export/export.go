@@ -87,6 +87,7 @@ type workplace struct{ meta core.Meta }
 
 func (w workplace) Meta() core.Meta     { return w.meta }
 func (w workplace) Editor() core.Editor { return nil }
+func (w workplace) Spills() core.Spills { return nil }
 
 // exportPlace finds the folder of the workspace and the name in it that are meant. They
 // must not be where settings are, wherever links lead.

@@ -1,0 +1,88 @@
+package jsonl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dragoman/core"
+)
+
+// Spill implements core.Spills.
+func (j *journal) Spill(name string) (io.WriteCloser, string, error) {
+	err := core.CheckSpill(name)
+	if err == nil {
+		err = j.files.disk.makeDir(j.files.spill)
+	}
+	if err == nil {
+		err = checkDir(j.files.spill)
+	}
+	var f *file
+	if err == nil {
+		f, err = j.files.disk.open(filepath.Join(j.files.spill, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	}
+	if err != nil {
+		return nil, "", spillError(core.SpillRef+name, err)
+	}
+	return f, core.SpillRef + name, nil
+}
+
+// Spilled implements core.Spills. Before there were references, models were told the path of the
+// file; what a log says of that kind can be read as well.
+func (j *journal) Spilled(ref string) (fs.File, error) {
+	path, err := j.spillPath(ref)
+	if err == nil {
+		err = checkDir(j.files.spill)
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	var f *os.File
+	if err == nil {
+		f, err = openFile(path, os.O_RDONLY)
+	}
+	if err != nil {
+		return nil, spillError(ref, err)
+	}
+	return f, nil
+}
+
+// Unspill implements core.Spills.
+func (j *journal) Unspill(ref string) error {
+	path, err := j.spillPath(ref)
+	if err == nil {
+		err = j.files.disk.remove(path)
+	}
+	if err != nil {
+		return spillError(ref, err)
+	}
+	return nil
+}
+
+// spillPath returns the file that a reference, or the path of an earlier version, means.
+func (j *journal) spillPath(ref string) (string, error) {
+	name, ok := strings.CutPrefix(ref, core.SpillRef)
+	if !ok {
+		var dir string
+		if dir, name = filepath.Split(ref); filepath.Clean(dir) != j.files.spill {
+			return "", fs.ErrNotExist
+		}
+	}
+	return filepath.Join(j.files.spill, name), core.CheckSpill(name)
+}
+
+// spillError names what was asked for, and no path of the data folder.
+func spillError(ref string, err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf("%.100q: %w", ref, err)
+}
