@@ -1,6 +1,6 @@
 // Package configs is the configuration as data: the structs, where the file
-// is, how layers merge, what is wrong with a file and where, how it is changed, and
-// which model follows from it. It starts nothing and asks nothing of the network.
+// is, how layers merge, what is wrong with a file and where, how MCP servers are added to
+// it, and which model follows from it. It starts nothing and asks nothing of the network.
 //
 // # Vocabulary
 //
@@ -18,13 +18,25 @@
 // Its form is checked when the file is read; it is looked up by Resolve, when
 // the value is needed. "$${" stands for a plain "${".
 //
-// # Editing
+// # MCP servers
 //
-// An [Edit] changes one entry below mcp_servers in the text of a file. A setting is
-// looked for in the syntax tree, and a piece of the text is replaced there; the tree
-// is never printed, for that would form the whole file anew. Afterwards the text is
-// read again: unless all other settings say what they said before, and the entry what
-// was wanted, the edit is refused. EditFile writes only what Load would take.
+// Besides mcp_servers of the YAML, servers are read from mcp.json beside it ([ServersFile]), in the
+// form that MCP programs share: JSON with comments and trailing commas. They are part of the
+// user's layer; a server of the YAML wins by name, as a whole. Members have the names that other
+// programs give them, those of our settings and the words that a tag lists for them (aka), in any
+// spelling that fold makes equal; members that mean nothing here are left alone. In texts ${NAME},
+// ${NAME:-DEFAULT} and ${workspaceFolder} are references as well: who starts a server resolves
+// them with an Env that knows the folder.
+//
+// What is wrong with a server costs that server alone: it is Unusable, and a warning says why. A
+// file that is no such object is an error like one of the YAML, for the list "disabled" in it may
+// leave servers alone that would start otherwise.
+//
+// The program writes YAML once, in [Init]. An [Edit] changes one server in the text of mcp.json: a
+// value is looked for in the syntax tree, which knows the offset of each, and a piece of the text
+// is replaced there, so that every other byte stays. Afterwards the text is read again: unless the
+// server says what was wanted, and the others have the text that they had, the edit is refused.
+// [EditServers] replaces the file under a lock of core/datadir.
 //
 // # Layers
 //
@@ -57,8 +69,7 @@
 // The environment arrives as an Env and is never read from the process. A
 // Secret prints as *** in every form, except for its references. A Config that
 // Load or Resolve returned is not changed afterwards and may be shared by
-// goroutines. The package has no goroutines, no mutexes and no state of its own; who
-// changes a file holds a lock file beside it.
+// goroutines. The package has no goroutines, no mutexes and no state of its own.
 //
 // # Why
 //

@@ -40,7 +40,7 @@ func parseJSON(file string, data []byte) (*jsonText, *Problem) {
 			t.lines = append(t.lines, i+1)
 		}
 	}
-	if at := tooDeep(t.data); at >= 0 {
+	if at := tooDeep(t.data, maxNesting); at >= 0 {
 		return nil, &Problem{Position: t.position(at), Message: "is nested too deeply"}
 	}
 	// The parser wants a line break behind a comment.
@@ -94,9 +94,9 @@ func (t *jsonText) syntax(err error) *Problem {
 	return p
 }
 
-// tooDeep returns the offset of the first bracket that is nested too deeply; -1: none is. It
-// looks before the parser does, which recurses.
-func tooDeep(data []byte) int {
+// tooDeep returns the offset of the first bracket within more than most others; -1: there is
+// none. It looks before the parser does, which recurses.
+func tooDeep(data []byte, most int) int {
 	depth := 0
 	skip := func(i int, end string) int {
 		if n := bytes.Index(data[i:], []byte(end)); n >= 0 {
@@ -120,7 +120,7 @@ func tooDeep(data []byte) int {
 				i = skip(i+2, "*/")
 			}
 		case '{', '[':
-			if depth++; depth > maxNesting {
+			if depth++; depth > most {
 				return i
 			}
 		case '}', ']':
@@ -199,17 +199,19 @@ func (t *jsonText) token(v hujson.Value, word string) *token.Token {
 	return token.New(word, word, &token.Position{Line: at.Line, Column: at.Column})
 }
 
+// maxForeignNesting bounds what is open at once in a file of another program.
+const maxForeignNesting = 1000
+
 // PlainJSON returns a text of JSON without its comments and trailing commas, with every other
 // byte where it was.
 func PlainJSON(data []byte) ([]byte, error) {
-	t, problem := parseJSON("", data)
-	if problem != nil {
-		at := problem.Position
-		return nil, fmt.Errorf("line %d, column %d: %s", at.Line, at.Column, problem.Message)
+	if tooDeep(data, maxForeignNesting) >= 0 {
+		return nil, errors.New("it is nested too deeply")
 	}
-	if t.root.Value == nil {
-		return nil, io.ErrUnexpectedEOF
+	v, err := hujson.Parse(append(bytes.Clone(data), '\n'))
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
-	t.root.Standardize()
-	return t.root.Pack(), nil
+	v.Standardize()
+	return v.Pack(), nil
 }

@@ -100,6 +100,9 @@ func (v Value) ResolvePath(env Env) (string, error) {
 	if err != nil || s == "" {
 		return "", err
 	}
+	if parts, _ := v.split(); parts[0].kind == "env" && parts[0].text == "workspaceFolder" {
+		return s, nil // it is absolute, whatever stands for it
+	}
 	path, err := v.path(s, env)
 	if err != nil {
 		return "", v.problem(err.Error())

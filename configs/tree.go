@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // tree is a mapping that is to be written: settings in their order.
@@ -30,18 +29,13 @@ func (t tree) get(key string) (any, bool) {
 	return t[i].value, true
 }
 
-// ShowServers writes entries as AddServer does, with secrets hidden.
+// ShowServers writes servers as mcp.json has them, with secrets hidden.
 func ShowServers(servers map[string]MCPServer) string {
 	var all tree
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		all = append(all, setting{name, shownTree(servers[name])})
+		all = append(all, setting{name, asShared(servers[name], func(t readable) string { return t.(fmt.Stringer).String() })})
 	}
-	return form{eol: "\n", step: "  "}.block(tree{{serversKey, all}}, "")
-}
-
-// shownTree is treeOf with secrets hidden.
-func shownTree(s MCPServer) tree {
-	return structOf(reflect.ValueOf(s), func(t readable) string { return t.(fmt.Stringer).String() })
+	return form{eol: "\n", step: "  "}.value(tree{{sharedServers, all}}, "", true) + "\n"
 }
 
 // treeOf lists what a server's entry says, without what holds by default.
@@ -124,69 +118,4 @@ func mapOf(v reflect.Value, spell func(readable) string) any {
 		return nil
 	}
 	return t
-}
-
-// form is how a part of a file is written.
-type form struct {
-	json bool   // every word in quotes, and what is in braces on lines of its own
-	eol  string // how lines end
-	step string // by how much each level is indented
-}
-
-func (f form) word(s string) string {
-	if f.json {
-		return quoted(s)
-	}
-	return scalarText(s)
-}
-
-// block writes settings on lines of their own.
-func (f form) block(t tree, indent string) string {
-	var b strings.Builder
-	for _, s := range t {
-		b.WriteString(indent + f.word(s.key) + ":")
-		if sub, ok := s.value.(tree); ok {
-			b.WriteString(f.eol + f.block(sub, indent+f.step))
-			continue
-		}
-		b.WriteString(" " + f.inline(s.value, "") + f.eol)
-	}
-	return b.String()
-}
-
-// inline writes a value in braces, brackets or as a word. indent is that of the line
-// that it stands in.
-func (f form) inline(value any, indent string) string {
-	switch v := value.(type) {
-	case scalar:
-		if v.quoted {
-			return f.word(v.text)
-		}
-		return v.text
-	case []scalar:
-		words := make([]string, len(v))
-		for i, s := range v {
-			words[i] = quoted(s.text)
-		}
-		return "[" + strings.Join(words, ", ") + "]"
-	case tree:
-		var b strings.Builder
-		for i, s := range v {
-			if i > 0 {
-				b.WriteString(",")
-			}
-			switch {
-			case f.json:
-				b.WriteString(f.eol + indent + f.step)
-			case i > 0:
-				b.WriteString(" ")
-			}
-			b.WriteString(f.word(s.key) + ": " + f.inline(s.value, indent+f.step))
-		}
-		if f.json && len(v) > 0 {
-			b.WriteString(f.eol + indent)
-		}
-		return "{" + b.String() + "}"
-	}
-	return "null"
 }

@@ -46,7 +46,7 @@ func ours(name string) bool {
 }
 
 var errNoServers = errors.New(
-	"servers are set up in the configuration, under mcp_servers, and cannot be changed from here",
+	"servers are set up in the user's own configuration, and cannot be changed from here",
 )
 
 // setUp has something done with an MCP server, and then is told what came of it, once

@@ -46,6 +46,14 @@ func (p *place) config(t testing.TB, text string) string {
 	return (&programtest.Place{Env: p.env}).Config(t, text)
 }
 
+// servers writes mcp.json and returns its path.
+func (p *place) servers(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
+	p.write(t, path, text)
+	return path
+}
+
 func (p *place) lookup(name string) (string, bool) {
 	v, ok := p.env[name]
 	return v, ok

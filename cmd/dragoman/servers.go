@@ -11,9 +11,11 @@ func (a *app) mcpServers() *cobra.Command {
 		&cobra.Command{
 			Use:   "mcp-servers",
 			Short: "Manage MCP servers",
-			Long: `See and change the MCP servers whose tools the agent may use. They stand in the configuration,
-below mcp_servers; "dragoman config path" says where that is. Editors that are connected follow
-what changes there.`,
+			Long: `See and change the MCP servers whose tools the agent may use. They are kept in mcp.json beside the
+configuration ("dragoman config path --mcp" prints its path), in the form that MCP programs share,
+so that the text of a server's README can be pasted there. Servers below mcp_servers of config.yaml
+are used as well, and win by name; these commands never change that file. Editors that are connected
+follow what changes in both.`,
 			Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
   dragoman mcp-servers list`,
 		},

@@ -15,15 +15,18 @@ import (
 // user's file says what lasts, with every comment where it was.
 func TestEditorSeesToServers(t *testing.T) {
 	p := newPlace(t)
-	env := "{DRAGOMAN_DATA: " + strconv.Quote(p.data) + ", XDG_CONFIG_HOME: " + strconv.Quote(t.TempDir()) + "}" // not ours, in which it is itself
-	path := p.config(t, "# mine\nmcp_servers:\n  # ourselves\n  self: {command: "+strconv.Quote(binary)+", args: [mcp], env: "+env+"} # as it is\n")
+	const theirs = "mcp_servers: {old: {command: no-such-program}}\n"
+	env := "{\"DRAGOMAN_DATA\": " + strconv.Quote(p.data) + ", \"XDG_CONFIG_HOME\": " + strconv.Quote(t.TempDir()) + "}" // not ours, in which it is itself
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
+	p.write(t, path, "// mine\n{\"mcpServers\": {\n  // ourselves\n  \"self\": {\"command\": "+strconv.Quote(binary)+", \"args\": [\"mcp\"], \"env\": "+env+"}, // as it is\n}}\n")
+	yaml := p.config(t, theirs)
 	reads := func(want ...string) {
 		t.Helper()
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range append(want, "# mine\n", "  # ourselves\n", " # as it is\n") {
+		for _, w := range append(want, "// mine\n", "  // ourselves\n", " // as it is\n") {
 			no, w := strings.HasPrefix(w, "!"), strings.TrimPrefix(w, "!")
 			if strings.Contains(string(b), w) == no {
 				t.Errorf("%q (is missing: %v) in\n%s", w, !no, b)
@@ -91,14 +94,14 @@ func TestEditorSeesToServers(t *testing.T) {
 
 	notify("mcp/disableServer", "self")
 	status("self", is(binary, `["mcp"]`, "disabled"))
-	reads("disabled: true")
+	reads("\"disabled\": true")
 	notify("mcp/startServer", "self")
 	status("self", is(binary, `["mcp"]`, "running")+`,"disabled":true`)
 	notify("mcp/stopServer", "self")
 	status("self", is(binary, `["mcp"]`, "disabled"))
 	notify("mcp/enableServer", "self")
 	status("self", is(binary, `["mcp"]`, "running"))
-	reads("!disabled: true")
+	reads("!\"disabled\": true")
 	notify("mcp/startServer", "slef")
 	s.until(t, "$/showMessage", `did you mean \"self\"?`)
 
@@ -111,7 +114,7 @@ func TestEditorSeesToServers(t *testing.T) {
 		t.Errorf("added: %s", got)
 	}
 	status("two", is(binary, `["mcp"]`, "running"))
-	reads("two:", "DRAGOMAN_DATA: ")
+	reads("\"two\":", "\"DRAGOMAN_DATA\": ")
 	if got := ask("mcp/addServer", two, &added); added.Error == nil || !strings.Contains(added.Error.Message, "is there already") {
 		t.Errorf("added again: %s", got)
 	}
@@ -132,7 +135,7 @@ func TestEditorSeesToServers(t *testing.T) {
 	if got := ask("mcp/addServer", web, &added); added.Error != nil || added.Server.Status != "disabled" {
 		t.Errorf("an address: %s", got)
 	}
-	reads("client_id: me", "client_secret: ", "redirect_port: 8888", "X-Key: ", "disabled: true")
+	reads("\"client_id\": \"me\"", "\"client_secret\": ", "\"redirect_port\": 8888", "\"X-Key\": ", "\"disabled\": true")
 	ask("mcp/removeServer", obj{"name": "web"}, nil)
 	ask("mcp/updateServer", obj{"name": "two", "command": "no-such-program"}, nil)
 	status("two", is("no-such-program", `["mcp"]`, "failed"))
@@ -144,9 +147,26 @@ func TestEditorSeesToServers(t *testing.T) {
 		t.Errorf("removed: %s", got)
 	}
 	s.until(t, "tool/serverRemoved", `"two"`)
-	reads("!two:")
+	reads("!\"two\":")
 	if got := ask("mcp/removeServer", obj{"name": "two"}, nil); !strings.Contains(got, "no server of that name") {
 		t.Errorf("removed again: %s", got)
+	}
+	// A server of the YAML is disabled from mcp.json, and not changed otherwise.
+	const stands = "config.yaml:1:15: mcp_servers.old: is configured in this file, which no command changes"
+	if got := ask("mcp/removeServer", obj{"name": "old"}, nil); !strings.Contains(got, stands) {
+		t.Errorf("removed from the YAML: %s", got)
+	}
+	if got := ask("mcp/updateServer", obj{"name": "old", "command": "x"}, nil); !strings.Contains(got, stands) {
+		t.Errorf("changed in the YAML: %s", got)
+	}
+	notify("mcp/disableServer", "old")
+	status("old", is("no-such-program", "[]", "disabled"))
+	reads("\"disabled\": [\"old\"]")
+	notify("mcp/enableServer", "old")
+	status("old", is("no-such-program", "[]", "failed"))
+	reads("!\"old\"")
+	if b, err := os.ReadFile(yaml); err != nil || string(b) != theirs {
+		t.Errorf("the YAML was changed: %v\n%s", err, b)
 	}
 	if err := conn.Ask(ctx, "shutdown", nil, nil); err != nil {
 		t.Error(err)

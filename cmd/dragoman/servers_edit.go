@@ -18,16 +18,17 @@ func (a *app) mcpServersAdd() *cobra.Command {
 	var n servers.Addition
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] (-- COMMAND [ARGUMENT…] | --url URL)",
-		Short: "Write a server into the configuration",
-		Long: `Write a server into the configuration: a program that speaks MCP on its standard input and
-output, behind "--", or an address. Nothing else in the file changes, comments included.
+		Short: "Add a server",
+		Long: `Write a server into mcp.json: a program that speaks MCP on its standard input and output, behind
+"--", or an address. Nothing else in the file changes, comments included.
 
-A secret is best given as a reference: 'TOKEN=${env:TOKEN}' takes it from the environment,
-${file:PATH} from a file, ${cmd:PROGRAM ARGUMENTS} from what a program prints.
+A secret is best given as a reference: 'TOKEN=${TOKEN}' takes it from the environment, ${file:PATH}
+from a file, ${cmd:PROGRAM ARGUMENTS} from what a program prints. ${workspaceFolder} is the folder
+of the session.
 
 A program is started in the folder of each session; --dir names another one.`,
 		Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
-  dragoman mcp-servers add github --env 'TOKEN=${env:GH_TOKEN}' -- github-mcp-server stdio
+  dragoman mcp-servers add github --env 'TOKEN=${GH_TOKEN}' -- github-mcp-server stdio
   dragoman mcp-servers add tracker --url https://mcp.example.com/mcp \
       --header 'Authorization=Bearer ${file:~/.secrets/tracker}'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -75,8 +76,8 @@ func (a *app) mcpServersRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove NAME",
 		Aliases: []string{"rm"},
-		Short:   "Remove a server from the configuration",
-		Long: `Remove a server from the configuration, and forget what was kept of it: what its tools said
+		Short:   "Remove a server",
+		Long: `Remove a server from mcp.json, and forget what was kept of it: what its tools said
 when they were first seen, the login to it, which is taken back, and its log. Comments around its
 entry stay.`,
 		Example:           "  dragoman mcp-servers remove files",
@@ -92,9 +93,9 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 	does := map[bool]struct{ word, short, long string }{
 		true: {
 			"disable", "Leave a server alone",
-			"Leave a server alone: it stays in the configuration, and nothing starts it or offers its tools.",
+			"Leave a server alone: it stays configured, and nothing starts it or offers its tools. A server of\nconfig.yaml is put on the list \"disabled\" of mcp.json.",
 		},
-		false: {"enable", "Use a server that was disabled", "Use a server that was disabled in the configuration."},
+		false: {"enable", "Use a server that was disabled", "Use a server that was disabled. One that config.yaml itself disables is enabled there."},
 	}[disabled]
 	return &cobra.Command{
 		Use: does.word + " NAME…", Short: does.short, Long: does.long, Example: "  dragoman mcp-servers " + does.word + " files",

@@ -13,7 +13,7 @@ import (
 
 func TestServersAreAddedAndRemoved(t *testing.T) {
 	p := newPlace(t)
-	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
 	file := func(want string) {
 		t.Helper()
 		if b, err := os.ReadFile(path); err != nil || string(b) != want {
@@ -23,16 +23,17 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 	if got := p.well(t, "", "mcp-servers", "add", "files", "--start", "session", "--env", "LEVEL=a=b", "--dir", "sub", "--", "./server", "-y", "--", "."); !strings.HasPrefix(got, "wrote the MCP server files to "+path) {
 		t.Errorf("add says %s", got)
 	}
-	entry := "mcp_servers:\n  files:\n    command: " + strconv.Quote(filepath.Join(p.work, "server")) + "\n    args: [\"-y\", \"--\", \".\"]\n    env:\n      LEVEL: \"a=b\"\n    dir: " +
-		strconv.Quote(filepath.Join(p.work, "sub")) + "\n    start: session\n"
-	file(entry)
+	entry := "{\n  \"mcpServers\": {\n    \"files\": {\n      \"command\": " + strconv.Quote(filepath.Join(p.work, "server")) + ",\n      \"args\": [\"-y\", \"--\", \".\"],\n      \"env\": {\n        \"LEVEL\": \"a=b\"\n      },\n      \"cwd\": " +
+		strconv.Quote(filepath.Join(p.work, "sub")) + ",\n      \"start\": \"session\""
+	const end = "\n    }\n  }\n}\n"
+	file(entry + end)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("%v, %v", info, err)
 	}
 	p.well(t, "", "mcp-servers", "disable", "files")
-	file(entry + "    disabled: true\n")
+	file(entry + ",\n      \"disabled\": true" + end)
 	p.well(t, "", "mcp-servers", "enable", "files")
-	file(entry + "    disabled: false\n")
+	file(entry + ",\n      \"disabled\": false" + end)
 	o := p.run(t, "", "mcp-servers", "add", "web", "--url", "http://example.com/mcp", "--header", "Authorization=Bearer very-secret", "--transport", "sse")
 	for _, want := range []string{"headers.Authorization of web is written out in the file", "without encryption"} {
 		if o.code != program.ExitOK || !strings.Contains(o.errs, want) {
@@ -45,26 +46,33 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 	if o := p.run(t, "", "mcp-servers", "add", "web", "--replace", "--", "no-such-program", "x"); o.code != program.ExitOK || !strings.Contains(o.errs, "no-such-program cannot be started now") {
 		t.Errorf("%+v", o)
 	}
-	file(entry + "    disabled: false\n  web:\n    command: no-such-program\n    args: [\"x\"]\n")
+	file(entry + ",\n      \"disabled\": false\n    },\n    \"web\": {\n      \"command\": \"no-such-program\",\n      \"args\": [\"x\"]" + end)
 	if os.PathSeparator == '/' {
+		p.well(t, "", "mcp-servers", "add", "open", "--env", "TOKEN=very-secret", "--", "sh")
 		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		o := p.run(t, "", "mcp-servers", "add", "open", "--env", "TOKEN=very-secret", "--", "sh")
-		if o.code != program.ExitOK || !strings.Contains(o.errs, "in a file that other users can read; run chmod 600 "+path) {
+		o := p.run(t, "", "config", "show")
+		if o.code != program.ExitOK || !strings.Contains(o.errs, "in a file that other users can read; run chmod 600 "+path) || strings.Contains(o.out, "very-secret") {
 			t.Errorf("%+v", o)
 		}
 		p.well(t, "", "mcp-servers", "remove", "open")
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
 	}
 	p.well(t, "", "mcp-servers", "remove", "web")
 	p.well(t, "", "mcp-servers", "rm", "files")
-	file("mcp_servers:\n")
+	file("{\n  \"mcpServers\": {\n  }\n}\n")
 }
 
 func TestServersThatCannotBeChanged(t *testing.T) {
 	p := newPlace(t)
-	const text = "# mine\nmcp_servers:\n  files: {command: x, disabled: true}\n  web: {url: \"https://example.com/mcp\"}\n"
-	path := p.config(t, text)
+	const yaml = "# mine\nmcp_servers:\n  files: {command: x, disabled: true}\n  web: {url: \"https://example.com/mcp\"}\n"
+	const text = "{\"mcpServers\": {\"mine\": {\"command\": \"z\"}, \"off\": {\"command\": \"z\", \"disabled\": true}}}"
+	config := p.config(t, yaml)
+	path := filepath.Join(filepath.Dir(config), "mcp.json")
+	p.write(t, path, text)
 	for _, c := range []struct {
 		args string
 		code int
@@ -79,18 +87,22 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		{"add a --header A=b -- x", 1, "--header and --transport belong to a URL"},
 		{"add a --env A -- x", 1, `--env takes NAME=VALUE, and "A" has no name`},
 		{"add a --env A=b --env A=c -- x", 1, "--env A is given twice"},
-		{"add a --env A=${B} -- x", 1, "mcp_servers.a.env.A: unknown reference: write ${env:NAME}"},
+		{"add a --env A=${B.C} -- x", 1, "mcpServers.a.env.A: unknown reference: write ${NAME}"},
 		{"add a --url example.com", 1, "must be an absolute http or https URL"},
 		{"add a --start soon -- x", 1, "must be auto or session"},
 		{"add a/b -- x", 1, "a name is 1 to 64 letters, digits, - and _"},
 		{"add native -- x", 1, "the name is taken by dragoman's own tools"},
-		{"add files -- x", 1, `mcp_servers.files: is there already; --replace changes it, "dragoman mcp-servers remove files" removes it`},
+		{"add mine -- x", 1, `mcpServers.mine: is there already; --replace changes it, "dragoman mcp-servers remove mine" removes it`},
+		{"add files -- x", 1, "config.yaml:3:3: mcp_servers.files: is configured in this file, which no command changes; edit it by hand\n"},
+		{"add files --replace -- x", 1, "config.yaml:3:3: mcp_servers.files: is configured in this file"},
+		{"remove web", 1, "config.yaml:4:3: mcp_servers.web: is configured in this file"},
+		{"enable files", 1, "config.yaml:3:33: mcp_servers.files.disabled: is set in this file, which no command changes"},
 		{"remove", 2, "accepts 1 arg(s)"},
-		{"remove file", 1, `mcp_servers.file: is not in this file; did you mean "files"?`},
-		{"enable files wob", 1, `mcp_servers.wob: is not in this file; did you mean "web"?`},
-		{"disable nothing-like-it", 1, "mcp_servers.nothing-like-it: is not in this file"},
+		{"remove file", 1, `mcpServers.file: is not in this file; did you mean "files"?`},
+		{"enable mine wob", 1, `mcpServers.wob: is not in this file; did you mean "web"?`},
+		{"disable nothing-like-it", 1, "mcpServers.nothing-like-it: is not in this file"},
 		{"approve file", 1, `there is no MCP server "file"; did you mean "files"?`},
-		{"approve nothing-like-it", 1, "there are files, web"},
+		{"approve nothing-like-it", 1, "there are files, mine, off, web"},
 		{"approve files", 1, "is disabled"},
 	} {
 		o := p.run(t, "", append([]string{"mcp-servers"}, strings.Fields(c.args)...)...)
@@ -98,18 +110,89 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 			t.Errorf("%s: %+v\nwant %d, %q", c.args, o, c.code, c.errs)
 		}
 	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != text {
-		t.Errorf("the file was changed: %v\n%s", err, b)
+	for file, want := range map[string]string{path: text, config: yaml} {
+		if b, err := os.ReadFile(file); err != nil || string(b) != want {
+			t.Errorf("%s was changed: %v\n%s", file, err, b)
+		}
 	}
-	for args, want := range map[string]string{"remove|": "files\tx\nweb\thttps://example.com/mcp\n", "enable|": "files\tx\n", "disable|": "web\thttps://example.com/mcp\n", "approve|web|": ""} {
+	for args, want := range map[string]string{"remove|": "files\tx\nmine\tz\noff\tz\nweb\thttps://example.com/mcp\n", "enable|": "files\tx\noff\tz\n", "disable|": "mine\tz\nweb\thttps://example.com/mcp\n", "approve|web|": ""} {
 		got := p.well(t, "", append([]string{"__complete", "mcp-servers"}, strings.Split(args, "|")...)...)
 		if got != want+":4\n" {
 			t.Errorf("completion of %s: %q", args, got)
 		}
 	}
-	p.config(t, "mcp_servers: {a: {command: x}}\nlog: {level: loud}\n")
-	if o := p.run(t, "", "mcp-servers", "remove", "a"); o.code != program.ExitFailed || !strings.Contains(o.errs, "config.yaml:2:14: log.level: must be debug, info, warn or error") {
+	p.config(t, "mcp_servers: {a: {command: x}}\nlog: [\n")
+	if o := p.run(t, "", "mcp-servers", "remove", "mine"); o.code != program.ExitFailed || !strings.Contains(o.errs, "config.yaml:2:6: ") {
 		t.Errorf("a wrong file: %+v", o)
+	}
+}
+
+// A server of config.yaml is disabled by the list of mcp.json, and the YAML stays as it is.
+func TestServersOfTheYAMLAreDisabled(t *testing.T) {
+	p := newPlace(t)
+	const yaml = "mcp_servers:\n  web: {command: no-such-program} # mine\n"
+	config := p.config(t, yaml)
+	path := filepath.Join(filepath.Dir(config), "mcp.json")
+	p.well(t, "", "mcp-servers", "add", "files", "--", "sh")
+	if got := p.well(t, "", "mcp-servers", "disable", "web", "files"); got != "disabled web, files in "+path+"\n" {
+		t.Errorf("disable says %s", got)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), "\"disabled\": true") || !strings.Contains(string(b), "\n  \"disabled\": [\"web\"]\n}\n") {
+		t.Errorf("%v\n%s", err, b)
+	}
+	if got := strings.Join(strings.Fields(p.well(t, "", "mcp-servers", "list")), " "); !strings.Contains(got, "files disabled sh mcp.json") || !strings.Contains(got, "web disabled no-such-program config.yaml") {
+		t.Errorf("list says %s", got)
+	}
+	shown := p.well(t, "", "config", "show")
+	for _, want := range []string{"  # from " + path + ":3:5\n  files:\n", "  # from " + config + ":2:3\n  web:\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in\n%s", want, shown)
+		}
+	}
+	p.well(t, "", "mcp-servers", "enable", "web", "files")
+	if got := p.run(t, "", "mcp-servers", "list"); strings.Contains(got.out, "disabled") {
+		t.Errorf("enabled: %+v", got)
+	}
+	if b, err := os.ReadFile(config); err != nil || string(b) != yaml {
+		t.Errorf("the YAML was changed: %v\n%s", err, b)
+	}
+	if got := p.well(t, "", "config", "path", "--mcp"); got != path+"\n" {
+		t.Errorf("config path --mcp: %s", got)
+	}
+	if got := p.well(t, "", "config", "schema", "--mcp"); !strings.Contains(got, "\"mcpServers\"") {
+		t.Errorf("config schema --mcp: %s", got)
+	}
+}
+
+// A mistake in one server of mcp.json costs that one alone, and is reported with its place.
+func TestMistakeCostsOneServer(t *testing.T) {
+	p := newPlace(t)
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
+	p.write(t, path, "{\"mcpServers\": {\n  \"bad\": {\"command\": \"x\", \"args\": \"y\"},\n  \"off\": {\"disabled\": true},\n  \"good\": {\"command\": \"no-such-program\"}\n}}\n")
+	const place = ":2:35: mcpServers.bad.args: must be a list, got a string"
+	o := p.run(t, "", "mcp-servers", "list")
+	if got := strings.Join(strings.Fields(o.out), " "); !strings.Contains(got, "bad failed x mcp.json "+path+place) || !strings.Contains(got, "off disabled mcp.json") || !strings.Contains(got, "good failed no-such-program mcp.json") {
+		t.Errorf("list says %+v", o)
+	}
+	if o := p.run(t, "", "config", "show"); o.code != program.ExitOK || !strings.Contains(o.errs, "warning: "+path+place) || !strings.Contains(o.out, "\n  good:\n") {
+		t.Errorf("config show says %+v", o)
+	}
+	if o := p.run(t, "hello\n", "chat"); o.code != program.ExitOK || o.out == "" {
+		t.Errorf("chat says %+v", o)
+	}
+	if got := p.run(t, "", "doctor"); !strings.Contains(got.out, path+place) || !strings.Contains(got.out, "3 MCP servers") {
+		t.Errorf("doctor says %+v", got)
+	}
+	if o := p.run(t, "", "mcp-servers", "approve", "bad"); !strings.Contains(o.errs, "the MCP server bad cannot be used:\n"+path+place) {
+		t.Errorf("approve says %+v", o)
+	}
+	p.well(t, "", "mcp-servers", "add", "bad", "--replace", "--", "sh", "y")
+	if o := p.run(t, "", "config", "show"); strings.Contains(o.errs, "bad") {
+		t.Errorf("mended, config show says %+v", o)
+	}
+	p.write(t, path, "{\"mcpServers\": {\n")
+	if o := p.run(t, "hello\n", "chat"); o.code == program.ExitOK || !strings.Contains(o.errs, path+":2:1: the file ends too early") {
+		t.Errorf("a file that cannot be parsed: %+v", o)
 	}
 }
 
@@ -157,7 +240,7 @@ func TestChangesAreApproved(t *testing.T) {
 func TestLoginGoesWithItsServer(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		g, p := newGuarded(t), newPlace(t)
-		p.config(t, "mcp_servers:\n  tracker: {url: \""+g.URL+"/mcp\"}\n")
+		p.servers(t, `{"mcpServers": {"tracker": {"url": "`+g.URL+`/mcp"}}}`)
 		p.logInTo(t, "tracker")
 		if !there {
 			g.Close()

@@ -15,10 +15,10 @@ func (a *app) mcpServersImport() *cobra.Command {
 		Short: "Take over the servers of another program's settings",
 		Long: `Take over the MCP servers of another program's settings: Claude Desktop's and Claude Code's,
 Cursor's, VS Code's (mcp.json and settings.json), Zed's and ECA's, comments in them included.
-What they replace in texts is translated: ${env:NAME} stays, ${workspaceFolder} becomes the folder
-of each session, and what VS Code asks you for becomes a variable of the environment. What cannot
-be translated is said, and the other servers are taken over; the exit code is 1 then. Servers that
-are in the configuration already stay as they are.
+They are written into mcp.json. What those programs replace in texts means the same there:
+${env:NAME} and ${workspaceFolder} stay, and what VS Code asks you for becomes a variable of the
+environment. What cannot be translated is reported, and the other servers are taken over; the exit
+code is 1 then. Servers that are configured already stay as they are.
 
 ${file:…} and ${cmd:…} read a file or run a program whenever a value is needed. They are kept from
 ECA's own settings only, after you have seen them and agreed; anywhere else they are plain text.

@@ -71,9 +71,9 @@ func TestServersAreImported(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
-	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "config.yaml")
+	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
 	o := p.run(t, "", "mcp-servers", "import", cursor, "--dry-run")
-	if o.code != program.ExitFailed || !strings.Contains(o.out, "  a:\n    command: no-such-program\n    env:\n      TOKEN: \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") ||
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "    \"a\": {\n      \"command\": \"no-such-program\",\n      \"env\": {\n        \"TOKEN\": \"***\"\n") || !strings.Contains(o.errs, "not imported: c: it has neither a command nor a url") ||
 		!strings.Contains(o.errs, "env.TOKEN of a is written out") {
 		t.Errorf("--dry-run: %+v", o)
 	}
@@ -86,8 +86,8 @@ func TestServersAreImported(t *testing.T) {
 			t.Errorf("%q is missing: %+v", want, o)
 		}
 	}
-	const both = "mcp_servers:\n  a:\n    command: no-such-program\n    env:\n      TOKEN: \"very-secret\"\n  b:\n    url: \"https://example.com/mcp\"\n"
-	if b, err := os.ReadFile(path); err != nil || string(b) != strings.Replace(both, `"very-secret"`, "very-secret", 1) {
+	const both = "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"no-such-program\",\n      \"env\": {\n        \"TOKEN\": \"very-secret\"\n      }\n    },\n    \"b\": {\n      \"type\": \"http\",\n      \"url\": \"https://example.com/mcp\"\n    }\n  }\n}\n"
+	if b, err := os.ReadFile(path); err != nil || string(b) != both {
 		t.Errorf("%v\n%s", err, b)
 	}
 	if got := p.well(t, "", "mcp-servers", "import", code); got != "b is in the configuration already, with other settings; --replace changes it\nNothing was changed.\n" {
@@ -104,7 +104,7 @@ func TestServersAreImported(t *testing.T) {
 	}
 	other := filepath.Join(p.home, "other.yaml")
 	p.well(t, "", "mcp-servers", "import", code, "--config", other)
-	if b, err := os.ReadFile(other); err != nil || !strings.Contains(string(b), "example.com/other") {
+	if b, err := os.ReadFile(filepath.Join(p.home, "other.mcp.json")); err != nil || !strings.Contains(string(b), "example.com/other") {
 		t.Errorf("--config: %v\n%s", err, b)
 	}
 }

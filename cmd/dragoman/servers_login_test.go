@@ -116,7 +116,7 @@ func (g *guarded) over() bool {
 // in silence, and taken back.
 func TestServerLogin(t *testing.T) {
 	g, p := newGuarded(t), newPlace(t)
-	p.config(t, "mcp_servers:\n  tracker: {url: \""+g.URL+"/mcp\"}\n")
+	p.servers(t, `{"mcpServers": {"tracker": {"url": "`+g.URL+`/mcp"}}}`)
 	list := func(want string) {
 		t.Helper()
 		r := p.run(t, "", "mcp-servers", "list")
@@ -124,7 +124,7 @@ func TestServerLogin(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
-	list("tracker requires-auth " + g.URL + "/mcp config.yaml it requires a login: dragoman mcp-servers login tracker")
+	list("tracker requires-auth " + g.URL + "/mcp mcp.json it requires a login: dragoman mcp-servers login tracker")
 	if r := p.run(t, "", "mcp-servers", "logout", "tracker"); r.code != 0 || r.out != "There is no stored login to tracker.\n" {
 		t.Errorf("%+v", r)
 	}
@@ -132,9 +132,9 @@ func TestServerLogin(t *testing.T) {
 	if !strings.Contains(out, "You are logged in to tracker. The login is stored unencrypted in ") {
 		t.Error(out)
 	}
-	list("tracker running " + g.URL + "/mcp config.yaml 1 tool")
+	list("tracker running " + g.URL + "/mcp mcp.json 1 tool")
 	g.end()
-	list("tracker running " + g.URL + "/mcp config.yaml 1 tool")
+	list("tracker running " + g.URL + "/mcp mcp.json 1 tool")
 	if got := g.grants(); got != "authorization_code refresh_token" {
 		t.Errorf("asked for: %s", got)
 	}

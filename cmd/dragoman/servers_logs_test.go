@@ -19,7 +19,7 @@ func TestLogsOfServers(t *testing.T) {
 	if o := p.run(t, "", "mcp-servers", "logs"); o.code != program.ExitOK || o.out != "" || !strings.Contains(o.errs, "No log yet") {
 		t.Errorf("without any: %+v", o)
 	}
-	p.config(t, "mcp_servers:\n  loud: {command: sh, args: [-c, 'echo my key is $KEY >&2; echo no message; read hello'], env: {KEY: very-secret}}\n")
+	p.servers(t, `{"mcpServers": {"loud": {"command": "sh", "args": ["-c", "echo my key is $KEY >&2; echo no message; read hello"], "env": {"KEY": "very-secret"}}}}`)
 	p.well(t, "hello\n", "chat")
 	got := p.well(t, "", "mcp-servers", "logs", "loud")
 	for _, want := range []string{" info  my key is ***\n", " info  no message\n", " warn  does not run: the program ended with exit code 0"} {

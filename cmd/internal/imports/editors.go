@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dragoman/cmd/internal/program"
+	"dragoman/configs"
 )
 
 // EditorFile is a settings file in which an editor may be told to start us.
@@ -30,7 +31,11 @@ func (f EditorFile) IsProgram() bool { return f.entries == nil }
 // Entries reads the programs that the text of the file starts.
 func (f EditorFile) Entries(text []byte) ([]Entry, error) {
 	var settings map[string]any
-	if err := json.Unmarshal(plainJSON(text), &settings); err != nil {
+	text, err := configs.PlainJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &settings); err != nil {
 		return nil, err
 	}
 	return f.entries(settings), nil

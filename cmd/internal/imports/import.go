@@ -18,8 +18,8 @@ import (
 
 // Configuration takes the servers of an import.
 type Configuration interface {
-	// Edit changes the user's configuration, and returns its path. editor may be nil.
-	Edit(ctx context.Context, editor *configs.Config, edits ...configs.Edit) (path string, err error)
+	// Edit changes the user's mcp.json, and returns its path.
+	Edit(ctx context.Context, edits ...configs.Edit) (path string, err error)
 	// Warn prints what a person should know of an entry that was written, WarnOfSecrets
 	// that of one that is only shown.
 	Warn(name string, s configs.MCPServer)
@@ -50,8 +50,8 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 		return err
 	}
 	config, err := i.LoadConfig(nil)
-	if _, missing := os.Stat(i.ConfigFile()); errors.Is(missing, fs.ErrNotExist) {
-		config, err = configs.Defaults(), nil // it is made then
+	if err != nil && absent(i.ConfigFile()) && absent(i.ServersFile()) {
+		config, err = configs.Defaults(), nil // mcp.json is made then
 	}
 	if err != nil {
 		return program.ConfigError(err)
@@ -77,6 +77,12 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 		return program.ErrReported
 	}
 	return nil
+}
+
+// absent reports whether a file is not there.
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // importer is one import.
@@ -113,7 +119,7 @@ func (i importer) mayReach(good []candidate) (bool, error) {
 // not.
 func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, failed bool) {
 	for _, s := range list {
-		have, taken := c.MCPServers[s.name]
+		have, taken := c.Server(s.name)
 		twice := slices.ContainsFunc(good, func(o candidate) bool { return o.name == s.name })
 		if s.err == nil {
 			_, s.err = configs.Apply("", nil, nil, configs.AddServer(s.name, s.server))
@@ -124,6 +130,8 @@ func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, f
 		case s.err == nil && taken && have.Means(s.server):
 			fmt.Fprintf(i.Out, "%s is in the configuration already\n", s.name)
 			continue
+		case s.err == nil && taken && i.Replace && c.ServerAt(s.name).File != c.ServersFile:
+			s.err = fmt.Errorf("it is configured in %s, which no command changes", c.ServerAt(s.name))
 		case s.err == nil && taken && !i.Replace:
 			fmt.Fprintf(
 				i.Out,
@@ -157,10 +165,10 @@ func (i importer) takeOver(ctx context.Context, good []candidate) error {
 		edits = append(edits, configs.PutServer(s.name, s.server))
 	}
 	if i.DryRun {
-		fmt.Fprintf(i.Out, "# would be written to %s, secrets in full\n%s", i.ConfigFile(), configs.ShowServers(all))
+		fmt.Fprintf(i.Out, "// would be written to %s, secrets in full\n%s", i.ServersFile(), configs.ShowServers(all))
 		return nil
 	}
-	path, err := i.to.Edit(ctx, nil, edits...)
+	path, err := i.to.Edit(ctx, edits...)
 	if err == nil {
 		fmt.Fprintf(
 			i.Out,

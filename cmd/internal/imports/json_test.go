@@ -8,42 +8,6 @@ import (
 	"testing"
 )
 
-func TestPlainJSON(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{`{"a": 1}`, `{"a":1}`},
-		{"// x\n{\"a\": \"// no comment, \\\" nor this\", /* y */ \"b\": [1, 2, ], }", `{"a":"// no comment, \" nor this","b":[1,2]}`},
-		{`{"a": ",}", "b": [],}`, `{"a":",}","b":[]}`},
-		{"{}//", "{}"},
-	} {
-		var v any
-		if err := json.Unmarshal(plainJSON([]byte(c.in)), &v); err != nil {
-			t.Errorf("%s: %v", c.in, err)
-			continue
-		}
-		if got, _ := json.Marshal(v); string(got) != c.want {
-			t.Errorf("%s became %s", c.in, got)
-		}
-	}
-}
-
-func FuzzPlainJSON(f *testing.F) {
-	f.Add("// x\n{\"a\": \"\\\"\", /* y */ \"b\": [1, 2, ], }")
-	f.Add(`{"a": 1, "b": {}}`)
-	f.Fuzz(func(t *testing.T, s string) {
-		var before, after any
-		out := plainJSON([]byte(s))
-		if json.Unmarshal([]byte(s), &before) == nil { // what is JSON already stays what it is
-			if err := json.Unmarshal(out, &after); err != nil {
-				t.Fatalf("%q became %q: %v", s, out, err)
-			}
-			x, _ := json.Marshal(before)
-			if y, _ := json.Marshal(after); string(x) != string(y) {
-				t.Fatalf("%q became %q", s, out)
-			}
-		}
-	})
-}
-
 func TestJSONMembersKeepTheirOrder(t *testing.T) {
 	names, values, err := members(json.RawMessage(`{"b": {"x": [1, {"y": 2}]}, "a": "c", "b": 3}`))
 	if err != nil || strings.Join(names, " ") != "b a" || string(values["b"]) != "3" {

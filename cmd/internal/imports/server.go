@@ -48,7 +48,10 @@ func readServers(path string, text []byte, env configs.Env) ([]candidate, error)
 		env:     env,
 		inputs:  map[string]string{},
 	}
-	text = plainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
+	text, err := configs.PlainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
 	_, top, err := members(text)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -157,7 +160,7 @@ func (f settingsFile) read(name string, raw json.RawMessage) candidate {
 		s.name, s.err = display.Line(name, 64), fmt.Errorf("its entry is in a form that is not known: %w", err)
 		return s
 	}
-	if s.name = localName(name); s.name != name {
+	if s.name = configs.ServerName(name); s.name != name {
 		s.note("it is called %s here", s.name)
 	}
 	s.err = f.translate(e, &s)
@@ -210,21 +213,6 @@ func oldZed(e *serverEntry) error {
 		e.Env = old.Env
 	}
 	return err
-}
-
-// localName makes a name one that is possible here.
-func localName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
-			return r
-		}
-		return '-'
-	}, strings.TrimSpace(name))
-	name = cmp.Or(strings.Trim(name, "-"), "server")
-	if name == "native" {
-		name = "native-server"
-	}
-	return name[:min(len(name), 64)]
 }
 
 func (f settingsFile) translate(e serverEntry, s *candidate) error {

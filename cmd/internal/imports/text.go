@@ -26,11 +26,6 @@ func (t *translation) folder(cwd string) error {
 	switch {
 	case cwd == "" || cwd == "." || cwd == "${workspaceFolder}":
 		return nil // the session's
-	case strings.HasPrefix(cwd, "${workspaceFolder}") && t.project == "":
-		return fmt.Errorf(
-			"cwd: %s lies in whatever folder is open, which cannot be said here; write an absolute path as dir",
-			cwd,
-		)
 	}
 	t.fixed = true
 	dir, err := t.expand("cwd", cwd, false)
@@ -143,9 +138,11 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 	kind, name, qualified := strings.Cut(inner, ":")
 	switch {
 	case kind == "env" && qualified:
-		variable, otherwise, has := strings.Cut(name, ":") // ECA
-		value, reference = t.variableOr(key, variable, otherwise, has)
-		return value, reference, nil
+		if variable, otherwise, has := strings.Cut(name, ":"); has { // ECA
+			value, reference = t.variableOr(key, variable, otherwise)
+			return value, reference, nil
+		}
+		return "${env:" + name + "}", true, nil
 	case kind == "input" && qualified:
 		variable := strings.ToUpper(strings.Map(wordOrLine, name))
 		t.asks(key, name, variable)
@@ -167,8 +164,8 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		t.notes.reaches = append(t.notes.reaches, fmt.Sprintf("%s runs %+q", display.Line(key, 100), name))
 		return "${cmd:" + name + "}", true, nil
 	case inner == "workspaceFolder", kind == "workspaceFolder" && qualified, inner == "workspaceRoot":
-		value, err = t.workspace(key)
-		return value, false, err
+		value, reference = t.workspace(key)
+		return value, reference, nil
 	case inner == "workspaceFolderBasename" && t.project != "":
 		return filepath.Base(t.project), false, nil
 	case inner == "userHome":
@@ -181,10 +178,12 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 	case slices.Contains(foreignKinds, kind), slices.Contains(foreignVariables, inner):
 		return "", false, errors.New("${" + display.Line(inner, 60) + "} has no counterpart here")
 	}
-	if t.ofClaudeCode() {
-		variable, otherwise, has := strings.Cut(inner, ":-")
-		value, reference = t.variableOr(key, variable, otherwise, has)
-		return value, reference, nil
+	if variable, otherwise, has := strings.Cut(inner, ":-"); t.ofClaudeCode() && isVariable(variable) {
+		if has {
+			value, reference = t.variableOr(key, variable, otherwise)
+			return value, reference, nil
+		}
+		return "${" + inner + "}", true, nil
 	}
 	if !t.given[inner] { // else the program replaces it by itself
 		t.notes.note(
@@ -209,30 +208,33 @@ func (t *translation) ofClaudeCode() bool {
 	return base == ".mcp.json" || base == ".claude.json"
 }
 
-// variableOr is a reference to a variable, or what stands for one that is not set.
-func (t *translation) variableOr(key, variable, otherwise string, has bool) (value string, reference bool) {
-	if has {
-		if _, set := t.env(variable); !set {
-			t.notes.note("%s: the variable %s is not set, so its default is written instead", key, variable)
-			return otherwise, false
-		}
-		t.notes.note("%s: the default of the variable %s is left out", key, variable)
+// variableOr is a reference to a variable with a text for where it is not set. What cannot be
+// written so is decided now.
+func (t *translation) variableOr(key, variable, otherwise string) (value string, reference bool) {
+	if isVariable(variable) && !strings.Contains(otherwise, "${") {
+		return "${" + variable + ":-" + otherwise + "}", true
 	}
+	if _, set := t.env(variable); !set {
+		t.notes.note("%s: the variable %s is not set, so its default is written instead", key, variable)
+		return otherwise, false
+	}
+	t.notes.note("%s: the default of the variable %s is left out", key, variable)
 	return "${env:" + variable + "}", true
 }
 
-// workspace is the folder that is open. A server is started in the session's folder,
-// which a point means.
-func (t *translation) workspace(key string) (string, error) {
-	switch {
-	case !t.fixed:
-		t.notes.note("%s: the folder of the session stands for ${workspaceFolder}", key)
-		return ".", nil
-	case t.project != "":
+// isVariable reports whether a name is one that ${NAME} can have in mcp.json.
+func isVariable(name string) bool {
+	return name != "" && name[0] > '9' && strings.Map(wordOrLine, name) == name
+}
+
+// workspace is the folder that is open: that of the session, or of the settings' project for a
+// program that runs in a folder of its own.
+func (t *translation) workspace(key string) (value string, reference bool) {
+	if t.fixed && t.project != "" {
 		t.notes.note("%s: %s stands for ${workspaceFolder}", key, t.project)
-		return t.project, nil
+		return t.project, false
 	}
-	return "", errors.New("${workspaceFolder} has no counterpart for a program that runs in a folder of its own")
+	return "${workspaceFolder}", true
 }
 
 func wordOrLine(r rune) rune {

@@ -30,9 +30,9 @@ func (s *Store) Add(ctx context.Context, name string, command []string, n Additi
 	if n.Replace {
 		edit = configs.PutServer
 	}
-	path, err := s.Edit(ctx, nil, edit(name, is))
+	path, err := s.Edit(ctx, edit(name, is))
 	if err != nil {
-		if _, taken := s.Names()[name]; taken && !n.Replace {
+		if !n.Replace && s.listed(name) {
 			err = fmt.Errorf("%w; --replace changes it, \"dragoman mcp-servers remove %s\" removes it", err, name)
 		}
 		return err

@@ -2,8 +2,10 @@
 //
 // # What holds
 //
-//   - The configuration file is changed in one place ([Store.Edit]), and nothing in it but the
-//     entry that is meant.
+//   - mcp.json is changed in one place ([Store.Edit]), and nothing in it but the entry that is
+//     meant. Nothing here writes YAML.
+//   - A server of mcp.json that is wrong is shown as failed, with the line of the mistake, and
+//     costs no other.
 //   - What a configuration refers to is looked up when a server starts, so a key may change
 //     between two starts, and an error names the place in the file.
 //   - What was kept of a server that is removed is forgotten: what its tools said at first, its

@@ -15,7 +15,7 @@ import (
 // Remove takes a server out of the configuration, its login back, and forgets what was kept of it.
 func (s *Store) Remove(ctx context.Context, name string) error {
 	before, _ := s.env.LoadConfig(nil) // one that is wrong may be mended by this
-	path, err := s.Edit(ctx, nil, configs.DropServer(name))
+	path, err := s.Edit(ctx, configs.DropServer(name))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *Store) Disable(ctx context.Context, disabled bool, names ...string) err
 	for _, name := range names {
 		edits = append(edits, configs.DisableServer(name, disabled))
 	}
-	path, err := s.Edit(ctx, nil, edits...)
+	path, err := s.Edit(ctx, edits...)
 	if err != nil {
 		return err
 	}

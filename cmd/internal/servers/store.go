@@ -68,20 +68,12 @@ func (s *Store) Options() upstream.Options {
 	}
 }
 
-// Edit changes the user's configuration file, which lies over what an editor
-// has set; editor may be nil.
-func (s *Store) Edit(
-	ctx context.Context,
-	editor *configs.Config,
-	edits ...configs.Edit,
-) (path string, err error) {
-	if s.env.ConfigFile() == "" {
+// Edit changes mcp.json, and returns its path.
+func (s *Store) Edit(ctx context.Context, edits ...configs.Edit) (path string, err error) {
+	if s.env.ServersFile() == "" {
 		return "", program.ErrNoConfigPlace
 	}
-	return configs.EditFile(
-		ctx,
-		configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup, Editor: editor},
-		edits...)
+	return configs.EditServers(ctx, configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup}, edits...)
 }
 
 // Names lists the servers of the configuration; none where it is wrong.
@@ -90,7 +82,17 @@ func (s *Store) Names() map[string]configs.MCPServer {
 	if err != nil {
 		return nil
 	}
-	return c.MCPServers
+	all := map[string]configs.MCPServer{}
+	for _, name := range c.ServerNames() {
+		all[name], _ = c.Server(name)
+	}
+	return all
+}
+
+// listed reports whether mcp.json holds a server.
+func (s *Store) listed(name string) bool {
+	c, err := s.env.LoadConfig(nil)
+	return err == nil && c.ServersFile != "" && c.ServerAt(name).File == c.ServersFile
 }
 
 // Find returns a server of the configuration, and that. The error suggests what was meant.

@@ -30,7 +30,7 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 	if len(config.MCPServers)+len(config.Unusable) == 0 {
 		fmt.Fprintf(
 			s.env.Out,
-			"There are no MCP servers. \"dragoman mcp-servers add\" writes one into %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n",
+			"There are no MCP servers. \"dragoman mcp-servers add\" writes one to %s,\n\"dragoman mcp-servers import\" takes over those of other programs.\n",
 			s.env.ServersFile(),
 		)
 		return nil

@@ -107,7 +107,7 @@ func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, conf
 // edit changes the user's file and takes that up.
 func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 	p := d.p
-	if _, err := p.store.Edit(ctx, p.layerNow().editor, edit); err != nil {
+	if _, err := p.store.Edit(ctx, edit); err != nil {
 		return err
 	}
 	p.mu.Lock()

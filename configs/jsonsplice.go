@@ -1,0 +1,217 @@
+package configs
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// cutting is a piece of a text that is replaced.
+type cutting struct {
+	from, to int
+	with     string
+}
+
+// apply returns the text with pieces replaced. They do not overlap.
+func (t *jsonText) apply(cuts []cutting) []byte {
+	slices.SortStableFunc(cuts, func(a, b cutting) int { return a.from - b.from })
+	out, at := []byte(t.mark), 0
+	for _, c := range cuts {
+		out = append(append(out, t.data[at:c.from]...), c.with...)
+		at = c.to
+	}
+	return append(out, t.data[at:]...)
+}
+
+// item is a member of an object or an element of a list.
+type item struct {
+	from, to int
+	comma    int // the offset of the comma behind it; -1: there is none
+}
+
+// itemsOf lists the items of an object or a list.
+func itemsOf(v hujson.Value) (items []item) {
+	add := func(from, last hujson.Value, isLast bool) {
+		i := item{from.StartOffset, last.EndOffset, last.EndOffset + len(last.AfterExtra)}
+		if isLast && last.AfterExtra == nil {
+			i.comma = -1
+		}
+		items = append(items, i)
+	}
+	switch is := v.Value.(type) {
+	case *hujson.Object:
+		for n, m := range is.Members {
+			add(m.Name, m.Value, n+1 == len(is.Members))
+		}
+	case *hujson.Array:
+		for n, e := range is.Elements {
+			add(e, e, n+1 == len(is.Elements))
+		}
+	}
+	return items
+}
+
+func (t *jsonText) lineStart(at int) int { return bytes.LastIndexByte(t.data[:at], '\n') + 1 }
+
+// margin returns the space in front of the line of an offset.
+func (t *jsonText) margin(at int) string {
+	line := t.data[t.lineStart(at):]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// leads reports whether an offset is the first in its line that is not space.
+func (t *jsonText) leads(at int) bool { return len(t.margin(at)) >= at-t.lineStart(at) }
+
+// blank reports whether there is nothing but space between two offsets.
+func (t *jsonText) blank(from, to int) bool { return len(bytes.TrimSpace(t.data[from:to])) == 0 }
+
+// skip returns the offset behind spaces and tabs.
+func (t *jsonText) skip(at int) int {
+	return len(t.data) - len(bytes.TrimLeft(t.data[at:], " \t"))
+}
+
+// form returns how the text is written.
+func (t *jsonText) form() form {
+	f := form{eol: "\n", step: "  "}
+	if bytes.Contains(t.data, []byte("\r\n")) {
+		f.eol = "\r\n"
+	}
+	if items := itemsOf(t.root); len(items) > 0 && t.leads(items[0].from) {
+		if step := strings.TrimPrefix(t.margin(items[0].from), t.margin(t.root.StartOffset)); step != "" {
+			f.step = step
+		}
+	}
+	return f
+}
+
+// with adds an item behind the others of an object (a setting) or a list (a scalar). Nothing is
+// taken away. Without a root, an object is begun.
+func (t *jsonText) with(v hujson.Value, add any) []cutting {
+	f := t.form()
+	if v.Value == nil {
+		gap := ""
+		if n := len(t.data); n > 0 && t.data[n-1] != '\n' {
+			gap = f.eol
+		}
+		return []cutting{{len(t.data), len(t.data), gap + f.value(tree{add.(setting)}, "", true) + f.eol}}
+	}
+	items, closing := itemsOf(v), v.EndOffset-1
+	if len(items) == 0 {
+		margin := t.margin(closing)
+		text := margin + f.step + f.item(add, margin+f.step, true) + f.eol
+		switch _, list := add.(scalar); {
+		case list:
+			return []cutting{{closing, closing, f.item(add, "", false)}}
+		case t.leads(closing):
+			return []cutting{{t.lineStart(closing), t.lineStart(closing), text}}
+		}
+		return []cutting{{closing, closing, f.eol + text + margin}}
+	}
+	last := items[len(items)-1]
+	trailing, end := "", last.to
+	var cuts []cutting
+	if last.comma >= 0 {
+		trailing, end = ",", last.comma+1
+	} else {
+		cuts = append(cuts, cutting{last.to, last.to, ","})
+	}
+	switch {
+	case t.leads(closing) && t.leads(last.from):
+		margin, at := t.margin(last.from), t.lineStart(closing)
+		return append(cuts, cutting{at, at, margin + f.item(add, margin, true) + trailing + f.eol})
+	case t.blank(end, closing):
+		return append(cuts, cutting{end, end, " " + f.item(add, "", false) + trailing})
+	}
+	return append(cuts, cutting{closing, closing, " " + f.item(add, "", false) + trailing})
+}
+
+// without takes an item out of an object or a list, and the comma that nothing needs then.
+// Comments stay.
+func (t *jsonText) without(v hujson.Value, n int) []cutting {
+	items := itemsOf(v)
+	is := items[n]
+	from, to := is.from, is.to
+	var cuts []cutting
+	switch {
+	case is.comma >= 0 && t.blank(is.to, is.comma):
+		to = is.comma + 1
+	case is.comma >= 0:
+		cuts = append(cuts, cutting{is.comma, is.comma + 1, ""})
+	case n > 0: // the comma in front has nothing behind it
+		before := items[n-1].comma
+		if t.blank(before+1, from) && !t.leads(from) {
+			from = before
+		} else {
+			cuts = append(cuts, cutting{before, before + 1, ""})
+		}
+	}
+	end := t.skip(to)
+	switch rest := t.data[end:]; {
+	case from == is.from && t.leads(from) && (bytes.HasPrefix(rest, []byte("\n")) || bytes.HasPrefix(rest, []byte("\r\n"))):
+		from, to = t.lineStart(from), end+bytes.IndexByte(rest, '\n')+1
+	case from == is.from && is.comma >= 0 && end < len(t.data) && t.data[end] != '\r' && t.data[end] != '\n':
+		to = end
+	}
+	return append(cuts, cutting{from, to, ""})
+}
+
+// replaced gives a value's place to another one.
+func (t *jsonText) replaced(v hujson.Value, value any) []cutting {
+	_, nested := value.(tree)
+	margin := t.margin(v.StartOffset)
+	return []cutting{{v.StartOffset, v.EndOffset, t.form().value(value, margin, nested)}}
+}
+
+// form is how a part of a file is written.
+type form struct {
+	eol  string // how lines end
+	step string // by how much each level is indented
+}
+
+// item writes a member of an object, or an element of a list.
+func (f form) item(add any, margin string, lines bool) string {
+	if s, ok := add.(setting); ok {
+		return quoted(s.key) + ": " + f.value(s.value, margin, lines)
+	}
+	return f.value(add, margin, lines)
+}
+
+// value writes a value, an object over several lines if lines says so.
+func (f form) value(value any, margin string, lines bool) string {
+	var b strings.Builder
+	switch v := value.(type) {
+	case scalar:
+		if v.quoted {
+			return quoted(v.text)
+		}
+		return v.text
+	case []scalar:
+		for i, s := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(quoted(s.text))
+		}
+		return "[" + b.String() + "]"
+	case tree:
+		for i, s := range v {
+			switch {
+			case lines:
+				b.WriteString(f.eol + margin + f.step)
+			case i > 0:
+				b.WriteString(" ")
+			}
+			b.WriteString(f.item(s, margin+f.step, lines))
+			if i+1 < len(v) {
+				b.WriteString(",")
+			}
+		}
+		if lines && len(v) > 0 {
+			b.WriteString(f.eol + margin)
+		}
+		return "{" + b.String() + "}"
+	}
+	return "null"
+}

@@ -1,0 +1,422 @@
+package configs
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// An Edit is one change of what mcp.json says of a server. The file keeps every byte of
+// everything else: comments, order, trailing commas, members that are not ours.
+type Edit struct {
+	name  string // of the server
+	apply func(e *editing) error
+	want  *MCPServer // what the file says afterwards; nil: nothing, or what apply has checked
+	stays bool       // want is not checked
+}
+
+// editing is mcp.json while it is changed.
+type editing struct {
+	*serverList
+	user *Config // the YAML beside it, whose servers are not changed; nil: there is none
+}
+
+// AddServer writes a server. A name that is there already is an error. What s holds is written
+// as it is, references and secrets too; what is empty, or a default, is left out.
+func AddServer(name string, s MCPServer) Edit {
+	return Edit{name: name, want: &s, apply: func(e *editing) error {
+		if old := e.find(name); old != nil && !e.inYAML(name) {
+			return e.wrong(name, old.member.Name, "is there already")
+		}
+		return e.put(name, s)
+	}}
+}
+
+// PutServer is AddServer, but changes a server that is there into s. What stays the same keeps
+// its text and its comments, and members that are not ours stay.
+func PutServer(name string, s MCPServer) Edit {
+	return Edit{name: name, want: &s, apply: func(e *editing) error { return e.put(name, s) }}
+}
+
+// DropServer removes a server. A name that is not there is an error.
+func DropServer(name string) Edit {
+	return Edit{name: name, apply: func(e *editing) error {
+		old := e.find(name)
+		if err := e.canChange(name, old); err != nil {
+			return err
+		}
+		servers, i := e.member(e.text.root, sharedServers), e.index(name)
+		if err := e.splice(e.text.without(servers.Value, i)); err != nil {
+			return err
+		}
+		return e.listDisabled(name, false)
+	}}
+}
+
+// DisableServer says whether a server is left alone. One of the YAML is named in the list
+// "disabled". A name that is nowhere is an error.
+func DisableServer(name string, disabled bool) Edit {
+	return Edit{name: name, stays: true, apply: func(e *editing) error {
+		if e.inYAML(name) {
+			if e.user.MCPServers[name].Disabled {
+				if disabled {
+					return nil
+				}
+				return e.elsewhere(join(serverKey(name), "disabled"), "is set in this file, which no command changes; edit it by hand")
+			}
+			return e.listDisabled(name, disabled)
+		}
+		old := e.find(name)
+		if err := e.canChange(name, old); err != nil {
+			return err
+		}
+		if old.server.Disabled != disabled {
+			if err := e.setDisabled(old, disabled); err != nil {
+				return err
+			}
+		}
+		if disabled {
+			return nil
+		}
+		return e.listDisabled(name, false)
+	}}
+}
+
+// setDisabled changes the member of a server that says whether it is used.
+func (e *editing) setDisabled(s *listedServer, disabled bool) error {
+	word := func(b bool) scalar { return scalar{text: map[bool]string{true: "true", false: "false"}[b]} }
+	if i := memberAt(s.member.Value, func(m string) bool { return m == "enabled" }); i >= 0 {
+		return e.splice(e.text.replaced(objectOf(s.member.Value).Members[i].Value, word(!disabled)))
+	}
+	return e.set(s.name, []string{"disabled"}, word(disabled))
+}
+
+const serversKey = "mcp_servers"
+
+func serverKey(name string) string { return join(serversKey, name) }
+
+func (e *editing) inYAML(name string) bool {
+	if e.user == nil {
+		return false
+	}
+	_, there := e.user.MCPServers[name]
+	return there
+}
+
+// elsewhere is the error for a change of what the YAML says.
+func (e *editing) elsewhere(key, message string) error {
+	return &Error{Problems: []Problem{{Position: e.user.near(key), Key: key, Message: message}}}
+}
+
+// canChange returns why a server cannot be changed; nil: it can.
+func (e *editing) canChange(name string, s *listedServer) error {
+	switch {
+	case e.inYAML(name):
+		return e.elsewhere(serverKey(name), "is configured in this file, which no command changes; edit it by hand")
+	case s == nil:
+		names := slices.Sorted(maps.Keys(e.names()))
+		at := Position{File: e.text.file}
+		return &Error{Problems: []Problem{{at, sharedKey(name), "is not in this file" + DidYouMean(name, names)}}}
+	}
+	return nil
+}
+
+// names are those of all servers.
+func (e *editing) names() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range e.servers {
+		all[s.name] = true
+	}
+	if e.user != nil {
+		for name := range e.user.MCPServers {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+func (e *editing) wrong(name string, at hujson.Value, message string) error {
+	return &Error{Problems: []Problem{*e.text.wrong(at, sharedKey(name), message)}}
+}
+
+func (e *editing) index(name string) int {
+	return memberAt(e.member(e.text.root, sharedServers).Value, func(m string) bool { return ServerName(m) == name })
+}
+
+// find returns a server; nil: it is not there.
+func (e *editing) find(name string) *listedServer {
+	i := slices.IndexFunc(e.servers, func(s listedServer) bool { return s.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &e.servers[i]
+}
+
+// memberAt returns the place of the first member whose name fits; -1: there is none.
+func memberAt(v hujson.Value, fits func(name string) bool) int {
+	o := objectOf(v)
+	if o == nil {
+		return -1
+	}
+	return slices.IndexFunc(o.Members, func(m hujson.ObjectMember) bool { return fits(nameOf(m)) })
+}
+
+// member returns a member of an object; its Value is nothing where there is none.
+func (e *editing) member(v hujson.Value, name string) (m hujson.ObjectMember) {
+	if i := memberAt(v, func(have string) bool { return have == name }); i >= 0 {
+		m = objectOf(v).Members[i]
+	}
+	return m
+}
+
+// splice changes the text, and reads it again.
+func (e *editing) splice(cuts []cutting) error {
+	l, problem := readList(e.text.file, e.text.apply(cuts))
+	if problem != nil {
+		return &Error{Problems: []Problem{*problem}}
+	}
+	e.serverList = l
+	return nil
+}
+
+// put writes a server.
+func (e *editing) put(name string, s MCPServer) error {
+	old := e.find(name)
+	if message := badName("name", name); message != "" || name == nativeServer {
+		if message == "" {
+			message = "the name is taken by dragoman's own tools"
+		}
+		at := Position{File: e.text.file}
+		return &Error{Problems: []Problem{{Position: at, Key: sharedKey(name), Message: message}}}
+	}
+	switch {
+	case e.inYAML(name):
+		return e.canChange(name, old)
+	case old == nil:
+		return e.set("", []string{sharedServers, name}, asShared(s, readable.written))
+	}
+	before := *e.serverList
+	if err := e.change(name, nil, treeOf(old.server), treeOf(s)); err == nil {
+		if err = e.setType(name, s); err == nil && e.find(name).means(s) {
+			return nil
+		}
+	}
+	*e.serverList = before
+	return e.set("", []string{sharedServers, nameOf(old.member)}, asShared(s, readable.written)) // as a whole: it holds what is wrong
+}
+
+// means reports whether a server is right, and what is wanted.
+func (s *listedServer) means(want MCPServer) bool {
+	return s != nil && len(s.problems) == 0 && s.server.Means(want)
+}
+
+// asShared lists what is written of a new server, with the names that mcp.json has.
+func asShared(s MCPServer, spell func(readable) string) tree {
+	var t tree
+	if !s.URL.IsZero() {
+		t = append(t, setting{"type", scalar{kindOfURL(s), true}})
+	}
+	for _, s := range structOf(reflect.ValueOf(s), spell) {
+		if s.key != "transport" {
+			t = append(t, setting{sharedName(s.key), s.value})
+		}
+	}
+	return t
+}
+
+func kindOfURL(s MCPServer) string { return withDefaults(s).Transport }
+
+// setType changes the member "type" where it does not mean what is wanted.
+func (e *editing) setType(name string, s MCPServer) error {
+	now := e.find(name)
+	i := memberAt(now.member.Value, func(m string) bool { return settingOf(m, fieldsOf(reflect.TypeFor[MCPServer]())) == "transport" })
+	written := ""
+	if i >= 0 {
+		written = fold(objectOf(now.member.Value).Members[i].Value.Value.(hujson.Literal).String())
+	}
+	switch {
+	case s.URL.IsZero() && i >= 0 && written != "stdio":
+		return e.splice(e.text.without(now.member.Value, i))
+	case s.URL.IsZero(), i < 0 && kindOfURL(now.server) == kindOfURL(s),
+		written == kindOfURL(s), written == "streamablehttp" && kindOfURL(s) == "http":
+		return nil
+	}
+	return e.set(name, []string{"transport"}, scalar{kindOfURL(s), true})
+}
+
+// change makes the settings of a server into others, and leaves alone what stays.
+func (e *editing) change(name string, path []string, was, is tree) error {
+	for _, s := range is {
+		at := append(slices.Clone(path), s.key)
+		old, there := was.get(s.key)
+		olds, a := old.(tree)
+		news, b := s.value.(tree)
+		var err error
+		switch {
+		case s.key == "transport" || there && reflect.DeepEqual(old, s.value):
+		case there && a && b:
+			err = e.change(name, at, olds, news)
+		default:
+			err = e.set(name, at, s.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, s := range was {
+		if _, stays := is.get(s.key); !stays && s.key != "transport" {
+			v, i := e.way(name, append(slices.Clone(path), s.key))
+			if i < 0 {
+				continue
+			}
+			if err := e.splice(e.text.without(v, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// way returns the object that holds a setting, and which of its members does; -1: none.
+// name is the server's; "": the way starts at the top.
+func (e *editing) way(name string, path []string) (v hujson.Value, i int) {
+	v, fields := e.text.root, []field(nil)
+	if name != "" {
+		s := e.find(name)
+		if s == nil {
+			return v, -1
+		}
+		v, fields = s.member.Value, fieldsOf(reflect.TypeFor[MCPServer]())
+	}
+	for n, word := range path {
+		i = memberAt(v, func(m string) bool { return m == word || fields != nil && settingOf(m, fields) == word })
+		if i < 0 || n+1 == len(path) {
+			return v, i
+		}
+		v = objectOf(v).Members[i].Value
+		if fields != nil && word == "oauth" {
+			fields = fieldsOf(reflect.TypeFor[OAuth]())
+		} else {
+			fields = nil
+		}
+	}
+	return v, i
+}
+
+// set writes a setting, and the objects around it that are missing.
+func (e *editing) set(name string, path []string, value any) error {
+	for n := 1; n <= len(path); n++ {
+		v, i := e.way(name, path[:n])
+		if o := objectOf(v); i >= 0 && n < len(path) && o.Members[i].Value.Value.Kind() == '{' {
+			continue
+		}
+		for rest := len(path) - 1; rest >= n; rest-- {
+			value = tree{{path[rest], value}}
+		}
+		if i >= 0 {
+			return e.splice(e.text.replaced(objectOf(v).Members[i].Value, value))
+		}
+		word := path[n-1]
+		if name != "" && n == 1 {
+			word = sharedName(word)
+		}
+		return e.splice(e.text.with(v, setting{word, value}))
+	}
+	return nil
+}
+
+// listDisabled puts a server on the list of those that are left alone, or takes it off.
+func (e *editing) listDisabled(name string, disabled bool) error {
+	at := memberAt(e.text.root, func(m string) bool { return m == sharedDisabled })
+	if at < 0 || e.member(e.text.root, sharedDisabled).Value.Value.Kind() != '[' {
+		if !disabled {
+			return nil
+		}
+		return e.set("", []string{sharedDisabled}, []scalar{{name, true}})
+	}
+	for {
+		list := e.member(e.text.root, sharedDisabled).Value
+		elements := list.Value.(*hujson.Array).Elements
+		i := slices.IndexFunc(elements, func(v hujson.Value) bool { return v.Value.(hujson.Literal).String() == name })
+		switch {
+		case disabled && i >= 0, !disabled && i < 0:
+			return nil
+		case disabled:
+			return e.splice(e.text.with(list, scalar{name, true}))
+		case len(elements) == 1 && !strings.Contains(string(e.text.data[list.StartOffset:elements[0].StartOffset])+string(e.text.data[elements[0].EndOffset:list.EndOffset]), "/"):
+			return e.splice(e.text.without(e.text.root, at))
+		}
+		if err := e.splice(e.text.without(list, i)); err != nil {
+			return err
+		}
+	}
+}
+
+// Apply returns the text of an mcp.json with edits made, one after the other. file stands for it
+// in messages; user is the YAML beside it, or nil. The error is an *Error: the text is wrong, or
+// what is to be written is, or the server is the YAML's.
+func Apply(file string, text []byte, user *Config, edits ...Edit) ([]byte, error) {
+	l, problem := readList(file, text)
+	if problem != nil {
+		return nil, &Error{Problems: []Problem{*problem}}
+	}
+	e := &editing{serverList: l, user: user}
+	for _, edit := range edits {
+		others := e.others(edit.name)
+		if err := edit.apply(e); err != nil {
+			return nil, err
+		}
+		if err := e.check(edit, others); err != nil {
+			return nil, err
+		}
+	}
+	return e.text.bytes(), nil
+}
+
+// check makes sure that an edit has done what is wanted, and nothing else.
+func (e *editing) check(edit Edit, others []string) error {
+	s := e.find(edit.name)
+	broken := func(message string) error {
+		at := Position{File: e.text.file}
+		return &Error{Problems: []Problem{{Position: at, Key: sharedKey(edit.name), Message: message}}}
+	}
+	switch {
+	case edit.want != nil && s != nil && len(s.problems) > 0:
+		for i := range s.problems {
+			s.problems[i].Position = Position{File: e.text.file} // nobody has seen the lines of this text
+		}
+		return asError(s.problems)
+	case !slices.Equal(e.others(edit.name), others):
+		return broken("cannot be changed without changing something else; edit the file by hand")
+	case !edit.stays && edit.want == nil && s != nil, edit.want != nil && !s.means(*edit.want):
+		return broken("cannot be written as it is wanted; edit the file by hand")
+	}
+	return nil
+}
+
+// others lists the texts of the servers but one.
+func (e *editing) others(but string) (texts []string) {
+	for _, s := range e.servers {
+		if s.name != but {
+			texts = append(texts, string(e.text.data[s.member.Name.StartOffset:s.member.Value.EndOffset]))
+		}
+	}
+	return texts
+}
+
+// Means is Same, where a default that is left out is there.
+func (s MCPServer) Means(o MCPServer) bool { return withDefaults(s).Same(withDefaults(o)) }
+
+func withDefaults(s MCPServer) MCPServer {
+	setDefaults(reflect.ValueOf(&s).Elem())
+	return s
+}
+
+// within reports whether a key is another one, or below it.
+func within(key, above string) bool {
+	rest, ok := strings.CutPrefix(key, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}

@@ -1,0 +1,97 @@
+package configs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"dragoman/core/datadir"
+)
+
+const (
+	// lockPatience is how long a change waits for those of others. One takes milliseconds.
+	lockPatience = 30 * time.Second
+	// maxRaces is how often an edit starts again because the file has changed meanwhile.
+	maxRaces = 5
+)
+
+// EditServers makes edits in the mcp.json that Load would read, and returns its path. A file that
+// is not there is created; one that would be wrong stays as it is. It is replaced at once and
+// whole, behind a link where it is one, and is for its owner's eyes only. What somebody else writes
+// meanwhile is not lost: the edits are made anew over it. It blocks while another process does the
+// same, for half a minute at most.
+func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, err error) {
+	if path = o.serversFile(); path == "" {
+		return "", errors.New("no place for mcp.json: the environment names no home folder")
+	}
+	user, err := o.yaml()
+	if err != nil {
+		return path, err
+	}
+	target, err := behindLinks(path)
+	if err != nil {
+		return path, fmt.Errorf("change %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return path, fmt.Errorf("create the folder of %s: %w", path, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another process keeps changing it"))
+	defer cancel()
+	lock, err := datadir.WaitLock(ctx, target+".lock")
+	if err != nil {
+		return path, fmt.Errorf("change %s: %w", path, err)
+	}
+	err = editLocked(path, target, user, edits)
+	return path, errors.Join(err, lock.Remove())
+}
+
+// yaml reads the user's YAML, whose servers no command changes; nil: there is none. Of one that
+// cannot be parsed nobody knows which those are.
+func (o Options) yaml() (*Config, error) {
+	path := o.Path
+	if path == "" {
+		path = userFile(o.ConfigDir, o.Env)
+	}
+	user, problems := readLayer(path)
+	if user != nil && len(problems) > 0 && len(user.where) == 0 {
+		return nil, asError(problems)
+	}
+	return user, nil
+}
+
+func editLocked(path, target string, user *Config, edits []Edit) error {
+	old, _, err := readWhole(target)
+	for range maxRaces {
+		if err != nil {
+			return fmt.Errorf("change %s: %w", path, err)
+		}
+		var next, now []byte
+		if next, err = Apply(path, old, user, edits...); err != nil || bytes.Equal(old, next) {
+			return err
+		}
+		if now, _, err = readWhole(target); err == nil && bytes.Equal(now, old) {
+			return datadir.Replace(target, next)
+		}
+		old = now
+	}
+	return fmt.Errorf("change %s: somebody else keeps changing it", path)
+}
+
+// behindLinks is the file that a path means, which need not be there.
+func behindLinks(path string) (string, error) {
+	for range 40 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or nothing at all
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", errors.New("it is a link that leads nowhere")
+}
