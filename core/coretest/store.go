@@ -31,6 +31,7 @@ func Store(t *testing.T, storage func(t *testing.T) (process func() core.Store))
 		{"reading beside writing", (*storeTest).readBesideWrite},
 		{"two owners", (*storeTest).twoOwners},
 		{"many owners", (*storeTest).manyOwners},
+		{"following", (*storeTest).following},
 		{"watch", (*storeTest).watch},
 		{"watch where there is more", (*storeTest).watchBehind},
 		{"watches that have ended", (*storeTest).watchesEnd},

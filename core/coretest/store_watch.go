@@ -150,3 +150,29 @@ func (t *storeTest) watchesEnd() {
 	default:
 	}
 }
+
+// A viewer that reads each record when it was written reads the same as one that reads all at once,
+// also where a record says only what has changed since an earlier one, and across owners.
+func (t *storeTest) following() {
+	a, b := t.store(), t.store()
+	j := t.create(a, "s1")
+	viewer := t.open(b, "s1")
+	got := t.read(viewer, core.Pos{})
+	at := got[0].End()
+	for range 2 {
+		epoch, log := t.claim(j), t.read(j, core.Pos{})
+		for _, ev := range append([]core.Event{core.Claimed{Epoch: epoch}}, Samples()...) {
+			r := behind(epoch, log, ev)
+			t.write(j, r...)
+			log = append(log, r...)
+			for _, r := range t.read(viewer, at) {
+				at = r.End()
+				got = append(got, r)
+			}
+		}
+		if err := j.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.same("a viewer that follows", got, t.read(t.open(b, "s1"), core.Pos{}))
+}

@@ -298,3 +298,39 @@ func leaveOwners(b *testing.B, dir string) {
 		}
 	}
 }
+
+// BenchmarkFollow reads what another process adds to a session of 100,000 records, one at a time.
+func BenchmarkFollow(b *testing.B) {
+	dir := b.TempDir()
+	s, other := jsonl.New(dir), jsonl.New(dir)
+	j, epoch := claimed(b, s, "s1")
+	recs := turns(epoch, 100_000)
+	viewer, err := other.Open(b.Context(), core.Local, "s1")
+	if err == nil {
+		err = j.Write(b.Context(), recs)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	at := core.Pos{}
+	read := func() (n int) {
+		for r, err := range viewer.Read(b.Context(), at) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			at = r.End()
+			n++
+		}
+		return n
+	}
+	read()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := j.Write(b.Context(), []core.Record{{Epoch: epoch, Seq: at.Seq, Event: core.Notice{Text: "more"}}}); err != nil {
+			b.Fatal(err)
+		}
+		if n := read(); n != 1 {
+			b.Fatalf("read %d records", n)
+		}
+	}
+}

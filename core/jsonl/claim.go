@@ -139,7 +139,7 @@ func (j *journal) Release() error {
 	c := j.claim
 	j.claim = nil
 	if c != nil {
-		j.read = place{c.end, c.size}
+		j.read = &tail{end: c.end, size: c.size}
 	}
 	j.mu.Unlock()
 	if c == nil {

@@ -89,6 +89,9 @@
 // not looked at. The index is, every 200 ms and once for all of them, because whoever claims a
 // session touches it; the owner files then show which one it was.
 //
+// Reading keeps where it came to the end of a sound log, so that a viewer that follows reads only
+// what was added: 54 µs for a record behind 100,000 others, and not 134 ms.
+//
 // # After a crash
 //
 // A crash leaves owner files, files that were being written, locks of sessions that were

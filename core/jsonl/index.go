@@ -438,7 +438,7 @@ func derive(ctx context.Context, f files) (indexEntry, error) {
 	}
 	sum, err := core.Summarize(func() iter.Seq2[core.Record, error] {
 		return func(yield func(core.Record, error) bool) {
-			if err := readLog(ctx, f, meta.ID, core.Pos{}, func(r core.Record) bool { return yield(r, nil) }, nil); err != nil {
+			if _, err := readLog(ctx, f, meta.ID, core.Pos{}, nil, func(r core.Record) bool { return yield(r, nil) }); err != nil {
 				yield(core.Record{}, err)
 			}
 		}

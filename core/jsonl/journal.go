@@ -124,19 +124,22 @@ type journal struct {
 
 	mu    sync.Mutex // guards the fields below
 	claim *claim     // nil: not claimed
-	read  place      // how far the log was read or written
+	read  *tail      // how far the log was read or written; nil: not to its end
 }
 
-// place is a position, and where it is in the log.
-type place struct {
-	end  core.Pos
-	size int64
-}
-
-func (j *journal) been(end core.Pos, size int64) {
+// readTo returns how far the log was read, and gives it away.
+func (j *journal) readTo() *tail {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.read = place{end, size}
+	t := j.read
+	j.read = nil
+	return t
+}
+
+func (j *journal) setRead(t *tail) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read = t
 }
 
 var _ core.Journal = (*journal)(nil)
@@ -155,7 +158,10 @@ func (j *journal) Close() error {
 // through, and needs the same memory however long the log is.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
-		err := readLog(ctx, j.files, j.meta.ID, after, func(r core.Record) bool { return yield(r, nil) }, j.been)
+		end, err := readLog(ctx, j.files, j.meta.ID, after, j.readTo(), func(r core.Record) bool { return yield(r, nil) })
+		if end != nil {
+			j.setRead(end)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = core.ErrNotFound
 		}

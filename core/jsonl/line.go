@@ -112,8 +112,11 @@ func (l *lines) fill() error {
 }
 
 // again makes read return the line at l.at, as it is in the file by then.
-func (l *lines) again() {
-	l.next, l.from, l.to = l.at, 0, 0
+func (l *lines) again() { l.goTo(l.at) }
+
+// goTo makes read return the line at an offset.
+func (l *lines) goTo(at int64) {
+	l.next, l.from, l.to = at, 0, 0
 }
 
 // skip passes over a line that is too long.

@@ -7,60 +7,97 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/codec"
 )
 
+// tail is where reading came to the end of a sound log, and what it needs to go on from there: who
+// follows a session that grows need not read all of it again.
+type tail struct {
+	end  core.Pos
+	size int64 // of what was read
+
+	file  os.FileInfo // nil: the log was written by us and not read
+	epoch uint64
+	run   []byte
+	time  time.Time // of the last record
+	dec   codec.Decoder
+}
+
+// follows reports whether a log can be read on from there.
+func (t *tail) follows(log *os.File, after core.Pos) bool {
+	if t == nil || t.file == nil || t.end.Seq != after.Seq || t.end.Off != after.Off {
+		return false
+	}
+	now, err := log.Stat()
+	return err == nil && os.SameFile(now, t.file) && now.Size() >= t.size
+}
+
 // readLog yields the records of a log behind after, until yield has enough. What is
 // damaged or missing is a record too: a core.Missing, or a piece of the run in which it
 // is missing. What has no place for one is reported behind the last record, unless
 // somebody owns the session: then there is no last record, and a line that looks
-// damaged may be one that is being written. been, if not nil, is called at the end of the log.
+// damaged may be one that is being written. It goes on from a tail where that is possible; nil:
+// there is none. At the end of a sound log it returns the next one.
 func readLog(
 	ctx context.Context,
 	f files,
 	id core.SessionID,
 	after core.Pos,
+	from *tail,
 	yield func(core.Record) bool,
-	been func(end core.Pos, size int64),
-) error {
+) (*tail, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = log.Close() }()
 	l := newLines(log)
 	if _, err := readHeader(l); err != nil {
-		return err
+		return nil, err
 	}
 	s := scanLog(l)
 	d := decoding{values: f.values, after: after, at: after, yield: yield}
 	t := teller{log: f.log, advice: repairAdvice(id)}
+	if from.follows(log, after) {
+		l.goTo(from.size)
+		s.size, s.end, s.epoch, s.run = from.size, from.end, from.epoch, from.run
+		d.dec, t.last = from.dec, from.time
+	} else {
+		from = nil
+	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		err := s.next()
+		if n == 0 && from != nil && !s.all.none() { // the log was cut since, and is another one from there
+			return readLog(ctx, f, id, after, nil, yield)
+		}
 		if errors.Is(err, io.EOF) {
-			if been != nil {
-				been(s.end, s.size)
-			}
 			if told := t.behind(s); told != nil && !readOwner(f.owner).alive() {
 				_, err := d.tell(told)
-				return err
+				return nil, err
 			}
-			return nil
+			end := &tail{end: s.end, size: s.size}
+			if s.all.none() {
+				end.epoch, end.run, end.time, end.dec = s.epoch, slices.Clone(s.run), t.last, d.dec
+				end.file, _ = log.Stat() // without it the next one reads all
+			}
+			return end, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		more, err := d.tell(t.front(s))
 		if more && err == nil {
 			more, err = d.record(s)
 		}
 		if err != nil || !more {
-			return err
+			return nil, err
 		}
 	}
 }

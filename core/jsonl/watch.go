@@ -47,7 +47,7 @@ type watch struct {
 func (j *journal) Watch(ctx context.Context, after core.Pos, changed func()) {
 	w := &watch{files: j.files, changed: changed, done: ctx.Done(), size: -1}
 	j.mu.Lock()
-	if at := j.read; at.end.Seq == after.Seq && at.end.Off == after.Off {
+	if at := j.read; at != nil && at.end.Seq == after.Seq && at.end.Off == after.Off {
 		w.size = at.size
 	}
 	j.mu.Unlock()

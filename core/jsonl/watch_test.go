@@ -75,6 +75,20 @@ func TestSessionsWithoutAnOwnerAreNotLookedAt(t *testing.T) {
 	looks("it is still dead", 0, 0, false)
 }
 
+// A log that was cut back into what a viewer has read, and goes on otherwise, is read from its
+// beginning again: nothing looks damaged that is not.
+func TestReadOnInALogThatWasCut(t *testing.T) {
+	s := New(t.TempDir())
+	longer := logOf(t, s, "s1", core.Notice{Text: "one"}, core.Notice{Text: "two and more, as it was written later"})
+	b := content(t, longer.files.log)
+	j := logOf(t, s, "s2", core.Notice{Text: "one"}, core.Notice{Text: "two"})
+	log := readAll(t, j)
+	put(t, j.files.log, b)
+	for r, err := range j.Read(t.Context(), log[len(log)-1].End()) {
+		t.Errorf("behind the end: %+v, %v", r, err)
+	}
+}
+
 // BenchmarkLook measures one look at the index and at the logs of sessions that have an owner.
 func BenchmarkLook(b *testing.B) {
 	for _, owned := range []int{0, 1, 1000} {
