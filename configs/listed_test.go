@@ -64,6 +64,9 @@ func TestServersOfMCPJSON(t *testing.T) {
 			if !ok {
 				continue
 			}
+			if pasted := strings.HasSuffix(file, "readmes.txtar"); pasted {
+				reads(t, name, have[name+".json"])
+			}
 			got := listed(t, name, have[name+".json"], have[name+".yaml"], env)
 			if archive.Files[i].Data = []byte(got); !*update && got != string(f.Data) {
 				t.Errorf("%s: %s\n--- want\n%s--- got\n%s", file, name, f.Data, got)
@@ -73,6 +76,21 @@ func TestServersOfMCPJSON(t *testing.T) {
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// reads fails unless every server of a text that was pasted can be used, and nothing is said but
+// that a secret is written out.
+func reads(t *testing.T, name string, text []byte) {
+	t.Helper()
+	l, problem := readList("mcp.json", text)
+	if problem != nil || len(l.servers) == 0 || len(l.warnings) > 0 {
+		t.Fatalf("%s: %v, %v", name, problem, l)
+	}
+	for _, s := range l.servers {
+		if len(s.problems) > 0 {
+			t.Errorf("%s: %v", name, s.problems)
 		}
 	}
 }

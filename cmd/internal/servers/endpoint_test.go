@@ -72,3 +72,43 @@ func TestEndpointIsResolved(t *testing.T) {
 		t.Error("a variable that is not set passes")
 	}
 }
+
+// ${workspaceFolder} is the folder of the session, wherever it stands, and ${userHome} the user's.
+func TestFolderOfTheSessionIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"mcpServers": {
+		"a": {"command": "${userHome}/bin/x", "args": ["--root=${workspaceFolder}/sub"], "env": {"ROOT": "${workspaceFolder}"}, "cwd": "${workspaceFolder}/sub"},
+		"b": {"url": "https://x.example.com/", "headers": {"X-Root": "${workspaceFolder}"}},
+		"c": {"command": "x"}
+	}}`
+	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) {
+		return "/home/u", name == "HOME" || name == "USERPROFILE"
+	}
+	c, err := configs.Load(configs.Options{ConfigDir: dir, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(server, folder string) upstream.Endpoint {
+		t.Helper()
+		e, err := endpointOf(t.Context(), c.MCPServers[server], env, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.In(folder)
+	}
+	if e := in("a", "/work"); e.Command != "/home/u/bin/x" || e.Args[0] != "--root=/work/sub" || e.Env["ROOT"] != "/work" || e.Dir != "/work/sub" {
+		t.Errorf("%+v", e)
+	}
+	if e := in("a", "/other"); e.Args[0] != "--root=/other/sub" {
+		t.Errorf("of another session: %+v", e)
+	}
+	if e := in("b", "/work"); e.Headers["X-Root"] != "/work" {
+		t.Errorf("%+v", e)
+	}
+	if e := in("c", "/work"); e.Dir != "/work" {
+		t.Errorf("%+v", e)
+	}
+}
