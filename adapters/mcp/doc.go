@@ -1,6 +1,6 @@
 // Package mcp offers the gateway's agent to other agents: a Model Context Protocol server over
 // standard input and output and over Streamable HTTP, protocol versions 2024-11-05 to 2026-07-28 and
-// an early dialect with a number for a version.
+// those before, which had a number for a version.
 //
 // # Vocabulary
 //

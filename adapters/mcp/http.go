@@ -158,8 +158,8 @@ func (d *door) other(w http.ResponseWriter, r *http.Request) {
 			v.client.leave() // the SDK waits for calls
 			defer d.releaseEnded(v)
 		}
-		if v.early != nil {
-			w = &edge.ResponseWriter{ResponseWriter: w, Early: v.early, Templates: templates}
+		if v.filter != nil {
+			w = &edge.ResponseWriter{ResponseWriter: w, Filter: v.filter}
 		}
 	}
 	d.legacy.ServeHTTP(w, r)
@@ -191,7 +191,7 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	p := edge.PeekAt(m.Params)
 	modern = modern || p.Version != "" || m.Method == proto.MethodDiscover
 	v := d.visit(r)
-	answers := &edge.ResponseWriter{ResponseWriter: w, Method: m.Method, Early: v.dialect(), Templates: templates}
+	answers := &edge.ResponseWriter{ResponseWriter: w, Method: m.Method, Filter: v.filtered()}
 	w = answers
 	if m.Kind() == wire.Request {
 		if !edge.Known(m.Method) {
@@ -232,17 +232,15 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		defer d.settle(v)
 		answers.Begins = func(id string) { d.noteSession(v, id) }
 		if m.Method == proto.MethodInitialize {
-			body, v.early = edge.BeginsBody(body)
-			answers.Early = v.early
+			body, v.filter = edge.BeginsBody(body, templates)
+			answers.Filter = v.filter
 		}
 	case v != nil && !v.place.Begin():
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	case v != nil:
 		defer v.place.Done()
-		if v.early != nil && m.ID == nil && m.Method == proto.NoteEarlyInitialized {
-			body = []byte(`{"jsonrpc":"2.0","method":"` + proto.NoteInitialized + `","params":{}}`)
-		}
+		body = v.filter.Body(m, body)
 		ctx, end := d.calls.Take(r.Context(), id, m) // the SDK ignores a cancellation that comes first
 		defer end()
 		r.Header.Set(headerCall, string(m.ID))

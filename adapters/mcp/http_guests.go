@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/edge"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
@@ -34,15 +34,15 @@ const (
 type visit struct {
 	place  *wire.Guest
 	client *client
-	id     string          // the session's; "": none yet, or a name at 2026-07-28; the door's lock guards it
-	early  json.RawMessage // the version, in the early dialect; nil: another dialect
+	id     string       // the session's; "": none yet, or a name at 2026-07-28; the door's lock guards it
+	filter *edge.Filter // of what the client is told
 }
 
-func (v *visit) dialect() json.RawMessage {
+func (v *visit) filtered() *edge.Filter {
 	if v == nil {
 		return nil
 	}
-	return v.early
+	return v.filter
 }
 
 // visit finds the visit of a request's session; nil: there is none.

@@ -27,7 +27,6 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 	if c.Canceled() {
 		return l.put(c.in, c.slot, nil)
 	}
-	early := l.dialect()
 	if r.Error != nil {
 		if c.method == proto.MethodInitialize {
 			l.refusedHello(c)
@@ -35,10 +34,10 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 		fault, _ := plainFault(c.method, r.Error)
 		return l.fault(c.in, c.slot, c.raw, fault)
 	}
-	result := r.Result
+	result, filter := r.Result, l.filtered()
 	switch {
-	case early != nil:
-		result = earlyResult(c.method, early, result, l.opts.Templates)
+	case filter != nil:
+		result = filter.result(c.method, result)
 	case c.method == proto.MethodInitialize:
 		l.negotiated(result)
 	case c.lane == l.modern && c.method == proto.MethodCallTool:
@@ -96,12 +95,12 @@ func (l *Link) refuse(in *batch, id json.RawMessage, err error) {
 
 // fault answers with an error.
 func (l *Link) fault(in *batch, at int, id json.RawMessage, err error) error {
-	early := l.dialect() != nil
+	filter := l.filtered()
 	if l.hear != nil {
-		l.hear(proto.Message{ID: id, Error: appendFault(nil, err, early)})
+		l.hear(proto.Message{ID: id, Error: appendFault(nil, err, filter)})
 		return nil
 	}
-	return l.put(in, at, AppendError(nil, id, err, early))
+	return l.put(in, at, AppendError(nil, id, err, filter))
 }
 
 // put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
@@ -119,14 +118,14 @@ func appendHead(dst []byte, id json.RawMessage) []byte {
 	return wire.AppendRaw(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// AppendError appends a whole error answer. The early dialect has one code and no data.
-func AppendError(dst []byte, id json.RawMessage, err error, early bool) []byte {
-	return append(appendFault(append(appendHead(dst, id), `,"error":`...), err, early), '}')
+// AppendError appends a whole error answer.
+func AppendError(dst []byte, id json.RawMessage, err error, f *Filter) []byte {
+	return append(appendFault(append(appendHead(dst, id), `,"error":`...), err, f), '}')
 }
 
 // appendFault appends an error object. The SDK gives plain errors the code 0; they are about
 // requests that do not fit the state of the connection.
-func appendFault(dst []byte, err error, early bool) []byte {
+func appendFault(dst []byte, err error, f *Filter) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
 		code, message, data = int64(e.Code), e.Message, e.Data
@@ -138,9 +137,7 @@ func appendFault(dst []byte, err error, early bool) []byte {
 			code, message, data = m.Error.Code, m.Error.Message, m.Error.Data
 		}
 	}
-	if early {
-		code, data = proto.CodeClosed, nil
-	}
+	code, data = f.fault(code, data)
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, code, 10)
 	dst = wire.AppendString(append(dst, `,"message":`...), message)

@@ -6,8 +6,8 @@
 // Each lane is an mcp.Transport with an SDK session of its own, so that both can be
 // spoken on one pipe. A [Call] is a request of the client's that is not answered yet.
 // Over HTTP the SDK's own handlers read and write, and a [ResponseWriter] looks at what
-// they say. What lies behind knows nothing of the early dialect, which has a number for
-// a version (early.go).
+// they say. A [Filter] serves clients of the first days, which have a number for a version;
+// nothing else knows of them (early.go).
 //
 // # Order
 //
@@ -28,7 +28,7 @@
 //
 // Over HTTP the SDK's transport alone can tell to which call a notification belongs.
 // What it writes is looked at on the way out (response.go), because it leaves content as
-// null where there is none, gives plain errors the code 0, and knows nothing of the
-// early dialect. Parameters are checked before the SDK decodes them (params.go): its
+// null where there is none, gives plain errors the code 0, and knows nothing of
+// filters. Parameters are checked before the SDK decodes them (params.go): its
 // errors name Go types and repeat what was sent.
 package edge

@@ -5,77 +5,99 @@ import (
 	"strings"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
 )
 
-// begins looks at the parameters of initialize. A number for a version marks the early
-// dialect (one client spoke it before versions were dates): the SDK sees the oldest
-// version instead, and the answers are made to suit both. A version that nobody knows
-// becomes the one that will be answered. number is the early dialect's version, or nil.
-func begins(params json.RawMessage) (_, number json.RawMessage) {
+// A client of the first days has a number for a version; one spoke it before versions were
+// dates. To the SDK, and to all that lies behind, it is a client of the oldest version with
+// a date. Its answers suit both: what a client of 2024-11-05 looks for stays in them. What
+// it has a name of its own for, it says in that, and of our notifications it gets those that it
+// knows or has asked for. That a version nobody knows becomes the one that will be answered
+// is negotiation, and none of this.
+
+// Filter rewrites the messages of one client. A nil one leaves all as it is.
+type Filter struct {
+	version   json.RawMessage // the client's, a number
+	templates any             // the list of resource templates, which has no method of its own
+}
+
+// begins looks at the parameters of initialize, and makes them those of a version that the
+// SDK knows. The filter is the client's; nil: it needs none.
+func begins(params json.RawMessage, templates any) (json.RawMessage, *Filter) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
 		return params, nil
 	}
 	raw := p["protocolVersion"]
 	var name string
+	var f *Filter
 	switch {
 	case len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0:
-		number, name = raw, proto.Oldest
+		f, name = &Filter{raw, templates}, proto.Oldest
 	case json.Unmarshal(raw, &name) != nil || proto.IsLegacy(name):
 		return params, nil
 	default:
 		name = proto.Legacy
 	}
 	p["protocolVersion"] = encoded(name)
-	return encoded(p), number
+	return encoded(p), f
 }
 
 // BeginsBody does to a whole initialize what begins does to its parameters.
-func BeginsBody(body []byte) (_ []byte, number json.RawMessage) {
+func BeginsBody(body []byte, templates any) ([]byte, *Filter) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(body, &m) != nil {
 		return body, nil
 	}
-	m["params"], number = begins(m["params"])
-	return encoded(m), number
+	var f *Filter
+	m["params"], f = begins(m["params"], templates)
+	return encoded(m), f
 }
 
-// begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
-func (l *Link) begun(c *Call, number json.RawMessage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.hello == nil {
-		l.hello, l.early = c, number
+// heard is the name that a notification of the client's has today.
+func (f *Filter) heard(method string) string {
+	if f != nil && method == proto.NoteEarlyInitialized {
+		return proto.NoteInitialized
 	}
+	return method
 }
 
-// refusedHello notes that an initialize was refused: the next one counts.
-func (l *Link) refusedHello(c *Call) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.hello == c {
-		l.hello, l.early = nil, nil
+// Body does to a whole notification what heard does to its method.
+func (f *Filter) Body(m wire.Message, body []byte) []byte {
+	if name := f.heard(m.Method); m.ID == nil && name != m.Method {
+		return wire.Edit(body, wire.Set("method", encoded(name)))
 	}
+	return body
 }
 
-// earlyNotification reports whether the early dialect knows a notification of ours, or
-// has asked for it: it never looks for lists that change.
-func earlyNotification(method string) bool {
+// sends reports whether the client gets a notification of ours: it never looks for lists
+// that change.
+func (f *Filter) sends(method string) bool {
 	switch method {
 	case proto.NoteProgress, proto.NoteMessage, proto.NoteResourceUpdated:
 		return true
 	}
-	return false
+	return f == nil
 }
 
-// earlyCapabilities are those that the early dialect has.
+// fault is the code and the data of an error: the client knows one code, and no data.
+func (f *Filter) fault(code int64, data json.RawMessage) (int64, json.RawMessage) {
+	if f == nil {
+		return code, data
+	}
+	return proto.CodeClosed, nil
+}
+
+// earlyCapabilities are all that there were.
 var earlyCapabilities = json.RawMessage(
 	`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`,
 )
 
-// earlyResult adds to a result what the early dialect looks for. What a client of
-// 2024-11-05 looks for stays.
-func earlyResult(method string, version, result json.RawMessage, templates any) json.RawMessage {
+// result adds to a result what the client looks for.
+func (f *Filter) result(method string, result json.RawMessage) json.RawMessage {
+	if f == nil {
+		return result
+	}
 	switch method {
 	case proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel:
 		return json.RawMessage("null")
@@ -88,7 +110,7 @@ func earlyResult(method string, version, result json.RawMessage, templates any) 
 	delete(r, "cacheScope")
 	switch method {
 	case proto.MethodInitialize:
-		r["protocolVersion"], r["capabilities"] = version, earlyCapabilities
+		r["protocolVersion"], r["capabilities"] = f.version, earlyCapabilities
 		var info map[string]json.RawMessage
 		if json.Unmarshal(r["serverInfo"], &info) == nil {
 			delete(info, "title")
@@ -96,7 +118,7 @@ func earlyResult(method string, version, result json.RawMessage, templates any) 
 		}
 		delete(r, "instructions")
 	case proto.MethodListResources:
-		r["resourceTemplates"] = encoded(templates)
+		r["resourceTemplates"] = encoded(f.templates)
 	case proto.MethodListPrompts:
 		r["prompts"] = described(r["prompts"])
 	case proto.MethodGetPrompt:
@@ -128,7 +150,7 @@ func joined(list json.RawMessage) json.RawMessage {
 	return encoded(strings.Join(texts, "\n"))
 }
 
-// described fills in what the early dialect shows of every prompt and each of its arguments.
+// described fills in what the client shows of every prompt and each of its arguments.
 func described(list json.RawMessage) json.RawMessage {
 	var prompts []map[string]json.RawMessage
 	if json.Unmarshal(list, &prompts) != nil {

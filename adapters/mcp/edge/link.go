@@ -38,8 +38,7 @@ type Options struct {
 	OwnTools bool
 	// Ordered reports whether the calls of a tool that name the same session keep their order.
 	Ordered func(tool string) bool
-	// Templates is the list of resource templates, which the early dialect has in the list
-	// of resources.
+	// Templates is the list of resource templates, for a Filter.
 	Templates any
 }
 
@@ -60,11 +59,11 @@ type Link struct {
 	calls   map[jsonrpc.ID]*Call
 	byRaw   map[string]*Call
 	byExtra map[*mcp.RequestExtra]*Call
-	open    int             // calls whose answers are not queued yet
-	idle    chan struct{}   // closed when open comes to 0; nil: nobody waits for that
-	hello   *Call           // the initialize that counts: the first that was not refused
-	version string          // that was negotiated
-	early   json.RawMessage // the number that the early dialect has for a version; nil: another one
+	open    int           // calls whose answers are not queued yet
+	idle    chan struct{} // closed when open comes to 0; nil: nobody waits for that
+	hello   *Call         // the initialize that counts: the first that was not refused
+	version string        // that was negotiated
+	filter  *Filter       // that hello has led to
 }
 
 // Call is a request of the client's that has not been answered.
@@ -210,11 +209,7 @@ func (l *Link) answered(ctx context.Context, m wire.Message) error {
 // it is read.
 func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != proto.NoteCancelled {
-		method := m.Method
-		if method == proto.NoteEarlyInitialized && l.dialect() != nil {
-			method = proto.NoteInitialized
-		}
-		return l.legacy.hand(ctx, &jsonrpc.Request{Method: method, Params: m.Params})
+		return l.legacy.hand(ctx, &jsonrpc.Request{Method: l.filtered().heard(m.Method), Params: m.Params})
 	}
 	var p struct {
 		ID     json.RawMessage `json:"requestId"`
@@ -321,9 +316,9 @@ func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
 		c.args, params = p.args, wire.Edit(params, wire.Set("arguments", json.RawMessage("{}")))
 	}
 	if m.Method == proto.MethodInitialize && to == l.legacy {
-		var number json.RawMessage
-		params, number = begins(params)
-		l.begun(c, number)
+		var f *Filter
+		params, f = begins(params, l.opts.Templates)
+		l.begun(c, f)
 	}
 	return to.hand(ctx, &jsonrpc.Request{ID: c.id, Method: m.Method, Params: params, Extra: c.extra})
 }
@@ -441,11 +436,29 @@ func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) js
 	return encoded(p)
 }
 
-// dialect is the number that the early dialect has for a version, or nil.
-func (l *Link) dialect() json.RawMessage {
+// filtered is the filter of the client; nil: it needs none.
+func (l *Link) filtered() *Filter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.early
+	return l.filter
+}
+
+// begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
+func (l *Link) begun(c *Call, f *Filter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hello == nil {
+		l.hello, l.filter = c, f
+	}
+}
+
+// refusedHello notes that an initialize was refused: the next one counts.
+func (l *Link) refusedHello(c *Call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hello == c {
+		l.hello, l.filter = nil, nil
+	}
 }
 
 // HangUp ends both lanes: to the SDK the client has left.
@@ -504,8 +517,7 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		return n.link.answer(r)
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && n.link.dialect() != nil && !r.IsCall() &&
-		!earlyNotification(r.Method) {
+	if r, ok := m.(*jsonrpc.Request); ok && !r.IsCall() && !n.link.filtered().sends(r.Method) {
 		return nil
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && n == n.link.modern {

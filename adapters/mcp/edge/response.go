@@ -16,13 +16,12 @@ import (
 
 // ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does
 // over a pipe: it takes content that is null out of results that ask for input, gives
-// plain errors a code, and answers the early dialect in its own shapes. The SDK writes a
+// plain errors a code, and passes messages through the client's filter. The SDK writes a
 // whole event, or a whole body, at once.
 type ResponseWriter struct {
 	http.ResponseWriter
-	Method    string          // of the request; "": it is no call
-	Early     json.RawMessage // the early dialect's version; nil: another one
-	Templates any             // as in Options
+	Method string  // of the request; "": it is no call
+	Filter *Filter // the client's
 	// Begins notes the session that the request has begun, before the client knows of it;
 	// nil: it has one.
 	Begins func(id string)
@@ -52,8 +51,8 @@ func (w *ResponseWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// events changes the messages of an event stream; an event that the dialect does not
-// know is left out.
+// events changes the messages of an event stream; an event that the filter does
+// not send is left out.
 func (w *ResponseWriter) events(b []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
@@ -70,9 +69,9 @@ func (w *ResponseWriter) events(b []byte) []byte {
 	return out
 }
 
-// message changes one message; nil: the dialect does not know it.
+// message changes one message; nil: the filter does not send it.
 func (w *ResponseWriter) message(b []byte) []byte {
-	if w.Early == nil && !bytes.Contains(b, []byte(`"error":`)) && !bytes.Contains(b, []byte(`"content":null`)) {
+	if w.Filter == nil && !bytes.Contains(b, []byte(`"error":`)) && !bytes.Contains(b, []byte(`"content":null`)) {
 		return b
 	}
 	var m map[string]json.RawMessage
@@ -81,7 +80,7 @@ func (w *ResponseWriter) message(b []byte) []byte {
 	}
 	var method string
 	if raw, ok := m["method"]; ok {
-		if w.Early != nil && m["id"] == nil && json.Unmarshal(raw, &method) == nil && !earlyNotification(method) {
+		if m["id"] == nil && json.Unmarshal(raw, &method) == nil && !w.Filter.sends(method) {
 			return nil
 		}
 		return b
@@ -93,15 +92,15 @@ func (w *ResponseWriter) message(b []byte) []byte {
 			return b
 		}
 		said, plain := plainFault(w.Method, &err)
-		if !plain && err.Code != 0 && w.Early == nil {
+		if !plain && err.Code != 0 && w.Filter == nil {
 			return b
 		}
-		return AppendError(nil, id, said, w.Early != nil)
+		return AppendError(nil, id, said, w.Filter)
 	}
 	result := m["result"]
 	switch {
-	case w.Early != nil:
-		result = earlyResult(w.Method, w.Early, result, w.Templates)
+	case w.Filter != nil:
+		result = w.Filter.result(w.Method, result)
 	case w.Method == proto.MethodCallTool:
 		result = withoutContent(result)
 	}
