@@ -269,30 +269,39 @@ func (b *Box) leave(u *upstream) {
 	b.live[u.server.Name] = slices.DeleteFunc(b.live[u.server.Name], func(o *upstream) bool { return o == u })
 }
 
-// post says on the board how a server is: as well as the best of its connections.
-// Of one that has gone nothing is said any more.
-func (b *Box) post(name string) {
+// post says on the board how a server of the configuration is.
+func (b *Box) post(name string) { b.postFor(name, "") }
+
+// postFor says on the board how a server is: as well as the best of its connections.
+// Of one that has gone nothing is said any more. What a principal's client has brought along is
+// shown to that principal.
+func (b *Box) postFor(name string, p core.Principal) {
 	if b.opts.Board == nil {
 		return
 	}
-	topic := board.Topic{Kind: "server", Name: name, Layer: b.opts.Layer}
+	topic := board.Topic{Kind: "server", Name: name, Principal: p}
+	if p == "" {
+		topic.Layer = b.opts.Layer
+	}
 	for {
-		item, ok := b.item(name)
+		item, ok := b.item(name, p)
 		if ok {
 			b.opts.Board.Put(topic, item)
 		} else {
 			b.opts.Board.Drop(topic)
 		}
 		// Whoever has put something older over something newer puts it right.
-		if now, still := b.item(name); still == ok && reflect.DeepEqual(now, item) {
+		if now, still := b.item(name, p); still == ok && reflect.DeepEqual(now, item) {
 			return
 		}
 	}
 }
 
-// item is how a server is; false: there is none of that name.
-func (b *Box) item(name string) (board.Server, bool) {
+// item is how a server of the configuration is, or one that clients of p have brought along; false:
+// there is none of that name.
+func (b *Box) item(name string, p core.Principal) (board.Server, bool) {
 	s, ok := b.find(name)
+	ok = ok && p == ""
 	b.mu.Lock()
 	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
 	if !ok {
@@ -300,7 +309,7 @@ func (b *Box) item(name string) (board.Server, bool) {
 	}
 	b.mu.Unlock()
 	if !ok {
-		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought })
+		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought || u.host.Meta().Principal != p })
 		if len(live) == 0 {
 			return board.Server{}, false
 		}

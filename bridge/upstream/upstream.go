@@ -224,7 +224,13 @@ func (u *upstream) recheck(ctx context.Context) {
 	}
 }
 
-func (u *upstream) post() { u.box.post(u.server.Name) }
+func (u *upstream) post() {
+	if u.server.brought {
+		u.box.postFor(u.server.Name, u.host.Meta().Principal)
+		return
+	}
+	u.box.post(u.server.Name)
+}
 
 // state is how the connection is, and the tools that are known.
 func (u *upstream) state() (status, why string, list []*listed) {
