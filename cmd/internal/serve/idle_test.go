@@ -39,8 +39,9 @@ type idleFace struct {
 // idleClient is a client of a face.
 type idleClient struct {
 	*wiretest.Peer
-	t    *testing.T
-	work string
+	t     *testing.T
+	work  string
+	hello string // how it was answered
 }
 
 // ask sends a message and reads up to one that holds text, which it returns.
@@ -127,29 +128,47 @@ func inPlace(t *testing.T) (o setup.Options, work string) {
 // In the end the client leaves without a word.
 func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleClient, end func()) {
 	t.Helper()
+	h, endAll := inProcess(t, o)
+	c, leave := f.join(t, h, core.Local, f.hello, work)
+	return c, func() {
+		leave()
+		endAll()
+	}
+}
+
+// inProcess makes the gateway of a process, which nobody is connected to.
+func inProcess(t *testing.T, o setup.Options) (h *gateway, end func()) {
+	t.Helper()
 	dir, err := o.Env.DataDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &gateway{log: o.Log.Logger, process: setup.New(o)}
+	h = &gateway{log: o.Log.Logger, process: setup.New(o)}
 	store := jsonl.New(dir)
 	h.Gateway = core.New(h.process.Config(store))
 	h.process.Join(h.Gateway)
-	conn := h.connect(setup.ClientOptions{People: true, Quiet: true})
-	in, out, peer := wiretest.New(f.framing)
-	ended := make(chan error, 1)
-	ctx, leave := context.WithCancel(t.Context())
-	go func() { ended <- f.serve(conn, work).Serve(ctx, in, out) }()
-	c = &idleClient{peer, t, work}
-	c.ask(strings.ReplaceAll(f.hello, "WORK", work), `"id":"hello"`)
-	return c, func() {
-		leave()
-		<-ended
+	return h, func() {
 		if err := errors.Join(h.Close(context.Background()), store.Close()); err != nil {
 			t.Error(err)
 		}
-		conn.profiles.Close()
 		h.process.Close()
+	}
+}
+
+// join connects a client of a principal to a gateway. In the end it leaves without a word.
+func (f idleFace) join(t *testing.T, h *gateway, p core.Principal, hello, work string) (c *idleClient, leave func()) {
+	t.Helper()
+	conn := &connection{h, p, h.process.Client(setup.ClientOptions{Principal: p, People: true, Quiet: true})}
+	in, out, peer := wiretest.New(f.framing)
+	ended := make(chan error, 1)
+	ctx, end := context.WithCancel(t.Context())
+	go func() { ended <- f.serve(conn, work).Serve(ctx, in, out) }()
+	c = &idleClient{Peer: peer, t: t, work: work}
+	c.hello = c.ask(strings.ReplaceAll(hello, "WORK", work), `"id":"hello"`)
+	return c, func() {
+		end()
+		<-ended
+		conn.profiles.Close()
 	}
 }
 

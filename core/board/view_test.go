@@ -1,0 +1,37 @@
+package board_test
+
+import (
+	"context"
+	"testing"
+
+	"dragoman/core/board"
+)
+
+// A view shows its topics alone. Its revisions are those of what it shows, so that whoever has
+// all of that waits for nothing else.
+func TestView(t *testing.T) {
+	b := board.New()
+	v := b.For(func(topic board.Topic) bool { return topic.Layer == "" })
+	put := func(name, layer string) {
+		b.Put(board.Topic{Kind: "server", Name: name, Layer: layer}, board.Server{Name: name})
+	}
+	put("ours", "")
+	put("theirs", "1")
+	list, now := v.Now()
+	if len(list) != 1 || list[0].Topic.Name != "ours" || now != list[0].Rev {
+		t.Errorf("now %+v at %d", list, now)
+	}
+	if list, rev, err := v.Next(t.Context(), 0); err != nil || len(list) != 1 || rev != now {
+		t.Errorf("first %+v at %d, %v", list, rev, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if list, rev, err := v.Next(ctx, now); err == nil || rev != now {
+		t.Errorf("nothing is new, got %+v at %d", list, rev)
+	}
+	put("theirs too", "1")
+	put("more", "")
+	if list, rev, err := v.Next(t.Context(), now); err != nil || len(list) != 1 || list[0].Topic.Name != "more" || rev != list[0].Rev {
+		t.Errorf("then %+v at %d, %v", list, rev, err)
+	}
+}
