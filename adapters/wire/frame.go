@@ -54,16 +54,36 @@ type Resyncer interface {
 	Resync(body []byte)
 }
 
+// A Skipper is a Framer that can read past the rest of a message that is too long, which Next
+// does otherwise: Skip blocks until its end and returns the last bytes of it. Call it after a
+// [*FrameError] with a Head, before the next Next.
+type Skipper interface {
+	Skip() (tail []byte)
+}
+
+// edgeBytes is how much of the beginning and the end of a line that is too long is kept.
+const edgeBytes = 4 << 10
+
 // FrameError is a fault in the framing of one message; the framer can read on.
 type FrameError struct {
 	Msg  string // what was wrong, for the peer
 	Body []byte // the message, if it could be taken out of the stream all the same; else nil
+	Head []byte // the beginning of a line that is too long (Skipper)
 }
 
 func (e *FrameError) Error() string { return e.Msg }
 
 func tooLong(limit int) *FrameError {
 	return &FrameError{Msg: fmt.Sprintf("message exceeds %d bytes", limit)}
+}
+
+// lineTooLong is tooLong for a line, of which some pieces have been read.
+func lineTooLong(limit int, pieces ...[]byte) *FrameError {
+	fault := tooLong(limit)
+	for _, piece := range pieces {
+		fault.Head = append(fault.Head, piece[:min(len(piece), edgeBytes-len(fault.Head))]...)
+	}
+	return fault
 }
 
 const (
@@ -79,8 +99,32 @@ const pieceBytes = 1 << 20
 type lineFramer struct {
 	r       *bufio.Reader
 	limit   int
-	started bool // the first line has been read: no byte order mark is accepted any more
-	skip    bool // within a line that was too long; the rest of it is thrown away
+	started bool   // the first line has been read: no byte order mark is accepted any more
+	skip    bool   // within a line that was too long; the rest of it is thrown away
+	tail    []byte // the end of what was read of that line
+}
+
+// Skip implements Skipper.
+func (f *lineFramer) Skip() (tail []byte) {
+	_ = f.skipped() // an error comes again at the next read
+	tail, f.tail = bytes.Trim(f.tail, space), nil
+	return tail
+}
+
+// skipped reads to the end of a line that was too long.
+func (f *lineFramer) skipped() error {
+	for f.skip {
+		part, err := f.r.ReadSlice('\n')
+		f.tail = append(f.tail, part...)
+		f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-edgeBytes):]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if f.skip = false; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Lines returns a framer of newline-ended messages of at most limit bytes. It takes
@@ -111,15 +155,10 @@ func (f *lineFramer) Next() ([]byte, error) {
 
 // line returns the next line in memory of its own, with its end.
 func (f *lineFramer) line() ([]byte, error) {
-	for f.skip {
-		_, err := f.r.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if f.skip = false; err != nil {
-			return nil, err
-		}
+	if err := f.skipped(); err != nil {
+		return nil, err
 	}
+	f.tail = nil
 	var line []byte
 	var before [][]byte // pieces of a long line, which are put together once
 	size := 0
@@ -127,8 +166,8 @@ func (f *lineFramer) line() ([]byte, error) {
 		part, err := f.r.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
 		if len(bytes.TrimRight(part, "\r\n"))+size > f.limit {
-			f.skip = full
-			return nil, tooLong(f.limit)
+			f.skip, f.tail = full, bytes.Clone(part[max(0, len(part)-edgeBytes):])
+			return nil, lineTooLong(f.limit, append(before, line, part)...)
 		}
 		if len(line)+len(part) > pieceBytes {
 			before, line = append(before, line), make([]byte, 0, pieceBytes)

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	proto "dragoman/adapters/proto/mcp"
@@ -28,5 +29,20 @@ func TestMalformedToolIsRepairedInTheAggregate(t *testing.T) {
 		if got := bridgetest.Said(t, cs, want, map[string]any{}); got != "done" {
 			t.Errorf("%s: %s", want, got)
 		}
+	}
+}
+
+// An answer over the limit of one message ends the call with an error, and the connection lives on.
+func TestAnswerOverTheLimitEndsTheCallOfAnAggregate(t *testing.T) {
+	t.Parallel()
+	cs := bridgetest.Connected(t, piped(t, aggregate(t, upstream.Options{Servers: []upstream.Server{
+		{Name: "a", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1 huge\n"+bridgetest.ToolDone)},
+	}}, Options{})), proto.Legacy, nil)
+	bridgetest.ToolNames(t, cs)
+	if got := bridgetest.Said(t, cs, "t", map[string]any{}); !strings.Contains(got, "exceeds 64 MiB") {
+		t.Errorf("%.300s", got)
+	}
+	if got := bridgetest.Said(t, cs, "t", map[string]any{}); got != "done" {
+		t.Errorf("the next call: %.300s", got)
 	}
 }

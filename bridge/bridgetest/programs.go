@@ -78,8 +78,8 @@ func stubborn() {
 // a space, and one line to print, in which $ID is the request's id and $TOKEN its
 // progress token. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
 // METHOD#2 the second request of that method. An answer of ours has the METHOD answer;
-// $BEFORE is the id of the message before. "flood", "pages", "storm", "noise" and "big"
-// are what they say.
+// $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big"
+// and "huge" are what they say.
 func script() {
 	var replies [][2]string
 	for line := range strings.Lines(os.Getenv("SCRIPT")) {
@@ -166,6 +166,12 @@ func script() {
 					`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s END"}]}}`+"\n",
 					m.ID,
 					strings.Repeat("0123456789", 2<<20),
+				)
+			case text == "huge": // over the limit of one message; the id is last, as the official TypeScript SDK has it
+				fmt.Printf(
+					`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`+"\n",
+					strings.Repeat("0123456789", 13<<19),
+					m.ID,
 				)
 			default:
 				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before)).Replace(text))

@@ -114,7 +114,7 @@ func (h *HTTP) proxy(
 	case proto.MethodInitialize:
 		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
 	case proto.MethodListTools:
-		h.proxyList(w, resp, cursorOf(m.Params))
+		h.proxyList(w, resp, m)
 		return
 	}
 	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp.Header)}
@@ -137,8 +137,14 @@ func (h *HTTP) proxy(
 	}
 }
 
-// proxyList hands on a list without what is not offered.
-func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
+// proxyList passes on the answer to m, a request for a list, without what is not offered. A list
+// that cannot be read is answered with an error.
+func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message) {
+	cursor := cursorOf(m.Params)
+	unread := func(err error) []byte {
+		return wire.AppendAnswer(nil, m.ID, nil, jrpc2.Errorf(jrpc2.InternalError,
+			"the list of the MCP server %s cannot be read: %v", h.relay.export.Server.Name, err))
+	}
 	filter := func(text []byte) []byte {
 		m, err := wire.Parse(text)
 		if err != nil || m.Result == nil {
@@ -150,13 +156,18 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, cursor string) {
 		return text
 	}
 	if !isStream(resp.Header) {
-		if body, err := streamable.ReadAll(resp.Body, upstream.MaxMessage); err == nil {
-			_, _ = w.Write(filter(body)) // the client has left
+		body, err := streamable.ReadAll(resp.Body, upstream.MaxMessage)
+		if body = filter(body); err != nil {
+			body = unread(err)
 		}
+		_, _ = w.Write(body) // the client has left
 		return
 	}
 	for s := sse.NewReader(resp.Body, upstream.MaxMessage); ; {
 		e, err := s.Next()
+		if errors.Is(err, sse.ErrTooLong) {
+			_, _ = w.Write(streamable.EventOf(unread(err))) // the client has left
+		}
 		if err != nil {
 			return
 		}

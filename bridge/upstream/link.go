@@ -190,6 +190,9 @@ func (s *sieve) Read(b []byte) (int, error) {
 		var fault *wire.FrameError
 		if errors.As(err, &fault) {
 			s.drop([]byte(fault.Error()))
+			if line = oversized(fault, s.frames); line != nil {
+				s.line = append(line, '\n')
+			}
 			continue
 		}
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	c := &cursor{}
 	answered, err := h.stream(body, m.ID, c)
-	for tries := 0; !answered && c.id != "" && tries < maxResumed && ctx.Err() == nil; tries++ {
+	for tries := 0; !answered && c.id != "" && !errors.Is(err, sse.ErrTooLong) && tries < maxResumed && ctx.Err() == nil; tries++ {
 		if awaited(ctx.Done(), c.wait(tries)) {
 			break
 		}
@@ -31,11 +31,16 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 		before := c.id
 		answered, err = h.stream(resp.Body, m.ID, c)
 		resp.Body.Close()
+		if errors.Is(err, sse.ErrTooLong) {
+			break
+		}
 		if c.id != before {
 			tries = -1
 		}
 	}
-	if !answered {
+	if !answered && errors.Is(err, sse.ErrTooLong) {
+		h.refuse(m, tooLong(h.opts.Limit).Error())
+	} else if !answered {
 		text := "the server ended the stream without an answer"
 		if err != nil && !errors.Is(err, io.EOF) {
 			text += ": " + err.Error()

@@ -46,6 +46,10 @@ func (s *olderClient) read() {
 	stream := sse.NewReader(resp.Body, s.opts.Limit)
 	for {
 		e, err := stream.Next()
+		if errors.Is(err, sse.ErrTooLong) {
+			s.fail(tooLong(s.opts.Limit))
+			return
+		}
 		if err != nil {
 			s.fail(errors.New("the server ended the stream"))
 			return

@@ -1,0 +1,53 @@
+package upstream
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
+)
+
+// oversized returns an error for the request that a message answers which exceeds the limit, so
+// that it ends; nil: the message is not known to be an answer. frames has returned the fault.
+func oversized(fault *wire.FrameError, frames wire.Framer) []byte {
+	skipper, ok := frames.(wire.Skipper)
+	if !ok || fault.Head == nil {
+		return nil
+	}
+	tail := skipper.Skip()
+	id := answerID(fault.Head, tail)
+	if id == nil {
+		return nil
+	}
+	return wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError,
+		"the server's answer exceeds %d MiB, the limit of one message, and was dropped; ask for less at a time", MaxMessage>>20))
+}
+
+// answerID finds the id of an answer of which only the beginning and the end are known: as a
+// member before the result, or as the last but for the version. nil: there is none.
+func answerID(head, tail []byte) json.RawMessage {
+	for _, at := range []struct {
+		pattern *regexp.Regexp
+		text    []byte
+	}{{idFirst, head}, {idLast, tail}} {
+		if m := at.pattern.FindSubmatch(at.text); m != nil && jsonscan.Valid(m[1]) {
+			return m[1]
+		}
+	}
+	return nil
+}
+
+// The patterns match no id within a result: one begins with the line, and the other ends with
+// the brace that closes the message.
+var (
+	idFirst = regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` + version + `?"(?:result|error)"`)
+	idLast  = regexp.MustCompile(`,\s*"id"\s*:\s*(` + scalar + `)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}$`)
+)
+
+const (
+	version = `(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)`
+	scalar  = `-?[0-9][0-9.eE+-]*|"(?:[^"\\]|\\.)*"`
+)
