@@ -249,7 +249,7 @@ func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) 
 
 // Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
 // that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
-// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto, codex,
+// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto,
 // persons (agent_approve allows nothing), or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) { converseAll(t, servePipe, ar) })
@@ -289,7 +289,6 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 		}
 		return set
 	}}
-	o.CodexTools = has("codex")
 	o.Expand = func(_ context.Context, _ []string, name string, args map[string]string) (string, bool, error) {
 		if args["focus"] == "nothing" {
 			return "", true, errors.New("focus on something")

@@ -24,7 +24,7 @@ import (
 // overHTTPToo are the conversations that go the same way over HTTP; the others are about the pipe, or about the order of
 // what stands on it. (A question that is taken back when its call ends at once may find its stream closed.)
 var overHTTPToo = []string{
-	"again", "again_timeout", "approve", "auto", "broken", "busy", "codex", "codex_auto", "cwd", "early", "early_all", "elicit",
+	"again", "again_timeout", "approve", "auto", "broken", "busy", "cwd", "early", "early_all", "elicit",
 	"elicit_answers", "elicit_slow", "hard", "logging", "narrowed", "persons", "prompts", "resources", "roots_given", "roots_home",
 	"tasks",
 }

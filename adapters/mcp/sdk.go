@@ -40,9 +40,6 @@ func (h *host) newSDK() *mcp.Server {
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { h.client(req).rootsChanged() },
 	})
 	h.addTools(s)
-	if o.CodexTools {
-		h.addCodexTools(s)
-	}
 	h.addResources(s)
 	h.addTasks(s)
 	if o.Extend != nil {

@@ -73,9 +73,6 @@ type Options struct {
 	// for what only the agent can carry out. nil: none can be expanded.
 	Expand func(ctx context.Context, roots []string, name string, args map[string]string) (text string, ok bool, err error)
 
-	// CodexTools adds the tools that Codex's own server had.
-	CodexTools bool
-
 	Instructions string         // for the calling model; "": DefaultInstructions
 	Recorder     *wire.Recorder // takes down both directions of a pipe; nil: none
 

@@ -32,7 +32,7 @@ const (
 // inOrder reports whether the calls of a tool that name the same session keep their order.
 func inOrder(tool string) bool {
 	switch tool {
-	case toolPrompt, toolWait, toolCancel, toolApprove, toolList, toolGet, toolClose, toolCodexReply:
+	case toolPrompt, toolWait, toolCancel, toolApprove, toolList, toolGet, toolClose:
 		return true
 	}
 	return false

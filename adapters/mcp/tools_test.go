@@ -15,7 +15,7 @@ import (
 func TestNullIsNoArgument(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T, mcp.Options) (peer, func()){"a pipe": servePipe, "HTTP": serveHTTP} {
 		synctest.Test(t, func(t *testing.T) {
-			o := mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local, Cwd: t.TempDir(), CodexTools: true}
+			o := mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local, Cwd: t.TempDir()}
 			p, stop := serve(t, o)
 			defer func() {
 				stop()
@@ -46,7 +46,7 @@ func TestNullIsNoArgument(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(ask(request("tools/list", ""))), &tools); err != nil || len(tools.Result.Tools) != 9 {
+			if err := json.Unmarshal([]byte(ask(request("tools/list", ""))), &tools); err != nil || len(tools.Result.Tools) != 7 {
 				t.Fatalf("%s: %d tools, %v", name, len(tools.Result.Tools), err)
 			}
 			for _, tool := range tools.Result.Tools {

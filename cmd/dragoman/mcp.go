@@ -9,9 +9,13 @@ import (
 	"dragoman/cmd/internal/serve"
 )
 
+// noCodexTools is the warning of --codex-tools, which clients may still have in their settings.
+const noCodexTools = "--codex-tools does nothing any more: the tools codex and codex-reply are gone; " +
+	"use agent_prompt, which returns a session to continue, instead"
+
 func (a *app) mcp() *cobra.Command {
 	var o serve.MCPOptions
-	var showToken bool
+	var showToken, codexTools bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve another agent that speaks MCP, the Model Context Protocol",
@@ -47,8 +51,6 @@ Approvals and questions are put to the client's user, if the client can show a f
 user's answer; mcp.model_answers limits what it may allow, by default nothing over HTTP. It
 can only reject what only a person may allow.
 
---codex-tools adds the tools "codex" and "codex-reply", as Codex's own MCP server had them.
-
 --only serves one of the configured MCP servers instead, unchanged: its own tools, prompts and
 resources under their own names. Deny and ask rules apply as above. With --http, each server is
 also at /mcp/SERVER.`,
@@ -58,6 +60,9 @@ also at /mcp/SERVER.`,
   dragoman mcp --only files`,
 		Args: cobra.NoArgs,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			if codexTools {
+				fmt.Fprintln(a.Err, "dragoman: "+noCodexTools)
+			}
 			if showToken {
 				token, _, err := a.secrets.Token()
 				if err == nil {
@@ -73,9 +78,11 @@ also at /mcp/SERVER.`,
 	flags.StringVar(&o.HTTP, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any free port")
 	flags.BoolVar(&o.NoAuth, "no-auth", false, "with --http on a loopback address: serve every program on this machine")
 	flags.BoolVar(&showToken, "show-token", false, "print the bearer token of --http and exit")
-	flags.BoolVar(&o.CodexTools, "codex-tools", false, "add the tools codex and codex-reply")
 	flags.StringVar(&o.Only, "only", "", "serve only this configured MCP `SERVER`")
 	cmd.MarkFlagsMutuallyExclusive("no-auth", "show-token")
-	cmd.MarkFlagsMutuallyExclusive("only", "codex-tools")
+	flags.BoolVar(&codexTools, "codex-tools", false, "does nothing any more")
+	if err := flags.MarkHidden("codex-tools"); err != nil {
+		panic(err)
+	}
 	return cmd
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 // The token is made once, printed alone, and readable by its owner alone.
@@ -42,5 +44,24 @@ func TestMCPFlagsThatDoNotFit(t *testing.T) {
 		if o := p.run(t, "", strings.Fields(args)...); o.code == 0 || !strings.Contains(o.errs, want) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.errs)
 		}
+	}
+}
+
+// Clients may still have --codex-tools in their settings: it warns, is not in the help, and changes
+// nothing else.
+func TestCodexToolsOnlyWarns(t *testing.T) {
+	p := newPlace(t)
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	plain := p.run(t, hello, "mcp")
+	o := p.run(t, hello, "mcp", "--codex-tools")
+	if o.code != program.ExitOK || o.out != plain.out || !strings.Contains(o.out, "agent_prompt") {
+		t.Errorf("with the flag, exit code %d:\n%s\nwithout:\n%s", o.code, o.out, plain.out)
+	}
+	if !strings.Contains(o.errs, "--codex-tools does nothing any more") || !strings.Contains(o.errs, "use agent_prompt") {
+		t.Errorf("the warning is %q", o.errs)
+	}
+	if help := p.well(t, "", "mcp", "--help"); strings.Contains(help, "codex") {
+		t.Errorf("the help is\n%s", help)
 	}
 }

@@ -19,8 +19,6 @@ type MCPOptions struct {
 	Only  string   // the one server that is handed on; empty: our agent, and all servers
 	// NoAuth lets every program on this machine in, with HTTP.
 	NoAuth bool
-	// CodexTools adds the tools codex and codex-reply.
-	CodexTools bool
 }
 
 // MCP serves other agents that speak the Model Context Protocol.
@@ -58,8 +56,8 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
 		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: g.principal, Profiles: g.profiles, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
-		CodexTools: m.CodexTools, Expand: g.profiles.Expand,
-		Look: func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
+		Expand: g.profiles.Expand,
+		Look:   func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
 		Settings: func() mcp.Settings {
 			made, err := g.profiles.Last()
 			if err != nil {
