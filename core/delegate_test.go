@@ -350,7 +350,7 @@ func TestDelegateExpires(t *testing.T) {
 		prompt(t, f.parent, say("go"))
 		<-time.After(time.Minute + time.Second)
 		f.over()
-		if d := f.came[0]; d.Text != "rejected: nobody answered within 1m0s" {
+		if d := f.came[0]; d.Text != "rejected: there was no answer within 1m0s" {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -424,7 +424,7 @@ func TestDelegateDeeper(t *testing.T) {
 		defer closeGateway(t, f.g)
 		prompt(t, f.parent, say("go"))
 		f.over()
-		if d := f.came[1]; !strings.Contains(d.Text, "cannot hand over more") || len(f.children) != 1 {
+		if d := f.came[1]; !strings.Contains(d.Text, "cannot delegate another one") || len(f.children) != 1 {
 			t.Errorf("%+v", f.came)
 		}
 	})

@@ -110,7 +110,7 @@ func realLog(t testing.TB, s *Store) (log string, whole []byte) {
 	}
 	look := coretest.Tool{Is: core.Spec{Name: "look", Kind: core.KindRead}}
 	g := coretest.Gateway(s, run, coretest.Always(core.Verdict{Effect: core.Allow}), look)
-	made, err := g.Create(t.Context(), core.Meta{ID: "s1", Cwd: "/w"})
+	made, err := g.Create(t.Context(), core.Meta{ID: "s1", Principal: core.Local, Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestListKeepsItsOrder(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []core.SessionID{"one", "two", "three"} {
 		g := coretest.Gateway(jsonl.New(dir), func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }, nil)
-		s, err := g.Create(t.Context(), core.Meta{ID: id, Cwd: "/w"})
+		s, err := g.Create(t.Context(), core.Meta{ID: id, Principal: core.Local, Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
