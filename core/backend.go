@@ -35,7 +35,13 @@ type Binding struct {
 	Meta     Meta
 	Settings Settings
 	State    json.RawMessage
-	Host     Host
+	// Fork is set in a new copy of a session: what the back end has published there. It
+	// forks its own side now, and publishes what it needs of the copy. nil: this is no copy.
+	Fork json.RawMessage
+	Host Host
+	// Offer lists the slash commands of the back end's own. It may be called at any time and
+	// does not block; the last list counts.
+	Offer func([]Command)
 }
 
 // Conversation is a back end's side of one session.

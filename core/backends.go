@@ -40,8 +40,9 @@ type lent struct {
 	Backend
 	of      revision
 	retired atomic.Bool
-	closed  chan struct{} // closed behind Backend.Close
-	err     error         // of Backend.Close; stands when closed is closed
+	known   atomic.Pointer[BackendCaps] // as it answered last; nil: it was not asked
+	closed  chan struct{}               // closed behind Backend.Close
+	err     error                       // of Backend.Close; stands when closed is closed
 
 	users   int // conversations, and calls of Caps; guarded by backends.mu, as is closing
 	closing bool
@@ -90,6 +91,16 @@ func (b *backends) retire(agents []Agent) {
 		}
 	}
 	b.retired = slices.Delete(b.retired, 0, max(len(b.retired)-maxRetired, 0))
+}
+
+// known returns what an agent's back end answered when it was asked last; nil: it was not.
+func (b *backends) known(a Agent) *BackendCaps {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.inUse[a.revision()]; l != nil {
+		return l.known.Load()
+	}
+	return nil
 }
 
 func (b *backends) closeLocked(l *lent) {

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -70,16 +71,20 @@ func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.prepareConversation(ctx, agent, t.set); err != nil {
+	if err = s.prepareConversation(ctx, agent, t.set, nil); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
-	caps, err := s.back.Load().Caps(ctx)
+	back := s.back.Load()
+	caps, err := back.ask(ctx)
+	if err == nil { // the agent may be another one than when the prompt was taken
+		err = back.can(ctx, needsOf(t.prompt.Blocks)...)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
+		return nil, err
 	}
 	s.desk.keeps = caps.OwnsHistory
 	s.mu.Lock()
-	t.steer = caps.Steer
+	t.caps = caps
 	s.mu.Unlock()
 	return s.desk.conv, nil
 }
@@ -162,7 +167,9 @@ func sameBoxes(a, b []Toolbox) bool { return slices.EqualFunc(a, b, sameBox) }
 
 func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
-func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Settings) error {
+// prepareConversation has the conversation open that an agent needs. fork is what the agent has
+// of the session that this one is a copy of (Binding.Fork).
+func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Settings, fork json.RawMessage) error {
 	d := &s.desk
 	if l := s.back.Load(); l != nil && l.of != agent.revision() {
 		if err := s.endConversation(ctx); err != nil {
@@ -170,7 +177,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 		}
 	}
 	if d.conv == nil {
-		b := Binding{Meta: s.meta, Settings: set, Host: host{s}}
+		b := Binding{Meta: s.meta, Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name)}
 		if st := s.State(); st.Bound.Agent == agent.Name {
 			b.State = st.Bound.State
 		}

@@ -60,6 +60,10 @@
 //     there without a rule or a person: where nobody can be asked the answer is no,
 //     and the call's Why says so. A loop's search of its own list of tools is shown as
 //     a call and runs nothing.
+//   - What an agent cannot do (go back, go on from a copy, take images, audio or embedded
+//     resources) is refused here, by an UnsupportedError, before anything is written.
+//   - A prompt that begins with a slash is carried out before any back end is asked
+//     (Profile.Command): commands work whatever the agent is, and where it cannot start.
 //   - A call is judged by the policy that holds when it begins, also when a person is asked
 //     and answers later. A rule that is written while a turn runs counts from its next call on.
 //   - A turn runs with the [Profiles] of the connection whose client prompted it: its agents,

@@ -84,6 +84,15 @@ func (s *Session) view(look func(*State)) {
 }
 
 func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, error) {
+	if needs := needsOf(p.Blocks); len(needs) > 0 {
+		set := s.State().Settings
+		if p.Settings != nil {
+			set = *p.Settings
+		}
+		if err := s.g.able(ctx, a.client.Profiles, s.meta.Roots, set, needs...); err != nil {
+			return "", err
+		}
+	}
 	done, err := s.own(context.WithoutCancel(ctx))
 	if err != nil {
 		return "", err
@@ -108,7 +117,7 @@ func (s *Session) steer(a *Attachment, blocks []Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turn
-	if t == nil || !t.takesLocked(a) || s.crowdedLocked() != nil || s.refusalLocked() != nil {
+	if t == nil || !t.takesLocked(a, blocks) || s.crowdedLocked() != nil || s.refusalLocked() != nil {
 		return false
 	}
 	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: a.client.origin(), Prompt: blocks}})
@@ -214,7 +223,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	}
 	origin := a.client.origin()
 	origin.Hops, origin.Approvals = p.Hops, p.Approvals
-	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.takesLocked(a) && s.crowdedLocked() == nil {
+	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.takesLocked(a, p.Blocks) && s.crowdedLocked() == nil {
 		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
 		wake = s.appendLocked(events...)
 		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil

@@ -37,6 +37,10 @@ type Profile struct {
 	// Commands lists what a user can begin a prompt with, behind a slash: in a session,
 	// or, without an ID, in a workspace. nil: none.
 	Commands func(ctx context.Context, m Meta) []Command
+	// Command carries out a prompt that begins with a slash, before any back end is asked. ok is
+	// false where it is no command, or one of the agent's own: the agent is given the prompt as
+	// it is. nil: there are none.
+	Command func(ctx context.Context, t *Turn, text string) (c CommandResult, ok bool, err error)
 	// Expand is what a command that stands for a text comes to; ok is false where the
 	// gateway itself answers or acts. nil: there are none.
 	Expand func(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error)
@@ -126,7 +130,14 @@ type Command struct {
 	Name        string // without the slash
 	Description string
 	Arguments   []Argument
+	// Needs is what the agent must be able to do for it; empty: nothing.
+	Needs  Capability
+	Yields bool // GivesWay, of a built-in command
 }
+
+// GivesWay reports whether a command of the same name that is the agent's own comes first. It
+// does, unless ours shows something or acts on the session.
+func (c Command) GivesWay() bool { return c.Yields || c.Kind != CommandBuiltin }
 
 // CommandResult holds the effect of a prompt that names a command: a text for the model in
 // its place (Prompt), or a summary in the place of the conversation (Compact). Without
@@ -146,7 +157,8 @@ const (
 	CommandBuiltin CommandKind = "builtin"
 	CommandCustom  CommandKind = "custom" // a text of the workspace's or the user's
 	CommandSkill   CommandKind = "skill"
-	CommandMCP     CommandKind = "mcp" // a prompt of an MCP server
+	CommandMCP     CommandKind = "mcp"   // a prompt of an MCP server
+	CommandAgent   CommandKind = "agent" // the agent's own
 )
 
 // Argument is one argument of a command.

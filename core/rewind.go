@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,8 +69,14 @@ func (s *Session) rollback(ctx context.Context, by string, after Pos, messages, 
 		return nil, err
 	}
 	defer done()
-	if id := s.State().Turn; id != "" {
-		return nil, &BusyError{id}
+	st := s.State()
+	if st.Turn != "" {
+		return nil, &BusyError{st.Turn}
+	}
+	if messages {
+		if err := s.g.able(ctx, s.connection(), s.meta.Roots, st.Settings, CanRewind); err != nil {
+			return nil, err
+		}
 	}
 	var changes []Diff
 	var workspace Files
@@ -186,9 +193,14 @@ func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events 
 // Fork makes a session that begins as another one is up to a position: its
 // effective log, with the ids of its messages and calls, without what belongs to
 // that one alone. id may be empty: made up. A turn that runs there is interrupted
-// in the copy. It blocks until the copy is durable.
+// in the copy. It blocks until the copy is durable. An agent that owns its history forks its
+// own side as well, if it can, and only where it has said nothing behind the position.
 func (g *Gateway) Fork(ctx context.Context, from *Attachment, upto Pos, id SessionID) (*Session, error) {
 	m := from.Meta()
+	own, err := g.sideOf(ctx, from, upto)
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", m.ID, err)
+	}
 	of := m.ID
 	m.ID, m.Parent, m.ParentAgent = id, "", "" // it is the user's own, whatever it was made of
 	m.Forks++
@@ -196,10 +208,79 @@ func (g *Gateway) Fork(ctx context.Context, from *Attachment, upto Pos, id Sessi
 	if err != nil {
 		return nil, err
 	}
-	if err := to.copyFrom(ctx, from, upto); err != nil {
+	err = to.copyFrom(ctx, from, upto)
+	if err == nil && own != nil {
+		err = to.forkSide(ctx, own)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.meta.ID))
 	}
 	return to, nil
+}
+
+// side is what an agent that owns its history has of a session.
+type side struct {
+	agent Agent
+	set   Settings
+	state json.RawMessage // as it was published (Bound)
+}
+
+// sideOf returns the side of the agent that is to be forked with a session; nil: there is
+// nothing to fork. An error says why the session cannot be forked at a position.
+func (g *Gateway) sideOf(ctx context.Context, from *Attachment, upto Pos) (*side, error) {
+	st, m := from.State(), from.Meta()
+	of := from.client.Profiles
+	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil && of == nil {
+		of = s.connection()
+	}
+	if err := g.able(ctx, of, m.Roots, st.Settings, CanFork); err != nil {
+		return nil, err
+	}
+	if len(st.Bound.State) == 0 || g.able(ctx, of, m.Roots, st.Settings, CanCompact) == nil {
+		return nil, nil // it works from the log
+	}
+	for rec, err := range from.Records(ctx, upto, from.Head()) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := rec.Event.(TurnStarted); ok && e.Turn != st.Turn {
+			return nil, &UnsupportedError{st.Bound.Agent, CanRewind}
+		}
+	}
+	prof, err := g.Profile(ctx, of, m.Roots)
+	if err != nil {
+		return nil, err
+	}
+	agent, ok := prof.Agent(st.Settings.Agent)
+	if !ok || agent.Name != st.Bound.Agent {
+		return nil, nil
+	}
+	return &side{agent, st.Settings, st.Bound.State}, nil
+}
+
+// forkSide opens the conversation of a copy that nobody has prompted yet, so that the agent
+// forks what it has now. A prompt that comes meanwhile waits.
+func (s *Session) forkSide(ctx context.Context, of *side) error {
+	s.mu.Lock()
+	if s.working != nil || s.turn != nil || s.closing != nil {
+		s.mu.Unlock()
+		return errors.New("it was prompted before its agent had its side of it")
+	}
+	s.working = make(chan struct{}) // the desk is ours
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		close(s.working)
+		s.working = nil
+		s.startIdleLocked()
+		s.mu.Unlock()
+		s.work()
+	}()
+	if err := s.prepareConversation(ctx, of.agent, of.set, of.state); err != nil {
+		return fmt.Errorf("agent %s: %w", of.agent.Name, err)
+	}
+	s.desk.keeps = true
+	return s.durable(ctx, s.Head())
 }
 
 // copyFrom fills an empty session with the effective log of another one.

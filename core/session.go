@@ -32,7 +32,8 @@ type Session struct {
 	wg      sync.WaitGroup // every goroutine of the session
 	// owning is held, as the one token, by whoever claims, rests or reloads.
 	owning chan struct{}
-	back   atomic.Pointer[lent] // the conversation's back end; nil: none is open
+	back   atomic.Pointer[lent]    // the conversation's back end; nil: none is open
+	offer  atomic.Pointer[offered] // commands of the agent's own; nil: none are known
 
 	mu       sync.Mutex // guards the fields below; no call out is made with it held
 	log      log

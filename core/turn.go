@@ -22,7 +22,8 @@ type Turn struct {
 	cancel  context.CancelCauseFunc
 	tools   *bench
 	set     Settings
-	begun   *time.Timer // of a turn that nobody prompted: ends it when it is idle
+	command CommandResult // the summary that the prompt asks for, if any
+	begun   *time.Timer   // of a turn that nobody prompted: ends it when it is idle
 
 	// look ends the turn if the prompt was taken back through its context; nil: it
 	// has no prompt. It is set before the turn can begin.
@@ -31,7 +32,7 @@ type Turn struct {
 	// The session's lock guards the fields below.
 	unwatch func() bool // stops watching the prompt's context
 	profile *Profile    // as it was when the turn last looked; nil: it has not yet
-	steer   bool        // the back end takes messages while it runs
+	caps    BackendCaps // of its back end; the zero value until the turn reaches it
 	steers  []steering  // said to the turn, and not taken up
 	later   []Ask       // questions that the next message answers
 	over    bool
@@ -54,7 +55,8 @@ func (t *Turn) ID() TurnID {
 // Meta tells about the session.
 func (t *Turn) Meta() Meta { return t.s.meta }
 
-// Prompt is what the user said.
+// Prompt is what the user said. If that was a command which stands for a text, the text has
+// its place.
 func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
 
 // Message is the id of what the user said; empty for a turn that nobody prompted.
@@ -115,8 +117,8 @@ func (t *Turn) Set(ctx context.Context, set Settings) error {
 }
 
 // takesLocked reports whether the turn takes what a client says while it runs.
-func (t *Turn) takesLocked(a *Attachment) bool {
-	return t.steer && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
+func (t *Turn) takesLocked(a *Attachment, blocks []Block) bool {
+	return t.caps.takes(blocks) && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
 }
 
 // Steered takes up what was said to the turn since it was last asked: from now on
@@ -309,6 +311,9 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	s.g.profiles(s.takeUp(t)).Before(t.ctx, s.meta, host{s})
 	if err := s.prepare(t.ctx, t); err != nil {
 		return StopError, err
+	}
+	if over, err := s.carryOut(t.ctx, t); over || err != nil {
+		return StopEnd, err
 	}
 	conv, err := s.converse(t.ctx, t)
 	if errors.Is(err, errRetired) { // since the turn has looked

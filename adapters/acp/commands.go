@@ -77,12 +77,11 @@ func (s *session) retellCommands(ctx context.Context) {
 // commands is what can be begun with; false: that is not known, and what is wrong with
 // the configuration is said elsewhere.
 func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
-	m := s.att.Meta()
-	prof, err := s.srv.opts.Gateway.Profile(ctx, s.srv.opts.Profiles, m.Roots)
-	if err != nil || prof.Commands == nil {
+	all, err := s.srv.opts.Gateway.Commands(ctx, s.att)
+	if err != nil || all == nil {
 		return list, false
 	}
-	return commandsOf(prof.Commands(ctx, m)), true
+	return commandsOf(all), true
 }
 
 func commandsOf(list []core.Command) acp.CommandsUpdate {

@@ -127,6 +127,10 @@ func (s *Server) watch(ctx context.Context) {
 				if p.Topic.Kind == "server" {
 					s.each(func(sess *session) { sess.retellCommands(ctx) })
 				}
+			case board.Commands:
+				if sess, err := s.session(p.Topic.Name); err == nil {
+					sess.queue.Go(func() { sess.retellCommands(ctx) })
+				}
 			case board.Session, board.Job, board.Account:
 			}
 		}

@@ -214,7 +214,7 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 
 func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	prof := &core.Profile{
-		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
+		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Images: true, Resources: true}}}},
 		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, hosted{}},
 		Policy:    asks,
 	}

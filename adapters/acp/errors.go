@@ -22,9 +22,12 @@ func notFound(id string) error {
 // that decides it.
 func wireError(err error) error {
 	var coded *jrpc2.Error
+	var lacks *core.UnsupportedError
 	switch {
 	case errors.As(err, &coded):
 		return coded
+	case errors.As(err, &lacks):
+		return jrpc2.Errorf(jrpc2.InvalidParams, "%s", lacking(lacks))
 	case errors.Is(err, core.ErrNotFound):
 		return jrpc2.Errorf(acp.CodeNotFound, "%s", err.Error()).WithData(acp.Details{Details: err.Error()})
 	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled):
@@ -32,4 +35,14 @@ func wireError(err error) error {
 	}
 	text := cmp.Or(err.Error(), "internal error")
 	return jrpc2.Errorf(jrpc2.InternalError, "%s", text).WithData(acp.Details{Details: text})
+}
+
+// lacking says what the agent of a session cannot do, and what to do instead.
+func lacking(e *core.UnsupportedError) string {
+	switch e.What {
+	case core.CanRewind, core.CanFork:
+		return e.Error() + "; create a new session"
+	case core.CanImages, core.CanAudio, core.CanResources, core.CanCompact:
+	}
+	return "prompt: " + e.Error() + "; choose another agent"
 }

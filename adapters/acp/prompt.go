@@ -119,8 +119,8 @@ func (s *Server) cancelRequest(_ *wire.Call, p acp.CancelRequest) error {
 	return nil
 }
 
-// blocksOf decodes a prompt. A block of a type that was not offered is refused
-// with its place.
+// blocksOf decodes a prompt. A block of an unknown type is refused with its place; core
+// refuses what the session's agent does not take.
 func blocksOf(list []acp.ContentBlock) ([]core.Block, error) {
 	if len(list) == 0 {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "prompt: at least one content block is needed")
@@ -155,11 +155,17 @@ func blockOf(c acp.ContentBlock) (core.Block, error) {
 			return nil, errors.New("an image's data must be base64")
 		}
 		return core.Image{MIME: c.MIMEType, Data: data, URI: c.URI}, nil
+	case "audio":
+		data, err := base64.StdEncoding.DecodeString(c.Data)
+		if err != nil {
+			return nil, errors.New("an audio block's data must be base64")
+		}
+		return core.Audio{MIME: c.MIMEType, Data: data}, nil
 	case "resource":
 		return resourceOf(c.Resource)
 	}
 	return nil, errors.New(
-		"content of type " + c.Type + " was not offered; text, resource_link, image and resource are",
+		"content of type " + c.Type + " is unknown; the types are text, resource_link, image, audio and resource",
 	)
 }
 

@@ -253,7 +253,7 @@ var judge = coretest.Policy(func(c core.Check) core.Verdict {
 })
 
 func profile() *core.Profile {
-	backend := &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Steer: true}}
+	backend := &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Steer: true, Images: true, Resources: true}}
 	return &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "reviewer", Backend: backend}},
 		Models: []core.ModelInfo{

@@ -25,12 +25,15 @@ func wireError(err error) error {
 		owned *core.OwnedError
 		store *core.StoreError
 		own   *jrpc2.Error
+		lacks *core.UnsupportedError
 	)
 	switch {
 	case err == nil || errors.As(err, &own):
 		return err
 	case errors.Is(err, core.ErrNotFound):
 		return jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+	case errors.As(err, &lacks):
+		return wrong("%s", lacking(lacks))
 	case errors.As(err, &busy):
 		return jrpc2.Errorf(codeBusy, "%v", busy)
 	case errors.As(err, &owned):
@@ -46,10 +49,23 @@ func wireError(err error) error {
 	return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 }
 
+// lacking says what the agent of a chat cannot do, and what to do instead.
+func lacking(e *core.UnsupportedError) string {
+	switch e.What {
+	case core.CanRewind, core.CanFork:
+		return e.Error() + "; begin a new chat"
+	case core.CanImages, core.CanAudio, core.CanResources, core.CanCompact:
+	}
+	return e.Error() + "; choose another agent"
+}
+
 // plain is an error's text, for answers that hold it as a text.
 func plain(err error) string {
 	if own := (*jrpc2.Error)(nil); errors.As(err, &own) {
 		return own.Message
+	}
+	if lacks := (*core.UnsupportedError)(nil); errors.As(err, &lacks) {
+		return lacking(lacks)
 	}
 	return err.Error()
 }

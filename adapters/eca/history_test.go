@@ -1,7 +1,6 @@
 package eca
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -90,23 +89,6 @@ func linesOf(records []core.Record, p *page) (list []string) {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// An agent that keeps what was said itself can neither forget it nor go on from a
-// copy, unless it says that it can.
-func TestAgentsThatRemember(t *testing.T) {
-	backend := func(caps core.BackendCaps) core.Backend { return &coretest.Backend{CapsNow: caps} }
-	o := newOffer(&core.Profile{Agents: []core.Agent{
-		{Name: "ours", Backend: backend(core.BackendCaps{})},
-		{Name: "theirs", Backend: backend(core.BackendCaps{OwnsHistory: true})},
-		{Name: "flexible", Backend: backend(core.BackendCaps{OwnsHistory: true, Rewind: true})},
-	}})
-	for name, want := range map[string][2]bool{"ours": {true, true}, "theirs": {false, false}, "flexible": {true, false}, "nobody": {true, true}} {
-		set := core.Settings{Agent: name}
-		if got := [2]bool{forgets(context.Background(), o, set) == nil, copies(context.Background(), o, set) == nil}; got != want {
-			t.Errorf("%s: forgets and copies: %t, want %t", name, got, want)
-		}
-	}
 }
 
 // Whatever a client asks for, it is a part of what there is.

@@ -12,11 +12,21 @@ import (
 // queryCommands is chat/queryCommands: those whose name holds what was typed.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
 	roots := s.rootsNow()
+	var att *core.Attachment
+	if p.ChatID != nil {
+		if c := s.chat(*p.ChatID); c != nil {
+			att = c.att.Load()
+		}
+	}
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
-		if prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots); err == nil && prof.Commands != nil {
-			res.Commands = commandsOf(prof.Commands(ctx, core.Meta{Roots: roots}), strings.TrimPrefix(p.Query, "/"))
+		var list []core.Command
+		if att != nil { // its agent may have commands of its own
+			list, _ = s.opts.Gateway.Commands(ctx, att)
+		} else if prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots); err == nil && prof.Commands != nil {
+			list = prof.Commands(ctx, core.Meta{Roots: roots})
 		}
+		res.Commands = commandsOf(list, strings.TrimPrefix(p.Query, "/"))
 		s.reply(ctx, call, res, nil)
 	})
 	return nil
@@ -37,7 +47,7 @@ func commandsOf(list []core.Command, query string) []eca.Command {
 			cmd.Type = "skill"
 		case core.CommandMCP:
 			cmd.Type = "mcpPrompt"
-		case core.CommandBuiltin:
+		case core.CommandBuiltin, core.CommandAgent:
 		}
 		out = append(out, cmd)
 	}

@@ -137,18 +137,15 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 			}
 			return err
 		}
-		return goBack(ctx, s.reload(ctx), att, at.front, files)
+		return goBack(ctx, att, at.front, files)
 	})
 }
 
 // goBack hides what is behind a position, and with files undoes what was changed
 // there. What was chosen since stays, and what the chat is called, if anything is left
 // of it: also where the files could not be undone.
-func goBack(ctx context.Context, o *offer, att *core.Attachment, after core.Pos, files bool) error {
+func goBack(ctx context.Context, att *core.Attachment, after core.Pos, files bool) error {
 	st := att.State()
-	if err := forgets(ctx, o, st.Settings); err != nil {
-		return err
-	}
 	_, err := att.Rollback(ctx, after, true, files)
 	if now := att.State(); now.Messages == st.Messages && err != nil { // nothing was hidden
 		return err
@@ -195,9 +192,6 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 		return err
 	}
 	st := att.State()
-	if err := copies(ctx, o, st.Settings); err != nil {
-		return err
-	}
 	sess, err := c.srv.opts.Gateway.Fork(ctx, att, at.behind, core.SessionID(c.srv.opts.NewID()))
 	if err != nil {
 		return err
@@ -234,13 +228,4 @@ func (c *chat) begin(
 	}
 	c.show(att, o, nil, func() { c.srv.opened(c.id, title) }, func(*feed) { shown(title) })
 	return nil
-}
-
-// copies says why an agent cannot go on from a copy of what was said.
-func copies(ctx context.Context, o *offer, set core.Settings) error {
-	agent, caps, err := o.capsOf(ctx, set)
-	if err == nil && caps.OwnsHistory {
-		return wrong("the agent %s keeps its own history and cannot be forked; start a new chat", agent)
-	}
-	return err
 }

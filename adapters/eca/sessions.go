@@ -248,37 +248,11 @@ func (s *Server) clear(ctx context.Context, call *wire.Call, p eca.ClearParams) 
 		if p.Messages != nil && !*p.Messages || st.Messages == 0 {
 			return nil
 		}
-		if err := forgets(ctx, s.reload(ctx), st.Settings); err != nil {
-			return err
-		}
 		if err := att.Truncate(ctx, core.Pos{Seq: 2}); err != nil { // all behind the record that opened it
 			return err
 		}
 		return att.Set(ctx, st.Settings)
 	})
-}
-
-// forgets says why an agent cannot forget what was said.
-func forgets(ctx context.Context, o *offer, set core.Settings) error {
-	agent, caps, err := o.capsOf(ctx, set)
-	if err == nil && caps.OwnsHistory && !caps.Rewind {
-		return wrong("the agent %s cannot forget what was said; begin a new chat", agent)
-	}
-	return err
-}
-
-// capsOf tells what the agent of a chat can do; nothing is known of one that is not
-// there.
-func (o *offer) capsOf(ctx context.Context, set core.Settings) (name string, caps core.BackendCaps, err error) {
-	if o.profile == nil {
-		return "", caps, nil
-	}
-	agent, ok := o.profile.Agent(set.Agent)
-	if !ok {
-		return "", caps, nil
-	}
-	caps, err = agent.Backend.Caps(ctx)
-	return agent.Name, caps, err
 }
 
 // change does something to a chat in its queue, and answers behind what the client

@@ -147,7 +147,7 @@ func (s *Server) posted(ctx context.Context, p board.Posting) {
 	case board.Account:
 		s.tellAccount(ctx, item.Account)
 	case board.Job: // all jobs are told at once
-	case board.Session: // clients ask for the list when they show it
+	case board.Session, board.Commands: // clients ask for the list when they show it
 	}
 }
 

@@ -160,7 +160,7 @@ func (h *host) follow(ctx context.Context) {
 					listed, sessions = listed || known, true
 					delete(titles, p.Topic.Name)
 				}
-			case board.Models, board.Agents, board.Job, board.Account: // no resource of ours
+			case board.Models, board.Agents, board.Commands, board.Job, board.Account: // no resource of ours
 			}
 		}
 		h.tell(ctx, listed, sessions, servers)

@@ -20,6 +20,7 @@ const notItsSession = "This client has neither started nor prompted the session,
 // failed makes an error of the core a tool's error. What the calling model can do about it is said;
 // the context's end is returned as it is, since nobody waits for the result any more.
 func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {
+	var lacks *core.UnsupportedError
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, core.ErrCanceled):
 		return nil, nil, err
@@ -29,10 +30,22 @@ func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error)
 		return refusal("No approval of that id waits: it was decided, or its turn has ended. agent_wait tells what waits."), nil, nil
 	case errors.Is(err, errNoTurn):
 		return refusal("There is no such turn in session %q. session_get shows its messages.", session), nil, nil
+	case errors.As(err, &lacks):
+		return refusal("%s", lacking(lacks)), nil, nil
 	case errors.Is(err, core.ErrClosed):
 		return refusal("The session %q was closed.", session), nil, nil
 	case errors.Is(err, core.ErrShutdown):
 		return refusal("The gateway is shutting down."), nil, nil
 	}
 	return refusal("%s", err), nil, nil
+}
+
+// lacking says what the agent of a session cannot do, and what the calling model can do instead.
+func lacking(e *core.UnsupportedError) string {
+	switch e.What {
+	case core.CanRewind, core.CanFork:
+		return "The " + e.Error() + ". agent_prompt without session_id starts a new session."
+	case core.CanImages, core.CanAudio, core.CanResources, core.CanCompact:
+	}
+	return "The " + e.Error() + ". Say it in words, or name another agent."
 }

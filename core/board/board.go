@@ -12,7 +12,7 @@ import (
 // Topic names one thing on the board. An empty Workspace or Principal means
 // everybody's.
 type Topic struct {
-	Kind      string // "models", "agents", "server", "session", "job", "account"
+	Kind      string // "models", "agents", "server", "session", "commands", "job", "account"
 	Name      string
 	Workspace string
 	Principal core.Principal
@@ -57,19 +57,23 @@ type Server struct {
 // Session tells of a session in the list.
 type Session struct{ Summary core.Summary }
 
+// Commands says that the agent of a session has listed other commands of its own.
+type Commands struct{}
+
 // Account says that somebody logged in or out.
 type Account struct{ Account core.Account }
 
 // Gone stands for what was dropped.
 type Gone struct{}
 
-func (Models) item()  {}
-func (Agents) item()  {}
-func (Server) item()  {}
-func (Session) item() {}
-func (Job) item()     {}
-func (Account) item() {}
-func (Gone) item()    {}
+func (Models) item()   {}
+func (Agents) item()   {}
+func (Server) item()   {}
+func (Session) item()  {}
+func (Commands) item() {}
+func (Job) item()      {}
+func (Account) item()  {}
+func (Gone) item()     {}
 
 // Posting is a topic's newest value and the revision that it came with.
 type Posting struct {
@@ -86,7 +90,7 @@ const maxPast = 1024
 // sessions and of things that are gone. Of the others there are as many as there are things.
 func (p Posting) past() bool {
 	_, gone := p.Item.(Gone)
-	return gone || p.Topic.Kind == "session"
+	return gone || p.Topic.Kind == "session" || p.Topic.Kind == "commands"
 }
 
 // Board holds the newest value of every topic. A
@@ -147,6 +151,11 @@ func (b *Board) Drop(t Topic) { b.Put(t, Gone{}) }
 // Listed implements core.Listing.
 func (b *Board) Listed(p core.Principal, sum core.Summary) {
 	b.Put(sessionTopic(p, sum.ID), Session{sum})
+}
+
+// Offered implements core.Listing.
+func (b *Board) Offered(p core.Principal, id core.SessionID) {
+	b.Put(Topic{Kind: "commands", Name: string(id), Principal: p}, Commands{})
 }
 
 // Unlisted implements core.Listing.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -66,11 +67,11 @@ type Accounts interface {
 	Find(name string) (core.Account, error)
 }
 
-// Run carries out a prompt that begins with a slash: a text of the workspace's
-// or the user's takes its place, it is answered from what is known here, or
-// something is done. What is no command's name is text, such as a path; a name that
-// is nearly one is said to be that. In a session that another agent was handed as a
-// task nothing is a command: there it is a model that writes the prompts.
+// Run is core.Profile.Command. A text of the workspace's or the user's takes the prompt's
+// place, it is answered from what is known here, or something is done. What is no command's
+// name is text, such as a path; a mistyped name gets a suggestion. An agent's own command comes
+// before ours of the same name where ours gives way. In a session that another agent was handed
+// as a task nothing is a command: there it is a model that writes the prompts.
 func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
 	m := t.Meta()
 	have := c.Guide(ctx, m.Roots)
@@ -79,9 +80,16 @@ func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.Com
 		return core.CommandResult{}, false, nil
 	}
 	found, prompts, ok := have.Find(name)
+	own, known := t.Offers(name)
+	if own && (!ok || found.GivesWay()) {
+		return core.CommandResult{}, false, nil
+	}
 	if !ok {
 		if prompt, ok, err := c.ServerPrompt(ctx, m, name, args); ok {
 			return core.CommandResult{Prompt: prompt}, true, err
+		}
+		if !known && lacks(t.Can(ctx, core.CanCompact)) != nil {
+			return core.CommandResult{}, false, nil // it may be the agent's, which has listed none yet
 		}
 		answer := c.near(name, have)
 		return core.CommandResult{Answer: answer}, answer != "", nil
@@ -90,8 +98,23 @@ func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.Com
 		prompt, err := have.Expand(name, args)
 		return core.CommandResult{Prompt: prompt}, true, err
 	}
+	if found.Needs != "" {
+		if err := lacks(t.Can(ctx, found.Needs)); err != nil && found.GivesWay() {
+			return core.CommandResult{}, false, nil
+		} else if err != nil {
+			return core.CommandResult{Answer: "/" + found.Name + " is not possible: " + err.Error() + ".\n"}, true, nil
+		}
+	}
 	is, err := c.act(ctx, t, have, found.Name, args)
 	return is, true, err
+}
+
+// lacks returns the *core.UnsupportedError in err; nil: there is none.
+func lacks(err error) error {
+	if e, ok := errors.AsType[*core.UnsupportedError](err); ok {
+		return e
+	}
+	return nil
 }
 
 // Expand returns the text that a command stands for in a workspace; ok is false where it shows

@@ -8,6 +8,10 @@
 //
 //   - A text that names no command is for the model, such as a path. A mistyped command gets a
 //     suggestion, and nothing is sent.
+//   - These commands come before the agent, whatever it is. One that shows something or acts on
+//     the session wins over a command of the agent's own of that name; one that stands for a
+//     text, and /compact, gives way to it. An agent that keeps its own history is also given
+//     /compact, and, until it has listed its commands, every name that is none of ours.
 //   - What a model writes is never a command: in the session of a task a slash is text.
 //   - Where other agents prompt, /resume shows only sessions within their own folders, and
 //     /login asks for no key.

@@ -42,6 +42,9 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 		return "There is nothing to copy yet.\n", nil
 	}
 	copied, err := c.Gateway().Fork(ctx, att, at, "")
+	if no := lacks(err); no != nil {
+		return "/fork is not possible here: " + no.Error() + ".\n", nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -26,6 +26,7 @@ func Table() []BuiltIn {
 				Name:        "init",
 				Description: "Look at the workspace and write, or improve, its AGENTS.md",
 				Arguments:   optional("arguments", "what to pay attention to"),
+				Yields:      true,
 			},
 			Prompt: initPrompt,
 		},
@@ -50,9 +51,11 @@ func Table() []BuiltIn {
 				Name:        "compact",
 				Description: "Replace the conversation so far by a summary, to make room",
 				Arguments:   optional("focus", "what the summary has to keep"),
+				Needs:       core.CanCompact,
+				Yields:      true,
 			},
 		},
-		{Command: core.Command{Name: "fork", Description: "Go on in a copy of this session"}},
+		{Command: core.Command{Name: "fork", Description: "Go on in a copy of this session", Needs: core.CanFork}},
 		{
 			Command: core.Command{
 				Name:        "resume",

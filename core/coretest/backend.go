@@ -14,12 +14,22 @@ import (
 type Backend struct {
 	Run     func(context.Context, *core.Turn) (core.StopReason, error)
 	CapsNow core.BackendCaps // before Switch
+	// Offers lists commands of its own, once a conversation is opened.
+	Offers []core.Command
 
 	mu       sync.Mutex // guards the fields below
+	heard    []string
 	switched *core.BackendCaps
 	bindings []core.Binding
 	closed   int
 	ended    int
+}
+
+// Heard lists the texts that the turns began with.
+func (b *Backend) Heard() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.heard...)
 }
 
 // Switch changes what the back end can do.
@@ -65,6 +75,9 @@ func (b *Backend) Open(_ context.Context, bind core.Binding) (core.Conversation,
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.bindings = append(b.bindings, bind)
+	if b.Offers != nil {
+		bind.Offer(b.Offers)
+	}
 	return conversation{b}, nil
 }
 
@@ -82,6 +95,13 @@ func (b *Backend) Close(context.Context) error {
 type conversation struct{ b *Backend }
 
 func (c conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	if p := t.Prompt(); len(p) > 0 {
+		if text, ok := p[0].(core.Text); ok {
+			c.b.mu.Lock()
+			c.b.heard = append(c.b.heard, text.Text)
+			c.b.mu.Unlock()
+		}
+	}
 	return c.b.Run(ctx, t)
 }
 
@@ -156,7 +176,7 @@ func Args(v any) json.RawMessage {
 // Gateway returns a gateway over the store with one agent, whose turns are run.
 func Gateway(store core.Store, run func(context.Context, *core.Turn) (core.StopReason, error), policy core.Policy, tools ...core.Tool) *core.Gateway {
 	prof := &core.Profile{
-		Agents:    []core.Agent{{Name: "code", Backend: &Backend{Run: run, CapsNow: core.BackendCaps{Steer: true}}}},
+		Agents:    []core.Agent{{Name: "code", Backend: &Backend{Run: run, CapsNow: core.BackendCaps{Steer: true, Images: true, Resources: true}}}},
 		Toolboxes: []core.Toolbox{Tools(tools)},
 		Policy:    policy,
 	}

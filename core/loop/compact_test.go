@@ -198,11 +198,9 @@ func TestCompactWithinTurn(t *testing.T) {
 			}
 			return coretest.Answer{}.Say("Seen.")
 		})
-		r := start(t, script, setup{options: mini(Options{
-			Command: func(context.Context, *core.Turn, string) (core.CommandResult, bool, error) {
-				return core.CommandResult{Prompt: "Review everything."}, true, nil
-			},
-		}), tools: []core.Tool{tool("look", func(_ context.Context, inv core.Invocation) (core.Result, error) {
+		r := start(t, script, setup{options: mini(Options{}), command: func(context.Context, *core.Turn, string) (core.CommandResult, bool, error) {
+			return core.CommandResult{Prompt: "Review everything."}, true, nil
+		}, tools: []core.Tool{tool("look", func(_ context.Context, inv core.Invocation) (core.Result, error) {
 			if inv.Call == "x1" {
 				<-gate
 			}
@@ -266,10 +264,10 @@ func TestCompactOnDemand(t *testing.T) {
 		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 5, Out: 3}), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n)).Use(core.Usage{In: 100})
 		})
-		r := start(t, script, setup{options: mini(Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
+		r := start(t, script, setup{options: mini(Options{}), command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
 			focus, is := strings.CutPrefix(text, "/compact")
 			return core.CommandResult{Compact: true, Focus: focus}, is, nil
-		}})})
+		}})
 		defer r.close()
 		wantLines(t, happened(r.turn("/compact")), "text There is nothing yet that could be summed up.", "ended end_turn")
 		r.turn("hi")
@@ -293,9 +291,9 @@ func TestCompactOnDemandSteered(t *testing.T) {
 		script := summarizes(coretest.Answer{Wait: gate}.Say("We greeted."), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say(fmt.Sprint("answer ", n))
 		})
-		r := start(t, script, setup{options: mini(Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
+		r := start(t, script, setup{options: mini(Options{}), command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
 			return core.CommandResult{Compact: true}, true, nil
-		}})})
+		}})
 		defer r.close()
 		r.turn("hi")
 		id := r.prompt("/compact")
@@ -378,9 +376,9 @@ func TestCompactFails(t *testing.T) {
 func TestCompactOnDemandFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{Err: errors.New("no power")}, func(n int, _ *inference.Request) coretest.Answer { return coretest.Answer{}.Say("hello") })
-		r := start(t, script, setup{options: mini(Options{Command: func(context.Context, *core.Turn, string) (core.CommandResult, bool, error) {
+		r := start(t, script, setup{options: mini(Options{}), command: func(context.Context, *core.Turn, string) (core.CommandResult, bool, error) {
 			return core.CommandResult{Compact: true}, true, nil
-		}})})
+		}})
 		defer r.close()
 		r.turn("hi")
 		wantLines(t, happened(r.turn("/compact")), "ended error the conversation could not be summed up: no power")
@@ -597,9 +595,9 @@ func TestCompactOffline(t *testing.T) {
 		fails := tool("look", func(context.Context, core.Invocation) (core.Result, error) {
 			return core.Result{Blocks: words("no such\nfile"), Failed: true}, nil
 		})
-		r := start(t, script, setup{tools: []core.Tool{fails}, options: mini(Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
+		r := start(t, script, setup{tools: []core.Tool{fails}, options: mini(Options{}), command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
 			return core.CommandResult{Compact: true}, text == "/compact", nil
-		}})})
+		}})
 		defer r.close()
 		r.turn("look there")
 		r.turn("sure?")

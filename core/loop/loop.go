@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -19,9 +18,6 @@ type Options struct {
 	// System makes the system prompt for a session and a model's id. It should
 	// depend on nothing that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
-	// Command answers a prompt that begins with a slash. ok is false where it names
-	// no command: the text then goes to the model as it is. nil: there are none.
-	Command func(ctx context.Context, t *core.Turn, text string) (c core.CommandResult, ok bool, err error)
 	// MaxRequests is how often a turn may ask the model; 0: 200.
 	MaxRequests int
 	// Parallel is how many calls without effect run at a time; 0: 8.
@@ -96,16 +92,12 @@ func (c *conversation) Close(context.Context) error { return nil }
 // Run answers a turn. It blocks until the model has stopped and every call has
 // ended, or ctx ends.
 func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
-	is, over, err := c.command(ctx, t)
-	if over || err != nil {
-		return core.StopEnd, err
-	}
 	model, err := c.b.o.Model(ctx, t)
 	if err != nil {
 		return core.StopError, err
 	}
-	if is.Compact {
-		if err := c.compactNow(ctx, t, model, is.Focus); err != nil {
+	if focus, asked := t.Compact(); asked {
+		if err := c.compactNow(ctx, t, model, focus); err != nil {
 			return core.StopError, err
 		}
 		if len(t.Steered()) == 0 {
@@ -123,34 +115,6 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		}
 	}
 	return core.StopRequests, nil
-}
-
-// command does what a prompt that begins with a slash asks for. over says that
-// the turn is.
-func (c *conversation) command(
-	ctx context.Context,
-	t *core.Turn,
-) (is core.CommandResult, over bool, err error) {
-	text := ""
-	if p := t.Prompt(); len(p) > 0 {
-		first, _ := p[0].(core.Text)
-		text = strings.TrimSpace(first.Text)
-	}
-	if c.b.o.Command == nil || !strings.HasPrefix(text, "/") {
-		return core.CommandResult{}, false, nil
-	}
-	is, ok, err := c.b.o.Command(ctx, t, text)
-	switch {
-	case err != nil || !ok:
-		return core.CommandResult{}, false, err
-	case is.Prompt != "":
-		return core.CommandResult{}, false, t.Emit(ctx, core.Expanded{Message: t.Message(), Text: is.Prompt})
-	case is.Compact:
-		return is, false, nil
-	case is.Answer != "":
-		err = t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: is.Answer})
-	}
-	return is, true, err
 }
 
 // round asks the model once and runs what it calls. over says that the turn is.

@@ -33,6 +33,7 @@ type setup struct {
 	tools   []core.Tool
 	boxes   []core.Toolbox // beside them
 	client  core.Client    // without a name: one that is asked for approvals alone
+	command func(context.Context, *core.Turn, string) (core.CommandResult, bool, error)
 }
 
 var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by the test"})
@@ -46,7 +47,7 @@ func start(t *testing.T, model inference.Model, s setup) *rig {
 		s.policy = allowed
 	}
 	prof := &core.Profile{
-		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy,
+		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy, Command: s.command,
 	}
 	r := &rig{t: t, store: coretest.NewMemory()}
 	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
@@ -591,7 +592,7 @@ func (s stepwise) Stream(context.Context, *inference.Request) iter.Seq2[inferenc
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(coretest.Answer{}.Say("reviewed"), coretest.Answer{}.Say("went on"), coretest.Answer{}.Say("as it is"))
-		r := start(t, script, setup{options: Options{Command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
+		r := start(t, script, setup{command: func(_ context.Context, _ *core.Turn, text string) (core.CommandResult, bool, error) {
 			switch text {
 			case "/review now":
 				return core.CommandResult{Prompt: "Review everything, now."}, true, nil
@@ -599,7 +600,7 @@ func TestCommands(t *testing.T) {
 				return core.CommandResult{Answer: "nothing yet"}, true, nil
 			}
 			return core.CommandResult{}, false, nil
-		}}})
+		}})
 		defer r.close()
 		r.finish(r.prompt("/review now"))
 		r.finish(r.prompt("/costs"))
@@ -621,12 +622,12 @@ func TestCommands(t *testing.T) {
 // A command that has said all itself ends the turn, and the model is not asked.
 func TestCommandThatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, coretest.NewScript(), setup{options: Options{Command: func(ctx context.Context, turn *core.Turn, text string) (core.CommandResult, bool, error) {
+		r := start(t, coretest.NewScript(), setup{command: func(ctx context.Context, turn *core.Turn, text string) (core.CommandResult, bool, error) {
 			if text == "/fail" {
 				return core.CommandResult{}, false, errors.New("there is no such model")
 			}
 			return core.CommandResult{}, true, turn.Emit(ctx, core.Moved{To: "other"})
-		}}})
+		}})
 		defer r.close()
 		wantLines(t, r.finish(r.prompt("/fork")), "ended end_turn")
 		wantLines(t, r.finish(r.prompt("/fail")), "ended error there is no such model")

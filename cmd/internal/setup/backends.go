@@ -51,7 +51,7 @@ func (p *edition) agent(m makings) core.Agent {
 		Name:        m.role.Name,
 		Rev:         p.name + "." + strconv.Itoa(b.rev),
 		Description: m.role.description,
-		Backend:     &faultBackend{loop.New(p.loopOf(m)), p.faultToShow},
+		Backend:     &faultBackend{loop.New(p.loopOf(m)), p},
 	}
 	b.made = append(b.made, &madeAgent{of: m, agent: a})
 	return a

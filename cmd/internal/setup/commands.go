@@ -39,6 +39,14 @@ func (p *edition) newCommands() *commands.Commands {
 	}
 }
 
+// command is core.Profile.Command.
+func (p *edition) command(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
+	if err := p.tellFault(ctx, t); err != nil {
+		return core.CommandResult{}, false, err
+	}
+	return p.slash.Run(ctx, t, text)
+}
+
 // builtIns are the built-in commands, as a guide lists them.
 func builtIns() (list []guide.BuiltIn) {
 	for _, b := range commands.Table() {

@@ -49,12 +49,13 @@ type edition struct {
 	fault    string // why the newest configuration is not in use; "": it is
 	places   map[string]*placed
 	backends backends
-	listed   map[string]core.Account // as they were told; nil: nobody was told yet
+	told     map[core.SessionID]string // the fault that sessions were told of
+	listed   map[string]core.Account   // as they were told; nil: nobody was told yet
 }
 
 // newEdition returns the edition of a layer, the nth of its process.
 func newEdition(p *Process, l overlay, n int) *edition {
-	e := &edition{Process: p, key: l.key(), layer: l, guides: newGuides(p.env.Lookup), places: map[string]*placed{}}
+	e := &edition{Process: p, key: l.key(), layer: l, guides: newGuides(p.env.Lookup), places: map[string]*placed{}, told: map[core.SessionID]string{}}
 	if n > 0 {
 		e.name = strconv.Itoa(n)
 	}
@@ -517,7 +518,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
 		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
+		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
 	}
 	made.Servers = serverControl{p, made}
 	for _, r := range roles {

@@ -6,11 +6,30 @@ import (
 	"dragoman/core"
 )
 
-// faultBackend is a back end whose conversations say once to their user that the
-// configuration has become wrong and the one before it goes on.
+// tellFault tells the user of a turn that the configuration has become wrong and the one before
+// stays in use, once in each session.
+func (p *edition) tellFault(ctx context.Context, t *core.Turn) error {
+	now, id := p.faultToShow(), t.Meta().ID
+	p.mu.Lock()
+	if now == "" {
+		clear(p.told)
+	}
+	news := now != "" && p.told[id] != now
+	if news {
+		p.told[id] = now
+	}
+	p.mu.Unlock()
+	if !news {
+		return nil
+	}
+	text := "The configuration has a mistake, so the previous one stays in use:\n" + now
+	return t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
+}
+
+// faultBackend is a back end whose turns begin with tellFault.
 type faultBackend struct {
 	core.Backend
-	fault func() string
+	p *edition
 }
 
 // Open implements core.Backend.
@@ -19,25 +38,19 @@ func (b *faultBackend) Open(ctx context.Context, binding core.Binding) (core.Con
 	if err != nil {
 		return nil, err
 	}
-	return &faultConversation{Conversation: conv, fault: b.fault}, nil
+	return &faultConversation{conv, b.p}, nil
 }
 
-// faultConversation is a conversation of a faultBackend. It runs one turn at a time.
+// faultConversation is a conversation of a faultBackend.
 type faultConversation struct {
 	core.Conversation
-	fault func() string
-	last  string // that was told
+	p *edition
 }
 
 // Run implements core.Conversation.
 func (c *faultConversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
-	if now := c.fault(); now != c.last {
-		if c.last = now; now != "" {
-			text := "The configuration has a mistake, so the previous one stays in use:\n" + now
-			if err := t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text}); err != nil {
-				return core.StopError, err
-			}
-		}
+	if err := c.p.tellFault(ctx, t); err != nil {
+		return core.StopError, err
 	}
 	return c.Conversation.Run(ctx, t)
 }

@@ -1,0 +1,126 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// offered lists the commands of an agent's own in a session.
+type offered struct {
+	agent string
+	list  []Command
+}
+
+// offering returns the Binding.Offer of an agent.
+func (s *Session) offering(agent string) func([]Command) {
+	return func(list []Command) {
+		own := slices.Clone(list)
+		for i := range own {
+			own[i].Kind = CommandAgent
+		}
+		s.offer.Store(&offered{agent, own})
+		if l := s.g.cfg.Listing; l != nil {
+			l.Offered(s.meta.Principal, s.meta.ID)
+		}
+	}
+}
+
+// offers lists the commands of an agent's own; known is false where it has listed none yet.
+func (s *Session) offers(a Agent) (list []Command, known bool) {
+	if o := s.offer.Load(); o != nil && o.agent == a.Name {
+		return o.list, true
+	}
+	return nil, false
+}
+
+func named(list []Command, name string) bool {
+	return slices.ContainsFunc(list, func(c Command) bool { return c.Name == name })
+}
+
+// Commands lists what a prompt in the client's session can begin with: the commands of its
+// profile, and the agent's own as far as it has listed them. Where both have a name, the
+// agent's comes first if ours gives way (Command.GivesWay). A command that the agent is known to
+// lack a capability for is left out.
+func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error) {
+	m := a.Meta()
+	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
+	if err != nil {
+		return nil, err
+	}
+	var list, own []Command
+	if prof.Commands != nil {
+		list = append([]Command{}, prof.Commands(ctx, m)...)
+	}
+	s := g.live(sessionKey{m.Principal, m.ID})
+	agent, ok := prof.Agent(a.State().Settings.Agent)
+	if s == nil || !ok {
+		return list, nil
+	}
+	own, _ = s.offers(agent)
+	caps := g.backends.known(agent)
+	list = slices.DeleteFunc(list, func(c Command) bool {
+		return c.GivesWay() && named(own, c.Name) || c.Needs != "" && caps != nil && !caps.can(c.Needs)
+	})
+	for _, c := range own {
+		if !named(list, c.Name) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// Offers reports whether the turn's agent has a command of its own of a name. known is false
+// where it has not listed its commands yet.
+func (t *Turn) Offers(name string) (has, known bool) {
+	a, err := t.agent()
+	if err != nil {
+		return false, true
+	}
+	list, known := t.s.offers(a)
+	return named(list, name), known
+}
+
+// Can returns an *UnsupportedError if the turn's agent lacks a capability, and another error if
+// that cannot be found out.
+func (t *Turn) Can(ctx context.Context, what Capability) error {
+	a, err := t.agent()
+	if err != nil {
+		return err
+	}
+	return t.s.g.can(ctx, a, what)
+}
+
+// Compact reports whether the user has asked for a summary in the place of the conversation,
+// and what it should pay attention to. Nobody else can do that than the back end.
+func (t *Turn) Compact() (focus string, asked bool) {
+	return t.command.Focus, t.command.Compact
+}
+
+// carryOut does what a prompt that begins with a slash asks for, before a back end is asked.
+// over says that this was all of the turn.
+func (s *Session) carryOut(ctx context.Context, t *Turn) (over bool, err error) {
+	run := t.Profile().Command
+	if run == nil || len(t.prompt.Blocks) == 0 {
+		return false, nil
+	}
+	first, _ := t.prompt.Blocks[0].(Text)
+	text := strings.TrimSpace(first.Text)
+	if !strings.HasPrefix(text, "/") {
+		return false, nil
+	}
+	is, ok, err := run(ctx, t, text)
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case is.Prompt != "":
+		t.prompt.Blocks = slices.Concat([]Block{Text{Text: is.Prompt}}, t.prompt.Blocks[1:])
+		return false, t.Emit(ctx, Expanded{Message: t.message, Text: is.Prompt})
+	case is.Compact:
+		t.command = is
+		return false, nil
+	case is.Answer != "":
+		err = t.Emit(ctx, TextDelta{Message: t.NewMessage(), Text: is.Answer})
+	}
+	return true, err
+}

@@ -1,0 +1,140 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Capability is something that not every agent can do.
+type Capability string
+
+const (
+	CanRewind    Capability = "rewind"    // forget what was said behind a point
+	CanFork      Capability = "fork"      // go on from a copy of what was said so far
+	CanCompact   Capability = "compact"   // replace what was said by a summary of ours
+	CanImages    Capability = "images"    // take images in prompts
+	CanAudio     Capability = "audio"     // take audio in prompts
+	CanResources Capability = "resources" // take embedded resources in prompts
+)
+
+// UnsupportedError refuses what an agent cannot do. Adapters word it for their clients.
+type UnsupportedError struct {
+	Agent string
+	What  Capability
+}
+
+func (e *UnsupportedError) Error() string {
+	switch e.What {
+	case CanRewind:
+		return "agent " + e.Agent + " keeps its own history and cannot forget a part of it"
+	case CanFork:
+		return "agent " + e.Agent + " keeps its own history and cannot be forked"
+	case CanCompact:
+		return "agent " + e.Agent + " keeps its own history and summarizes it itself"
+	case CanImages:
+		return "agent " + e.Agent + " takes no images"
+	case CanAudio:
+		return "agent " + e.Agent + " takes no audio"
+	case CanResources:
+		return "agent " + e.Agent + " takes no embedded resources"
+	}
+	return "agent " + e.Agent + " cannot do this: " + string(e.What)
+}
+
+// can reports whether a back end has a capability. One that works from our log forgets what is
+// hidden there, and goes on from a copy of it, without doing anything.
+func (c BackendCaps) can(what Capability) bool {
+	switch what {
+	case CanRewind:
+		return c.Rewind || !c.OwnsHistory
+	case CanFork:
+		return c.Fork || !c.OwnsHistory
+	case CanCompact:
+		return !c.OwnsHistory
+	case CanImages:
+		return c.Images
+	case CanAudio:
+		return c.Audio
+	case CanResources:
+		return c.Resources
+	}
+	return false
+}
+
+// needsOf lists the capabilities that a prompt needs.
+func needsOf(blocks []Block) (list []Capability) {
+	for _, b := range blocks {
+		switch b.(type) {
+		case Image:
+			list = append(list, CanImages)
+		case Audio:
+			list = append(list, CanAudio)
+		case Resource:
+			list = append(list, CanResources)
+		case Text, Link, Diff, Terminal:
+		}
+	}
+	return list
+}
+
+// takes reports whether a turn that runs takes something that is said to it.
+func (c BackendCaps) takes(blocks []Block) bool {
+	return c.Steer && !slices.ContainsFunc(needsOf(blocks), func(what Capability) bool { return !c.can(what) })
+}
+
+// can returns an *UnsupportedError for the first capability that an agent lacks.
+func (g *Gateway) can(ctx context.Context, a Agent, needs ...Capability) error {
+	l, err := g.backends.lend(a)
+	if err != nil {
+		return err
+	}
+	defer g.backends.giveBack(l)
+	return l.can(ctx, needs...)
+}
+
+// can is Gateway.can of a back end that is in use.
+func (l *lent) can(ctx context.Context, needs ...Capability) error {
+	caps, err := l.ask(ctx)
+	if err != nil {
+		return err
+	}
+	for _, what := range needs {
+		if !caps.can(what) {
+			return &UnsupportedError{l.of.name, what}
+		}
+	}
+	return nil
+}
+
+// ask is Backend.Caps. What it answers is remembered.
+func (l *lent) ask(ctx context.Context) (BackendCaps, error) {
+	caps, err := l.Caps(ctx)
+	if err != nil {
+		return caps, fmt.Errorf("agent %s: %w", l.of.name, err)
+	}
+	l.known.Store(&caps)
+	return caps, nil
+}
+
+// able is can of the agent that a session would use with these settings. Where the
+// configuration has no such agent nothing is refused: the session's next turn says so.
+func (g *Gateway) able(ctx context.Context, of Profiles, roots []string, set Settings, needs ...Capability) error {
+	look := func() error {
+		prof, err := g.Profile(ctx, of, roots)
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		a, ok := prof.Agent(set.Agent)
+		if !ok {
+			return nil
+		}
+		return g.can(ctx, a, needs...)
+	}
+	err := look()
+	if errors.Is(err, errRetired) {
+		err = look()
+	}
+	return err
+}
