@@ -102,6 +102,13 @@ func TestServersAreImported(t *testing.T) {
 	if o := p.run(t, "", "mcp-servers", "import", filepath.Join(p.home, "none.json")); o.code != program.ExitFailed || !strings.Contains(o.errs, "none.json: no such file") {
 		t.Errorf("%+v", o)
 	}
+	p.config(t, "mcp_servers: {b: {command: mine}}\n")
+	if got := p.well(t, "", "mcp-servers", "import", code); !strings.Contains(got, "b is configured in ") || !strings.Contains(got, "config.yaml:1:15 with other settings, and no command changes that file\nNothing was changed.\n") {
+		t.Errorf("of the YAML: %s", got)
+	}
+	if o := p.run(t, "", "mcp-servers", "import", code, "--replace"); o.code != program.ExitFailed || !strings.Contains(o.errs, "not imported: b: it is configured in ") {
+		t.Errorf("of the YAML, --replace: %+v", o)
+	}
 	other := filepath.Join(p.home, "other.yaml")
 	p.well(t, "", "mcp-servers", "import", code, "--config", other)
 	if b, err := os.ReadFile(filepath.Join(p.home, "other.mcp.json")); err != nil || !strings.Contains(string(b), "example.com/other") {

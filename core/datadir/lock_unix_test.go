@@ -3,6 +3,8 @@
 package datadir
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -35,5 +37,29 @@ func TestUnlockedBeforeItIsClosed(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What root replaces or makes in somebody's folder is not root's afterwards.
+func TestRootTakesNoFileAway(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	dir := t.TempDir()
+	old, added := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	if err := Replace(old, []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chown(old, 12345, 12345), os.Chown(dir, 12346, 12346)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(Replace(old, []byte("b")), Replace(added, []byte("c"))); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]uint32{old: 12345, added: 12346} {
+		var is unix.Stat_t
+		if err := unix.Stat(path, &is); err != nil || is.Uid != want {
+			t.Errorf("%s belongs to %d, want %d (%v)", path, is.Uid, want, err)
+		}
 	}
 }

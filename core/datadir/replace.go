@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Replace puts data into the file at path, whole or not at all, for this user only. It makes
-// the folder if there is none. When it returns, the loss of power does not undo it.
+// Replace puts data into the file at path, whole or not at all, for this user only; what root
+// replaces still belongs to whom it belonged. It makes the folder if there is none. When it returns, the loss of power does not undo it.
 func Replace(path string, data []byte) error {
 	return aside(path, data, os.Rename)
 }
@@ -44,6 +44,7 @@ func aside(path string, data []byte, put func(made, path string) error) (err err
 			err = errors.Join(err, gone)
 		}
 	}()
+	keepOwner(f, path)
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()

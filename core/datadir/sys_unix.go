@@ -6,12 +6,25 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
 // noFollow makes opening a file fail where its name is a symbolic link.
 const noFollow = unix.O_NOFOLLOW
+
+// keepOwner gives a new file to the owner of the one that it replaces, or else of the folder. Only
+// root can: who changes somebody's file with sudo must not take it away.
+func keepOwner(f *os.File, path string) {
+	var is unix.Stat_t
+	if os.Geteuid() != 0 {
+		return
+	}
+	if unix.Stat(path, &is) == nil || unix.Stat(filepath.Dir(path), &is) == nil {
+		_ = f.Chown(int(is.Uid), int(is.Gid)) // else it is root's
+	}
+}
 
 // take locks a file for this open file alone; false: somebody else has it.
 func take(f *os.File) (bool, error) {

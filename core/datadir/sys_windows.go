@@ -11,6 +11,9 @@ import (
 // noFollow has no counterpart: making a symbolic link takes a privilege here.
 const noFollow = 0
 
+// keepOwner does nothing: a file belongs to who made it here.
+func keepOwner(*os.File, string) {}
+
 // take locks a file for this open file alone; false: somebody else has it.
 func take(f *os.File) (bool, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -130,8 +130,13 @@ func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, f
 		case s.err == nil && taken && have.Means(s.server):
 			fmt.Fprintf(i.Out, "%s is in the configuration already\n", s.name)
 			continue
-		case s.err == nil && taken && i.Replace && c.ServerAt(s.name).File != c.ServersFile:
-			s.err = fmt.Errorf("it is configured in %s, which no command changes", c.ServerAt(s.name))
+		case s.err == nil && taken && c.ServerAt(s.name).File != c.ServersFile:
+			why := fmt.Sprintf("is configured in %s with other settings, and no command changes that file", c.ServerAt(s.name))
+			if !i.Replace {
+				fmt.Fprintf(i.Out, "%s %s\n", s.name, why)
+				continue
+			}
+			s.err = errors.New("it " + why)
 		case s.err == nil && taken && !i.Replace:
 			fmt.Fprintf(
 				i.Out,
