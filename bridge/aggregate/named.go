@@ -43,8 +43,12 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 			r, ok = s.find(k, q.name)
 		}
 		if !ok {
+			why := ""
+			if notices := loginNotices(s.parts); notices != "" {
+				why = ". " + notices
+			}
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams,
-				"there is no %s %.100q", map[kind]string{toolList: "tool", promptList: "prompt"}[k], q.name))
+				"there is no %s %.100q%s", map[kind]string{toolList: "tool", promptList: "prompt"}[k], q.name, why))
 			return
 		}
 		s.toNamed(ctx, call, q, k, r)

@@ -140,6 +140,9 @@ func (p *part) Failed(why string) {
 	p.late = true
 	p.mu.Unlock()
 	p.log("warn", "does not run for a client: "+why)
+	if notice := p.loginNotice(); notice != "" {
+		p.side.logNotice(notice)
+	}
 }
 
 // running is the connection; nil: there is none.

@@ -204,5 +204,8 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
 		}
 	}
+	if notices := loginNotices(s.parts); notices != "" {
+		text += "\n\n" + notices
+	}
 	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))
 }

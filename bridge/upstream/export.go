@@ -93,6 +93,10 @@ func (e *Export) Client(at Endpoint) *http.Client { return e.box.clientFor(e.Ser
 // Log logs a text about the server.
 func (e *Export) Log(level, text string) { e.box.Log(e.Server.Name, level, text) }
 
+// WantsLogin returns an error that says how to log in to the server, if it wants that; nil: it
+// does not.
+func (e *Export) WantsLogin() error { return e.box.wantsLogin(e.Server) }
+
 // View returns what a new connection to the server sees of its tools: nothing yet. Calls
 // that wait for their user's answer are kept in c; nil: in consents of the view's own.
 func (e *Export) View(c *Consents) *View {
