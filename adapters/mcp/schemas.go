@@ -7,7 +7,7 @@ const promptInput = `{"type":"object","additionalProperties":false,"required":["
 "session_id":{"type":"string","description":"Continue this session; omit to start one."},
 "cwd":{"type":"string","maxLength":4096,"description":"Absolute directory; must lie within the roots the gateway allows."},
 "agent":{"type":"string","description":"Who answers, such as code or plan; omit for the default."},"model":{"type":"string","description":"PROVIDER/MODEL; omit for the one that is configured. The argument model of the prompt model completes to those that there are."},"mode":{"type":"string","description":"The same as agent."},
-"approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask"},
+"approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask","description":"What happens to tool calls that need approval: ask (the user, or you through agent_approve), deny (each is refused), read-only (each is refused, and so is whatever writes or runs) or auto (each is approved, if the gateway allows that)."},
 "context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},
 "wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
 
