@@ -32,6 +32,8 @@ func TestCommands(t *testing.T) {
 			wantText(t, "a path", e.answered(id, "/etc/passwd"), "offline demo")
 			wantText(t, "a text of the workspace's", e.answered(id, "/show notes.txt"), "`read notes.txt` returned:", "second note")
 			wantText(t, "/login", e.answered(id, "/login groq"), "dragoman login groq")
+			wantText(t, "/rename", e.answered(id, "/rename Notes of the harbour"), "now called “Notes of the harbour”")
+			wantText(t, "/rename alone", e.answered(id, "/rename"), "/rename TITLE", "“Notes of the harbour”")
 			wantText(t, "/doctor", e.answered(id, "/doctor"), "**Program**", "**Files for the agent**")
 			wantText(t, "/export", e.answered(id, "/export talk.md"), "is written in")
 			text, err := os.ReadFile(filepath.Join(p.work, "talk.md"))

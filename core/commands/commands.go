@@ -173,6 +173,8 @@ func (c *Commands) act(ctx context.Context, t *core.Turn, have Guide, name, args
 		return said(c.chooseModel(ctx, t, args))
 	case "compact":
 		return core.CommandResult{Compact: true, Focus: args}, nil
+	case "rename":
+		return said(rename(ctx, t, args))
 	case "fork":
 		return said(c.fork(ctx, t))
 	case "resume":
@@ -205,6 +207,19 @@ func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 		s.Model = model.Info()
 	}
 	return s, nil
+}
+
+// rename gives the session a title of the user's.
+func rename(ctx context.Context, t *core.Turn, args string) (string, error) {
+	title := strings.Join(strings.Fields(args), " ")
+	if title == "" {
+		return "Write the new title behind the command: /rename TITLE. " +
+			"This session is called “" + display.Visible(t.State().Title) + "”.\n", nil
+	}
+	if err := t.Emit(ctx, core.TitleChanged{Title: title}); err != nil {
+		return "", err
+	}
+	return "This session is now called “" + display.Visible(title) + "”.\n", nil
 }
 
 // export writes the session into a file.

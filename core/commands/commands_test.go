@@ -112,6 +112,8 @@ func TestRun(t *testing.T) {
 		{"/doctor", "true {Prompt: Answer:all is well Compact:false Focus:} <nil>"},
 		{"/rules", "true {Prompt: Answer:rules for  and some/model Compact:false Focus:} <nil>"},
 		{"/fork", "true {Prompt: Answer: Compact:false Focus:} there are no sessions here"},
+		{"/rename  The   harbour plan", "true {Prompt: Answer:This session is now called “The harbour plan”.\n Compact:false Focus:} <nil>"},
+		{"/rename", "Answer:Write the new title behind the command: /rename TITLE. This session is called “/rename”."},
 		{"/relaese", "Answer:There is no command /relaese; did you mean /release?"},
 		{"/etc/passwd is a file", text},
 		{"/zzz", text},
@@ -125,6 +127,43 @@ func TestRun(t *testing.T) {
 		if got := run(t, m, "/release"); got != text {
 			t.Errorf("%+v: %s", m, got)
 		}
+	}
+}
+
+// The title is recorded as a user's choice, not as one that the program made.
+func TestRenameIsTheUsersChoice(t *testing.T) {
+	titles := make(chan core.TitleChanged, 8) // the turn never waits
+	g := coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+		defer close(titles)
+		if _, _, err := table().Run(ctx, turn, "/rename Harbour"); err != nil {
+			t.Error(err)
+		}
+		for rec, err := range turn.Records(ctx, core.Pos{}) {
+			if err != nil {
+				t.Error(err)
+			}
+			if e, ok := rec.Event.(core.TitleChanged); ok {
+				titles <- e
+			}
+		}
+		return core.StopEnd, nil
+	}, nil)
+	s, err := g.Create(t.Context(), core.Meta{Cwd: "/w", Principal: core.Local})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := core.Prompt{Blocks: []core.Block{core.Text{Text: "/rename Harbour"}}}
+	if _, err := s.Attach(core.Client{Name: "test"}).Prompt(t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
+	var last core.TitleChanged
+	for last = range titles {
+	}
+	if last != (core.TitleChanged{Title: "Harbour"}) {
+		t.Errorf("the last title is %+v", last)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

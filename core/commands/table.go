@@ -55,6 +55,13 @@ func Table() []BuiltIn {
 				Yields:      true,
 			},
 		},
+		{
+			Command: core.Command{
+				Name:        "rename",
+				Description: "Give this session a title",
+				Arguments:   []core.Argument{{Name: "title", Description: "the new title", Required: true}},
+			},
+		},
 		{Command: core.Command{Name: "fork", Description: "Go on in a copy of this session", Needs: core.CanFork}},
 		{
 			Command: core.Command{
