@@ -31,11 +31,11 @@ func parseRecord(kept []byte, server string) record {
 	return l
 }
 
-// A token is renewed earlyBy before its end.
-const earlyBy = 10 * time.Second
+// renewBefore is how long before its end a token is renewed.
+const renewBefore = 10 * time.Second
 
 // stale reports whether the token has expired, or is about to.
-func (l record) stale() bool { return !l.Expires.IsZero() && time.Until(l.Expires) < earlyBy }
+func (l record) stale() bool { return !l.Expires.IsZero() && time.Until(l.Expires) < renewBefore }
 
 // over reports whether the token has expired.
 func (l record) over() bool { return !l.Expires.IsZero() && time.Until(l.Expires) <= 0 }

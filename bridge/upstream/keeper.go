@@ -170,9 +170,9 @@ func (k *Keeper) awaitWant(ctx context.Context) bool {
 			return true
 		case <-k.want:
 			k.mu.Lock()
-			early := time.Now().Before(k.after) || k.held != ""
+			soon := time.Now().Before(k.after) || k.held != ""
 			k.mu.Unlock()
-			if !early {
+			if !soon {
 				return ctx.Err() == nil
 			}
 		}

@@ -173,7 +173,7 @@ func loggedIn(t *testing.T, a *logintest.Authority, store *logintest.Memory) (*B
 // A token that has run out is renewed before it is used; nobody is asked.
 func TestTokensAreRenewedInTime(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
-	a.Lifetime = 5 * time.Second // less than earlyBy: it is stale at once
+	a.Lifetime = 5 * time.Second // less than renewBefore: it is stale at once
 	_, _, s := loggedIn(t, a, store)
 	echo(t, s)
 	if n := a.Count("POST /token refresh_token"); n < 2 {

@@ -297,16 +297,16 @@ type report struct {
 // collect takes finds until there are no more, and calls stop once the report is
 // full. It returns how many files were too large.
 func (r *report) collect(finds <-chan found, stop func()) (large int) {
-	early := map[int]found{} // those that came before their turn
+	ahead := map[int]found{} // those that came before their turn
 	next := 0
 	for f := range finds {
-		early[f.seq] = f
+		ahead[f.seq] = f
 		for {
-			f, ok := early[next]
+			f, ok := ahead[next]
 			if !ok {
 				break
 			}
-			delete(early, next)
+			delete(ahead, next)
 			next++
 			if f.large {
 				large++

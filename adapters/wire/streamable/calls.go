@@ -27,10 +27,10 @@ const (
 //
 // The zero value is ready to use, and may be used by many goroutines.
 type Calls struct {
-	mu    sync.Mutex // guards the fields below
-	open  map[string]*call
-	early memory // those whose cancellation came first
-	ended memory // whose cancellations have come too late
+	mu        sync.Mutex // guards the fields below
+	open      map[string]*call
+	overtaken memory // those whose cancellation came first
+	ended     memory // whose cancellations have come too late
 }
 
 // call is a request on its way to whoever answers it.
@@ -75,7 +75,7 @@ func (c *Calls) begin(ctx context.Context, key string) (_ context.Context, end f
 	ctx = context.WithValue(ctx, callKey{}, one)
 	c.mu.Lock()
 	open := len(key) > maxKey || c.open[key] != nil // the latter is refused by whoever answers it
-	early := !open && c.early.forget(key)
+	overtaken := !open && c.overtaken.forget(key)
 	if !open {
 		c.ended.forget(key)
 		if c.open == nil {
@@ -87,7 +87,7 @@ func (c *Calls) begin(ctx context.Context, key string) (_ context.Context, end f
 	switch {
 	case open:
 		return ctx, func() { cancel(nil) }
-	case early:
+	case overtaken:
 		one.takeBack()
 	}
 	return ctx, func() { c.end(key, one) }
@@ -124,7 +124,7 @@ func (c *Calls) cancel(key string) {
 	c.mu.Lock()
 	one := c.open[key]
 	if one == nil && len(key) <= maxKey && !c.ended.has(key) {
-		c.early.remember(key)
+		c.overtaken.remember(key)
 	}
 	known := one == nil || one.known
 	c.mu.Unlock()

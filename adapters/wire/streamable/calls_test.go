@@ -116,7 +116,7 @@ func TestCallsForgetTheOldest(t *testing.T) {
 	for i := range 2 * maxRemembered {
 		begins(fmt.Sprint("x", i))
 	}
-	if n := len(calls.ended.keys); n != maxRemembered || len(calls.ended.order) != n || len(calls.early.keys) != len(calls.early.order) {
+	if n := len(calls.ended.keys); n != maxRemembered || len(calls.ended.order) != n || len(calls.overtaken.keys) != len(calls.overtaken.order) {
 		t.Errorf("%d are remembered", n)
 	}
 }

@@ -72,20 +72,20 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 		r, ok := reply(a, l, true)
 		return a.Secret || ok && r.Text == ""
 	})
-	const early = "Typed before the question was shown"
+	const ahead = "Typed before the question was shown"
 	switch {
 	case a.Secret && len(dropped) > 0: // a line may be a secret
 		c.screen.line(
 			c.screen.Warm(
-				early + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line"),
+				ahead + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line"),
 			),
 		)
 	case len(dropped) > 0:
-		c.screen.line(c.screen.Warm(early + ", so it is not the answer and was dropped: " + heads(dropped)))
+		c.screen.line(c.screen.Warm(ahead + ", so it is not the answer and was dropped: " + heads(dropped)))
 	}
 	if len(kept) > 0 {
 		c.screen.line(
-			c.screen.Faint(early + "; it becomes the next prompt when this turn has ended: " + heads(kept)),
+			c.screen.Faint(ahead + "; it becomes the next prompt when this turn has ended: " + heads(kept)),
 		)
 	}
 	return gen

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"go/ast"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// earlyEdges are the files that put an edge into the connection of an early client or
+// server, each with one line; the edge is early.go beside it. A filter of package
+// adapters/mcp/edge is put in by names of its own.
+var earlyEdges = map[string]string{
+	"adapters/acp":      "initialize.go",
+	"adapters/eca":      "lifecycle.go",
+	"adapters/mcp/edge": "",
+	"bridge/upstream":   "peer.go",
+}
+
+// earlyElsewhere names what has nothing to do with documents.
+var earlyElsewhere = map[string]string{
+	"bridge/aggregate": "a client of the first days is given to the agent as it is, before anything of it is decoded",
+	"bridge/relay":     "a server that has left before the last answer",
+}
+
+// Encoders, handlers and all that lies behind them speak today's protocols: which document
+// an early client or server speaks is known to early.go alone, and to the one line that puts
+// it into the connection.
+func TestEarlyDocumentsStayAtTheEdge(t *testing.T) {
+	puts := map[string][]string{}
+	eachFile(t, func(s source) {
+		file := filepath.Base(s.set.Position(s.file.Pos()).Filename)
+		if _, edge := earlyEdges[s.dir]; edge && file == "early.go" {
+			puts[s.dir] = append(puts[s.dir], "") // it is there
+			return
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok || !slices.Contains([]string{"Dialect", "Doc000", "Doc001"}, id.Name) &&
+				!strings.HasPrefix(id.Name, "early") && !strings.HasPrefix(id.Name, "Early") {
+				return true
+			}
+			switch line, edge := earlyEdges[s.dir]; {
+			case edge && line == file && id.Name == "early":
+				puts[s.dir] = append(puts[s.dir], s.at(n))
+			case earlyElsewhere[s.dir] == "":
+				t.Errorf("%s: %s belongs into early.go, at the edge of a connection", s.at(n), id.Name)
+			}
+			return true
+		})
+	})
+	for dir, line := range earlyEdges {
+		want := 1
+		if line != "" {
+			want = 2
+		}
+		if len(puts[dir]) != want {
+			t.Errorf("%s: the edge is put in at %q, want one line of %s, and early.go", dir, puts[dir], line)
+		}
+	}
+}
