@@ -265,6 +265,8 @@ func (h host) Editor() Editor {
 	return nil
 }
 
+func (h host) Connection() Profiles { return h.s.connection() }
+
 func (h host) Profile(ctx context.Context) (*Profile, error) { return h.s.profile(ctx) }
 
 // Model is the one that was chosen in the session, else the profile's default.

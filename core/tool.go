@@ -44,7 +44,9 @@ type ToolHost interface {
 	Spills() Spills
 	// Editor is the editor that prompted the turn which runs, or nil.
 	Editor() Editor
-	// Servers lists the MCP servers that the attached clients bring along, by name.
+	// Connection is that of the client that has prompted last (Client.Profiles); nil: it has none.
+	Connection() Profiles
+	// Servers lists the MCP servers that the clients of that connection bring along, by name.
 	Servers() []ServerSpec
 	// Delegate runs a task in a session of its own, and blocks until its turn has
 	// ended; when ctx ends that is stopped. What it wants to ask is asked here.

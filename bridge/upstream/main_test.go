@@ -33,6 +33,8 @@ func (h *host) Editor() core.Editor { return nil }
 func (h *host) Spills() core.Spills { return &h.spills }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
+func (h *host) Connection() core.Profiles  { return nil }
+
 func (h *host) Profile(context.Context) (*core.Profile, error) {
 	return &core.Profile{}, nil
 }

@@ -71,6 +71,9 @@ type Options struct {
 	// Board is told how they are; nil: nobody is.
 	Board *board.Board
 	Layer string // of what is posted there (board.Topic)
+	// Connection names a connection, as the layer of the servers that its clients bring along;
+	// nil: the layer is empty.
+	Connection func(core.Profiles) string
 	// Owner is on whose behalf the consents of AgreedFile were given; other principals have
 	// their own.
 	Owner   core.Principal

@@ -270,38 +270,40 @@ func (b *Box) leave(u *upstream) {
 }
 
 // post says on the board how a server of the configuration is.
-func (b *Box) post(name string) { b.postFor(name, "") }
+func (b *Box) post(name string) { b.postFor(name, posted{layer: b.opts.Layer}) }
 
 // postFor says on the board how a server is: as well as the best of its connections.
-// Of one that has gone nothing is said any more. What a principal's client has brought along is
-// shown to that principal.
-func (b *Box) postFor(name string, p core.Principal) {
+// Of one that has gone nothing is said any more.
+func (b *Box) postFor(name string, to posted) {
 	if b.opts.Board == nil {
 		return
 	}
-	topic := board.Topic{Kind: "server", Name: name, Principal: p}
-	if p == "" {
-		topic.Layer = b.opts.Layer
-	}
+	topic := board.Topic{Kind: "server", Name: name, Principal: to.principal, Layer: to.layer}
 	for {
-		item, ok := b.item(name, p)
+		item, ok := b.item(name, to)
 		if ok {
 			b.opts.Board.Put(topic, item)
 		} else {
 			b.opts.Board.Drop(topic)
 		}
 		// Whoever has put something older over something newer puts it right.
-		if now, still := b.item(name, p); still == ok && reflect.DeepEqual(now, item) {
+		if now, still := b.item(name, to); still == ok && reflect.DeepEqual(now, item) {
 			return
 		}
 	}
 }
 
-// item is how a server of the configuration is, or one that clients of p have brought along; false:
-// there is none of that name.
-func (b *Box) item(name string, p core.Principal) (board.Server, bool) {
+// posted says who is shown a server: one that a client brings along has a principal and the layer of
+// its connection.
+type posted struct {
+	principal core.Principal
+	layer     string
+}
+
+// item is how a server is; false: there is none of that name.
+func (b *Box) item(name string, to posted) (board.Server, bool) {
 	s, ok := b.find(name)
-	ok = ok && p == ""
+	ok = ok && to.principal == ""
 	b.mu.Lock()
 	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
 	if !ok {
@@ -309,7 +311,7 @@ func (b *Box) item(name string, p core.Principal) (board.Server, bool) {
 	}
 	b.mu.Unlock()
 	if !ok {
-		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought || u.host.Meta().Principal != p })
+		live = slices.DeleteFunc(live, func(u *upstream) bool { return !u.server.brought || u.to != to })
 		if len(live) == 0 {
 			return board.Server{}, false
 		}

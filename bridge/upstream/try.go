@@ -89,6 +89,8 @@ func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
 	return core.Delegated{}, errors.New("there is no user here")
 }
 
+func (a alone) Connection() core.Profiles { return nil }
+
 func (a alone) Profile(context.Context) (*core.Profile, error) {
 	return nil, errors.New("there is no user here")
 }

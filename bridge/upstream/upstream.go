@@ -18,6 +18,7 @@ type upstream struct {
 	box    *Box
 	server Server
 	host   core.ToolHost
+	to     posted // of what a client brings along
 	guard  *child.Guard
 	wake   func()             // the list has changed
 	stale  chan struct{}      // the server says that its list has changed
@@ -45,6 +46,12 @@ var errClosing = errors.New("the servers are being ended")
 
 func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
 	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
+	if s.brought {
+		u.to.principal = host.Meta().Principal
+		if b.opts.Connection != nil {
+			u.to.layer = b.opts.Connection(host.Connection())
+		}
+	}
 	u.Keeper = newKeeper(s.Name, u, b.pause, func() error { return b.wantsLogin(s) }, u.report)
 	return u
 }
@@ -226,7 +233,7 @@ func (u *upstream) recheck(ctx context.Context) {
 
 func (u *upstream) post() {
 	if u.server.brought {
-		u.box.postFor(u.server.Name, u.host.Meta().Principal)
+		u.box.postFor(u.server.Name, u.to)
 		return
 	}
 	u.box.post(u.server.Name)

@@ -17,7 +17,8 @@ type Topic struct {
 	Workspace string
 	Principal core.Principal
 	// Layer names the configuration that a topic without a principal is of, where connections
-	// lay something over the user's; empty: the first one's.
+	// lay something over the user's (empty: the first one's), or the connection that one with a
+	// principal is of (empty: all of the principal's).
 	Layer string
 }
 

@@ -40,6 +40,7 @@ type bed struct {
 	calls int
 }
 
+func (b *bed) Connection() core.Profiles                      { return nil }
 func (b *bed) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
 func (b *bed) Meta() core.Meta                                { return b.meta }
 func (b *bed) Model(context.Context) (core.Model, error)      { return nil, errors.New("there is none") }

@@ -143,6 +143,7 @@ func (nobody) Meta() core.Meta                                { return core.Meta
 func (nobody) Editor() core.Editor                            { return nil }
 func (nobody) Servers() []core.ServerSpec                     { return nil }
 func (nobody) Model(context.Context) (core.Model, error)      { return nil, errNobody }
+func (nobody) Connection() core.Profiles                      { return nil }
 func (nobody) Profile(context.Context) (*core.Profile, error) { return nil, errNobody }
 func (nobody) Spills() core.Spills                            { return nil }
 func (nobody) Delegate(context.Context, core.Task) (core.Delegated, error) {

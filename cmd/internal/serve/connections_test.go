@@ -94,8 +94,19 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 		has(t, "zed", said, "shell_command", "touch made")
 		zed.all(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"shared"}}`, `"id":"go3"`)
 
+		said = zed.ask(request("new", "session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"name":"zeds-server","command":"/nowhere/x","args":[],"env":[]}]}`, work)), `"id":"new"`)
+		_, id, _ := strings.Cut(said, `"sessionId":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		zed.all(request("go6", "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"hello"}]}`, id)), "session/request_permission")
+		all := ""
+		posted, _ := h.process.Board().Now()
+		for _, p := range posted {
+			all += p.Topic.Name + " "
+		}
+		has(t, "the board", all, "zeds-server", "adas-server")
+
 		said = agent.ask(request("servers", "resources/read", `{"uri":"dragoman://servers"}`), `"id":"servers"`)
-		lacks(t, "the agent", said, "adas-server")
+		lacks(t, "the agent", said, "adas-server", "zeds-server")
 		said = agent.ask(request("go4", "tools/call", `{"name":"agent_prompt","arguments":{"prompt":"`+run+`","session_id":"shared","wait_seconds":60}}`), `"id":"go4"`)
 		has(t, "the agent", said, "awaiting_approval")
 		agent.ask(request("stop", "tools/call", `{"name":"agent_cancel","arguments":{"session_id":"shared"}}`), `"id":"stop"`)

@@ -29,6 +29,7 @@ type ClientOptions struct {
 // It makes the profiles of the turns that are prompted over it (core.Profiles).
 type Client struct {
 	process   *Process
+	name      string // as Topic.Layer: of the MCP servers that its client brings along
 	principal core.Principal
 
 	mu    sync.Mutex // guards the fields below
@@ -167,10 +168,18 @@ func (c *Client) Expand(
 // agents and servers of its own configuration.
 func (c *Client) Board() *board.View { return c.process.board.For(c.sees) }
 
+// nameOf returns the name of a connection; empty: it is none of ours.
+func nameOf(of core.Profiles) string {
+	if c, ok := of.(*Client); ok {
+		return c.name
+	}
+	return ""
+}
+
 // sees reports whether a topic is the client's.
 func (c *Client) sees(t board.Topic) bool {
 	if t.Principal != "" {
-		return t.Principal == c.principal
+		return t.Principal == c.principal && (t.Layer == "" || t.Layer == c.name)
 	}
 	e := c.edition()
 	if t.Kind == "server" {

@@ -126,15 +126,6 @@ func (p *edition) In(ctx context.Context, roots []string) (*Profile, error) {
 	return p.at(base, roots, p.guides.look(ctx, roots)), nil
 }
 
-// lastIn returns the profile of a workspace as of the last look.
-func (p *edition) lastIn(ctx context.Context, roots []string) (*Profile, error) {
-	base, err := p.Last()
-	if err != nil {
-		return nil, err
-	}
-	return p.at(base, roots, p.guides.last(ctx, roots)), nil
-}
-
 // at returns what a profile comes to with the guide of a workspace, and tells everybody when
 // its agents or commands are others than before.
 func (p *edition) at(base *Profile, roots []string, from *guide.Guide) *Profile {

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -41,6 +42,7 @@ type Process struct {
 	mu       sync.Mutex // guards the fields below
 	editions []*edition // in use
 	made     int        // how many there were
+	clients  int        // how many there were
 }
 
 // Options are what a Process is made of, beside the configuration.
@@ -71,7 +73,7 @@ func New(o Options) *Process {
 		},
 	}
 	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
-	p.servers.options.Owner = core.Local
+	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
 	p.native = tools.New(tools.Options{Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board})
 	return p
 }
@@ -95,7 +97,11 @@ func (p *Process) Config(store core.Store) core.Config {
 
 // Client begins a connection. Close ends it.
 func (p *Process) Client(o ClientOptions) *Client {
-	return &Client{process: p, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
+	p.mu.Lock()
+	p.clients++
+	name := "connection " + strconv.Itoa(p.clients)
+	p.mu.Unlock()
+	return &Client{process: p, name: name, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
 }
 
 // Watch looks at the files now and then until ctx ends, so that those who show
