@@ -13,12 +13,13 @@ import (
 
 // viewed is a session of one process with a client of another one that only reads.
 type viewed struct {
-	store  *coretest.Memory
-	mine   *core.Attachment // of the one that prompts
-	viewer *core.Attachment
-	reader *core.Reader // the viewer's
-	events []core.Event // read, and not looked at
-	dead   bool         // mine has died
+	store   *coretest.Memory
+	mine    *core.Attachment // of the one that prompts
+	viewer  *core.Attachment
+	session *core.Session // the viewer's
+	reader  *core.Reader  // the viewer's
+	events  []core.Event  // read, and not looked at
+	dead    bool          // mine has died
 }
 
 // view has two processes open a session.
@@ -29,7 +30,12 @@ func view(t *testing.T, run runFunc) (v *viewed, end func()) {
 	if _, err := mine.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"}); err != nil {
 		t.Fatal(err)
 	}
-	v.mine, v.viewer = held(t, mine, "mine"), held(t, theirs, "viewer")
+	v.mine = held(t, mine, "mine")
+	var err error
+	if v.session, err = theirs.Open(t.Context(), core.Local, "s"); err != nil {
+		t.Fatal(err)
+	}
+	v.viewer = v.session.Attach(core.Client{Name: "viewer"})
 	v.reader = v.viewer.Read(v.viewer.Head())
 	return v, func() {
 		v.reader.Close()
@@ -188,5 +194,66 @@ func TestAReaderTakesNothingFromALivingOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.until(t, ended)
+	})
+}
+
+// An attachment works the same with an owner in another process: its commands are carried out
+// there, and what comes of them is read here.
+func TestAnOwnerElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, end := view(t, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			if turn.Prompt()[0].(core.Text).Text == "hang" {
+				<-ctx.Done()
+			}
+			r, err := turn.Ask(ctx, core.Ask{Text: "well?"})
+			if err != nil {
+				return core.StopError, err
+			}
+			return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: r.Text})
+		})
+		defer end()
+		there := v.mine.Attach(core.Client{Name: "editor", Questions: true})
+		a := core.AttachElsewhere(v.session, there, core.Client{Name: "editor", Questions: true})
+		defer a.Close()
+		if _, err := a.Say(t.Context(), "hello"); err != nil {
+			t.Fatal(err)
+		}
+		v.until(t, func(ev core.Event) bool { d, ok := ev.(core.TextDelta); return ok && d.Text == "hello" })
+		keep := a.Head()
+		id := prompt(t, a, say("go"))
+		v.until(t, func(ev core.Event) bool { _, ok := ev.(core.Asked); return ok })
+		if st := a.State(); st.Turn != id || len(a.Pending()) != 1 {
+			t.Fatalf("%+v", st)
+		}
+		if _, err := a.Say(t.Context(), "busy"); !errors.As(err, new(*core.BusyError)) {
+			t.Errorf("a message while a turn runs: %v", err)
+		}
+		if err := a.Answer(t.Context(), a.Pending()[0].ID, core.Reply{Outcome: core.OutcomeAnswered, Text: "fine"}); err != nil {
+			t.Fatal(err)
+		}
+		v.until(t, func(ev core.Event) bool { d, ok := ev.(core.TextDelta); return ok && d.Text == "fine" })
+		v.until(t, ended)
+		id = prompt(t, a, say("hang"))
+		if err := a.Cancel(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		v.until(t, func(ev core.Event) bool {
+			e, ok := ev.(core.TurnEnded)
+			return ok && e.Turn == id && e.Stop == core.StopCanceled
+		})
+		if err := errors.Join(a.Truncate(t.Context(), keep), a.Rename(t.Context(), "renamed")); err != nil {
+			t.Fatal(err)
+		}
+		v.until(t, func(ev core.Event) bool { e, ok := ev.(core.Truncated); return ok && e.By == "editor" })
+		v.until(t, func(ev core.Event) bool { _, ok := ev.(core.TitleChanged); return ok })
+		synctest.Wait()
+		if st := a.State(); st.Title != "renamed" || st.Messages != 1 || len(a.Pending()) > 0 {
+			t.Errorf("%+v", st)
+		}
+		observer := core.AttachElsewhere(v.session, there, core.Client{Role: core.Observe})
+		defer observer.Close()
+		if err := observer.Rename(t.Context(), "x"); !errors.Is(err, core.ErrObserver) {
+			t.Errorf("an observer's command: %v", err)
+		}
 	})
 }
