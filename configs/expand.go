@@ -84,7 +84,8 @@ func splitIn(raw string, shared bool) ([]part, error) {
 
 const (
 	referenceAdvice = "write ${env:NAME}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${"
-	sharedAdvice    = "write ${NAME}, ${NAME:-DEFAULT}, ${workspaceFolder}, ${file:PATH} or ${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${"
+	sharedAdvice    = "write ${NAME}, ${NAME:-DEFAULT}, ${workspaceFolder}, ${file:PATH} or " +
+		"${cmd:PROGRAM ARGUMENTS}, and $${ for a plain ${"
 )
 
 func reference(inner string, shared bool, advice string) (part, error) {
@@ -107,7 +108,8 @@ func reference(inner string, shared bool, advice string) (part, error) {
 	case kind != "env" && kind != "file" && kind != "cmd":
 		return part{}, errors.New("unknown reference: " + advice)
 	case name == "":
-		return part{}, fmt.Errorf("${%s:} names nothing: %s", kind, strings.Replace(advice, ", and $${ for a plain ${", "", 1))
+		advice, _, _ = strings.Cut(advice, ", and $${")
+		return part{}, fmt.Errorf("${%s:} names nothing: %s", kind, advice)
 	case kind == "env" && strings.ContainsAny(name, "= \t\r\n\x00"), strings.ContainsAny(name, "\r\n\x00"),
 		kind == "env" && shared && !isVariable(name):
 		return part{}, fmt.Errorf("%s is no name for ${%s:…}", quote(name), kind)

@@ -148,10 +148,12 @@ func (t *jsonText) without(v hujson.Value, n int) []cutting {
 		}
 	}
 	end := t.skip(to)
-	switch rest := t.data[end:]; {
-	case from == is.from && t.leads(from) && (bytes.HasPrefix(rest, []byte("\n")) || bytes.HasPrefix(rest, []byte("\r\n"))):
-		from, to = t.lineStart(from), end+bytes.IndexByte(rest, '\n')+1
-	case from == is.from && is.comma >= 0 && end < len(t.data) && t.data[end] != '\r' && t.data[end] != '\n':
+	line, _, broken := bytes.Cut(t.data[end:], []byte("\n"))
+	rest := len(bytes.TrimSuffix(line, []byte("\r")))
+	switch {
+	case from == is.from && t.leads(from) && broken && rest == 0:
+		from, to = t.lineStart(from), end+len(line)+1
+	case from == is.from && rest > 0 && (is.comma >= 0 || t.leads(from)):
 		to = end
 	}
 	return append(cuts, cutting{from, to, ""})

@@ -96,7 +96,10 @@ func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Pro
 			return nil
 		}
 	}
-	want := map[string]string{sharedServers: "an object, {NAME: {…}}", sharedDisabled: "a list of names of servers"}[name]
+	want := "an object, {NAME: {…}}"
+	if name == sharedDisabled {
+		want = "a list of names of servers"
+	}
 	return t.wrong(m.Value, name, "must be "+want+", got "+kindOf(t.node(m.Value)))
 }
 
@@ -198,7 +201,8 @@ func (l *serverList) lay(c *Config) {
 	for _, s := range l.servers {
 		if _, taken := c.MCPServers[s.name]; taken {
 			at, _ := c.Where(serverKey(s.name))
-			c.noted = append(c.noted, *l.text.wrong(s.member.Name, sharedKey(s.name), "is not used, because "+at.String()+" configures it"))
+			why := "is not used, because " + at.String() + " configures it"
+			c.noted = append(c.noted, *l.text.wrong(s.member.Name, sharedKey(s.name), why))
 			continue
 		}
 		if len(s.problems) > 0 {
@@ -279,7 +283,8 @@ func (c *Config) leaveAlone() {
 			s.Disabled = true
 			c.Unusable[name] = s
 		} else if more := DidYouMean(name, slices.Sorted(maps.Keys(c.MCPServers))); more != "" {
-			c.noted = append(c.noted, Problem{Position: at, Key: sharedDisabled, Message: "there is no MCP server " + quote(name) + more})
+			why := "there is no MCP server " + quote(name) + more
+			c.noted = append(c.noted, Problem{Position: at, Key: sharedDisabled, Message: why})
 		}
 	}
 }

@@ -65,7 +65,7 @@ func DisableServer(name string, disabled bool) Edit {
 				if disabled {
 					return nil
 				}
-				return e.elsewhere(join(serverKey(name), "disabled"), "is set in this file, which no command changes; edit it by hand")
+				return e.elsewhere(join(serverKey(name), "disabled"), "is set"+inYAML)
 			}
 			return e.listDisabled(name, disabled)
 		}
@@ -111,11 +111,14 @@ func (e *editing) elsewhere(key, message string) error {
 	return &Error{Problems: []Problem{{Position: e.user.near(key), Key: key, Message: message}}}
 }
 
+// inYAML ends a message about what stands in the YAML.
+const inYAML = " in this file, which no command changes; edit it by hand"
+
 // canChange returns why a server cannot be changed; nil: it can.
 func (e *editing) canChange(name string, s *listedServer) error {
 	switch {
 	case e.inYAML(name):
-		return e.elsewhere(serverKey(name), "is configured in this file, which no command changes; edit it by hand")
+		return e.elsewhere(serverKey(name), "is configured"+inYAML)
 	case s == nil:
 		names := slices.Sorted(maps.Keys(e.names()))
 		at := Position{File: e.text.file}
@@ -205,7 +208,8 @@ func (e *editing) put(name string, s MCPServer) error {
 		}
 	}
 	*e.serverList = before
-	return e.set("", []string{sharedServers, nameOf(old.member)}, asShared(s, readable.written)) // as a whole: it holds what is wrong
+	// As a whole, for it holds what is wrong.
+	return e.set("", []string{sharedServers, nameOf(old.member)}, asShared(s, readable.written))
 }
 
 // means reports whether a server is right, and what is wanted.
@@ -232,7 +236,8 @@ func kindOfURL(s MCPServer) string { return withDefaults(s).Transport }
 // setType changes the member "type" where it does not mean what is wanted.
 func (e *editing) setType(name string, s MCPServer) error {
 	now := e.find(name)
-	i := memberAt(now.member.Value, func(m string) bool { return settingOf(m, fieldsOf(reflect.TypeFor[MCPServer]())) == "transport" })
+	fields := fieldsOf(reflect.TypeFor[MCPServer]())
+	i := memberAt(now.member.Value, func(m string) bool { return settingOf(m, fields) == "transport" })
 	written := ""
 	if i >= 0 {
 		written = fold(objectOf(now.member.Value).Members[i].Value.Value.(hujson.Literal).String())
@@ -346,7 +351,8 @@ func (e *editing) listDisabled(name string, disabled bool) error {
 			return nil
 		case disabled:
 			return e.splice(e.text.with(list, scalar{name, true}))
-		case len(elements) == 1 && !strings.Contains(string(e.text.data[list.StartOffset:elements[0].StartOffset])+string(e.text.data[elements[0].EndOffset:list.EndOffset]), "/"):
+		case len(elements) == 1 && e.text.blank(list.StartOffset+1, elements[0].StartOffset) &&
+			e.text.blank(elements[0].EndOffset, list.EndOffset-1):
 			return e.splice(e.text.without(e.text.root, at))
 		}
 		if err := e.splice(e.text.without(list, i)); err != nil {

@@ -3,6 +3,8 @@ package configs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +202,95 @@ func TestPlainSecrets(t *testing.T) {
 	}
 	if !strings.HasPrefix(shown, "{\n  \"mcpServers\": {\n    \"a\": {\n      \"type\": \"http\",\n      \"command\": \"npx\",\n") || !strings.Contains(shown, `"MY_KEY": "${env:K}"`) {
 		t.Errorf("shown as\n%s", shown)
+	}
+}
+
+// made is a document put together of pieces at random, so that it is known byte by byte what an
+// edit must leave of it.
+type made struct {
+	head, tail string   // around the lines of the servers
+	names      []string // of the servers
+	pieces     []string // what is written of each, without its comma
+	before     []string // comments and empty lines in front of each
+	behind     []string // what follows the comma, to the end of the line
+	trailing   bool     // the last one has a comma, too
+}
+
+func makeDocument(r *rand.Rand) (m made) {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	step := pick("  ", "    ", "\t")
+	m.head = pick("", "// mine\n", "/* mine\n   é 😀 */ ") + "{\n" + pick("", step+"\"inputs\": [{\"a\": \"mcpServers\"}], // theirs\n") + step + "\"mcpServers\": {" + pick("", " // all mine") + "\n"
+	m.tail = pick("", step+step+"// the end\n") + step + "}" + pick("", ", \"x\": {\"y\": [null,],}") + "\n}" + pick("", "\n", "\n// \"mcpServers\": {}\n")
+	m.trailing = r.IntN(2) == 0
+	for i := range 1 + r.IntN(4) {
+		name := fmt.Sprintf("s%d", i)
+		body := pick(
+			"{\"command\": \"x\"}", "{ // c\n__\"command\": \"x y\", // d\n__\"args\": [\"a\", // e\n__\"}\",],\n_}", "{\n__\"url\": \"https://example.com/mcp\",\n__\"headers\": {\n__\"A\": \"b\" /* f */\n__}\n__// g\n_}",
+			"{\"command\":\"x\",\"alwaysAllow\":[\"y\"],\"disabled\":false}", "{\n__\"command\": \"x\",\n__\"enabled\": true, // h\n_}",
+		)
+		body = strings.ReplaceAll(strings.ReplaceAll(body, "__", step+step+step), "_}", step+step+"}")
+		m.names = append(m.names, name)
+		m.pieces = append(m.pieces, step+step+pick("\""+name+"\"", "\""+name+"\"", "\"\\u0073"+name[1:]+"\"")+pick(": ", ":", " : ")+body)
+		m.before = append(m.before, pick("", "", step+step+"// before "+name+"\n", "\n", "/* far left */\n"))
+		m.behind = append(m.behind, pick("", "", " // of "+name))
+	}
+	return m
+}
+
+// text returns the document without one of its servers; -1: with all.
+func (m made) text(without int) string {
+	var b strings.Builder
+	b.WriteString(m.head)
+	last := len(m.pieces) - 1
+	if without == last {
+		last--
+	}
+	for i, piece := range m.pieces {
+		b.WriteString(m.before[i])
+		switch comma := i < last || m.trailing; {
+		case i == without && m.behind[i] != "": // the comment stays
+			b.WriteString(piece[:len(piece)-len(strings.TrimLeft(piece, " \t"))] + strings.TrimLeft(m.behind[i], " ") + "\n")
+		case i == without:
+		case comma:
+			b.WriteString(piece + "," + m.behind[i] + "\n")
+		default:
+			b.WriteString(piece + m.behind[i] + "\n")
+		}
+	}
+	return b.String() + m.tail
+}
+
+// Whatever is around an entry, not a byte of it changes.
+func TestEditsOfManyDocuments(t *testing.T) {
+	for seed := range uint64(60) {
+		m := makeDocument(rand.New(rand.NewPCG(seed, 0)))
+		eol := []string{"\n", "\r\n"}[seed%2]
+		in := func(text string) string { return strings.ReplaceAll(text, "\n", eol) }
+		text := in(m.text(-1))
+		l, problem := readList("mcp.json", []byte(text))
+		if problem != nil || len(l.servers) != len(m.names) {
+			t.Fatalf("seed %d: the document itself is wrong: %v\n%s", seed, problem, text)
+		}
+		for i, name := range m.names {
+			got, err := Apply("mcp.json", []byte(text), nil, DropServer(name))
+			if want := in(m.text(i)); err != nil || string(got) != want {
+				t.Errorf("seed %d, without %s: %v\n%q\nwant\n%q", seed, name, err, got, want)
+			}
+			for _, disabled := range []bool{true, false} {
+				got, err := Apply("mcp.json", []byte(text), nil, DisableServer(name, disabled))
+				from, to := l.servers[i].member.Name.StartOffset, l.servers[i].member.Value.EndOffset
+				if err != nil || !strings.HasPrefix(string(got), text[:from]) || !strings.HasSuffix(string(got), text[to:]) || len(got)-len(text) > len("            \"disabled\": false,")+len(eol) {
+					t.Errorf("seed %d, %s disabled %v: %v\n%s\nbecame\n%s", seed, name, disabled, err, text, got)
+				}
+			}
+			if again, err := Apply("mcp.json", []byte(text), nil, PutServer(name, l.servers[i].server)); err != nil || string(again) != text {
+				t.Errorf("seed %d, %s as it was: %v\n%s\nbecame\n%s", seed, name, err, text, again)
+			}
+		}
+		added, err := Apply("mcp.json", []byte(text), nil, AddServer("new", npx("y")))
+		if err != nil || !strings.Contains(string(added), "\"new\": {") || !isWithout(added, []byte(text)) {
+			t.Errorf("seed %d, with another: %v\n%s\nbecame\n%s", seed, err, text, added)
+		}
 	}
 }
 

@@ -29,9 +29,9 @@ func DidYouMean(word string, candidates []string) string {
 }
 
 // fold makes the usual spellings of one name equal: apiKey, api-key, API_KEY.
-func fold(s string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
-}
+func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // distance counts the insertions, deletions, replacements and swaps of
 // neighbours between a and b.
