@@ -51,10 +51,20 @@ func (p *edition) agent(m makings) core.Agent {
 		Name:        m.role.Name,
 		Rev:         p.name + "." + strconv.Itoa(b.rev),
 		Description: m.role.description,
-		Backend:     &faultBackend{loop.New(p.loopOf(m)), p},
+		Backend:     &faultBackend{p.backendOf(m), p},
 	}
 	b.made = append(b.made, &madeAgent{of: m, agent: a})
 	return a
+}
+
+// backendOf makes the back end of an agent. It starts nothing.
+func (p *edition) backendOf(m makings) core.Backend {
+	if p.backend != nil {
+		if b := p.backend(m.role.Name); b != nil {
+			return b
+		}
+	}
+	return loop.New(p.loopOf(m))
 }
 
 // use says which agents the profile of a place has from now on, and returns those that no

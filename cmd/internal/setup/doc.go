@@ -23,6 +23,9 @@
 //   - MCP servers of the user's files run once for all connections. Editions whose editors add
 //     servers have their own.
 //   - A provider's limits are one for the process, whoever asks it.
+//   - A back end is made once for each revision of what its agent is made of (backends.go), and
+//     is in every profile of the edition until none has it. Then it is retired; the gateway
+//     closes it (core, Back ends). It refers to no configuration that is read anew.
 //   - A lasting consent is its principal's.
 //   - Locks are taken in this order: Client.mu, Process.mu, edition.mu. Nothing is read, started
 //     or ended with one of them.

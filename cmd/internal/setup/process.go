@@ -35,7 +35,8 @@ type Process struct {
 	logins  *secrets.Logins
 	native  core.Toolbox // our own tools
 	servers *upstreams
-	changed func(configs.Sightings) bool // looks at the configuration's files
+	backend func(name string) core.Backend // Options.Backend
+	changed func(configs.Sightings) bool   // looks at the configuration's files
 
 	loading chan struct{} // holds the one token of whoever loads
 
@@ -51,6 +52,9 @@ type Options struct {
 	Secrets *secrets.Store
 	Servers *servers.Store
 	Log     *logs.Log
+	// Backend makes the back end of a revision of an agent, by the agent's name. Where it
+	// returns nil the agent is one of the built-in loop; nil: all are.
+	Backend func(name string) core.Backend
 }
 
 // OpenLog starts the program's log as the flags say.
@@ -65,7 +69,7 @@ func New(o Options) *Process {
 	data := o.Env.DataFile("")
 	guards := &child.Guards{} // a session's, for its commands and its servers
 	p := &Process{
-		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log,
+		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log, backend: o.Backend,
 		board: board.New(), logins: o.Secrets.Logins(), loading: make(chan struct{}, 1), changed: configs.Sightings.Changed,
 		servers: &upstreams{
 			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
