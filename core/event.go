@@ -302,6 +302,19 @@ func (f FellBack) Notice() Notice {
 	return Notice{Severity: Warning, Text: f.Model + " could not answer, so " + f.Instead + " is asked instead: " + f.Reason}
 }
 
+// Instructed adds the instructions of a folder to the conversation, for the model, after a tool
+// has used a file in that folder.
+type Instructed struct {
+	Turn TurnID `json:"turn"`
+	File string `json:"file"` // absolute: the file that contains them
+	Text string `json:"text"` // for the model, with the name of the file
+}
+
+// Notice returns the event as a notice, for a client that does not know Instructed.
+func (i Instructed) Notice() Notice {
+	return Notice{Severity: Info, Text: "The agent has read the instructions in " + i.File + "."}
+}
+
 // Flagged marks a message for its user, who finds it again by that; an empty Text
 // takes the mark off.
 type Flagged struct {

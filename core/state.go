@@ -129,7 +129,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
 	}
 }
 

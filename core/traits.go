@@ -42,6 +42,7 @@ func (Bound) event() traits           { return byTurn | byHost | sized }
 func (Notice) event() traits          { return byTurn | byHost | forked | sized }
 func (Missing) event() traits         { return forked | sized }
 func (FellBack) event() traits        { return byTurn | forked | sized }
+func (Instructed) event() traits      { return byTurn | forked | sized }
 func (Flagged) event() traits         { return listed | forked }
 func (Compacted) event() traits       { return byTurn | forked | sized }
 func (Reverted) event() traits        { return forked }
@@ -75,6 +76,8 @@ func eventSize(ev Event) int {
 		return base + len(e.Text)
 	case FellBack:
 		return base + len(e.Reason)
+	case Instructed:
+		return base + len(e.Text)
 	case Compacted:
 		return base + len(e.Summary)
 	case ThoughtEnded:

@@ -35,6 +35,7 @@ var zeroEvents = []Event{
 	Notice{},
 	Missing{},
 	FellBack{},
+	Instructed{},
 	Flagged{},
 	Compacted{},
 	Reverted{},

@@ -49,7 +49,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return update(dst, v, info(e, acp.Stamp(r.Time)))
 	case core.SettingsChanged:
 		return settings(dst, v, e.Settings)
-	case core.Notice, core.Missing, core.FellBack:
+	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return notice(dst, v, core.NoticeOf(e))
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)

@@ -80,7 +80,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 			return dst
 		}
 		return v.config(dst)
-	case core.Notice, core.Missing, core.FellBack:
+	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return v.systemText(dst, core.NoticeOf(e).Text)
 	case core.Flagged:
 		return v.flagged(dst, e)

@@ -39,6 +39,7 @@ const (
 	kindNotice          = "notice"
 	kindMissing         = "missing"
 	kindFellBack        = "fell_back"
+	kindInstructed      = "instructed"
 	kindFlagged         = "flagged"
 	kindCompacted       = "compacted"
 	kindReverted        = "reverted"
@@ -126,6 +127,8 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return appendPlain(dst, kindMissing, ev, nil)
 	case core.FellBack:
 		return appendPlain(dst, kindFellBack, ev, nil)
+	case core.Instructed:
+		return appendPlain(dst, kindInstructed, ev, nil)
 	case core.Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
 	case core.Compacted:
@@ -278,6 +281,8 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return plainEvent[core.Missing](v)
 	case kindFellBack:
 		return plainEvent[core.FellBack](v)
+	case kindInstructed:
+		return plainEvent[core.Instructed](v)
 	case kindFlagged:
 		return plainEvent[core.Flagged](v)
 	case kindCompacted:

@@ -127,6 +127,7 @@ func Samples() []core.Event {
 		},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
 		core.Missing{Records: 3, Text: "3 records are missing " + Awkward},
+		core.Instructed{Turn: "t1", File: "/w/sub/AGENTS.md", Text: "<instructions>" + Awkward + "</instructions>"},
 		core.FellBack{Turn: "t1", Model: "groq/x", Instead: "openai/y", Reason: "overloaded " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},

@@ -20,7 +20,8 @@
 //
 //   - Instructions: AGENTS.md and CLAUDE.md of each workspace folder, of the
 //     folders above it up to the one that holds its repository, and of each
-//     configuration directory; and, for a path, of the folders between.
+//     configuration directory; and, for a file that a tool has used, of the folders
+//     between: they join the conversation when they are first needed.
 //   - Rules, commands, agents: rules/, commands/ and agents/ below .dragoman and
 //     .eca in the workspace and below each configuration directory.
 //   - Skills: skills/*/SKILL.md at the same places, and below .agents and .claude

@@ -34,15 +34,11 @@ type Part struct {
 // up to the repository's, then the user's own.
 func (g *Guide) Instructions() []Part { return slices.Clone(g.parts) }
 
-// InstructionsFor lists the instructions that hold for a file or folder beyond
-// those of the whole workspace: what AGENTS.md and CLAUDE.md say in the folders
-// from the file's up to the workspace folder's, the nearest first. It reads the
-// files now. path is absolute; one outside of the workspace has none.
-func (g *Guide) InstructionsFor(ctx context.Context, path string) ([]Part, []Warning) {
-	at, ok := g.locate(path)
-	if !ok {
-		return nil, nil
-	}
+// InstructionsFor lists the instructions for files or folders beyond those of the whole
+// workspace: the texts of AGENTS.md and CLAUDE.md in the folders from each file's up to the
+// workspace folder's, the nearest first. It reads the files now, within the limits of a
+// Load. Paths are absolute; those outside of the workspace have no instructions.
+func (g *Guide) InstructionsFor(ctx context.Context, paths ...string) ([]Part, []Warning) {
 	l := newLoader(Options{Home: g.home, Refuse: g.refuse})
 	defer l.disk.close()
 	l.g.roots = g.roots
@@ -50,10 +46,32 @@ func (g *Guide) InstructionsFor(ctx context.Context, path string) ([]Part, []War
 	for _, p := range g.parts {
 		c.files = append(c.files, p.File)
 	}
-	for _, dir := range l.foldersTo(at) {
-		c.folder(ctx, place{at.in, dir})
+	var folders []place
+	for _, path := range paths {
+		at, ok := g.locate(path)
+		if !ok {
+			continue
+		}
+		for _, dir := range l.foldersTo(at) {
+			if p := (place{at.in, dir}); !slices.Contains(folders, p) {
+				folders = append(folders, p)
+			}
+		}
+	}
+	for _, p := range folders {
+		c.folder(ctx, p)
 	}
 	return c.parts, l.g.warnings
+}
+
+// Framed returns the part in the form in which a model reads it: between tags that name its
+// file and that nothing in the text can end.
+func (p Part) Framed() string {
+	attributes := []string{"file", p.File}
+	if p.By != "" {
+		attributes = append(attributes, "included-by", p.By)
+	}
+	return framed("instructions", p.Text, append(attributes, "of", p.owner())...)
 }
 
 // locate finds the workspace folder that a path is in: of several the innermost.

@@ -35,11 +35,7 @@ func (g *Guide) systemInstructions() string {
 	var b strings.Builder
 	b.WriteString(systemHead)
 	for _, p := range g.parts {
-		attributes := []string{"file", p.File}
-		if p.By != "" {
-			attributes = append(attributes, "included-by", p.By)
-		}
-		b.WriteString(framed("instructions", p.Text, append(attributes, "of", p.owner())...))
+		b.WriteString(p.Framed())
 	}
 	return b.String()
 }

@@ -19,7 +19,10 @@ type history struct {
 	used    map[core.CallID]bool
 	total   core.Usage // of the session
 	load    load
-	spoken  bool // the model has said something that no summary covers
+	spoken  bool              // the model has said something that no summary covers
+	given   map[string]string // instructions that the model sees, by file
+
+	usedNow, usedBefore []string // files of the turn's calls: not yet taken, and taken
 
 	turn    core.TurnID
 	first   int            // entries that were there when the turn began
@@ -33,14 +36,15 @@ type entry struct {
 	user []core.Block   // of a message of the user
 	said core.MessageID // its id
 
-	text     capped
-	thoughts []*thought
-	uses     []*use
-	asked    bool         // the model was asked for it here: where it ends is known
-	moved    bool         // a call has gone on from Proposed: the model has stopped speaking
-	counted  bool         // its usage came: it is complete
-	note     string       // in place of an answer
-	steered  []core.Block // what the user said meanwhile; it stands behind the results
+	text         capped
+	thoughts     []*thought
+	uses         []*use
+	asked        bool         // the model was asked for it here: where it ends is known
+	moved        bool         // a call has gone on from Proposed: the model has stopped speaking
+	counted      bool         // its usage came: it is complete
+	note         string       // in place of an answer
+	instructions []core.Block // of folders; after the results
+	steered      []core.Block // of the user, meanwhile; after the instructions
 }
 
 type thought struct {
@@ -84,6 +88,7 @@ func (h *history) apply(ev core.Event) {
 	switch e := ev.(type) {
 	case core.TurnStarted:
 		h.turn, h.cur, h.first, h.mark = e.Turn, nil, len(h.entries), h.load
+		h.forgetUsed()
 		if len(e.Prompt) > 0 {
 			h.entries = append(h.entries, &entry{user: e.Prompt, said: e.Message})
 			h.load.bytes += weigh(e.Prompt)
@@ -114,6 +119,8 @@ func (h *history) apply(ev core.Event) {
 		}
 	case core.Missing:
 		h.hear([]core.Block{core.Text{Text: "(A part of this conversation was lost here.)"}})
+	case core.Instructed:
+		h.instructed(e)
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
@@ -134,7 +141,7 @@ func (h *history) ask() {
 // usage of an answer, behind the start of a call, or behind a message of the
 // user was said in another one.
 func (h *history) answer() *entry {
-	if e := h.cur; e == nil || !e.asked && (e.moved || e.counted || len(e.steered) > 0) {
+	if e := h.cur; e == nil || !e.asked && (e.moved || e.counted || len(e.instructions)+len(e.steered) > 0) {
 		h.cur = &entry{}
 		h.entries = append(h.entries, h.cur)
 		h.message = ""
@@ -209,6 +216,7 @@ func (h *history) call(c core.Call) {
 	if c.State.Ended() {
 		u.end(c)
 		h.load.bytes += weigh(u.result)
+		h.uses(c)
 		delete(h.open, c.ID)
 		return
 	}
@@ -282,7 +290,7 @@ func (e *entry) messages(list []inference.Message) []inference.Message {
 			list = append(list, inference.Message{Role: inference.RoleTool, Result: u.message()})
 		}
 	}
-	return addUser(list, e.steered)
+	return addUser(addUser(list, e.instructions), e.steered)
 }
 
 // addUser appends what a user said; two messages in a row become one.

@@ -28,6 +28,8 @@ func (h *history) compacted(e core.Compacted) {
 	h.settled = []inference.Message{{Role: inference.RoleUser, Blocks: []core.Block{summary}}}
 	h.entries, h.first, h.cur, h.message, h.spoken = kept, 0, nil, "", false
 	h.load = load{bytes: len(summary.Text)}
+	h.given = nil
+	h.forgetUsed()
 	for _, k := range kept {
 		h.load.bytes += weigh(k.user)
 	}

@@ -25,6 +25,10 @@ type Options struct {
 	// CompactAt is the share of the model's window from which on a conversation is
 	// summed up by itself; 0: 0.75; above 1: never.
 	CompactAt float64
+	// Instructions returns the instructions of the folders of some files, beyond those in the
+	// system prompt, the outermost first, and warnings for the user. It may block on the disk.
+	// nil: there are none.
+	Instructions func(ctx context.Context, m core.Meta, files []string) (list []Instructions, warnings []string)
 	// Offer says which tools the agent is offered; nil: all. It must say the same of
 	// the same tool whenever it is asked. What is not offered is not run either.
 	Offer func(core.Spec) bool
@@ -81,6 +85,7 @@ type conversation struct {
 	// begins with the tools.
 	searches bool
 	fell     []core.FellBack // that the turn has told of
+	warned   []string        // about instructions
 }
 
 // Set does nothing: a turn brings its settings.
@@ -107,6 +112,9 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	for range c.b.o.MaxRequests {
 		t.Steered() // the log has them now
 		if err := c.catchUp(ctx, t); err != nil {
+			return core.StopError, err
+		}
+		if err := c.instruct(ctx, t); err != nil {
 			return core.StopError, err
 		}
 		stop, over, err := c.round(ctx, t, model)

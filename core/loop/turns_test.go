@@ -152,7 +152,7 @@ func TestEffortAndPictures(t *testing.T) {
 				t.Errorf("effort %q became %q", effort, got)
 			}
 		}
-		picture := `"(A picture stood here. The model blind/model takes none.)"`
+		picture := `"(There was a picture here. The model blind/model does not accept pictures.)"`
 		wantMessages(t, script, `user: "see" `+picture, `assistant: "x"`, `user: "see" `+picture)
 	})
 }

@@ -196,7 +196,7 @@ func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 // configuration, because it outlives those that do not concern the agent.
 func (p *edition) loopOf(m makings) loop.Options {
 	o := loop.Options{
-		Model: modelOf(m.role), System: systemOf(m.role, p.guides),
+		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Instructions: p.guides.nested,
 		MaxRequests: m.steps, Offer: m.role.Offers, MaxTools: m.tools, CompactAt: float64(m.compactAt) / 100,
 	}
 	if m.compactAt == 100 {

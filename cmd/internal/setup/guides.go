@@ -15,6 +15,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/guide"
+	"dragoman/core/loop"
 )
 
 // guides keeps what each workspace, and the user, tell the agent: AGENTS.md, rules
@@ -93,6 +94,23 @@ func (g *guides) system(m core.Meta, agent, model string) string {
 		return have.System(agent, model)
 	}
 	return ""
+}
+
+// nested returns the instructions of the folders of some files beyond those in the system
+// prompt, and warnings about them.
+func (g *guides) nested(ctx context.Context, m core.Meta, files []string) (list []loop.Instructions, warnings []string) {
+	have := g.last(ctx, m.Roots)
+	if have == nil {
+		return nil, nil
+	}
+	parts, wrong := have.InstructionsFor(ctx, files...)
+	for _, p := range slices.Backward(parts) { // the outermost first
+		list = append(list, loop.Instructions{File: p.File, Text: p.Framed()})
+	}
+	for _, w := range wrong {
+		warnings = append(warnings, w.String())
+	}
+	return list, warnings
 }
 
 // Open implements core.Toolbox: where the workspace or the user has skills, or

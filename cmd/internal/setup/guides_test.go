@@ -147,3 +147,38 @@ func TestMCPExpand(t *testing.T) {
 		}
 	}
 }
+
+// The folders of files that a tool has used have instructions beyond those of the system
+// prompt, the outermost first. What a rule forbids to read is not among them.
+func TestInstructionsOfFolders(t *testing.T) {
+	dir := folderWith(t, map[string]string{
+		"AGENTS.md":           "Of all.",
+		"sub/AGENTS.md":       "Of sub. @secret.md",
+		"sub/secret.md":       "Never shown.",
+		"sub/deep/CLAUDE.md":  "Of deep.",
+		"vendor/x/AGENTS.md":  "Of others.",
+		"beside/it/AGENTS.md": "Of the folder beside.",
+	})
+	g := newGuides(func(string) (string, bool) { return "", false })
+	g.options.Refuse = func(path string) bool { return strings.HasSuffix(path, "secret.md") }
+	at := func(names ...string) (paths []string) {
+		for _, n := range names {
+			paths = append(paths, filepath.Join(dir, filepath.FromSlash(n)))
+		}
+		return paths
+	}
+	m := core.Meta{Cwd: dir, Roots: []string{dir}}
+	list, warnings := g.nested(t.Context(), m, at("sub/deep/a.go", "sub/b.go", "vendor/x/c.go", "d.go"))
+	if len(list) != 2 || list[0].File != at("sub/AGENTS.md")[0] || list[1].File != at("sub/deep/CLAUDE.md")[0] {
+		t.Fatalf("%+v", list)
+	}
+	if !strings.HasPrefix(list[0].Text, `<instructions file="`) || !strings.Contains(list[0].Text, "Of sub.") || strings.Contains(list[0].Text, "Never shown.") {
+		t.Errorf("%s", list[0].Text)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "forbids") {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if list, _ := g.nested(t.Context(), m, []string{filepath.Join(filepath.Dir(dir), "elsewhere", "x")}); len(list) != 0 {
+		t.Errorf("outside of the workspace: %+v", list)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -153,14 +154,24 @@ func lastPrompt(messages []inference.Message) prompt {
 		m := &messages[i]
 		switch m.Role {
 		case inference.RoleUser:
-			p = prompt{number: p.number + 1}
-			p.read(m.Blocks)
+			if said := withoutInstructions(m.Blocks); len(said) > 0 {
+				p = prompt{number: p.number + 1}
+				p.read(said)
+			}
 		case inference.RoleTool:
 			p.results = append(p.results, &m.Result)
 		case inference.RoleAssistant:
 		}
 	}
 	return p
+}
+
+// withoutInstructions returns the blocks that the user has written.
+func withoutInstructions(blocks []core.Block) []core.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b core.Block) bool {
+		text, ok := b.(core.Text)
+		return ok && strings.HasPrefix(text.Text, inference.FolderInstructions)
+	})
 }
 
 func (p *prompt) read(blocks []core.Block) {
