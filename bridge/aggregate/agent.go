@@ -51,7 +51,7 @@ func enveloped(m proto.Message) wire.Message {
 func (p *part) attach(ctx context.Context) {
 	c := p.side.caller
 	peer := upstream.NewLocalPeer(p.hello(p.side.version, p.hops), func(hear func(wire.Message)) upstream.LocalServer {
-		conn := c.agg.opts.Agent.Connect(ctx, c.principal, func(m proto.Message) { hear(enveloped(m)) })
+		conn := c.agg.agent.Connect(ctx, c.principal, func(m proto.Message) { hear(enveloped(m)) })
 		p.works = conn.Works
 		return messages{conn}
 	})

@@ -7,8 +7,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,11 +26,17 @@ import (
 // Server shows our own agent and the servers of a configuration to MCP clients as
 // one server, message by message and session to session.
 type Server struct {
+	agent Agent
+	box   *upstream.Box
+	key   []byte // of cursors
+	lists atomic.Uint64
+
+	changing sync.Mutex // held while the servers are being changed, and while a client leaves
+
+	mu      sync.Mutex // guards the fields below
 	opts    Options
-	box     *upstream.Box
 	exports []*upstream.Export // the servers that are shown, by name
-	key     []byte             // of cursors
-	lists   atomic.Uint64
+	callers map[*caller]struct{}
 }
 
 // Options say what a Server shows.
@@ -50,20 +56,44 @@ type Options struct {
 // New returns what shows the servers of the box as they are now. Those that are
 // disabled are left out, and those that a person would have to agree to first.
 func New(b *upstream.Box, o Options) *Server {
-	a := &Server{opts: o, box: b, key: make([]byte, 32)}
+	a := &Server{agent: o.Agent, box: b, key: make([]byte, 32), callers: map[*caller]struct{}{}}
 	rand.Read(a.key) //nolint:errcheck // it never fails
-	a.exports = b.Exports(o.Servers, o.Check)
+	a.opts, a.exports = o, b.Exports(o.Servers, o.Check)
 	return a
 }
 
-// Same reports whether another one shows the same.
-func (a *Server) Same(o *Server) bool {
-	return a.box == o.box && a.opts.Prefix == o.opts.Prefix && a.opts.Tools == o.opts.Tools &&
-		slices.EqualFunc(a.exports, o.exports, (*upstream.Export).Same)
+// Update shows the servers of the box as they are now to all clients, those that are
+// connected too, who are told. Connections to servers that have not changed go on. Names and
+// the number of tools follow the options for clients that come later. The agent stays.
+func (a *Server) Update(o Options) {
+	exports := a.box.Exports(o.Servers, o.Check)
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.mu.Lock()
+	a.opts, a.exports = o, exports
+	callers := slices.Collect(maps.Keys(a.callers))
+	a.mu.Unlock()
+	for _, c := range callers {
+		for _, s := range c.sides() {
+			if s.show(exports) {
+				s.changedServers()
+			}
+		}
+	}
+}
+
+// shown is what is shown now.
+func (a *Server) shown() (Options, []*upstream.Export) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.opts, a.exports
 }
 
 // Empty reports whether no server is shown beside the agent.
-func (a *Server) Empty() bool { return len(a.exports) == 0 }
+func (a *Server) Empty() bool {
+	_, exports := a.shown()
+	return len(exports) == 0
+}
 
 const (
 	// maxHops is how many gateways a request may have passed; more go round in a circle.
@@ -82,24 +112,7 @@ func (a *Server) Serve(
 	in io.ReadCloser,
 	out io.WriteCloser,
 ) error {
-	return a.serve(ctx, &caller{agg: a, dir: dir, principal: p}, in, out)
-}
-
-// Dial connects a client that speaks over something else than a pipe, such as a relay's
-// HTTP. shared: several clients' requests of 2026-07-28 come over it.
-func (a *Server) Dial(p core.Principal, dir string, shared bool) *upstream.Link {
-	ctx, end := context.WithCancel(context.Background())
-	c := &caller{agg: a, dir: dir, principal: p, shared: shared, posted: true}
-	l := upstream.Local(func(in io.ReadCloser, out io.WriteCloser) {
-		_ = a.serve(ctx, c, in, out) // however it ends
-	})
-	closeLink := l.Close
-	l.Works = c.works
-	l.Close = func() {
-		end()
-		closeLink()
-	}
-	return l
+	return a.serve(ctx, a.newCaller(dir, p), in, out)
 }
 
 func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {
@@ -108,18 +121,51 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 	in, early := isEarly(pipe)
 	stop()
 	if early { // whose answers have shapes of their own
-		return a.opts.Agent.ServeFor(ctx, c.principal, in, out, &c.early)
+		defer c.left()
+		return a.agent.ServeFor(ctx, c.principal, in, out, nil)
 	}
-	c.modern = map[string]*side{}
-	c.conn = wire.NewConn(&last{in, c.leaving}, out, wire.Options{
-		MaxBatch: 100, Drain: upstream.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
-	})
+	c.conn = wire.NewConn(&last{in, c.leaving}, out, clientOptions())
 	serving, end := context.WithCancel(ctx)
 	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
 	end()
+	c.left()
+	return err
+}
+
+// clientOptions are the options of a connection to a client.
+func clientOptions() wire.Options {
+	return wire.Options{
+		MaxBatch: 100, Drain: upstream.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+	}
+}
+
+func (a *Server) newCaller(dir string, p core.Principal) *caller {
+	c := &caller{agg: a, dir: dir, principal: p, modern: map[string]*side{}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.callers[c] = struct{}{}
+	return c
+}
+
+// left waits until all has ended that was started for a client who has left.
+func (c *caller) left() {
+	a := c.agg
+	a.changing.Lock()
+	a.mu.Lock()
+	delete(a.callers, c)
+	a.mu.Unlock()
+	a.changing.Unlock()
 	c.owned.Wait()
 	c.guard.Close()
-	return err
+}
+
+// publish makes a side known, by put, and brings it up to date.
+func (c *caller) publish(s *side, put func()) {
+	c.mu.Lock()
+	put()
+	c.mu.Unlock()
+	_, exports := c.agg.shown() // they may have changed while it was made
+	s.show(exports)
 }
 
 // caller is a client's connection to an aggregate.
@@ -132,14 +178,15 @@ type caller struct {
 	posted bool // they come over HTTP
 	conn   *wire.Conn
 	owned  sync.WaitGroup
-	early  wire.Works  // of a client of the early dialect
 	guard  child.Guard // of the client's programs
 
 	mu     sync.Mutex       // guards the fields below
+	early  AgentConn        // of a client of the early dialect, without a pipe
 	legacy *side            // since initialize
 	modern map[string]*side // by what the requests say of the client
 	tokens map[string]origin
 	last   int64 // of the tokens
+	begun  bool  // a message has come without a pipe
 }
 
 // receive takes what the client says; it runs on the reading goroutine and does not
@@ -195,7 +242,7 @@ func (c *caller) notified(call *wire.Call) {
 	if s == nil {
 		return
 	}
-	for i, p := range s.parts {
+	for i, p := range s.parts() {
 		if i > 0 && call.Method == proto.NoteInitialized {
 			return // each has had its own
 		}
@@ -216,10 +263,8 @@ func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
 		hello.Version = proto.Legacy
 	}
 	s := c.newSide(ctx, hello.Version, hello.Client, hello.Caps, q.hops)
-	c.mu.Lock()
-	c.legacy = s
-	c.mu.Unlock()
-	agent := s.parts[0].running()
+	c.publish(s, func() { c.legacy = s })
+	agent := s.agent.running()
 	_, err := agent.Conn.Start(call.Method, call.Params, func(res json.RawMessage, err error) {
 		if err != nil {
 			c.mu.Lock()
@@ -248,9 +293,7 @@ func (c *caller) sideOf(ctx context.Context, q request) (*side, error) {
 			return nil, err
 		}
 		s = c.newSide(ctx, proto.Modern, q.client, q.caps, q.hops)
-		c.mu.Lock()
-		c.modern[key] = s
-		c.mu.Unlock()
+		c.publish(s, func() { c.modern[key] = s })
 	}
 	s.used.Store(time.Now().UnixNano())
 	return s, nil
@@ -296,7 +339,10 @@ func (c *caller) sides() []*side {
 
 // works reports whether a turn of the client's runs in our agent.
 func (c *caller) works() bool {
-	return c.early.Now() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.parts[0].works() })
+	c.mu.Lock()
+	early := c.early
+	c.mu.Unlock()
+	return early != nil && early.Works() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.agent.works() })
 }
 
 // leaving is called when the client has sent its last: what never ends by itself
@@ -324,13 +370,10 @@ func isEarly(in io.ReadCloser) (io.ReadCloser, bool) {
 		}
 	}
 	var m struct {
-		Method string `json:"method"`
-		Params struct {
-			Version json.RawMessage `json:"protocolVersion"`
-		} `json:"params"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 	}
-	early := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize &&
-		len(m.Params.Version) > 0 && strings.IndexByte("-0123456789", m.Params.Version[0]) >= 0
+	early := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize && numbered(m.Params)
 	return &again{r, in}, early
 }
 

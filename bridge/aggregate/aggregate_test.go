@@ -15,8 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/bridgetest"
-	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
 )
@@ -78,7 +79,12 @@ func piped(t *testing.T, a *Server) mcp.Transport {
 
 // overHTTP connects a client to an aggregate over HTTP.
 func overHTTP(t *testing.T, a *Server) mcp.Transport {
-	h := relay.Local(a.Dial).HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
+	h := streamable.NewHandler(streamable.HandlerOptions{
+		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
+			return a.Connect(core.Principal(c.Principal), t.TempDir(), c.Shared, send)
+		},
+		Principal: func(*http.Request) string { return string(core.Local) }, Limit: upstream.MaxMessage,
+	})
 	s := httptest.NewServer(h)
 	t.Cleanup(func() {
 		s.CloseClientConnections()

@@ -54,7 +54,7 @@ func (p *part) notified(c *wire.Call) {
 	case proto.NoteAcknowledged: // we have said so ourselves
 		return
 	case proto.NoteMessage:
-		if s.modern() && !p.agent() && !p.wantsLog() || conn.Writer().Queued() > maxUnread {
+		if s.modern() && !p.agent() && !p.wantsLog() || s.caller.behind() {
 			return
 		}
 	}
@@ -194,12 +194,12 @@ func (s *side) setLevel(call *wire.Call, q request) {
 		Level string `json:"level"`
 	}
 	_ = json.Unmarshal(q.params, &p) // the agent says what is wrong
-	x := s.newPass(s.parts[0], call, q)
+	x := s.newPass(s.agent, call, q)
 	x.after = func(res json.RawMessage) json.RawMessage {
 		s.mu.Lock()
 		s.level = p.Level
 		s.mu.Unlock()
-		for _, part := range s.parts[1:] {
+		for _, part := range s.parts()[1:] {
 			if peer := part.running(); peer != nil {
 				part.setLevel(peer, p.Level)
 			}

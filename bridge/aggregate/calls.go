@@ -171,23 +171,25 @@ func (s *side) says() []wire.Member {
 // goroutine, so that it keeps its place before the answer.
 func (x *pass) note(n upstream.Progress) {
 	x.mu.Lock()
-	token := x.token
-	if x.call == nil {
-		token = nil
-	}
+	token, call := x.token, x.call
 	if x.timer != nil && !x.over {
 		x.timer.Reset(x.part.server.CallTimeout)
 	}
 	x.mu.Unlock()
-	conn := x.part.side.caller.conn
-	if token == nil || conn.Writer().Queued() > maxUnread {
+	if token == nil || call == nil || x.part.side.caller.behind() {
 		return // the next one says more
 	}
-	_ = conn.Notify(proto.NoteProgress, wire.Edit(n.Raw, wire.Set(proto.MetaToken, token))) // it has left
+	_ = call.Notify(proto.NoteProgress, wire.Edit(n.Raw, wire.Set(proto.MetaToken, token))) // it has left
 }
 
 // maxUnread is how much a client may leave unread before it is told less.
 const maxUnread = 4 << 20
+
+// behind reports whether the client leaves more unread over its pipe.
+func (c *caller) behind() bool {
+	out := c.conn.Writer()
+	return out != nil && out.Queued() > maxUnread
+}
 
 // answered takes the server's answer; it runs on the peer's reading goroutine.
 func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {

@@ -17,6 +17,7 @@ import (
 type listening struct {
 	call  *wire.Call
 	id    json.RawMessage
+	key   string // of the call
 	wants changes
 	uris  map[string]bool
 
@@ -35,7 +36,7 @@ func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources &&
 
 // listen acknowledges the request, and follows the servers from then on.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
-	l := &listening{call: call, id: call.ID, uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
+	l := &listening{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
 	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))
 		return
@@ -45,16 +46,16 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	}
 	s.busy.Add(1)
 	s.mu.Lock()
-	s.listens[string(l.id)] = l
+	s.listens[l.key] = l
 	s.mu.Unlock()
 	context.AfterFunc(call.Context(), func() { s.deaf(l) })
-	_ = s.caller.conn.Notify(proto.NoteAcknowledged, wire.Edit(nil,
+	_ = call.Notify(proto.NoteAcknowledged, wire.Edit(nil,
 		wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
 	if l.wants.empty() {
 		call.Reply(l.result(), nil)
 		return
 	}
-	for _, p := range s.parts {
+	for _, p := range s.parts() {
 		if peer := p.running(); peer != nil {
 			p.follow(peer, l)
 		}
@@ -90,8 +91,8 @@ func (l *listening) result() json.RawMessage {
 // deaf ends a listening: the client does not want to hear any more.
 func (s *side) deaf(l *listening) {
 	s.mu.Lock()
-	_, was := s.listens[string(l.id)]
-	if was = was && s.listens[string(l.id)] == l; was {
+	_, was := s.listens[l.key]
+	if was = was && s.listens[l.key] == l; was {
 		delete(s.listens, string(l.id))
 	}
 	asked := l.asked
@@ -107,7 +108,7 @@ func (s *side) deaf(l *listening) {
 		if s.wanted(uri) {
 			continue
 		}
-		for _, p := range s.parts { // the lists may have changed since
+		for _, p := range s.parts() { // the lists may have changed since
 			p.unfollow(uri)
 		}
 	}
@@ -335,5 +336,5 @@ func (s *side) hearing(wants func(*listening) bool) []*listening {
 }
 
 func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
-	_ = s.caller.conn.Notify(method, upstream.EditMeta(params, wire.Set(proto.MetaSubscription, l.id))) // it has left
+	_ = l.call.Notify(method, upstream.EditMeta(params, wire.Set(proto.MetaSubscription, l.id))) // it has left
 }

@@ -155,8 +155,9 @@ func (a *Server) openCursor(text string, k kind, of *snapshot) (from int, ok boo
 func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
 	grace, cancel := context.WithTimeout(ctx, s.caller.agg.box.Grace())
 	defer cancel()
-	waits := make([]chan struct{}, 0, len(s.parts))
-	for _, p := range s.parts {
+	parts := s.parts()
+	waits := make([]chan struct{}, 0, len(parts))
+	for _, p := range parts {
 		done := make(chan struct{})
 		waits = append(waits, done)
 		s.caller.owned.Go(func() {
@@ -165,13 +166,13 @@ func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
 		})
 	}
 	for i, done := range waits {
-		if s.parts[i].isLate() {
+		if parts[i].isLate() {
 			continue // a list has waited for it before
 		}
 		select {
 		case <-done:
 		case <-grace.Done():
-			s.parts[i].isLateNow()
+			parts[i].isLateNow()
 		}
 	}
 	return s.put(k)
@@ -305,7 +306,7 @@ func (s *side) put(k kind) *snapshot {
 	}
 	var all []named
 	var refs, expected []ref
-	for _, p := range s.parts {
+	for _, p := range s.parts() {
 		up := p.running() != nil
 		p.mu.Lock()
 		known := p.known[k]

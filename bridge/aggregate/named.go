@@ -35,7 +35,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		return
 	}
 	s.aside(func() { // the client may know it from before
-		s.parts[0].look(ctx, k)
+		s.agent.look(ctx, k)
 		s.put(k)
 		r, ok := s.find(k, q.name)
 		if !ok {
@@ -44,7 +44,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		}
 		if !ok {
 			why := ""
-			if notices := loginNotices(s.parts); notices != "" {
+			if notices := loginNotices(s.parts()); notices != "" {
 				why = ". " + notices
 			}
 			call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams,

@@ -24,6 +24,7 @@ type part struct {
 	view   *upstream.View   // what of its tools may be used; nil: our agent's may
 	hops   int              // of the client's requests
 	keeper *upstream.Keeper // nil: our agent
+	cancel func()           // ends the keeping; nil: our agent
 	own    *upstream.Peer   // our agent; set before anything is asked of it
 	works  func() bool      // of our agent: whether a turn of the client's runs
 	// owes: a list has waited in vain for the start that is under way, or the last. It is of

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -19,12 +20,11 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 		a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{
 			Agent: standIn{works: turn.Load},
 		})
-		l := a.Dial(core.Local, t.TempDir(), false)
-		if _, err := io.WriteString(l.Out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+version+`,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := wire.Lines(l.In, 0).Next(); err != nil {
-			t.Fatal(err)
+		answered := make(chan wire.Message, 10)
+		l := a.Connect(core.Local, t.TempDir(), false, func(m wire.Message, _ *wire.Call) { answered <- m })
+		l.Take("1", wire.Message{ID: json.RawMessage("1"), Method: "initialize", Params: json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)})
+		if m := <-answered; m.Result == nil && version != "1" {
+			t.Fatalf("%s", m.Error)
 		}
 		if l.Works() {
 			t.Errorf("%s: no turn runs", version)
@@ -43,7 +43,8 @@ func TestSidesAreBounded(t *testing.T) {
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{})
 	in, say := io.Pipe()
 	hear, out := io.Pipe()
-	c := &caller{agg: a, dir: t.TempDir(), principal: core.Local, shared: true, posted: true}
+	c := a.newCaller(t.TempDir(), core.Local)
+	c.shared, c.posted = true, true
 	ended := make(chan error, 1)
 	go func() { ended <- a.serve(t.Context(), c, in, out) }()
 	answers := wire.Lines(hear, 0)

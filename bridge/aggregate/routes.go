@@ -89,7 +89,7 @@ func (s *side) owner(uri string) *part {
 // locate finds whose a URI is, if need be by listing what all have. Where one server
 // alone has resources, those that it does not list are its as well. nil: nobody's.
 func (s *side) locate(life, ctx context.Context, uri string) *part {
-	agent := s.parts[0]
+	agent := s.agent
 	for _, k := range []kind{resourceList, templateList} {
 		agent.look(life, k)
 		s.put(k)
@@ -104,7 +104,7 @@ func (s *side) locate(life, ctx context.Context, uri string) *part {
 		return p
 	}
 	var only *part
-	for _, p := range s.parts[1:] {
+	for _, p := range s.parts()[1:] {
 		if peer := p.running(); peer == nil || peer.Caps.Resources == nil {
 			continue
 		}
@@ -168,7 +168,7 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 		URI  string `json:"uri"`
 	}
 	if json.Unmarshal(q.ref, &about) != nil {
-		s.relay(s.parts[0], call, q) // which says what is wrong
+		s.relay(s.agent, call, q) // which says what is wrong
 		return
 	}
 	to := func(p *part, own string) {
@@ -201,6 +201,6 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 				return
 			}
 		}
-		s.relay(s.parts[0], call, q)
+		s.relay(s.agent, call, q)
 	})
 }

@@ -23,7 +23,7 @@ var searchTools = [...]string{
 }
 
 // searches reports whether tools may be hidden behind a search.
-func (s *side) searches() bool { return s.caller.agg.opts.Tools > 0 && len(s.parts) > 1 }
+func (s *side) searches() bool { return s.tools > 0 && len(s.parts()) > 1 }
 
 // behindSearch is the list of tools as a client sees it: all of them, or where they
 // are too many our agent's and those that find the others. Every tool can still be
@@ -31,7 +31,7 @@ func (s *side) searches() bool { return s.caller.agg.opts.Tools > 0 && len(s.par
 func (s *side) behindSearch(
 	own, all []json.RawMessage,
 ) (shown []json.RawMessage, hidden []inference.ToolSpec) {
-	if !s.searches() || len(all) <= s.caller.agg.opts.Tools {
+	if !s.searches() || len(all) <= s.tools {
 		return all, nil
 	}
 	for _, item := range all[len(own):] {
@@ -45,7 +45,7 @@ func (s *side) behindSearch(
 		}
 	}
 	var servers []string
-	for _, p := range s.parts[1:] {
+	for _, p := range s.parts()[1:] {
 		servers = append(servers, p.server.Name)
 	}
 	description := toolsearch.SearchDescription(servers)

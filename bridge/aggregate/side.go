@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,11 +30,16 @@ type side struct {
 	client, caps json.RawMessage
 	program      string // the client, as it says
 	offers       upstream.Offers
-	parts        []*part // our agent, then the servers by name
+	agent        *part
+	tools        int         // Options.Tools
+	keep         func(*part) // keeps a server's connection, until its cancel is called
 	end          context.CancelFunc
 	busy         atomic.Int64 // requests that are open, and calls that wait for answers
 	used         atomic.Int64 // when it was last heard of; of 2026-07-28
 	consents     upstream.Consents
+
+	all      atomic.Pointer[[]*part] // our agent, then the servers by name
+	changing sync.Mutex              // held while the servers are being changed; no other lock is taken within but leaves
 
 	mu      sync.Mutex // guards the fields below
 	level   string     // that the client has set
@@ -59,14 +65,15 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	_ = json.Unmarshal(s.client, &who) // what is not there is not said
 	s.program = who.String()
 	s.offers = upstream.ReadOffers(caps)
-	s.names[toolList] = newNames(c.agg.opts.Prefix, true)
-	s.names[promptList] = newNames(c.agg.opts.Prefix, false)
-	if c.agg.opts.Tools > 0 {
+	o, exports := c.agg.shown()
+	s.names[toolList] = newNames(o.Prefix, true)
+	s.names[promptList] = newNames(o.Prefix, false)
+	if s.tools = o.Tools; s.tools > 0 {
 		s.names[toolList].assign([]ref{{core.Native, toolsearch.Search}, {core.Native, toolsearch.Call}}, nil)
 	}
-	agent := newPart(s, nil, hops)
-	s.parts = append(s.parts, agent)
-	agent.attach(ctx)
+	s.agent = newPart(s, nil, hops)
+	s.all.Store(&[]*part{s.agent})
+	s.agent.attach(ctx)
 	if hops >= maxHops {
 		c.agg.box.Log(
 			core.Native,
@@ -75,12 +82,61 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		)
 		return s
 	}
-	for _, export := range c.agg.exports {
-		p := newPart(s, export, hops)
-		s.parts = append(s.parts, p)
-		c.owned.Go(func() { export.Keep(ctx, p.keeper) })
+	s.keep = func(p *part) {
+		ctx, end := context.WithCancel(ctx)
+		p.cancel = end
+		c.owned.Go(func() {
+			defer end()
+			p.export.Keep(ctx, p.keeper)
+		})
 	}
+	s.show(exports)
 	return s
+}
+
+// parts lists our agent, and the servers by name.
+func (s *side) parts() []*part { return *s.all.Load() }
+
+// show changes the servers to those of the configuration. Connections to servers that are as
+// they were go on, and so do calls there; the others end. It reports whether anything has changed.
+func (s *side) show(exports []*upstream.Export) bool {
+	if s.keep == nil {
+		return false // it is too many gateways away
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	before := s.parts()
+	now := before[:1:1]
+	for _, e := range exports {
+		i := slices.IndexFunc(before, func(p *part) bool { return !p.agent() && p.export.Same(e) })
+		if i >= 0 {
+			now = append(now, before[i])
+			continue
+		}
+		p := newPart(s, e, s.agent.hops)
+		s.keep(p)
+		now = append(now, p)
+	}
+	if slices.Equal(before, now) {
+		return false
+	}
+	s.all.Store(&now)
+	for _, p := range before[1:] {
+		if !slices.Contains(now, p) {
+			p.cancel()
+		}
+	}
+	return true
+}
+
+// changedServers tells the client that the servers have changed.
+func (s *side) changedServers() {
+	for _, k := range []kind{resourceList, templateList} {
+		s.put(k) // so that nothing is looked for where it was
+	}
+	for _, k := range []kind{toolList, promptList, resourceList} {
+		s.changed(k)
+	}
 }
 
 func orObject(b json.RawMessage) json.RawMessage {
@@ -94,7 +150,7 @@ func (s *side) modern() bool { return s.version == proto.Modern }
 
 // partOf finds a server by its name.
 func (s *side) partOf(server string) *part {
-	for _, p := range s.parts {
+	for _, p := range s.parts() {
 		if p.server.Name == server {
 			return p
 		}
@@ -104,7 +160,7 @@ func (s *side) partOf(server string) *part {
 
 // receive takes a request; it does not block.
 func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
-	agent := s.parts[0]
+	agent := s.agent
 	if s.modern() && (q.version != proto.Modern || q.caps == nil) {
 		s.relay(agent, call, q) // which says what is wrong with that
 		return
@@ -167,7 +223,7 @@ func isOver(method string) bool {
 
 // discover says what initialize says at the older versions.
 func (s *side) discover(call *wire.Call, q request) {
-	x := s.newPass(s.parts[0], call, q)
+	x := s.newPass(s.agent, call, q)
 	x.after = s.introduced
 	x.send()
 }
@@ -196,7 +252,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 	}
 	text := r.Instructions
-	for _, p := range s.parts[1:] {
+	for _, p := range s.parts()[1:] {
 		if said := strings.TrimSpace(display.Seen(p.export.Introduction().Instructions)); said != "" {
 			if len(said) > maxSaid {
 				said = display.Cut(said, maxSaid) + " …"
@@ -204,7 +260,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
 		}
 	}
-	if notices := loginNotices(s.parts); notices != "" {
+	if notices := loginNotices(s.parts()); notices != "" {
 		text += "\n\n" + notices
 	}
 	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))

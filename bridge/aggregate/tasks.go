@@ -38,7 +38,7 @@ func (s *side) learn(p *part, res json.RawMessage) {
 }
 
 // hasTasks reports whether the tasks of 2025-11-25 are declared, all of which are servers'.
-func (s *side) hasTasks() bool { return len(s.parts) > 1 && s.version == proto.Legacy }
+func (s *side) hasTasks() bool { return len(s.parts()) > 1 && s.version == proto.Legacy }
 
 // task relays what is about a task to whose it is. One that nobody remembers, from
 // before a restart perhaps, is looked for.
@@ -74,7 +74,7 @@ func (s *side) relayTask(p *part, call *wire.Call, q request) {
 // seekTask asks those that have tasks for one. Where nobody knows it, it is our
 // agent's to say so.
 func (s *side) seekTask(ctx context.Context, q request) *part {
-	for _, p := range s.parts {
+	for _, p := range s.parts() {
 		peer := p.running()
 		if peer == nil || !p.agent() && !peer.Caps.HasTasks() && peer.Caps.Extensions.Tasks == nil {
 			continue
@@ -93,5 +93,5 @@ func (s *side) seekTask(ctx context.Context, q request) *part {
 			return p
 		}
 	}
-	return s.parts[0]
+	return s.agent
 }

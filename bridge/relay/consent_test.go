@@ -96,7 +96,7 @@ func ruled(t *testing.T) (*Server, *upLink) {
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	up := &upLink{bridgetest.NewRaw(t, &mcp.IOTransport{Reader: hear, Writer: say}), make(chan struct{})}
-	r.local = func(core.Principal, string, bool) *upstream.Link {
+	r.connect = func(string) *upstream.Link {
 		return &upstream.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { hear.Close(); close(up.ended) }, Why: func() string { return "over" }}
 	}
 	return r, up

@@ -45,8 +45,8 @@ type HTTP struct {
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
-	modern   map[string]*httpSession // by whose requests they are
-	clients  map[string]visitor      // of a server that is an address, by session
+	modern   map[core.Principal]*httpSession
+	clients  map[string]visitor // of a server that is an address, by session
 	closed   bool
 }
 
@@ -55,7 +55,7 @@ type HTTP struct {
 func (r *Server) HTTP(dir string, principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
 		relay: r, dir: dir, principal: principal, view: r.export.View(nil), dialogs: newDialogs(),
-		sessions: map[string]*httpSession{}, modern: map[string]*httpSession{}, clients: map[string]visitor{},
+		sessions: map[string]*httpSession{}, modern: map[core.Principal]*httpSession{}, clients: map[string]visitor{},
 		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
 }
@@ -233,7 +233,7 @@ func (h *HTTP) find(r *http.Request) *httpSession {
 // open: Done of its place must follow.
 func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
 	p, client := h.principal(r), upstream.ClientOf(m)
-	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text(), "")
+	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -267,19 +267,19 @@ func (h *HTTP) forget(s *httpSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)
-	if h.modern[s.whose] == s {
-		delete(h.modern, s.whose)
+	if h.modern[s.principal] == s {
+		delete(h.modern, s.principal)
 	}
 }
 
 // start gives a client a place, and dials the server for it.
-func (h *HTTP) start(ctx context.Context, p core.Principal, client, id, whose string) (*httpSession, error) {
-	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, whose: whose, principal: p}
+func (h *HTTP) start(ctx context.Context, p core.Principal, client, id string) (*httpSession, error) {
+	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, principal: p}
 	place, err := h.guests.Enter(client, s.works, func() { h.drop(s) })
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.relay.dial(ctx, p, h.dir, id == "")
+	l, err := h.relay.dial(ctx, h.dir)
 	if err != nil {
 		place.Leave()
 		return nil, err

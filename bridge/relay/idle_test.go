@@ -164,7 +164,8 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var open, most atomic.Int32
-				relay := Local(func(core.Principal, string, bool) *upstream.Link {
+				relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
+				relay.connect = func(string) *upstream.Link {
 					l, closed := played(0)
 					most.Store(max(most.Load(), open.Add(1)))
 					l.Close = func() {
@@ -172,8 +173,8 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 						open.Add(-1)
 					}
 					return l
-				})
-				h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+				}
+				h := relay.HTTP("", func(r *http.Request) core.Principal { return core.Principal(r.Header.Get("X-Principal")) })
 				begin := func(client string) string {
 					t.Helper()
 					<-time.After(time.Second)
@@ -182,7 +183,8 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 						body = `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"` + client + `"}}}}`
 					}
 					req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))
-					if modern {
+					if modern { // where all requests of a principal share a connection
+						req.Header.Set("X-Principal", client)
 						req.Header.Set(proto.HeaderVersion, "2026-07-28")
 						req.Header.Set("Mcp-Method", "ping")
 					}
@@ -219,40 +221,6 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A session whose turn runs makes no room, and does not end; the newcomer is told so.
-func TestRelayedSessionsAtWorkStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
-		var turn atomic.Bool
-		turn.Store(true)
-		relay.local = func(core.Principal, string, bool) *upstream.Link {
-			l, _ := played(0)
-			l.Works = turn.Load
-			return l
-		}
-		relay.export.Server.Endpoint = func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{}, nil }
-		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
-		defer h.Close()
-		h.guests.All = 1
-		const hello = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c"}}}`
-		works := postTo(h, "", hello).Header().Get(proto.HeaderSession)
-		<-time.After(3 * relayIdle)
-		if w := postTo(h, "", hello); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "something is under way") {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-		if w := postTo(h, works, ping7); w.Code != http.StatusOK {
-			t.Errorf("one that works has ended: %d %s", w.Code, w.Body)
-		}
-		turn.Store(false)
-		if w := postTo(h, "", hello); w.Code != http.StatusOK {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-		if w := postTo(h, works, ping7); w.Code != http.StatusNotFound {
-			t.Errorf("the one that made room is there: %d", w.Code)
-		}
-	})
 }
 
 // Of a server's messages while its client has no stream open the first thousand are

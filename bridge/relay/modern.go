@@ -23,7 +23,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 		return
 	}
 	p := h.principal(r)
-	s, err := h.shared(r.Context(), p, h.relay.whose(p, m))
+	s, err := h.shared(r.Context(), p)
 	if err != nil {
 		streamable.RefuseGuest(w, m.ID, err)
 		return
@@ -45,12 +45,12 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 	s.exchange(w, r, lineOf(v, line), m, call)
 }
 
-// shared returns the connection that a request shares with others, with a request open:
+// shared returns the connection that a principal's requests share, with a request open:
 // Done of its place must follow.
-func (h *HTTP) shared(ctx context.Context, p core.Principal, whose string) (*httpSession, error) {
+func (h *HTTP) shared(ctx context.Context, p core.Principal) (*httpSession, error) {
 	for {
 		h.mu.Lock()
-		s, closed := h.modern[whose], h.closed
+		s, closed := h.modern[p], h.closed
 		h.mu.Unlock()
 		switch {
 		case closed:
@@ -60,14 +60,14 @@ func (h *HTTP) shared(ctx context.Context, p core.Principal, whose string) (*htt
 		case s != nil:
 			h.drop(s)
 		}
-		started, err := h.start(ctx, p, "\x00"+whose, "", whose)
+		started, err := h.start(ctx, p, "\x00"+string(p), "")
 		if err != nil {
 			return nil, err
 		}
 		h.mu.Lock()
-		mine := h.modern[whose] == nil && !h.closed
+		mine := h.modern[p] == nil && !h.closed
 		if mine {
-			h.modern[whose] = started
+			h.modern[p] = started
 		}
 		h.mu.Unlock()
 		if mine {
@@ -75,17 +75,6 @@ func (h *HTTP) shared(ctx context.Context, p core.Principal, whose string) (*htt
 		}
 		h.drop(started) // somebody was quicker
 	}
-}
-
-// whose says which requests share a connection: those of a principal, and where we
-// are the server ourselves also of one kind of client, for whom we speak to servers
-// of older versions.
-func (r *Server) whose(p core.Principal, m wire.Message) string {
-	if r.local == nil {
-		return string(p)
-	}
-	meta := wire.Object(wire.Object(m.Params)["_meta"])
-	return string(p) + "\x00" + string(meta[proto.MetaClient]) + "\x00" + string(meta[proto.MetaCapabilities])
 }
 
 // mismatch says where an argument's header says something else than the argument.

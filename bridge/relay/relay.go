@@ -18,12 +18,9 @@ import (
 // passes as it was written, whatever version they speak. Nothing is renamed.
 type Server struct {
 	export *upstream.Export
-	local  Dial // nil: the server is not one of this process
+	// connect makes a connection in the folder dir; nil: as the configuration has the server.
+	connect func(dir string) *upstream.Link
 }
-
-// Dial makes a connection to a server of this process for a principal, who works in the
-// folder dir. shared: it is for all requests of 2026-07-28.
-type Dial func(p core.Principal, dir string, shared bool) *upstream.Link
 
 // New returns the relay to a configured server; false: there is none of that name,
 // or it is disabled. A nil check refuses nothing.
@@ -32,28 +29,13 @@ func New(b *upstream.Box, name string, check upstream.Check) (*Server, bool) {
 	return &Server{export: e}, ok
 }
 
-// Local returns the relay to a server of this process. What is to be refused and
-// kept of its calls is the server's own affair.
-func Local(dial Dial) *Server {
-	e, _ := upstream.New(upstream.Options{Servers: []upstream.Server{{
-		Name: core.Native, Endpoint: func(context.Context) (upstream.Endpoint, error) { return upstream.Endpoint{}, nil },
-	}}}).Export(core.Native, nil)
-	return &Server{export: e, local: dial}
-}
-
 // Current reports whether the configuration still has the server as it was.
 func (r *Server) Current() bool { return r.export.Current() }
 
-// dial makes a connection to the server in the folder dir, for a principal. shared:
-// it is for all requests of 2026-07-28.
-func (r *Server) dial(
-	ctx context.Context,
-	p core.Principal,
-	dir string,
-	shared bool,
-) (*upstream.Link, error) {
-	if r.local != nil {
-		return r.local(p, dir, shared), nil
+// dial makes a connection to the server in the folder dir.
+func (r *Server) dial(ctx context.Context, dir string) (*upstream.Link, error) {
+	if r.connect != nil {
+		return r.connect(dir), nil
 	}
 	e, err := r.export.Server.Endpoint(ctx)
 	if err != nil {
@@ -77,7 +59,7 @@ func (r *Server) dial(
 // Serve relays one client of p's that speaks over a pipe, whose server is started in dir.
 // It blocks until the client or the server leaves, or ctx ends, and closes both.
 func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, err := r.dial(ctx, p, dir, false)
+	l, err := r.dial(ctx, dir)
 	if err != nil {
 		in.Close()
 		out.Close()

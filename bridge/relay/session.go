@@ -21,7 +21,6 @@ type httpSession struct {
 	relay     *Server
 	calls     *streamable.Calls
 	id        string // "": of no session
-	whose     string // of no session: which requests go here
 	principal core.Principal
 	view      *upstream.View
 	link      *upstream.Link
@@ -51,12 +50,11 @@ func (s *httpSession) send(ctx context.Context, line []byte) {
 	}
 }
 
-// works reports whether a request is open, or something is under way without one.
+// works reports whether a request is open.
 func (s *httpSession) works() bool {
 	s.mu.Lock()
-	open := len(s.open) > 0
-	s.mu.Unlock()
-	return open || s.link.Works != nil && s.link.Works()
+	defer s.mu.Unlock()
+	return len(s.open) > 0
 }
 
 // close ends the session and waits for that.

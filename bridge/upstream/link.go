@@ -65,34 +65,10 @@ type Link struct {
 	Out io.WriteCloser
 	// Settled is told which version was agreed on.
 	Settled func(version string)
-	// Works reports whether something is under way at the other end without a request;
-	// nil: that is not known.
-	Works func() bool
 	// Close ends what carries the link, and waits for that.
 	Close func()
 	// Why says how the link ended, in words; it is called after Close.
 	Why func() string
-}
-
-// Local returns a link to a server of this process, which serve plays until its streams are
-// closed, in a goroutine that Close waits for.
-func Local(serve func(in io.ReadCloser, out io.WriteCloser)) *Link {
-	in, theirOut := io.Pipe()
-	theirIn, out := io.Pipe()
-	ended := make(chan struct{})
-	go func() { // Close waits for it
-		defer close(ended)
-		serve(theirIn, theirOut)
-	}()
-	return &Link{
-		In: in, Out: out, Settled: func(string) {},
-		Close: func() {
-			in.Close()
-			out.Close()
-			<-ended
-		},
-		Why: func() string { return "the connection has ended" },
-	}
 }
 
 // dialer makes links.

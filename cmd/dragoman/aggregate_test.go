@@ -84,10 +84,15 @@ mcp: {servers: `+servers+`}
 		t.Errorf("another session: %d", status)
 	}
 	config("[]")
-	if status, _, _ := post("", all, relayList); status != http.StatusNotFound {
-		t.Errorf("a session of servers that have gone: %d", status)
+	for _, session := range []string{all, alone, begin()} { // each lives on, without what has gone
+		if status, _, text := post("", session, relayList); status != http.StatusOK || !strings.Contains(text, "agent_prompt") || strings.Contains(text, "self__") {
+			t.Errorf("a session when the servers have gone: %d %s", status, text)
+		}
 	}
-	begin()
+	config(`["*"]`)
+	if _, _, text := post("", all, relayList); !strings.Contains(text, `"self__agent_prompt"`) {
+		t.Errorf("a session when the servers are back: %s", text)
+	}
 }
 
 // A configuration that names dragoman itself starts each of them once.

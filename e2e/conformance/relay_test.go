@@ -19,6 +19,8 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/aggregate"
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
@@ -112,10 +114,21 @@ func aggregated(t *testing.T, e upstream.Endpoint) string {
 		}
 	})
 	a := aggregate.New(boxed(t, e), aggregate.Options{Agent: joined{agent}, Servers: []string{"*"}})
-	return gated(t, relay.Local(a.Dial).HTTP(t.TempDir(), gate.Principal))
+	return gated(t, streamable.NewHandler(streamable.HandlerOptions{
+		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
+			return a.Connect(core.Principal(c.Principal), t.TempDir(), c.Shared, send)
+		},
+		Principal: func(r *http.Request) string { return string(gate.Principal(r)) }, Limit: upstream.MaxMessage,
+	}))
 }
 
-func gated(t *testing.T, h *relay.HTTP) string {
+// served serves over HTTP until Close.
+type served interface {
+	http.Handler
+	Close()
+}
+
+func gated(t *testing.T, h served) string {
 	t.Helper()
 	front := gate.New(gate.Options{})
 	front.Mount("/mcp", h)

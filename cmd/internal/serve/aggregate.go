@@ -5,14 +5,18 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/aggregate"
-	"dragoman/bridge/relay"
+	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/setup"
 	"dragoman/core"
 )
 
@@ -38,75 +42,92 @@ func (a agent) Connect(ctx context.Context, p core.Principal, hear func(proto.Me
 // Serve implements server: one client over a pipe.
 func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	g.warn()
-	all, err := g.load(g.gateway.profiles.Load)
+	made, err := g.gateway.profiles.Load()
 	if err != nil { // which our agent's tools say too
 		g.gateway.log.Warn("no MCP servers are offered to MCP clients", zap.Error(err))
+		return g.agent.Serve(ctx, in, out)
 	}
-	if err != nil || all.Empty() {
+	all := aggregate.New(g.gateway.profiles.Servers(), g.options(made, g.gateway.profiles.Load))
+	if all.Empty() {
 		return g.agent.Serve(ctx, in, out)
 	}
 	return all.Serve(ctx, g.cwd, g.gateway.principal, in, out)
 }
 
-// allHTTP is that over HTTP. While the configuration says the same of the servers they
-// are the same connections.
+// allHTTP is that over HTTP. A session is the agent's alone, or has the servers beside it: that
+// is decided when it begins, and it lives on whatever the configuration says later.
 type allHTTP struct {
 	aggregated
 	alone *mcp.HTTP // where there are no servers
 
 	mu     sync.Mutex // guards the fields below
-	face   *relay.HTTP
-	of     *aggregate.Server
+	face   *streamable.Handler
+	all    *aggregate.Server // nil: there was no configuration yet
+	of     *setup.Profile    // what all shows
 	closed bool
 }
 
 func (g aggregated) HTTP() *allHTTP {
-	return &allHTTP{aggregated: g, alone: g.agent.HTTP(gate.Principal)}
+	h := &allHTTP{aggregated: g, alone: g.agent.HTTP(gate.Principal)}
+	h.face = streamable.NewHandler(streamable.HandlerOptions{
+		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
+			h.mu.Lock()
+			all := h.all
+			h.mu.Unlock()
+			return all.Connect(core.Principal(c.Principal), h.cwd, c.Shared, send)
+		},
+		Principal: func(r *http.Request) string { return string(gate.Principal(r)) },
+		All:       maxClients, Each: maxOfClient, Idle: clientIdle, Limit: upstream.MaxMessage,
+	})
+	return h
 }
 
-// ServeHTTP implements http.Handler.
-func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.current().ServeHTTP(w, r) }
+const (
+	// maxClients is how many clients there may be at a time, each with connections of its own
+	// to the servers, and maxOfClient how many of them one program's.
+	maxClients  = 64
+	maxOfClient = 48
+	// clientIdle is how long one may be silent, with nothing open.
+	clientIdle = 15 * time.Minute
+)
 
-// current is what the configuration says now. While it is wrong what was there stays.
-func (h *allHTTP) current() http.Handler {
-	all, err := h.load(h.gateway.profiles.Last)
-	if err != nil {
-		h.gateway.log.Warn("no other MCP servers are offered to MCP clients", zap.Error(err))
-	}
-	h.mu.Lock()
-	old := h.face
-	switch {
-	case h.closed || err != nil && old == nil:
-		h.mu.Unlock()
-		return h.alone
-	case err != nil || old != nil && h.of.Same(all):
-		h.mu.Unlock()
-		return old
-	case all.Empty():
-		h.face, h.of = nil, nil
+// ServeHTTP implements http.Handler.
+func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	servers := h.look()
+	switch session := r.Header.Get(proto.HeaderSession); {
+	case session == "" && servers, session != "" && h.face.Knows(r):
+		h.face.ServeHTTP(w, r)
 	default:
-		h.face, h.of = relay.Local(all.Dial).HTTP(h.cwd, gate.Principal), all
+		h.alone.ServeHTTP(w, r)
 	}
-	next := h.face
-	h.mu.Unlock()
-	if old != nil {
-		old.Close() // its servers are not those of the configuration any more
+}
+
+// look looks at the configuration, and reports whether it has servers. While it is wrong what
+// was there stays.
+func (h *allHTTP) look() bool {
+	made, err := h.gateway.profiles.Load()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return false
+	case err != nil:
+		h.gateway.log.Warn("the MCP servers offered to MCP clients stay as they were", zap.Error(err))
+	case h.all == nil:
+		h.all, h.of = aggregate.New(h.gateway.profiles.Servers(), h.options(made, h.gateway.profiles.Last)), made
+	case made != h.of:
+		h.of = made
+		h.all.Update(h.options(made, h.gateway.profiles.Last))
 	}
-	if next == nil {
-		return h.alone
-	}
-	return next
+	return h.all != nil && !h.all.Empty()
 }
 
 // Close ends all sessions of clients, and what they have started.
 func (h *allHTTP) Close() {
 	h.mu.Lock()
-	face := h.face
 	h.closed = true
 	h.mu.Unlock()
-	if face != nil {
-		face.Close()
-	}
+	h.face.Close()
 	h.alone.Close()
 }
 
@@ -117,12 +138,8 @@ func (g aggregated) warn() {
 	}
 }
 
-// load is what the configuration says now. rules is what judges the calls of clients.
-func (g aggregated) load(rules profile) (*aggregate.Server, error) {
-	made, err := g.gateway.profiles.Load()
-	if err != nil {
-		return nil, err
-	}
+// options are what the configuration says of clients. rules is what judges their calls.
+func (g aggregated) options(made *setup.Profile, rules profile) aggregate.Options {
 	c := made.Config.MCP
 	names := c.Servers
 	if names == nil {
@@ -131,7 +148,7 @@ func (g aggregated) load(rules profile) (*aggregate.Server, error) {
 	if g.circle {
 		names = nil
 	}
-	return aggregate.New(g.gateway.profiles.Servers(), aggregate.Options{
+	return aggregate.Options{
 		Agent: agent{g.agent}, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
-	}), nil
+	}
 }

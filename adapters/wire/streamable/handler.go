@@ -1,0 +1,396 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+// Visitor is whom a [Handler] connects: one session up to 2025-11-25, or all requests of
+// 2026-07-28 that say the same of their client.
+type Visitor struct {
+	Principal string
+	Shared    bool // of 2026-07-28: requests of several clients may come over it
+}
+
+// Conn is the other end of a client's connection. Its methods do not block, but for Close.
+type Conn interface {
+	// Take says a valid message of the client's. key names a request among those that are
+	// open on the connection.
+	Take(key string, m wire.Message)
+	Cancel(key string) // takes back a request
+	Works() bool       // whether something is under way without a request
+	Close()            // ends the connection and waits for that
+}
+
+// HandlerOptions are a Handler's circumstances; Connect and Principal are required.
+type HandlerOptions struct {
+	// Connect connects a client; send takes what is said to it.
+	Connect func(c Visitor, send wire.Send) Conn
+	// Principal returns who a request is from, who has been let in before.
+	Principal func(*http.Request) string
+	All, Each int           // how many clients there may be, and how many of one program
+	Idle      time.Duration // how long one may be silent, with nothing open
+	Limit     int           // bytes of one message
+}
+
+// Handler serves MCP over Streamable HTTP, all versions at one URL. Call Close when no more
+// requests come.
+type Handler struct {
+	opts   HandlerOptions
+	guests wire.Guests
+	calls  Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
+	kept   kept
+
+	mu       sync.Mutex          // guards the fields below
+	sessions map[string]*session // by id
+	shared   map[string]*session // of 2026-07-28, by what the requests say of their client
+	closed   bool
+}
+
+// NewHandler returns a handler.
+func NewHandler(o HandlerOptions) *Handler {
+	return &Handler{
+		opts: o, guests: wire.Guests{All: o.All, Each: o.Each, Idle: o.Idle},
+		sessions: map[string]*session{}, shared: map[string]*session{},
+	}
+}
+
+// Knows reports whether a request names a session of the handler's.
+func (h *Handler) Knows(r *http.Request) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[r.Header.Get(proto.HeaderSession)] != nil
+}
+
+// Close ends all sessions and waits for that.
+func (h *Handler) Close() {
+	h.mu.Lock()
+	h.closed = true
+	var all []*session
+	for _, list := range []map[string]*session{h.sessions, h.shared} {
+		for _, s := range list {
+			all = append(all, s)
+		}
+	}
+	h.mu.Unlock()
+	h.guests.Close()
+	var wg sync.WaitGroup
+	for _, s := range all {
+		wg.Go(func() { h.drop(s) })
+	}
+	wg.Wait()
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r)
+	case http.MethodGet, http.MethodDelete:
+		s := h.find(r)
+		if s != nil {
+			defer s.place.Done()
+		}
+		switch {
+		case r.Header.Get(proto.HeaderSession) == "":
+			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
+		case s == nil:
+			http.Error(w, "there is no such session", http.StatusNotFound)
+		case r.Method == http.MethodDelete:
+			h.drop(s)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			s.listen(w, r)
+		}
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	}
+}
+
+// post takes one message of a client's. It is checked here, and nowhere behind.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	body, err := readBody(r, h.opts.Limit)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
+		return
+	}
+	m, err := wire.Parse(body)
+	if err != nil {
+		Refuse(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	if r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
+		proto.VersionOf(m.Params) >= proto.Modern {
+		h.postModern(w, r, m)
+		return
+	}
+	h.postLegacy(w, r, m)
+}
+
+func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Message) {
+	id := r.Header.Get(proto.HeaderSession)
+	var s *session
+	switch begins := m.Method == proto.MethodInitialize && m.Kind() == wire.Request; {
+	case begins:
+		var err error
+		if s, err = h.enter(r, m); err != nil {
+			RefuseGuest(w, m.ID, err)
+			return
+		}
+		w.Header().Set(proto.HeaderSession, s.id)
+		id = s.id
+	case id == "":
+		Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
+		return
+	default:
+		if s = h.find(r); s == nil {
+			Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
+			return
+		}
+	}
+	defer s.place.Done()
+	ctx, end := h.calls.Take(r.Context(), id, m)
+	defer end()
+	switch {
+	case Canceled(ctx):
+		Refuse(w, http.StatusOK, m.ID, wire.ErrCanceled)
+	case m.Kind() != wire.Request:
+		s.conn.Take("", m)
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		x := s.begin(string(m.ID), m)
+		s.conn.Take(x.key, m)
+		h.calls.Passed(id, x.key)
+		s.follow(w, r, x, 0, false)
+		s.left(x)
+	}
+}
+
+// postModern takes a request of 2026-07-28, which belongs to no session. Whoever hangs up
+// takes it back.
+func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Message) {
+	if m.Kind() != wire.Request {
+		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
+		return
+	}
+	if err := Mismatch(r, m); err != nil {
+		Refuse(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	s, err := h.sharedBy(h.opts.Principal(r), m)
+	if err != nil {
+		RefuseGuest(w, m.ID, err)
+		return
+	}
+	defer s.place.Done()
+	if err := s.mismatch(r, m); err != nil {
+		Refuse(w, http.StatusBadRequest, m.ID, err)
+		return
+	}
+	x := s.begin("", m)
+	s.conn.Take(x.key, m)
+	if !s.follow(w, r, x, 0, false) {
+		s.conn.Cancel(x.key)
+	}
+	s.left(x)
+}
+
+// find returns the session that a request names, with a request open: Done of its place
+// must follow. nil: there is none.
+func (h *Handler) find(r *http.Request) *session {
+	h.mu.Lock()
+	s := h.sessions[r.Header.Get(proto.HeaderSession)]
+	h.mu.Unlock()
+	if s == nil || s.client.Principal != h.opts.Principal(r) || !s.place.Begin() {
+		return nil
+	}
+	return s
+}
+
+// enter makes a session for the client that introduces itself, with its first request open:
+// Done of its place must follow.
+func (h *Handler) enter(r *http.Request, m wire.Message) (*session, error) {
+	p := h.opts.Principal(r)
+	s, err := h.start(Visitor{Principal: p}, p+"\x00"+Machine(r)+"\x00"+introduced(m))
+	if err != nil {
+		return nil, err
+	}
+	return s, h.note(h.sessions, s.id, s)
+}
+
+// note puts a session on a list.
+func (h *Handler) note(list map[string]*session, key string, s *session) error {
+	h.mu.Lock()
+	closed, taken := h.closed, list[key] != nil
+	if !closed && !taken {
+		list[key] = s
+	}
+	h.mu.Unlock()
+	if closed || taken {
+		h.drop(s)
+		return wire.ErrClosed
+	}
+	return nil
+}
+
+// sharedBy returns the connection that a request of 2026-07-28 shares with those that say the
+// same of their client, with a request open: Done of its place must follow.
+func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
+	key := principal + "\x00" + saysOf(m)
+	for {
+		h.mu.Lock()
+		s, closed := h.shared[key], h.closed
+		h.mu.Unlock()
+		switch {
+		case closed:
+			return nil, wire.ErrClosed
+		case s != nil && s.place.Begin():
+			return s, nil
+		}
+		s, err := h.start(Visitor{Principal: principal, Shared: true}, "\x00"+key)
+		if err != nil {
+			return nil, err
+		}
+		s.key = key
+		if h.note(h.shared, key, s) == nil {
+			return s, nil
+		} // else somebody was quicker
+	}
+}
+
+// start gives a client a place, and connects it.
+func (h *Handler) start(c Visitor, name string) (*session, error) {
+	s := &session{handler: h, client: c, id: rand.Text(), open: map[string]*stream{}, streams: map[string]*stream{}}
+	var err error
+	if s.place, err = h.guests.Enter(name, s.works, func() { h.drop(s) }); err != nil {
+		return nil, err
+	}
+	s.alone = s.newStream("", "")
+	s.alone.name()
+	conn := h.opts.Connect(c, s.send)
+	s.mu.Lock()
+	s.conn = conn
+	s.mu.Unlock()
+	return s, nil
+}
+
+// drop ends a session, and waits for that.
+func (h *Handler) drop(s *session) {
+	s.place.Leave()
+	h.mu.Lock()
+	if h.sessions[s.id] == s {
+		delete(h.sessions, s.id)
+	}
+	if h.shared[s.key] == s {
+		delete(h.shared, s.key)
+	}
+	h.mu.Unlock()
+	s.end()
+}
+
+// introduced is the name and the version of the client that says initialize.
+func introduced(m wire.Message) string {
+	var p struct {
+		Client proto.Implementation `json:"clientInfo"`
+	}
+	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
+	return p.Client.String()
+}
+
+// saysOf is what a request of 2026-07-28 says of its client, as it was written.
+func saysOf(m wire.Message) string {
+	var client, caps json.RawMessage
+	for name, meta := range wire.Members(m.Params) {
+		if string(name) != "_meta" {
+			continue
+		}
+		for name, value := range wire.Members(meta) {
+			switch string(name) {
+			case proto.MetaClient:
+				client = value
+			case proto.MetaCapabilities:
+				caps = value
+			}
+		}
+	}
+	return string(client) + "\x00" + string(caps)
+}
+
+// readBody reads a body into memory of its size, where that was said.
+func readBody(r *http.Request, limit int) ([]byte, error) {
+	if n := r.ContentLength; n > 0 && n <= int64(limit) {
+		return readN(r.Body, int(n), limit)
+	}
+	return ReadAll(r.Body, limit)
+}
+
+// headersFor is how long a listing of the tools may take whose schemas say which arguments are
+// headers too.
+const headersFor = time.Minute
+
+// mismatch returns an error where an argument's header says something else than the
+// argument. The tools are listed first, where nobody has listed them.
+func (s *session) mismatch(r *http.Request, m wire.Message) error {
+	if m.Method != proto.MethodCallTool {
+		return nil
+	}
+	s.mu.Lock()
+	known := s.listed
+	s.mu.Unlock()
+	if !known {
+		ctx, cancel := context.WithTimeout(r.Context(), headersFor)
+		defer cancel()
+		s.list(ctx, m)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headers.tools == nil {
+		return nil
+	}
+	var p struct {
+		Name string                     `json:"name"`
+		Args map[string]json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return nil // who answers says so
+	}
+	return s.headers.Mismatch(r.Header, p.Name, p.Args)
+}
+
+// list asks for all pages of the tools on behalf of a request.
+func (s *session) list(ctx context.Context, of wire.Message) {
+	meta := wire.Object(of.Params)["_meta"]
+	meta = wire.Edit(meta, wire.Set(proto.MetaToken, nil))
+	next := json.RawMessage(nil)
+	for range maxPages {
+		m := wire.Message{Method: proto.MethodListTools, Params: wire.Edit(nil, wire.Set("_meta", meta), wire.Set("cursor", next)), ID: json.RawMessage(`"tools"`)}
+		x := s.begin("", m)
+		s.conn.Take(x.key, m)
+		if !x.await(ctx) {
+			s.conn.Cancel(x.key)
+			s.left(x)
+			return
+		}
+		s.mu.Lock()
+		answer := x.events[len(x.events)-1].m
+		s.mu.Unlock()
+		s.left(x)
+		if next = wire.Object(answer.Result)["nextCursor"]; next == nil {
+			return
+		}
+	}
+}
+
+// maxPages limits the pages of a list that are read.
+const maxPages = 100
