@@ -103,8 +103,8 @@ func TestTurnsRunUnderTheirOwnConnection(t *testing.T) {
 			}
 		}
 		closeGateway(t, c.g)
-		if c.shared.opened != 1 || c.own["one"].opened != 2 || c.own["one"].closed != 2 {
-			t.Errorf("the shared toolbox was opened %d times, that of one %d times and closed %d times", c.shared.opened, c.own["one"].opened, c.own["one"].closed)
+		if c.shared.opened.Load() != 1 || c.own["one"].opened.Load() != 2 || c.own["one"].closed.Load() != 2 {
+			t.Errorf("the shared toolbox was opened %d times, that of one %d times and closed %d times", c.shared.opened.Load(), c.own["one"].opened.Load(), c.own["one"].closed.Load())
 		}
 	})
 }

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -12,12 +13,12 @@ import (
 
 // peddler offers a tool for every server that the clients bring along.
 type peddler struct {
-	opened, closed int
+	opened, closed atomic.Int32
 	hosts          func(core.ToolHost) // is given those that a toolset is opened for; nil: none
 }
 
 func (p *peddler) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
-	p.opened++
+	p.opened.Add(1)
 	if p.hosts != nil {
 		p.hosts(h)
 	}
@@ -38,7 +39,7 @@ func (s *stall) Tools(context.Context) (list []core.Tool, err error) {
 
 func (s *stall) Changed() <-chan struct{} { return nil }
 
-func (s *stall) Close() error { s.p.closed++; return nil }
+func (s *stall) Close() error { s.p.closed.Add(1); return nil }
 
 // What clients bring along is there while they are, and a profile of the same
 // toolboxes leaves what is open open.
@@ -77,8 +78,8 @@ func TestServers(t *testing.T) {
 		one.Close()
 		watcher.Close()
 		closeGateway(t, g)
-		if box.opened != 1 || box.closed != 1 {
-			t.Errorf("opened %d times, closed %d times", box.opened, box.closed)
+		if box.opened.Load() != 1 || box.closed.Load() != 1 {
+			t.Errorf("opened %d times, closed %d times", box.opened.Load(), box.closed.Load())
 		}
 	})
 }
