@@ -15,7 +15,7 @@ import (
 
 // call is what the client knows of a tool call.
 type call struct {
-	n        int // the how-manieth it is
+	n        int // its place among the calls
 	now      core.Call
 	head     []byte // a toolCallPrepare, up to its text
 	prepared bool
@@ -55,7 +55,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	case core.Running:
 		dst = v.prepare(dst, c)
 		dst = v.run(dst, c, false)
-		if goesOn := v.goesOn(c); !c.running || goesOn {
+		if progressed := v.progressed(c); !c.running || progressed {
 			c.running = true
 			dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
 				ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(now.Args), Summary: now.Title, Details: v.details(c),

@@ -54,7 +54,7 @@ var errNoServers = errors.New(
 // client asks for them; a login is not waited for by the others.
 func (s *Server) setUp(ctx context.Context, name string, what control.Action, then func(error)) {
 	do := func() {
-		s.pump.Do(func() { delete(s.mourned, name) }) // whoever asks is told again
+		s.pump.Do(func() { delete(s.failures, name) }) // whoever asks is told again
 		err := s.do(ctx, name, what)
 		s.behindBoard(func() { then(err) })
 	}
@@ -267,11 +267,11 @@ func (s *Server) tellServer(t board.Topic, item board.Server) {
 	p := serverUpdated(item)
 	s.notify(eca.MethodServerUpdated, p)
 	switch {
-	case (p.Status == statusFailed || s.peerNow().lacks[p.Status]) && item.Why != "" && item.Why != s.mourned[item.Name]:
-		s.mourned[item.Name] = item.Why // it is started again by itself, and fails again
+	case (p.Status == statusFailed || s.peerNow().lacks[p.Status]) && item.Why != "" && item.Why != s.failures[item.Name]:
+		s.failures[item.Name] = item.Why // it is started again by itself, and fails again
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
 	case p.Status == statusRunning:
-		delete(s.mourned, item.Name)
+		delete(s.failures, item.Name)
 	}
 }
 

@@ -62,7 +62,7 @@ type Server struct {
 	setups *pump.Queue             // what is to be done with MCP servers
 
 	told      servers           // of the pump's goroutine
-	mourned   map[string]string // why servers have failed, as the user was told; of the pump's goroutine
+	failures  map[string]string // the reason the user was given, by failed server; of the pump's goroutine
 	mentioned string            // the last message of its kind that was shown; of the pump's goroutine
 
 	announced *offer        // what the client was told last; of the pump's goroutine
@@ -121,13 +121,13 @@ func New(o Options) *Server {
 		o.Alive = child.Alive
 	}
 	s := &Server{
-		opts:    o,
-		log:     o.Log,
-		down:    make(chan struct{}),
-		offer:   newOffer(nil),
-		told:    servers{},
-		mourned: map[string]string{},
-		chats:   map[core.SessionID]*chat{},
+		opts:     o,
+		log:      o.Log,
+		down:     make(chan struct{}),
+		offer:    newOffer(nil),
+		told:     servers{},
+		failures: map[string]string{},
+		chats:    map[core.SessionID]*chat{},
 	}
 	s.setups = pump.NewQueue(&s.wg)
 	return s

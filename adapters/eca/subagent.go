@@ -103,9 +103,9 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 	return d
 }
 
-// goesOn says whether a call that runs is to be shown again: its child is there, or
+// progressed reports whether a running call must be shown again: its child is there, or
 // has come further.
-func (v *View) goesOn(c *call) bool {
+func (v *View) progressed(c *call) bool {
 	d := v.subagent(c.now)
 	if d == nil || d.SubagentChatID == "" || c.child != nil && (*c.child == *d || !v.live) {
 		return false // a history names the child once

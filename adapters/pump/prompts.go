@@ -25,7 +25,7 @@ type Prompts struct {
 // Key into core's Prompt.
 type Ticket struct {
 	Key    string
-	n      int // the how-manieth of its Prompts
+	n      int // its place among its Prompts
 	cancel context.CancelCauseFunc
 	turn   core.TurnID // guarded by the lock of its Prompts
 	done   func(core.TurnEnded)
