@@ -209,6 +209,7 @@ func (c *relayed) conclude(line []byte, o *opened, v upstream.Ruling, got reply)
 		o.call.End(upstream.OutcomeRefused, 0)
 		c.refuse(o.id, err)
 	default:
+		c.await(o)
 		_ = c.up.Put(line) // a server that has left is noticed by its stream
 		c.mu.Lock()
 		back := o.back

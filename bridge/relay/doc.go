@@ -21,6 +21,9 @@
 //     direction.
 //   - A call that is cancelled while it is judged, or before it came, never reaches the
 //     server (streamable.Calls).
+//   - A request is given up when the server shows no sign of life for its start or call
+//     timeout (patience.go), as in an aggregate. No time passes while a question of the
+//     server's is with the client.
 //   - A client's key is never sent on, nor is ours told to it.
 //   - A client over HTTP that left without a word keeps nobody out. A face serves 64
 //     clients, 48 of them of one program: sessions, and connections for requests of

@@ -202,12 +202,12 @@ func TestRelayOfAListThatNeverComes(t *testing.T) {
 	}
 }
 
-// A list is handed on byte for byte, however odd, but for what has no name that could
-// be pinned; and a question that a client has not offered to answer is the client's
+// Malformed tools of a list are repaired or left out, and the others handed on byte for byte,
+// however odd; and a question that a client has not offered to answer is the client's
 // to refuse.
 func TestRelayOfOddLists(t *testing.T) {
-	const odd = `{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null`
-	const kept = `{"name":"a.b/c d","inputSchema":null},{"name":"dup", "n":1.50},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}}`
+	const odd = `{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup", "n":1.50,"inputSchema":{"type":"object"}},{"name":"dup","n":1.5},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null`
+	const kept = `{"name":"a.b/c d","inputSchema":{"type":"object"}},{"name":"dup", "n":1.50,"inputSchema":{"type":"object"}},{"name":"list","inputSchema":{"type":"object"}}`
 	script := bridgetest.Greeting + `tools/list {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"your password?"}}
 tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[` + odd + `]}}
 ` + bridgetest.ToolDone

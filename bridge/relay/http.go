@@ -291,6 +291,7 @@ func (h *HTTP) start(ctx context.Context, p core.Principal, client, id string) (
 
 // adopt gives a session its connection to the server.
 func (h *HTTP) adopt(s *httpSession, l *upstream.Link) {
+	s.patience = newPatience(h.relay.export.Server)
 	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.Out, wire.Newline)
 	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup
@@ -302,6 +303,7 @@ func (h *HTTP) adopt(s *httpSession, l *upstream.Link) {
 		s.out.Close()
 		l.Close()
 		writing.Wait()
+		s.patience.close()
 		s.lost()
 		h.forget(s)
 	}()

@@ -32,6 +32,7 @@ type relayed struct {
 	idle      chan struct{} // closed when the client has sent its last and nothing is open
 	secret    string        // begins the ids of our own requests, which no client can guess
 	dialogs   *dialogs
+	patience  *patience
 
 	owned sync.WaitGroup // of the listing of tools, and of who waits for dialogs
 
@@ -52,6 +53,7 @@ type opened struct {
 	id      json.RawMessage
 	method  string
 	cursor  string // of tools/list
+	token   json.RawMessage
 	call    *upstream.Record
 	back    bool              // the client has taken it back; guarded by relayed.mu
 	own     chan wire.Message // closed when the server has left
@@ -63,6 +65,7 @@ func newRelayed(r *Server, p core.Principal, l *upstream.Link, out io.WriteClose
 		relay: r, principal: p, view: r.export.View(nil), link: l,
 		up: wire.NewWriter(l.Out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
 		idle: make(chan struct{}), secret: rand.Text(), dialogs: newDialogs(), open: map[string]*opened{},
+		patience: newPatience(r.export.Server),
 	}
 }
 
@@ -166,13 +169,16 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 	var began []*opened
 	var v upstream.Ruling
 	for _, m := range messages {
+		if m.Kind() == wire.Response {
+			c.patience.answered(m.ID)
+		}
 		if m.Kind() != wire.Request {
 			if c.notice(m) && !batch {
 				return // the server has not heard of that call
 			}
 			continue
 		}
-		o := &opened{id: m.ID, method: m.Method}
+		o := &opened{id: m.ID, method: m.Method, token: upstream.ProgressToken(m.Params)}
 		switch m.Method {
 		case proto.MethodInitialize:
 			c.mu.Lock()
@@ -217,7 +223,31 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 		c.asks(line, began[0], v)
 		return
 	}
+	for _, o := range began {
+		c.await(o)
+	}
 	_ = c.up.Put(line) // a server that has left is noticed by its stream
+}
+
+// await has a request given up if the server shows no sign of life for too long.
+func (c *relayed) await(o *opened) {
+	c.patience.begin(o.id, o.method, o.token, func(err error) {
+		c.mu.Lock()
+		open := c.open[string(o.id)] == o
+		c.mu.Unlock()
+		if !open {
+			return
+		}
+		o.call.End(upstream.OutcomeError, 0)
+		c.refuse(o.id, err)
+		if o.method != proto.MethodInitialize {
+			_ = c.up.Put(withdrawal(o.id, "the call was given up")) // a server that has left is noticed by its stream
+		}
+		if o.greeted != nil {
+			o.greeted()
+		}
+		c.settle(o.id)
+	})
 }
 
 // permits judges a call.
@@ -261,6 +291,7 @@ func (c *relayed) notice(m wire.Message) bool {
 	o.back = true
 	c.mu.Unlock()
 	o.call.End(upstream.OutcomeCancelled, 0)
+	c.patience.end(id)
 	c.settle(id) // an answer that comes all the same passes
 	return c.dialogs.withdraw(callID{id: string(id)}, wire.ErrCanceled)
 }
@@ -283,6 +314,10 @@ func (c *relayed) fromServer(ctx context.Context) {
 		}
 		var answered []json.RawMessage
 		for i, m := range messages {
+			if c.patience.heard(m) && len(messages) == 1 {
+				line = nil // the client has its error
+				break
+			}
 			if m.Kind() != wire.Response {
 				if m.Method == proto.NoteToolsChanged {
 					c.view.Stale()

@@ -3,11 +3,15 @@ package relay
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -54,7 +58,9 @@ func (h *HTTP) proxy(
 			call.End(upstream.OutcomeError, 0)
 		}()
 	}
-	req, err := http.NewRequestWithContext(r.Context(), r.Method, e.URL, bytes.NewReader(body))
+	ctx, watch := h.watch(r.Context(), call, m)
+	defer watch.stop()
+	req, err := http.NewRequestWithContext(ctx, r.Method, e.URL, bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "the server's address is wrong", http.StatusBadGateway)
 		return
@@ -78,6 +84,10 @@ func (h *HTTP) proxy(
 	if errors.As(err, &wants) && m.Kind() == wire.Request {
 		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError,
 			"the MCP server %s: %v", h.relay.export.Server.Name, wants))
+		return
+	}
+	if err != nil && watch.silent.Load() {
+		streamable.Refuse(w, http.StatusOK, m.ID, errSilent(h.relay.export.Server, m.Method))
 		return
 	}
 	if err != nil {
@@ -117,7 +127,7 @@ func (h *HTTP) proxy(
 		h.proxyList(w, resp, m)
 		return
 	}
-	watch := &answerWatch{call: call, id: m.ID, stream: isStream(resp.Header)}
+	watch.stream = isStream(resp.Header)
 	defer watch.end()
 	out := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
@@ -130,6 +140,9 @@ func (h *HTTP) proxy(
 				return
 			}
 			_ = out.Flush() // the next Write notices
+		}
+		if watch.silent.Load() && watch.stream {
+			_, _ = w.Write(streamable.EventOf(wire.AppendAnswer(nil, m.ID, nil, errSilent(h.relay.export.Server, m.Method)))) // the client has left
 		}
 		if err != nil {
 			return
@@ -245,17 +258,70 @@ func (h *HTTP) visitor(session string) visitor {
 	return h.clients[session]
 }
 
-// answerWatch looks for the answer to a call in what passes.
+// answerWatch looks for the answer to a request in what passes, and gives the request up if the
+// server shows no sign of life for too long (limitOf).
 type answerWatch struct {
 	call   *upstream.Record
 	id     json.RawMessage
 	stream bool
 	text   []byte // of what has not ended
+	blind  bool   // nothing more is looked at
+	cancel context.CancelFunc
+	silent atomic.Bool // the request was given up
+	limit  time.Duration
+
+	mu     sync.Mutex  // guards the fields below
+	timer  *time.Timer // nil: there is no limit
+	asking bool        // the last message was a question, which is with the client
+}
+
+// watch returns the watch of the request m, and the context in which it is made; stop must follow.
+func (h *HTTP) watch(ctx context.Context, call *upstream.Record, m wire.Message) (context.Context, *answerWatch) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &answerWatch{call: call, id: m.ID, cancel: cancel, limit: limitOf(h.relay.export.Server, m.Method)}
+	a.blind = call == nil && a.limit <= 0
+	if m.Kind() == wire.Request && a.limit > 0 {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.timer = time.AfterFunc(a.limit, a.over)
+	}
+	return ctx, a
+}
+
+// over is called when the clock has run down.
+func (a *answerWatch) over() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asking {
+		a.timer.Reset(a.limit)
+		return
+	}
+	a.silent.Store(true)
+	a.cancel()
+}
+
+// alive winds the clock up; asking: a question came.
+func (a *answerWatch) alive(asking bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asking = asking; a.timer != nil {
+		a.timer.Reset(a.limit)
+	}
+}
+
+// stop ends the clock, and the request.
+func (a *answerWatch) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.cancel()
 }
 
 // saw looks at the next bytes of a body.
 func (a *answerWatch) saw(b []byte) {
-	if a.call == nil {
+	if a.blind {
 		return
 	}
 	a.text = append(a.text, b...)
@@ -270,19 +336,24 @@ func (a *answerWatch) saw(b []byte) {
 		a.text = append(a.text[:0], rest...)
 	}
 	if len(a.text) > upstream.MaxMessage {
-		a.call = nil
+		a.blind = true
 	}
 }
 
 // end looks at what is left at the end of a body.
 func (a *answerWatch) end() {
-	if a.call != nil && !a.stream {
+	if !a.blind && !a.stream {
 		a.judge(a.text)
 	}
 }
 
 func (a *answerWatch) judge(text []byte) {
-	if m, err := wire.Parse(text); err == nil && m.Kind() == wire.Response && string(m.ID) == string(a.id) {
+	m, err := wire.Parse(text)
+	if err != nil {
+		return
+	}
+	a.alive(m.Kind() == wire.Request)
+	if m.Kind() == wire.Response && string(m.ID) == string(a.id) {
 		a.call.Answered(m, len(text))
 	}
 }

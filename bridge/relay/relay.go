@@ -101,6 +101,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 	l.In.Close()
 	c.up.Close()
 	l.Close()
+	defer c.patience.close()
 	halt() // a client that does not read keeps nobody
 	<-up
 	if err != nil {

@@ -23,6 +23,7 @@ type httpSession struct {
 	id        string // "": of no session
 	principal core.Principal
 	view      *upstream.View
+	patience  *patience
 	link      *upstream.Link
 	out       *wire.Writer  // to the server
 	secret    string        // begins the ids of our own requests, which no client can guess
@@ -86,6 +87,7 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 	if m.Method == proto.NoteToolsChanged {
 		s.view.Stale()
 	}
+	s.patience.heard(m) // a late answer finds no exchange below
 	s.mu.Lock()
 	var to *exchange
 	answer := m.Kind() == wire.Response

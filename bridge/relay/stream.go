@@ -121,6 +121,11 @@ func (s *httpSession) exchange(
 		}
 		line = readdressed(line, json.RawMessage(id))
 	}
+	if s.id == "" && token != nil {
+		token = json.RawMessage(id)
+	}
+	s.patience.begin(json.RawMessage(id), m.Method, token, func(err error) { s.giveUp(x, id, err) })
+	defer s.patience.end(json.RawMessage(id))
 	s.send(r.Context(), line)
 	s.calls.Passed(sessionKey(s.principal, s.id), string(m.ID))
 	if !s.write(w, r, x) && s.forget(x, id) {
@@ -131,9 +136,28 @@ func (s *httpSession) exchange(
 	}
 }
 
+// giveUp answers a request with an error in the server's place.
+func (s *httpSession) giveUp(x *exchange, id string, err error) {
+	if !s.forget(x, id) {
+		return
+	}
+	x.call.End(upstream.OutcomeError, 0)
+	if x.method != proto.MethodInitialize {
+		_ = s.out.Put(withdrawal(json.RawMessage(id), "the call was given up")) // the reading end notices
+	}
+	select {
+	case x.lines <- wire.AppendAnswer(nil, x.id, nil, err):
+	case <-x.gone:
+	}
+	close(x.lines)
+}
+
 // notice looks at what a client says without asking: a call that it takes back has
 // ended for it.
 func (s *httpSession) notice(m wire.Message) {
+	if m.Kind() == wire.Response {
+		s.patience.answered(m.ID)
+	}
 	if m.Method != proto.NoteCancelled {
 		return
 	}
