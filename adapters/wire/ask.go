@@ -90,12 +90,20 @@ func (a *Asked) forget() bool {
 // Withdraw takes the request back: the peer is told if [Options.Withdraw] says how, and
 // its answer is dropped and counted. It returns false when done has been called or is
 // about to be.
-func (a *Asked) Withdraw() bool {
+func (a *Asked) Withdraw() bool { return a.WithdrawFor("") }
+
+// WithdrawFor is Withdraw with a reason, which the peer is told in the member reason; "":
+// none.
+func (a *Asked) WithdrawFor(reason string) bool {
 	if !a.forget() {
 		return false
 	}
 	if w := a.conn.opts.Withdraw; w.Method != "" {
-		a.conn.Notify(w.Method, map[string]int64{w.Member: a.id}) //nolint:errcheck // a connection that ended has nobody to tell
+		params := map[string]any{w.Member: a.id}
+		if reason != "" {
+			params["reason"] = reason
+		}
+		a.conn.Notify(w.Method, params) //nolint:errcheck // a connection that ended has nobody to tell
 	}
 	return true
 }

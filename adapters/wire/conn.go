@@ -393,7 +393,19 @@ func (c *Conn) notify(method string, params any, within *Call) error {
 // CancelRequest ends the context of the peer's open request with that id, as it was
 // written, with the cause ErrCanceled. It says whether there is one. The call is still
 // to be answered.
-func (c *Conn) CancelRequest(id json.RawMessage) bool {
+func (c *Conn) CancelRequest(id json.RawMessage) bool { return c.CancelRequestFor(id, "") }
+
+// CanceledError is an ErrCanceled with the peer's reason.
+type CanceledError struct{ Reason string }
+
+func (e *CanceledError) Error() string { return ErrCanceled.Error() + ": " + e.Reason }
+
+// Unwrap returns ErrCanceled.
+func (e *CanceledError) Unwrap() error { return ErrCanceled }
+
+// CancelRequestFor is CancelRequest with the peer's reason, which the cause then has, as a
+// *CanceledError; "": none.
+func (c *Conn) CancelRequestFor(id json.RawMessage, reason string) bool {
 	id = bytes.Trim(id, space)
 	c.mu.Lock()
 	call := c.calls[string(id)]
@@ -401,6 +413,10 @@ func (c *Conn) CancelRequest(id json.RawMessage) bool {
 	if call == nil {
 		return false
 	}
-	call.end(ErrCanceled)
+	if reason != "" {
+		call.end(&CanceledError{reason})
+	} else {
+		call.end(ErrCanceled)
+	}
 	return true
 }

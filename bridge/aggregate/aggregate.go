@@ -228,8 +228,8 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 func (c *caller) notified(call *wire.Call) {
 	switch call.Method {
 	case proto.NoteCancelled:
-		if id := streamable.CancelledID(call.Params); id != nil {
-			c.conn.CancelRequest(id)
+		if id, reason := streamable.Cancelled(call.Params); id != nil {
+			c.conn.CancelRequestFor(id, reason)
 		}
 		return
 	case proto.NoteProgress:
@@ -274,7 +274,10 @@ func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
 			call.Reply(nil, err)
 			return
 		}
-		call.Reply(s.introduced(res), nil)
+		s.aside(func() {
+			s.meet(call.Context())
+			call.Reply(s.introduced(res), nil)
+		})
 	})
 	if err != nil {
 		call.Reply(nil, err)

@@ -34,6 +34,7 @@ type pass struct {
 	stop   func() bool // the watching of the call's end
 	forget func()      // the server's progress token
 	timer  *time.Timer
+	reason string // the client's, for taking the call back
 	tried  bool
 	over   bool
 	parked
@@ -289,6 +290,13 @@ func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
 // canceled: the client has taken the call back, or has left. Over HTTP an answer ends
 // the request that has brought the call.
 func (x *pass) canceled() {
+	x.mu.Lock()
+	if x.call != nil {
+		if why, ok := errors.AsType[*wire.CanceledError](context.Cause(x.call.Context())); ok {
+			x.reason = why.Reason
+		}
+	}
+	x.mu.Unlock()
 	x.giveUp(func(call *wire.Call) {
 		if x.part.side.caller.posted {
 			call.Reply(nil, wire.ErrCanceled)
@@ -324,7 +332,7 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	}
 	x.kept.End(upstream.OutcomeCancelled, 0)
 	if asked != nil {
-		asked.Withdraw()
+		asked.WithdrawFor(x.reason)
 	}
 	x.dropQuestions()
 	if call != nil {

@@ -72,8 +72,9 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 	}
 	e = e.In(p.side.caller.dir)
 	version := p.side.version
-	if known := p.export.Introduction().Version; version == proto.Modern && known != "" && known < proto.Modern {
-		version = proto.Legacy // it has refused the other before
+	refused := p.export.Introduction().Refused
+	if version == proto.Modern && refused {
+		version = proto.Legacy
 	}
 	peer, err := p.meet(ctx, e, version)
 	if err != nil && version == proto.Modern && ctx.Err() == nil { // some end at what they do not know
@@ -82,7 +83,9 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.export.Introduce(upstream.Introduction{Instructions: peer.Instructions, Version: peer.Version})
+	p.export.Introduce(upstream.Introduction{
+		Instructions: peer.Instructions, Known: true, Refused: refused || p.side.modern() && !peer.Modern(),
+	})
 	p.view.Stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.Name, peer.Version))
 	p.mu.Lock()

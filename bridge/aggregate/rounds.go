@@ -41,9 +41,7 @@ type outcome struct {
 
 // park hands a question on with the call that it belongs to.
 func (p *part) park(c *wire.Call) {
-	p.mu.Lock()
-	open := slices.Clone(p.open)
-	p.mu.Unlock()
+	open := p.asks()
 	var x *pass
 	if len(open) > 0 {
 		x = open[len(open)-1]
@@ -57,6 +55,36 @@ func (p *part) park(c *wire.Call) {
 	default:
 		x.wonder(c)
 	}
+}
+
+// asks lists the calls that a question may belong to. Where several clients may share the
+// connection, those whose questions a client has and has not come back to are given up as soon
+// as another call is open: whose a question is must be clear, and it may never come back.
+func (p *part) asks() (open []*pass) {
+	p.mu.Lock()
+	all := slices.Clone(p.open)
+	p.mu.Unlock()
+	for _, x := range all {
+		if !x.isParked() {
+			open = append(open, x)
+		}
+	}
+	if !p.side.caller.shared || len(open) == 0 {
+		return all
+	}
+	for _, x := range all {
+		if !slices.Contains(open, x) {
+			x.giveUp(func(*wire.Call) {})
+		}
+	}
+	return open
+}
+
+// isParked reports whether the client has the pass's questions.
+func (x *pass) isParked() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.call == nil && !x.over
 }
 
 // wonder takes a question in, and puts it to the client if the call is not with it

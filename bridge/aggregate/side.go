@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -223,9 +224,30 @@ func isOver(method string) bool {
 
 // discover says what initialize says at the older versions.
 func (s *side) discover(call *wire.Call, q request) {
-	x := s.newPass(s.agent, call, q)
-	x.after = s.introduced
-	x.send()
+	s.aside(func() {
+		s.meet(call.Context())
+		x := s.newPass(s.agent, call, q)
+		x.after = s.introduced
+		x.send()
+	})
+}
+
+// meetFor limits how long a client waits for what servers say of themselves that have never
+// been started.
+const meetFor = 3 * time.Second
+
+// meet starts the servers that have never been started, and waits for that a while: what they
+// say of themselves is told to a client once, when it begins.
+func (s *side) meet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, min(meetFor, s.caller.agg.box.Grace()))
+	defer cancel()
+	var met sync.WaitGroup
+	for _, p := range s.parts()[1:] {
+		if !p.export.Introduction().Known {
+			met.Go(func() { _, _ = p.acquire(ctx, false) }) // what it says when it comes later is for the next client
+		}
+	}
+	met.Wait()
 }
 
 // maxSaid is how much of a server's instructions is handed on, in bytes.

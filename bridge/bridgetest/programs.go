@@ -76,7 +76,7 @@ func stubborn() {
 
 // script answers each method with what the variable SCRIPT says: lines of METHOD,
 // a space, and one line to print, in which $ID is the request's id and $TOKEN its
-// progress token. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
+// progress token, and $REASON that of a cancellation. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
 // METHOD#2 the second request of that method. An answer of ours has the METHOD answer;
 // $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big"
 // and "huge" are what they say.
@@ -95,6 +95,7 @@ func script() {
 			Params struct {
 				Cursor          string
 				ProtocolVersion json.RawMessage
+				Reason          string
 				Meta            struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
 		}
@@ -174,7 +175,7 @@ func script() {
 					m.ID,
 				)
 			default:
-				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before)).Replace(text))
+				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before), "$REASON", m.Params.Reason).Replace(text))
 			}
 		}
 		before = m.ID

@@ -151,7 +151,8 @@ func (e *Export) Keep(ctx context.Context, k *Keeper) {
 // Introduction is what a server said of itself when it was last started for a client.
 type Introduction struct {
 	Instructions string
-	Version      string // of the protocol, as agreed; "": it was not started
+	Refused      bool // it has refused 2026-07-28
+	Known        bool // it has been started
 }
 
 // Introduction returns what the server said of itself last.

@@ -179,11 +179,19 @@ func (m *memory) forget(key string) bool {
 // CancelledID returns the id of the request that a notifications/cancelled with these
 // parameters takes back; nil: it names none.
 func CancelledID(params json.RawMessage) json.RawMessage {
+	id, _ := Cancelled(params)
+	return id
+}
+
+// Cancelled is CancelledID, with the reason that the notification gives.
+func Cancelled(params json.RawMessage) (id json.RawMessage, reason string) {
 	var n struct {
-		ID json.RawMessage `json:"requestId"`
+		ID     json.RawMessage `json:"requestId"`
+		Reason json.RawMessage `json:"reason"`
 	}
 	if wire.Unmarshal(params, &n) != nil || string(n.ID) == "null" {
-		return nil
+		return nil, ""
 	}
-	return n.ID
+	_ = json.Unmarshal(n.Reason, &reason) // what is no text is none
+	return n.ID, reason
 }
