@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/adapters/wire"
 )
 
 // loginNotice says that the server wants a login, and how to log in; "": it does not.
@@ -43,6 +42,7 @@ func (s *side) logNotice(notice string) {
 	if s.modern() || slices.Contains(severe, level) {
 		return
 	}
-	_ = s.caller.conn.Notify(proto.NoteMessage, wire.Edit(nil, // it has left
-		wire.Set("level", wire.JSON("warning")), wire.Set("logger", wire.JSON("dragoman")), wire.Set("data", wire.JSON(notice))))
+	_ = s.caller.conn.Notify(proto.NoteMessage, map[string]string{ // it has left
+		"level": "warning", "logger": "dragoman", "data": notice,
+	})
 }

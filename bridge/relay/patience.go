@@ -51,9 +51,11 @@ func limitOf(s upstream.Server, method string) time.Duration {
 func errSilent(s upstream.Server, method string) error {
 	limit := limitOf(s, method)
 	if method == proto.MethodInitialize {
-		return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s did not answer within %v of its start", s.Name, limit)
+		return jrpc2.Errorf(jrpc2.InternalError,
+			"the MCP server %s did not answer within %v of its start", s.Name, limit)
 	}
-	return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s gave no sign of life for %v; the call was given up", s.Name, limit)
+	return jrpc2.Errorf(jrpc2.InternalError,
+		"the MCP server %s gave no sign of life for %v; the call was given up", s.Name, limit)
 }
 
 // begin starts the clock of a request; giveUp is called, in a goroutine of its own, when its time

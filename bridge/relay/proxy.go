@@ -142,7 +142,8 @@ func (h *HTTP) proxy(
 			_ = out.Flush() // the next Write notices
 		}
 		if watch.silent.Load() && watch.stream {
-			_, _ = w.Write(streamable.EventOf(wire.AppendAnswer(nil, m.ID, nil, errSilent(h.relay.export.Server, m.Method)))) // the client has left
+			why := wire.AppendAnswer(nil, m.ID, nil, errSilent(h.relay.export.Server, m.Method))
+			_, _ = w.Write(streamable.EventOf(why)) // the client has left
 		}
 		if err != nil {
 			return

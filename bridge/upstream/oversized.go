@@ -7,7 +7,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
-	"dragoman/core/jsonscan"
+	"dragoman/adapters/wire/streamable"
 )
 
 // oversized returns an error for the request that a message answers which exceeds the limit, so
@@ -22,8 +22,8 @@ func oversized(fault *wire.FrameError, frames wire.Framer) []byte {
 	if id == nil {
 		return nil
 	}
-	return wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError,
-		"the server's answer exceeds %d MiB, the limit of one message, and was dropped; ask for less at a time", MaxMessage>>20))
+	return wire.AppendAnswer(nil, id, nil,
+		jrpc2.Errorf(jrpc2.InternalError, "%v", streamable.TooLong(MaxMessage)))
 }
 
 // answerID finds the id of an answer of which only the beginning and the end are known: as a
@@ -33,7 +33,7 @@ func answerID(head, tail []byte) json.RawMessage {
 		pattern *regexp.Regexp
 		text    []byte
 	}{{idFirst, head}, {idLast, tail}} {
-		if m := at.pattern.FindSubmatch(at.text); m != nil && jsonscan.Valid(m[1]) {
+		if m := at.pattern.FindSubmatch(at.text); m != nil && json.Valid(m[1]) {
 			return m[1]
 		}
 	}
@@ -43,8 +43,9 @@ func answerID(head, tail []byte) json.RawMessage {
 // The patterns match no id within a result: one begins with the line, and the other ends with
 // the brace that closes the message.
 var (
-	idFirst = regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` + version + `?"(?:result|error)"`)
-	idLast  = regexp.MustCompile(`,\s*"id"\s*:\s*(` + scalar + `)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}$`)
+	idFirst = regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` +
+		version + `?"(?:result|error)"`)
+	idLast = regexp.MustCompile(`,\s*"id"\s*:\s*(` + scalar + `)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}$`)
 )
 
 const (

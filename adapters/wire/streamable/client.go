@@ -71,8 +71,8 @@ func sameServer(r *http.Request, via []*http.Request) error {
 		return fmt.Errorf("the server %s to %s, which is not followed; configure that address if it is the right one",
 			status, r.URL.Redacted())
 	case r.Method != via[0].Method: // which would lose the message
-		return fmt.Errorf("the server %s a %s to %s as a %s, which is not followed; configure that address if it is the right one",
-			status, via[0].Method, r.URL.Redacted(), r.Method)
+		return fmt.Errorf("the server %s a %s to %s as a %s, which is not followed; "+
+			"configure that address if it is the right one", status, via[0].Method, r.URL.Redacted(), r.Method)
 	}
 	return nil
 }
@@ -314,55 +314,6 @@ func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 	}
 }
 
-// single delivers an answer to m that is JSON. An error without an id is one of m's.
-func (h *Client) single(body io.Reader, m wire.Message) error {
-	text, err := ReadAll(body, h.opts.Limit)
-	if err != nil && len(text) > h.opts.Limit {
-		return tooLong(h.opts.Limit)
-	}
-	if one, bad := wire.Parse(text); err == nil && bad == nil && one.ID == nil && one.Error != nil {
-		h.answer(m, one.Error)
-		return nil
-	}
-	if err == nil && !answers(text, m.ID) {
-		err = fmt.Errorf("it does not answer the request, whose id is %s", m.ID)
-	}
-	if err == nil {
-		err = h.deliver(text)
-	}
-	if err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
-	}
-	return nil
-}
-
-// answers reports whether text is the answer to the request with the id, or a batch of
-// 2025-03-26 that contains it. Text that is not valid JSON is left to deliver.
-func answers(text []byte, id json.RawMessage) bool {
-	var batch []json.RawMessage
-	if json.Unmarshal(text, &batch) != nil {
-		batch = []json.RawMessage{text}
-	}
-	for _, one := range batch {
-		m, err := wire.Parse(one)
-		if err != nil && !json.Valid(one) || m.Kind() == wire.Response && sameID(m.ID, id) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameID reports whether two ids are the same, however they are written.
-func sameID(a, b json.RawMessage) bool {
-	var x, y any
-	return string(a) == string(b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
-}
-
-// tooLong reports an answer over the limit.
-func tooLong(limit int) error {
-	return fmt.Errorf("the server's answer exceeds %d MiB, the limit of one message, and was dropped; ask for less at a time", limit>>20)
-}
-
 // failed deals with a status that is an error. A JSON-RPC error in its body is the
 // answer; else the status is.
 func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
@@ -403,41 +354,6 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 
 // ErrSessionLost is the error of a session that the server no longer knows.
 var ErrSessionLost = errors.New("the server no longer knows our session; it was probably restarted")
-
-// maxBusy is how often in a row a message is posted again to a server that asks to wait.
-const maxBusy = 3
-
-// postPatiently posts a message, and again after the time that a busy server asks to wait, if
-// that is at most maxResumeWait.
-func (h *Client) postPatiently(ctx context.Context, line []byte, m wire.Message) (*http.Response, error) {
-	for tries := 0; ; tries++ {
-		resp, err := h.post(ctx, line, m)
-		if err != nil || tries >= maxBusy {
-			return resp, err
-		}
-		wait, ok := retryAfter(resp)
-		if !ok || wait > maxResumeWait {
-			return resp, nil
-		}
-		resp.Body.Close()
-		if awaited(ctx.Done(), wait) {
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// retryAfter returns the time that a busy server asks to wait; false: it does not.
-func retryAfter(resp *http.Response) (wait time.Duration, ok bool) {
-	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
-		return 0, false
-	}
-	text := resp.Header.Get("Retry-After")
-	if s, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(s) * time.Second, true
-	}
-	at, err := http.ParseTime(text)
-	return max(0, time.Until(at).Round(time.Second)), err == nil
-}
 
 func (h *Client) post(ctx context.Context, line []byte, m wire.Message) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(line))

@@ -39,7 +39,7 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 		}
 	}
 	if !answered && errors.Is(err, sse.ErrTooLong) {
-		h.refuse(m, tooLong(h.opts.Limit).Error())
+		h.refuse(m, TooLong(h.opts.Limit).Error())
 	} else if !answered {
 		text := "the server ended the stream without an answer"
 		if err != nil && !errors.Is(err, io.EOF) {

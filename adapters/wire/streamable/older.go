@@ -47,7 +47,7 @@ func (s *olderClient) read() {
 	for {
 		e, err := stream.Next()
 		if errors.Is(err, sse.ErrTooLong) {
-			s.fail(tooLong(s.opts.Limit))
+			s.fail(TooLong(s.opts.Limit))
 			return
 		}
 		if err != nil {
