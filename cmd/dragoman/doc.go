@@ -26,4 +26,78 @@
 //   - Keys of the environment, and those that were given, are used by the commands
 //     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a
 //     clean environment.
+//
+// # Limits
+//
+// Nothing that a client, a model, a server or time can multiply grows without a limit,
+// in any package of the program. Each row names the test that shows it.
+//
+//	resource                                owner            limit                           what ends it                    test
+//	open sessions                           Gateway          any number                      a minute without clients        core.TestIdle
+//	memory of a session at rest             Session          16 KiB                          the session closes              cmd/internal/serve.TestSessionsLeftOpenCostLittle
+//	claim and descriptors of a session      Session          2; at rest 0                    a minute without use            cmd/internal/serve.TestSessionsLeftOpenCostLittle
+//	log of a session in memory              Session          256 KiB; at rest 0              storing it; rest                core.TestLogInMemoryIsBounded
+//	goroutines of a session                 Session          turn, flusher; at rest 0        the end of their work           cmd/internal/serve.TestSessionsLeftOpenCostLittle
+//	conversation of a session               Session          1; at rest 0                    rest                            core.TestWhatKeepsASessionAwake
+//	back ends of changed agents             Gateway          those that turns still use      the end of these turns          core.TestARetiredBackEndIsClosedBehindItsLastTurn
+//	unread part of a log                    Session          1 MiB                           the turn waits                  core.TestFarBehind
+//	waiting prompts                         Session          1,024                           the next is refused             core.TestPromptsThatWaitAreBounded
+//	prompts for the turn that runs          the turn         1,024                           the next is refused             core.TestPromptsForTheTurnAreBounded
+//	remembered keys of prompts              State            256                             the oldest                      core.TestPromptsThatWaitAreBounded
+//	model requests of a turn                loop             limits.max_turn_requests (200)  the turn ends                   core/loop.TestTooManyRequests
+//	calls without effect                    loop             8 at a time for each turn       the next waits                  core/loop.TestManyCalls
+//	sub-sessions                            the call         1 for each call                 the call's end                  core.TestDelegateCanceled
+//	questions                               the turn         1 for each call                 policy.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes
+//	readers                                 adapter          1 for each client and session   the client leaves               adapters/pump.TestReadersEndWithTheirFeeds
+//	topics of the board                     Board            1,024 to 2,048 past ones        the oldest                      core/board.TestBoardForgets
+//	jobs                                    toolset          32 running                      the session closes              core/tools.TestJobsAreBounded
+//	output of a job                         toolset          1 MiB                           the oldest lines                core/tools.TestRing
+//	ended jobs                              toolset          256                             the oldest; the session closes  core/tools.TestJobsAreBounded
+//	output of ended jobs                    toolset          32; at rest on disk             the oldest; the session closes  core/tools.TestOutputOfJobsRests
+//	cut output, on disk                     Store            64 MiB for each call            the session is deleted          core/tools.TestShellHugeOutput
+//	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
+//	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
+//	guards                                  tools, upstream  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
+//	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotLookedAt
+//	watch of a session                      Session          1; 0 of what is ours            its readers leave               core.TestNothingIsWatchedForNobody
+//	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
+//	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared
+//	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
+//	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestWhatIsKnownOfModelsIsBounded
+//	MCP servers' processes                  upstream         1 for each server and session   the session closes              bridge/upstream.TestATurnCallsAServer
+//	MCP servers outside of sessions         upstream         16 unused                       the longest unused              bridge/upstream.TestConnectionsOutsideOfSessionsAreBounded
+//	children of an MCP server               upstream         any number                      the server's end                bridge/upstream.TestCloseEndsTheWholeGroup
+//	starts of a failing server              upstream         6 in a row                      a person starts it              bridge/upstream.TestStartsAreBounded
+//	questions of a server to a user         upstream         8                               the next is refused             bridge/upstream.TestQuestionsOfServersAreBounded
+//	questions of a server to a client       aggregate        64                              the next is refused             bridge/aggregate.TestQuestionsOfServersAreBounded
+//	a login that nobody finishes            login.Wallet     5 minutes                       its clock                       bridge/login.TestUnfinishedLoginsEnd
+//	server logs and the audit               logs of cmd      1 MiB and one older file        the older file                  cmd/internal/logs.TestServerLogsAreBounded
+//	open requests of a connection           wire.Conn        4,096                           the next is refused             adapters/wire.TestOpenRequestsAreBounded
+//	open requests of an ACP connection      acp              1,024                           the next is refused             adapters/acp.TestOpenRequestsAreBounded
+//	open requests of an MCP connection      mcp              1,024                           the next is refused             adapters/mcp.TestTooManyCalls
+//	unread answers                          wire.Writer      1,000, or 4 MiB                 reading pauses                  adapters/wire.TestUnreadAnswersStopTheReading
+//	bytes of a message                      wire             64 MiB                          it is refused                   adapters/wire.TestMessagesAreBounded
+//	bytes of an HTTP request                Gate             8 MiB                           it is refused                   adapters/gate.TestWhoMayComeIn
+//	HTTP requests and SSE streams           Gate             1,024                           the next is refused             adapters/gate.TestOpenRequests
+//	MCP clients over HTTP                   mcp.HTTP         1,000; 250 of one client        the longest silent              adapters/mcp.TestClientsThatNeverSayGoodbye
+//	silent MCP clients over HTTP            mcp.HTTP         15 minutes                      its clock                       adapters/mcp.TestIdleHTTPSessionsEnd
+//	streams of these clients                their request    as HTTP requests                the client hangs up             adapters/mcp.TestHTTPSessionsAtWorkStay
+//	events kept for clients that reconnect  mcp.HTTP         16 MiB                          the oldest; the session's end   adapters/mcp.TestReplaysAreBounded
+//	sessions held by an MCP client          mcp              256                             the longest idle                adapters/mcp.TestHeldSessionsAreBounded
+//	polled turns                            mcp              4 for each session              2 minutes                       adapters/mcp.TestPolledTurnsAreBounded
+//	subscriptions                           mcp              1 goroutine for each session    the client leaves               adapters/mcp.TestSubscriptionsEndWithTheirClient
+//	tasks                                   the log          none are kept                   the session is deleted          adapters/mcp.TestConversations
+//	relayed sessions over HTTP              relay            64; 48 of one client            the longest silent; 15 minutes  bridge/relay.TestRelayedClientsThatNeverSayGoodbye
+//	messages kept for the next stream       relay            1,000                           the newest are dropped          bridge/relay.TestKeptMessagesAreBounded
+//	forms about calls                       relay            64 for each session             the answer; the client leaves   bridge/relay.TestDialogsAreBounded
+//	calls asked about at 2026-07-28         upstream         64 for each connection          the answer; 15 minutes          bridge/upstream.TestConsentsAreBounded
+//	clients of 2026-07-28 on a pipe         aggregate        16                              the longest silent              bridge/aggregate.TestSidesAreBounded
+//	calls that wait for their user          aggregate        64; 64 that a rule asks about   15 minutes                      bridge/aggregate.TestParkedCallsAreBounded
+//	remembered tasks of servers             aggregate        4,096                           they are looked for again       bridge/aggregate.TestRememberedTasksAreBounded
+//	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
+//	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
+//
+// Sessions on disk stay until somebody deletes them. There may be any number of open
+// sessions, because one that rests costs so little, not counting its list of ended jobs,
+// its servers, and daemons that a command has left.
 package main
