@@ -20,9 +20,9 @@ type once struct {
 var oneOfEach = []once{
 	{
 		"os.Rename",
-		[]string{"core/datadir", "core/jsonl", "configs", "cmd/internal/logs"},
+		[]string{"core/datadir", "core/jsonl", "cmd/internal/logs"},
 		"datadir.Replace is synced, private and whole. Sessions make each call through a layer that tests let fail; " +
-			"a configuration's lock is the new file itself, as other programs expect; a log that is full is put aside",
+			"a log that is full is put aside",
 	},
 	{"Root.Rename", []string{"core/files"}, "files.Replace looks again at what it replaces"},
 	{"golang.org/x/sys/unix.Flock", []string{"core/datadir"}, "a lock is unlocked before it is closed, and its file must still have its name"},
