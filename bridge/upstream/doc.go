@@ -34,6 +34,9 @@
 //     were made with it.
 //   - A tool has the name that its server gave it, in Spec.Name beside Spec.Server;
 //     whoever joins the two to one name keeps an index to find them again.
+//   - One malformed tool costs nobody the others: it is repaired or left out, for sessions
+//     and clients alike (definition.go). An answer over the limit of one message ends its
+//     call with an error (oversized.go).
 //   - A call that broke off is repeated only where the tool says that this does no
 //     harm. A server that does not run says why: the end of its standard error.
 //   - A question of a server's reaches the user while one of its tools is called, and
