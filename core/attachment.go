@@ -108,8 +108,12 @@ func (a *Attachment) Records(ctx context.Context, after, head Pos) iter.Seq2[Rec
 	return records(ctx, a.owner, after, head)
 }
 
-// Watch is Read for a goroutine that waits on many readers with a Mux.
-func (a *Attachment) Watch(after Pos, m *Mux) *Reader { return a.owner.read(after, m) }
+// Watch is Read for a goroutine that waits on many readers, with Reader.Take. signal says, now
+// and whenever the reader has been to the end, that there may be something to read. Any goroutine
+// calls it, and it must not block.
+func (a *Attachment) Watch(after Pos, signal func(*Reader)) *Reader {
+	return a.owner.read(after, signal)
+}
 
 // Head is the position of a reader that has everything.
 func (a *Attachment) Head() Pos { return a.owner.Head() }

@@ -100,8 +100,8 @@
 //
 // One lock for each session (Session.mu), a leaf: it is never held across the
 // store, a back end, a tool, a policy, a channel that could block, or another
-// lock. Functions that need it end in Locked. The gateway and a Mux
-// have one leaf lock each as well. A session owns its goroutines in one WaitGroup:
+// lock. Functions that need it end in Locked. The gateway
+// has one leaf lock as well. A session owns its goroutines in one WaitGroup:
 // the one that runs turns lives while there are any, the flusher while something
 // is unwritten or unsynced. A session that is idle has none, and one timer at most.
 //

@@ -58,22 +58,44 @@ func hideBehind(t *testing.T, last int) {
 		t.Fatal(err)
 	}
 	a = s.Attach(core.Client{})
-	mux := core.NewMux()
-	r = a.Watch(core.Pos{}, mux)
+	for _, rec := range watchTo(t, a) {
+		if rec.Seq >= after.Seq && rec.Epoch <= after.Epoch {
+			t.Errorf("%T is hidden", rec.Event)
+		}
+	}
+}
+
+// watchTo reads up to the head like a goroutine that waits on many readers: it takes what there is
+// for as long as the reader comes on, and waits for a signal after that.
+func watchTo(t *testing.T, a *core.Attachment) (all []core.Record) {
+	t.Helper()
+	signals := make(chan struct{}, 1)
+	r := a.Watch(core.Pos{}, func(*core.Reader) {
+		select {
+		case signals <- struct{}{}:
+		default:
+		}
+	})
 	defer r.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for r.Pos().Before(a.Head()) {
-		_, recs, err := mux.Next(ctx)
+		was := r.Pos()
+		recs, err := r.Take(ctx)
 		if err != nil {
 			t.Fatalf("at %v of %v: %v", r.Pos(), a.Head(), err)
 		}
-		for _, rec := range recs {
-			if rec.Seq >= after.Seq && rec.Epoch <= after.Epoch {
-				t.Errorf("%T is hidden", rec.Event)
-			}
+		all = append(all, recs...)
+		if len(recs) > 0 || r.Pos() != was {
+			continue
+		}
+		select {
+		case <-signals:
+		case <-ctx.Done():
+			t.Fatalf("at %v of %v: no signal", r.Pos(), a.Head())
 		}
 	}
+	return all
 }
 
 // records yields what can be read now.
@@ -130,16 +152,7 @@ func TestHiddenTail(t *testing.T) {
 			if s, err = g.Open(t.Context(), core.Local, id); err != nil {
 				t.Fatal(err)
 			}
-			mux := core.NewMux()
-			r = s.Attach(core.Client{}).Watch(core.Pos{}, mux)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			for r.Pos().Before(s.Head()) {
-				if _, _, err := mux.Next(ctx); err != nil {
-					t.Fatalf("%d bytes less than a batch: at %v of %v: %v", missing, r.Pos(), s.Head(), err)
-				}
-			}
-			cancel()
-			r.Close()
+			watchTo(t, s.Attach(core.Client{}))
 			closeGateway(t, g)
 		}
 	})

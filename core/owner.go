@@ -22,7 +22,8 @@ type owner interface {
 	detach(a *Attachment, leave bool)
 
 	Head() Pos
-	read(after Pos, m *Mux) *Reader
+	// read is Attachment.Read, or with a signal Attachment.Watch.
+	read(after Pos, signal func(*Reader)) *Reader
 	// view calls look with the state, which look must not keep.
 	view(look func(*State))
 	// follow reads what is stored behind the head, and closes the turn of a dead owner.
@@ -74,8 +75,6 @@ func (s *Session) detach(a *Attachment, leave bool) {
 		s.left()
 	}
 }
-
-func (s *Session) read(after Pos, m *Mux) *Reader { return s.newReader(after, m) }
 
 func (s *Session) view(look func(*State)) {
 	s.mu.Lock()

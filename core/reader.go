@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"sync"
 	"time"
 )
 
 // Reader reads a session's log from a position on: first what is there, then
 // what comes. It is used, and closed, by one goroutine at a time.
 type Reader struct {
-	s   *Session
-	mux *Mux
-	// wake holds one token: there may be something to read.
-	wake chan struct{}
+	s *Session
+	// signal says that there may be something to read. It is called without any lock.
+	signal func()
+	wake   chan struct{} // holds one token: Next is to look again
 
 	pos  Pos
 	buf  []Record
@@ -48,7 +47,7 @@ func (r *Reader) Next(ctx context.Context) ([]Record, error) {
 // what was left.
 func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
 	for r.pos.Before(head) {
-		recs, err := r.take(ctx)
+		recs, err := r.Take(ctx)
 		if err != nil || len(recs) > 0 {
 			return recs, err
 		}
@@ -87,8 +86,9 @@ func records(ctx context.Context, o owner, after, head Pos) iter.Seq2[Record, er
 	}
 }
 
-// take is Next without the waiting: nothing is there when it returns nothing.
-func (r *Reader) take(ctx context.Context) ([]Record, error) {
+// Take is Next without the waiting. It returns nothing when nothing is there, or when the reader
+// has only come past what a truncation hides: then its position is another one.
+func (r *Reader) Take(ctx context.Context) ([]Record, error) {
 	for {
 		if r.pull != nil {
 			recs, err := r.fromStore()
@@ -197,97 +197,10 @@ func (r *Reader) Close() {
 	r.s.roomLocked()
 }
 
-// signal tells whoever waits that there is something. It is called without any
-// lock.
-func (r *Reader) signal() {
-	if r.mux != nil {
-		r.mux.push(r)
-		return
-	}
+// token has Next look again.
+func (r *Reader) token() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
-}
-
-// Mux waits on many readers at once, for one goroutine that serves them all.
-// Its cost does not depend on how many of them are idle.
-type Mux struct {
-	wake chan struct{} // holds one token
-
-	mu    sync.Mutex // guards the fields below
-	queue []*Reader
-	poked bool
-}
-
-// NewMux returns an empty Mux.
-func NewMux() *Mux { return &Mux{wake: make(chan struct{}, 1)} }
-
-func (m *Mux) push(r *Reader) {
-	m.mu.Lock()
-	m.queue = append(m.queue, r)
-	m.mu.Unlock()
-	m.token()
-}
-
-// Poke makes Next return without a reader, once.
-func (m *Mux) Poke() {
-	m.mu.Lock()
-	m.poked = true
-	m.mu.Unlock()
-	m.token()
-}
-
-func (m *Mux) token() {
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Next returns a reader and what it has to read, like Reader.Next; readers take
-// turns. It is nothing when the reader has only come past what a truncation hides.
-// The reader is nil after a Poke. An error of one reader comes with it;
-// that reader is not waited on any more.
-func (m *Mux) Next(ctx context.Context) (*Reader, []Record, error) {
-	for {
-		r, poked := m.pop()
-		if poked {
-			return nil, nil, nil
-		}
-		if r == nil {
-			select {
-			case <-m.wake:
-				continue
-			case <-ctx.Done():
-				return nil, nil, context.Cause(ctx)
-			}
-		}
-		was := r.pos
-		recs, err := r.take(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, nil, context.Cause(ctx)
-			}
-			return r, nil, err
-		}
-		if len(recs) > 0 || r.pos != was {
-			m.push(r) // there may be more
-			return r, recs, nil
-		}
-	}
-}
-
-func (m *Mux) pop() (r *Reader, poked bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if poked = m.poked; poked {
-		m.poked = false
-		return nil, true
-	}
-	if len(m.queue) > 0 {
-		r = m.queue[0]
-		m.queue = m.queue[1:]
-	}
-	return r, false
 }

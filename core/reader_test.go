@@ -177,51 +177,6 @@ func TestTruncate(t *testing.T) {
 	})
 }
 
-// A Mux serves many readers in turn and can be poked.
-func TestMux(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := coretest.Gateway(coretest.NewMemory(), echo, nil)
-		defer closeGateway(t, g)
-		m := core.NewMux()
-		turns := map[*core.Reader]core.TurnID{}
-		var as []*core.Attachment
-		for range 3 {
-			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := s.Attach(core.Client{Name: "tester"})
-			as = append(as, a)
-			turns[a.Watch(a.Head(), m)] = prompt(t, a, say("hello"))
-		}
-		for ended := 0; ended < 3; {
-			r, recs, err := m.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, rec := range recs {
-				if e, ok := rec.Event.(core.TurnEnded); ok && turns[r] == e.Turn {
-					ended++
-				}
-			}
-		}
-		m.Poke()
-		for {
-			r, _, err := m.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r == nil {
-				break
-			}
-		}
-		for r := range turns {
-			r.Close()
-		}
-		_ = as
-	})
-}
-
 // A truncation of everything leaves an empty session that knows what it is.
 func TestTruncateAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

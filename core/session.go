@@ -330,9 +330,12 @@ func (s *Session) newID(kind string) string {
 	return s.newIDLocked(kind)
 }
 
-// newReader adds a reader; with a Mux it is waited on there.
-func (s *Session) newReader(after Pos, mux *Mux) *Reader {
-	r := &Reader{s: s, mux: mux, wake: make(chan struct{}, 1), pos: after}
+func (s *Session) read(after Pos, signal func(*Reader)) *Reader {
+	r := &Reader{s: s, wake: make(chan struct{}, 1), pos: after}
+	r.signal = r.token
+	if signal != nil {
+		r.signal = func() { signal(r) }
+	}
 	s.mu.Lock()
 	r.pos.Seq = max(r.pos.Seq, 1)
 	r.ready, r.asked = true, s.now()

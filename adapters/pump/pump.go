@@ -41,7 +41,7 @@ type Pump struct {
 	Pace time.Duration
 
 	out   Output
-	mux   *core.Mux
+	mux   *mux
 	feeds map[*core.Reader]Feed  // of the pump's goroutine alone
 	texts map[*core.Reader]*text // the same
 
@@ -51,7 +51,7 @@ type Pump struct {
 
 // New returns a pump that writes to out. Run makes it go.
 func New(out Output) *Pump {
-	return &Pump{out: out, mux: core.NewMux(), feeds: map[*core.Reader]Feed{}, texts: map[*core.Reader]*text{}}
+	return &Pump{out: out, mux: newMux(), feeds: map[*core.Reader]Feed{}, texts: map[*core.Reader]*text{}}
 }
 
 // Add begins to serve a session behind a position. first, if not nil, is done
@@ -61,7 +61,7 @@ func (p *Pump) Add(a *core.Attachment, after core.Pos, f Feed, first func()) {
 		if first != nil {
 			first()
 		}
-		r := a.Watch(after, p.mux)
+		r := a.Watch(after, p.mux.push)
 		p.feeds[r] = f
 		f.Caught(r.Pos())
 	})
@@ -84,7 +84,7 @@ func (p *Pump) Do(job func()) {
 	p.mu.Lock()
 	p.jobs = append(p.jobs, job)
 	p.mu.Unlock()
-	p.mux.Poke()
+	p.mux.poke()
 }
 
 // Run serves until ctx ends or the connection has gone.
@@ -99,7 +99,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		if err := p.out.Room(ctx, room); err != nil {
 			return err
 		}
-		r, recs, err := p.mux.Next(ctx)
+		r, recs, err := p.mux.next(ctx)
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

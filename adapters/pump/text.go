@@ -82,7 +82,7 @@ func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
 		return true // and it is due
 	}
 	if t.timer == nil {
-		t.timer = time.AfterFunc(t.at.Add(p.Pace).Sub(now), p.mux.Poke)
+		t.timer = time.AfterFunc(t.at.Add(p.Pace).Sub(now), p.mux.poke)
 	}
 	return true
 }
