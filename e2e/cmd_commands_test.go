@@ -41,7 +41,7 @@ func TestCommands(t *testing.T) {
 				t.Error(err)
 			}
 			wantText(t, "the file", string(text), "second note")
-			wantText(t, "/export again", e.answered(id, "/export talk.md"), "there already")
+			wantText(t, "/export again", e.answered(id, "/export talk.md"), "already exists")
 			wantText(t, "/fork", e.answered(id, "/fork"), "A copy of this session")
 			wantText(t, "/resume", e.answered(id, "/resume"), "Earlier sessions in these folders", "(fork)")
 			if found, err := filepath.Glob(filepath.Join(p.work, "*.md")); err != nil || len(found) != 1 {
