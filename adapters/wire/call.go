@@ -21,6 +21,7 @@ type Call struct {
 	mu      sync.Mutex              // guards the fields below
 	ctx     context.Context         //nolint:containedctx // the call's own, as in http.Request: it ends with the call
 	cancel  context.CancelCauseFunc // of ctx; nil until somebody asks for it
+	watcher Watcher
 	ended   bool
 	cause   error // why it ended
 	replied bool
@@ -95,10 +96,37 @@ func (c *Call) answered() bool {
 	return again
 }
 
+// Watcher hears of a call that ends before it is answered.
+type Watcher interface {
+	// Ended is called once, with the cause that the call's context would have. It must not
+	// block: what else arrives waits for it.
+	Ended(cause error)
+}
+
+// Watch has w hear of the call's end, in place of whoever watched it before; nil: nobody
+// does any more. It costs less than a context. If the call has ended without an answer w
+// hears of that at once.
+func (c *Call) Watch(w Watcher) {
+	c.mu.Lock()
+	tell := w != nil && c.ended && !c.replied
+	if c.watcher = w; tell {
+		c.watcher = nil
+	}
+	cause := c.cause
+	c.mu.Unlock()
+	if tell {
+		w.Ended(cause)
+	}
+}
+
 // end ends the call's context.
 func (c *Call) end(cause error) {
 	c.mu.Lock()
-	cancel := c.cancel
+	cancel, w := c.cancel, c.watcher
+	c.watcher = nil
+	if w != nil && !c.replied {
+		defer w.Ended(cause)
+	}
 	if !c.ended {
 		c.ended, c.cause = true, cause
 	}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +41,8 @@ type Conn struct {
 }
 
 // NewConn returns a connection that reads in and writes out, and closes both at its end.
-// A Close of in must end a Read that is under way.
+// A Close of in must end a Read that is under way. Where in is a [Framer] itself it is not
+// read, but asked for the next message.
 func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
 	o.MaxReplies = orDefault(o.MaxReplies, DefaultMaxReplies)
@@ -47,9 +50,13 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 	if o.MaxBatch == 0 {
 		o.MaxBatch = DefaultMaxBatch
 	}
+	frames, ok := in.(Framer)
+	if !ok {
+		frames = o.Framing.Framer(in, o.MaxMessage)
+	}
 	c := &Conn{
 		in:     in,
-		frames: o.Framing.Framer(in, o.MaxMessage),
+		frames: frames,
 		opts:   o,
 		calls:  map[string]*Call{},
 		asked:  map[int64]*Asked{},
@@ -179,13 +186,16 @@ func (c *Conn) left() {
 	}
 }
 
-// release ends our own requests.
+// release ends the open calls and our own requests.
 func (c *Conn) release() {
 	c.mu.Lock()
 	c.ended = true
-	asked := c.asked
+	asked, open := c.asked, slices.Collect(maps.Values(c.calls))
 	c.asked = nil
 	c.mu.Unlock()
+	for _, call := range open {
+		call.end(ErrClosed)
+	}
 	for _, a := range asked {
 		c.finish(a, nil, ErrClosed)
 	}
@@ -202,6 +212,8 @@ func (c *Conn) read(ctx context.Context, handle func(*Call)) error {
 			c.broken(fault)
 		} else if err != nil {
 			return err
+		} else if m, ok := c.parsed(); ok {
+			c.dispatch(ctx, m, nil, nil, handle)
 		} else {
 			c.frame(ctx, b, handle)
 		}
@@ -242,6 +254,19 @@ func (c *Conn) message(ctx context.Context, b []byte, in *batch, handle func(*Ca
 		b = (*e).Read(b)
 	}
 	m, err := parseValid(b)
+	c.dispatch(ctx, m, err, in, handle)
+}
+
+// parsed is the message that was read last, if its framer has parsed it.
+func (c *Conn) parsed() (m Message, ok bool) {
+	if p, is := c.frames.(Parser); is && c.edge.Load() == nil {
+		return p.Parsed()
+	}
+	return m, false
+}
+
+// dispatch deals with a message that was parsed; err says what is wrong with it.
+func (c *Conn) dispatch(ctx context.Context, m Message, err error, in *batch, handle func(*Call)) {
 	switch m.Kind() {
 	case Response:
 		c.answered(m, err)
@@ -338,6 +363,11 @@ func (c *Conn) answer(call *Call, result any, err error) {
 
 // put queues an answer, or adds it to its batch. It never waits.
 func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
+	if large := sizeOf(result); large > chunk && in == nil && c.edge.Load() == nil {
+		b := make([]byte, 0, large+len(id)+len(`{"jsonrpc":"2.0","id":,"result":}`)+1)
+		c.out.give(appendAnswer(b, c.bare.Load(), id, result, err))
+		return
+	}
 	buf := c.buffer()
 	*buf = appendAnswer(*buf, c.bare.Load(), id, result, err)
 	whole := *buf
@@ -351,6 +381,17 @@ func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
 		c.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
 	}
 	c.giveBack(buf)
+}
+
+// sizeOf is the size of what is JSON already; 0: it is not.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return len(v)
+	case Checked:
+		return len(v)
+	}
+	return 0
 }
 
 func (c *Conn) buffer() *[]byte {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // MaxMessage is the default limit of one message, in bytes.
@@ -64,6 +65,13 @@ type Skipper interface {
 // edgeBytes is how much of the beginning and the end of a line that is too long is kept.
 const edgeBytes = 4 << 10
 
+// A Parser is a Framer that has parsed the message which Next returned last, and found it
+// valid; ok is false if it has not. What was checked at one border is not checked again.
+type Parser interface {
+	Framer
+	Parsed() (m Message, ok bool)
+}
+
 // FrameError is a fault in the framing of one message; the framer can read on.
 type FrameError struct {
 	Msg  string // what was wrong, for the peer
@@ -91,10 +99,16 @@ const (
 	space = " \t\r\n"      // what JSON calls white space
 )
 
-// pieceBytes is the size of the pieces of memory that a long line is read into. While
-// they are joined the line takes twice its size; a buffer that doubles would take up to
-// four times.
-const pieceBytes = 1 << 20
+// pieceBytes is the size of the pieces of memory that a long line is read into. Those of a line
+// of at most keptPieces are used again. While they are joined the line takes twice its
+// size; a buffer that doubles would take up to four times.
+const (
+	pieceBytes = 256 << 10
+	keptPieces = 8
+)
+
+// pieces are used again, but never for longer than two collections.
+var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
 
 type lineFramer struct {
 	r       *bufio.Reader
@@ -159,29 +173,47 @@ func (f *lineFramer) line() ([]byte, error) {
 		return nil, err
 	}
 	f.tail = nil
-	var line []byte
-	var before [][]byte // pieces of a long line, which are put together once
+	var long []*[pieceBytes]byte // pieces of a line that is longer than the buffer
 	size := 0
+	defer func() {
+		if len(long) > keptPieces {
+			return
+		}
+		for _, p := range long {
+			pieces.Put(p)
+		}
+	}()
 	for {
 		part, err := f.r.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
 		if len(bytes.TrimRight(part, "\r\n"))+size > f.limit {
 			f.skip, f.tail = full, bytes.Clone(part[max(0, len(part)-edgeBytes):])
-			return nil, lineTooLong(f.limit, append(before, line, part)...)
+			return nil, lineTooLong(f.limit, joined(long[:min(len(long), 1)], min(size, pieceBytes)), part)
 		}
-		if len(line)+len(part) > pieceBytes {
-			before, line = append(before, line), make([]byte, 0, pieceBytes)
+		if !full && long == nil {
+			return bytes.Clone(part), err
 		}
-		line = append(grown(line, len(part), min(f.limit+2, pieceBytes)), part...)
-		size += len(part)
-		switch {
-		case full:
-		case before == nil:
-			return line, err
-		default:
-			return bytes.Join(append(before, line), nil), err
+		for rest := part; len(rest) > 0; {
+			at := size % pieceBytes
+			if at == 0 {
+				long = append(long, pieces.Get().(*[pieceBytes]byte)) //nolint:forcetypeassert // it has no others
+			}
+			n := copy(long[len(long)-1][at:], rest)
+			rest, size = rest[n:], size+n
+		}
+		if !full {
+			return joined(long, size), err
 		}
 	}
+}
+
+// joined puts the pieces of a line together.
+func joined(long []*[pieceBytes]byte, size int) []byte {
+	line := make([]byte, 0, size)
+	for _, p := range long {
+		line = append(line, p[:min(pieceBytes, size-len(line))]...)
+	}
+	return line
 }
 
 // grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that

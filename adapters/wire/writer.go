@@ -99,6 +99,26 @@ func (w *Writer) put(msg []byte, reply bool) error {
 	return err
 }
 
+// give queues an answer, in memory that the writer may keep and change.
+func (w *Writer) give(msg []byte) {
+	w.mu.Lock()
+	mine := w.err == nil && len(w.buf) == 0 && w.framing == Newline
+	if mine {
+		w.beginLocked()
+		flatten(msg)
+		w.buf = append(msg, '\n')
+		w.replies.n++
+		w.replies.bytes += len(w.buf)
+		w.cutLocked()
+	}
+	w.mu.Unlock()
+	if mine {
+		w.signal()
+		return
+	}
+	w.put(msg, true) //nolint:errcheck // a connection that ended has nobody to tell
+}
+
 // PutLines queues many messages at once, each ended by a line feed and holding none:
 // what append-encoders leave in a pump's buffer. They stay together in this order, and
 // cost one lock and one copy. Empty lines are skipped under ContentLength framing. It

@@ -2,9 +2,9 @@ package aggregate
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,16 +27,16 @@ type pass struct {
 	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
 	kept   *upstream.Record
 
-	mu     sync.Mutex // guards the fields below
-	call   *wire.Call // nil: the client has what was asked in its place, and will come back
-	token  json.RawMessage
-	asked  *wire.Asked
-	stop   func() bool // the watching of the call's end
-	forget func()      // the server's progress token
-	timer  *time.Timer
-	reason string // the client's, for taking the call back
-	tried  bool
-	over   bool
+	mu      sync.Mutex // guards the fields below
+	call    *wire.Call // nil: the client has what was asked in its place, and will come back
+	token   json.RawMessage
+	asked   *wire.Asked
+	watched bool   // the call's end is being watched
+	forget  func() // the server's progress token
+	timer   *time.Timer
+	reason  string // the client's, for taking the call back
+	tried   bool
+	over    bool
 	parked
 }
 
@@ -88,13 +88,15 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	}
 	x.mu.Lock()
 	x.forget = forget
-	if x.stop == nil && x.call != nil {
-		x.stop = context.AfterFunc(x.call.Context(), x.canceled)
-	}
+	call, watched := x.call, x.watched
+	x.watched = true
 	if limit := p.server.CallTimeout; limit > 0 && x.timer == nil && x.asks() {
 		x.timer = time.AfterFunc(limit, x.silent)
 	}
 	x.mu.Unlock()
+	if !watched && call != nil {
+		call.Watch(x)
+	}
 	if x.asks() {
 		p.enter(x)
 	}
@@ -122,13 +124,15 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 // tool, with a progress token of ours, and what each version wants to be said.
 func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessage {
 	s := x.part.side
-	var meta, all []wire.Member
+	var metas [8]wire.Member
+	var alls [2]wire.Member
+	meta, all := metas[:0], alls[:0]
 	if token != nil {
 		meta = append(meta, wire.Set(proto.MetaToken, token))
 	}
 	if !x.part.agent() {
 		if x.method == proto.MethodCallTool {
-			meta = append(meta, wire.Set(proto.MetaHops, strconv.AppendInt(nil, int64(x.q.hops)+1, 10)))
+			meta = append(meta, wire.Set(proto.MetaHops, hopped(x.q.hops)))
 		}
 		switch {
 		case s.modern() && !peer.Modern():
@@ -154,6 +158,16 @@ func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessag
 	}
 	return wire.Edit(x.q.params, all...)
 }
+
+// hopped is the number of gateways that a request has passed behind us.
+func hopped(before int) json.RawMessage {
+	if before == 0 {
+		return once
+	}
+	return strconv.AppendInt(nil, int64(before)+1, 10)
+}
+
+var once = json.RawMessage("1")
 
 // says is what a request of 2026-07-28 says of the client.
 func (s *side) says() []wire.Member {
@@ -196,7 +210,7 @@ func (c *caller) behind() bool {
 func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {
 	s := x.part.side
 	switch {
-	case errors.Is(err, wire.ErrClosed) || streamable.SessionLost(err):
+	case err != nil && (errors.Is(err, wire.ErrClosed) || streamable.SessionLost(err)):
 		s.caller.owned.Go(func() { x.lost(peer, true) })
 	case err != nil:
 		x.finish(nil, x.wrong(err))
@@ -239,9 +253,9 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 
 // finish answers the client; only the first time counts.
 func (x *pass) finish(res json.RawMessage, err error) {
-	if call, _, ok := x.end(&outcome{res, err}); ok {
+	if call, _, ok := x.end(outcome{res, err}, true); ok {
 		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
-		call.Reply(res, err)
+		call.Reply(wire.Checked(res), err)
 		x.dropQuestions()
 	}
 }
@@ -256,16 +270,16 @@ func faulty(err error) json.RawMessage {
 
 // end ends the pass, and returns what there is to answer and to take back. false: it
 // has ended before, or the client will come back for the outcome.
-func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
+func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked, ok bool) {
 	x.mu.Lock()
 	call, asked = x.call, x.asked
-	over, waits := x.over, o != nil && call == nil
+	over, waits := x.over, answers && call == nil
 	if waits {
-		x.result = o
+		x.result = &outcome{o.res, o.err}
 	} else {
 		x.over, x.call = true, nil
 	}
-	stop, forget, timer := x.stop, x.forget, x.timer
+	forget, timer := x.forget, x.timer
 	x.mu.Unlock()
 	if over {
 		return nil, nil, false
@@ -274,8 +288,8 @@ func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
 	if waits {
 		return nil, nil, false
 	}
-	if stop != nil {
-		stop()
+	if call != nil {
+		call.Watch(nil)
 	}
 	if forget != nil {
 		forget()
@@ -287,16 +301,14 @@ func (x *pass) end(o *outcome) (call *wire.Call, asked *wire.Asked, ok bool) {
 	return call, asked, true
 }
 
-// canceled: the client has taken the call back, or has left. Over HTTP an answer ends
+// Ended implements wire.Watcher: the client has taken the call back, or has left. Over HTTP an answer ends
 // the request that has brought the call.
-func (x *pass) canceled() {
-	x.mu.Lock()
-	if x.call != nil {
-		if why, ok := errors.AsType[*wire.CanceledError](context.Cause(x.call.Context())); ok {
-			x.reason = why.Reason
-		}
+func (x *pass) Ended(cause error) {
+	if why, ok := errors.AsType[*wire.CanceledError](cause); ok {
+		x.mu.Lock()
+		x.reason = why.Reason
+		x.mu.Unlock()
 	}
-	x.mu.Unlock()
 	x.giveUp(func(call *wire.Call) {
 		if x.part.side.caller.posted {
 			call.Reply(nil, wire.ErrCanceled)
@@ -326,7 +338,7 @@ func (x *pass) silent() {
 
 // giveUp takes the request back at the server.
 func (x *pass) giveUp(then func(*wire.Call)) {
-	call, asked, ok := x.end(nil)
+	call, asked, ok := x.end(outcome{}, false)
 	if !ok {
 		return
 	}
@@ -377,11 +389,8 @@ func (p *part) enter(x *pass) {
 func (p *part) leave(x *pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, o := range p.open {
-		if o == x {
-			p.open = append(p.open[:i:i], p.open[i+1:]...)
-			return
-		}
+	if i := slices.Index(p.open, x); i >= 0 {
+		p.open = slices.Delete(p.open, i, i+1) // others have copies
 	}
 }
 

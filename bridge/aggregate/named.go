@@ -34,7 +34,12 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		s.toNamed(ctx, call, q, k, r)
 		return
 	}
-	s.aside(func() { // the client may know it from before
+	s.seek(ctx, call, q, k)
+}
+
+// seek is named for what the client may know from before.
+func (s *side) seek(ctx context.Context, call *wire.Call, q request, k kind) {
+	s.aside(func() {
 		s.agent.look(ctx, k)
 		s.put(k)
 		r, ok := s.find(k, q.name)
@@ -76,7 +81,12 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		s.ruled(p, call, q, r.name, kept)
 		return
 	}
-	s.aside(func() { // its list has changed
+	s.known(ctx, p, call, q, r, kept)
+}
+
+// known is toNamed for a server whose list has changed.
+func (s *side) known(ctx context.Context, p *part, call *wire.Call, q request, r ref, kept *upstream.Record) {
+	s.aside(func() {
 		p.look(ctx, toolList)
 		if !p.view.Known() {
 			kept.End(upstream.OutcomeRefused, 0)

@@ -181,12 +181,13 @@ func (p *part) tell(method string, params json.RawMessage) {
 	_ = peer.Conn.Notify(method, orNothing(params)) // it has ended
 }
 
-// orNothing are parameters for a wire.Conn, which leaves out nothing but nil.
+// orNothing are parameters for a wire.Conn, which leaves out nothing but nil. They are from a
+// message that was parsed.
 func orNothing(params json.RawMessage) any {
 	if params == nil {
 		return nil
 	}
-	return params
+	return wire.Checked(params)
 }
 
 // wrong is an error of a server's as the client gets it: as it was written, unless we

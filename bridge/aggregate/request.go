@@ -9,6 +9,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
+	"dragoman/core/jsonscan"
 )
 
 // request is what an aggregate looks at in a request's parameters.
@@ -60,7 +61,10 @@ func inspect(params json.RawMessage) (q request, err error) {
 		case "_meta":
 			q.meta = value
 		}
-		if text != nil && json.Unmarshal(value, text) != nil {
+		if text == nil || string(value) == "null" {
+			continue
+		}
+		if *text = jsonscan.Text(value); !jsonscan.IsString(value) {
 			return q, jrpc2.Errorf(jrpc2.InvalidParams, "%s must be a string", name)
 		}
 	}

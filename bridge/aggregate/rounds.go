@@ -131,7 +131,7 @@ func (x *pass) hand() {
 	s := x.part.side
 	handle := rand.Text()
 	x.mu.Lock()
-	call, stop := x.call, x.stop
+	call := x.call
 	if call == nil || x.over || len(x.questions) == 0 {
 		x.mu.Unlock()
 		return // it is with the client, who will see them when it comes back
@@ -140,11 +140,9 @@ func (x *pass) hand() {
 	for _, q := range x.questions {
 		requests[q.id] = proto.InputRequest{Method: q.call.Method, Params: q.call.Params}
 	}
-	x.call, x.stop = nil, nil
+	x.call = nil
 	x.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
+	call.Watch(nil)
 	s.mu.Lock()
 	full := len(s.parked) >= upstream.MaxParked
 	if !full {
@@ -232,9 +230,11 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 	over, result := x.over, x.result
 	if !over {
 		x.call, x.token, x.expiry = call, q.token, nil
-		x.stop = context.AfterFunc(call.Context(), x.canceled)
 	}
 	x.mu.Unlock()
+	if !over {
+		call.Watch(x)
+	}
 	if over { // it was taken back while it was on its way to the client
 		call.Reply(nil, wire.ErrCanceled)
 	}

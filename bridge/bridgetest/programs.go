@@ -56,6 +56,31 @@ func play(role string) {
 		stubborn()
 	case "script":
 		script()
+	case "repeats":
+		repeats()
+	}
+}
+
+// repeats has a tool t whose answer is a text of SIZE bytes.
+func repeats() {
+	size, _ := strconv.Atoi(os.Getenv("SIZE"))
+	answer := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}`
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		result := answer
+		switch m.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"repeats","version":"1"}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
 }
 

@@ -154,6 +154,8 @@ type sieve struct {
 	junk   func(string)
 	whole  bool
 	line   []byte // what of the current line was not read yet
+	parsed wire.Message
+	valid  bool // parsed is the line that Next returned
 }
 
 // maxJunk is how much of a line that is no message is told, in bytes.
@@ -161,27 +163,42 @@ const maxJunk = 1000
 
 // Read implements io.Reader.
 func (s *sieve) Read(b []byte) (int, error) {
-	for len(s.line) == 0 {
-		line, err := s.frames.Next()
-		var fault *wire.FrameError
-		if errors.As(err, &fault) {
-			s.drop([]byte(fault.Error()))
-			if line = oversized(fault, s.frames); line != nil {
-				s.line = append(line, '\n')
-			}
-			continue
-		}
+	if len(s.line) == 0 {
+		line, err := s.Next()
 		if err != nil {
 			return 0, err
 		}
-		if line = s.pass(line); line != nil {
-			s.line = append(line, '\n')
-		}
+		s.line = append(line, '\n')
 	}
 	n := copy(b, s.line)
 	s.line = s.line[n:]
 	return n, nil
 }
+
+// Next implements wire.Framer, so that a line is not put into a stream again to be cut out of it.
+func (s *sieve) Next() ([]byte, error) {
+	for {
+		line, err := s.frames.Next()
+		s.valid = false
+		if err != nil {
+			fault, ok := errors.AsType[*wire.FrameError](err)
+			if !ok {
+				return nil, err
+			}
+			s.drop([]byte(fault.Error()))
+			if line = oversized(fault, s.frames); line != nil {
+				return line, nil
+			}
+			continue
+		}
+		if line = s.pass(line); line != nil {
+			return line, nil
+		}
+	}
+}
+
+// Parsed implements wire.Parser.
+func (s *sieve) Parsed() (wire.Message, bool) { return s.parsed, s.valid }
 
 // pass returns the line to read in the place of one that came; nil: none.
 func (s *sieve) pass(line []byte) []byte {
@@ -204,6 +221,7 @@ func (s *sieve) pass(line []byte) []byte {
 		s.drop(line)
 		return nil
 	}
+	s.parsed, s.valid = m, true
 	return line
 }
 
