@@ -207,10 +207,15 @@ func (a *Attachment) Decide(ctx context.Context, id AskID, d Decision, note stri
 // Answer settles an ask of either kind; ErrNotAsked when nothing of that id
 // waits. It blocks until the answer is durable.
 func (a *Attachment) Answer(ctx context.Context, id AskID, r Reply) error {
+	r.By, r.Principal, r.Caller = a.client.Name, a.client.Principal, a.client.Caller
+	return a.Relay(ctx, id, r)
+}
+
+// Relay settles an ask with the reply that a client of another session gave. It is that client's.
+func (a *Attachment) Relay(ctx context.Context, id AskID, r Reply) error {
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	r.By, r.Principal, r.Caller = a.client.Name, a.client.Principal, a.client.Caller
 	return a.owner.settle(ctx, id, r)
 }
 

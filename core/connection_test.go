@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/delegate"
 )
 
 // layered is the profiles of one connection.
@@ -153,7 +154,7 @@ func TestTasksRunUnderTheConnectionThatHandedThemOver(t *testing.T) {
 			if turn.Meta().Parent != "" {
 				return core.StopEnd, nil
 			}
-			_, err := host.Delegate(ctx, core.Task{Agent: "helper", Prompt: []core.Block{core.Text{Text: "help"}}})
+			_, err := delegate.Run(ctx, host, delegate.Task{Agent: "helper", Prompt: []core.Block{core.Text{Text: "help"}}})
 			return core.StopEnd, err
 		})
 		c.shared.hosts = func(h core.ToolHost) {

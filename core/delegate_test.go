@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/delegate"
 	"dragoman/core/ide"
 )
 
@@ -26,7 +27,7 @@ type family struct {
 
 	mu       sync.Mutex // guards the fields below
 	children []core.SessionID
-	came     []core.Delegated
+	came     []delegate.Result
 	failed   []error
 	followed []string
 }
@@ -36,8 +37,8 @@ type family struct {
 type kin struct {
 	work   runFunc
 	client core.Client
-	task   core.Task // its Agent and Prompt are filled in
-	tasks  int       // that the parent hands over, beside each other; 0: one
+	task   delegate.Task // its Agent and Prompt are filled in
+	tasks  int           // that the parent hands over, beside each other; 0: one
 	store  func(core.SessionID, string) error
 	within time.Duration                        // of AskTimeout
 	use    func(context.Context, core.ToolHost) // the tool of that name
@@ -91,7 +92,7 @@ func raise(t *testing.T, k kin) *family {
 }
 
 // spawn hands the task over.
-func (f *family) spawn(ctx context.Context, h core.ToolHost, inv core.Invocation, task core.Task) (core.Result, error) {
+func (f *family) spawn(ctx context.Context, h core.ToolHost, inv core.Invocation, task delegate.Task) (core.Result, error) {
 	task.Agent, task.Origin = "explorer", inv.Origin
 	task.Prompt = say("look around").Blocks
 	task.Started = func(id core.SessionID) {
@@ -105,7 +106,7 @@ func (f *family) spawn(ctx context.Context, h core.ToolHost, inv core.Invocation
 		f.followed = append(f.followed, line(r.Event))
 		f.mu.Unlock()
 	}
-	d, err := h.Delegate(ctx, task)
+	d, err := delegate.Run(ctx, h, task)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.came, f.failed = append(f.came, d), append(f.failed, err)
@@ -187,7 +188,7 @@ func touches(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 func TestDelegate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := raise(t, kin{
-			task: core.Task{Title: "look", Model: "offline/other"},
+			task: delegate.Task{Title: "look", Model: "offline/other"},
 			work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 				if o := turn.Origin(); o.Client != "session s" || o.Hops != 2 || o.Approvals != core.ApprovalsReadOnly {
 					t.Errorf("origin %+v", o)

@@ -265,6 +265,27 @@ func (h host) Editor() Editor {
 	return nil
 }
 
+func (h host) Sub(ctx context.Context, by Caller) (*Attachment, Settings, error) {
+	s, set := h.s, h.s.State().Settings
+	if s.meta.Parent != "" {
+		return nil, set, errors.New("delegate a task: an agent that works on a task cannot delegate another one")
+	}
+	child, err := s.g.Create(ctx, Meta{
+		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.meta.Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
+	})
+	if err != nil {
+		return nil, set, fmt.Errorf("hand over a task: %w", err)
+	}
+	c := Client{
+		Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: by, Asks: true, Questions: true,
+		Profiles: s.connection(),
+	}
+	if e := h.Editor(); e != nil {
+		c.Editor = e.Lend(s.meta.ID)
+	}
+	return child.Attach(c), set, nil
+}
+
 func (h host) Connection() Profiles { return h.s.connection() }
 
 func (h host) Profile(ctx context.Context) (*Profile, error) { return h.s.profile(ctx) }

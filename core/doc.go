@@ -38,7 +38,7 @@
 //	workspace     the folders of a session, its roots
 //	content block a piece of a prompt, an answer or a result: text, image, link … ([Block])
 //	reference     a file or page that a user attached to a prompt by name ([Reference])
-//	task          work that an agent delegates to another one, in a sub-session ([Task])
+//	task          work that an agent delegates to another one, in a sub-session (package delegate)
 //	job           a command that runs in the background of a session (package board)
 //	board         the current state of things outside of sessions' logs (package board)
 //	editor        a client that provides files and terminals ([Editor]; see package ide)

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/delegate"
 )
 
 // disk is a workspace whose files a test can see.
@@ -125,7 +126,7 @@ func (e *edits) tools(h core.ToolHost) coretest.Tools {
 		}},
 		coretest.Tool{Is: core.Spec{Server: "other", Name: "claim"}, Previews: previews},
 		coretest.Tool{Is: core.Spec{Server: core.Native, Name: "child"}, Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
-			_, err := h.Delegate(ctx, core.Task{Agent: "explorer", Prompt: say(text(inv)).Blocks, Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id}) }})
+			_, err := delegate.Run(ctx, h, delegate.Task{Agent: "explorer", Prompt: say(text(inv)).Blocks, Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id}) }})
 			return core.Result{}, err
 		}},
 	}

@@ -48,9 +48,9 @@ type ToolHost interface {
 	Connection() Profiles
 	// Servers lists the MCP servers that the clients of that connection bring along, by name.
 	Servers() []ServerSpec
-	// Delegate runs a task in a session of its own, and blocks until its turn has
-	// ended; when ctx ends that is stopped. What it wants to ask is asked here.
-	Delegate(context.Context, Task) (Delegated, error)
+	// Sub makes a session whose parent this one is, and attaches to it on behalf of this one and
+	// of a caller. It also returns the settings of this session. A sub-session makes none.
+	Sub(context.Context, Caller) (*Attachment, Settings, error)
 	// Profile is what the turn that runs, or else the last one, has seen of the configuration.
 	Profile(context.Context) (*Profile, error)
 	// Model is the language model that the session has chosen, for a tool that wants to
@@ -110,29 +110,6 @@ type Showing struct {
 	Content []Block
 	Child   SessionID // where its work is done
 	Meta    json.RawMessage
-}
-
-// Task is work for an agent in a session of its own. Call is the call that hands
-// it over.
-type Task struct {
-	Agent  string // of the profile's Agents or Subagents
-	Model  string // PROVIDER/MODEL; empty: that of the session
-	Title  string
-	Prompt []Block
-	Origin Origin // of the turn that hands it over
-	// Started is called when the session is there, before its turn begins; nil: it
-	// is not.
-	Started func(SessionID)
-	// Follow is called with everything that happens there, in order; nil: it is not.
-	Follow func(Record)
-}
-
-// Delegated is what came of a Task: the agent's last words.
-type Delegated struct {
-	Session SessionID
-	Text    string
-	Stop    StopReason
-	Err     string // of StopError
 }
 
 // Result is what came of a call.

@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/delegate"
 	"dragoman/core/ide"
 	"dragoman/core/inference"
 )
@@ -275,7 +276,7 @@ func (e *editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 					return core.Result{}, err
 				}
 				step := 0
-				done, err := host.Delegate(ctx, core.Task{
+				done, err := delegate.Run(ctx, host, delegate.Task{
 					Agent: args.Agent, Title: "A task", Prompt: []core.Block{core.Text{Text: args.Task}}, Origin: inv.Origin,
 					Started: func(id core.SessionID) {
 						inv.Show(core.Showing{Child: id, Meta: coretest.Args(map[string]int{"step": 0, "max_steps": 9})})

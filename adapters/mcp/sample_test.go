@@ -23,6 +23,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/delegate"
 	"dragoman/core/inference"
 )
 
@@ -98,8 +99,8 @@ func (b *borrower) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 		err = errors.Join(errs...)
 	case "hand":
 		h, _ := b.hosts.Load(t.Meta().ID)
-		var d core.Delegated
-		d, err = h.(core.ToolHost).Delegate(ctx, core.Task{Agent: "explorer", Prompt: []core.Block{core.Text{Text: "ask 1"}}})
+		var d delegate.Result
+		d, err = delegate.Run(ctx, h.(core.ToolHost), delegate.Task{Agent: "explorer", Prompt: []core.Block{core.Text{Text: "ask 1"}}})
 		said = append(said, "the other one: "+d.Text)
 	}
 	if err != nil {

@@ -39,8 +39,8 @@ func (h *host) Profile(context.Context) (*core.Profile, error) {
 	return &core.Profile{}, nil
 }
 
-func (h *host) Delegate(context.Context, core.Task) (core.Delegated, error) {
-	return core.Delegated{}, fmt.Errorf("no")
+func (h *host) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+	return nil, core.Settings{}, fmt.Errorf("no")
 }
 
 func (h *host) Model(context.Context) (core.Model, error) {

@@ -85,8 +85,8 @@ func (a alone) Spills() core.Spills { return nil }
 
 func (a alone) Servers() []core.ServerSpec { return nil }
 
-func (a alone) Delegate(context.Context, core.Task) (core.Delegated, error) {
-	return core.Delegated{}, errors.New("there is no user here")
+func (a alone) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+	return nil, core.Settings{}, errors.New("there is no user here")
 }
 
 func (a alone) Connection() core.Profiles { return nil }

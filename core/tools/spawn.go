@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/delegate"
 	"dragoman/core/display"
 )
 
@@ -132,7 +133,7 @@ func (sp *spawn) meta() json.RawMessage {
 }
 
 func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
-	d, err := sp.set.host.Delegate(ctx, core.Task{
+	d, err := sp.set.handOver(ctx, sp.set.host, delegate.Task{
 		Agent: sp.agent.Name, Model: sp.model, Title: sp.short, Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
 		Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id, Meta: sp.meta()}) },
 		Follow: func(r core.Record) {
@@ -151,7 +152,7 @@ func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, err
 }
 
 // result words what came of the task.
-func (sp *spawn) result(d core.Delegated) core.Result {
+func (sp *spawn) result(d delegate.Result) core.Result {
 	said := sp.set.bounded(d.Text)
 	if strings.TrimSpace(said) == "" {
 		said = fmt.Sprintf("[%s said nothing]", sp.agent.Name)

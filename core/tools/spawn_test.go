@@ -7,31 +7,24 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/delegate"
 )
 
-// office is a host that hands tasks over.
-type office struct {
-	*bed
-
-	do func(context.Context, core.Task) (core.Delegated, error)
-}
-
-func (o office) Delegate(ctx context.Context, t core.Task) (core.Delegated, error) {
-	return o.do(ctx, t)
-}
+// office is a host of a session that hands tasks over.
+type office struct{ *bed }
 
 func (office) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
 
 func TestSpawn(t *testing.T) {
 	agents := []Subagent{{Name: "explorer", Description: "Looks around.", MaxSteps: 2}, {Name: "general", Description: "Does things."}}
 	b := newBed(t, Options{Subagents: func(core.ToolHost) []Subagent { return agents }})
-	o := office{bed: b}
-	var task core.Task
+	b.set.host = office{b}
+	var task delegate.Task
 	call := func(id core.CallID, s core.CallState) core.Record {
 		return core.Record{Event: core.CallChanged{Call: core.Call{ID: id, State: s}}}
 	}
-	out := core.Delegated{Session: "s2", Text: "It is in a.go.", Stop: core.StopEnd}
-	o.do = func(_ context.Context, in core.Task) (core.Delegated, error) {
+	out := delegate.Result{Session: "s2", Text: "It is in a.go.", Stop: core.StopEnd}
+	b.set.handOver = func(_ context.Context, _ core.ToolHost, in delegate.Task) (delegate.Result, error) {
 		task = in
 		in.Started("s2")
 		in.Follow(core.Record{Event: core.TextDelta{Text: "I look."}})
@@ -43,7 +36,6 @@ func TestSpawn(t *testing.T) {
 		in.Follow(call("c3", core.Proposed))
 		return out, nil
 	}
-	b.set.host = o
 	spec := b.tool("spawn_agent").Spec()
 	if !strings.Contains(spec.Description, "- explorer: Looks around.\n- general: Does things.") || !strings.Contains(string(spec.Schema), `"enum": ["explorer","general"]`) ||
 		!spec.ReadOnly || spec.Kind != core.KindThink {
@@ -79,16 +71,16 @@ func TestSpawn(t *testing.T) {
 		t.Errorf("task %+v", task)
 	}
 	for _, c := range []struct {
-		out    core.Delegated
+		out    delegate.Result
 		want   string
 		failed bool
 	}{
-		{core.Delegated{Stop: core.StopEnd}, "[general said nothing]", false},
-		{core.Delegated{Stop: core.StopError, Text: "half", Err: "no key"}, "half\n[it failed: no key]", true},
-		{core.Delegated{Stop: core.StopRequests, Text: "half"}, "half\n[it was stopped after as many steps as it may take]", true},
-		{core.Delegated{Stop: core.StopCanceled}, "[general said nothing]\n[it was stopped]", true},
-		{core.Delegated{Stop: core.StopRefusal}, "refused", true},
-		{core.Delegated{Stop: core.StopTokens, Text: "half"}, "half\n[its answer was cut", true},
+		{delegate.Result{Stop: core.StopEnd}, "[general said nothing]", false},
+		{delegate.Result{Stop: core.StopError, Text: "half", Err: "no key"}, "half\n[it failed: no key]", true},
+		{delegate.Result{Stop: core.StopRequests, Text: "half"}, "half\n[it was stopped after as many steps as it may take]", true},
+		{delegate.Result{Stop: core.StopCanceled}, "[general said nothing]\n[it was stopped]", true},
+		{delegate.Result{Stop: core.StopRefusal}, "refused", true},
+		{delegate.Result{Stop: core.StopTokens, Text: "half"}, "half\n[its answer was cut", true},
 	} {
 		out = c.out
 		got, err := b.run("spawn_agent", m{"agent": "general", "task": "x"})
@@ -96,14 +88,13 @@ func TestSpawn(t *testing.T) {
 			t.Errorf("%+v: %q %v", c.out, got, err)
 		}
 	}
-	out = core.Delegated{Stop: core.StopEnd, Text: strings.Repeat("a long answer\n", 10_000)}
+	out = delegate.Result{Stop: core.StopEnd, Text: strings.Repeat("a long answer\n", 10_000)}
 	if got := b.ok("spawn_agent", m{"agent": "general", "task": "x"}); len(got) > maxBytes+1000 || !strings.Contains(got, "whole output: spill:") {
 		t.Errorf("%d bytes", len(got))
 	}
-	o.do = func(context.Context, core.Task) (core.Delegated, error) {
-		return core.Delegated{}, errors.New("no such model")
+	b.set.handOver = func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error) {
+		return delegate.Result{}, errors.New("no such model")
 	}
-	b.set.host = o
 	b.fails("spawn_agent", m{"agent": "general", "task": "x"}, "hand the task to general: no such model")
 	b.fails("spawn_agent", m{"agent": "code", "task": "x"}, `there is no agent "code"`)
 	b.fails("spawn_agent", m{"agent": "general", "task": " "}, `argument "task" is empty`)

@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child"
+	"dragoman/core/delegate"
 	"dragoman/core/files"
 	"dragoman/core/web"
 )
@@ -69,7 +70,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
 		changed: make(chan struct{}, 1), // what is to be said is said by one
-		files:   files.New(host), steps: map[stepKey]*step{},
+		files:   files.New(host), steps: map[stepKey]*step{}, handOver: delegate.Run,
 	}
 	s.jobs = &jobs{host: host, board: b.opts.Board}
 	if host != nil {
@@ -113,8 +114,10 @@ type toolset struct {
 	net   web.Fetcher
 	files *files.Workspace
 	jobs  *jobs
-	guard *child.Guard // of the session's programs; nil: without a host
-	tools []core.Tool  // that are always there
+	// handOver runs a task in a session of its own.
+	handOver func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error)
+	guard    *child.Guard // of the session's programs; nil: without a host
+	tools    []core.Tool  // that are always there
 
 	release func() // gives guard back
 

@@ -31,10 +31,7 @@ type bed struct {
 	reply  core.Reply
 	asked  []core.Ask
 	board  *board.Board
-	tasks  []core.Task
-
-	delegated core.Delegated
-	spills    coretest.Spills
+	spills coretest.Spills
 
 	mu    sync.Mutex // guards the fields below
 	calls int
@@ -46,9 +43,8 @@ func (b *bed) Meta() core.Meta                                { return b.meta }
 func (b *bed) Model(context.Context) (core.Model, error)      { return nil, errors.New("there is none") }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
-func (b *bed) Delegate(_ context.Context, t core.Task) (core.Delegated, error) {
-	b.tasks = append(b.tasks, t)
-	return b.delegated, nil
+func (b *bed) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+	return nil, core.Settings{}, errors.New("there are no other sessions")
 }
 func (b *bed) Editor() core.Editor { return b.editor }
 func (b *bed) Spills() core.Spills { return &b.spills }

@@ -146,8 +146,8 @@ func (nobody) Model(context.Context) (core.Model, error)      { return nil, errN
 func (nobody) Connection() core.Profiles                      { return nil }
 func (nobody) Profile(context.Context) (*core.Profile, error) { return nil, errNobody }
 func (nobody) Spills() core.Spills                            { return nil }
-func (nobody) Delegate(context.Context, core.Task) (core.Delegated, error) {
-	return core.Delegated{}, errNobody
+func (nobody) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+	return nil, core.Settings{}, errNobody
 }
 
 func (nobody) Ask(context.Context, core.Ask) (core.Reply, error) {
