@@ -21,11 +21,16 @@ import (
 )
 
 // BenchmarkCalls is a tool's call, to the SDK's own server and through the gateway
-// to it, over a pipe and over HTTP, by 1, 16 and 64 callers at once over one session.
+// to it, over a pipe and over HTTP, by 1, 16 and 64 callers at once over one session. Over a
+// pipe also through a program that does no more than copy lines (testdata/lines).
 func BenchmarkCalls(b *testing.B) {
 	dragoman, _ := needPlain(b)
 	server := filepath.Join(b.TempDir(), "everything")
 	if text, err := exec.Command("go", "build", "-o", server, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, text)
+	}
+	lines := filepath.Join(b.TempDir(), "lines")
+	if text, err := exec.Command("go", "build", "-o", lines, "./testdata/lines").CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, text)
 	}
 	p := newPlace(b)
@@ -38,6 +43,7 @@ func BenchmarkCalls(b *testing.B) {
 		dial func(b *testing.B) *bulk
 	}{
 		{"pipe/direct", func(b *testing.B) *bulk { return p.overPipe(b, server) }},
+		{"pipe/lines", func(b *testing.B) *bulk { return p.overPipe(b, lines, server) }},
 		{"pipe/relay", func(b *testing.B) *bulk { return p.overPipe(b, ours("--only", "up")...) }},
 		{"pipe/aggregate", func(b *testing.B) *bulk { return p.overPipe(b, ours()...) }},
 		{"http/direct", func(b *testing.B) *bulk {

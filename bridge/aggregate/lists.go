@@ -195,7 +195,7 @@ func (p *part) isLateNow() {
 // look lists what the server has, and keeps that.
 func (p *part) look(ctx context.Context, k kind) {
 	p.mu.Lock()
-	full := p.busy[k] >= maxListing
+	full := p.busy[k] >= maxListing && !p.agent() // who answers at once; its tools are there for a client's first calls
 	if !full {
 		p.busy[k]++
 	}

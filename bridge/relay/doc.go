@@ -2,8 +2,7 @@
 //
 // # Vocabulary
 //
-// A [Server] is what is handed on: an upstream.Export, or a server of this process that a
-// [Dial] connects. An [HTTP] is its face over Streamable HTTP. A relayed is a client over a
+// A [Server] is what is handed on: an upstream.Export. An [HTTP] is its face over Streamable HTTP. A relayed is a client over a
 // pipe (pipe.go), an httpSession one over HTTP with the program that was started for it
 // (session.go), an exchange a request there and the stream of what belongs to it
 // (stream.go). A dialog is the form by which a client of the older versions is asked
@@ -28,8 +27,7 @@
 //   - A client over HTTP that left without a word keeps nobody out. A face serves 64
 //     clients, 48 of them of one program: sessions, and connections for requests of
 //     2026-07-28. The client that has been silent for longest makes room, and one that is
-//     silent for 15 minutes is ended, unless a request, a stream or, in an aggregate, a
-//     turn of our agent's is under way.
+//     silent for 15 minutes is ended, unless a request or a stream is under way.
 //
 // Every mutex is a leaf. Serve returns, and HTTP.Close does, after all goroutines of the
 // clients have ended.
@@ -44,10 +42,17 @@
 // The tools are listed over the client's own connection, all pages; where that is a
 // proxy's, over one that is nobody's session.
 //
-// What a call costs (BenchmarkCalls in e2e; two busy processors, a server of the SDK's
-// that answers 4,080 calls a second over a pipe and 2,020 over HTTP to one caller):
-// through a relay 2,760 and 1,250, through an aggregate 1,950 and 1,090. To 64 callers
-// 3,270 and 2,100 directly, 2,890 and 1,710 relayed. The program then has 23 to 28 MiB
-// resident, of which 16 are pages of its own file. Writing from a goroutine of its own
-// costs nothing that could be measured beside writing at once.
+// # Why it is no aggregate of one server
+//
+// An aggregate without a prefix is as quick for one caller, and lacks what clients of a
+// relay have: methods and notifications of the server's own, which an aggregate would have
+// to refuse since it cannot know whose they are; the server's own answer to initialize, at
+// whatever version the two agree on; batches of 2025-03-26; and for a server that is an
+// address its own sessions, event ids and headers, stream for stream. Calls a second in one
+// run (BenchmarkCalls in e2e; a busy machine with two processors), to 1, 16 and 64 callers
+// over a pipe: directly 6,990, 10,412 and 11,319; relayed 3,768, 9,570 and 8,916; through
+// an aggregate 4,708, 8,778 and 6,464.
+//
+// Writing from a goroutine of its own costs nothing that could be measured beside writing
+// at once.
 package relay

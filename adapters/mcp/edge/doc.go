@@ -5,6 +5,7 @@
 // begins with initialize, on the modern lane (2026-07-28) every request stands alone.
 // Each lane is an mcp.Transport with an SDK session of its own, so that both can be
 // spoken on one pipe. A [Call] is a request of the client's that is not answered yet.
+// A client of this process has a link without bytes (local.go), on which messages are decoded.
 // Over HTTP the SDK's own handlers read and write, and a [ResponseWriter] looks at what
 // they say. A [Filter] serves clients of the first days, which have a number for a version;
 // nothing else knows of them (early.go).
