@@ -7,17 +7,12 @@ import (
 	"strings"
 )
 
-// Kinds lists the wire formats that a provider can be directed to.
-func Kinds() []string {
-	return []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
-}
-
 // Direct returns the configuration with a provider reached elsewhere, in another
 // wire format and with other headers. It gets no key of ours there. What the texts
 // hold is taken as it is and refers to nothing.
 func (c *Config) Direct(provider, kind, baseURL string, headers map[string]string) (*Config, error) {
-	if !slices.Contains(Kinds(), kind) {
-		return nil, errors.New("the wire format must be " + oneOf(Kinds()) + ", got " + quote(kind))
+	if !slices.Contains(DirectKinds(), kind) {
+		return nil, errors.New("the wire format must be " + oneOf(DirectKinds()) + ", got " + quote(kind))
 	}
 	if wrong := badURL(baseURL); wrong != "" {
 		return nil, errors.New("the address " + wrong)

@@ -40,12 +40,20 @@ func fieldsOf(t reflect.Type) []field {
 		fields = append(fields, field{
 			index: i, name: name, doc: tag.Get("doc"),
 			def: tag.Get("default"), min: tag.Get("min"), max: tag.Get("max"),
-			enum: list(tag.Get("enum")), aka: list(tag.Get("aka")), names: tag.Get("names"),
+			enum: enumOf(tag.Get("enum")), aka: list(tag.Get("aka")), names: tag.Get("names"),
 			pattern: patterns[tag.Get("pattern")], emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
 		})
 	}
 	described.Store(t, fields)
 	return fields
+}
+
+// enumOf reads the values of a tag "enum". KINDS means the kinds of providers.
+func enumOf(tag string) []string {
+	if tag == "KINDS" {
+		return Kinds()
+	}
+	return list(tag)
 }
 
 // choices returns the keys of which a struct takes exactly one (exactly), or

@@ -22,6 +22,49 @@ const (
 	KindOllama          = "ollama"
 )
 
+// kind is a row of the table of kinds.
+type kind struct {
+	name   string
+	direct bool // a client can direct a provider to a service of this kind
+}
+
+// allKinds returns the table of the kinds of providers.
+func allKinds() []kind {
+	return []kind{
+		{KindOpenAIChat, true},
+		{KindOpenAIResponses, true},
+		{KindAnthropic, true},
+		{KindOllama, true},
+		{"replay", false},
+		{"mcp-sampling", false},
+		{"langchain/cloudflare", false},
+		{"langchain/cohere", false},
+		{"langchain/ernie", false},
+		{"langchain/huggingface", false},
+		{"langchain/maritaca", false},
+	}
+}
+
+// Kinds lists the kinds that a provider can have.
+func Kinds() []string {
+	var names []string
+	for _, k := range allKinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// DirectKinds lists the kinds that a client can direct a provider to.
+func DirectKinds() []string {
+	var names []string
+	for _, k := range allKinds() {
+		if k.direct {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
 // Known is a provider that needs no more than a key.
 type Known struct {
 	Name    string

@@ -3,7 +3,9 @@ package llm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/tmc/langchaingo/llms"
@@ -12,6 +14,8 @@ import (
 	"github.com/tmc/langchaingo/llms/ernie"
 	"github.com/tmc/langchaingo/llms/huggingface"
 	"github.com/tmc/langchaingo/llms/maritaca"
+
+	"dragoman/core/inference"
 )
 
 // KindChain is the prefix of the kinds behind langchaingo, as in langchain/cohere.
@@ -31,12 +35,34 @@ func links() map[string]link {
 	}
 }
 
-func chainKinds() []string {
-	var kinds []string
+// chainKinds returns the kinds of all links, by name.
+func chainKinds() []kind {
+	var list []kind
 	for _, name := range slices.Sorted(maps.Keys(links())) {
-		kinds = append(kinds, KindChain+name)
+		list = append(list, kind{name: KindChain + name, open: links()[name].model})
 	}
-	return kinds
+	return list
+}
+
+// model returns a model of a provider behind langchaingo. Its base URL is the library's own if
+// none is configured.
+func (l link) model(_ *Registry, p *provider, model string) (inference.Model, error) {
+	if p.BaseURL == "" {
+		return newChain(p, nil, model, l), nil
+	}
+	if l.fixed {
+		return nil, fmt.Errorf(
+			"model %q: base_url of provider %q: the kind %s has a fixed address; remove the setting",
+			p.Name+"/"+model,
+			p.Name,
+			p.Kind,
+		)
+	}
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, p.badURL(model)
+	}
+	return newChain(p, u, model, l), nil
 }
 
 // openCloudflare wants the option account_id.

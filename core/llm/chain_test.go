@@ -201,7 +201,7 @@ func TestChainIsShared(t *testing.T) {
 // An address that would not be used is refused, rather than ignored.
 func TestChainFixedAddress(t *testing.T) {
 	r := New(Config{Providers: []Provider{{Name: "svc", Kind: KindChain + "maritaca", BaseURL: "http://svc.test"}}})
-	if _, err := r.Model("svc/m"); err == nil || !strings.Contains(err.Error(), "an address of its own") {
+	if _, err := r.Model("svc/m"); err == nil || !strings.Contains(err.Error(), "has a fixed address") {
 		t.Errorf("%v", err)
 	}
 }

@@ -204,3 +204,9 @@ func TestChatRequest(t *testing.T) {
 		coretest.GoldenFile(t, filepath.Join("testdata", "request", name+".json"), got, *update)
 	}
 }
+
+// wireOf returns the wire format of a kind; nil: it has none.
+func wireOf(name string) wire {
+	k, _ := kindOf(name)
+	return k.wire
+}

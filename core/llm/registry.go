@@ -23,26 +23,44 @@ const (
 	KindOllama          = "ollama"           // Ollama's own
 )
 
-// Kinds lists the kinds that are known.
-func Kinds() []string {
-	return append(
-		[]string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama, KindReplay, KindSampling},
-		chainKinds()...)
+// kind is a row of the table of kinds: a wire format, or a function that opens a model of a
+// provider in another way.
+type kind struct {
+	name string
+	wire wire
+	open func(r *Registry, p *provider, model string) (inference.Model, error)
 }
 
-// wireOf is the wire format of a kind; nil: it is not known.
-func wireOf(kind string) wire {
-	switch kind {
-	case KindOpenAIChat:
-		return chatWire{}
-	case KindOpenAIResponses:
-		return responsesWire{}
-	case KindAnthropic:
-		return messagesWire{}
-	case KindOllama:
-		return ollamaWire{}
+// kinds returns the table of all kinds.
+func kinds() []kind {
+	list := []kind{
+		{name: KindOpenAIChat, wire: chatWire{}},
+		{name: KindOpenAIResponses, wire: responsesWire{}},
+		{name: KindAnthropic, wire: messagesWire{}},
+		{name: KindOllama, wire: ollamaWire{}},
+		{name: KindReplay, open: openReplay},
+		{name: KindSampling, open: openSampling},
 	}
-	return nil
+	return append(list, chainKinds()...)
+}
+
+// kindOf finds a kind by its name.
+func kindOf(name string) (kind, bool) {
+	for _, k := range kinds() {
+		if k.name == name {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// Kinds lists the names of the kinds.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
 }
 
 // Provider is a service that serves models, as plain data.
@@ -170,71 +188,32 @@ func (r *Registry) Model(id string) (inference.Model, error) {
 
 // model makes a model of a provider.
 func (r *Registry) model(p *provider, model string) (inference.Model, error) {
-	id := p.Name + "/" + model
-	if p.Kind == KindReplay {
-		return newReplay(p, model), nil
-	}
-	if p.Kind == KindSampling {
-		return newSampling(r.sampler, p, model), nil
-	}
-	if name, ok := strings.CutPrefix(p.Kind, KindChain); ok {
-		return r.chain(p, name, model)
-	}
-	w := wireOf(p.Kind)
-	if w == nil {
+	k, ok := kindOf(p.Kind)
+	switch {
+	case !ok:
 		return nil, fmt.Errorf(
 			"model %q: provider %q is of the kind %q; known are %s",
-			id,
+			p.Name+"/"+model,
 			p.Name,
 			p.Kind,
 			strings.Join(Kinds(), ", "),
 		)
+	case k.open != nil:
+		return k.open(r, p, model)
 	}
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf(
-			"model %q: base_url of provider %q: want a URL that begins with http:// or https://",
-			id,
-			p.Name,
-		)
+		return nil, p.badURL(model)
 	}
-	return newRemote(p, u, model, w), nil
+	return newRemote(p, u, model, k.wire), nil
 }
 
-// chain makes a model behind langchaingo. Its base URL is the library's own where
-// none is given.
-func (r *Registry) chain(p *provider, name, model string) (inference.Model, error) {
-	l, ok := links()[name]
-	if !ok {
-		return nil, fmt.Errorf(
-			"model %q: provider %q is of the kind %q; known are %s",
-			p.Name+"/"+model,
-			p.Name,
-			p.Kind,
-			strings.Join(Kinds(), ", "),
-		)
-	}
-	if l.fixed && p.BaseURL != "" {
-		return nil, fmt.Errorf(
-			"model %q: base_url of provider %q: the kind %s has a fixed address; remove the setting",
-			p.Name+"/"+model,
-			p.Name,
-			p.Kind,
-		)
-	}
-	var base *url.URL
-	if p.BaseURL != "" {
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf(
-				"model %q: base_url of provider %q: want a URL that begins with http:// or https://",
-				p.Name+"/"+model,
-				p.Name,
-			)
-		}
-		base = u
-	}
-	return newChain(p, base, model, l), nil
+func (p *provider) badURL(model string) error {
+	return fmt.Errorf(
+		"model %q: base_url of provider %q: want a URL that begins with http:// or https://",
+		p.Name+"/"+model,
+		p.Name,
+	)
 }
 
 // Infos describes the models that are known beforehand: the configured ones in

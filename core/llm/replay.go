@@ -40,9 +40,8 @@ type replaySeen struct {
 
 var _ inference.Model = (*replay)(nil)
 
-func newReplay(p *provider, model string) *replay {
-	info := p.info(model)
-	return &replay{p: p, model: model, info: info, seen: &p.played}
+func openReplay(_ *Registry, p *provider, model string) (inference.Model, error) {
+	return &replay{p: p, model: model, info: p.info(model), seen: &p.played}, nil
 }
 
 // Info describes the model.

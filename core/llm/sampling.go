@@ -48,10 +48,10 @@ type sampling struct {
 
 var _ inference.Model = (*sampling)(nil)
 
-func newSampling(s Sampler, p *provider, model string) *sampling {
+func openSampling(r *Registry, p *provider, model string) (inference.Model, error) {
 	info := p.info(model)
 	info.Thinks, info.Efforts = false, nil
-	return &sampling{s, p, model, info}
+	return &sampling{r.sampler, p, model, info}, nil
 }
 
 // anyModel is the name that hints at nothing.

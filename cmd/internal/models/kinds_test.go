@@ -1,9 +1,7 @@
 package models
 
 import (
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"dragoman/configs"
@@ -13,11 +11,7 @@ import (
 // What the configuration takes as the kind of a provider is what models are made of, and
 // each known provider is of such a kind.
 func TestKindsOfProviders(t *testing.T) {
-	field, ok := reflect.TypeFor[configs.Provider]().FieldByName("Kind")
-	if !ok {
-		t.Fatal("a provider has no kind")
-	}
-	want := slices.Sorted(strings.SplitSeq(field.Tag.Get("enum"), ","))
+	want := slices.Sorted(slices.Values(configs.Kinds()))
 	if got := slices.Sorted(slices.Values(llm.Kinds())); !slices.Equal(got, want) {
 		t.Errorf("models are made of the kinds\n%q, the configuration takes\n%q", got, want)
 	}

@@ -280,7 +280,7 @@ func TestExportCommand(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "# read a.txt") || !strings.Contains(string(text), "first") || strings.Contains(string(text), "/export") {
 		t.Errorf("%s, %v", text, err)
 	}
-	r.wants("/export docs/talk.md", "was not written", "there already")
+	r.wants("/export docs/talk.md", "was not written", "already exists")
 	r.wants("/export talk.jsonl", "is written")
 	lines, err := os.ReadFile(filepath.Join(r.dir, "talk.jsonl"))
 	if err != nil || !strings.HasPrefix(string(lines), `{"e":`) || strings.Contains(string(lines), "/export talk.jsonl") {
@@ -289,7 +289,7 @@ func TestExportCommand(t *testing.T) {
 	r.wants("/export", filepath.Join(r.dir, "read-a-txt-"))
 	for name, why := range map[string]string{
 		"../x.md": "outside of the workspace", filepath.Join(outside, "x.md"): "outside of the workspace", ".git/x.md": "hidden", "docs/.x.md": "hidden",
-		"run.sh": "must end in", "docs": "must end in", "AGENTS.md": "what agents are told", "no/such/x.md": "there is no folder", "a\x00b.md": "cannot be seen",
+		"run.sh": "must end in", "docs": "must end in", "AGENTS.md": "read by agents as instructions", "no/such/x.md": "there is no folder", "a\x00b.md": "invisible characters",
 	} {
 		r.wants("/export "+name, "was not written", why)
 	}
@@ -312,7 +312,7 @@ func TestExportThroughLinks(t *testing.T) {
 	}
 	r.say("hello")
 	r.wants("/export notes/talk.md", "was not written", "hidden")
-	r.wants("/export free.md", "was not written", "there already")
+	r.wants("/export free.md", "was not written", "already exists")
 	r.wants("/export alias/talk.md", "is written")
 	for name, want := range map[string]bool{".github/prompts/talk.md": false, "docs/new.md": false, "docs/talk.md": true} {
 		if _, err := os.Stat(filepath.Join(r.dir, name)); (err == nil) != want {

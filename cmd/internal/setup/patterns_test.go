@@ -40,7 +40,7 @@ func TestKeysInOddFolders(t *testing.T) {
 // away must not take away none.
 func TestAgentsWhoseToolsAreNone(t *testing.T) {
 	roles, warnings := fileRoles(nil, []guide.Agent{{Name: "a", Disabled: []string{"write_[a-z]*"}}, {Name: "b", Disabled: []string{"write_*"}}}, nil)
-	if len(roles) != 1 || roles[0].Name != "b" || len(warnings) != 1 || !strings.Contains(warnings[0], `tool "write_[a-z]*": '[' at character 7 means nothing here`) {
+	if len(roles) != 1 || roles[0].Name != "b" || len(warnings) != 1 || !strings.Contains(warnings[0], `tool "write_[a-z]*": '[' at character 7 has no meaning here`) {
 		t.Errorf("%+v, %q", roles, warnings)
 	}
 }

@@ -59,7 +59,7 @@ func (r routing) List(context.Context) []acp.Provider {
 		return nil
 	}
 	var types []string
-	for _, kind := range configs.Kinds() {
+	for _, kind := range configs.DirectKinds() {
 		types = append(types, typeOf(kind))
 	}
 	var list []acp.Provider
@@ -92,7 +92,7 @@ func (r routing) Set(_ context.Context, id, apiType, baseURL string, headers map
 	if _, ok := made.Config.Provider(id); !ok {
 		return errors.New("there is no such provider; there are " + strings.Join(made.Config.ProviderNames(), ", "))
 	}
-	kinds := configs.Kinds()
+	kinds := configs.DirectKinds()
 	i := slices.IndexFunc(kinds, func(kind string) bool { return typeOf(kind) == apiType })
 	if i < 0 {
 		return fmt.Errorf("it cannot be spoken to as %q", display.Line(apiType, 60))
