@@ -34,6 +34,7 @@ func allKinds() []kind {
 		{KindOpenAIChat, true},
 		{KindOpenAIResponses, true},
 		{KindAnthropic, true},
+		{"azure", true},
 		{KindOllama, true},
 		{"replay", false},
 		{"mcp-sampling", false},

@@ -37,6 +37,7 @@ func kinds() []kind {
 		{name: KindOpenAIChat, wire: chatWire{}},
 		{name: KindOpenAIResponses, wire: responsesWire{}},
 		{name: KindAnthropic, wire: messagesWire{}},
+		{name: KindAzure, wire: azureWire{}},
 		{name: KindOllama, wire: ollamaWire{}},
 		{name: KindReplay, open: openReplay},
 		{name: KindSampling, open: openSampling},
