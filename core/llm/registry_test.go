@@ -39,7 +39,7 @@ func TestRegistry(t *testing.T) {
 		{"/x", "want PROVIDER/MODEL"},
 		{"svc/", "want PROVIDER/MODEL"},
 		{"", "want PROVIDER/MODEL"},
-		{"old/x", `provider "old" is of the kind "soap"; known are openai-chat, openai-responses, anthropic, ollama`},
+		{"old/x", `provider "old" is of the kind "soap"; known are openai-chat, openai-responses, anthropic, azure, ollama`},
 		{"odd/x", `base_url of provider "odd"`},
 		{"none/x", `base_url of provider "none"`},
 	}
