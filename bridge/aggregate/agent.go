@@ -57,7 +57,8 @@ func (p *part) attach(ctx context.Context) {
 	})
 	peer.Version = p.side.version
 	peer.Caps = upstream.ServerCaps{
-		Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{}, Resources: &upstream.ListCaps{ListChanged: true, Subscribe: true},
+		Tools: &upstream.ListCaps{}, Prompts: &upstream.ListCaps{},
+		Resources:   &upstream.ListCaps{ListChanged: true, Subscribe: true},
 		Completions: &struct{}{}, Logging: &struct{}{},
 	}
 	p.own = peer

@@ -151,7 +151,8 @@ func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Mess
 		w.Header().Set(proto.HeaderSession, s.id)
 		id = s.id
 	case id == "":
-		Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize"))
+		err := jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize")
+		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	default:
 		if s = h.find(r); s == nil {
@@ -374,7 +375,10 @@ func (s *session) list(ctx context.Context, of wire.Message) {
 	meta = wire.Edit(meta, wire.Set(proto.MetaToken, nil))
 	next := json.RawMessage(nil)
 	for range maxPages {
-		m := wire.Message{Method: proto.MethodListTools, Params: wire.Edit(nil, wire.Set("_meta", meta), wire.Set("cursor", next)), ID: json.RawMessage(`"tools"`)}
+		m := wire.Message{
+			ID: json.RawMessage(`"tools"`), Method: proto.MethodListTools,
+			Params: wire.Edit(nil, wire.Set("_meta", meta), wire.Set("cursor", next)),
+		}
 		x := s.begin("", m)
 		s.conn.Take(x.key, m)
 		if !x.await(ctx) {

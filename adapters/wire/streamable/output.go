@@ -27,7 +27,8 @@ func (o *output) whole(modern bool, m wire.Message) {
 		o.w.WriteHeader(Status(m))
 	}
 	if len(m.Result) < direct {
-		_, _ = o.w.Write(wire.AppendMessage(make([]byte, 0, len(m.Result)+len(m.Error)+len(m.ID)+64), m)) // the client has left
+		line := make([]byte, 0, len(m.Result)+len(m.Error)+len(m.ID)+64)
+		_, _ = o.w.Write(wire.AppendMessage(line, m)) // the client has left
 		return
 	}
 	result := m.Result

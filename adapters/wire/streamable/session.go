@@ -101,7 +101,8 @@ func (s *session) send(m wire.Message, within *wire.Call) {
 	drop := x == nil || x.done || x.unread > maxUnread && (m.Method == proto.NoteProgress || m.Method == proto.NoteMessage)
 	var kept *event
 	if !drop {
-		e := &event{of: x, n: x.first + len(x.events), m: m, size: len(m.Params) + len(m.Result) + len(m.Error) + len(m.Method)}
+		size := len(m.Params) + len(m.Result) + len(m.Error) + len(m.Method)
+		e := &event{of: x, n: x.first + len(x.events), m: m, size: size}
 		x.events = append(x.events, e)
 		x.unread += e.size
 		x.done = answer

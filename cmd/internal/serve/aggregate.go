@@ -149,6 +149,7 @@ func (g aggregated) options(made *setup.Profile, rules profile) aggregate.Option
 		names = nil
 	}
 	return aggregate.Options{
-		Agent: agent{g.agent}, Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools, Check: judged(rules, g.cwd),
+		Agent: agent{g.agent}, Check: judged(rules, g.cwd),
+		Servers: names, Prefix: aggregate.Prefix(c.Prefix), Tools: c.Tools,
 	}
 }
