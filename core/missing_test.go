@@ -7,6 +7,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/fork"
 )
 
 // A log with missing records is read and gone on with under its numbers, from
@@ -48,7 +49,7 @@ func TestMissingRecordsKeepTheirNumbers(t *testing.T) {
 			}
 		}
 
-		copied, err := g.Fork(t.Context(), a, a.Head(), "copy")
+		copied, err := fork.Session(t.Context(), g, a, a.Head(), "copy")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // ErrNoMessage says that a session has no message of that id.
@@ -190,77 +188,33 @@ func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events 
 	return events, nil
 }
 
-// Fork makes a session that begins as another one is up to a position: its
-// effective log, with the ids of its messages and calls, without what belongs to
-// that one alone. id may be empty: made up. A turn that runs there is interrupted
-// in the copy. It blocks until the copy is durable. An agent that owns its history forks its
-// own side as well, if it can, and only where it has said nothing behind the position.
-func (g *Gateway) Fork(ctx context.Context, from *Attachment, upto Pos, id SessionID) (*Session, error) {
-	m := from.Meta()
-	own, err := g.sideOf(ctx, from, upto)
-	if err != nil {
-		return nil, fmt.Errorf("fork session %s: %w", m.ID, err)
-	}
-	of := m.ID
-	m.ID, m.Parent, m.ParentAgent = id, "", "" // it is the user's own, whatever it was made of
-	m.Forks++
-	to, err := g.Create(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	err = to.copyFrom(ctx, from, upto)
-	if err == nil && own != nil {
-		err = to.forkSide(ctx, own)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.meta.ID))
-	}
-	return to, nil
+// Can returns an *UnsupportedError if the agent of a client's session lacks a capability.
+func (g *Gateway) Can(ctx context.Context, a *Attachment, needs ...Capability) error {
+	return g.able(ctx, g.connection(a), a.Meta().Roots, a.State().Settings, needs...)
 }
 
-// side is what an agent that owns its history has of a session.
-type side struct {
-	agent Agent
-	set   Settings
-	state json.RawMessage // as it was published (Bound)
+// connection returns the profiles that a client's session goes by.
+func (g *Gateway) connection(a *Attachment) Profiles {
+	m := a.Meta()
+	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil && a.client.Profiles == nil {
+		return s.connection()
+	}
+	return a.client.Profiles
 }
 
-// sideOf returns the side of the agent that is to be forked with a session; nil: there is
-// nothing to fork. An error says why the session cannot be forked at a position.
-func (g *Gateway) sideOf(ctx context.Context, from *Attachment, upto Pos) (*side, error) {
-	st, m := from.State(), from.Meta()
-	of := from.client.Profiles
-	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil && of == nil {
-		of = s.connection()
-	}
-	if err := g.able(ctx, of, m.Roots, st.Settings, CanFork); err != nil {
-		return nil, err
-	}
-	if len(st.Bound.State) == 0 || g.able(ctx, of, m.Roots, st.Settings, CanCompact) == nil {
-		return nil, nil // it works from the log
-	}
-	for rec, err := range from.Records(ctx, upto, from.Head()) {
-		if err != nil {
-			return nil, err
-		}
-		if e, ok := rec.Event.(TurnStarted); ok && e.Turn != st.Turn {
-			return nil, &UnsupportedError{st.Bound.Agent, CanRewind}
-		}
-	}
-	prof, err := g.Profile(ctx, of, m.Roots)
+// ForkSide opens the conversation of a copy that nobody has prompted yet, so that the agent
+// forks what it has now of the other session: state is what it has published there (Bound). A
+// prompt that comes meanwhile waits. If that session's agent is another one by now, nothing is done.
+func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.RawMessage) error {
+	st := from.State()
+	prof, err := s.g.Profile(ctx, s.g.connection(from), from.Meta().Roots)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	agent, ok := prof.Agent(st.Settings.Agent)
 	if !ok || agent.Name != st.Bound.Agent {
-		return nil, nil
+		return nil
 	}
-	return &side{agent, st.Settings, st.Bound.State}, nil
-}
-
-// forkSide opens the conversation of a copy that nobody has prompted yet, so that the agent
-// forks what it has now. A prompt that comes meanwhile waits.
-func (s *Session) forkSide(ctx context.Context, of *side) error {
 	s.mu.Lock()
 	if s.working != nil || s.turn != nil || s.closing != nil {
 		s.mu.Unlock()
@@ -276,15 +230,17 @@ func (s *Session) forkSide(ctx context.Context, of *side) error {
 		s.mu.Unlock()
 		s.work()
 	}()
-	if err := s.prepareConversation(ctx, of.agent, of.set, of.state); err != nil {
-		return fmt.Errorf("agent %s: %w", of.agent.Name, err)
+	if err := s.prepareConversation(ctx, agent, st.Settings, state); err != nil {
+		return fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
 	s.desk.keeps = true
 	return s.durable(ctx, s.Head())
 }
 
-// copyFrom fills an empty session with the effective log of another one.
-func (s *Session) copyFrom(ctx context.Context, from *Attachment, upto Pos) error {
+// CopyFrom fills an empty session with the effective log of another one up to a position: with
+// the ids of its messages and calls, without what belongs to that one alone. A turn that runs there
+// is interrupted in the copy. It blocks until the copy is durable.
+func (s *Session) CopyFrom(ctx context.Context, from *Attachment, upto Pos) error {
 	done, err := s.own(ctx)
 	if err != nil {
 		return err
@@ -335,36 +291,4 @@ func copyOf(rec Record, upto Pos) Event {
 		return e.Notice()
 	}
 	return rec.Event
-}
-
-// ForkTitle returns the title of a fork: that of its session, and which fork it is (Meta.Forks).
-func ForkTitle(title string, forks int) string {
-	suffix := func(n int) string {
-		if n == 1 {
-			return " (fork)"
-		}
-		return fmt.Sprintf(" (fork %d)", n)
-	}
-	if forks > 1 {
-		title = strings.TrimSuffix(title, suffix(forks-1))
-	}
-	return strings.TrimSpace(title + suffix(forks))
-}
-
-// ForksIn returns the number of forks (Meta.Forks) of the session that made an id, or 0 if the
-// text is no id.
-func ForksIn(id string) int {
-	if len(id) < 2 {
-		return 0
-	}
-	forks, rest, ok := strings.Cut(id[1:], "_")
-	epoch, n, dash := strings.Cut(rest, "-")
-	if !ok || !dash || epoch == "" || n == "" {
-		return 0
-	}
-	of, err := strconv.ParseInt(forks, 36, 32)
-	if err != nil || of < 0 {
-		return 0
-	}
-	return int(of)
 }

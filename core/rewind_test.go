@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/fork"
 )
 
 // listener answers when its gate opens, with what was said to it meanwhile.
@@ -291,7 +292,7 @@ func TestFork(t *testing.T) {
 			"while a call waits":    {whole, []string{"CallChanged errored c1-19", "TurnEnded interrupted the session was forked here "}, "offline/demo"},
 			"nothing":               {core.Pos{}, nil, ""},
 		} {
-			to, err := g.Fork(ctx, a, c.upto, "")
+			to, err := fork.Session(ctx, g, a, c.upto, "")
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -338,26 +339,14 @@ func TestForkGoesOn(t *testing.T) {
 			if slices.Sort(ids); len(ids) != n+1 || len(slices.Compact(ids)) != n+1 {
 				t.Fatalf("fork %d: messages %q", n, ids)
 			}
-			s, err := g.Fork(t.Context(), a, a.Head(), "")
+			s, err := fork.Session(t.Context(), g, a, a.Head(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			a = s.Attach(core.Client{Name: "tester"})
 		}
-		if _, err := g.Fork(t.Context(), a, a.Head(), "s"); !errors.Is(err, core.ErrExists) {
+		if _, err := fork.Session(t.Context(), g, a, a.Head(), "s"); !errors.Is(err, core.ErrExists) {
 			t.Errorf("a fork onto a session that is there: %v", err)
 		}
 	})
-}
-
-func TestForkTitle(t *testing.T) {
-	title := "A chat"
-	for n, want := range []string{"A chat (fork)", "A chat (fork 2)", "A chat (fork 3)"} {
-		if title = core.ForkTitle(title, n+1); title != want {
-			t.Errorf("fork %d: %q", n+1, title)
-		}
-	}
-	if got := core.ForkTitle("", 1); got != "(fork)" {
-		t.Errorf("of a chat without a title: %q", got)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/delegate"
+	"dragoman/core/fork"
 )
 
 // disk is a workspace whose files a test can see.
@@ -349,7 +350,7 @@ func TestRollbackOfAStranger(t *testing.T) {
 		e := editing(t)
 		defer closeGateway(t, e.g)
 		e.say("child /w/c three")
-		f, err := e.g.Fork(t.Context(), e.Attachment, e.Head(), "f") // the child is not the fork's
+		f, err := fork.Session(t.Context(), e.g, e.Attachment, e.Head(), "f") // the child is not the fork's
 		if err != nil {
 			t.Fatal(err)
 		}

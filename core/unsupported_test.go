@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/fork"
 )
 
 // lacks returns the capability that an error says the agent lacks; empty: it says nothing of that.
@@ -54,7 +55,7 @@ func TestWhatAnAgentCannotDoIsRefused(t *testing.T) {
 			if test.image != "" && test.audio != "" && test.resource != "" && a.Head() != before {
 				t.Errorf("%+v: refused prompts are in the log", test.caps)
 			}
-			_, fork := g.Fork(t.Context(), a, a.Head(), "copy")
+			_, fork := fork.Session(t.Context(), g.Gateway, a, a.Head(), "copy")
 			_, rollback := a.Rollback(t.Context(), core.Pos{Seq: 2}, true, true)
 			if got := lacks(fork); got != test.fork || (got == "") != (fork == nil) {
 				t.Errorf("%+v: fork: %v", test.caps, fork)
@@ -114,10 +115,10 @@ func TestAnAgentForksItsOwnSide(t *testing.T) {
 		middle := a.Head()
 		prompt(t, a, say("more"))
 		synctest.Wait()
-		if _, err := g.Fork(t.Context(), a, middle, ""); lacks(err) != core.CanRewind {
+		if _, err := fork.Session(t.Context(), g.Gateway, a, middle, ""); lacks(err) != core.CanRewind {
 			t.Errorf("a fork in front of what the agent has said: %v", err)
 		}
-		s, err := g.Fork(t.Context(), a, a.Head(), "copy")
+		s, err := fork.Session(t.Context(), g.Gateway, a, a.Head(), "copy")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/fork"
 )
 
 // newSession is session/new. A configuration that is wrong is said here, where
@@ -131,7 +132,7 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	}
 	att := from.Attach(core.Client{Name: "session/fork", Role: core.Observe})
 	defer att.Close()
-	sess, err := s.opts.Gateway.Fork(ctx, att, att.Head(), "")
+	sess, err := fork.Session(ctx, s.opts.Gateway, att, att.Head(), "")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/fork"
 )
 
 // place is where a content stands in a chat.
@@ -192,7 +193,7 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 		return err
 	}
 	st := att.State()
-	sess, err := c.srv.opts.Gateway.Fork(ctx, att, at.behind, core.SessionID(c.srv.opts.NewID()))
+	sess, err := fork.Session(ctx, c.srv.opts.Gateway, att, at.behind, core.SessionID(c.srv.opts.NewID()))
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func (c *chat) begin(
 	shown func(title string),
 ) error {
 	att := sess.Attach(c.srv.client())
-	title := core.ForkTitle(st.Title, sess.Meta().Forks)
+	title := fork.Title(st.Title, sess.Meta().Forks)
 	set := st.Settings
 	set.Trust = false // it was given to the other chat
 	if err := errors.Join(att.Rename(ctx, title), att.Set(ctx, set)); err != nil {

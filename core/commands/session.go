@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/fork"
 )
 
 // errNoGateway keeps commands that need sessions from a profile without any.
@@ -41,14 +42,14 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	if st.Messages <= 1 {
 		return "There is nothing to copy yet.\n", nil
 	}
-	copied, err := c.Gateway().Fork(ctx, att, at, "")
+	copied, err := fork.Session(ctx, c.Gateway(), att, at, "")
 	if no := lacks(err); no != nil {
 		return "/fork is not possible here: " + no.Error() + ".\n", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	id, title := copied.Meta().ID, core.ForkTitle(st.Title, copied.Meta().Forks)
+	id, title := copied.Meta().ID, fork.Title(st.Title, copied.Meta().Forks)
 	there := copied.Attach(core.Client{Name: t.Origin().Client, Principal: t.Meta().Principal})
 	defer there.Close()
 	if err := errors.Join(there.Rename(ctx, title), t.Emit(ctx, core.Moved{To: id, Title: title})); err != nil {

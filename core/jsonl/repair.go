@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"dragoman/core"
 	"dragoman/core/codec"
@@ -355,7 +357,7 @@ func forksOf(log io.ReaderAt) (most int, err error) {
 			err = l.skip()
 		case err == nil:
 			for id := range bytes.SplitSeq(line, []byte(`"`)) {
-				most = max(most, core.ForksIn(string(id))+1)
+				most = max(most, forksIn(string(id))+1)
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, errUnfinished) {
@@ -365,6 +367,24 @@ func forksOf(log io.ReaderAt) (most int, err error) {
 			return most, err
 		}
 	}
+}
+
+// forksIn returns the number of forks (core.Meta.Forks) of the session that made an id, or 0 if the
+// text is no id.
+func forksIn(id string) int {
+	if len(id) < 2 {
+		return 0
+	}
+	forks, rest, ok := strings.Cut(id[1:], "_")
+	epoch, n, dash := strings.Cut(rest, "-")
+	if !ok || !dash || epoch == "" || n == "" {
+		return 0
+	}
+	of, err := strconv.ParseInt(forks, 36, 32)
+	if err != nil || of < 0 {
+		return 0
+	}
+	return int(of)
 }
 
 // write writes the sound log; kept is the new path of the damaged one.

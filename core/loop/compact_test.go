@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/fork"
 	"dragoman/core/inference"
 )
 
@@ -525,7 +526,7 @@ func TestCompactedHistoryIsTheLog(t *testing.T) {
 			t.Errorf("behind the truncation:\n%s", got)
 		}
 		// A fork has them, too.
-		fork, err := r.gateway.Fork(t.Context(), r.session, r.session.Head(), "f")
+		fork, err := fork.Session(t.Context(), r.gateway, r.session, r.session.Head(), "f")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,78 @@
+package fork
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+// Session makes a session that begins as another one is up to a position. id may be empty: made
+// up. It blocks until the copy is durable. An agent that owns its history forks its own side as
+// well, if it can, and only where it has said nothing behind the position.
+func Session(
+	ctx context.Context,
+	g *core.Gateway,
+	from *core.Attachment,
+	upto core.Pos,
+	id core.SessionID,
+) (*core.Session, error) {
+	m := from.Meta()
+	of := m.ID
+	own, err := sideOf(ctx, g, from, upto)
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", of, err)
+	}
+	m.ID, m.Parent, m.ParentAgent = id, "", "" // it is the user's own, whatever it was made of
+	m.Forks++
+	to, err := g.Create(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	err = to.CopyFrom(ctx, from, upto)
+	if err == nil && own != nil {
+		err = to.ForkSide(ctx, from, own)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.Meta().ID))
+	}
+	return to, nil
+}
+
+// sideOf returns the published state (core.Bound) of the agent that has a side of the session to
+// fork; nil: there is nothing to fork. An error says why the session cannot be forked at a position.
+func sideOf(ctx context.Context, g *core.Gateway, from *core.Attachment, upto core.Pos) (json.RawMessage, error) {
+	if err := g.Can(ctx, from, core.CanFork); err != nil {
+		return nil, err
+	}
+	st := from.State()
+	if len(st.Bound.State) == 0 || g.Can(ctx, from, core.CanCompact) == nil {
+		return nil, nil // it works from the log
+	}
+	for rec, err := range from.Records(ctx, upto, from.Head()) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := rec.Event.(core.TurnStarted); ok && e.Turn != st.Turn {
+			return nil, &core.UnsupportedError{Agent: st.Bound.Agent, What: core.CanRewind}
+		}
+	}
+	return st.Bound.State, nil
+}
+
+// Title returns the title of a fork: that of its session, and which fork it is (core.Meta.Forks).
+func Title(title string, forks int) string {
+	suffix := func(n int) string {
+		if n == 1 {
+			return " (fork)"
+		}
+		return fmt.Sprintf(" (fork %d)", n)
+	}
+	if forks > 1 {
+		title = strings.TrimSuffix(title, suffix(forks-1))
+	}
+	return strings.TrimSpace(title + suffix(forks))
+}
