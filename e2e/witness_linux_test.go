@@ -90,7 +90,12 @@ func watchEditor(t *testing.T, p *place, h *history, d *dialect) *witness {
 		h.answered(w.name, id, text, end)
 		return end
 	}
+	others := map[string]bool{} // sessions in which another process worked when they were loaded
 	w.load = func(id string, busy bool) {
+		if others[id] && e.dialect.name == "acp" { // updates of that work may be on their way: no replay may follow them
+			e.ask("session/close", object{"sessionId": id})
+		}
+		others[id] = busy
 		if v := e.views[id]; v != nil {
 			h.sees(saw, w.name, id, v)
 		}
