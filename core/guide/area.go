@@ -47,8 +47,8 @@ func newArea(dir string, user bool) *area {
 	return a
 }
 
-// rel is the way to an absolute path from the area's folder, with slashes; ok
-// tells whether it leads inside.
+// rel returns an absolute path relative to the area's folder, with slashes; ok
+// reports whether it is inside.
 func (a *area) rel(name string) (rel string, ok bool) {
 	if rel, ok = files.Within(a.dir, name); !ok {
 		rel, ok = files.Within(a.real, name)
@@ -67,7 +67,7 @@ func (p place) path() string { return filepath.Join(p.in.dir, filepath.FromSlash
 // dir is the folder that the place is in.
 func (p place) dir() string { return filepath.Dir(p.path()) }
 
-// source is the place as the guide's readers see it.
+// source returns the place in the form that the guide's readers see.
 func (p place) source() Source {
 	s := Source{File: display.Visible(p.path()), User: p.in.user, at: p}
 	if !p.in.user {
@@ -214,7 +214,7 @@ func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 
 // walk visits the files below a folder whose names end in one of the extensions,
 // in an order that depends on the names only: a folder's files before its
-// folders. A missing folder has none. What cannot be read is told and left out.
+// folders. A missing folder has none. Unreadable files are reported and left out.
 func (d *disk) walk(ctx context.Context, p place, ext []string, tell func(place, error), visit func(place)) {
 	d.descend(ctx, p, ext, nil, tell, visit)
 }
@@ -272,7 +272,7 @@ func hasExt(name string, ext []string) bool {
 	return slices.Contains(ext, strings.ToLower(path.Ext(name)))
 }
 
-// look is what was seen of a place: enough to tell that it has changed.
+// look is the observed state of a place: enough to detect that it has changed.
 type look struct {
 	at   place
 	list bool        // of a folder, what is in it counts

@@ -68,7 +68,7 @@ func arguments(body string, front node) (list []core.Argument, must map[int]bool
 	return list, must
 }
 
-// declare adds what front matter says of an argument.
+// declare applies the name, description and requirement that front matter gives an argument.
 func declare(a core.Argument, d node, name string) core.Argument {
 	if name != "" && badName(name) == "" {
 		a.Name = nameOf(name)
@@ -111,7 +111,7 @@ type argSplitter struct {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// ends reports whether no word goes on at i.
+// ends reports whether a word ends at i.
 func (p *argSplitter) ends(i int) bool { return i == len(p.s) || isBlank(p.s[i]) }
 
 func (p *argSplitter) word() string {

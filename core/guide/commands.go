@@ -13,7 +13,7 @@ import (
 	"dragoman/core/display"
 )
 
-// BuiltIn is a command that is always there. Whoever offers it says what it does.
+// BuiltIn is a command that is always available. Its provider defines what it does.
 type BuiltIn struct {
 	core.Command
 	// Prompt makes the text for the model that the command stands for, in the folders of the
@@ -21,7 +21,7 @@ type BuiltIn struct {
 	Prompt func(folders []string) string
 }
 
-// Command is what a user can type behind a slash.
+// Command is a command that a user can type after a slash.
 type Command struct {
 	Source
 	core.Command // the name has no blanks
@@ -34,10 +34,10 @@ type Command struct {
 // Prompts reports whether the command stands for a prompt, which Expand makes.
 func (c Command) Prompts() bool { return c.Kind != core.CommandBuiltin || c.prompt != nil }
 
-// ErrNoCommand says that there is no command of a name.
+// ErrNoCommand reports that no command has the given name.
 var ErrNoCommand = errors.New("there is no such command")
 
-// ErrMissing says that an argument is missing which a command requires.
+// ErrMissing reports that a required argument of a command is missing.
 var ErrMissing = errors.New("an argument is missing")
 
 // Commands lists the commands: the built-in ones, the workspace's, the user's,

@@ -33,7 +33,7 @@ type field struct {
 	value node
 }
 
-// frontError is what is wrong with front matter, and where.
+// frontError describes a mistake in front matter, with its line.
 type frontError struct {
 	line    int // 1-based, in the file
 	message string

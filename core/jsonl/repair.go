@@ -231,7 +231,7 @@ type survey struct {
 
 func (sv *survey) sound() bool { return !sv.headLost && !sv.openedLost && sv.loss.none() }
 
-// damage returns what is wrong, for people.
+// damage describes the damage for people.
 func (sv *survey) damage(log string) string {
 	switch {
 	case sv.sound():
@@ -244,7 +244,7 @@ func (sv *survey) damage(log string) string {
 	return sv.loss.total(log)
 }
 
-// survey reads a whole log. An error says why it cannot be repaired.
+// survey reads a whole log. An error gives the reason why it cannot be repaired.
 func (s *Store) survey(
 	ctx context.Context,
 	log io.ReaderAt,

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxSeq is the highest number of a record that is believed.
+	// maxSeq is the highest record number that is accepted.
 	maxSeq = 1 << 53
-	// maxOff is the longest run that is believed, in bytes: they are far shorter.
+	// maxOff is the longest run that is accepted, in bytes: real runs are far shorter.
 	maxOff = 1 << 20
 )
 
@@ -51,7 +51,7 @@ type loss struct {
 
 func (l loss) none() bool { return l.lines == 0 && l.astray == 0 && l.records == 0 && l.text == 0 }
 
-// add puts into l what was found behind it.
+// add adds to l a loss that was found after it.
 func (l *loss) add(more loss) {
 	if l.none() {
 		l.at, l.first = more.at, more.first
@@ -74,8 +74,8 @@ func (l loss) less(last loss) loss {
 // scanLog begins behind the first line of a log, which readHeader has read.
 func scanLog(l *lines) *scan { return &scan{l: l, size: l.next} }
 
-// next goes to the next good record. At the end of the log, io.EOF, the gap is what
-// was found behind the last one.
+// next goes to the next good record. At the end of the log, io.EOF, the gap
+// describes the damage after the last one.
 func (s *scan) next() error {
 	s.gap = loss{}
 	for {

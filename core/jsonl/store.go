@@ -42,7 +42,7 @@ func New(dir string) *Store {
 	return &Store{dir: dir, maxBody: maxBody, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
 }
 
-// files are the paths of one session.
+// files holds the paths of one session.
 type files struct {
 	disk                                 disk
 	maxBody                              int
@@ -122,7 +122,7 @@ func (s *Store) filesOf(dir, key string) files {
 	}
 }
 
-// checkID refuses what cannot name a session.
+// checkID refuses an id that cannot name a session.
 func checkID(p core.Principal, id core.SessionID) error {
 	for _, s := range [...]struct{ what, text string }{{"id", string(id)}, {"principal", string(p)}} {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"dragoman/core"
 )
 
-// keepBuf is how much memory a claim keeps between writes.
+// keepBuf is the largest buffer, in bytes, that a claim keeps between writes.
 const keepBuf = 1 << 20
 
 // Write implements core.Journal. Records without a Seq are live only and left

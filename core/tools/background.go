@@ -14,8 +14,8 @@ import (
 	"dragoman/core/files"
 )
 
-// jobsSpec says ReadOnly: what the tool reads and ends is what this session's own
-// approved commands began, and nothing else.
+// jobsSpec is ReadOnly: the tool reads and ends only jobs that this session's own
+// approved commands have started.
 var jobsSpec = core.Spec{
 	Server: core.Native,
 	Name:   "background_jobs",

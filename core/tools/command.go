@@ -15,7 +15,7 @@ const (
 	// settleTime is how long output may still come once no process of ours is
 	// left: one that escaped may hold the pipe open for ever.
 	settleTime = 250 * time.Millisecond
-	// lookEvery is how often a group that was told to end is looked at.
+	// lookEvery is the time between two checks of a group that was asked to end.
 	lookEvery = 5 * time.Millisecond
 )
 
@@ -30,7 +30,7 @@ type command struct {
 	guard *child.Guard
 }
 
-// reason says why a command is over.
+// reason is the reason for which a command ended.
 type reason int
 
 const (
@@ -39,7 +39,7 @@ const (
 	canceled
 )
 
-// outcome is how a command ended.
+// outcome describes the end of a command.
 type outcome struct {
 	why    reason
 	code   int // -1: it did not exit by itself
@@ -97,7 +97,7 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 	return outcome{why: why, code: how.Code, signal: how.Signal}, nil
 }
 
-// pipes are what a command prints through.
+// pipes carry the output of a command.
 type pipes []pipe
 
 type pipe struct{ r, w *os.File }
@@ -132,7 +132,7 @@ func (ps pipes) drain(read []func(*os.File)) {
 	all.Wait()
 }
 
-// hurry sets the time until which there may still come something.
+// hurry sets a deadline for further output.
 func (ps pipes) hurry() {
 	for _, p := range ps {
 		if p.r.SetReadDeadline(time.Now().Add(settleTime)) != nil {
@@ -214,7 +214,7 @@ const (
 	lastReads = 8                     // after the deadline: more than a pipe holds
 )
 
-// stream reads a command's output to its end. It hands it to keep as it comes and
+// stream reads a command's output to its end. It passes it to keep as it arrives and
 // to emit in pieces. While emit blocks the command is slowed down by its full
 // pipe; stopping it does not depend on that.
 func stream(r *os.File, keep, emit func(string)) {

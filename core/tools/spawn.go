@@ -151,7 +151,7 @@ func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, err
 	return sp.result(d), nil
 }
 
-// result words what came of the task.
+// result describes the outcome of the task.
 func (sp *spawn) result(d delegate.Result) core.Result {
 	said := sp.set.bounded(d.Text)
 	if strings.TrimSpace(said) == "" {

@@ -145,11 +145,11 @@ func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOut
 func (v *visit) close(ctx context.Context) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), partingWait)
 	defer stop()
-	// An editor that does not want to close it keeps it; there is nobody to tell.
+	// An editor that does not want to close it keeps it; no one could act on the error.
 	_, _ = v.editor.Do(wait, ide.CloseTerminal{Session: v.session, ID: v.id})
 }
 
-// plainOutput is what a terminal shows without what colours it and moves in it.
+// plainOutput returns a terminal's output without its colours and cursor movements.
 func plainOutput(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		s = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`).

@@ -104,7 +104,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	return s, nil
 }
 
-// toolset is what one session has of the toolbox.
+// toolset holds the tools of one session.
 type toolset struct {
 	host  core.ToolHost
 	opts  Options
@@ -194,7 +194,7 @@ type tool struct {
 // Spec implements core.Tool.
 func (t *tool) Spec() core.Spec { return t.spec }
 
-// Preview implements core.Tool: it checks the arguments and says what Run would
+// Preview implements core.Tool: it checks the arguments and describes what Run would
 // do. It reads files inside of the roots; of a place outside it reads only the
 // file that is to be changed, for the diff.
 func (t *tool) Preview(ctx context.Context, inv core.Invocation) (core.Preview, error) {
@@ -301,7 +301,7 @@ func approved(inv core.Invocation, want core.Access) bool {
 	})
 }
 
-// hinted adds to an error the tool that does what is wanted.
+// hinted adds to an error the name of the tool to use instead.
 func hinted(err error) error {
 	switch {
 	case errors.Is(err, files.ErrFolder):
@@ -326,7 +326,7 @@ func text(parts ...string) core.Result {
 	return res
 }
 
-// bracketed is a note behind a result; the empty note is none.
+// bracketed sets a note that follows a result; an empty note adds nothing.
 func bracketed(note string) string {
 	if note == "" {
 		return ""

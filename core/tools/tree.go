@@ -160,10 +160,10 @@ func note(applies bool, text string) string {
 	return text
 }
 
-// notes sets remarks behind a result; "" when there are none.
+// notes sets remarks that follow a result; "" when there are none.
 func notes(list ...string) string { return bracketed(joined(list...)) }
 
-// joined is the remarks that say something.
+// joined joins the remarks that are not empty.
 func joined(list ...string) string {
 	some := slices.DeleteFunc(slices.Clone(list), func(n string) bool { return n == "" })
 	return strings.Join(some, "; ")

@@ -14,7 +14,7 @@ import (
 	"dragoman/core/files"
 )
 
-// entry is what a walk meets.
+// entry is a file or folder that a walk visits.
 type entry struct {
 	rel   string // from where the walk began, with slashes
 	name  string
@@ -108,14 +108,14 @@ func (ig *ignores) within(dir *files.Folder, at string) *ignores {
 	return &ignores{above: ig, base: at, rules: own.rules}
 }
 
-// each calls visit for every entry, a folder before what is in it; visit says
-// whether to go into a folder, and whether to go on at all.
+// each calls visit for every entry, a folder before its contents; visit returns
+// whether to descend into a folder, and whether to continue at all.
 func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) error {
 	_, err := w.list(ctx, w.dir, ".", 1, w.rules, visit)
 	return err
 }
 
-// list visits what is in the folder dir, which is at rel.
+// list visits the contents of the folder dir, which is at rel.
 func (w *walk) list(
 	ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool),
 ) (on bool, err error) {
@@ -179,12 +179,12 @@ func (w *walk) shows(e entry, rules *ignores) bool {
 	return true
 }
 
-// missed says what the walk left out, but for what is ignored.
+// missed describes what the walk left out, except for ignored files.
 func (w *walk) missed() string {
 	return joined(note(w.closed, "some folders could not be read"), barredNote(w.barred), keysNote(w.keys))
 }
 
-// barredNote says how much was left out because it must not be read.
+// barredNote returns a note on the number of entries left out because they must not be read.
 func barredNote(n int) string {
 	return note(n > 0, fmt.Sprintf("%d left out that rules forbid to read", n))
 }

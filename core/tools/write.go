@@ -53,8 +53,8 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 }
 
 // blind is the step for a place outside that cannot be changed as wanted. The
-// reason is only told once the call was approved: before that the model must not
-// learn what is there.
+// reason is returned only after the call was approved: before that the model must
+// not learn what is there.
 func blind(p files.Place, title string, err error) *step {
 	return &step{
 		bound: true,
@@ -66,7 +66,7 @@ func blind(p files.Place, title string, err error) *step {
 	}
 }
 
-// change is the step that makes a diff true.
+// change returns the step that applies a diff.
 func (s *toolset) change(p files.Place, was files.Content, d core.Diff, title string, access ...core.Access) *step {
 	at := firstChange(d.Old, d.New)
 	return &step{
