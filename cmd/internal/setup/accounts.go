@@ -11,28 +11,28 @@ import (
 	"dragoman/core/board"
 )
 
-// Accounts are the keys of the providers of the configuration in use.
+// Accounts returns the keys of the providers of the configuration in use.
 func (p *edition) Accounts() secrets.Accounts {
 	return secrets.Accounts{Env: p.env.Lookup, Logins: p.logins, Config: p.config, Changed: p.keyChanged}
 }
 
-// keyChanged tells whoever shows providers and models. The file of keys is one of
-// those that a profile comes from, so a new one is made, and that tells of both.
+// keyChanged updates the clients that show providers and models. A profile depends on the
+// file of keys, so a new profile is made, which posts both.
 func (p *edition) keyChanged(provider string) {
 	if _, err := p.Load(); err != nil { // there is no profile, because the configuration is wrong
 		p.postAccounts([]core.Account{p.Accounts().Of(p.config(), provider)})
 	}
 }
 
-// postAccounts tells of accounts.
+// postAccounts posts accounts on the board.
 func (p *edition) postAccounts(list []core.Account) {
 	for _, acc := range list {
 		p.board.Put(board.Topic{Kind: "account", Name: acc.Provider, Layer: p.name}, board.Account{Account: acc})
 	}
 }
 
-// newAccounts lists the accounts that differ from what was listed before; at the
-// first time none.
+// newAccounts lists the accounts that have changed since it was last called; none at the
+// first call.
 func (p *edition) newAccounts() (changed []core.Account) {
 	now := map[string]core.Account{}
 	for _, acc := range p.Accounts().List(context.Background()) {

@@ -16,8 +16,8 @@ import (
 	"dragoman/core/policy"
 )
 
-// The agents that are there without any configuration: two for people, two that
-// other agents hand tasks to.
+// The agents that exist without any configuration: two for people, and two to which other
+// agents delegate tasks.
 const (
 	codeAgent     = "code"
 	planAgent     = "plan"
@@ -25,7 +25,7 @@ const (
 	generalAgent  = "general"
 )
 
-// defaultAgent is what some editors call the first agent.
+// defaultAgent is the name that some editors use for the first agent.
 const defaultAgent = "agent"
 
 // alwaysOffered are tools of every agent, whatever tools are listed for it.
@@ -49,18 +49,18 @@ Another agent handed you this task. Do it from beginning to end; nobody answers 
 Only your last message is handed back: say there what you did, in which files, how you checked it, and what is left.
 `
 
-// role is what makes an agent of the built-in loop.
+// role defines an agent of the built-in loop.
 type role struct {
 	policy.Role
 	description  string
 	model        string // PROVIDER/MODEL; empty: the default
-	prompt       string // ours, for an agent that is there without any configuration
+	prompt       string // ours, for a built-in agent
 	instructions string
 	steps        int    // requests to the model in a turn; 0: as many as any
-	file         string // that it comes from; empty: the configuration
+	file         string // that defines it; empty: the configuration
 }
 
-// builtinRoles are the agents that are there without any configuration.
+// builtinRoles returns the agents that exist without any configuration.
 func builtinRoles() []role {
 	offered := func(name string) policy.Role { return policy.Role{Name: name, Also: alwaysOffered} }
 	code, plan, explorer, general := offered(codeAgent), offered(planAgent), offered(explorerAgent), offered(generalAgent)
@@ -113,9 +113,9 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 	return roles, nil
 }
 
-// fileRoles are the agents that files propose, and what is wrong with them. known
+// fileRoles returns the agents that files propose, and the problems with them. known
 // reports whether a model is among those that are offered: a file of the workspace
-// cannot choose who else is sent its text.
+// cannot choose another provider to receive its text.
 func fileRoles(
 	have []role,
 	files []guide.Agent,
@@ -174,7 +174,7 @@ func fileRoles(
 	return roles, warnings
 }
 
-// rolesOf lists what agents may do.
+// rolesOf returns the rights of agents.
 func rolesOf(roles []role) []policy.Role {
 	var list []policy.Role
 	for _, r := range roles {
@@ -192,8 +192,8 @@ func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 	return p.agent(makings{role: r, steps: steps, tools: c.Limits.Tools, compactAt: c.Limits.CompactAt})
 }
 
-// loopOf returns what the built-in loop of an agent is made with. It refers to no
-// configuration, because it outlives those that do not concern the agent.
+// loopOf returns the options of an agent's built-in loop. They refer to no configuration,
+// because the loop outlives changes of the configuration that do not concern the agent.
 func (p *edition) loopOf(m makings) loop.Options {
 	o := loop.Options{
 		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Instructions: p.guides.nested,
@@ -206,8 +206,8 @@ func (p *edition) loopOf(m makings) loop.Options {
 }
 
 // modelOf finds the model of an agent's turn in the profile that the turn has seen: the
-// session's, else the agent's own, else the default one. The session of a subagent has the
-// choice of whoever hands it a task, so its own comes first.
+// session's, else the agent's own, else the default one. A sub-session has the model of the
+// agent that delegated the task, so the subagent's own model comes first.
 func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) {
 	return func(ctx context.Context, t *core.Turn) (inference.Model, error) {
 		id := cmp.Or(t.Settings().Model, r.model)
@@ -222,8 +222,8 @@ func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) 
 	}
 }
 
-// systemOf is an agent's system prompt: what every agent is told about its
-// workspace, then its own instructions, then what the workspace and the user say.
+// systemOf returns an agent's system prompt: the facts about the workspace that every agent
+// gets, then its own instructions, then those of the workspace and the user.
 func systemOf(r role, g *guides) func(core.Meta, string) string {
 	return func(m core.Meta, model string) string {
 		s := loop.System("dragoman", m) + r.prompt

@@ -23,7 +23,7 @@ type backends struct {
 	rev  int // the last that was given
 	made []*madeAgent
 	// used lists by place (the key of a workspace; basePlace: no workspace) the agents that
-	// its profile has beside those of other places.
+	// only the profile of this place has.
 	used map[string][]core.Agent
 }
 
@@ -36,7 +36,7 @@ type madeAgent struct {
 	used  bool // the newest profile that it was made for is, or was, in use
 }
 
-// agent returns the agent that is made of m: the same one, as long as a profile has it.
+// agent returns the agent made from m: the same one, as long as a profile has it.
 func (p *edition) agent(m makings) core.Agent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *edition) agent(m makings) core.Agent {
 	return a
 }
 
-// backendOf makes the back end of an agent. It starts nothing.
+// backendOf creates the back end of an agent. It starts nothing.
 func (p *edition) backendOf(m makings) core.Backend {
 	if p.backend != nil {
 		if b := p.backend(m.role.Name); b != nil {
@@ -67,8 +67,8 @@ func (p *edition) backendOf(m makings) core.Backend {
 	return loop.New(p.loopOf(m))
 }
 
-// use says which agents the profile of a place has from now on, and returns those that no
-// place has any more.
+// use replaces the agents of the profile of a place, and returns those that no place has
+// any more.
 func (b *backends) use(place string, agents []core.Agent) (retired []core.Agent) {
 	if b.used == nil {
 		b.used = map[string][]core.Agent{}
@@ -79,7 +79,7 @@ func (b *backends) use(place string, agents []core.Agent) (retired []core.Agent)
 	return b.sweep()
 }
 
-// leave is use for the places of all workspaces, which have no profiles any more.
+// leave removes the agents of all workspaces, which have no profiles any more, as use does.
 func (b *backends) leave() (retired []core.Agent) {
 	b.used = map[string][]core.Agent{basePlace: b.used[basePlace]}
 	return b.sweep()
@@ -94,7 +94,7 @@ func (b *backends) sweep() (retired []core.Agent) {
 	}
 	b.made = slices.DeleteFunc(b.made, func(a *madeAgent) bool {
 		now := revs[a.agent.Rev]
-		gone := a.used && !now // one without any use is on its way into a profile
+		gone := a.used && !now // an agent not used yet is about to get into a profile
 		if a.used = now || a.used; gone {
 			retired = append(retired, a.agent)
 		}
@@ -103,7 +103,7 @@ func (b *backends) sweep() (retired []core.Agent) {
 	return retired
 }
 
-// retire has the gateway close the back ends of agents when their last turns have ended.
+// retire makes the gateway close the back ends of agents when their last turns have ended.
 func (p *edition) retire(agents []core.Agent) {
 	if p.gateway != nil && len(agents) > 0 {
 		p.gateway.Retire(agents...)

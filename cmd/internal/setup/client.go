@@ -19,13 +19,13 @@ import (
 // ClientOptions are a connection's circumstances.
 type ClientOptions struct {
 	Principal core.Principal // on whose behalf its clients act
-	// People says that it is they who write the prompts, and not other agents.
+	// People is set if people write the prompts, rather than other agents.
 	People bool
-	// Quiet says that the adapter tells by itself what is wrong with the configuration.
+	// Quiet is set if the adapter itself shows the errors of the configuration.
 	Quiet bool
 }
 
-// Client is one connection: what its client lays over the configuration, and who the client is.
+// Client is one connection: its overlay on the configuration, and its principal.
 // It makes the profiles of the turns that are prompted over it (core.Profiles).
 type Client struct {
 	process   *Process
@@ -35,13 +35,13 @@ type Client struct {
 	mu    sync.Mutex // guards the fields below
 	layer overlay
 	wider *wider   // the editor's settings that wait for the user; nil: none
-	in    *edition // of the layer; nil: nobody has asked yet
+	in    *edition // of the layer; nil: no profile was requested yet
 	left  bool
 }
 
 var _ core.Profiles = (*Client)(nil)
 
-// overlay is what a connection lays over the configuration, and what else its profiles depend on.
+// overlay is a connection's layer on the configuration, with all else that its profiles depend on.
 type overlay struct {
 	editor *configs.Config // nil: nothing
 	// text is the editor's options as they were sent, and servers those of its MCP servers, in a
@@ -92,8 +92,8 @@ func (c *Client) edition() *edition {
 	return c.in
 }
 
-// layLocked changes the overlay. Whoever asks for a profile has another one from here on. The
-// caller must end what is over, without the lock.
+// layLocked changes the overlay. Later requests get a profile of the new overlay. The caller
+// must end the edition that is returned, without the lock.
 func (c *Client) layLocked(change func(*overlay)) (over *edition) {
 	change(&c.layer)
 	if c.in != nil && !c.left {
@@ -110,7 +110,7 @@ func (c *Client) Lend(s llm.Sampler) {
 	over.end()
 }
 
-// Close ends the connection. Turns that still run go on with what they have.
+// Close ends the connection. Running turns keep their profiles until they end.
 func (c *Client) Close() {
 	c.mu.Lock()
 	in, left := c.in, c.left
@@ -153,19 +153,19 @@ func (c *Client) Last() (*Profile, error) { return c.edition().Last() }
 // load.
 func (c *Client) Servers() *upstream.Box { return c.process.servers.of(c.edition()) }
 
-// Accounts are the keys of the providers of the client's configuration.
+// Accounts returns the keys of the providers of the client's configuration.
 func (c *Client) Accounts() secrets.Accounts { return c.edition().Accounts() }
 
-// Expand makes the text that a command stands for, with arguments given by name. ok is false
-// for what is no command, and for what only the agent can carry out.
+// Expand returns the text of a command, with arguments given by name. ok is false for an
+// unknown name, and for a command that only the agent can carry out.
 func (c *Client) Expand(
 	ctx context.Context, roots []string, name string, args map[string]string,
 ) (text string, ok bool, err error) {
 	return c.edition().expand(ctx, roots, name, args)
 }
 
-// Board shows what the client is to see: what sessions of its principal post, and the models,
-// agents and servers of its own configuration.
+// Board returns the client's view of the board: the postings of its principal's sessions, and
+// the models, agents and servers of its own configuration.
 func (c *Client) Board() *board.View { return c.process.board.For(c.sees) }
 
 // nameOf returns the name of a connection; empty: it is none of ours.
@@ -188,7 +188,7 @@ func (c *Client) sees(t board.Topic) bool {
 	return t.Layer == e.name
 }
 
-// route sets where a provider is reached.
+// route sets the address of a provider.
 func (c *Client) route(id string, to route) {
 	c.mu.Lock()
 	over := c.layLocked(func(l *overlay) {

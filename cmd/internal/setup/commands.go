@@ -87,8 +87,8 @@ func (p *edition) forCommands() (commands.Profile, error) {
 	return c, nil
 }
 
-// keyProblem is why there is no key, without the place in the configuration, which
-// need not name the provider.
+// keyProblem returns the reason why there is no key, without the position in the
+// configuration, which need not name the provider.
 func keyProblem(err error) error {
 	var all *configs.Error
 	if errors.As(err, &all) {
@@ -97,7 +97,7 @@ func keyProblem(err error) error {
 	return err
 }
 
-// doctorText returns what the doctor finds.
+// doctorText returns the doctor's findings.
 func (p *edition) doctorText(ctx context.Context, t *core.Turn) string {
 	s := doctor.Session{Editor: p.layerNow().editor, Fault: p.faultNow(), Guide: p.guides.last(ctx, t.Meta().Roots)}
 	if base, err := p.Last(); err == nil && s.Guide != nil {
@@ -112,8 +112,8 @@ func (p *edition) export(ctx context.Context, s *core.Session, t *core.Turn, nam
 	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(t, a) })
 }
 
-// forbidden says why the policy lets nobody write the file here; "": it may be
-// written. Writing is a call in all but name, so it begins with a look at the rules.
+// forbidden returns the reason why the policy forbids writing the file; "": it may be
+// written. Writing has the effect of a tool call, so the rules are read first, as for a call.
 func (p *edition) forbidden(t *core.Turn, access core.Access) string {
 	made, err := p.Load()
 	if err != nil {

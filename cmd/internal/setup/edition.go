@@ -22,18 +22,18 @@ import (
 	"dragoman/core/tools"
 )
 
-// maxWorkspaces is how many workspaces' profiles are kept.
+// maxWorkspaces limits the workspaces whose profiles are cached.
 const maxWorkspaces = 256
 
-// edition makes the core's profiles out of the configuration under one layer, the keys that were
-// given and what files of a workspace propose: at the first session or prompt, not
-// at the start, and again when a file has changed. Of a configuration that becomes
-// wrong the one before goes on, and what is wrong is told; while there is none
-// before, it is told each time and looked at again each time, so that mending the
-// file is enough. Connections with equal overlays share one.
+// edition makes the core's profiles from the configuration with one overlay, the keys that were
+// given, and the proposals of a workspace's files: at the first session or prompt, not
+// at the start, and again when a file has changed. If a configuration becomes wrong, the
+// one before stays in use, and the error is reported. If there was none before, each
+// request reports the error and reads the files again, so that correcting the file is
+// enough. Connections with equal overlays share an edition.
 type edition struct {
 	*Process
-	name   string // as Topic.Layer: of what it posts
+	name   string // as Topic.Layer of its postings
 	guides *guides
 	slash  *commands.Commands
 
@@ -44,13 +44,13 @@ type edition struct {
 	layer    overlay
 	made     *Profile          // nil: there is none yet
 	seen     configs.Sightings // of the files that it comes from
-	stale    bool              // it must be made anew, whatever the files say
+	stale    bool              // made is out of date, even if no file has changed
 	tried    bool
 	fault    string // why the newest configuration is not in use; "": it is
 	places   map[string]*placed
 	backends backends
-	told     map[core.SessionID]string // the fault that sessions were told of
-	listed   map[string]core.Account   // as they were told; nil: nobody was told yet
+	told     map[core.SessionID]string // the fault last reported in each session
+	listed   map[string]core.Account   // as last posted; nil: not posted yet
 }
 
 // newEdition returns the edition of a layer, the nth of its process.
@@ -78,7 +78,7 @@ func (p *edition) lay(l overlay) {
 	p.layer, p.stale = l, true
 }
 
-// Profile is a core.Profile and what stands behind it.
+// Profile is a core.Profile with the configuration and the parts that it was made from.
 type Profile struct {
 	core.Profile
 	Config *configs.Config
@@ -126,8 +126,8 @@ func (p *edition) In(ctx context.Context, roots []string) (*Profile, error) {
 	return p.at(base, roots, p.guides.look(ctx, roots)), nil
 }
 
-// at returns what a profile comes to with the guide of a workspace, and tells everybody when
-// its agents or commands are others than before.
+// at returns the profile with the additions of a workspace's guide. If the workspace's agents
+// or commands have changed, it posts the agents.
 func (p *edition) at(base *Profile, roots []string, from *guide.Guide) *Profile {
 	key := strings.Join(roots, "\x00")
 	p.mu.Lock()
@@ -162,15 +162,15 @@ func (p *edition) at(base *Profile, roots []string, from *guide.Guide) *Profile 
 	return next.Profile
 }
 
-// place adds to a profile what the files of a workspace, and the user's own,
-// propose.
+// place returns a profile with the agents and commands that the files of a workspace, and the
+// user's own files, propose.
 func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *placed {
 	pl := &placed{Profile: base, roots: roots, of: base, guide: from}
 	if from == nil {
 		return pl
 	}
 	pl.commands = from.List()
-	pl.roles, _ = fileRoles(base.roles, from.Agents(), base.offers) // the doctor tells what is wrong with them
+	pl.roles, _ = fileRoles(base.roles, from.Agents(), base.offers) // the doctor reports their problems
 	if len(pl.roles) == 0 {
 		return pl
 	}
@@ -189,11 +189,11 @@ func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *place
 	return pl
 }
 
-// madeOf returns what stands behind a profile of ours.
+// madeOf returns the Profile to which a core.Profile of ours belongs.
 func madeOf(p *core.Profile) *Profile { return p.Servers.(serverControl).of }
 
-// madeFor returns the profile that a session's tools have to do with: the one of the turn that
-// runs, or of the last one.
+// madeFor returns the profile for a session's tools: that of the turn that runs, or of the
+// last one.
 func madeFor(h core.ToolHost) (*Profile, error) {
 	prof, err := h.Profile(context.Background())
 	if err != nil {
@@ -202,11 +202,11 @@ func madeFor(h core.ToolHost) (*Profile, error) {
 	return madeOf(prof), nil
 }
 
-// subagents lists the agents that tasks can be handed to in a session.
+// subagents lists the agents to which tasks can be delegated in a session.
 func subagents(h core.ToolHost) []tools.Subagent {
 	made, err := madeFor(h)
 	if err != nil {
-		return nil // a turn says so
+		return nil // a turn reports it
 	}
 	var list []tools.Subagent
 	for _, r := range made.roles {
@@ -217,8 +217,8 @@ func subagents(h core.ToolHost) []tools.Subagent {
 	return list
 }
 
-// forbids is what reports, in a session, whether a rule forbids to read a file or a
-// folder, or to fetch a page.
+// forbids returns a function that reports whether a rule forbids, in a session, reading a
+// file or a folder, or fetching a page.
 func forbids(h core.ToolHost) (func(core.Access) bool, error) {
 	made, err := madeFor(h)
 	if err != nil {
@@ -228,7 +228,7 @@ func forbids(h core.ToolHost) (func(core.Access) bool, error) {
 	return func(a core.Access) bool { return made.Rights.Forbids(m, a) }, nil
 }
 
-// keep lists the variables that a session's commands get beside the usual ones.
+// keep lists the variables that a session's commands get in addition to the usual ones.
 func keep(h core.ToolHost) []string {
 	made, err := madeFor(h)
 	if err != nil {
@@ -237,8 +237,8 @@ func keep(h core.ToolHost) []string {
 	return made.Config.Policy.Env
 }
 
-// refuses reports whether a rule forbids to read a file, so that no guide includes
-// it. What cannot be told is refused.
+// refuses reports whether a rule forbids reading a file, so that no guide includes it.
+// Without a profile every file is refused.
 func (p *edition) refuses(path string) bool {
 	made, err := p.Last()
 	if err != nil {
@@ -293,7 +293,7 @@ func (p *edition) Load() (*Profile, error) {
 	return made, err
 }
 
-// current is the profile that was made, unless it must be made anew.
+// current returns the profile that was made; nil if it is out of date.
 func (p *edition) current() *Profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
@@ -304,8 +304,8 @@ func (p *edition) current() *Profile {
 	return made
 }
 
-// reload reads everything anew. It is called with the loading token; tell is to be
-// called without it.
+// reload reads everything again. It is called with the loading token; tell must be called
+// without it.
 func (p *edition) reload() (made *Profile, tell func(), err error) {
 	p.mu.Lock()
 	l, old, tried := p.layer, p.made, p.tried
@@ -381,7 +381,7 @@ func (p *edition) announce(made *Profile, first, again bool) {
 	}
 }
 
-// post tells everybody to look at the profile again.
+// post puts the models and agents of a new profile on the board.
 func (p *edition) post(made *Profile) {
 	p.board.Put(board.Topic{Kind: "models", Layer: p.name}, board.Models{Models: made.Models, Default: made.DefaultModel})
 	p.board.Put(board.Topic{Kind: "agents", Layer: p.name}, board.Agents{Agents: made.Agents})
@@ -405,7 +405,7 @@ func nativeServer(box core.Toolbox, made *Profile) board.Server {
 	return item
 }
 
-// nobody is the host of tools that are only looked at.
+// nobody is the host of tools that are only listed.
 type nobody struct {
 	core.ToolHost
 
@@ -421,8 +421,8 @@ func (n nobody) Profile(context.Context) (*core.Profile, error) { return &n.made
 // Editor implements core.ToolHost.
 func (nobody) Editor() core.Editor { return nil }
 
-// look makes anew what has changed. Nobody has asked for anything before the first
-// session or prompt, and so there is nothing to look at.
+// look makes new profiles if files have changed. Before the first session or prompt no
+// profile was requested, so there is nothing to do.
 func (p *edition) look(ctx context.Context) {
 	p.mu.Lock()
 	idle := !p.tried || p.made == nil && !p.stale && !p.changed(p.seen)
@@ -435,21 +435,21 @@ func (p *edition) look(ctx context.Context) {
 		return
 	}
 	if _, err := p.Load(); err != nil {
-		return // it is told to whoever needs it
+		return // the next request reports it
 	}
 	for _, roots := range places {
 		_, _ = p.In(ctx, roots) // as above
 	}
 }
 
-// faultNow is why the newest configuration is not in use; "": it is.
+// faultNow returns the reason why the newest configuration is not in use; "": it is.
 func (p *edition) faultNow() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fault
 }
 
-// faultToShow is the same where the agent's turns have to say it.
+// faultToShow returns the same if the agent's turns have to report it, else "".
 func (p *edition) faultToShow() string {
 	if p.layerNow().quiet {
 		return ""
@@ -457,7 +457,7 @@ func (p *edition) faultToShow() string {
 	return p.faultNow()
 }
 
-// config is the configuration in use as of the last look; the defaults where there is none.
+// config returns the configuration in use as of the last look; the defaults where there is none.
 func (p *edition) config() *configs.Config {
 	if made, err := p.Last(); err == nil {
 		return made.Config
@@ -465,7 +465,7 @@ func (p *edition) config() *configs.Config {
 	return configs.Defaults()
 }
 
-// end gives up what nobody uses any more; nil: nothing. Turns that still run go on.
+// end releases an edition that is not used any more; nil: none. Running turns are not ended.
 func (p *edition) end() {
 	if p == nil {
 		return
@@ -479,7 +479,7 @@ func (p *edition) end() {
 	p.retire(retired)
 }
 
-// close gives up the connections to models. What streams goes on.
+// close closes the idle connections to models. Requests that are running continue.
 func (p *edition) close() {
 	p.mu.Lock()
 	made := p.made

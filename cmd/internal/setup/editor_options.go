@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxWiderSettings and maxWiderBytes limit the settings that a person is asked to judge
-	// at once. Beyond them nobody is asked.
+	// at once. With more, the user is not asked.
 	maxWiderSettings = 40
 	maxWiderBytes    = 4000
 )
@@ -27,12 +27,12 @@ type wider struct {
 	whole *configs.Config // the options with them
 	raw   json.RawMessage // the options as they were sent
 	asked bool            // the user is being asked, or has said no
-	told  bool            // the user was told that nobody can be asked
+	told  bool            // the user has been informed that nobody can be asked
 }
 
-// Configure makes what an editor sets when it connects the lowest layer. Settings that only
-// restrict apply at once, and so do those that the user has agreed to for good; the others
-// wait for consent. The error names what was left out because it is wrong.
+// Configure makes the settings that an editor sends when it connects the lowest layer.
+// Settings that only restrict apply at once, and so do those with the user's lasting consent;
+// the others wait for consent. The error names the settings that are wrong and left out.
 func (c *Client) Configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
@@ -57,7 +57,7 @@ func (c *Client) Configure(raw json.RawMessage) error {
 	return err
 }
 
-// agreements are those of the client's principal.
+// agreements returns those of the client's principal.
 func (c *Client) agreements() upstream.Agreements {
 	return upstream.Agreements{Path: c.process.store.AgreedFile()}.Of(c.principal, core.Local)
 }
@@ -103,7 +103,7 @@ func (c *Client) Before(ctx context.Context, m core.Meta, h core.Host) {
 	c.mu.Unlock()
 	over.end()
 	if tell && ctx.Err() == nil {
-		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a log that fails says so itself
+		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a log that fails reports it itself
 	}
 }
 
@@ -136,7 +136,7 @@ func (w *wider) notice() string {
 	return "The editor's options have settings that send data elsewhere or allow more. Nobody could be asked, so they are not used. If you want them, put them in your own configuration file:\n\n" + w.list()
 }
 
-// list returns all of the settings, uncut: nobody can agree to what is not shown.
+// list returns all of the settings, uncut: users can only agree to settings that they see.
 func (w *wider) list() string {
 	var lines []string
 	for _, s := range w.Settings {

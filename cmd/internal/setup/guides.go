@@ -18,8 +18,8 @@ import (
 	"dragoman/core/loop"
 )
 
-// guides keeps what each workspace, and the user, tell the agent: AGENTS.md, rules
-// and skills. A guide is loaded when it is first needed, and anew when a look finds that
+// guides caches the instructions of each workspace, and of the user: AGENTS.md, rules
+// and skills. A guide is loaded when it is first needed, and again when a look finds that
 // one of its files has changed.
 type guides struct {
 	options guide.Options                            // without Roots
@@ -81,14 +81,14 @@ func (g *guides) load(ctx context.Context, roots []string, have *guide.Guide) *g
 	return made
 }
 
-// forget has the guides loaded anew: what they must not include may be another.
+// forget makes the guides load again: the files that they must not include may have changed.
 func (g *guides) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.made)
 }
 
-// system is what the guide of the turn adds to an agent's system prompt.
+// system returns the addition of the turn's guide to an agent's system prompt.
 func (g *guides) system(m core.Meta, agent, model string) string {
 	if have := g.last(context.Background(), m.Roots); have != nil {
 		return have.System(agent, model)
@@ -119,8 +119,8 @@ func (g *guides) Open(_ context.Context, host core.ToolHost) (core.Toolset, erro
 	return &guideTools{guides: g, host: host}, nil
 }
 
-// guideTools is a session's tools for reading guidance. Nothing of it runs at the
-// same time as anything else of it.
+// guideTools is a session's tools for reading guidance. Its methods are not called
+// concurrently.
 type guideTools struct {
 	guides *guides
 	host   core.ToolHost
@@ -181,8 +181,8 @@ func (t *guideTools) Changed() <-chan struct{} {
 // Close implements core.Toolset.
 func (*guideTools) Close() error { return nil }
 
-// guideTool reads one kind of text by its name. It reads nothing else, so nobody
-// needs to be asked.
+// guideTool reads one kind of text by its name. It reads nothing else, so it needs no
+// approval.
 type guideTool struct {
 	name, arg, does string
 	guides          *guides
@@ -244,7 +244,7 @@ func (t guideTool) wanted(args json.RawMessage) (string, error) {
 	return m[t.arg], nil
 }
 
-// commands lists what a user can begin a prompt with.
+// commands lists the commands with which a user can begin a prompt.
 func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	have := g.last(ctx, roots)
 	if have == nil {

@@ -42,7 +42,7 @@ func newPolicies(
 			if list.effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
 				rule.Server = core.Native // an MCP server may call a tool of its own so
 			}
-			// One by one first, so that the message can say where.
+			// One by one first, so that the message can name the position.
 			if _, err := policy.New(policy.Options{Rules: []policy.Rule{rule}, Home: home}); err != nil {
 				key := fmt.Sprintf("policy.%s[%d]", list.name, i)
 				at, _ := c.Where(key)

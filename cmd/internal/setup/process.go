@@ -19,12 +19,12 @@ import (
 	"dragoman/core/tools"
 )
 
-// lookEvery is how often files are looked at while somebody is connected.
+// lookEvery is the interval between looks at the files while a client is connected.
 const lookEvery = 2 * time.Second
 
 // Process holds what all connections of a process share: the files of the configuration, the
 // keys that were given, the limits of providers, our own tools with their jobs, and the MCP servers
-// that run. What one connection adds is a [Client]'s.
+// that run. A [Client] holds the additions of one connection.
 type Process struct {
 	env     *program.Environment
 	secrets *secrets.Store
@@ -38,7 +38,7 @@ type Process struct {
 	backend func(name string) core.Backend // Options.Backend
 	changed func(configs.Sightings) bool   // looks at the configuration's files
 
-	loading chan struct{} // holds the one token of whoever loads
+	loading chan struct{} // holds one token, which the loading goroutine takes
 
 	mu       sync.Mutex // guards the fields below
 	editions []*edition // in use
@@ -46,7 +46,7 @@ type Process struct {
 	clients  int        // how many there were
 }
 
-// Options are what a Process is made of, beside the configuration.
+// Options are the parts of a Process other than the configuration.
 type Options struct {
 	Env     *program.Environment
 	Secrets *secrets.Store
@@ -90,7 +90,7 @@ func (p *Process) Join(g *core.Gateway) { p.gateway = g }
 // the gateway.
 func (p *Process) Board() *board.Board { return p.board }
 
-// Config returns what a gateway over a store is made of. Clients without a connection have the
+// Config returns the options of a gateway over a store. Clients without a connection have the
 // configuration as it is.
 func (p *Process) Config(store core.Store) core.Config {
 	plain := p.Client(ClientOptions{Principal: core.Local})
@@ -108,8 +108,8 @@ func (p *Process) Client(o ClientOptions) *Client {
 	return &Client{process: p, name: name, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
 }
 
-// Watch looks at the files now and then until ctx ends, so that those who show
-// models, agents and commands hear of a change.
+// Watch looks at the files every lookEvery until ctx ends, so that clients that show
+// models, agents and commands learn of a change.
 func (p *Process) Watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -156,9 +156,9 @@ func (p *Process) Close() {
 	p.servers.close()
 }
 
-// choose returns the edition of an overlay, which is counted as used once more, and gives up the
-// use of the one before; nil: there is none. An edition that nobody else uses takes the overlay up
-// itself, so that all that runs goes on. The caller must end what is over.
+// choose returns the edition of an overlay, with one more use counted, and releases the use of
+// the one before; nil: there is none. An edition without other users takes over the new overlay
+// itself, so that everything in it keeps running. The caller must end the edition in over.
 func (p *Process) choose(o overlay, before *edition) (now, over *edition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"dragoman/core/display"
 )
 
-// route is where a client has a provider reached; the zero value: nowhere. It holds
-// for as long as the process lives and is written nowhere.
+// route is the address that a client sets for a provider; the zero value: the provider is
+// disabled. It holds until the process ends and is not stored.
 type route struct {
 	kind, url string
 	headers   map[string]string
@@ -41,7 +41,7 @@ type routing struct{ c *Client }
 
 var _ acp.Providers = routing{}
 
-// typeOf is what the protocol calls a wire format.
+// typeOf returns the protocol's name of a wire format.
 func typeOf(kind string) string {
 	switch kind {
 	case configs.KindOpenAIChat:
@@ -118,7 +118,7 @@ func (r routing) Disable(_ context.Context, id string) error {
 	return r.set(id, route{})
 }
 
-// set takes a route up at once.
+// set applies a route at once.
 func (r routing) set(id string, to route) error {
 	r.c.route(id, to)
 	_, err := r.c.Load()

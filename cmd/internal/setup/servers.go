@@ -15,8 +15,8 @@ import (
 )
 
 // serverControl lets people control the MCP servers of the configuration from their
-// editors. What lasts is written into their own file, with nothing else in it changed,
-// and holds at once.
+// editors. Lasting changes are written into their own file, with nothing else in it
+// changed, and apply at once.
 type serverControl struct {
 	p  *edition
 	of *Profile // that has it
@@ -48,7 +48,7 @@ func (d serverControl) Do(
 	if _, adds := what.(control.Add); err != nil && !adds {
 		return err
 	}
-	starts := true // once it stands in the file as it is wanted
+	starts := true // as soon as the file has the wanted state
 	switch w := what.(type) {
 	case control.Start:
 	case control.Stop:
@@ -61,7 +61,7 @@ func (d serverControl) Do(
 		starts = !w.Disabled
 		err = d.edit(ctx, configs.AddServer(name, addition(w)))
 	case control.Change:
-		if made.Config.FromEditor(servers.Key(name)) { // it would be asked about no more
+		if made.Config.FromEditor(servers.Key(name)) { // the user would not be asked about it any more
 			return errors.New("the options of your editor name it, and it is changed there")
 		}
 		starts = !is.Disabled
@@ -77,7 +77,7 @@ func (d serverControl) Do(
 		err = box.Login(ctx, name, func(address string) {
 			w.Show(address)
 			if d.p.env.Browse != nil {
-				_ = d.p.env.Browse(address) // where that cannot be done it was shown
+				_ = d.p.env.Browse(address) // without a browser the user has seen the address
 			}
 		})
 	case control.Logout:
@@ -89,7 +89,7 @@ func (d serverControl) Do(
 	return box.Start(roots, name)
 }
 
-// find is a server that a person named, and may have mistyped.
+// find returns the server of a name that a person has typed, possibly wrongly.
 func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
 	box := d.p.servers.of(d.p)
 	is, ok := c.Server(name)
@@ -104,7 +104,7 @@ func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, conf
 	return box, is, errors.New(why)
 }
 
-// edit changes the user's file and takes that up.
+// edit changes the user's file and applies the change.
 func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 	p := d.p
 	if _, err := p.store.Edit(ctx, edit); err != nil {
@@ -122,7 +122,7 @@ func (d serverControl) edit(ctx context.Context, edit configs.Edit) error {
 	return nil
 }
 
-// addition is a new server as the file has it.
+// addition returns the entry of a new server in the file.
 func addition(w control.Add) configs.MCPServer {
 	s := configs.MCPServer{
 		Command: configs.NewValue(w.Spec.Command), Args: valuesOf(w.Spec.Args), URL: configs.NewURL(w.Spec.URL), Disabled: w.Disabled,
@@ -154,8 +154,8 @@ func valuesOf(words []string) (list []configs.Value) {
 	return list
 }
 
-// changed is a server that is somewhere else. What belongs to the place where it was
-// goes with it.
+// changed returns a server with another address or command. A server that becomes a program
+// loses the settings of an address, and the other way round.
 func changed(is configs.MCPServer, w control.Change) (configs.MCPServer, error) {
 	program := w.Command != "" || w.Args != nil
 	switch {
@@ -167,7 +167,7 @@ func changed(is configs.MCPServer, w control.Change) (configs.MCPServer, error) 
 		return is, errors.New("it is an address, and args are a program's: give a command, too")
 	case w.URL != "":
 		is.Command, is.Args, is.Env, is.Dir = configs.Value{}, nil, nil, configs.Value{}
-		if w.URL != is.URL.String() { // which hides what stands behind its ?
+		if w.URL != is.URL.String() { // which hides the query
 			is.URL = configs.NewURL(w.URL)
 		}
 		return is, nil

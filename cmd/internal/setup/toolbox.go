@@ -16,10 +16,10 @@ import (
 	"dragoman/core"
 )
 
-// upstreams are the MCP servers of the configuration. Those that the user's files name are one
-// toolbox for as long as the process lives, whose servers change with the configuration, and one
-// of which it says the same as before goes on. Editions whose editors add servers have a toolbox
-// of their own, which those share whose editors add the same.
+// upstreams are the MCP servers of the configuration. Those of the user's files are one toolbox
+// until the process ends. Its servers change with the configuration; a server whose entry is
+// unchanged keeps running. Editions whose editors add servers have a toolbox of their own, and
+// editions whose editors add the same servers share it.
 type upstreams struct {
 	options upstream.Options // of the boxes, without what toolbox adds
 	env     configs.Env
@@ -43,8 +43,8 @@ type served struct {
 	users  map[*edition]bool // that it is for
 }
 
-// toolbox has the servers of an edition be those of its configuration, and the board tell of them.
-// added is what its editor adds. It is called by one goroutine at a time.
+// toolbox sets the servers of an edition to those of its configuration, and posts them on the
+// board. added are the servers that its editor adds. It is called by one goroutine at a time.
 func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstream.Box {
 	s.mu.Lock()
 	now := s.served(e)
@@ -93,7 +93,7 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 		box.Announce()
 	case changed:
 		box.Set(list)
-	case joins: // whoever comes to it has not been told
+	case joins: // the new edition's clients have no postings yet
 		box.Announce()
 	}
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 	return box
 }
 
-// served finds what an edition has; nil: nothing was read for it yet. The lock is held.
+// served returns the box of an edition; nil: nothing was read for it yet. The lock is held.
 func (s *upstreams) served(e *edition) *served {
 	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.users[e] })
 	if i < 0 {
@@ -111,7 +111,7 @@ func (s *upstreams) served(e *edition) *served {
 	return s.boxes[i]
 }
 
-// leaveLocked takes an edition off its box, which is returned if nobody else has it.
+// leaveLocked removes an edition from its box, which is returned if no other edition uses it.
 func (s *upstreams) leaveLocked(e *edition) *upstream.Box {
 	now := s.served(e)
 	if now == nil {
@@ -124,7 +124,7 @@ func (s *upstreams) leaveLocked(e *edition) *upstream.Box {
 	return now.box
 }
 
-// leave gives up what an edition has.
+// leave releases the box of an edition.
 func (s *upstreams) leave(e *edition) {
 	s.mu.Lock()
 	over := s.leaveLocked(e)
@@ -147,7 +147,7 @@ func sameFault(a, b configs.UnusableServer) bool {
 	return a.Err != nil && a.Err.Error() == b.Err.Error() && a.Disabled == b.Disabled
 }
 
-// close ends what belongs to no session.
+// close ends the connections that belong to no session.
 func (s *upstreams) close() {
 	s.mu.Lock()
 	boxes := s.boxes
@@ -162,14 +162,14 @@ func (s *upstreams) close() {
 	s.audit.Close()
 }
 
-// commands lists what is known of a workspace's, with the prompts of the servers.
+// commands lists the known commands of a workspace, and the prompts of the servers.
 func (p *edition) commands(box *upstream.Box) func(context.Context, core.Meta) []core.Command {
 	return func(ctx context.Context, m core.Meta) []core.Command {
 		return slices.Concat(p.guides.commands(ctx, m.Roots), box.Commands(m.ID))
 	}
 }
 
-// logLine logs what servers say, and what becomes of them.
+// logLine logs the messages of servers and the changes of their state.
 func (s *upstreams) logLine(server, level, text string) {
 	s.logs.Add(server, level, text)
 	l, err := logs.ParseLevel(level)
@@ -179,7 +179,7 @@ func (s *upstreams) logLine(server, level, text string) {
 	s.log.Log(l, text, zap.String("server", server))
 }
 
-// of is the toolbox of an edition's servers, or nil.
+// of returns the toolbox of an edition's servers, or nil.
 func (s *upstreams) of(e *edition) *upstream.Box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *upstreams) of(e *edition) *upstream.Box {
 	return nil
 }
 
-// layer is under which an edition's servers stand on the board (Topic.Layer).
+// layer returns the Topic.Layer under which an edition's servers are posted on the board.
 func (s *upstreams) layer(e *edition) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
