@@ -27,7 +27,7 @@ type Topic struct {
 //sumtype:decl
 type Item interface{ item() }
 
-// Models lists what can be chosen.
+// Models lists the models that users can choose.
 type Models struct {
 	Models  []core.ModelInfo
 	Default string
@@ -36,13 +36,13 @@ type Models struct {
 // Agents lists the agents, the default first.
 type Agents struct{ Agents []core.Agent }
 
-// Server tells of a tool server.
+// Server describes a tool server.
 type Server struct {
 	Name   string
 	Status string // running, starting, stopped, failed, disabled, requires-auth
 	Why    string
 	Tools  []core.Spec
-	// Disabled: the configuration says so. It may run all the same.
+	// Disabled: by the configuration. It may run all the same.
 	Disabled bool
 	// Command and Args are a program's, URL an address, as the configuration writes
 	// them: what refers to a secret is not looked up.
@@ -55,7 +55,7 @@ type Server struct {
 	Resources []core.Link
 }
 
-// Session tells of a session in the list.
+// Session describes a session in the list.
 type Session struct{ Summary core.Summary }
 
 // Commands says that the agent of a session has listed other commands of its own.
@@ -64,7 +64,7 @@ type Commands struct{}
 // Account says that somebody logged in or out.
 type Account struct{ Account core.Account }
 
-// Gone stands for what was dropped.
+// Gone is the value of a topic whose item was removed.
 type Gone struct{}
 
 func (Models) item()   {}
@@ -197,7 +197,7 @@ type Reader interface {
 	Now() ([]Posting, uint64)
 }
 
-// View is a board as one connection sees it. Its revisions are those of what is seen.
+// View is the part of a board that one connection sees. Its revisions are those of this part.
 type View struct {
 	b    *Board
 	sees func(Topic) bool

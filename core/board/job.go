@@ -7,7 +7,7 @@ import (
 	"dragoman/core"
 )
 
-// Job tells of a command that runs behind a session, or ran.
+// Job is a command that runs, or ran, in the background of a session.
 type Job struct {
 	Info    JobInfo
 	Control JobControl
@@ -16,13 +16,13 @@ type Job struct {
 // JobControl is a handle on such a command. Its methods may be called by any goroutine.
 type JobControl interface {
 	// Kill ends it and everything that it started, and waits for that; a job that
-	// has ended is no error. Killed says that it ran until then.
+	// has ended is no error. killed reports whether it ran until then.
 	Kill(context.Context) (killed bool, err error)
-	// Output is what it printed, of the end; at most 1 MiB.
+	// Output returns the end of its output; at most 1 MiB.
 	Output() []JobLine
 }
 
-// JobStatus is how far a job is.
+// JobStatus is the state of a job.
 type JobStatus string
 
 const (
@@ -36,7 +36,7 @@ const (
 type JobInfo struct {
 	ID      string // unique in the process
 	Session core.SessionID
-	Summary string // what it is for, in the agent's words; may be empty
+	Summary string // its purpose, in the agent's words; may be empty
 	Command string
 	Cwd     string
 	Status  JobStatus

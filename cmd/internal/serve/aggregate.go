@@ -20,18 +20,18 @@ import (
 	"dragoman/core"
 )
 
-// aggregated is our agent as an MCP server, and beside it the MCP servers of the
-// configuration. Without any it is the agent alone.
+// aggregated serves our agent and the MCP servers of the configuration as one MCP server.
+// Without configured servers it serves the agent alone.
 type aggregated struct {
 	gateway *connection
 	agent   *mcp.Server
-	cwd     string // where programs are started
+	cwd     string // of the programs that are started
 	// circle: the same configuration has started us as one of its servers, which would
 	// only start each other.
 	circle bool
 }
 
-// agent is our agent as an aggregate has it.
+// agent adapts our agent to the interface of an aggregate.
 type agent struct{ *mcp.Server }
 
 // Connect implements aggregate.Agent.
@@ -43,7 +43,7 @@ func (a agent) Connect(ctx context.Context, p core.Principal, hear func(proto.Me
 func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	g.warn()
 	made, err := g.gateway.profiles.Load()
-	if err != nil { // which our agent's tools say too
+	if err != nil { // which our agent's tools report too
 		g.gateway.log.Warn("no MCP servers are offered to MCP clients", zap.Error(err))
 		return g.agent.Serve(ctx, in, out)
 	}
@@ -54,8 +54,8 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	return all.Serve(ctx, g.cwd, g.gateway.principal, in, out)
 }
 
-// allHTTP is that over HTTP. A session is the agent's alone, or has the servers beside it: that
-// is decided when it begins, and it lives on whatever the configuration says later.
+// allHTTP serves the same over HTTP. When a session begins it is decided whether it has the
+// agent alone or the servers too; a later change of the configuration does not end it.
 type allHTTP struct {
 	aggregated
 	alone *mcp.HTTP // where there are no servers
@@ -83,11 +83,11 @@ func (g aggregated) HTTP() *allHTTP {
 }
 
 const (
-	// maxClients is how many clients there may be at a time, each with connections of its own
-	// to the servers, and maxOfClient how many of them one program's.
+	// maxClients limits the clients at a time, each with connections of its own to the
+	// servers, and maxOfClient those of one program.
 	maxClients  = 64
 	maxOfClient = 48
-	// clientIdle is how long one may be silent, with nothing open.
+	// clientIdle limits the time that a client may be silent, with nothing open.
 	clientIdle = 15 * time.Minute
 )
 
@@ -122,7 +122,7 @@ func (h *allHTTP) look() bool {
 	return h.all != nil && !h.all.Empty()
 }
 
-// Close ends all sessions of clients, and what they have started.
+// Close ends all sessions of clients, and the programs that they have started.
 func (h *allHTTP) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -138,7 +138,7 @@ func (g aggregated) warn() {
 	}
 }
 
-// options are what the configuration says of clients. rules is what judges their calls.
+// options returns the configuration's options for clients. rules judges their calls.
 func (g aggregated) options(made *setup.Profile, rules profile) aggregate.Options {
 	c := made.Config.MCP
 	names := c.Servers

@@ -13,8 +13,8 @@ import (
 	"dragoman/core"
 )
 
-// Chat talks to a person at a terminal. resume is the id of the session to go on with, which may
-// be cut short; empty: a new one.
+// Chat talks to a person at a terminal. resume is the id of the session to continue, or the
+// beginning of the id; empty: a new one.
 func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings) error {
 	return run(
 		ctx,
@@ -53,7 +53,7 @@ func (g *connection) chat(
 		Program: env, Gateway: g.Gateway, Principal: g.principal, Profiles: g.profiles, Session: session, Settings: set,
 		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
 	})
-	if resume == "" && session.State().Messages == 0 { // nobody will miss it
+	if resume == "" && session.State().Messages == 0 { // an unused session is not worth keeping
 		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), g.principal, session.Meta().ID))
 	}
 	return err

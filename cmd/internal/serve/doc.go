@@ -2,16 +2,16 @@
 //
 // # What is where
 //
-// gateway.go puts the gateway together and takes it apart again. eca.go, acp.go, mcp.go and
-// http.go join it to their protocols, chat.go to a person. aggregate.go hands the MCP servers of
-// the configuration on beside our agent, relays.go one of them alone.
+// gateway.go builds the gateway and closes it in order. eca.go, acp.go, mcp.go and http.go
+// connect it to their protocols, chat.go to a person. aggregate.go offers our agent together
+// with the MCP servers of the configuration, relays.go one of these servers alone.
 //
 // # What holds
 //
-//   - Standard output belongs to the protocol. What a person must know stands on standard error.
+//   - Standard output belongs to the protocol. Messages for people go to standard error.
 //   - Nothing is read or opened before it is needed, so that the first answer costs nothing.
 //   - The end comes in order: adapters, sessions (five seconds), the log (a quarter of a second,
 //     since nobody may be reading it). A second signal ends the process at once.
-//   - Servers are not handed on to a process that the same configuration has started as one of
-//     them: they would only start each other.
+//   - A process that the same configuration has started as one of its MCP servers offers none
+//     of these servers: they would only start each other.
 package serve

@@ -29,8 +29,8 @@ func ECA(ctx context.Context, o setup.Options) error {
 	})
 }
 
-// overECA is an ECA server. The process of one that was not asked to shut down
-// fails, as the protocol wants it; there is nobody who could be told more.
+// overECA is an ECA server. Without a request to shut down the process fails, as the
+// protocol requires; no message is printed, because no client is left to read it.
 type overECA struct{ *eca.Server }
 
 // Serve implements server.
@@ -42,7 +42,7 @@ func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return err
 }
 
-// welcome is what an empty chat shows: who answers, and what is missing.
+// welcome returns the text of an empty chat: version, model, and problems with the settings.
 func (g *connection) welcome(p *core.Profile) string {
 	var b strings.Builder
 	b.WriteString("Welcome to dragoman " + g.version + ".")

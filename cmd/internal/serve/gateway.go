@@ -64,7 +64,7 @@ func run(
 	g.Gateway = core.New(g.process.Config(store))
 	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)
-	if errors.Is(err, core.ErrShutdown) { // a signal: that is what was wanted
+	if errors.Is(err, core.ErrShutdown) { // a signal: the end was requested
 		err = nil
 	}
 	err = errors.Join(err, g.Close(context.WithoutCancel(ctx)), store.Close())

@@ -28,7 +28,7 @@ type relays struct {
 	closed bool
 }
 
-// relayHTTP is a server's face, and what it is a face of.
+// relayHTTP is a relay over HTTP, and the server that it relays.
 type relayHTTP struct {
 	*relay.HTTP
 	of *relay.Server
@@ -38,8 +38,8 @@ func newRelays(h *connection, cwd string) *relays {
 	return &relays{gateway: h, cwd: cwd, open: map[string]*relayHTTP{}}
 }
 
-// find is the relay to a server, as the configuration has it now. rules is what judges the
-// calls of clients.
+// find returns a relay to a server of the current configuration. rules judges the calls of
+// clients.
 func (r *relays) find(name string, rules profile) (*relay.Server, error) {
 	if _, err := r.gateway.profiles.Load(); err != nil {
 		return nil, err
@@ -53,11 +53,11 @@ func (r *relays) find(name string, rules profile) (*relay.Server, error) {
 	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
 }
 
-// profile returns what the configuration says: after a look at its files (Profiles.Load), or
-// as of the look with which an HTTP request began (Profiles.Last).
+// profile returns the profile of the configuration: after a look at its files (Profiles.Load),
+// or as of the look with which an HTTP request began (Profiles.Last).
 type profile func() (*setup.Profile, error)
 
-// judged refuses what the rules deny that hold when the call begins.
+// judged refuses the calls that the rules deny, as they are when the call begins.
 func judged(rules profile, cwd string) upstream.Check {
 	return func(server, tool string, args json.RawMessage) error {
 		made, err := rules()
@@ -126,7 +126,7 @@ func (r *relays) serve(w http.ResponseWriter, req *http.Request, name string) {
 	face.ServeHTTP(w, req)
 }
 
-// Close ends all sessions of clients, and what they have started.
+// Close ends all sessions of clients, and the programs that they have started.
 func (r *relays) Close() {
 	r.mu.Lock()
 	open := r.open
