@@ -29,14 +29,15 @@ type Commands struct {
 	People func() bool
 	// Doctor examines the program, and what files say in the turn's workspace.
 	Doctor func(context.Context, *core.Turn) string
-	// Export writes a session into a file, without the turn that asks for it, and says where.
+	// Export writes a session to a file, without the turn that requests it, and returns its
+	// path.
 	Export func(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error)
 	// Suggest returns the candidate that a mistyped word most likely means, or "".
 	Suggest func(word string, candidates []string) string
 }
 
-// Guide holds the commands of a workspace and of its user, the built-in ones among them, and
-// the texts that tell an agent what to do. A guide.Guide is one.
+// Guide holds the commands of a workspace and of its user, including the built-in ones, and
+// the instructions for agents. A guide.Guide is one.
 type Guide interface {
 	List() []core.Command
 	// Find finds a command by its name. prompts says that Expand makes a prompt of it.
@@ -51,9 +52,9 @@ type Guide interface {
 // Profile is the configuration in use, as commands need it.
 type Profile struct {
 	core.Profile
-	// CheckKey says why the provider of a model has no key; nil: it has one, or needs none.
+	// CheckKey returns an error if the provider of a model needs a key and has none.
 	CheckKey func(model string) error
-	// CheckModel says why no provider has a model of a name; nil: one may have it.
+	// CheckModel returns an error if no provider has a model of a name.
 	CheckModel func(name string) error
 	// Config returns the configuration as text, without secrets.
 	Config      func() string
@@ -67,11 +68,11 @@ type Accounts interface {
 	Find(name string) (core.Account, error)
 }
 
-// Run is core.Profile.Command. A text of the workspace's or the user's takes the prompt's
-// place, it is answered from what is known here, or something is done. What is no command's
-// name is text, such as a path; a mistyped name gets a suggestion. An agent's own command comes
-// before ours of the same name where ours gives way. In a session that another agent was handed
-// as a task nothing is a command: there it is a model that writes the prompts.
+// Run implements core.Profile.Command. A command replaces the prompt by a text of the
+// workspace or the user, answers it, or acts. A name that is not a command's is text, such as
+// a path; a mistyped name gets a suggestion. An agent's own command wins over ours of the same
+// name if ours gives way. In the session of a task there are no commands, because a model
+// writes the prompts there.
 func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
 	m := t.Meta()
 	have := c.Guide(ctx, m.Roots)
@@ -117,8 +118,8 @@ func lacks(err error) error {
 	return nil
 }
 
-// Expand returns the text that a command stands for in a workspace; ok is false where it shows
-// or does something.
+// Expand returns the text of a command in a workspace; ok is false for a command that shows
+// something or acts.
 func (c *Commands) Expand(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error) {
 	have := c.Guide(ctx, roots)
 	if have == nil {
@@ -143,7 +144,7 @@ func commandLine(text string) (name, args string) {
 	return name, args
 }
 
-// near says which command was meant; "" if none was.
+// near returns the command that a mistyped name is close to; "" if there is none.
 func (c *Commands) near(name string, have Guide) string {
 	if strings.ContainsAny(name, `/\.`) {
 		return "" // a path
@@ -163,7 +164,7 @@ func (c *Commands) near(name string, have Guide) string {
 	)
 }
 
-// act does what a command asks for.
+// act carries out a command.
 func (c *Commands) act(ctx context.Context, t *core.Turn, have Guide, name, args string) (core.CommandResult, error) {
 	said := func(answer string, err error) (core.CommandResult, error) {
 		return core.CommandResult{Answer: answer}, err

@@ -8,7 +8,7 @@ import (
 	"dragoman/core"
 )
 
-// login asks for a provider's key, or says where it can be given.
+// login asks for a provider's key, or explains where to set it.
 func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string, error) {
 	acc := c.Accounts()
 	words := strings.Fields(args)
@@ -62,7 +62,7 @@ func accountsText(list []core.Account) string {
 	return b.String()
 }
 
-// KeySource says where a provider's key comes from.
+// KeySource describes where a provider's key comes from.
 func KeySource(a core.Account) string {
 	switch a.Source {
 	case "config":

@@ -44,8 +44,8 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 	return text + "\n", nil
 }
 
-// findModel finds the model that a person named: by its id, or by the part of it
-// behind the provider. unsure says that nobody here has heard of it.
+// findModel finds the model that a person named: by its id, or by the part of it after the
+// provider. unsure means that the model is unknown here.
 func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wrong string) {
 	var ids, named []string
 	for _, i := range p.Models {

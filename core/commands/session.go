@@ -58,7 +58,7 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + c.goOn(id) + "\n", nil
 }
 
-// goOn says how to go on in another session where the client does not go there.
+// goOn explains how to continue in another session if the client does not switch to it.
 func (c *Commands) goOn(id core.SessionID) string {
 	if !c.People() {
 		return "Prompt it by that id."
@@ -78,7 +78,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	var list, found []core.Summary
 	for sum, err := range g.List(ctx, t.Meta().Principal) {
 		if err != nil || sum.ID == t.Meta().ID || sum.Parent != "" || sum.Messages == 0 {
-			continue // one that cannot be read is not one to go on with
+			continue // a session that cannot be read cannot be continued
 		}
 		if !c.People() && !withinFolders(sum, t.Meta()) {
 			continue // another agent may see only what lies within its folders

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/display"
 )
 
-// State is what the texts of built-in commands are made from.
+// State is the input for the texts of built-in commands.
 type State struct {
 	Session core.State
 	Agent   string         // that the session uses
@@ -96,8 +96,8 @@ func number(n int) string {
 	return s
 }
 
-// showContext says how full the window is. How much of that the guide's own
-// texts are is a guess: four bytes a token.
+// showContext shows how full the window is. The share of the guide's own texts is an
+// estimate: four bytes per token.
 func showContext(g Guide, s State) string {
 	model := s.Session.Settings.Model
 	if s.Model.ID != "" {

@@ -10,8 +10,8 @@ import (
 // BuiltIn is a command that is always there.
 type BuiltIn struct {
 	core.Command
-	// Prompt makes the text for the model that the command stands for, in the folders of a
-	// workspace; nil: it shows something, or does something.
+	// Prompt returns the command's text for the model, in the folders of a workspace; nil: the
+	// command shows something or acts.
 	Prompt func(folders []string) string
 }
 

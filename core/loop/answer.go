@@ -33,7 +33,7 @@ type answer struct {
 	calls   []*heard
 	usage   *core.Usage
 	model   core.ModelInfo   // that answers
-	fell    *[]core.FellBack // that the turn has told of
+	fell    *[]core.FellBack // that the turn has announced
 	stop    core.StopReason
 	ended   bool // its terminal came
 }
@@ -143,8 +143,8 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
 }
 
-// fellBack says once in a turn that another model is asked instead of is, and makes that
-// one the model asked. told holds the changes that were announced.
+// fellBack announces, once in a turn, that another model is asked instead of is, which it
+// replaces. told holds the changes that were announced.
 func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
 	if d.Instead == nil {
 		return nil
@@ -174,7 +174,7 @@ func reasonOf(err error) string {
 	return display.Clipped(strings.TrimPrefix(short.Error(), "model "+e.Model+": "), most)
 }
 
-// speaks says that the model has begun to answer, once.
+// speaks adds, once, the phase in which the model answers.
 func (a *answer) speaks(events []core.Event) []core.Event {
 	if a.begun {
 		return events
@@ -245,7 +245,7 @@ func (a *answer) start(d inference.Delta) []core.Event {
 		h.id = a.t.NewCall()
 	}
 	a.calls = append(a.calls, h)
-	if h.isOwn(toolsearch.Call) { // which tool it is stands in the arguments
+	if h.isOwn(toolsearch.Call) { // the arguments name the tool
 		return events
 	}
 	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})

@@ -34,9 +34,9 @@ func arguments(d inference.Delta) (json.RawMessage, error) {
 	return args, nil
 }
 
-// run runs the calls of one answer: beside each other if none has an effect,
-// else one after the other. Their results are in the log when it returns. An
-// error means that the turn must end.
+// run runs the calls of one answer: concurrently if none has an effect, else one after the
+// other. Their results are in the log when it returns. An error means that the turn must
+// end.
 func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*heard) error {
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: toolsOf(calls)}); err != nil {
 		return err

@@ -7,12 +7,12 @@ import (
 	"dragoman/core/display"
 )
 
-// maxText is how much of one text a model is shown, in bytes: the beginning and
-// the end of a longer one.
+// maxText limits one text in a request, in bytes: of a longer one the model gets the
+// beginning and the end.
 const maxText = 256 << 10
 
-// capped is text that grows, of which only the beginning and the end are kept.
-// It depends on what was written and not on the pieces.
+// capped is a growing text of which only the beginning and the end are kept. The result
+// does not depend on the pieces in which the text was written.
 type capped struct {
 	head, tail []byte // half of maxText; at least the last half, if there is so much
 	size       int

@@ -9,10 +9,9 @@ import (
 	"dragoman/core/inference"
 )
 
-// makeRoom puts a summary in the place of the conversation if a request of now
-// would fill more of the model's window than it may. A summary that does not come
-// is told, and not tried for again in this turn. An error means that the turn must
-// end.
+// makeRoom replaces the conversation by a summary if the next request would fill too much
+// of the model's window. A failed summary is reported to the user, and not tried again in
+// this turn. An error means that the turn must end.
 func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model inference.Model, base int) error {
 	if !c.full(model.Info(), base) || c.gaveUp == t.ID() {
 		return nil
@@ -57,8 +56,8 @@ func (c *conversation) shrink(
 	return c.compactAuto(ctx, t, model, base, min(windowOf(model.Info()), tooMany/2))
 }
 
-// compactAuto is compact that nobody asked for: what keeps the model from it is
-// told to the user, and the turn goes on.
+// compactAuto is the automatic compact: a failure is reported to the user, and the turn
+// continues.
 func (c *conversation) compactAuto(
 	ctx context.Context, t *core.Turn, model inference.Model, base, window int,
 ) (done bool, err error) {
@@ -76,7 +75,7 @@ func (c *conversation) compactAuto(
 	return false, t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
 }
 
-// compactNow is compact that the user asked for, and says what came of it.
+// compactNow is the compact that the user requested. It reports the result.
 func (c *conversation) compactNow(
 	ctx context.Context,
 	t *core.Turn,
@@ -115,13 +114,13 @@ func (c *conversation) compactNow(
 type summary struct {
 	turn   *core.Turn
 	model  inference.Model
-	base   int // bytes that a request has beside its messages
+	base   int // bytes of a request apart from its messages
 	window int // tokens that a request may have
 	auto   bool
 	focus  string
 }
 
-// noSummaryError says what kept the model from making a summary.
+// noSummaryError reports why there is no summary.
 type noSummaryError struct{ err error }
 
 func (e *noSummaryError) Error() string {

@@ -3,73 +3,73 @@
 //
 // # Vocabulary
 //
-// An answer is what one request to the model brought: text, thoughts and calls.
-// A round is one request, its answer and the calls of that answer. The history
-// is the session's log folded into messages for a model. A stretch is successive
-// text, or successive reasoning, of one answer. A summary takes the place of the
-// conversation in front of it, for the model; the users go on to see all of it.
+// An answer is the result of one request to the model: text, thoughts and calls. A round
+// is one request, its answer and the calls of that answer. The history is the session's
+// log folded into messages for a model. A stretch is successive text, or successive
+// reasoning, of one answer. A summary replaces the conversation before it for the model;
+// users still see all of it.
 //
 // # What always holds
 //
 //   - The history is made from the log, so it is the same after a restart, a fork
 //     or a truncation. A conversation reads each record once: it keeps its place
-//     in the log, and begins again only after a truncation. One thing the log does
-//     not say: whether the model had already been asked when the user said
-//     something more. The running turn knows; read again, such a message stands
-//     in front of the answer that it interrupted if none of that had come yet.
-//   - Every call in a request has exactly one result, and the results stand in
-//     the order of the calls, right behind them. Calls that a failure cut short,
-//     before their arguments were there, are left out.
-//   - The same log gives the same messages in whatever pieces its runs come.
+//     in the log, and starts again only after a truncation. The log does not record
+//     one fact: whether the model had already been asked when the user added a
+//     message. The running turn knows it; when the log is read again, such a
+//     message precedes the answer that it interrupted if nothing of that had come.
+//   - Every call in a request has exactly one result, and the results follow the
+//     calls in the same order. Calls that failed before their arguments were
+//     complete are left out.
+//   - The same log gives the same messages, however its runs are split.
 //   - An answer is never held as a whole while it streams. Its text in the
 //     history is cut in the middle at 256 KiB, and so is each text of a result.
 //   - The order and the names of the tools depend on the tools alone; the system
-//     prompt holds no date. What was sent once stays a prefix of what is sent
-//     next, so that services can cache it; only a summary begins anew.
-//   - A summary leaves what the user said in the running turn as it was, and covers
-//     the rest. Nothing is summed up by itself twice without an answer in between.
-//     Without a summary the history is as it was.
-//   - A tool that was not offered is not run, also if it is there for others.
-//   - A question that waits for the next message is the last that a turn says: the
-//     model is not asked again, and calls that stand behind it in the answer do not run.
+//     prompt has no date. Each request begins with the one before, so that services
+//     can cache it; only a summary breaks that.
+//   - A summary covers everything except the user's messages in the running turn.
+//     There are no two automatic summaries without an answer in between. Without
+//     a summary the history is unchanged.
+//   - A tool that was not offered is not run, even if others can use it.
+//   - A question that waits for the next message is the last event of a turn: the
+//     model is not asked again, and later calls in the answer do not run.
 //   - A tool's name for the model is looked up to find the tool, never taken
 //     apart.
-//   - With more tools than a model is to be shown it searches for those of servers.
-//     What it calls then is, for the log, for policy and for people, the tool
-//     itself. A conversation that searches goes on to: the tools that a model is
-//     shown are the beginning of what services cache.
+//   - A model with more tools than its limit searches for those of servers. Its
+//     calls then appear to the log, the policy and people as calls of the tool
+//     itself. A conversation that searches continues to do so, because services
+//     cache requests from their beginning, which is the list of tools.
+//   - Instructions of a folder follow the results of the call that used a file there.
 //
 // # Locks and goroutines
 //
 // There is no lock: a conversation runs one turn at a time. The only goroutines
-// are the parallel calls of one answer; Run waits for them before it goes on.
+// are the parallel calls of one answer; Run waits for them before it continues.
 //
 // # Why
 //
-// Calls of one answer run beside each other only when none of them has an
-// effect; else in the model's order, one after the other, since a model that
-// writes a file and then runs the tests means that order. A turn that ended
-// without an answer leaves a short note in the assistant's place: two messages of
-// the user in a row would make a model answer the one that was cancelled.
+// Calls of one answer run concurrently only if none of them has an effect; otherwise in
+// the model's order, one after the other, since a model that writes a file and then runs
+// the tests means that order. A turn that ended without an answer leaves a short note in
+// its place: after two messages of the user in a row, a model would answer the one that
+// was cancelled.
 //
-// A turn that the model refused is left out of the history, and stays in the log.
-// A Truncated behind it would hide its end from every reader that had not come so
-// far: who prompted it would wait for ever, and people would see their words vanish
-// together with the refusal. A client whose protocol wants it hidden there too can
-// truncate when it has read the end.
+// A turn that the model refused is left out of the history, and stays in the log. A
+// Truncated after it would hide its end from every reader that had not read so far: the
+// client that prompted would wait for ever, and people would see their words vanish
+// together with the refusal. A client whose protocol requires that can truncate when it
+// has read the end.
 //
 // The request for a summary has its own short system prompt and no tools, and shows
-// calls as text: services refuse calls in a history without tools, and a model that
-// is offered some makes calls instead of the summary. What is undone in files is
-// told to the model where it happened, since a history that still shows the changes
-// would be believed.
+// calls as text: services refuse calls in a history without tools, and a model that is
+// offered tools calls them instead of writing the summary. Reverted files are mentioned
+// to the model at that point of the history, because it would believe a history that
+// still shows the changes.
 //
-// A call through call_tool is proposed when its arguments are whole, since only they
-// say which tool it is; and in the history it is a call of that tool by its name. A
-// model that calls it by name the next time is right, and one that goes on through
-// call_tool as well.
+// A call through call_tool is proposed when its arguments are complete, since only they
+// name the tool; in the history it is a call of that tool by its name. The model may use
+// that name the next time, or call_tool again.
 //
-// How much a request fills is what the provider counted for the last one, and a
-// quarter of the bytes that came since: a result can be larger than the room that
-// is left, and a request that is too long costs a whole answer.
+// The size of a request is the provider's count for the last one, plus a quarter of the
+// bytes that were added since: a result can be larger than the room that is left, and a
+// request that is too long costs a whole answer.
 package loop

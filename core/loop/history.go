@@ -9,8 +9,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// history is a session's log, folded into what a model gets to see. The zero
-// value is an empty one.
+// history is a session's log, folded into the messages for a model. The zero value is
+// empty.
 type history struct {
 	pos     core.Pos
 	settled []inference.Message  // of the turns that have ended
@@ -53,7 +53,7 @@ type thought struct {
 	sealed json.RawMessage
 }
 
-// use is a call and what came of it.
+// use is a call and its result.
 type use struct {
 	in           *entry
 	id           core.CallID
@@ -65,9 +65,9 @@ type use struct {
 	result       []core.Block
 }
 
-// follow folds what is behind the history's place in the log. stale reports that
-// something which was folded before is hidden now: then the fold is worthless
-// and begins again with an empty history.
+// follow folds the records after the history's place in the log. stale reports that a
+// record which was folded before is hidden now: the history is useless then, and the
+// caller starts again with an empty one.
 func (h *history) follow(records iter.Seq2[core.Record, error]) (stale bool, err error) {
 	fresh := h.pos == core.Pos{}
 	for r, err := range records {
@@ -128,18 +128,17 @@ func (h *history) apply(ev core.Event) {
 	}
 }
 
-// ask marks that the model is asked now: what comes is one answer, and what the
-// user says meanwhile stands behind it.
+// ask marks that the model is asked now: the following events are one answer, and the
+// user's messages in the meantime follow it.
 func (h *history) ask() {
 	h.cur = &entry{asked: true}
 	h.entries = append(h.entries, h.cur)
 	h.message = ""
 }
 
-// answer returns the answer that a new stretch or call belongs to. The log does
-// not say where one answer ends and the next begins, but what comes behind the
-// usage of an answer, behind the start of a call, or behind a message of the
-// user was said in another one.
+// answer returns the answer that a new stretch or call belongs to. The log does not mark
+// where one answer ends and the next begins, but events after the usage of an answer,
+// after the start of a call, or after a message of the user belong to another one.
 func (h *history) answer() *entry {
 	if e := h.cur; e == nil || !e.asked && (e.moved || e.counted || len(e.instructions)+len(e.steered) > 0) {
 		h.cur = &entry{}
@@ -168,8 +167,7 @@ func (h *history) write(c *capped, s string) {
 	h.load.bytes += min(c.size, maxText) - was
 }
 
-// hear puts in what a model is told in the place of the user: behind the answer
-// that grows, if one does.
+// hear adds blocks of the user's side: after the current answer, if there is one.
 func (h *history) hear(blocks []core.Block) {
 	h.load.bytes += weigh(blocks)
 	if h.cur == nil {
@@ -270,8 +268,8 @@ func noteOf(e core.TurnEnded) string {
 	return "(There was no answer.)"
 }
 
-// messages are what a model gets to see. What is returned shares blocks with the
-// history and must not be changed.
+// messages returns the messages for a model. They share blocks with the history and must
+// not be changed.
 func (h *history) messages() []inference.Message {
 	list := make([]inference.Message, len(h.settled), len(h.settled)+3*len(h.entries))
 	copy(list, h.settled)
@@ -293,7 +291,7 @@ func (e *entry) messages(list []inference.Message) []inference.Message {
 	return addUser(addUser(list, e.instructions), e.steered)
 }
 
-// addUser appends what a user said; two messages in a row become one.
+// addUser appends a message of the user; two messages in a row become one.
 func addUser(list []inference.Message, blocks []core.Block) []inference.Message {
 	if len(blocks) == 0 {
 		return list
@@ -339,7 +337,7 @@ func addAnswer(list []inference.Message, e *entry, uses []*use) []inference.Mess
 	return list
 }
 
-// expand puts what a command means in the place of the text that named it.
+// expand replaces the text of a command by its meaning.
 func (h *history) expand(e core.Expanded) {
 	n := len(h.entries) - 1
 	if n < 0 || h.entries[n].said != e.Message || len(h.entries[n].user) == 0 {

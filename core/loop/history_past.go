@@ -37,8 +37,8 @@ func (h *history) compacted(e core.Compacted) {
 	h.mark = h.load
 }
 
-// reverted tells the model, in the place where it happened, which of the changes
-// that it knows of are gone.
+// reverted notes for the model, at this point of the history, which of the changes that it
+// knows were reverted.
 func (h *history) reverted(e core.Reverted) {
 	var gone, left []string
 	for _, f := range e.Files {
@@ -62,8 +62,8 @@ func (h *history) reverted(e core.Reverted) {
 	h.hear([]core.Block{core.Text{Text: "(" + strings.Join(said, " ") + ")"}})
 }
 
-// past is what a summary has to cover: all but what the user has said in the turn
-// that runs and the model has not heard.
+// past returns the messages that a summary has to cover: all except the user's messages
+// in the running turn that the model has not seen.
 func (h *history) past() []inference.Message {
 	n := h.first
 	for i := len(h.entries) - 1; i >= n; i-- {
@@ -83,7 +83,7 @@ func (h *history) past() []inference.Message {
 	return list
 }
 
-// kept is how many bytes a summary of now would leave as they are.
+// kept returns the number of bytes that a summary would not cover now.
 func (h *history) kept() (n int) {
 	for _, e := range h.entries[h.first:] {
 		n += weigh(e.user) + weigh(e.steered)

@@ -8,21 +8,20 @@ import (
 // How a conversation's size is estimated where no provider has counted it.
 const (
 	bytesPerToken = 4
-	pictureBytes  = 6000 // what a picture fills, as text would
-	// unknownWindow is taken for the window of a model that does not tell its own.
+	pictureBytes  = 6000 // the size of a picture, as if it were text
+	// unknownWindow is assumed for a model whose window is unknown.
 	unknownWindow = 128_000
 )
 
-// load is how much the messages of a history fill.
+// load measures the messages of a history.
 type load struct {
 	bytes int // of the messages
-	// tokens is what the last request and its answer filled, as it was counted, and
-	// at is what bytes was then; tokens is 0 where nobody has counted.
+	// tokens is the counted size of the last request and its answer, and at the value of
+	// bytes at that time; tokens is 0 if there was no count.
 	tokens, at int
 }
 
-// total is about how many tokens a request takes that has base bytes beside the
-// messages.
+// total estimates the tokens of a request that has base bytes apart from the messages.
 func (l load) total(base int) int {
 	if l.tokens == 0 {
 		return (base + l.bytes) / bytesPerToken
@@ -30,7 +29,7 @@ func (l load) total(base int) int {
 	return max(0, l.tokens+(l.bytes-l.at)/bytesPerToken)
 }
 
-// counted notes what a request and its answer filled.
+// counted notes the counted size of a request and its answer.
 func (l *load) counted(tokens int) {
 	if tokens > 0 {
 		l.tokens, l.at = tokens, l.bytes
@@ -51,13 +50,13 @@ func weigh(blocks []core.Block) (n int) {
 			n += pictureBytes
 		case core.Audio:
 			n += len(b.Data)
-		case core.Diff, core.Terminal: // a model is told something shorter
+		case core.Diff, core.Terminal: // the model gets a shorter text
 		}
 	}
 	return n
 }
 
-// beside is how many bytes a request has beside its messages.
+// beside returns the number of bytes of a request apart from its messages.
 func beside(req *inference.Request) int {
 	n := len(req.System)
 	for _, t := range req.Tools {

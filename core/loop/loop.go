@@ -10,17 +10,17 @@ import (
 	"dragoman/core/inference"
 )
 
-// Options are what a Backend is made with. Model is required.
+// Options configure a Backend. Model is required.
 type Options struct {
-	Name string // of the agent, as the model is told; empty: dragoman
+	Name string // of the agent, for the model; empty: dragoman
 	// Model finds the model of a turn. Its error is for the user and names what there is.
 	Model func(ctx context.Context, t *core.Turn) (inference.Model, error)
 	// System makes the system prompt for a session and a model's id. It should
 	// depend on nothing that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
-	// MaxRequests is how often a turn may ask the model; 0: 200.
+	// MaxRequests limits the requests of a turn to the model; 0: 200.
 	MaxRequests int
-	// Parallel is how many calls without effect run at a time; 0: 8.
+	// Parallel limits the calls without effect that run at a time; 0: 8.
 	Parallel int
 	// CompactAt is the share of the model's window from which on a conversation is
 	// summed up by itself; 0: 0.75; above 1: never.
@@ -29,12 +29,11 @@ type Options struct {
 	// system prompt, the outermost first, and warnings for the user. It may block on the disk.
 	// nil: there are none.
 	Instructions func(ctx context.Context, m core.Meta, files []string) (list []Instructions, warnings []string)
-	// Offer says which tools the agent is offered; nil: all. It must say the same of
-	// the same tool whenever it is asked. What is not offered is not run either.
+	// Offer reports whether the agent is offered a tool; nil: all. The result for a tool
+	// must never change. Tools that are not offered are not run either.
 	Offer func(core.Spec) bool
-	// MaxTools is how many tools a model is shown. Where there are more, it finds
-	// those of other servers with one tool and calls them through another; 0: it is
-	// shown all, however many.
+	// MaxTools limits the tools in a request. If there are more, the model finds those of
+	// other servers with one tool and calls them through another; 0: no limit.
 	MaxTools int
 }
 
@@ -62,8 +61,8 @@ func New(o Options) *Backend {
 	return &Backend{o}
 }
 
-// Caps tells what the loop can do. What a model cannot take is told to the model
-// in words.
+// Caps returns the capabilities of the loop. Content that a model does not accept is
+// replaced by words.
 func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
 	return core.BackendCaps{Rewind: true, Fork: true, Steer: true, Images: true, Resources: true}, nil
 }
@@ -84,7 +83,7 @@ type conversation struct {
 	// searches: there were too many tools once. It stays so, for what services cache
 	// begins with the tools.
 	searches bool
-	fell     []core.FellBack // that the turn has told of
+	fell     []core.FellBack // that the turn has announced
 	warned   []string        // about instructions
 }
 
@@ -125,7 +124,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	return core.StopRequests, nil
 }
 
-// round asks the model once and runs what it calls. over says that the turn is.
+// round asks the model once and runs its calls. over means that the turn is over.
 func (c *conversation) round(
 	ctx context.Context, t *core.Turn, model inference.Model,
 ) (stop core.StopReason, over bool, err error) {
@@ -177,7 +176,7 @@ func (c *conversation) tools(ctx context.Context, t *core.Turn) ([]core.Spec, er
 	return slices.DeleteFunc(slices.Clone(specs), func(s core.Spec) bool { return !c.b.o.Offer(s) }), nil
 }
 
-// catchUp folds what the log has that the history lacks.
+// catchUp folds the new records of the log.
 func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 	stale, err := c.history.follow(t.Records(ctx, c.history.pos))
 	if stale {
@@ -187,7 +186,7 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 	return err
 }
 
-// request is what the model is asked, without the messages.
+// request returns the request to the model, without the messages.
 func (c *conversation) request(
 	t *core.Turn,
 	info core.ModelInfo,

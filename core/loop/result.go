@@ -8,16 +8,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// end notes what came of a call.
+// end notes the result of a call.
 func (u *use) end(c core.Call) {
 	u.ended, u.failed = true, c.State != core.Succeeded
 	switch c.State {
 	case core.Succeeded:
 		u.result = told(c.Content)
 	case core.Errored:
-		// A tool that ran and failed says why in its content, and Why is still that
-		// of the decision. Whoever ended the call otherwise wrote the reason there,
-		// beside what the call would have done.
+		// A tool that ran and failed has the reason in its content, and Why is still that
+		// of the decision. A call that was ended otherwise has the reason in Why, and its
+		// content shows what it would have done.
 		if c.Why != "" && c.Why != u.why {
 			u.result = []core.Block{core.Text{Text: c.Why}}
 		} else if u.result = told(c.Content); len(u.result) == 0 {
@@ -69,8 +69,8 @@ func (u *use) message() inference.ToolReturn {
 	return r
 }
 
-// told is the part of a call's content that a model is told. A diff it has made
-// itself; it is told about only where there is nothing else.
+// told returns the part of a call's content for a model. The model has made a diff itself,
+// so it is included only if there is nothing else.
 func told(content []core.Block) []core.Block {
 	var list, diffs []core.Block
 	for _, b := range content {
@@ -84,7 +84,7 @@ func told(content []core.Block) []core.Block {
 			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.", b.Path, b.Added, b.Removed)})
 		case core.Image, core.Audio, core.Link:
 			list = append(list, b)
-		case core.Terminal: // what it printed is text beside it
+		case core.Terminal: // its output is in a text block of its own
 		}
 	}
 	if len(list) == 0 {

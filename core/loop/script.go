@@ -9,10 +9,10 @@ import (
 	"dragoman/core/inference"
 )
 
-// script is a conversation in words alone, of about most bytes: what a model can
-// be asked for a summary of without being offered the tools that were called.
-// Results are cut first, then what was said, and then what is oldest is left out,
-// but for the user's first words. nil: there is nothing.
+// script returns a conversation as text alone, of about most bytes, so that a model can
+// summarise it without being offered the tools. Results are cut first, then the other
+// texts, and then the oldest messages are left out, except the user's first. nil: there
+// is nothing.
 func script(messages []inference.Message, most int) []inference.Message {
 	if len(messages) == 0 {
 		return nil
@@ -51,8 +51,8 @@ func scriptBytes(messages []inference.Message) (n int) {
 	return n
 }
 
-// inScript puts messages in words. What tools were given and returned is cut to
-// cut bytes, what was said to eight times as many.
+// inScript turns messages into text. Arguments and results of tools are cut to cut bytes,
+// the other texts to eight times as many.
 func inScript(messages []inference.Message, cut int) []inference.Message {
 	var list []inference.Message
 	for _, m := range messages {
@@ -116,8 +116,8 @@ func shorten(s string, most int) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, left, tail)
 }
 
-// digest is a summary for models that are no language models: what was said and
-// called, each in a line.
+// digest returns a summary for models that are not language models: one line for each
+// message and call.
 func digest(messages []inference.Message) string {
 	const lines, width = 100, 200
 	var list []string

@@ -84,7 +84,7 @@ func (h *heard) throughCall(tools *index) {
 	h.args, h.bad = arguments(inference.Delta{Args: p.Args})
 }
 
-// tell answers a call of toolsearch.Search. It changes nothing, so nobody is asked.
+// tell answers a call of toolsearch.Search. It changes nothing, so it needs no approval.
 func (h *heard) tell(ctx context.Context, t *core.Turn) error {
 	call := h.proposed(t.ID())
 	call.Args, call.State, call.Start, call.Why = h.args, core.Running, time.Now(), "it reads the list of tools and nothing else"
