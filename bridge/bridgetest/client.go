@@ -13,7 +13,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// Patience tells an end from a hang.
+// Patience is the time after which a test counts as hanging.
 const Patience = 60 * time.Second
 
 // Patient returns a context that ends with the test, or when it hangs.
@@ -108,7 +108,7 @@ func (c *Raw) Next() string { return Last(c.Until("")) }
 // Last is the last of some lines.
 func Last(lines []string) string { return lines[len(lines)-1] }
 
-// ModernMeta is what a request of 2026-07-28 says of its client.
+// ModernMeta returns the metadata of the client in a request of 2026-07-28.
 func ModernMeta(caps, more string) string {
 	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`
 }

@@ -176,7 +176,7 @@ func DescribedServer(tools map[string]string) *mcp.Server {
 	return s
 }
 
-// SmallServer is a server of the SDK's with a tool that says who it is.
+// SmallServer returns a server of the SDK whose tools answer with its name and their own.
 func SmallServer(name string, tools ...string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
 	for _, tool := range tools {

@@ -115,7 +115,7 @@ func (b *bearer) send(req *http.Request, body io.ReadCloser, l record) (*http.Re
 	return b.client.Transport.RoundTrip(req)
 }
 
-// discard ends an answer that nobody reads.
+// discard closes a response whose body is not needed.
 func discard(resp *http.Response) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
 	resp.Body.Close()

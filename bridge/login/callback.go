@@ -21,7 +21,7 @@ const closeFor = 2 * time.Second
 // callback is the address that the browser comes back to.
 type callback struct {
 	address string
-	state   string // nobody else knows it
+	state   string // known to this login alone
 	got     chan url.Values
 	server  *http.Server
 	ended   chan struct{}
@@ -74,7 +74,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text)) // the browser may have left
 }
 
-// wait returns what the browser brings, or an error when ctx or the time for it ends.
+// wait returns the parameters that the browser brings, or an error when ctx or its time ends.
 func (c *callback) wait(ctx context.Context) (url.Values, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, fmt.Errorf("the login was not finished within %v", loginFor))
 	defer cancel()

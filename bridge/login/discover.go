@@ -42,7 +42,7 @@ func discover(
 	if asked := strings.Fields(challenge["scope"]); len(asked) > 0 {
 		a.scopes = asked
 	}
-	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that nobody serves
+	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that no server has
 	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
 		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s",
 			display.Line(issuer, 100), display.Line(display.WithoutURL(err).Error(), 300))

@@ -143,7 +143,7 @@ func readAnswer(resp *http.Response) ([]byte, error) {
 	return body, err
 }
 
-// fits returns what is wrong with an address that a server names; nil: nothing.
+// fits returns an error if an address that a server names must not be used.
 func (g *guard) fits(u *url.URL) error {
 	host := u.Hostname()
 	odd := func(r rune) bool {

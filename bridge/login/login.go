@@ -48,7 +48,7 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 	if l.Scopes = o.Scopes; len(l.Scopes) == 0 {
 		l.Scopes = a.scopes
 	}
-	if old.Issuer == l.Issuer { // what was granted before is not lost for more
+	if old.Issuer == l.Issuer { // earlier grants are kept when more is requested
 		l.Scopes = union(l.Scopes, old.Scopes, old.Wanted)
 	}
 	if slices.Contains(a.meta.ScopesSupported, "offline_access") {

@@ -21,8 +21,8 @@ type record struct {
 	Expires   time.Time `json:"expires,omitzero"` // of Access; zero: not known
 }
 
-// parseRecord decodes what is kept for the server at an address. The record is empty if
-// nothing is kept, or if it is of another address.
+// parseRecord decodes the stored record of the server at an address. The result is empty if
+// nothing is stored, or if the record is of another address.
 func parseRecord(kept []byte, server string) record {
 	var l record
 	if json.Unmarshal(kept, &l) != nil || l.Server != server {
@@ -31,7 +31,7 @@ func parseRecord(kept []byte, server string) record {
 	return l
 }
 
-// renewBefore is how long before its end a token is renewed.
+// renewBefore is the time before its end at which a token is renewed.
 const renewBefore = 10 * time.Second
 
 // stale reports whether the token has expired, or is about to.

@@ -121,7 +121,7 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 	return g, nil
 }
 
-// revoke tells the authorization server that the login is over (RFC 7009). Most servers
+// revoke revokes the login at the authorization server (RFC 7009). Most servers
 // revoke all tokens of a login along with its refresh token.
 func (l record) revoke(ctx context.Context, server *url.URL) error {
 	if l.RevokeURL == "" {
@@ -139,7 +139,7 @@ func (l record) revoke(ctx context.Context, server *url.URL) error {
 	return nil
 }
 
-// post sends a form as the client. No error holds what was sent.
+// post sends a form as the client. No error holds values of the form.
 func (c client) post(ctx context.Context, h *http.Client, to string, form url.Values) ([]byte, error) {
 	if c.Auth != authBasic {
 		form.Set("client_id", c.ID)

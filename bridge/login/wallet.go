@@ -24,7 +24,7 @@ func New(store Store, client *http.Client) *Wallet {
 	return &Wallet{store: store, client: client, bearers: map[string]*bearer{}}
 }
 
-// Config says how to log in to a server. The zero value leaves all to the server.
+// Config has the settings of a login. With the zero value the server decides everything.
 type Config struct {
 	// ClientID and ClientSecret are of a client that was registered by hand; without
 	// them one is registered at each login, where the server allows that.
@@ -38,11 +38,11 @@ type Config struct {
 
 // Store keeps what logins gave, as text that only a Wallet understands.
 type Store interface {
-	// Load returns what is kept for a server; nil: nothing.
+	// Load returns the stored record of a server; nil: there is none.
 	Load(ctx context.Context, server string) ([]byte, error)
-	// Change replaces what is kept for a server by what change makes of it; nil forgets
-	// it. No other Change of that server runs meanwhile, in whatever process. change may
-	// speak over the network.
+	// Change replaces the stored record of a server by the result of change; nil removes
+	// it. No other Change of that server runs meanwhile, in any process. change may use
+	// the network.
 	Change(ctx context.Context, server string, change func(kept []byte) ([]byte, error)) error
 }
 
@@ -74,7 +74,7 @@ func (w *Wallet) bearer(s Site) *bearer {
 	return have
 }
 
-// known returns the bearer of a server; nil: nobody has asked for it yet.
+// known returns the bearer of a server; nil: it was not requested yet.
 func (w *Wallet) known(server string) *bearer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,8 +104,8 @@ func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) e
 	return b.login(ctx, s.Config, show)
 }
 
-// Logout revokes the login to a server, and forgets it. unrevoked says why the
-// authorization server still honours it; it is forgotten all the same.
+// Logout revokes the login to a server, and forgets it. unrevoked is the reason
+// why the authorization server still honours it; it is forgotten all the same.
 func (w *Wallet) Logout(ctx context.Context, s Site) (unrevoked, err error) {
 	b, err := w.account(s)
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *Wallet) Gained(ctx context.Context, server string) bool {
 	return true
 }
 
-// Forget drops what was learned of a server. What the store keeps stays.
+// Forget drops the cached state of a server. Its record in the store stays.
 func (w *Wallet) Forget(server string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,7 +19,7 @@ type app struct {
 	secrets *secrets.Store
 	servers *servers.Store
 
-	started bool // a command has begun: what fails now is no mistake in the command line
+	started bool // a command has started: later errors are no mistakes in the command line
 }
 
 // newApp prepares a run in an environment. ring is the system's keyring; nil: there is none.
@@ -49,7 +49,7 @@ func (a *app) run(ctx context.Context) int {
 	return program.ExitUsage
 }
 
-// profiled is what profiles are made of.
+// profiled returns the options of the profiles.
 func (a *app) profiled() setup.Options {
 	return setup.Options{Env: a.Environment, Secrets: a.secrets, Servers: a.servers}
 }
