@@ -14,16 +14,15 @@ import (
 	"dragoman/core/display"
 )
 
-// checkValues finds what is wrong with settings one by one: what their tags
-// and their types rule out.
+// checkValues checks each setting against its tags and its type.
 func checkValues(c *Config) []Problem {
 	ck := &checker{c: c}
 	visit(reflect.ValueOf(c).Elem(), "", field{}, ck.setting)
 	return ck.problems
 }
 
-// checkWhole finds what is wrong between settings. It belongs after all layers
-// are merged: a layer may name what another one holds.
+// checkWhole checks settings against each other, after all layers are merged: a layer may
+// refer to the content of another one.
 func checkWhole(c *Config) (problems, warnings []Problem) {
 	ck := &checker{c: c}
 	ck.model("model", c.Model)
@@ -170,7 +169,7 @@ func number(v reflect.Value, s string) int64 {
 	return n
 }
 
-// formatNumber spells a number, a duration or a truth value as it stands in a file.
+// formatNumber writes a number, a duration or a boolean in the form of a file.
 func formatNumber(v reflect.Value) string {
 	if shapeOf(v.Type()) == shapeDuration {
 		return formatDuration(time.Duration(v.Int()))
@@ -217,7 +216,7 @@ func (ck *checker) choice(key string, v reflect.Value) {
 	}
 }
 
-// badName says what is wrong with a name of the user's choice, or "".
+// badName returns the problem of a name that the user has chosen, or "".
 func badName(kind, name string) string {
 	word := func(r rune) bool { return isWord(r) || r == '-' }
 	switch {
@@ -362,7 +361,7 @@ func (ck *checker) literalKeys() {
 	}
 }
 
-// nativeServer is what a rule calls dragoman's own tools.
+// nativeServer is the server of dragoman's own tools in rules.
 const nativeServer = "native"
 
 // PlainSecrets lists what of a server's settings looks like a secret and is written

@@ -17,7 +17,7 @@ type Choice struct {
 // Looked is one place where a key was looked for.
 type Looked struct {
 	Provider string
-	Variable string // environment variable, or the setting providers.NAME.api_key; empty: what a person has given
+	Variable string // environment variable, or the setting providers.NAME.api_key; empty: the stored key
 	Found    bool
 	Note     string // why a key that seems to be there does not count, else empty
 }
@@ -30,12 +30,11 @@ func (c Choice) Offline() bool { return c.Provider == OfflineProvider }
 // String returns PROVIDER/MODEL.
 func (c Choice) String() string { return c.Provider + "/" + c.Model }
 
-// ChooseModel decides which model is used when nobody asks for another one:
-// the model setting; else the default model of the first known provider, in
-// the order of KnownProviders, whose api_key is configured, whose variable is
-// set or whose key a person has given; else the offline model. Local providers
-// are never chosen by themselves. It looks at variables and referenced files,
-// not at the network.
+// ChooseModel chooses the default model: the model setting; else the default model of the
+// first known provider, in the order of KnownProviders, that has a key in the
+// configuration, in a variable or in the store; else the offline model. Local providers
+// are never chosen automatically. It reads variables and referenced files, and does not
+// use the network.
 func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 	looked := c.look(env, logins)
 	if c.Model != "" {
@@ -71,8 +70,8 @@ func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 	return choice
 }
 
-// FindModel resolves PROVIDER/MODEL, as a person or an agent's settings name
-// it. The error says what is wrong with the name.
+// FindModel resolves PROVIDER/MODEL, from a person or an agent's settings. The error
+// explains the problem of the name.
 func (c *Config) FindModel(spec string) (Choice, error) {
 	choice, message := c.parseModel(spec)
 	if message != "" {

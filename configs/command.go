@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Run runs a program for a reference ${cmd:…} and returns what it prints. args[0]
-// is the program: a name that is looked for as a shell would, or an absolute path.
-// dir is where it runs: the folder of the configuration file. It blocks until the
-// program ends, or ctx does. Its error holds nothing that the program printed.
+// Run runs a program for a reference ${cmd:…} and returns its output. args[0] is the
+// program: a name on the PATH, or an absolute path. It runs in dir, the folder of the
+// configuration file. It blocks until the program or ctx ends. Its error contains no
+// output of the program.
 type Run func(ctx context.Context, dir string, args []string) (string, error)
 
 // runReferenced returns the first line that a program prints.

@@ -22,7 +22,7 @@ type Config struct {
 	ServersFile string
 	// Unusable are the servers of mcp.json that are wrong, by name. They cost no other server.
 	Unusable map[string]UnusableServer
-	// Warnings are what a person should know and what stops nothing.
+	// Warnings are for a person; they do not make the configuration invalid.
 	Warnings []Problem
 
 	where  map[string]Position // key → where a file wrote it
@@ -51,7 +51,7 @@ type Provider struct {
 	place placement // of Direct and Without
 }
 
-// ModelEntry says what the catalogue does not know of a model, or knows wrongly.
+// ModelEntry adds or corrects properties of a model in the catalogue.
 type ModelEntry struct {
 	Name          string   `yaml:"name" aka:"label,title" doc:"Its name as people write it."`
 	ContextWindow int      `yaml:"context_window" aka:"window,context,context_length,max_input_tokens" min:"0" max:"1000000000" doc:"How many tokens it can be shown; a conversation is summed up before it is full. 0, or left out: as the catalogue has it."`
@@ -62,7 +62,7 @@ type ModelEntry struct {
 	Free          bool     `yaml:"free" default:"false" doc:"Whether it costs nothing, as one on your own machine does."`
 }
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens, in US dollars.
 type Price struct {
 	Input      float64 `yaml:"input" aka:"in,prompt" doc:"Of the tokens that it is shown."`
 	Output     float64 `yaml:"output" aka:"out,completion" doc:"Of the tokens that it answers."`
@@ -91,7 +91,7 @@ type MCPServer struct {
 	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
 }
 
-// OAuth is what a login to a server wants that the server does not say.
+// OAuth has the settings for a login to a server that the server does not announce.
 type OAuth struct {
 	ClientID     Value    `yaml:"client_id" doc:"The client that you have registered at the authorization server, for one that registers none by itself. Its redirect address is http://127.0.0.1:PORT/callback."`
 	ClientSecret Secret   `yaml:"client_secret" doc:"The secret of that client, where it has one."`
@@ -157,7 +157,7 @@ type Limits struct {
 	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
 }
 
-// Log says where the program's log goes.
+// Log configures the program's log.
 type Log struct {
 	Level string `yaml:"level" enum:"debug,info,warn,error" default:"warn" doc:"The least severe message that is written."`
 	File  Value  `yaml:"file" aka:"path" empty:"ok" doc:"File the log is appended to; ~/ is your home, a relative path starts at this file's folder. Left out: standard error."`

@@ -227,8 +227,8 @@ type entry struct {
 	value ast.Node
 }
 
-// entries returns what a mapping holds, merged mappings (<<) behind its own
-// keys. A key that is written twice is a problem.
+// entries returns the entries of a mapping, merged mappings (<<) after its own keys. A
+// duplicate key is a problem.
 func (d *decoder) entries(n ast.Node, key string) []entry {
 	var own, merged []entry
 	have := map[string]Position{}
@@ -265,8 +265,8 @@ func (d *decoder) entries(n ast.Node, key string) []entry {
 	return own
 }
 
-// merged returns what a merge key brings in: a mapping's entries, or those of
-// a list of mappings, the first winning.
+// merged returns the entries that a merge key adds: those of a mapping, or of a list of
+// mappings, of which the first wins.
 func (d *decoder) merged(raw ast.Node, key string) []entry {
 	n := d.plain(raw, key)
 	if n == nil {

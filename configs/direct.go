@@ -54,7 +54,7 @@ func (c *Config) with(name string, p Provider) *Config {
 	return &other
 }
 
-// placement says who decides where a provider is reached.
+// placement is the source of a provider's address.
 type placement byte
 
 const (

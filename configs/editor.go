@@ -11,16 +11,15 @@ import (
 	"strings"
 )
 
-// EditorSource stands for the file in messages about what an editor set.
+// EditorSource replaces the file name in messages about an editor's options.
 const EditorSource = "the editor's options"
 
-// ParseEditor reads what an editor sets when it connects, a JSON object, as the
-// lowest layer. Editors take settings from folders that they open, so it cannot say
-// where a key of the user's is sent, nor what is read or written on the disk: see
-// beyondEditor. Editors send keys of their own beside ours: those that we do not
-// know, at the top, are left out and listed. A setting that is wrong is left out
-// with the whole of its top key, and the error, an *Error, says so; the layer
-// holds the others all the same and is not nil.
+// ParseEditor reads the options of an editor that connects, a JSON object, as the lowest
+// layer. Editors take settings from folders that they open, so the layer cannot set where
+// a key of the user is sent, nor what is read or written on the disk: see beyondEditor.
+// Editors also send keys of their own: unknown ones, at the top, are left out and listed.
+// An invalid setting is left out with its whole top key, and reported in the error, an
+// *Error; the layer is not nil and has all the others.
 func ParseEditor(data []byte) (layer *Config, unknown []string, err error) {
 	layer = &Config{Source: EditorSource}
 	data = bytes.TrimSpace(data)
@@ -99,7 +98,7 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 	return next, nil
 }
 
-// beyondEditor lists what is not the editor's to set: references, which carry a
+// beyondEditor lists the settings that an editor may not set: references, which carry a
 // variable or a file to wherever the other settings lead; the address of a known
 // provider, which is sent the user's key; and files that are written.
 func (c *Config) beyondEditor() (problems []Problem) {
@@ -132,8 +131,8 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	return problems
 }
 
-// FromEditor reports whether anything of a setting, or below it, is what an editor
-// set. key is as in Where.
+// FromEditor reports whether a setting, or one below it, comes from an editor. key is as in
+// Where.
 func (c *Config) FromEditor(key string) bool {
 	for k, at := range c.where {
 		if rest, ok := strings.CutPrefix(k, key); ok && at.File == EditorSource &&
@@ -144,7 +143,7 @@ func (c *Config) FromEditor(key string) bool {
 	return false
 }
 
-// unplace forgets the lines of a text that nobody has seen.
+// unplace removes the line numbers, because the user has not seen the text.
 func (c *Config) unplace() {
 	for key, at := range c.where {
 		c.where[key] = Position{File: at.File}

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// effect says how a setting in an editor's options changes what the user has set.
+// effect is the effect of a setting in an editor's options on the user's settings.
 type effect int
 
 const (
-	// effectNone changes neither what anybody may do nor what is sent. It holds at once.
+	// effectNone changes neither permissions nor what is sent. It applies at once.
 	effectNone effect = iota + 1
 	// effectNarrows only restricts. It holds at once.
 	effectNarrows
@@ -99,7 +99,7 @@ var editorEffects = map[string]effect{
 	"limits.tools":             effectBounds,
 	"limits.compact_at":        effectBounds,
 
-	"log.level": effectWidens, // more of what is said is written down
+	"log.level": effectWidens, // more content is logged
 	"log.file":  effectWidens, // which an editor cannot set at all
 }
 
@@ -115,7 +115,7 @@ type Wider struct {
 	// Settings are its settings in words, "KEY: VALUE", secrets hidden; each element of
 	// a list, and of a mapping of texts, is one.
 	Settings []string
-	// Sum names the content, the secrets with it: it is what a person agrees to.
+	// Sum identifies the content, including the secrets: a person agrees to it.
 	Sum string
 }
 
@@ -166,7 +166,7 @@ type chosen struct {
 	value reflect.Value
 }
 
-// settings calls f for what a layer sets.
+// settings calls f for each setting in a layer.
 func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 	below := func(sub reflect.Value, name, class string, is field) {
 		next := chosen{

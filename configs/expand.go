@@ -35,8 +35,8 @@ func (p part) String() string {
 	return "${" + p.kind + ":" + p.text + "}"
 }
 
-// split takes a text apart. The error says what is wrong with a reference, and
-// holds nothing of the text, which may be secret.
+// split splits a text into its parts. The error describes a malformed reference without
+// the text, which may be secret.
 func (t text) split() ([]part, error) { return splitIn(t.raw(), t.shares()) }
 
 // splitIn is split for a piece of a text. shared says that it is of mcp.json, and may hold the
@@ -136,8 +136,8 @@ func (t text) refers(piece string) bool {
 	return err != nil || slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" })
 }
 
-// Files lists the files that the configuration's references name, each once: a
-// change of one of them may change what the configuration means.
+// Files lists the files in the configuration's references, each once: a change of one of
+// them may change the effective configuration.
 func (c *Config) Files(env Env) []string {
 	var files []string
 	visit(reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
@@ -242,7 +242,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// cannotRead says why a file was not read, without naming it twice.
+// cannotRead is the error for a file that was not read, with its name once.
 func cannotRead(path string, err error) error {
 	var at *os.PathError
 	if errors.As(err, &at) {

@@ -17,7 +17,7 @@ type field struct {
 	enum      []string
 	aka       []string            // other words people try
 	names     string              // of a mapping: what its keys are (name, header, variable)
-	pattern   func(string) string // says what is wrong with a pattern; nil: it is none
+	pattern   func(string) string // returns the problem of a pattern; nil: the field is not a pattern
 	emptyOK   bool
 	workspace bool // a workspace's layer may set it
 }
@@ -72,7 +72,7 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// shape is what a setting's type means in a file.
+// shape is the form of a setting's type in a file.
 type shape int
 
 const (

@@ -86,8 +86,8 @@ func (t *jsonText) form() form {
 	return f
 }
 
-// with adds an item behind the others of an object (a setting) or a list (a scalar). Nothing is
-// taken away. Without a root, an object is begun.
+// with adds an item after the others of an object (a setting) or a list (a scalar). Nothing is
+// removed. Without a root, it creates an object.
 func (t *jsonText) with(v hujson.Value, add any) []cutting {
 	f := t.form()
 	if v.Value == nil {
@@ -166,7 +166,7 @@ func (t *jsonText) replaced(v hujson.Value, value any) []cutting {
 	return []cutting{{v.StartOffset, v.EndOffset, t.form().value(value, margin, nested)}}
 }
 
-// form is how a part of a file is written.
+// form is the formatting of a part of a file.
 type form struct {
 	eol  string // how lines end
 	step string // by how much each level is indented
@@ -180,7 +180,7 @@ func (f form) item(add any, margin string, lines bool) string {
 	return f.value(add, margin, lines)
 }
 
-// value writes a value, an object over several lines if lines says so.
+// value writes a value, an object over several lines if lines is true.
 func (f form) value(value any, margin string, lines bool) string {
 	var b strings.Builder
 	switch v := value.(type) {

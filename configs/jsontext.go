@@ -56,7 +56,7 @@ func parseJSON(file string, data []byte) (*jsonText, *Problem) {
 	return t, nil
 }
 
-// unreadable says why a file is no text for a parser; nil: it is one.
+// unreadable returns the reason why a file cannot be parsed as text; nil: it can.
 func unreadable(file string, data []byte) *Problem {
 	whole := func(message string) *Problem {
 		return &Problem{Position: Position{File: file}, Message: message}
@@ -187,7 +187,7 @@ func (t *jsonText) text(v hujson.Value) ast.Node {
 	return ast.String(token.DoubleQuote(s, s, &token.Position{Line: at.Line, Column: at.Column}))
 }
 
-// pair returns a member under a name; at is where its own is written.
+// pair returns a member under a name; at is the place of its name.
 func (t *jsonText) pair(name string, at hujson.Value, value ast.Node) *ast.MappingValueNode {
 	place := t.position(at.StartOffset)
 	key := ast.String(token.DoubleQuote(name, name, &token.Position{Line: place.Line, Column: place.Column}))
@@ -199,7 +199,7 @@ func (t *jsonText) token(v hujson.Value, word string) *token.Token {
 	return token.New(word, word, &token.Position{Line: at.Line, Column: at.Column})
 }
 
-// maxForeignNesting bounds what is open at once in a file of another program.
+// maxForeignNesting limits the nesting in a file of another program.
 const maxForeignNesting = 1000
 
 // PlainJSON returns a text of JSON without its comments and trailing commas, with every other

@@ -17,7 +17,7 @@ const (
 	sharedDisabled = "disabled"
 )
 
-// serverList is what mcp.json says.
+// serverList is the content of mcp.json.
 type serverList struct {
 	text     *jsonText
 	servers  []listedServer      // in their order
@@ -38,7 +38,7 @@ type listedServer struct {
 // UnusableServer is a server of mcp.json that is wrong.
 type UnusableServer struct {
 	MCPServer        // as far as it could be read
-	Err       *Error // what is wrong with it
+	Err       *Error // its mistakes
 }
 
 // readList reads mcp.json. A problem is one of the whole file; those of a server are in it.
@@ -289,8 +289,8 @@ func (c *Config) leaveAlone() {
 	}
 }
 
-// resolveWith is resolve for a user's layer with the servers of mcp.json. One that is wrong
-// together with what the editor set costs no other setting.
+// resolveWith is resolve for a user's layer with the servers of mcp.json. A server that is
+// invalid in combination with the editor's options affects no other setting.
 func resolveWith(editor, user *Config) (*Config, error) {
 	c, err := resolve(editor, user, nil, nil)
 	var whole *Error

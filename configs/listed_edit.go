@@ -14,18 +14,18 @@ import (
 type Edit struct {
 	name  string // of the server
 	apply func(e *editing) error
-	want  *MCPServer // what the file says afterwards; nil: nothing, or what apply has checked
+	want  *MCPServer // the server after the edit; nil: none, or apply has checked it
 	stays bool       // want is not checked
 }
 
 // editing is mcp.json while it is changed.
 type editing struct {
 	*serverList
-	user *Config // the YAML beside it, whose servers are not changed; nil: there is none
+	user *Config // the YAML, whose servers are not changed; nil: there is none
 }
 
-// AddServer writes a server. A name that is there already is an error. What s holds is written
-// as it is, references and secrets too; what is empty, or a default, is left out.
+// AddServer writes a server. It is an error if the name exists. All values are written
+// unchanged, including references and secrets; empty ones and defaults are left out.
 func AddServer(name string, s MCPServer) Edit {
 	return Edit{name: name, want: &s, apply: func(e *editing) error {
 		if old := e.find(name); old != nil && !e.inYAML(name) {
@@ -56,8 +56,8 @@ func DropServer(name string) Edit {
 	}}
 }
 
-// DisableServer says whether a server is left alone. One of the YAML is named in the list
-// "disabled". A name that is nowhere is an error.
+// DisableServer disables or enables a server. One of the YAML is put on the list "disabled" or
+// removed from it. An unknown name is an error.
 func DisableServer(name string, disabled bool) Edit {
 	return Edit{name: name, stays: true, apply: func(e *editing) error {
 		if e.inYAML(name) {
@@ -85,7 +85,7 @@ func DisableServer(name string, disabled bool) Edit {
 	}}
 }
 
-// setDisabled changes the member of a server that says whether it is used.
+// setDisabled changes the member of a server that disables it.
 func (e *editing) setDisabled(s *listedServer, disabled bool) error {
 	word := func(b bool) scalar { return scalar{text: map[bool]string{true: "true", false: "false"}[b]} }
 	if i := memberAt(s.member.Value, func(m string) bool { return m == "enabled" }); i >= 0 {
@@ -106,12 +106,12 @@ func (e *editing) inYAML(name string) bool {
 	return there
 }
 
-// elsewhere is the error for a change of what the YAML says.
+// elsewhere is the error for a change of a server in the YAML.
 func (e *editing) elsewhere(key, message string) error {
 	return &Error{Problems: []Problem{{Position: e.user.near(key), Key: key, Message: message}}}
 }
 
-// inYAML ends a message about what stands in the YAML.
+// inYAML ends a message about a server in the YAML.
 const inYAML = " in this file, which no command changes; edit it by hand"
 
 // canChange returns why a server cannot be changed; nil: it can.
@@ -208,16 +208,16 @@ func (e *editing) put(name string, s MCPServer) error {
 		}
 	}
 	*e.serverList = before
-	// As a whole, for it holds what is wrong.
+	// The whole server is replaced, because it contains the mistake.
 	return e.set("", []string{sharedServers, nameOf(old.member)}, asShared(s, readable.written))
 }
 
-// means reports whether a server is right, and what is wanted.
+// means reports whether a server is valid and equals want.
 func (s *listedServer) means(want MCPServer) bool {
 	return s != nil && len(s.problems) == 0 && s.server.Means(want)
 }
 
-// asShared lists what is written of a new server, with the names that mcp.json has.
+// asShared lists the members of a new server, with their names in mcp.json.
 func asShared(s MCPServer, spell func(readable) string) tree {
 	var t tree
 	if !s.URL.IsZero() {
@@ -233,7 +233,7 @@ func asShared(s MCPServer, spell func(readable) string) tree {
 
 func kindOfURL(s MCPServer) string { return withDefaults(s).Transport }
 
-// setType changes the member "type" where it does not mean what is wanted.
+// setType changes the member "type" if it does not fit s.
 func (e *editing) setType(name string, s MCPServer) error {
 	now := e.find(name)
 	fields := fieldsOf(reflect.TypeFor[MCPServer]())
@@ -361,9 +361,9 @@ func (e *editing) listDisabled(name string, disabled bool) error {
 	}
 }
 
-// Apply returns the text of an mcp.json with edits made, one after the other. file stands for it
-// in messages; user is the YAML beside it, or nil. The error is an *Error: the text is wrong, or
-// what is to be written is, or the server is the YAML's.
+// Apply returns the text of an mcp.json after edits, one after the other. file is its name in
+// messages; user is the YAML, or nil. The error is an *Error: the text or the new value is
+// invalid, or the server is in the YAML.
 func Apply(file string, text []byte, user *Config, edits ...Edit) ([]byte, error) {
 	l, problem := readList(file, text)
 	if problem != nil {
@@ -382,7 +382,7 @@ func Apply(file string, text []byte, user *Config, edits ...Edit) ([]byte, error
 	return e.text.bytes(), nil
 }
 
-// check makes sure that an edit has done what is wanted, and nothing else.
+// check verifies that an edit made the requested change and no other.
 func (e *editing) check(edit Edit, others []string) error {
 	s := e.find(edit.name)
 	broken := func(message string) error {
@@ -392,7 +392,7 @@ func (e *editing) check(edit Edit, others []string) error {
 	switch {
 	case edit.want != nil && s != nil && len(s.problems) > 0:
 		for i := range s.problems {
-			s.problems[i].Position = Position{File: e.text.file} // nobody has seen the lines of this text
+			s.problems[i].Position = Position{File: e.text.file} // the user has not seen this text
 		}
 		return asError(s.problems)
 	case !slices.Equal(e.others(edit.name), others):

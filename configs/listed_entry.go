@@ -49,8 +49,8 @@ type entryReader struct {
 	enabled *hujson.Value
 }
 
-// foreignNames are members of other programs that mean a setting of ours, beside those that its
-// tag names.
+// foreignNames maps members of other programs to our settings, in addition to the aliases in
+// tags.
 var foreignNames = map[string]string{"serverUrl": "url", "httpUrl": "url"}
 
 // settingOf returns the setting that a member means; "": none.

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// lockPatience is how long a change waits for those of others. One takes milliseconds.
+	// lockPatience limits the wait for changes of other processes. One takes milliseconds.
 	lockPatience = 30 * time.Second
-	// maxRaces is how often an edit starts again because the file has changed meanwhile.
+	// maxRaces limits the restarts of an edit because the file has changed meanwhile.
 	maxRaces = 5
 )
 
-// EditServers makes edits in the mcp.json that Load would read, and returns its path. A file that
-// is not there is created; one that would be wrong stays as it is. It is replaced at once and
-// whole, behind a link where it is one, and is for its owner's eyes only. What somebody else writes
-// meanwhile is not lost: the edits are made anew over it. It blocks while another process does the
-// same, for half a minute at most.
+// EditServers makes edits in the mcp.json that Load would read, and returns its path. It creates a
+// missing file, and does not change one that would become invalid. The file, or the target if it
+// is a link, is replaced atomically and as a whole, and is readable only by its owner. Changes that
+// others make meanwhile are not lost: the edits are repeated on them. It blocks while another
+// process does the same, for half a minute at most.
 func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, err error) {
 	if path = o.serversFile(); path == "" {
 		return "", errors.New("no place for mcp.json: the environment names no home folder")
@@ -49,8 +49,8 @@ func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, er
 	return path, errors.Join(err, lock.Remove())
 }
 
-// yaml reads the user's YAML, whose servers no command changes; nil: there is none. Of one that
-// cannot be parsed nobody knows which those are.
+// yaml reads the user's YAML, whose servers no command changes; nil: there is none. It is an error
+// if the YAML cannot be parsed, because its servers are unknown then.
 func (o Options) yaml() (*Config, error) {
 	path := o.Path
 	if path == "" {

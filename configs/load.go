@@ -18,7 +18,7 @@ const fileName = "config.yaml"
 // serversFileName is that of the file in which the program keeps MCP servers.
 const serversFileName = "mcp.json"
 
-// Options say where the configuration is looked for.
+// Options are the places of the configuration.
 type Options struct {
 	// Path is a file that must exist (the --config flag). Empty: the user's
 	// file, which need not.
@@ -28,15 +28,15 @@ type Options struct {
 	// ConfigDir replaces the user's configuration directory, the folder that
 	// config.yaml is in. Empty: the one of the environment.
 	ConfigDir string
-	// Editor is what the editor set, the lowest layer; nil: nothing.
+	// Editor has the options of the editor, the lowest layer; nil: there are none.
 	Editor *Config
 }
 
-// Load reads the configuration: the user's file, and the mcp.json beside it (ServersFile). Without
-// them it returns the defaults. With an error, which is an *Error with every problem of the files,
-// it returns the defaults as well, so that the program can go on and say what is wrong. What is
-// wrong with a server of mcp.json is no error but a warning, and the server is Unusable.
-// References are not looked up.
+// Load reads the configuration: the user's file and its mcp.json (ServersFile). Without them it
+// returns the defaults. With an error, which is an *Error with every problem of the files, it
+// returns the defaults as well, so that the program can continue and report it. A mistake in a
+// server of mcp.json is not an error but a warning, and the server is Unusable. References are
+// not looked up.
 func Load(o Options) (*Config, error) {
 	path, required := o.Path, o.Path != ""
 	if !required {
@@ -94,10 +94,10 @@ func (o Options) serversFile() string {
 	return name + "." + serversFileName
 }
 
-// ServersFile returns the path of the file in which the program keeps MCP servers, which need
-// not exist: mcp.json beside the user's configuration file; with a path (the --config flag), say
+// ServersFile returns the path of the file for MCP servers, which need not exist: mcp.json in
+// the folder of the user's configuration file; with a path (the --config flag), say
 // DIR/NAME.yaml, it is DIR/NAME.mcp.json, so that no repository's mcp.json is read. It is empty
-// when the environment names no home folder.
+// if HOME is not set.
 func ServersFile(path string, env Env) string { return Options{Path: path, Env: env}.serversFile() }
 
 // readServers reads mcp.json. It returns nothing when there is no file.
@@ -195,7 +195,7 @@ func readLayer(path string) (*Config, []Problem) {
 // UserFile returns the path of the user's configuration file, which need not
 // exist: dragoman/config.yaml in $XDG_CONFIG_HOME, else in the platform's own
 // directory ($HOME/.config, ~/Library/Application Support, %AppData%). It is
-// empty when the environment does not tell.
+// empty if the environment names neither.
 func UserFile(env Env) string { return userFile("", env) }
 
 func userFile(dir string, env Env) string {

@@ -58,7 +58,7 @@ func Defaults() *Config {
 	return c
 }
 
-// merger lays one layer over what was merged so far.
+// merger merges one layer over the lower ones.
 type merger struct {
 	to, from  *Config
 	workspace bool
@@ -71,8 +71,8 @@ func (m *merger) set(v reflect.Value, key string) bool {
 	return written || !v.IsZero()
 }
 
-// merge lays src over dst. Maps are made anew, so that no layer shares one
-// with the result.
+// merge merges src over dst. Maps are copied, so that no layer shares one with the
+// result.
 func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	if m.skip[key] || key != "" && !m.set(src, key) {
 		return
