@@ -111,7 +111,7 @@ func TestRelayWaitsForThePerson(t *testing.T) {
 	script := bridgetest.Greeting + bridgetest.OneTool("") +
 		`tools/call {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}` + "\n" +
 		`answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"content":[{"type":"text","text":"done"}]}}` + "\n"
-	impatient(t, script, 0, 500*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
+	impatient(t, script, 0, 1500*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,6 +58,7 @@ type opened struct {
 	back    bool              // the client has taken it back; guarded by relayed.mu
 	own     chan wire.Message // closed when the server has left
 	greeted func()            // of initialize
+	number  string            // of initialize: the version, if it is a number
 }
 
 func newRelayed(r *Server, p core.Principal, l *upstream.Link, out io.WriteCloser) *relayed {
@@ -189,6 +190,7 @@ func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
 				o.greeted = sync.OnceFunc(func() { close(greets) })
 			}
 			c.mu.Unlock()
+			o.number = numberOf(m)
 		case proto.MethodListTools:
 			o.cursor = cursorOf(m.Params)
 		case proto.MethodCallTool:
@@ -361,6 +363,9 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 		if o.greeted != nil {
 			defer o.greeted()
 		}
+		if o.number != "" && m.Error != nil && line[0] != '[' {
+			return wire.AppendAnswer(nil, m.ID, nil, c.undated(o.number))
+		}
 		version := agreedVersion(m)
 		c.view.Settled(version)
 		var date string
@@ -387,6 +392,30 @@ func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opene
 		}
 	}
 	return line
+}
+
+// numberOf returns the version in a client's initialize if it is a number, as in the first
+// days of the protocol; "" if it is not.
+func numberOf(m wire.Message) string {
+	var p struct {
+		Version json.RawMessage `json:"protocolVersion"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil || len(p.Version) == 0 || p.Version[0] < '0' || p.Version[0] > '9' {
+		return ""
+	}
+	return string(p.Version)
+}
+
+// undated is the error for a client whose version is a number, at a server that refused it.
+// What servers answer to that is about their parsers and of no use to a user.
+func (c *relayed) undated(number string) error {
+	return jrpc2.Errorf(
+		jrpc2.InvalidParams,
+		"the MCP server %s does not speak version %.20s of the protocol; the client must ask for a version that is a date, such as %s",
+		c.relay.export.Server.Name,
+		number,
+		proto.Legacy,
+	)
 }
 
 // agreedVersion is what an answer to initialize has for a version.
@@ -430,6 +459,8 @@ func (c *relayed) lost(err error) {
 		switch {
 		case o.own != nil:
 			close(o.own)
+		case o.number != "":
+			c.refuse(o.id, c.undated(o.number))
 		case err != nil:
 			o.call.End(upstream.OutcomeError, 0)
 			c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))

@@ -80,7 +80,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 		c.fromClient(pumps, wire.Lines(in, upstream.MaxMessage))
 	}()
 	written := c.run(pumps)
-	early := false // the server has left before the last answer
+	unanswered := false // the server has left before the last answer
 	select {
 	case <-down:
 		c.up.Close()
@@ -88,7 +88,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 		defer drain.Stop()
 		select {
 		case <-up:
-			early = c.waits() // the client may still read
+			unanswered = c.waits() // the client may still read
 		case <-c.idle:
 		case <-drain.C:
 		case <-ctx.Done():
@@ -108,7 +108,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
 	}
 	why := err
-	if early {
+	if unanswered {
 		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
 	}
 	c.lost(why)

@@ -21,7 +21,6 @@ var earlyEdges = map[string]string{
 // earlyElsewhere names what has nothing to do with documents.
 var earlyElsewhere = map[string]string{
 	"bridge/aggregate": "a client of the first days is given to the agent as it is, before anything of it is decoded",
-	"bridge/relay":     "a server that has left before the last answer",
 }
 
 // Encoders, handlers and all that lies behind them speak today's protocols: which document
