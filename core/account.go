@@ -4,7 +4,7 @@ import "context"
 
 // Accounts are the keys of the providers of models. Methods block on the disk.
 type Accounts interface {
-	// List tells of every provider that is configured or known.
+	// List returns every provider that is configured or known.
 	List(context.Context) []Account
 	// Login takes a step: with no fields it begins. Method is one of the account's,
 	// the empty one the first. An error is for the user.
@@ -13,7 +13,7 @@ type Accounts interface {
 	Logout(ctx context.Context, provider string) error
 }
 
-// Account is where a provider's key stands.
+// Account describes a provider's key: whether there is one, and where it comes from.
 type Account struct {
 	Provider   string
 	Label      string // for people
@@ -27,7 +27,7 @@ type Account struct {
 // LoginMethod is one way to log in.
 type LoginMethod struct{ Key, Label string }
 
-// LoginStep is what a login wants next. Without Fields it is done.
+// LoginStep is the next step of a login. Without Fields the login is done.
 type LoginStep struct {
 	Message string
 	URL     string // to open in a browser

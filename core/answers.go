@@ -5,9 +5,9 @@ import "maps"
 // person is the giver of answers that no Caller gave.
 const person Caller = "person"
 
-// Personal reports whether a person prompted: somebody in an editor or a terminal, who
-// set no approvals of their own. Only such a turn has the session's trust, and what a
-// person has allowed for the session.
+// Personal reports whether a person prompted, in an editor or a terminal, without approvals
+// of their own. Only such a turn has the session's trust, and a person's approvals for the
+// session.
 func (o Origin) Personal() bool { return o.Caller == "" && o.Approvals == "" }
 
 // answers holds the decisions for the session by giver and by key.

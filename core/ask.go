@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AskKind says what is asked for.
+// AskKind is the kind of an Ask.
 type AskKind string
 
 const (
@@ -15,8 +15,8 @@ const (
 	AskQuestion AskKind = "question" // the agent wants to know something; no permission is an answer
 )
 
-// Ask is something that waits for a person. Deadline always stands: when it
-// passes, an approval is rejected and a question is left without an answer.
+// Ask is a question to a person. Deadline is always set: when it passes, an approval is
+// rejected and a question stays unanswered.
 type Ask struct {
 	ID       AskID    `json:"id"`
 	Kind     AskKind  `json:"kind"`
@@ -37,9 +37,9 @@ type Ask struct {
 	// answers for its user may not.
 	Hard bool `json:"hard,omitempty"`
 
-	// About is the call of a sub-session that an approval is for, as it stands
-	// there; nil: the call is the session's own, and Call names it. It is not
-	// stored with its content.
+	// About is the current state of the sub-session's call that an approval is for; nil:
+	// the call is the session's own, and Call names it. It is not stored with its
+	// content.
 	About *Call `json:"about,omitempty"`
 	// Secret says that the answer must not be shown or kept: a key. The log gets the
 	// fact that it was answered.
@@ -53,8 +53,8 @@ type Option struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
-	// Decision is the decision on a consent that the option stands for; empty: the
-	// option is an answer like any other.
+	// Decision is the decision on a consent that the option means; empty: the option is
+	// an ordinary answer.
 	Decision Decision `json:"decision,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (a Ask) InWords() string {
 	return b.String()
 }
 
-// Decision is what a person or a rule said to an approval.
+// Decision is the answer of a person or a rule to an approval.
 type Decision string
 
 const (
@@ -90,16 +90,16 @@ const (
 // Allows reports whether the call may run.
 func (d Decision) Allows() bool { return d == AllowOnce || d == AllowSession }
 
-// Outcome says how an Ask was settled.
+// Outcome is the way in which an Ask was settled.
 type Outcome string
 
 const (
-	OutcomeDecided  Outcome = "decided"  // an approval: Decision says how
+	OutcomeDecided  Outcome = "decided"  // an approval: see Decision
 	OutcomeAnswered Outcome = "answered" // a question or a consent: Option or Text is the answer
 	OutcomeDeclined Outcome = "declined" // a question or a consent that the user does not want to answer
 	OutcomeLater    Outcome = "later"    // a question with Later: the turn ends with it, and the next message answers it
 	OutcomeExpired  Outcome = "expired"  // the deadline passed
-	OutcomeAlone    Outcome = "alone"    // nobody is there who could be asked, or the turn takes no approvals (ApprovalsDeny)
+	OutcomeAlone    Outcome = "alone"    // no client can be asked, or the turn allows no approvals (ApprovalsDeny)
 	OutcomeCanceled Outcome = "canceled" // the turn was stopped
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// defaultAskTimeout is how long a person has where the profile says nothing.
+// defaultAskTimeout is the time for an answer if the profile sets none.
 const defaultAskTimeout = time.Hour
 
 // pending is an Ask that somebody in this process waits for.
@@ -98,9 +98,9 @@ func (s *Session) withdrawLocked(events *[]Event) (list []*pending) {
 	return list
 }
 
-// ask puts a question to whoever is attached and waits until it is settled.
-// before is appended with it. Without anybody to ask it returns OutcomeAlone or
-// OutcomeLater at once and appends nothing but what the chat is to show.
+// ask puts a question to the attached clients and waits until it is settled. before is
+// appended with it. If no client can be asked it returns OutcomeAlone or OutcomeLater at
+// once, and appends only a text for the chat.
 func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before ...Event) (Reply, error) {
 	if timeout <= 0 {
 		timeout = defaultAskTimeout
@@ -145,7 +145,7 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 	return r, nil
 }
 
-// judgement is what became of the question whether a call may run.
+// judgement is the decision whether a call may run.
 type judgement struct {
 	allowed bool
 	once    Decision

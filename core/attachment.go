@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Role says what a client may do with a session.
+// Role is the set of a client's rights in a session.
 type Role string
 
 const (
@@ -17,12 +17,12 @@ const (
 
 // Caller is the identity of a program that prompts and answers for its own user,
 // as an MCP client does; empty: a person in an editor or a terminal. The adapter
-// makes it up when the client connects and tells it to nobody, unlike the client's
-// name, which the client chooses. What was answered for the session counts only in
-// turns of the same Caller.
+// makes it up when the client connects and keeps it secret, unlike the client's name,
+// which the client chooses. Answers for the session apply only to turns of the same
+// Caller.
 type Caller string
 
-// Client is who attaches to a session.
+// Client describes a client that attaches to a session.
 type Client struct {
 	Name      string // for people: "Zed 0.212", "agent over MCP"
 	Principal Principal
@@ -47,13 +47,13 @@ type ServerSpec struct {
 	Name    string
 	Command string // absolute, or found on the PATH; empty: URL is used
 	Args    []string
-	Env     []string // NAME=VALUE, beside a small safe set
+	Env     []string // NAME=VALUE, in addition to a small safe set
 	URL     string
 	Headers map[string]string
 	SSE     bool // the older transport over HTTP
 }
 
-// origin is that of what the client says.
+// origin returns the Origin of the client's messages.
 func (c Client) origin() Origin {
 	return Origin{Client: c.Name, Principal: c.Principal, Caller: c.Caller}
 }
@@ -65,9 +65,9 @@ type Attachment struct {
 	client Client
 }
 
-// Attach adds a client. The session stays open while anybody is attached; what is not
-// used for a while rests: it gives its claim and its memory back until the next
-// command, and another process can go on with it.
+// Attach adds a client. The session stays open while a client is attached. When it is not
+// used for a while it rests: it gives up its claim and its memory until the next command,
+// and another process can continue it.
 func (s *Session) Attach(c Client) *Attachment { return attach(s, c) }
 
 // Attach adds another client to the same session.
@@ -85,11 +85,11 @@ func attach(o owner, c Client) *Attachment {
 // or was closed is another one.
 func (a *Attachment) To(s *Session) bool { return a.owner == owner(s) }
 
-// Meta says what the session was made with.
+// Meta returns the session's metadata.
 func (a *Attachment) Meta() Meta { return a.owner.Meta() }
 
-// Close takes the client off the session. What only it could have decided is
-// rejected; a turn goes on.
+// Close detaches the client from the session. Asks that only this client could have
+// answered are rejected; a turn continues.
 func (a *Attachment) Close() { a.owner.detach(a, false) }
 
 // Leave is Close for a client that is done with the session. If nobody else is attached, the
@@ -102,7 +102,7 @@ func (a *Attachment) Leave() { a.owner.detach(a, true) }
 func (a *Attachment) Read(after Pos) *Reader { return a.owner.read(after, nil) }
 
 // Records yields the log behind a position up to head, a position that it has reached: what a
-// truncation hides is left out, runs may come in pieces, and the last records may stand behind
+// truncation hides is left out, runs may come in pieces, and the last records may be after
 // head. It waits for the store alone. An error is the last that it yields.
 func (a *Attachment) Records(ctx context.Context, after, head Pos) iter.Seq2[Record, error] {
 	return records(ctx, a.owner, after, head)
@@ -123,7 +123,7 @@ func (a *Attachment) Head() Pos { return a.owner.Head() }
 // reads the log.
 func (a *Attachment) Follow(ctx context.Context) error { return a.owner.follow(ctx) }
 
-// State is what is true of the session now.
+// State returns the current state of the session.
 func (a *Attachment) State() (st State) {
 	a.owner.view(func(s *State) { st = s.public() })
 	return st
@@ -142,19 +142,19 @@ func (a *Attachment) Pending() (asks []Ask) {
 	return asks
 }
 
-// Busy says what becomes of a prompt while a turn runs.
+// Busy decides about a prompt that arrives while a turn runs.
 type Busy string
 
 const (
 	BusyQueue  Busy = ""       // it runs when those before it have ended
 	BusyRefuse Busy = "refuse" // it fails with a *BusyError
-	// BusySteer: it joins the turn that runs, where the back end can and the turn is of the
-	// same connection, whose rules it has; else it is queued. It stands in the log from when the turn takes it up; what a turn has
-	// not taken up when it ends is dropped.
+	// BusySteer: it joins the running turn if the back end supports that and the turn is of
+	// the same connection, whose rules apply; else it is queued. It is logged when the turn
+	// takes it up, and dropped if the turn ends before that.
 	BusySteer Busy = "steer"
 )
 
-// Prompt is what a user says.
+// Prompt is a message of the user.
 type Prompt struct {
 	Blocks    []Block
 	Busy      Busy
@@ -166,10 +166,9 @@ type Prompt struct {
 
 // Prompt begins a turn, or queues one. It blocks until that is durable, not
 // until the turn ends. ctx belongs to the prompt for as long as its turn lasts:
-// when it ends with the cause ErrCanceled, at any time, the turn ends as
-// cancelled, also one that is queued or has not begun (the log shows it all the
-// same, and the error is nil). ErrClientGone stops it too. Any other end of ctx
-// means nothing.
+// when it ends with the cause ErrCanceled, at any time, the turn ends as cancelled, even
+// if it is queued or has not begun (the log shows it anyway, and the error is nil).
+// ErrClientGone stops it too. Any other end of ctx is ignored.
 func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	if a.client.Role != Decide {
 		return "", ErrObserver
@@ -177,8 +176,8 @@ func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	return a.owner.admit(ctx, a, p)
 }
 
-// Cancel stops a turn; the zero id stops what runs and what is queued now. A turn
-// that has ended is no error. It does not wait for the end.
+// Cancel stops a turn; the zero id stops the running and all queued turns. It is not an
+// error if the turn has ended. It does not wait for the end.
 func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error {
 	if a.client.Role != Decide {
 		return ErrObserver
@@ -194,8 +193,8 @@ func (a *Attachment) Steer(blocks []Block) bool {
 	return a.client.Role == Decide && a.owner.steer(a, blocks)
 }
 
-// Unsteer takes back what the client said to the running turn (BusySteer) and the
-// turn has not taken up. Nothing to take back is no error.
+// Unsteer withdraws the client's messages to the running turn (BusySteer) that the turn has
+// not taken up. It is not an error if there are none.
 func (a *Attachment) Unsteer() { a.owner.unsteer(a) }
 
 // Decide settles an approval; ErrNotAsked when nothing of that id waits. It
@@ -231,9 +230,8 @@ func (a *Attachment) Rename(ctx context.Context, title string) error {
 	return err
 }
 
-// Say puts a message of the agent's into the log that no turn has produced: what a
-// client brings along. It is refused while a turn runs, and blocks until it is
-// durable.
+// Say adds a message of the agent to the log that comes from a client and not from a turn.
+// It is refused while a turn runs, and blocks until it is durable.
 func (a *Attachment) Say(ctx context.Context, text string) (MessageID, error) {
 	return a.append(ctx, true, TextDelta{Text: text})
 }

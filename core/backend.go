@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// BackendCaps says what runs behind an agent's name can do.
+// BackendCaps lists the capabilities of a back end.
 type BackendCaps struct {
 	OwnsHistory bool // it remembers the conversation itself; ours is a copy
-	Rewind      bool // it can forget what a Truncated hides
+	Rewind      bool // it can forget the records that a Truncated hides
 	Fork        bool
 	Steer       bool // it takes messages while a turn runs
 	Load        bool // it can import a session that it had before
@@ -29,14 +29,15 @@ type Backend interface {
 	Close(context.Context) error
 }
 
-// Binding ties a conversation to its session. State is what the back end
-// published as Bound last, or nil.
+// Binding connects a conversation to its session. State is the back end's last Bound, or
+// nil.
 type Binding struct {
 	Meta     Meta
 	Settings Settings
 	State    json.RawMessage
-	// Fork is set in a new copy of a session: what the back end has published there. It
-	// forks its own side now, and publishes what it needs of the copy. nil: this is no copy.
+	// Fork is set for a new copy of a session: the state that the back end has published in
+	// the original. The back end forks its side now, and publishes the state of the copy.
+	// nil: this is not a copy.
 	Fork json.RawMessage
 	Host Host
 	// Offer lists the slash commands of the back end's own. It may be called at any time and
@@ -47,7 +48,7 @@ type Binding struct {
 // Conversation is a back end's side of one session.
 type Conversation interface {
 	// Run runs a turn and blocks until it is over. When ctx ends it ends
-	// promptly; what it returns then does not matter.
+	// promptly; its results are ignored then.
 	Run(context.Context, *Turn) (StopReason, error)
 	Set(context.Context, Settings) error
 	// Close ends the conversation, between two turns. If its back end does not own its
@@ -56,11 +57,11 @@ type Conversation interface {
 	Close(context.Context) error
 }
 
-// Host is what a conversation may do at any time, in a turn or not.
+// Host has the actions of a conversation that are allowed at any time, in a turn or not.
 type Host interface {
 	// Publish appends events that belong to no turn: title, usage, notice, Bound.
 	Publish(context.Context, ...Event) error
-	// Begin starts a turn that nobody here prompted. It ends when it has been
+	// Begin starts a turn that no client here has prompted. It ends when it has been
 	// idle for a second, or at the next prompt.
 	Begin(context.Context, Origin) (*Turn, error)
 	// Import fills an empty log with the agent's own history.
@@ -74,8 +75,8 @@ type Host interface {
 	Ask(context.Context, Ask) (Reply, error)
 }
 
-// Editor is a client that provides services: files, terminals. Package ide says what it can be
-// asked; here it is only passed on.
+// Editor is a client that provides services: files, terminals. Core only passes it on; package
+// ide defines the requests.
 type Editor interface {
 	// Lend returns the editor for sessions that its client does not know: whatever they ask
 	// is asked for the given one.

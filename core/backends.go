@@ -13,16 +13,16 @@ import (
 const (
 	// closeBackendFor limits the time that a back end gets to close.
 	closeBackendFor = 5 * time.Second
-	// maxRetired is how many retired revisions are remembered. A turn that looked at the
-	// profile a moment ago may still name one of the last.
+	// maxRetired limits the retired revisions that are remembered. A turn that has just read
+	// the profile may still name a recent one.
 	maxRetired = 256
 )
 
 // errRetired says that an agent was changed since the profile was looked at.
 var errRetired = errors.New("the agent was changed meanwhile; prompt again")
 
-// backends holds the back ends in use, and closes each of them once: when it is retired
-// and nobody uses it any more.
+// backends holds the back ends in use, and closes each of them once: when it is retired and
+// no longer used.
 type backends struct {
 	mu      sync.Mutex // guards the fields below
 	inUse   map[revision]*lent
@@ -42,7 +42,7 @@ type lent struct {
 	retired atomic.Bool
 	known   atomic.Pointer[BackendCaps] // as it answered last; nil: it was not asked
 	closed  chan struct{}               // closed behind Backend.Close
-	err     error                       // of Backend.Close; stands when closed is closed
+	err     error                       // of Backend.Close; set when closed is closed
 
 	users   int // conversations, and calls of Caps; guarded by backends.mu, as is closing
 	closing bool
@@ -79,7 +79,7 @@ func (b *backends) giveBack(l *lent) {
 	b.closeLocked(l)
 }
 
-// retire has revisions closed as soon as nobody uses them. They are lent no more.
+// retire closes revisions as soon as they are no longer used. They are not lent again.
 func (b *backends) retire(agents []Agent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *backends) retire(agents []Agent) {
 	b.retired = slices.Delete(b.retired, 0, max(len(b.retired)-maxRetired, 0))
 }
 
-// known returns what an agent's back end answered when it was asked last; nil: it was not.
+// known returns the last known capabilities of an agent's back end; nil: unknown.
 func (b *backends) known(a Agent) *BackendCaps {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *Session) part() {
 	idle := s.turn == nil && s.working == nil && s.uses == 0 && s.closing == nil
 	s.mu.Unlock()
 	if idle && s.stale() {
-		_ = s.endConversation(context.Background()) // nobody waits for this error
+		_ = s.endConversation(context.Background()) // no caller waits for this error
 	}
 }
 

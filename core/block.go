@@ -34,7 +34,7 @@ type Link struct {
 }
 
 // Resource is the content of something that has a URI. Exactly one of Text and
-// Blob is used; Lines, 1-based and inclusive, says which part of a file it is.
+// Blob is used; Lines, 1-based and inclusive, is the part of the file.
 type Resource struct {
 	URI   string `json:"uri"`
 	MIME  string `json:"mime,omitempty"`
@@ -49,16 +49,16 @@ type Diff struct {
 	Path    string `json:"path"` // absolute
 	Old     string `json:"old,omitempty"`
 	New     string `json:"new,omitempty"`
-	Created bool   `json:"created,omitempty"` // there was no file: Old is empty and means nothing
+	Created bool   `json:"created,omitempty"` // there was no file: Old is empty and ignored
 	Patch   string `json:"patch,omitempty"`   // the same as a unified diff
 	Added   int    `json:"added,omitempty"`   // lines
 	Removed int    `json:"removed,omitempty"`
 	From    string `json:"from,omitempty"` // absolute; of a move: where the file was before
-	Sum     string `json:"sum,omitempty"`  // of a move: what was moved, by which it is known again; empty: it is not
+	Sum     string `json:"sum,omitempty"`  // of a move: the checksum of the file, which identifies it later; empty: unknown
 }
 
-// Terminal is a terminal that the editor shows, while a call runs in it. What it
-// printed stands in the call's result as text, for whoever looks later.
+// Terminal is a terminal that the editor shows while a call runs in it. The call's result has
+// its output as text, for later readers.
 type Terminal struct {
 	ID string `json:"id"` // the editor's
 }

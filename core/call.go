@@ -9,7 +9,7 @@ import (
 // CallID names a tool call within its session.
 type CallID string
 
-// CallKind says what sort of thing a call does, for icons and for policy.
+// CallKind classifies a call, for icons and for policy.
 type CallKind string
 
 const (
@@ -24,7 +24,7 @@ const (
 	KindOther   CallKind = "other"
 )
 
-// CallState is where a call stands.
+// CallState is the state of a call.
 type CallState string
 
 const (
@@ -32,7 +32,7 @@ const (
 	Awaiting  CallState = "awaiting"  // somebody is asked
 	Running   CallState = "running"   // decided, and about to have its effect
 	Succeeded CallState = "succeeded" // ended well
-	Errored   CallState = "errored"   // ran, or could not, and says why
+	Errored   CallState = "errored"   // ran and failed, or could not run
 	Rejected  CallState = "rejected"  // a person or a rule said no; it never ran
 	Canceled  CallState = "canceled"  // its turn was stopped first
 )
@@ -59,7 +59,7 @@ type Location struct {
 	Line int    `json:"line,omitempty"` // 1-based; 0: the whole file
 }
 
-// Call is one tool call, whole, as it stands after a change.
+// Call is the complete state of a tool call after a change.
 type Call struct {
 	ID        CallID          `json:"id"`
 	Turn      TurnID          `json:"turn"`
@@ -70,7 +70,7 @@ type Call struct {
 	Args      json.RawMessage `json:"args,omitempty"` // a JSON object; nil while it still arrives
 	State     CallState       `json:"state"`
 	Why       string          `json:"why,omitempty"` // who or which rule decided, or what went wrong
-	Content   []Block         `json:"-"`             // what it will do (a diff), then what came of it
+	Content   []Block         `json:"-"`             // a preview (a diff), then the result
 	Locations []Location      `json:"locations,omitempty"`
 	Child     SessionID       `json:"child,omitempty"`
 	Start     time.Time       `json:"start,omitzero"` // of Running

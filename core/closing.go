@@ -69,12 +69,12 @@ func (s *Session) giveBack(n int) {
 	if used {
 		return
 	}
-	// Nobody is left who could be told; what failed shows when it is opened again.
+	// No client is left for the error; a failure shows when the session is opened again.
 	_ = s.close(context.Background(), ErrClosed)
 	s.g.drop(s)
 }
 
-// left gives the session back at once if nobody is attached (Attachment.Leave).
+// left gives the session back at once if no client is attached (Attachment.Leave).
 func (s *Session) left() {
 	s.mu.Lock()
 	s.done = len(s.clients) == 0
@@ -85,7 +85,7 @@ func (s *Session) left() {
 	}
 	s.mu.Unlock()
 	if working != nil {
-		<-working // the last turn has ended, and nobody waits for another one
+		<-working // the last turn has ended, and no other one is queued
 	}
 	s.mu.Lock()
 	idle, n := s.idle != nil, s.idles
@@ -161,7 +161,7 @@ func (s *Session) owned() bool {
 	return s.epoch > 0
 }
 
-// endTurns cancels what runs and what is queued.
+// endTurns cancels the running and the queued turns.
 func (s *Session) endTurns(cause error) {
 	for _, t := range s.turns("") {
 		t.cancel(cause)

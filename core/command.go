@@ -38,10 +38,10 @@ func named(list []Command, name string) bool {
 	return slices.ContainsFunc(list, func(c Command) bool { return c.Name == name })
 }
 
-// Commands lists what a prompt in the client's session can begin with: the commands of its
-// profile, and the agent's own as far as it has listed them. Where both have a name, the
-// agent's comes first if ours gives way (Command.GivesWay). A command that the agent is known to
-// lack a capability for is left out.
+// Commands lists the slash commands in the client's session: those of its profile, and those
+// that the agent has listed. If both have the same name, the agent's wins if ours gives way
+// (Command.GivesWay). Commands that need a capability which the agent is known to lack are
+// left out.
 func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error) {
 	m := a.Meta()
 	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
@@ -91,14 +91,14 @@ func (t *Turn) Can(ctx context.Context, what Capability) error {
 	return t.s.g.can(ctx, a, what)
 }
 
-// Compact reports whether the user has asked for a summary in the place of the conversation,
-// and what it should pay attention to. Nobody else can do that than the back end.
+// Compact reports whether the user has requested that a summary replace the conversation, and
+// the focus of the summary. Only the back end can do that.
 func (t *Turn) Compact() (focus string, asked bool) {
 	return t.command.Focus, t.command.Compact
 }
 
-// carryOut does what a prompt that begins with a slash asks for, before a back end is asked.
-// over says that this was all of the turn.
+// carryOut carries out a prompt that begins with a slash, before a back end is asked. over
+// means that the turn is finished.
 func (s *Session) carryOut(ctx context.Context, t *Turn) (over bool, err error) {
 	run := t.Profile().Command
 	if run == nil || len(t.prompt.Blocks) == 0 {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// desk is what a session has open to run its turns. Only the goroutine that runs
-// turns touches it, and close, after that goroutine has ended.
+// desk holds the resources of a session for its turns. Only the goroutine that runs turns uses
+// it, and close, after that goroutine has ended.
 type desk struct {
 	conv  Conversation
 	keeps bool // the conversation stays open at rest: its back end owns its history
@@ -22,8 +22,8 @@ type desk struct {
 	tools *bench
 }
 
-// restDesk closes what the next turn can open again. The toolsets stay, with the servers that
-// they have started and what those know.
+// restDesk closes the resources that the next turn can open again. The toolsets stay open, with
+// their servers and the servers' state.
 func (s *Session) restDesk(ctx context.Context) error {
 	d := &s.desk
 	if d.tools != nil {
@@ -122,8 +122,7 @@ func (s *Session) rules(ctx context.Context) (*Profile, error) {
 	return prof, nil
 }
 
-// profile is what the turn that runs has seen of the configuration. Without one it is looked
-// at.
+// profile returns the profile of the running turn. Without a turn it reads the current one.
 func (s *Session) profile(ctx context.Context) (*Profile, error) {
 	s.mu.Lock()
 	var prof *Profile
@@ -141,7 +140,7 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
 	servers := host{s}.Servers()
 	if d.tools != nil && (d.tools.profile == prof || sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes)) {
-		d.tools.profile = prof // its policy; what runs behind the session goes on
+		d.tools.profile = prof // its policy; the jobs of the session continue
 		if !slices.EqualFunc(d.tools.servers, servers, ServerSpec.equal) {
 			d.tools.servers = servers
 			return d.tools.list(ctx)
@@ -167,8 +166,8 @@ func sameBoxes(a, b []Toolbox) bool { return slices.EqualFunc(a, b, sameBox) }
 
 func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
-// prepareConversation has the conversation open that an agent needs. fork is what the agent has
-// of the session that this one is a copy of (Binding.Fork).
+// prepareConversation opens the conversation with an agent. fork is the agent's state of the
+// original session, if this one is a copy (Binding.Fork).
 func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Settings, fork json.RawMessage) error {
 	d := &s.desk
 	if l := s.back.Load(); l != nil && l.of != agent.revision() {
@@ -208,7 +207,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 	return nil
 }
 
-// closeDesk ends what is open.
+// closeDesk closes all resources.
 func (s *Session) closeDesk(ctx context.Context) error {
 	err := s.endConversation(ctx)
 	if s.desk.tools != nil {
@@ -218,7 +217,7 @@ func (s *Session) closeDesk(ctx context.Context) error {
 	return err
 }
 
-// host is what a session lends to conversations and tools.
+// host is a session's interface for conversations and tools.
 type host struct{ s *Session }
 
 var (
@@ -230,8 +229,8 @@ func (h host) Meta() Meta { return h.s.meta }
 
 func (h host) Spills() Spills { return h.s.journal }
 
-// Servers is what the clients of the connection that has prompted last bring along; of several
-// of one name that of the client whose name comes first counts.
+// Servers lists the servers of the clients of the connection that prompted last. Of several with
+// the same name, that of the client whose name comes first counts.
 func (h host) Servers() (list []ServerSpec) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -318,7 +317,7 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	}
 	a.Later = a.Later && t != nil
 	h.s.mu.Unlock()
-	if alone && a.Kind != AskApproval { // whoever prompts so says that nobody is there
+	if alone && a.Kind != AskApproval { // such a prompt says that there is no person
 		return Reply{Outcome: OutcomeAlone}, nil
 	}
 	prof, err := h.s.profile(ctx)
@@ -386,10 +385,10 @@ func (h host) Publish(ctx context.Context, events ...Event) error {
 	return h.s.publish(ctx, events...)
 }
 
-// begunIdle is how long a turn that nobody prompted may be silent.
+// begunIdle is the longest silence of a turn that no client has prompted.
 const begunIdle = time.Second
 
-// Begin starts a turn that nobody here prompted; a *BusyError when one runs.
+// Begin starts a turn that no client here has prompted; a *BusyError if one runs.
 func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 	s := h.s
 	done, err := s.own(ctx)
