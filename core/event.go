@@ -25,7 +25,7 @@ type (
 const Local Principal = "local"
 
 // Record is one event at its place in a session's log. Off > 0 marks the rest
-// of a run, of which the reader has Off bytes already. Seq is 0 for what is
+// of a run, of which the reader has Off bytes already. Seq is 0 for an event that is
 // live only (Phase): it has no place in the log.
 type Record struct {
 	Epoch, Seq, Off uint64
@@ -78,7 +78,7 @@ type Claimed struct {
 	After Pos    `json:"after"`
 }
 
-// Origin says who prompted a turn.
+// Origin describes who prompted a turn.
 type Origin struct {
 	Client    string    `json:"client,omitempty"` // the attachment's client
 	Principal Principal `json:"principal,omitempty"`
@@ -101,11 +101,11 @@ type TurnStarted struct {
 	Message MessageID `json:"message"`
 	Key     string    `json:"key,omitempty"`
 	Origin  Origin    `json:"origin"`
-	Prompt  []Block   `json:"-"` // empty for a turn that nobody here prompted
+	Prompt  []Block   `json:"-"` // empty for a turn that no client here prompted
 }
 
-// Expanded says what a message of the user means to the model, in place of its
-// text: what a command stands for. The user goes on to see what was typed.
+// Expanded replaces the text of a message of the user for the model: it has the text that a
+// command means. The user still sees the typed text.
 type Expanded struct {
 	Message MessageID `json:"message"`
 	Text    string    `json:"text"`
@@ -119,7 +119,7 @@ type Steered struct {
 	Prompt  []Block   `json:"-"`
 }
 
-// PhaseKind is what a running turn is busy with.
+// PhaseKind is the activity of a running turn.
 type PhaseKind string
 
 const (
@@ -158,8 +158,8 @@ type ThoughtDelta struct {
 	Text    string
 }
 
-// ThoughtEnded ends it. Sealed is what the provider wants to see again (a
-// signature, an encrypted block); nobody else reads it.
+// ThoughtEnded ends it. Sealed is data that the provider expects back (a signature, an
+// encrypted block) and that only the provider reads.
 type ThoughtEnded struct {
 	Thought ThoughtID       `json:"thought"`
 	Took    time.Duration   `json:"took"`
@@ -176,7 +176,7 @@ type CallArgs struct {
 	Text string
 }
 
-// CallOutput is a part of what a running call prints.
+// CallOutput is a part of a running call's output.
 type CallOutput struct {
 	Call CallID
 	Text string
@@ -193,7 +193,7 @@ type Answered struct {
 	Reply Reply `json:"reply"`
 }
 
-// PlanStatus is how far a step of a plan is.
+// PlanStatus is the status of a step of a plan.
 type PlanStatus string
 
 const (
@@ -222,13 +222,13 @@ type UsageChanged struct {
 	Total Usage  `json:"total"`
 	// Model is the one that answered, as PROVIDER/MODEL; empty in older logs.
 	Model string `json:"model,omitempty"`
-	// Context is how much of the model's window the last request and its answer
-	// fill, in tokens; Window is 0 where it is unknown.
+	// Context is the part of the model's window that the last request and its answer
+	// fill, in tokens; Window is 0 if it is unknown.
 	Context int `json:"context"`
 	Window  int `json:"window,omitempty"`
 }
 
-// TitleChanged names the session. Auto is true while nobody has set a title.
+// TitleChanged names the session. Auto is true until a person sets a title.
 type TitleChanged struct {
 	Title string `json:"title"`
 	Auto  bool   `json:"auto,omitempty"`
@@ -240,7 +240,7 @@ type SettingsChanged struct {
 	By       string   `json:"by,omitempty"`
 }
 
-// Bound keeps what a back end needs to find its side of the session again.
+// Bound stores the data by which a back end finds its side of the session again.
 type Bound struct {
 	Agent string          `json:"agent"`
 	State json.RawMessage `json:"state"`
@@ -255,7 +255,7 @@ const (
 	Failure Severity = "error"
 )
 
-// Notice tells the user something that is not the agent's answer.
+// Notice is a message for the user that is not the agent's answer.
 type Notice struct {
 	Severity Severity `json:"severity"`
 	Text     string   `json:"text"`
@@ -268,7 +268,7 @@ func (n Notice) Notice() Notice { return n }
 // Notice, a Missing or a FellBack.
 type Notifier interface{ Notice() Notice }
 
-// NoticeOf returns what a Notifier says to the user; other events say nothing.
+// NoticeOf returns the notice of a Notifier; for other events it is empty.
 func NoticeOf(ev Event) Notice {
 	if n, ok := ev.(Notifier); ok {
 		return n.Notice()
@@ -281,7 +281,7 @@ func NoticeOf(ev Event) Notice {
 // last of them. Only a store makes it: when it reads such a log, and in the repaired log.
 type Missing struct {
 	Records uint64 `json:"records"`         // at least 1; behind the last good record the number is unknown, and this is 1
-	Text    string `json:"text"`            // for people: what is missing, where, and what to do
+	Text    string `json:"text"`            // for people: the loss, its place, and advice
 	Final   bool   `json:"final,omitempty"` // nothing has to be done: the log was repaired, or the rest of it is sound
 }
 
@@ -323,13 +323,13 @@ type Flagged struct {
 	By      string    `json:"by,omitempty"`
 }
 
-// Compacted puts a summary in the place of the conversation in front of it, for
-// the model: people go on to see all of it. Before and After are how many tokens
-// the model's window held with the one and with the other; 0: unknown.
+// Compacted replaces the conversation before it by a summary, for the model: people still
+// see all of it. Before and After are the tokens in the model's window with the one and with
+// the other; 0: unknown.
 type Compacted struct {
 	Turn    TurnID `json:"turn,omitempty"`
 	Summary string `json:"summary"`
-	Auto    bool   `json:"auto,omitempty"` // nobody asked for it: the window was nearly full
+	Auto    bool   `json:"auto,omitempty"` // automatic: the window was nearly full
 	Before  int    `json:"before,omitempty"`
 	After   int    `json:"after,omitempty"`
 }
@@ -340,21 +340,21 @@ type Reverted struct {
 	By    string         `json:"by,omitempty"`
 }
 
-// RevertedFile is one of them. Why says why the file was left as it is; empty: it
-// is what it was.
+// RevertedFile is one of them. Why is the reason why the file was not touched; empty: it was
+// reverted.
 type RevertedFile struct {
 	Path string `json:"path"` // absolute
 	Why  string `json:"why,omitempty"`
 }
 
-// Cited names a source of what a message of the agent says.
+// Cited names a source of a message of the agent.
 type Cited struct {
 	Message MessageID `json:"message,omitempty"`
 	Link    Link      `json:"link"`
 }
 
-// Moved says that the user goes on in another session: a copy of this one, or an
-// earlier one. Clients that can show it do so, live only.
+// Moved means that the user continues in another session: a copy of this one, or an earlier
+// one. Clients that can switch do so, live only.
 type Moved struct {
 	To    SessionID `json:"to"`
 	Title string    `json:"title,omitempty"`
@@ -366,7 +366,7 @@ type Truncated struct {
 	By    string `json:"by,omitempty"`
 }
 
-// StopReason says why a turn ended.
+// StopReason is the reason for the end of a turn.
 type StopReason string
 
 const (
@@ -375,7 +375,7 @@ const (
 	StopRequests    StopReason = "max_turn_requests"
 	StopRefusal     StopReason = "refusal"
 	StopCanceled    StopReason = "cancelled"
-	StopError       StopReason = "error"       // Err says what happened
+	StopError       StopReason = "error"       // see Err
 	StopInterrupted StopReason = "interrupted" // the process that ran it died
 )
 

@@ -9,13 +9,13 @@ import (
 const (
 	// deltaDelay is the time that text waits for more text before it is written.
 	deltaDelay = 25 * time.Millisecond
-	// syncEvery is the longest that what was written waits to be durable.
+	// syncEvery is the longest time between a write and its sync.
 	syncEvery = time.Second
 )
 
-// flusher takes a session's log to its store. Its goroutine lives only while
-// there is something to write or to sync; nobody else writes. Syncing goes on
-// beside writing, so that a slow disk does not hold up what must survive a kill.
+// flusher writes a session's log to its store. Its goroutine lives only while there is
+// something to write or to sync, and is the only writer. It syncs concurrently with writing,
+// so that a slow disk does not delay records that must survive a kill.
 type flusher struct {
 	token chan struct{} // holds one: look again
 	call  atomic.Bool   // set under the lock: the flusher must look, send it the token
@@ -24,7 +24,7 @@ type flusher struct {
 	active   bool
 	resting  bool      // it waits with nothing to write
 	urgent   bool      // something other than text is unwritten
-	since    time.Time // when the flusher first saw what is unwritten; zero: nothing is
+	since    time.Time // when the flusher first saw unwritten records; zero: there are none
 	unsynced bool
 	syncing  bool
 	tried    time.Time // when the last sync began
@@ -50,8 +50,8 @@ func (f *flusher) kick() {
 	}
 }
 
-// startFlushLocked sees to it that somebody writes what was appended. A session
-// that has closed starts nothing more: somebody waits for its goroutines.
+// startFlushLocked starts the flusher if it does not run. A closed session starts nothing
+// more, because close waits for its goroutines.
 func (s *Session) startFlushLocked() {
 	f := &s.flush
 	if s.storeErr != nil || s.epoch == 0 || s.closed && !f.active {
@@ -96,7 +96,7 @@ func (s *Session) durable(ctx context.Context, pos Pos) error {
 	}
 }
 
-// flushStep is what the flusher does next.
+// flushStep is the next step of the flusher.
 type flushStep uint8
 
 const (
@@ -140,7 +140,7 @@ func (s *Session) flushAll() {
 	}
 }
 
-// flushLocked decides what is due. Text may wait a little for more of it.
+// flushLocked decides the next step. Text may wait a little for more of it.
 func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration) {
 	f := &s.flush
 	if s.storeErr != nil {
@@ -173,7 +173,7 @@ func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration
 	return flushEnd, 0
 }
 
-// hurryLocked reports whether what is unwritten should be written at once.
+// hurryLocked reports whether unwritten records should be written at once.
 func (s *Session) hurryLocked() bool {
 	f := &s.flush
 	if f.urgent || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes {
@@ -188,7 +188,7 @@ func (s *Session) hurryLocked() bool {
 	return false
 }
 
-// askedLocked reports whether somebody waits for what is written to be durable.
+// askedLocked reports whether a caller waits for written records to be durable.
 func (s *Session) askedLocked() bool {
 	at := s.log.writtenPos()
 	for _, w := range s.flush.waiting {
@@ -224,7 +224,7 @@ func (s *Session) wrote(batch []Record) {
 	}
 }
 
-// sync makes what is written durable and tells those who wait for it.
+// sync makes written records durable and wakes the waiting callers.
 func (s *Session) sync() {
 	s.mu.Lock()
 	upto := s.log.writtenPos()

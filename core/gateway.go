@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Config is what a Gateway is made of. Store and Profile are required.
+// Config configures a Gateway. Store and Profile are required.
 type Config struct {
 	Store Store
 	// Profile, Rules and Before are the Profiles of clients that have none of their own. Without
@@ -19,7 +19,7 @@ type Config struct {
 	Profile func(ctx context.Context, roots []string) (*Profile, error)
 	Rules   func(ctx context.Context, roots []string) (*Profile, error)
 	Before  func(ctx context.Context, meta Meta, h Host)
-	// Listing learns how the list of sessions changes in this process; nil: nobody does.
+	// Listing is notified of changes of the list of sessions in this process; may be nil.
 	Listing Listing
 	Node    string           // this process, for people: host and pid
 	Now     func() time.Time // nil: time.Now
@@ -58,7 +58,7 @@ type sessionKey struct {
 
 // opening is a session that is open, or about to be.
 type opening struct {
-	done chan struct{} // closed when the fields below stand
+	done chan struct{} // closed when the fields below are set
 	s    *Session
 	err  error
 }
@@ -77,8 +77,8 @@ func New(cfg Config) *Gateway {
 	return &Gateway{cfg: cfg, sessions: map[sessionKey]*opening{}}
 }
 
-// Profile tells what is offered in a workspace to a connection (Client.Profiles). An error says
-// what is wrong in the configuration, for the user.
+// Profile returns the profile of a workspace for a connection (Client.Profiles). An error is for
+// the user: the mistake in the configuration.
 func (g *Gateway) Profile(ctx context.Context, of Profiles, roots []string) (*Profile, error) {
 	return g.profiles(of).Profile(ctx, roots)
 }
@@ -171,8 +171,8 @@ func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Jour
 			}
 			return o.s, o.s.mend(ctx)
 		}
-		// It failed or was given back. What went wrong then was told then; what is
-		// stored is what counts now.
+		// It failed or was given back. The error was reported then; only the stored log
+		// matters now.
 		_ = o.s.close(ctx, ErrClosed)
 		g.forget(key, o)
 	}

@@ -22,10 +22,10 @@ func (t *Turn) Tools(context.Context) ([]Spec, error) {
 // Invoke runs a tool, and is the one way to do so: the call is proposed (if that
 // was not done), previewed, put to policy and, where that says so, to a person,
 // made durable, and run; its result is in the log before Invoke returns. Only
-// ID, Server, Tool and Args of the call are looked at. The rules that judge it are those of
-// its beginning, also where a person is asked and answers later. What a model should hear
-// (no such tool, rejected, failed) is a Result with Failed set; an error means
-// that the turn must end. Calls may be invoked in parallel.
+// ID, Server, Tool and Args of the call are used. The rules at its beginning judge it, even
+// if a person is asked and answers later. Failures for the model (no such tool, rejected,
+// failed) are a Result with Failed set; an error means that the turn must end. Calls may be
+// invoked in parallel.
 func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	c, tool, err := t.propose(ctx, c)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return Result{}, err
 	}
-	// The barrier: a decision is on the disk before what it allows happens.
+	// The barrier: a decision is on the disk before the call has an effect.
 	if err := t.s.durable(ctx, t.s.Head()); err != nil {
 		return Result{}, err
 	}
@@ -92,7 +92,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	return res, t.ended(ctx, shown, res)
 }
 
-// left records the output that a stopped call returns beside its error. It does not wait for
+// left records the output that a stopped call returns with its error. It does not wait for
 // clients that are behind, so that a stopped turn ends.
 func (t *Turn) left(id CallID, res Result) {
 	s := t.s
@@ -167,7 +167,7 @@ func (c Call) showing(sh Showing) Call {
 	return c
 }
 
-// fail ends a call without a result and tells the model why.
+// fail ends a call without a result; the model gets the reason.
 func (t *Turn) fail(ctx context.Context, c Call, state CallState, why string) (Result, error) {
 	c.State, c.Why, c.End = state, why, t.s.now()
 	if state == Errored {
@@ -176,13 +176,13 @@ func (t *Turn) fail(ctx context.Context, c Call, state CallState, why string) (R
 	return Result{Blocks: []Block{Text{why}}, Failed: true}, t.Emit(ctx, CallChanged{c})
 }
 
-// ended records what came of a call.
+// ended records the result of a call.
 func (t *Turn) ended(ctx context.Context, c Call, res Result) error {
 	c.State, c.End = Succeeded, t.s.now()
 	if res.Failed {
 		c.State = Errored
 	}
-	var kept []Block // the diff stays beside the result
+	var kept []Block // the diff stays, followed by the result
 	for _, b := range c.Content {
 		if _, ok := b.(Diff); ok {
 			kept = append(kept, b)

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// maxRun is where a run is sealed, in bytes, so that no piece is larger.
+	// maxRun limits a run, in bytes, so that no piece is larger.
 	maxRun = 64 << 10
-	// keepBytes is how much of a log stays in memory behind its head.
+	// keepBytes limits the part of a log that stays in memory before its head.
 	keepBytes = 256 << 10
 	// batchBytes bounds what one Reader.Next returns.
 	batchBytes = 256 << 10
 )
 
-// entry is one record in memory. A run's text only grows: what was read of it
-// once stays as it is.
+// entry is one record in memory. A run's text only grows: the part that was read never
+// changes.
 type entry struct {
 	epoch uint64
 	seq   uint64
@@ -36,7 +36,7 @@ func (e *entry) end() uint64 {
 	return Record{Seq: e.seq, Event: e.event}.End().Seq
 }
 
-// span is what a Truncated at seq to hides: the records from..to-1.
+// span is the range that a Truncated at seq to hides: the records from..to-1.
 type span struct{ from, to uint64 }
 
 // log is the part of a session's log that is in memory: its head and some
@@ -53,7 +53,7 @@ type log struct {
 	written  uint64 // entries below this number are in the store, whole
 	runOff   uint64 // bytes of the run numbered written that are in the store
 	wroteSum uint64 // bytes of total that are in the store
-	broken   bool   // the store accepts nothing; what is in memory stays and can be read
+	broken   bool   // the store accepts nothing; the records in memory stay and can be read
 
 	live    Event // the newest that is never stored; nil: none
 	liveRev uint64
@@ -154,7 +154,7 @@ func (l *log) hide(t Truncated, at uint64) {
 }
 
 // skip moves a position over what a truncation hides. A reader that has seen
-// some of it is put before the Truncated itself; one that has not, behind it.
+// some of it is put before the Truncated itself; one that has not, after it.
 func (l *log) skip(p Pos) Pos {
 	for _, h := range l.hidden {
 		switch {
@@ -168,11 +168,10 @@ func (l *log) skip(p Pos) Pos {
 	return p
 }
 
-// read appends to dst what is behind p, at most batchBytes, and returns the
-// reader's new position. Atomic records are held back until the store has
-// written them, so that nothing which a client saw is lost when the process
-// dies; deltas are not, unless they stand behind one. behind reports that
-// memory no longer holds p.
+// read appends to dst the records after p, at most batchBytes, and returns the reader's new
+// position. Atomic records are held back until the store has written them, so that nothing
+// that a client has seen is lost when the process dies; deltas are held back only if they
+// follow one. behind means that p is no longer in memory.
 func (l *log) read(dst []Record, p Pos) (recs []Record, next Pos, behind bool) {
 	p.Seq = max(p.Seq, 1)
 	for size := 0; size < batchBytes; {
@@ -207,7 +206,7 @@ func (l *log) read(dst []Record, p Pos) (recs []Record, next Pos, behind bool) {
 	return dst, p, false
 }
 
-// writtenPos is the position of a reader that has what the store has.
+// writtenPos returns the position of a reader that has everything in the store.
 func (l *log) writtenPos() Pos { return Pos{l.epoch, l.written, l.runOff} }
 
 // unwrittenAny reports whether the store lacks anything.
@@ -269,8 +268,8 @@ func (l *log) trim() {
 	}
 }
 
-// forget drops what is in memory, all of which the store has. A run at the end stays, because
-// the head is a place in it.
+// forget drops the records in memory, all of which are stored. A run at the end stays, because
+// the head is inside it.
 func (l *log) forget() {
 	next := l.next()
 	if n := len(l.entries); n > 0 && l.entries[n-1].run.kind != 0 {
@@ -308,7 +307,7 @@ func (l *log) restore(r Record) {
 	l.trim()
 }
 
-// cut takes back what was appended and the store does not have.
+// cut removes records that were appended and are not stored.
 func (l *log) cut() {
 	l.broken = false
 	for n := len(l.entries); n > 0; n-- {

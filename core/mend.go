@@ -31,7 +31,7 @@ func (s *Session) interruptedLocked(why string) (events []Event) {
 // follow implements owner.
 func (s *Session) follow(ctx context.Context) error {
 	s.mu.Lock()
-	refused := s.refusalLocked() != nil // its next command will say why
+	refused := s.refusalLocked() != nil // its next command will return the reason
 	s.mu.Unlock()
 	if refused {
 		return nil
@@ -66,9 +66,9 @@ func (s *Session) refresh(ctx context.Context) error {
 	return err
 }
 
-// catchUp reads what another process has added; the caller has the owning token. It drops the
-// events that show put into memory to close what the log leaves open, and returns them, unless
-// that process has continued from there.
+// catchUp reads the additions of another process; the caller has the owning token. It drops the
+// events that show put into memory to close the log's open turn, and returns them, unless that
+// process has continued from there.
 func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
 	s.mu.Lock()
 	closing, s.shown = s.shown, nil
@@ -84,8 +84,8 @@ func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
 }
 
 // mend closes a turn that a dead process has left open: in the log where that is
-// possible, and in memory alone where the log can only be read, so that nobody waits
-// for an end that cannot come. A session that another process owns stays as it is.
+// possible, and in memory alone if the log is read-only, so that no client waits for an
+// end that cannot come. A session that another process owns is not changed.
 func (s *Session) mend(ctx context.Context) error {
 	s.mu.Lock()
 	open := s.epoch == 0 && s.state.unfinished()
@@ -110,8 +110,8 @@ func (s *Session) mend(ctx context.Context) error {
 	return err
 }
 
-// show closes what the log leaves open, in memory alone, as the next owner will do in the log.
-// why is the reason why the log can only be read.
+// show closes the log's open turn in memory alone, as the next owner will do in the log. why is
+// the reason why the log is read-only.
 func (s *Session) show(ctx context.Context, why error) error {
 	select {
 	case s.owning <- struct{}{}:
@@ -145,7 +145,7 @@ func (s *Session) showLocked(closing []Event) {
 	}
 }
 
-// watch has the store say what other processes add, while a reader waits for it and the session
+// watch watches the store for additions of other processes, while a reader waits and the session
 // is not ours.
 func (s *Session) watch() {
 	s.mu.Lock()
@@ -194,7 +194,7 @@ func (s *Session) followAll() {
 		news := s.news
 		s.news, s.following = false, news
 		if !news {
-			s.startIdleLocked() // what was read need not stay in memory
+			s.startIdleLocked() // the records that were read need not stay in memory
 		}
 		s.mu.Unlock()
 		if !news {

@@ -45,19 +45,19 @@ type ModelInfo struct {
 	Price    *Price   // nil: unknown
 }
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens, in US dollars.
 type Price struct {
 	In, Out               float64
 	CacheRead, CacheWrite float64 // of the tokens in
 }
 
-// Cost is what an answer cost. Usage.In counts what a cache had and what it took.
+// Cost returns the cost of an answer. Usage.In includes cache reads and cache writes.
 func (p Price) Cost(u Usage) float64 {
 	plain := max(u.In-u.CacheRead-u.CacheWrite, 0)
 	return (float64(plain)*p.In + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.Out)*p.Out) / 1e6
 }
 
-// Model is a language model. Package inference says how it is asked; here it is only passed on.
+// Model is a language model. Core only passes it on; package inference defines the requests.
 type Model interface {
 	Info() ModelInfo
 }

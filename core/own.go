@@ -20,7 +20,7 @@ func (s *Session) own(ctx context.Context) (done func(), err error) {
 	s.mu.Lock()
 	owned, err := s.epoch > 0, s.refusalLocked()
 	if !owned && s.closing != nil && err == nil {
-		err = ErrClosed // nobody would give the claim back
+		err = ErrClosed // the claim would never be given back
 	}
 	s.mu.Unlock()
 	if err == nil && !owned {
@@ -70,12 +70,12 @@ func (s *Session) claim(ctx context.Context) error {
 	return nil
 }
 
-// rest gives back what a session that clients hold does not need until its next command: the
-// claim with the store's descriptors, the conversation, and the log in memory. If something is
-// under way it tries again after a while.
+// rest releases everything that an attached session does not need until its next command: the
+// claim with the store's descriptors, the conversation, and the log in memory. If the session is
+// busy it tries again after a while.
 func (s *Session) rest() {
 	select {
-	case s.owning <- struct{}{}: // nobody claims, and no turn can begin
+	case s.owning <- struct{}{}: // no other goroutine claims it, and no turn can begin
 	default:
 		s.mu.Lock()
 		s.startIdleLocked()
@@ -112,7 +112,7 @@ func (s *Session) quietLocked() bool {
 		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.unwrittenAny()
 }
 
-// awake waits until a rest that has begun is over. While a session is being closed none begins.
+// awake waits for the end of a rest that has begun. None begins while a session is being closed.
 func (s *Session) awake(ctx context.Context) error {
 	select {
 	case s.owning <- struct{}{}:

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// owner carries out what the clients of a session ask for. A [Session] does so in this process.
+// owner carries out the commands of a session's clients. A [Session] is the owner in this process.
 //
-// One whose session lives in another process passes the commands on to there, each with the
-// client's name, principal, caller and role, which the other side attaches for it. All that
-// crosses is data: admit, settle, append and rollback return what the owner answered, when it is
-// durable there; the end of a prompt's context becomes a cancel; and each is sent with a Key, so
-// that it can be sent again after a broken connection. What is read stays here: such an owner
-// keeps a Session that claims nothing, and that follows the log, for read, view and Head.
+// An owner for a session in another process sends the commands there, each with the client's name,
+// principal, caller and role, which the other side attaches for it. Only data is sent: admit,
+// settle, append and rollback return the remote owner's answer when the change is durable there;
+// the end of a prompt's context becomes a cancel; and each command has a Key, so that it can be
+// sent again after a broken connection. Reading is local: such an owner keeps a Session that
+// claims nothing and follows the log, for read, view and Head.
 type owner interface {
 	Meta() Meta
 	attach(*Attachment)
@@ -26,14 +26,14 @@ type owner interface {
 	read(after Pos, signal func(*Reader)) *Reader
 	// view calls look with the state, which look must not keep.
 	view(look func(*State))
-	// follow reads what is stored behind the head, and closes the turn of a dead owner.
+	// follow reads the stored records after the head, and closes the turn of a dead owner.
 	follow(context.Context) error
 
 	// admit begins or queues a turn, and watches its context.
 	admit(context.Context, *Attachment, Prompt) (TurnID, error)
 	// steer says something to the turn that runs, and reports whether there is one that takes it.
 	steer(*Attachment, []Block) bool
-	// unsteer takes back what the client said and the turn has not taken up.
+	// unsteer withdraws the client's messages that the turn has not taken up.
 	unsteer(*Attachment)
 	cancel(id TurnID, reason error)
 	// settle answers an ask; ErrNotAsked if it does not wait.
@@ -214,7 +214,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	if p.Settings != nil && *p.Settings != s.state.Settings {
 		events = append(events, SettingsChanged{Settings: *p.Settings, By: a.client.Name})
 	}
-	if s.turn != nil && s.turn.begun != nil { // nobody prompted it: it makes way
+	if s.turn != nil && s.turn.begun != nil { // no client has prompted it: it gives way
 		events = append(events, s.endBegunLocked()...)
 	}
 	if s.turn != nil && p.Busy == BusyRefuse {

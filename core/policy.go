@@ -43,10 +43,10 @@ type Check struct {
 	Meta       Meta
 	Settings   Settings
 	Origin     Origin
-	Remembered map[string]Decision // by Verdict.Remember: what was answered for the session and counts in turns of Origin
+	Remembered map[string]Decision // by Verdict.Remember: answers for the session that apply to turns of Origin
 }
 
-// Effect is what a policy says.
+// Effect is the outcome of a policy.
 type Effect string
 
 const (
@@ -56,9 +56,9 @@ const (
 )
 
 // Verdict is a policy's answer. Remember is the key under which a decision for
-// the session is kept, and RememberText says in words what it would cover; both
-// are empty where "always" must not be offered. Hard is set with MustAsk where only
-// a person may allow the call.
+// the session is stored, and RememberText describes what it would cover; both are empty if
+// "always" must not be offered. Hard is set with MustAsk if only a person may allow the
+// call.
 type Verdict struct {
 	Effect       Effect
 	Hard         bool

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pos says how far a reader of a log has come: it has every record before Seq,
+// Pos is the progress of a reader of a log: it has every record before Seq,
 // and the first Off bytes of the run that is record Seq. The zero Pos is the
 // beginning. Outside of this package a Pos travels as opaque text.
 type Pos struct{ Epoch, Seq, Off uint64 }
@@ -61,7 +61,7 @@ func (p Pos) Splice(r Record) (next Pos, rest Record, ok bool, err error) {
 			cut := p.Off - r.Off
 			rest.Event, rest.Off = cutRun(r.Event, cut), p.Off
 		}
-	case r.Seq == seq+1 && r.Off == 0 && p.Off > 0: // the run that p stands in has ended
+	case r.Seq == seq+1 && r.Off == 0 && p.Off > 0: // the run that contains p has ended
 		rest = r
 	case r.Seq < seq: // a Missing: only that takes more than one number
 		rest = r.from(seq)

@@ -54,7 +54,7 @@ func (s *State) stopped(c Call) Call {
 		switch b.(type) {
 		case Diff, Terminal:
 			kept = append(kept, b)
-		case Text, Image, Audio, Link, Resource: // what was shown before it ran, or while it did
+		case Text, Image, Audio, Link, Resource: // shown before the call ran, or while it did
 		}
 	}
 	if p := s.printed[c.ID]; p != nil {

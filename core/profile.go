@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Settings are what a user chooses for a session. Empty fields mean the
+// Settings are a user's choices for a session. Empty fields mean the
 // profile's default.
 type Settings struct {
 	Agent  string `json:"agent,omitempty"`
@@ -15,8 +15,8 @@ type Settings struct {
 }
 
 // Agent is something that runs turns, by name. Agents of one Name and Rev have the same
-// Backend. A change of what it is made of makes another Rev, which is never used again once
-// it was given to Gateway.Retire.
+// Backend. A change of its settings makes another Rev. A Rev is never used again after
+// Gateway.Retire.
 type Agent struct {
 	Name        string
 	Rev         string
@@ -24,9 +24,8 @@ type Agent struct {
 	Backend     Backend
 }
 
-// Profile is what the configuration offers in a workspace. It is immutable: a
-// reload makes a new one, which sessions take up at their next turn, and its policy at their
-// next call.
+// Profile is the effective configuration of a workspace. It is immutable: a reload makes a new
+// one. Sessions use it from their next turn on, and its policy from their next call on.
 type Profile struct {
 	Agents       []Agent // the first is the default
 	Models       []ModelInfo
@@ -34,18 +33,18 @@ type Profile struct {
 	Toolboxes    []Toolbox
 	Policy       Policy
 	AskTimeout   time.Duration // until an Ask expires; 0: one hour
-	// Commands lists what a user can begin a prompt with, behind a slash: in a session,
-	// or, without an ID, in a workspace. nil: none.
+	// Commands lists the slash commands of a session, or, without an ID, of a workspace.
+	// nil: none.
 	Commands func(ctx context.Context, m Meta) []Command
 	// Command carries out a prompt that begins with a slash, before any back end is asked. ok is
 	// false where it is no command, or one of the agent's own: the agent is given the prompt as
 	// it is. nil: there are none.
 	Command func(ctx context.Context, t *Turn, text string) (c CommandResult, ok bool, err error)
-	// Expand is what a command that stands for a text comes to; ok is false where the
-	// gateway itself answers or acts. nil: there are none.
+	// Expand returns the text of a command; ok is false for a command that the gateway itself
+	// answers or carries out. nil: there are none.
 	Expand func(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error)
-	// Fault says, for people, what is wrong in the configuration since this profile
-	// was made: what is offered is as it was before. Empty: nothing is.
+	// Fault describes, for people, a mistake in the configuration since this profile was
+	// made, because of which it is still in use. Empty: there is none.
 	Fault string
 	// Subagents can be handed tasks by other agents, and not be chosen by people.
 	Subagents []Agent
@@ -58,17 +57,17 @@ type Profile struct {
 	Resources Resources
 	// Accounts are the providers' keys; nil: they are not to be seen here.
 	Accounts Accounts
-	// Servers are the MCP servers of the configuration, passed on only (package control);
-	// nil: nobody can do anything with them here.
+	// Servers are the configured MCP servers. Core only passes them on (see package
+	// control). nil: they cannot be controlled here.
 	Servers Servers
 }
 
 // Profiles makes the profiles of one connection: of the configuration, and of what its client lays
 // over it. Values are compared with ==: one is one connection.
 type Profiles interface {
-	// Profile tells what is offered in a workspace. It is called at the beginning of each turn
+	// Profile returns the profile of a workspace. It is called at the beginning of each turn
 	// and must be quick; the same value means that nothing has changed. Its error is for the
-	// user: what is wrong in the configuration, and where.
+	// user: the mistake in the configuration, and its place.
 	Profile(ctx context.Context, roots []string) (*Profile, error)
 	// Rules is called at the beginning of each call of a tool, and returns the profile whose
 	// policy judges the call: a rule that is written while a turn runs counts from the next
@@ -85,28 +84,28 @@ type Servers interface{ Configured() }
 // Files is the workspace, as prompts refer to it. Methods block on the disk, and
 // Read on the network. What a rule forbids to read is neither found nor listed.
 type Files interface {
-	// Find lists at most most paths below the roots that fit what was typed, the
-	// best first; an empty query fits all. What is ignored is left out. A query
-	// that begins with ~, ./, ../ or / lists that folder.
+	// Find lists at most most paths below the roots that match the query, the best first; an
+	// empty query matches all. Ignored files are left out. A query that begins with ~, ./,
+	// ../ or / lists that folder.
 	Find(ctx context.Context, roots []string, query string, most int) []FileName
-	// List lists at most most names in a folder, absolute, that begin with what was
-	// typed of one: folders first. Names that begin with a dot are left out unless they
-	// are asked for. What lies outside of the roots is not listed, behind a link either.
+	// List lists at most most names in an absolute folder that start with begin: folders
+	// first. Names that start with a dot are left out unless begin does too. Nothing outside
+	// of the roots is listed, not even through a link.
 	List(ctx context.Context, roots []string, folder, begin string, most int) []FileName
-	// Read is what a reference stands for, as a part of a prompt. It never fails:
-	// what cannot be read says so.
+	// Read returns the content of a reference, as a part of a prompt. It never fails: the
+	// block of an unreadable file says so.
 	Read(ctx context.Context, roots []string, r Reference) Block
-	// Undo takes changes back, the last one first: a file that is what a change
-	// left becomes what it was before, or is moved back. editor may be nil.
+	// Undo reverts changes, the last one first: a file that is as a change left it gets its
+	// old content or its old name back. editor may be nil.
 	Undo(ctx context.Context, m Meta, e Editor, changes []Diff) []RevertedFile
 }
 
-// Resources are what MCP servers offer to read. Methods may block on them.
+// Resources are the resources of MCP servers. Methods may block on the servers.
 type Resources interface {
-	// List names at most most of those that fit what was typed.
+	// List lists at most most resources that match the query.
 	List(ctx context.Context, roots []string, query string, most int) []Link
-	// Read is what one holds, as a part of a prompt. It never fails: what cannot be
-	// read says so.
+	// Read returns the content of one, as a part of a prompt. It never fails: the block of
+	// an unreadable resource says so.
 	Read(ctx context.Context, roots []string, uri string) Block
 }
 
@@ -119,7 +118,7 @@ type FileName struct {
 // Reference is something that a user attached to a prompt. Exactly one of Path
 // and URL is used. Lines, 1-based and inclusive, is a part of a file; zero: all.
 type Reference struct {
-	Path  string // absolute; a folder stands for the text of its files
+	Path  string // absolute; a folder means the text of its files
 	Lines [2]int
 	URL   string
 }
@@ -130,7 +129,7 @@ type Command struct {
 	Name        string // without the slash
 	Description string
 	Arguments   []Argument
-	// Needs is what the agent must be able to do for it; empty: nothing.
+	// Needs is the capability of the agent that it needs; empty: none.
 	Needs  Capability
 	Yields bool // GivesWay, of a built-in command
 }
@@ -139,15 +138,14 @@ type Command struct {
 // does, unless ours shows something or acts on the session.
 func (c Command) GivesWay() bool { return c.Yields || c.Kind != CommandBuiltin }
 
-// CommandResult holds the effect of a prompt that names a command: a text for the model in
-// its place (Prompt), or a summary in the place of the conversation (Compact). Without
-// either the turn is over, with an answer that needs no model, or with what was emitted
-// already.
+// CommandResult is the effect of a command: a text for the model that replaces the prompt
+// (Prompt), or a summary that replaces the conversation (Compact). Without either the turn is
+// over, with an answer that needs no model, or with the events that were emitted.
 type CommandResult struct {
 	Prompt  string
 	Answer  string
 	Compact bool
-	Focus   string // of Compact: what the summary should pay attention to
+	Focus   string // of Compact: the focus of the summary
 }
 
 // CommandKind says whose a command is.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Reader reads a session's log from a position on: first what is there, then
-// what comes. It is used, and closed, by one goroutine at a time.
+// Reader reads a session's log from a position on: first the existing records, then new
+// ones. It is used, and closed, by one goroutine at a time.
 type Reader struct {
 	s *Session
 	// signal says that there may be something to read. It is called without any lock.
@@ -31,7 +31,7 @@ type Reader struct {
 	closed bool
 }
 
-// Pos is how far the reader has come.
+// Pos returns the reader's position.
 func (r *Reader) Pos() Pos { return r.pos }
 
 // Next returns all that is there behind the reader's position: at least one
@@ -42,9 +42,8 @@ func (r *Reader) Next(ctx context.Context) ([]Record, error) {
 	return r.Until(ctx, Pos{Seq: math.MaxUint64})
 }
 
-// Until is Next for a reader that wants to come to head, a position that the log
-// has reached: it returns nothing once it is there, also when a truncation hides
-// what was left.
+// Until is Next for a reader on its way to head, a position that the log has reached: it
+// returns nothing once it is there, also if a truncation hides the rest.
 func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
 	for r.pos.Before(head) {
 		recs, err := r.Take(ctx)
@@ -86,8 +85,8 @@ func records(ctx context.Context, o owner, after, head Pos) iter.Seq2[Record, er
 	}
 }
 
-// Take is Next without the waiting. It returns nothing when nothing is there, or when the reader
-// has only come past what a truncation hides: then its position is another one.
+// Take is Next without waiting. It returns nothing if there are no new records, or if the reader
+// has only moved past hidden records: then its position has changed.
 func (r *Reader) Take(ctx context.Context) ([]Record, error) {
 	for {
 		if r.pull != nil {
@@ -137,7 +136,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	r.ready = len(r.buf) > 0
 	r.strange = !r.ready && s.epoch == 0 && s.unwatch == nil
 	if !r.ready {
-		r.buf = nil // a reader that waits holds nothing of what it has read
+		r.buf = nil // a waiting reader keeps no records in memory
 	}
 	s.roomLocked()
 	return r.buf, false, false
@@ -161,7 +160,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 		if r.pos.Off > 0 && rec.Seq > r.pos.Seq { // the run has ended
 			r.pos = Pos{rec.Epoch, r.pos.Seq + 1, 0}
 		}
-		r.pos = r.s.skip(r.pos) // Splice leaves out what a truncation hides
+		r.pos = r.s.skip(r.pos) // Splice leaves out hidden records
 		next, rest, ok, err := r.pos.Splice(rec)
 		if err != nil {
 			r.stop()

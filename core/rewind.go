@@ -43,17 +43,17 @@ func messageOf(ev Event) MessageID {
 	return ""
 }
 
-// Truncate hides what is behind a position. It is refused while a turn runs, and
-// blocks until it is durable. Marks of messages that stay are kept.
+// Truncate hides the records after a position. It is refused while a turn runs, and blocks
+// until it is durable. Marks of the remaining messages are kept.
 func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	_, err := a.Rollback(ctx, after, true, false)
 	return err
 }
 
-// Rollback takes back what is behind a position: what was said there (messages),
-// and the changes of files that calls there have made, their sub-sessions' too
-// (files). It is refused while a turn runs, and blocks until it is durable. What
-// became of each file is returned, and recorded as Reverted.
+// Rollback reverts the part after a position: the messages (messages), and the changes of
+// files by calls there and in their sub-sessions (files). It is refused while a turn runs,
+// and blocks until it is durable. The outcome for each file is returned, and recorded as
+// Reverted.
 func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
 	if a.client.Role != Decide {
 		return nil, ErrObserver
@@ -166,7 +166,7 @@ func (a *Attachment) Flag(ctx context.Context, id MessageID, text string) error 
 	return err
 }
 
-// Flags lists the marks that stand.
+// Flags lists the current marks.
 func (a *Attachment) Flags() (flags map[MessageID]string) {
 	a.owner.view(func(s *State) { flags = maps.Clone(s.flags) })
 	return flags
@@ -202,9 +202,9 @@ func (g *Gateway) connection(a *Attachment) Profiles {
 	return a.client.Profiles
 }
 
-// ForkSide opens the conversation of a copy that nobody has prompted yet, so that the agent
-// forks what it has now of the other session: state is what it has published there (Bound). A
-// prompt that comes meanwhile waits. If that session's agent is another one by now, nothing is done.
+// ForkSide opens the conversation of a copy before its first prompt, so that the agent forks its
+// current side of the other session: state is its Bound there. A prompt in the meantime waits. If
+// that session has another agent by now, ForkSide does nothing.
 func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.RawMessage) error {
 	st := from.State()
 	prof, err := s.g.Profile(ctx, s.g.connection(from), from.Meta().Roots)
@@ -274,8 +274,8 @@ func (s *Session) CopyFrom(ctx context.Context, from *Attachment, upto Pos) erro
 	return s.durable(ctx, s.Head())
 }
 
-// copyOf is what a fork at a position has of a record; nil: nothing. What waits for a person, what
-// a back end remembers of its side and prompts that have not begun stay behind.
+// copyOf returns the part of a record that a fork at a position gets; nil: none. Open asks, a back
+// end's Bound and prompts that have not started are not copied.
 func copyOf(rec Record, upto Pos) Event {
 	if at := (Pos{rec.Epoch, rec.Seq, rec.Off}); rec.Seq == 0 || !at.Before(upto) || !is(rec.Event, forked) {
 		return nil

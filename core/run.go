@@ -8,7 +8,7 @@ type stream struct {
 	id   string
 }
 
-// runOf tells the stream and the text of a delta; ok is false for other events.
+// runOf returns the stream and the text of a delta; ok is false for other events.
 func runOf(e Event) (s stream, text string, ok bool) {
 	if !is(e, run) {
 		return stream{}, "", false

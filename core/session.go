@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// farBehind is how far, in bytes, every reader must be behind before a turn
-	// stops reading its model. What a client has not read when the user says stop
-	// is still sent: the Emacs client takes some 1 MB/s, so 8 MiB were ten seconds.
+	// farBehind is the distance, in bytes, of the fastest reader at which a turn stops
+	// reading its model. Text that a client has not read when the user stops the turn is
+	// still sent: the Emacs client reads some 1 MB/s, so 8 MiB would take ten seconds.
 	farBehind = 1 << 20
 	// stalled is after how long a reader that takes nothing no longer counts.
 	stalled = time.Minute
 )
 
-// Session is a log of events, what is true after them, and what runs to make
-// more of them. All methods may be called by any goroutine.
+// Session is a log of events, its state, and the turns that add to it. All methods may be
+// called by any goroutine.
 type Session struct {
 	g       *Gateway
 	journal Journal
@@ -46,11 +46,11 @@ type Session struct {
 	queue    []*Turn
 	working  chan struct{} // closed when runAll ends; nil: it is not on its way
 	asks     map[AskID]*pending
-	room     chan struct{} // closed when a reader or the store has made progress; nil: nobody waits
+	room     chan struct{} // closed when a reader or the store has made progress; nil: no turn waits
 	flush    flusher
 	storeErr error
-	shown    []Event       // events in memory alone that close what a log that can only be read leaves open
-	leaving  bool          // nobody uses it, and it is about to be closed
+	shown    []Event       // events in memory alone that close the open turn of a read-only log
+	leaving  bool          // it is unused, and about to be closed
 	closing  chan struct{} // closed when close has ended; nil: it has not begun
 	closed   bool
 	idle     *time.Timer // gives the session back, or has it rest; nil while it is in use or rests
@@ -68,11 +68,11 @@ type Session struct {
 	desk desk // the conversation and the tools of the agent
 }
 
-// Meta tells what the session was made with.
+// Meta returns the session's metadata.
 func (s *Session) Meta() Meta { return s.meta }
 
-// load reads what is stored behind the head. It runs before anybody else knows the
-// session, or with the owning token.
+// load reads the stored records after the head. It runs before the session is shared, or
+// with the owning token.
 func (s *Session) load(ctx context.Context) error {
 	at := s.Head()
 	for r, err := range s.journal.Read(ctx, at) {
@@ -101,8 +101,8 @@ func (s *Session) load(ctx context.Context) error {
 	return nil
 }
 
-// refold makes the state anew from the effective log, after a truncation. What is
-// appended meanwhile is in it.
+// refold rebuilds the state from the effective log, after a truncation, including records
+// that are appended meanwhile.
 func (s *Session) refold(ctx context.Context) error {
 	st, next := newState(), uint64(1) // next is the first record that st lacks
 	var hidden []span
@@ -148,7 +148,7 @@ func (s *Session) refoldLocked(st State, next uint64) {
 		st.apply(ev, e.at)
 	}
 	st.Meta = s.meta
-	st.answers.merge(s.state.answers)      // what was decided stays decided
+	st.answers.merge(s.state.answers)      // decisions are never undone
 	maps.Copy(st.callers, s.state.callers) // who has prompted has prompted
 	s.state = st
 }
@@ -165,7 +165,7 @@ func (s *Session) skip(p Pos) Pos {
 	return s.log.skip(p)
 }
 
-// refusalLocked tells why the session takes no commands.
+// refusalLocked returns the reason why the session accepts no commands; nil: it does.
 func (s *Session) refusalLocked() error {
 	if s.closed || s.leaving {
 		return ErrClosed
@@ -212,7 +212,7 @@ func (s *Session) readyLocked(list []*Reader) []*Reader {
 	return list
 }
 
-// wake tells the flusher and the readers. It is called without the lock.
+// wake wakes the flusher and the readers. It is called without the lock.
 func (s *Session) wake(readers []*Reader) {
 	s.flush.kick()
 	for _, r := range readers {
@@ -225,8 +225,7 @@ func (s *Session) publish(ctx context.Context, events ...Event) error {
 	return s.publishIf(ctx, func() error { return nil }, events...)
 }
 
-// publishIf is publish of what fits behind what is there: the lock is held while
-// that is looked at.
+// publishIf is publish if fitLocked allows it, which is called with the lock held.
 func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events ...Event) error {
 	s.mu.Lock()
 	err := s.refusalLocked()
@@ -312,8 +311,8 @@ func (s *Session) progress(r *Reader, size int) {
 }
 
 // newIDLocked makes an id that is unique in the session for ever: no two owners
-// have the same epoch, and what a fork has copied comes from sessions with fewer
-// forks behind them.
+// have the same epoch, and the records that a fork has copied come from sessions with
+// fewer forks before them.
 func (s *Session) newIDLocked(kind string) string {
 	s.lastID++
 	b := []byte(kind)
@@ -348,14 +347,14 @@ func (s *Session) read(after Pos, signal func(*Reader)) *Reader {
 	return r
 }
 
-// State is what is true of the session now.
+// State returns the current state of the session.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.public()
 }
 
-// note keeps the session's summary for lists, and tells of it.
+// note stores the session's summary for lists, and notifies the listing.
 func (s *Session) note(sum Summary) {
 	// A summary is derived from the log; one that is lost is made again.
 	_ = s.g.cfg.Store.Note(context.Background(), s.meta.Principal, sum)

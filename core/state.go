@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State is the fold of a session's log: what is true of it now.
+// State is the fold of a session's log: its current state.
 type State struct {
 	Meta     Meta
 	Title    string
@@ -23,7 +23,7 @@ type State struct {
 	Asks     []Ask // what waits for a person, oldest first
 	Bound    Bound
 	Updated  time.Time
-	Missing  string // what is wrong with the log, and what to do; empty: nothing is to be done
+	Missing  string // the damage of the log, and advice; empty: there is none
 
 	autoTitle bool
 	queued    []PromptQueued

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Meta is what a session is made with.
+// Meta is the metadata of a session.
 type Meta struct {
 	ID        SessionID `json:"id"`
 	Principal Principal `json:"principal"`
@@ -41,27 +41,27 @@ type Store interface {
 }
 
 // Journal is one session's stored log. Reading needs nothing; writing needs a
-// claim. One goroutine writes at a time; reading and one Sync may happen beside it.
+// claim. One goroutine writes at a time; reading and one Sync may run concurrently.
 type Journal interface {
 	Meta() Meta
 	// Claim makes this process the session's owner and returns its epoch, which
-	// is higher than every epoch before. An *OwnedError says who owns it.
+	// is higher than every epoch before. An *OwnedError names the owner.
 	Claim(context.Context) (epoch uint64, err error)
 	// Release gives the claim back.
 	Release() error
 	// Write appends records; when it returns they survive the death of the
 	// process. It fails with ErrFenced when somebody else has claimed the session.
 	Write(context.Context, []Record) error
-	// Sync makes durable what was written before it began.
+	// Sync makes durable everything that was written before it began.
 	Sync(context.Context) error
-	// Read yields what is stored behind a position, records in order, runs in
-	// any number of pieces. Records of a stale owner are left out. It ends at
-	// the end of what is stored when it gets there.
+	// Read yields the stored records after a position, in order, runs in any number of
+	// pieces. Records of a stale owner are left out. It ends at the end of the log at
+	// that time.
 	Read(context.Context, Pos) iter.Seq2[Record, error]
-	// Watch calls changed whenever something may be stored behind a position, or behind what was
-	// there at the last call, and when the session's owner has died or given it back: within 300 ms,
-	// until ctx ends. changed returns at once. Watch is for a session that this process does not
-	// own, and keeps no descriptor; what is watched and not owned costs next to nothing.
+	// Watch calls changed whenever there may be records after a position, or new ones since the
+	// last call, and when the session's owner has died or released it: within 300 ms, until ctx
+	// ends. changed returns at once. Watch is for a session that this process does not own, and
+	// keeps no descriptor; watching a session without an owner costs next to nothing.
 	Watch(ctx context.Context, after Pos, changed func())
 	Spills
 	Close() error
@@ -70,14 +70,13 @@ type Journal interface {
 // SpillRef begins a reference to tool output that was cut: SpillRef and a name.
 const SpillRef = "spill:"
 
-// Spills keeps what tools have printed and a model gets only a part of, beside the session's log
-// and for as long. It is the session's own: neither a fork nor a sub-session has it.
+// Spills stores output of tools of which a model gets only a part, with the session's log and for
+// as long. It belongs to the session: neither a fork nor a sub-session has it.
 type Spills interface {
-	// Spill makes a file of a name that is not taken, and returns the reference that the model is
-	// told to read.
+	// Spill creates a file with a free name, and returns the reference for the model.
 	Spill(name string) (w io.WriteCloser, ref string, err error)
-	// Spilled opens what a reference means; fs.ErrNotExist if the session has no such file. It takes
-	// the references of earlier versions too.
+	// Spilled opens the file of a reference; fs.ErrNotExist if the session has no such file. It
+	// also accepts the references of earlier versions.
 	Spilled(ref string) (fs.File, error)
 	Unspill(ref string) error
 }

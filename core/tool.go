@@ -22,7 +22,7 @@ type Toolbox interface {
 	Open(context.Context, ToolHost) (Toolset, error)
 }
 
-// Toolset is what one session has of a Toolbox.
+// Toolset is one session's instance of a Toolbox.
 type Toolset interface {
 	// Tools lists them in an order that stays the same within a session.
 	Tools(context.Context) ([]Tool, error)
@@ -31,14 +31,14 @@ type Toolset interface {
 	Close() error
 }
 
-// Rester is a Toolset that holds something between two turns. Rest is called while no call runs,
-// and gives back what the next turn can get again. It reports whether the session may rest,
+// Rester is a Toolset with resources between two turns. Rest is called while no call runs, and
+// releases resources that the next turn can get again. It reports whether the session may rest,
 // which it may not while a job or the like runs.
 type Rester interface{ Rest() bool }
 
-// ToolHost is what a session lends to its toolsets.
+// ToolHost is a session's interface for its toolsets.
 type ToolHost interface {
-	// Meta tells the session's id and roots.
+	// Meta returns the session's metadata, with its id and roots.
 	Meta() Meta
 	// Spills keeps the session's output that was cut; nil: nothing keeps it.
 	Spills() Spills
@@ -51,7 +51,7 @@ type ToolHost interface {
 	// Sub makes a session whose parent this one is, and attaches to it on behalf of this one and
 	// of a caller. It also returns the settings of this session. A sub-session makes none.
 	Sub(context.Context, Caller) (*Attachment, Settings, error)
-	// Profile is what the turn that runs, or else the last one, has seen of the configuration.
+	// Profile returns the profile of the running turn, or else of the last one.
 	Profile(context.Context) (*Profile, error)
 	// Model is the language model that the session has chosen, for a tool that wants to
 	// ask one. Its error is for the user.
@@ -62,17 +62,16 @@ type ToolHost interface {
 	Ask(context.Context, Ask) (Reply, error)
 }
 
-// Tool is one tool. Run is called only after policy and, where it says so, a
-// person have allowed the very Invocation that Preview described.
+// Tool is one tool. Run is called only after policy and, if required, a person have allowed
+// the same Invocation that Preview described.
 type Tool interface {
 	Spec() Spec
-	// Preview says what Run would do, without doing any of it. Its error is the
-	// model's (bad arguments, no such file): the call ends with it, unasked.
+	// Preview describes what Run would do, without any effect. Its error is the model's
+	// mistake (bad arguments, no such file): the call ends with it, and no person is asked.
 	Preview(context.Context, Invocation) (Preview, error)
-	// Run does it. A failure that the model should see is a Result with Failed
-	// set; an error means that the tool could not be reached at all. When ctx ends
-	// it returns that error, and as a Result what was printed and not passed to
-	// Output, if there is any.
+	// Run runs the tool. A failure for the model is a Result with Failed set; an error
+	// means that the tool could not be reached at all. When ctx ends it returns that
+	// error, and as a Result any output that was not passed to Output.
 	Run(context.Context, Invocation) (Result, error)
 }
 
@@ -81,17 +80,17 @@ type Invocation struct {
 	Call CallID
 	Turn TurnID
 	Args json.RawMessage // a JSON object
-	// Access is what Preview returned and was allowed; Run touches nothing else
+	// Access is the approved access that Preview returned; Run touches nothing else
 	// outside of the roots. Empty while Preview runs.
 	Access []Access
-	// Output streams what a long call prints. It may block while every client
+	// Output streams the output of a long call. It may block while every client
 	// is far behind; nil while Preview runs.
 	Output func(text string)
 	// Plan replaces the session's plan; nil while Preview runs.
 	Plan func([]PlanEntry)
 	// Show changes how the running call is shown; nil while Preview runs.
 	Show func(Showing)
-	// Origin says who prompted the turn.
+	// Origin describes who prompted the turn.
 	Origin Origin
 }
 
@@ -104,7 +103,7 @@ type Preview struct {
 	Access    []Access
 }
 
-// Showing is how a running call is shown from now on; what is zero stays.
+// Showing changes how a running call is shown; zero fields stay unchanged.
 type Showing struct {
 	Title   string
 	Content []Block
@@ -112,7 +111,7 @@ type Showing struct {
 	Meta    json.RawMessage
 }
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct {
 	Blocks     []Block
 	Locations  []Location

@@ -55,7 +55,7 @@ func (Unknown) event() traits         { return sized }
 // is reports whether an event has a trait. No event has none.
 func is(ev Event, t traits) bool { return ev != nil && ev.event()&t != 0 }
 
-// eventSize is roughly what an atomic event weighs, in bytes.
+// eventSize returns the rough size of an atomic event, in bytes.
 func eventSize(ev Event) int {
 	const base = 128
 	if !is(ev, sized) {

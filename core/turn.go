@@ -14,7 +14,7 @@ import (
 type Turn struct {
 	s       *Session
 	id      TurnID
-	by      *Attachment // nil: nobody here prompted it
+	by      *Attachment // nil: no client here prompted it
 	origin  Origin
 	prompt  Prompt
 	message MessageID
@@ -23,7 +23,7 @@ type Turn struct {
 	tools   *bench
 	set     Settings
 	command CommandResult // the summary that the prompt asks for, if any
-	begun   *time.Timer   // of a turn that nobody prompted: ends it when it is idle
+	begun   *time.Timer   // of a turn that no client prompted: ends it when it is idle
 
 	// look ends the turn if the prompt was taken back through its context; nil: it
 	// has no prompt. It is set before the turn can begin.
@@ -31,7 +31,7 @@ type Turn struct {
 
 	// The session's lock guards the fields below.
 	unwatch func() bool // stops watching the prompt's context
-	profile *Profile    // as it was when the turn last looked; nil: it has not yet
+	profile *Profile    // as of the turn's last look; nil: it has not looked yet
 	caps    BackendCaps // of its back end; the zero value until the turn reaches it
 	steers  []steering  // said to the turn, and not taken up
 	later   []Ask       // questions that the next message answers
@@ -52,26 +52,25 @@ func (t *Turn) ID() TurnID {
 	return t.id
 }
 
-// Meta tells about the session.
+// Meta returns the session's metadata.
 func (t *Turn) Meta() Meta { return t.s.meta }
 
-// Prompt is what the user said. If that was a command which stands for a text, the text has
-// its place.
+// Prompt returns the user's message. The text of a command replaces the command.
 func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
 
-// Message is the id of what the user said; empty for a turn that nobody prompted.
+// Message returns the id of the user's message; empty for a turn that no client prompted.
 func (t *Turn) Message() MessageID { return t.message }
 
-// State is what is true of the session now.
+// State returns the current state of the session.
 func (t *Turn) State() State { return t.s.State() }
 
-// Origin says who prompted.
+// Origin describes who prompted.
 func (t *Turn) Origin() Origin { return t.origin }
 
 // Settings are those that the turn began with.
 func (t *Turn) Settings() Settings { return t.set }
 
-// Profile is what the configuration offered when the turn last looked.
+// Profile returns the profile as of the turn's last look.
 func (t *Turn) Profile() *Profile {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -107,8 +106,8 @@ func (t *Turn) Later() []Ask {
 	return slices.Clone(t.later)
 }
 
-// Set changes the session's settings, for the user who asked for it with the
-// turn's prompt. The turn itself goes on with those that it began with.
+// Set changes the session's settings, as the user requested with the turn's prompt. The turn
+// itself keeps the settings of its beginning.
 func (t *Turn) Set(ctx context.Context, set Settings) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
@@ -116,13 +115,13 @@ func (t *Turn) Set(ctx context.Context, set Settings) error {
 	return t.s.publish(ctx, SettingsChanged{Settings: set, By: t.origin.Client})
 }
 
-// takesLocked reports whether the turn takes what a client says while it runs.
+// takesLocked reports whether the turn accepts a client's message while it runs.
 func (t *Turn) takesLocked(a *Attachment, blocks []Block) bool {
 	return t.caps.takes(blocks) && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
 }
 
-// Steered takes up what was said to the turn since it was last asked: from now on
-// it stands in the log, here.
+// Steered takes up the messages to the turn since the last call, and logs them at this
+// point.
 func (t *Turn) Steered() []Steered {
 	s := t.s
 	s.mu.Lock()
@@ -143,9 +142,9 @@ func (t *Turn) Steered() []Steered {
 	return list
 }
 
-// Emit appends what the turn produces. It blocks while every client is far
-// behind. An error means that the turn must end: it was stopped, or its session
-// cannot be stored. A call's change that its state does not allow is refused.
+// Emit appends events of the turn. It blocks while every client is far behind. An error means
+// that the turn must end: it was stopped, or its session cannot be stored. A change that the
+// call's state does not allow is refused.
 func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 	if t.begun != nil {
 		t.begun.Reset(begunIdle)
@@ -163,7 +162,7 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 
 var errOver = errors.New("the turn is over")
 
-// fitLocked refuses what comes too late: behind the turn's end, or a call's.
+// fitLocked refuses events that come too late: after the turn's end, or a call's.
 func (t *Turn) fitLocked(events []Event) error {
 	if t.over {
 		return errOver
@@ -185,9 +184,9 @@ func (t *Turn) may(ev Event) error {
 	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }
 
-// Records yields the session's effective log behind a position, up to what there
-// is when it begins: what a truncation hides is left out, runs may come in pieces.
-// It waits for the store to have written that, not for it to be durable.
+// Records yields the session's effective log after a position, up to its end at the time of
+// the call: hidden records are left out, runs may come in pieces. It waits until the store has
+// written them, not until they are durable.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for rec, err := range records(ctx, t.s, after, t.s.Head()) {
@@ -205,7 +204,7 @@ func (s *Session) Head() Pos {
 	return s.log.head()
 }
 
-// newTurnLocked makes a turn that has not begun.
+// newTurnLocked returns a turn that has not started.
 func (s *Session) newTurnLocked(a *Attachment, origin Origin, p Prompt) *Turn {
 	t := &Turn{s: s, id: TurnID(s.newIDLocked("t")), by: a, origin: origin, prompt: p}
 	t.ctx, t.cancel = context.WithCancelCause(s.base)
@@ -263,14 +262,14 @@ func (s *Session) work() {
 	s.wg.Go(s.runAll)
 }
 
-// runAll runs the turn that has begun and those behind it.
+// runAll runs the turn that has started and the queued ones.
 func (s *Session) runAll() {
 	for {
 		s.mu.Lock()
 		t := s.turn
 		if t == nil && s.stale() { // its back end waits for this
 			s.mu.Unlock()
-			_ = s.endConversation(context.Background()) // nobody waits for this error
+			_ = s.endConversation(context.Background()) // no caller waits for this error
 			continue
 		}
 		if t == nil {
@@ -327,9 +326,8 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	return conv.Run(t.ctx, t)
 }
 
-// finish ends a turn in its fixed order: the model has stopped, every call
-// reaches an end, what was asked is withdrawn, the turn ends. Then the next one
-// begins.
+// finish ends a turn in its fixed order: the model has stopped, every call ends, open asks
+// are withdrawn, the turn ends. Then the next one begins.
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	text := ""
 	switch cause := context.Cause(t.ctx); {

@@ -11,15 +11,16 @@ import (
 type Capability string
 
 const (
-	CanRewind    Capability = "rewind"    // forget what was said behind a point
-	CanFork      Capability = "fork"      // go on from a copy of what was said so far
-	CanCompact   Capability = "compact"   // replace what was said by a summary of ours
+	CanRewind    Capability = "rewind"    // forget the messages after a point
+	CanFork      Capability = "fork"      // continue in a copy of the conversation
+	CanCompact   Capability = "compact"   // replace the conversation by a summary of ours
 	CanImages    Capability = "images"    // take images in prompts
 	CanAudio     Capability = "audio"     // take audio in prompts
 	CanResources Capability = "resources" // take embedded resources in prompts
 )
 
-// UnsupportedError refuses what an agent cannot do. Adapters word it for their clients.
+// UnsupportedError refuses a request that an agent does not support. Adapters word it for their
+// clients.
 type UnsupportedError struct {
 	Agent string
 	What  Capability
@@ -43,8 +44,8 @@ func (e *UnsupportedError) Error() string {
 	return "agent " + e.Agent + " cannot do this: " + string(e.What)
 }
 
-// can reports whether a back end has a capability. One that works from our log forgets what is
-// hidden there, and goes on from a copy of it, without doing anything.
+// can reports whether a back end has a capability. One that works from our log can rewind and
+// fork without doing anything.
 func (c BackendCaps) can(what Capability) bool {
 	switch what {
 	case CanRewind:
@@ -118,8 +119,8 @@ func (l *lent) ask(ctx context.Context) (BackendCaps, error) {
 	return caps, nil
 }
 
-// able is can of the agent that a session would use with these settings. Where the
-// configuration has no such agent nothing is refused: the session's next turn says so.
+// able is can for the agent that a session would use with these settings. If the configuration
+// has no such agent, nothing is refused: the session's next turn reports it.
 func (g *Gateway) able(ctx context.Context, of Profiles, roots []string, set Settings, needs ...Capability) error {
 	look := func() error {
 		prof, err := g.Profile(ctx, of, roots)
