@@ -45,7 +45,7 @@ func TestServersOfMCPJSON(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths are those of Unix")
 	}
-	env := environment("ENV", "set", "HOME", "/home/u", "workspaceFolder", "/work", "userHome", "/home/u")
+	env := environment("ENV", "set", "HOME", "/home/u", "workspaceFolder", "/src", "userHome", "/home/u")
 	files, err := filepath.Glob("testdata/listed/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
 	return earlyDocuments[d].lacks
 }
 
-// earlyDocument is what an early document has in the place of today's names.
+// earlyDocument maps names of today to those of an early document.
 type earlyDocument struct {
 	lacks lacks
 	words map[string]string
@@ -173,7 +173,7 @@ func earlyList(result json.RawMessage, member string, f func(json.RawMessage) js
 	return wire.Edit(result, wire.Set(member, wire.JSON(kept)))
 }
 
-// earlyCalls is how many calls are being prepared at once.
+// earlyCalls limits the calls that are prepared at once.
 const earlyCalls = 1000
 
 // earlyEdge is the edge of one connection.

@@ -128,7 +128,7 @@ func TestEarlyServers(t *testing.T) {
 	}
 }
 
-// earlyAnswer is what a client of a document gets for an answer.
+// earlyAnswer returns an answer in the form of a document.
 func earlyAnswer(d Dialect, method string, result any) string {
 	e := newEarlyEdge(d)
 	e.Read([]byte(`{"jsonrpc":"2.0","id":"q","method":"` + method + `"}`))

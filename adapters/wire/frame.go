@@ -62,7 +62,7 @@ type Skipper interface {
 	Skip() (tail []byte)
 }
 
-// edgeBytes is how much of the beginning and the end of a line that is too long is kept.
+// edgeBytes limits the beginning and the end that are kept of a line that is too long.
 const edgeBytes = 4 << 10
 
 // A Parser is a Framer that has parsed the message which Next returned last, and found it

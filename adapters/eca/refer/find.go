@@ -73,7 +73,7 @@ func Given(raw json.RawMessage) (list []eca.Context) {
 	return list
 }
 
-// Without leaves out what is given, and what stands there twice. A part of a file is
+// Without leaves out the given paths, and duplicates. A part of a file is
 // not the file.
 func Without(list, given []eca.Context) []eca.Context {
 	type name struct{ kind, path, uri string }

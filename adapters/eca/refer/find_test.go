@@ -8,7 +8,7 @@ import (
 	"dragoman/adapters/proto/eca"
 )
 
-// What is given already is left out, and what stands there twice. A part of a file is
+// Given paths are left out, and so are duplicates. A part of a file is
 // not the file; wherever the cursor is, there is one.
 func TestWithout(t *testing.T) {
 	list := []eca.Context{

@@ -99,16 +99,16 @@ func TestFolderOfTheSessionIsKnown(t *testing.T) {
 		}
 		return e.In(folder)
 	}
-	if e := in("a", "/work"); e.Command != "/home/u/bin/x" || e.Args[0] != "--root=/work/sub" || e.Env["ROOT"] != "/work" || e.Dir != "/work/sub" {
+	if e := in("a", "/src"); e.Command != "/home/u/bin/x" || e.Args[0] != "--root=/src/sub" || e.Env["ROOT"] != "/src" || e.Dir != "/src/sub" {
 		t.Errorf("%+v", e)
 	}
 	if e := in("a", "/other"); e.Args[0] != "--root=/other/sub" {
 		t.Errorf("of another session: %+v", e)
 	}
-	if e := in("b", "/work"); e.Headers["X-Root"] != "/work" {
+	if e := in("b", "/src"); e.Headers["X-Root"] != "/src" {
 		t.Errorf("%+v", e)
 	}
-	if e := in("c", "/work"); e.Dir != "/work" {
+	if e := in("c", "/src"); e.Dir != "/src" {
 		t.Errorf("%+v", e)
 	}
 }
