@@ -69,7 +69,7 @@ func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
 	return earlyDocuments[d].lacks
 }
 
-// earlyDocument maps names of today to those of an early document.
+// earlyDocument describes an early document: the names it lacks, and its own words for names of today.
 type earlyDocument struct {
 	lacks lacks
 	words map[string]string
