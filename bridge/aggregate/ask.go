@@ -71,7 +71,9 @@ func (p *part) wantsLog() bool {
 		slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
 }
 
-// offersFor reports whether the client can be asked that.
+// offersFor reports whether the client can be asked that. A request that is none of the
+// protocol's questions is for a client of the older versions to refuse, in its own words; one of
+// 2026-07-28 could not be asked.
 func (s *side) offersFor(method string) bool {
 	switch method {
 	case proto.MethodRoots:
@@ -81,7 +83,7 @@ func (s *side) offersFor(method string) bool {
 	case proto.MethodElicit:
 		return s.offers.Elicitation != nil
 	}
-	return false
+	return !s.modern()
 }
 
 // maxAskingClient is how many questions of one server may be with a client.

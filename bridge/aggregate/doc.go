@@ -59,8 +59,10 @@
 //     looked up, never read from it. Our agent's tools keep theirs.
 //   - A slow server delays at most one answer, a list, by at most the grace of the
 //     upstream.Box. What comes later is announced.
-//   - Which call a question of a server's belongs to must be clear, or it is refused;
-//     what the client does not offer is refused at once.
+//   - Which call a question of a server's belongs to must be clear, or it is refused; a
+//     question that the client does not offer to answer is refused at once. Other requests
+//     of servers, outside of the protocol, are passed to clients of the older versions.
+//   - Errors pass as they were written, with their data, in both directions.
 //
 // Every mutex is a leaf. A caller owns the goroutines of its parts and of what waits for
 // them; Serve returns after them all.

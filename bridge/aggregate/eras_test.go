@@ -374,30 +374,36 @@ tasks/list {"jsonrpc":"2.0","id":$ID,"result":{"tasks":[{"taskId":"T1","status":
 }
 
 // If tasks are declared, an unknown task is a wrong parameter, and not an unknown
-// method.
+// method: whether no server has tasks, or one that has them does not know it either.
 func TestAggregateWithoutTheTask(t *testing.T) {
-	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("sdk")}}}, Options{})
-	c := unspoken(t, a)
-	c.Say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
-	c.Until(`"id":"hello"`)
-	i := 0
-	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-		for params, want := range map[string]string{
-			`null`:              "the parameter taskId is missing",
-			`{}`:                "the parameter taskId is missing",
-			`{"taskId":null}`:   "the parameter taskId is missing",
-			`{"taskId":"gone"}`: `there is no task \"gone\"`,
-		} {
-			i++
-			c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params))
-			if line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, `"code":-32602`) || !strings.Contains(line, want) {
-				t.Errorf("%s %s: %s", method, params, line)
+	t.Parallel()
+	unknown := `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"never heard of it"}}` + "\n"
+	for kind, server := range map[string]upstream.Server{
+		"without": {Name: "x", Endpoint: plays("sdk")},
+		"with": {Name: "x", Endpoint: plays("script", "SCRIPT="+strings.Replace(bridgetest.Greeting, `"tools":{`, `"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}},"tools":{`, 1)+
+			bridgetest.OneTool("")+"tasks/get "+unknown+"tasks/result "+unknown+"tasks/cancel "+unknown)},
+	} {
+		for way, c := range speakers(t, "{}", server) {
+			i := 0
+			for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+				for params, want := range map[string]string{
+					`null`:              "the parameter taskId is missing",
+					`{}`:                "the parameter taskId is missing",
+					`{"taskId":null}`:   "the parameter taskId is missing",
+					`{"taskId":"gone"}`: `there is no task \"gone\"`,
+				} {
+					i++
+					c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params))
+					if line := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, i))); !strings.Contains(line, `"code":-32602`) || !strings.Contains(line, want) {
+						t.Errorf("%s, %s: %s %s: %s", kind, way, method, params, line)
+					}
+				}
+			}
+			c.Say(`{"jsonrpc":"2.0","id":"update","method":"tasks/update","params":{"taskId":"gone"}}`)
+			if line := bridgetest.Last(c.Until(`"id":"update"`)); !strings.Contains(line, `"code":-32601`) {
+				t.Errorf("%s, %s: a method of a later version: %s", kind, way, line)
 			}
 		}
-	}
-	c.Say(`{"jsonrpc":"2.0","id":"update","method":"tasks/update","params":{"taskId":"gone"}}`)
-	if line := bridgetest.Last(c.Until(`"id":"update"`)); !strings.Contains(line, `"code":-32601`) {
-		t.Errorf("a method of a later version: %s", line)
 	}
 }
 

@@ -102,8 +102,8 @@ func stubborn() {
 // script answers each method with what the variable SCRIPT says: lines of METHOD,
 // a space, and one line to print, in which $ID is the request's id and $TOKEN its
 // progress token, and $REASON that of a cancellation. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
-// METHOD#2 the second request of that method. An answer of ours has the METHOD answer;
-// $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big"
+// METHOD#2 the second request of that method. An answer of ours has the METHOD answer, and
+// $ERROR is its error; $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big"
 // and "huge" are what they say.
 func script() {
 	var replies [][2]string
@@ -123,6 +123,7 @@ func script() {
 				Reason          string
 				Meta            struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
+			Error json.RawMessage
 		}
 		if json.Unmarshal(in.Bytes(), &m) != nil {
 			continue
@@ -200,7 +201,7 @@ func script() {
 					m.ID,
 				)
 			default:
-				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before), "$REASON", m.Params.Reason).Replace(text))
+				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before), "$REASON", m.Params.Reason, "$ERROR", string(m.Error)).Replace(text))
 			}
 		}
 		before = m.ID
