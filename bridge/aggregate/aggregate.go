@@ -1,8 +1,6 @@
 package aggregate
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -116,17 +114,14 @@ func (a *Server) Serve(
 }
 
 func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {
-	pipe := in
-	stop := context.AfterFunc(ctx, func() { pipe.Close() })
-	in, early := isEarly(pipe)
-	stop()
-	if early { // whose answers have shapes of their own
-		defer c.left()
-		return a.agent.ServeFor(ctx, c.principal, in, out, nil)
+	in, served, err := c.bypass.serve(ctx, c, in, out)
+	if served {
+		c.left()
+		return err
 	}
 	c.conn = wire.NewConn(&last{in, c.leaving}, out, clientOptions())
 	serving, end := context.WithCancel(ctx)
-	err := c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
+	err = c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
 	end()
 	c.left()
 	return err
@@ -140,7 +135,7 @@ func clientOptions() wire.Options {
 }
 
 func (a *Server) newCaller(dir string, p core.Principal) *caller {
-	c := &caller{agg: a, dir: dir, principal: p, modern: map[string]*side{}}
+	c := &caller{agg: a, dir: dir, principal: p, bypass: early(), modern: map[string]*side{}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.callers[c] = struct{}{}
@@ -176,17 +171,16 @@ type caller struct {
 	// shared: several clients' requests of 2026-07-28 come over it.
 	shared bool
 	posted bool // they come over HTTP
+	bypass *bypass
 	conn   *wire.Conn
 	owned  sync.WaitGroup
 	guard  child.Guard // of the client's programs
 
 	mu     sync.Mutex       // guards the fields below
-	early  AgentConn        // of a client of the early dialect, without a pipe
 	legacy *side            // since initialize
 	modern map[string]*side // by what the requests say of the client
 	tokens map[string]origin
 	last   int64 // of the tokens
-	begun  bool  // a message has come without a pipe
 }
 
 // receive takes what the client says; it runs on the reading goroutine and does not
@@ -342,10 +336,7 @@ func (c *caller) sides() []*side {
 
 // works reports whether a turn of the client's runs in our agent.
 func (c *caller) works() bool {
-	c.mu.Lock()
-	early := c.early
-	c.mu.Unlock()
-	return early != nil && early.Works() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.agent.works() })
+	return c.bypass.works() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.agent.works() })
 }
 
 // leaving is called when the client has sent its last: what never ends by itself
@@ -354,36 +345,6 @@ func (c *caller) leaving() {
 	for _, s := range c.sides() {
 		s.endListening()
 	}
-}
-
-// isEarly looks whether the first message on a pipe begins the early dialect, and
-// returns the pipe as it was.
-func isEarly(in io.ReadCloser) (io.ReadCloser, bool) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	var line []byte
-	for n := 1; ; n = r.Buffered() + 1 {
-		_, err := r.Peek(n)
-		line, _ = r.Peek(r.Buffered())
-		if i := bytes.IndexByte(line, '\n'); i >= 0 {
-			line = line[:i]
-			break
-		}
-		if err != nil { // of which whoever reads on hears too
-			break
-		}
-	}
-	var m struct {
-		Method string          `json:"method"`
-		Params json.RawMessage `json:"params"`
-	}
-	early := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize && numbered(m.Params)
-	return &again{r, in}, early
-}
-
-// again is a stream of which something was read ahead.
-type again struct {
-	io.Reader
-	io.Closer
 }
 
 // last is a stream that tells when it has ended.

@@ -1,11 +1,9 @@
 package aggregate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
-	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 )
@@ -29,11 +27,9 @@ func (a *Server) Connect(p core.Principal, dir string, shared bool, send wire.Se
 	return &Client{
 		caller: c,
 		take: func(key string, m wire.Message) {
-			if early := c.dialect(ctx, m, send); early != nil {
-				early.Send(decoded(m))
-				return
+			if !c.bypass.take(ctx, c, m, send) {
+				c.conn.Take(ctx, key, m, receive)
 			}
-			c.conn.Take(ctx, key, m, receive)
 		},
 		close: func() {
 			end(wire.ErrClosed)
@@ -54,31 +50,3 @@ func (c *Client) Works() bool { return c.caller.works() }
 
 // Close ends the connection and waits for all that it has started.
 func (c *Client) Close() { c.close() }
-
-// dialect returns our agent's connection if the client speaks the early dialect, whose answers
-// have shapes of their own: such a client has the agent alone.
-func (c *caller) dialect(ctx context.Context, m wire.Message, send wire.Send) AgentConn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.early == nil && !c.begun && m.Method == proto.MethodInitialize && numbered(m.Params) {
-		conn := c.agg.agent.Connect(ctx, c.principal, func(m proto.Message) { send(enveloped(m), nil) })
-		c.early = conn
-		c.owned.Go(func() {
-			<-ctx.Done()
-			conn.Close()
-		})
-	}
-	c.begun = true
-	return c.early
-}
-
-// numbered reports whether an initialize names its version by a number, as the early dialect
-// does.
-func numbered(params json.RawMessage) bool {
-	for name, value := range wire.Members(params) {
-		if string(name) == "protocolVersion" {
-			return len(value) > 0 && bytes.IndexByte([]byte("-0123456789"), value[0]) >= 0
-		}
-	}
-	return false
-}

@@ -15,12 +15,8 @@ var earlyEdges = map[string]string{
 	"adapters/acp":      "initialize.go",
 	"adapters/eca":      "lifecycle.go",
 	"adapters/mcp/edge": "",
+	"bridge/aggregate":  "aggregate.go",
 	"bridge/upstream":   "peer.go",
-}
-
-// earlyElsewhere names what has nothing to do with documents.
-var earlyElsewhere = map[string]string{
-	"bridge/aggregate": "a client of the first days is given to the agent as it is, before anything of it is decoded",
 }
 
 // Encoders, handlers and all that lies behind them speak today's protocols: which document
@@ -40,10 +36,9 @@ func TestEarlyDocumentsStayAtTheEdge(t *testing.T) {
 				!strings.HasPrefix(id.Name, "early") && !strings.HasPrefix(id.Name, "Early") {
 				return true
 			}
-			switch line, edge := earlyEdges[s.dir]; {
-			case edge && line == file && id.Name == "early":
+			if line := earlyEdges[s.dir]; line == file && id.Name == "early" {
 				puts[s.dir] = append(puts[s.dir], s.at(n))
-			case earlyElsewhere[s.dir] == "":
+			} else {
 				t.Errorf("%s: %s belongs into early.go, at the edge of a connection", s.at(n), id.Name)
 			}
 			return true

@@ -1,0 +1,116 @@
+package aggregate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+)
+
+// bypass connects a client of the early dialect with our agent alone, which gets the client's
+// messages as they are: its answers have shapes of their own. For other clients it does
+// nothing.
+type bypass struct {
+	mu    sync.Mutex // guards the fields below
+	agent AgentConn  // of such a client without a pipe; nil: the client is another one
+	begun bool       // a message has come without a pipe
+}
+
+// early returns the bypass of a new client.
+func early() *bypass { return new(bypass) }
+
+// serve serves a client of the early dialect over its pipe, and blocks until that has ended. For
+// another client it returns the pipe, of which nothing is missing, once the first message is
+// there, and false.
+func (b *bypass) serve(
+	ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser,
+) (io.ReadCloser, bool, error) {
+	stop := context.AfterFunc(ctx, func() { in.Close() })
+	r, begins := readAhead(in)
+	stop()
+	if !begins {
+		return r, false, nil
+	}
+	return nil, true, c.agg.agent.ServeFor(ctx, c.principal, r, out, nil)
+}
+
+// take takes a message of a client without a pipe, if the client speaks the early dialect.
+func (b *bypass) take(ctx context.Context, c *caller, m wire.Message, send wire.Send) bool {
+	agent := b.connected(ctx, c, m, send)
+	if agent == nil {
+		return false
+	}
+	agent.Send(decoded(m))
+	return true
+}
+
+// connected returns the connection of a client of the early dialect, which begins with its
+// first message; nil: the client is another one.
+func (b *bypass) connected(ctx context.Context, c *caller, m wire.Message, send wire.Send) AgentConn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.agent == nil && !b.begun && m.Method == proto.MethodInitialize && numbered(m.Params) {
+		conn := c.agg.agent.Connect(ctx, c.principal, func(m proto.Message) { send(enveloped(m), nil) })
+		b.agent = conn
+		c.owned.Go(func() {
+			<-ctx.Done()
+			conn.Close()
+		})
+	}
+	b.begun = true
+	return b.agent
+}
+
+// works reports whether a turn runs for a client of the early dialect without a pipe.
+func (b *bypass) works() bool {
+	b.mu.Lock()
+	agent := b.agent
+	b.mu.Unlock()
+	return agent != nil && agent.Works()
+}
+
+// readAhead reads the first message on a pipe, and reports whether it begins the early dialect.
+// It returns the pipe as it was.
+func readAhead(in io.ReadCloser) (io.ReadCloser, bool) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var line []byte
+	for n := 1; ; n = r.Buffered() + 1 {
+		_, err := r.Peek(n)
+		line, _ = r.Peek(r.Buffered())
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
+			break
+		}
+		if err != nil { // whoever reads on gets it too
+			break
+		}
+	}
+	var m struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+	begins := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize && numbered(m.Params)
+	return &peeked{r, in}, begins
+}
+
+// peeked is a stream with a part that was read ahead.
+type peeked struct {
+	io.Reader
+	io.Closer
+}
+
+// numbered reports whether an initialize names its version by a number, as the early dialect
+// does.
+func numbered(params json.RawMessage) bool {
+	for name, value := range wire.Members(params) {
+		if string(name) == "protocolVersion" {
+			return len(value) > 0 && bytes.IndexByte([]byte("-0123456789"), value[0]) >= 0
+		}
+	}
+	return false
+}
