@@ -129,6 +129,20 @@ func (a *Attachment) State() (st State) {
 	return st
 }
 
+// Editor returns the client's editor; nil: it has none.
+func (a *Attachment) Editor() Editor { return a.client.Editor }
+
+// Idle returns ErrObserver to a client that may only read, and a *BusyError while a turn runs.
+func (a *Attachment) Idle() error {
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	if turn := a.State().Turn; turn != "" {
+		return &BusyError{turn}
+	}
+	return nil
+}
+
 // Prompted reports whether the client's Caller has prompted here, in this attachment or an
 // earlier one. Without a Caller it is false.
 func (a *Attachment) Prompted() (has bool) {

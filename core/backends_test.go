@@ -22,7 +22,7 @@ func reloadable(t *testing.T) *reloaded {
 	g := &reloaded{hold: make(chan struct{})}
 	g.Gateway = core.New(core.Config{
 		Store: coretest.NewMemory(), AskMark: func() string { return "" },
-		Profile: func(context.Context, []string) (*core.Profile, error) { return g.prof.Load(), nil },
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return g.prof.Load(), nil }),
 	})
 	t.Cleanup(func() {
 		if err := g.Close(context.Background()); err != nil {

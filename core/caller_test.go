@@ -73,7 +73,7 @@ func TestQuestionsCannotBeGuessed(t *testing.T) {
 		ids := map[core.AskID]bool{}
 		for range 3 { // which do the same
 			g := core.New(core.Config{
-				Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+				Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 			})
 			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 			if err != nil {

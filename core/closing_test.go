@@ -24,7 +24,7 @@ func stuck(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason,
 		return nil
 	}
 	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
-	g = core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	g = core.New(core.Config{Store: store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestLeave(t *testing.T) {
 			return core.StopEnd, nil
 		}
 		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
-		g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		g := core.New(core.Config{Store: store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 		defer closeGateway(t, g)
 		attach := func() *core.Attachment {
 			s, err := g.Open(t.Context(), core.Local, "s")
@@ -186,7 +186,7 @@ func TestCloseLeavesReadersTheRest(t *testing.T) {
 			<-ctx.Done()
 			return core.StopEnd, nil
 		}}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
-		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)

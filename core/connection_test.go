@@ -53,7 +53,7 @@ func newCrossing(t *testing.T, run func(ctx context.Context, name string, turn *
 		}}
 	}
 	nobody := c.layers["nobody"]
-	c.g = core.New(core.Config{Store: coretest.NewMemory(), Profile: nobody.Profile, Before: nobody.Before})
+	c.g = core.New(core.Config{Store: coretest.NewMemory(), Profiles: nobody})
 	var err error
 	if c.s, err = c.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"}); err != nil {
 		t.Fatal(err)

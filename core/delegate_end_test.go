@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 // hangs is a child's turn that waits to be stopped, at a call that is asked about.
@@ -109,7 +110,7 @@ func TestDelegateWhileClosing(t *testing.T) {
 				t.Errorf("%+v, %v", f.came[i], err)
 			}
 		}
-		again := core.New(core.Config{Store: f.store, Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+		again := core.New(core.Config{Store: f.store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 		defer closeGateway(t, again)
 		for _, id := range append(f.children, "s") {
 			s, err := again.Open(t.Context(), core.Local, id)

@@ -79,7 +79,7 @@ func raise(t *testing.T, k kin) *family {
 			return core.Verdict{Effect: core.MustAsk, Why: "it writes", Remember: "touch", RememberText: "touching"}
 		}),
 	}
-	f.g = core.New(core.Config{Store: f.store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	f.g = core.New(core.Config{Store: f.store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	s, err := f.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w", Roots: []string{"/w", "/v"}})
 	if err != nil {
 		t.Fatal(err)

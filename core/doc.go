@@ -37,7 +37,7 @@
 //	profile       the effective configuration of a workspace: agents, models, tools, policy
 //	workspace     the folders of a session, its roots
 //	content block a piece of a prompt, an answer or a result: text, image, link … ([Block])
-//	reference     a file or page that a user attached to a prompt by name ([Reference])
+//	reference     a file or page that a user attached to a prompt by name (package workspace)
 //	task          work that an agent delegates to another one, in a sub-session (package delegate)
 //	job           a command that runs in the background of a session (package board)
 //	board         the current state of things outside of sessions' logs (package board)
@@ -167,10 +167,6 @@
 // Atomic records wait for write(2), which costs microseconds, and not for the
 // disk. Text does not wait, because users watch it, and losing a moment of it
 // breaks no promise.
-//
-// A change of a file is reverted from the log: the call's diff has the old text and the
-// text that the file must still have. So there are no copies to keep, to clean up or to
-// lose, and later changes are not touched.
 //
 // Messages stay in the log for ever. The texts before a summary (Compacted) and those of a
 // refused turn are hidden from the model, not from people.

@@ -29,6 +29,6 @@ func (e elsewhere) append(ctx context.Context, idle bool, events ...Event) (Mess
 	return e.there.owner.append(ctx, idle, events...)
 }
 
-func (e elsewhere) rollback(ctx context.Context, by string, after Pos, messages, files bool) ([]RevertedFile, error) {
-	return e.there.owner.rollback(ctx, by, after, messages, files)
+func (e elsewhere) truncate(ctx context.Context, by string, after Pos) error {
+	return e.there.owner.truncate(ctx, by, after)
 }

@@ -103,7 +103,7 @@ func TestReadBeforeAFault(t *testing.T) {
 		}
 		store := &torn{Store: coretest.NewMemory()}
 		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}, Policy: coretest.Always(core.Verdict{Effect: core.Allow})}
-		g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		g := core.New(core.Config{Store: store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 		defer closeGateway(t, g)
 		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {

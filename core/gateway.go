@@ -11,14 +11,11 @@ import (
 	"time"
 )
 
-// Config configures a Gateway. Store and Profile are required.
+// Config configures a Gateway. Store and Profiles are required.
 type Config struct {
 	Store Store
-	// Profile, Rules and Before are the Profiles of clients that have none of their own. Without
-	// Rules, Profile is called; without Before, nothing is done.
-	Profile func(ctx context.Context, roots []string) (*Profile, error)
-	Rules   func(ctx context.Context, roots []string) (*Profile, error)
-	Before  func(ctx context.Context, meta Meta, h Host)
+	// Profiles are those of clients that have none of their own.
+	Profiles Profiles
 	// Listing is notified of changes of the list of sessions in this process; may be nil.
 	Listing Listing
 	Node    string           // this process, for people: host and pid
@@ -88,27 +85,21 @@ func (g *Gateway) profiles(of Profiles) Profiles {
 	if of != nil {
 		return of
 	}
-	return configured{&g.cfg}
+	return g.cfg.Profiles
 }
 
-// configured makes the profiles of clients that have none of their own.
-type configured struct{ c *Config }
-
-func (c configured) Profile(ctx context.Context, roots []string) (*Profile, error) {
-	return c.c.Profile(ctx, roots)
+// ProfileOf returns the profile that a client's session goes by.
+func (g *Gateway) ProfileOf(ctx context.Context, a *Attachment) (*Profile, error) {
+	return g.Profile(ctx, g.connection(a), a.Meta().Roots)
 }
 
-func (c configured) Rules(ctx context.Context, roots []string) (*Profile, error) {
-	if c.c.Rules == nil {
-		return c.c.Profile(ctx, roots)
+// connection returns the profiles that a client's session goes by.
+func (g *Gateway) connection(a *Attachment) Profiles {
+	m := a.Meta()
+	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil && a.client.Profiles == nil {
+		return s.connection()
 	}
-	return c.c.Rules(ctx, roots)
-}
-
-func (c configured) Before(ctx context.Context, m Meta, h Host) {
-	if c.c.Before != nil {
-		c.c.Before(ctx, m, h)
-	}
+	return a.client.Profiles
 }
 
 // Create makes a session; an empty id is made up. ErrExists if there is one of

@@ -19,7 +19,7 @@ func hosted(t *testing.T, policy core.Policy) (*core.Gateway, *core.Attachment, 
 	t.Helper()
 	be := &coretest.Backend{Run: func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }}
 	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: be}}, Policy: policy}
-	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)

@@ -231,7 +231,7 @@ func TestWhatKeepsASessionAwake(t *testing.T) {
 					return core.StopEnd, nil
 				}}
 				prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: backend}}, Toolboxes: []core.Toolbox{w}, AskTimeout: 24 * time.Hour}
-				g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+				g := core.New(core.Config{Store: store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 				defer closeGateway(t, g)
 				s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 				if err != nil {

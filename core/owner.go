@@ -11,7 +11,7 @@ import (
 //
 // An owner for a session in another process sends the commands there, each with the client's name,
 // principal, caller and role, which the other side attaches for it. Only data is sent: admit,
-// settle, append and rollback return the remote owner's answer when the change is durable there;
+// settle, append and truncate return the remote owner's answer when the change is durable there;
 // the end of a prompt's context becomes a cancel; and each command has a Key, so that it can be
 // sent again after a broken connection. Reading is local: such an owner keeps a Session that
 // claims nothing and follows the log, for read, view and Head.
@@ -42,8 +42,8 @@ type owner interface {
 	// gives a message without an id one, and returns that. idle refuses the events while a turn
 	// runs (*BusyError).
 	append(ctx context.Context, idle bool, events ...Event) (MessageID, error)
-	// rollback is Attachment.Rollback. by is the client's name.
-	rollback(ctx context.Context, by string, after Pos, messages, files bool) ([]RevertedFile, error)
+	// truncate is Attachment.Truncate. by is the client's name.
+	truncate(ctx context.Context, by string, after Pos) error
 }
 
 var _ owner = (*Session)(nil)

@@ -48,19 +48,24 @@ type Profile struct {
 	Fault string
 	// Subagents can be handed tasks by other agents, and not be chosen by people.
 	Subagents []Agent
-	// Files is the workspace, as prompts refer to it; nil: they cannot.
-	Files Files
 	// Model finds a model by PROVIDER/MODEL, the empty id the default one, for what
 	// no agent asks: an editor, an MCP server; nil: there is none. Its error is for the user.
 	Model func(ctx context.Context, id string) (Model, error)
-	// Resources are those of MCP servers; nil: there are none.
-	Resources Resources
-	// Accounts are the providers' keys; nil: they are not to be seen here.
-	Accounts Accounts
-	// Servers are the configured MCP servers. Core only passes them on (see package
-	// control). nil: they cannot be controlled here.
-	Servers Servers
+	// The others are for clients; core only passes them on, and nil means that there are none
+	// here. Workspace is what prompts can refer to (see package workspace). Accounts are the
+	// keys of providers, and Servers the configured MCP servers (see package control).
+	Workspace Workspace
+	Accounts  Accounts
+	Servers   Servers
 }
+
+// Workspace is implemented by workspace.Contents, Accounts by control.Accounts and Servers by
+// control.Servers alone. Their methods do nothing.
+type (
+	Workspace interface{ Workspace() }
+	Accounts  interface{ Keys() }
+	Servers   interface{ Configured() }
+)
 
 // Profiles makes the profiles of one connection: of the configuration, and of what its client lays
 // over it. Values are compared with ==: one is one connection.
@@ -76,51 +81,6 @@ type Profiles interface {
 	// Before is called before each turn is prepared, and may ask the user for a consent that
 	// the profile waits for. It returns when ctx ends.
 	Before(ctx context.Context, meta Meta, h Host)
-}
-
-// Servers is implemented by control.Servers alone. Configured does nothing.
-type Servers interface{ Configured() }
-
-// Files is the workspace, as prompts refer to it. Methods block on the disk, and
-// Read on the network. What a rule forbids to read is neither found nor listed.
-type Files interface {
-	// Find lists at most most paths below the roots that match the query, the best first; an
-	// empty query matches all. Ignored files are left out. A query that begins with ~, ./,
-	// ../ or / lists that folder.
-	Find(ctx context.Context, roots []string, query string, most int) []FileName
-	// List lists at most most names in an absolute folder that start with begin: folders
-	// first. Names that start with a dot are left out unless begin does too. Nothing outside
-	// of the roots is listed, not even through a link.
-	List(ctx context.Context, roots []string, folder, begin string, most int) []FileName
-	// Read returns the content of a reference, as a part of a prompt. It never fails: the
-	// block of an unreadable file says so.
-	Read(ctx context.Context, roots []string, r Reference) Block
-	// Undo reverts changes, the last one first: a file that is as a change left it gets its
-	// old content or its old name back. editor may be nil.
-	Undo(ctx context.Context, m Meta, e Editor, changes []Diff) []RevertedFile
-}
-
-// Resources are the resources of MCP servers. Methods may block on the servers.
-type Resources interface {
-	// List lists at most most resources that match the query.
-	List(ctx context.Context, roots []string, query string, most int) []Link
-	// Read returns the content of one, as a part of a prompt. It never fails: the block of
-	// an unreadable resource says so.
-	Read(ctx context.Context, roots []string, uri string) Block
-}
-
-// FileName is a file or a folder.
-type FileName struct {
-	Path   string // absolute
-	Folder bool
-}
-
-// Reference is something that a user attached to a prompt. Exactly one of Path
-// and URL is used. Lines, 1-based and inclusive, is a part of a file; zero: all.
-type Reference struct {
-	Path  string // absolute; a folder means the text of its files
-	Lines [2]int
-	URL   string
 }
 
 // Command is something that a user can begin a prompt with: "/NAME arguments".

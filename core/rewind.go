@@ -46,66 +46,28 @@ func messageOf(ev Event) MessageID {
 // Truncate hides the records after a position. It is refused while a turn runs, and blocks
 // until it is durable. Marks of the remaining messages are kept.
 func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
-	_, err := a.Rollback(ctx, after, true, false)
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	return a.owner.truncate(ctx, a.client.Name, after)
+}
+
+// Reverted records that the client has reverted files, or could not. It blocks until that is
+// durable.
+func (a *Attachment) Reverted(ctx context.Context, files []RevertedFile) error {
+	_, err := a.append(ctx, false, Reverted{Files: files, By: a.client.Name})
 	return err
 }
 
-// Rollback reverts the part after a position: the messages (messages), and the changes of
-// files by calls there and in their sub-sessions (files). It is refused while a turn runs,
-// and blocks until it is durable. The outcome for each file is returned, and recorded as
-// Reverted.
-func (a *Attachment) Rollback(ctx context.Context, after Pos, messages, files bool) ([]RevertedFile, error) {
-	if a.client.Role != Decide {
-		return nil, ErrObserver
-	}
-	return a.owner.rollback(ctx, a.client.Name, after, messages, files)
-}
-
-func (s *Session) rollback(ctx context.Context, by string, after Pos, messages, files bool) ([]RevertedFile, error) {
+func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
 	done, err := s.own(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done()
-	st := s.State()
-	if st.Turn != "" {
-		return nil, &BusyError{st.Turn}
+	if err := s.g.able(ctx, s.connection(), s.meta.Roots, s.State().Settings, CanRewind); err != nil {
+		return err
 	}
-	if messages {
-		if err := s.g.able(ctx, s.connection(), s.meta.Roots, st.Settings, CanRewind); err != nil {
-			return nil, err
-		}
-	}
-	var changes []Diff
-	var workspace Files
-	if files {
-		if changes, err = s.changesBehind(ctx, after); err != nil {
-			return nil, err
-		}
-	}
-	if len(changes) > 0 { // before anything is hidden
-		prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
-		if err != nil {
-			return nil, err
-		}
-		if workspace = prof.Files; workspace == nil {
-			return nil, errors.New("undo changes of files: there are no tools for files here")
-		}
-	}
-	if messages {
-		if err := s.truncate(ctx, by, after); err != nil {
-			return nil, err
-		}
-	}
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	undone := workspace.Undo(ctx, s.meta, host{s}.Editor(), changes)
-	_, err = s.append(context.WithoutCancel(ctx), false, Reverted{Files: undone, By: by})
-	return undone, err
-}
-
-func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
 	marks, err := s.flagsBefore(ctx, by, after)
 	if err == nil {
 		_, err = s.append(ctx, true, append([]Event{Truncated{After: after, By: by}}, marks...)...)
@@ -114,46 +76,6 @@ func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
 		return err
 	}
 	return s.refold(ctx)
-}
-
-// changesBehind lists the changes of files that calls behind a position made, in
-// their order. Only our own tools' count: what another server says that it changed
-// is its word, and undoing it would write whatever it likes.
-func (s *Session) changesBehind(ctx context.Context, after Pos) (list []Diff, err error) {
-	for rec, err := range records(ctx, s, after, s.Head()) {
-		if err != nil {
-			return list, err
-		}
-		c, ok := rec.Event.(CallChanged)
-		if !ok || !c.Call.State.Ended() {
-			continue
-		}
-		if c.Call.Child != "" {
-			inner, err := s.changesOf(ctx, c.Call.Child)
-			if err != nil {
-				return list, err
-			}
-			list = append(list, inner...)
-		}
-		for _, b := range c.Call.Content {
-			if d, ok := b.(Diff); ok && c.Call.State == Succeeded && c.Call.Server == Native {
-				list = append(list, d)
-			}
-		}
-	}
-	return list, nil
-}
-
-// changesOf lists those of a sub-session; none if it is no more.
-func (s *Session) changesOf(ctx context.Context, id SessionID) ([]Diff, error) {
-	child, err := s.g.Open(ctx, s.meta.Principal, id)
-	if errors.Is(err, ErrNotFound) || err == nil && child.meta.Parent != s.meta.ID {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return child.changesBehind(ctx, Pos{})
 }
 
 // Flag marks a message of the session, or takes the mark off (an empty text). It
@@ -193,21 +115,12 @@ func (g *Gateway) Can(ctx context.Context, a *Attachment, needs ...Capability) e
 	return g.able(ctx, g.connection(a), a.Meta().Roots, a.State().Settings, needs...)
 }
 
-// connection returns the profiles that a client's session goes by.
-func (g *Gateway) connection(a *Attachment) Profiles {
-	m := a.Meta()
-	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil && a.client.Profiles == nil {
-		return s.connection()
-	}
-	return a.client.Profiles
-}
-
 // ForkSide opens the conversation of a copy before its first prompt, so that the agent forks its
 // current side of the other session: state is its Bound there. A prompt in the meantime waits. If
 // that session has another agent by now, ForkSide does nothing.
 func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.RawMessage) error {
 	st := from.State()
-	prof, err := s.g.Profile(ctx, s.g.connection(from), from.Meta().Roots)
+	prof, err := s.g.ProfileOf(ctx, from)
 	if err != nil {
 		return err
 	}

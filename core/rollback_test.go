@@ -14,6 +14,7 @@ import (
 	"dragoman/core/coretest"
 	"dragoman/core/delegate"
 	"dragoman/core/fork"
+	"dragoman/core/workspace"
 )
 
 // disk is a workspace whose files a test can see.
@@ -24,13 +25,13 @@ type disk struct {
 	during func() // while something is undone
 }
 
-func (*disk) Find(context.Context, []string, string, int) []core.FileName { return nil }
+func (*disk) Find(context.Context, []string, string, int) []workspace.FileName { return nil }
 
-func (*disk) List(context.Context, []string, string, string, int) []core.FileName { return nil }
+func (*disk) List(context.Context, []string, string, string, int) []workspace.FileName { return nil }
 
-func (*disk) Read(context.Context, []string, core.Reference) core.Block { return core.Text{} }
+func (*disk) Read(context.Context, []string, workspace.Reference) core.Block { return core.Text{} }
 
-// Undo implements core.Files in the plainest way.
+// Undo implements workspace.Files in the plainest way.
 func (d *disk) Undo(_ context.Context, _ core.Meta, e core.Editor, changes []core.Diff) (list []core.RevertedFile) {
 	d.undone, d.editor = changes, e
 	if d.during != nil {
@@ -68,9 +69,9 @@ func editing(t *testing.T) *edits {
 		Subagents: []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: e.run}}},
 		Toolboxes: []core.Toolbox{box(e.tools)},
 		Policy:    coretest.Always(core.Verdict{Effect: core.Allow}),
-		Files:     e.disk,
+		Workspace: workspace.Contents{Files: e.disk},
 	}
-	e.g = core.New(core.Config{Store: e.store, Profile: func(context.Context, []string) (*core.Profile, error) { return e.prof, nil }})
+	e.g = core.New(core.Config{Store: e.store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return e.prof, nil })})
 	s, err := e.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func TestRollback(t *testing.T) {
 				defer closeGateway(t, e.g)
 				e.say("/w/a one", "/w/b two", "fail /w/a bad", "child /w/c three", "/w/a four")
 				e.heads = append(e.heads, e.Head())
-				told, err := e.Rollback(t.Context(), e.heads[test.after], test.messages, test.files)
+				told, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[test.after], test.messages, test.files)
 				if err != nil || len(told) != test.told {
 					t.Errorf("%v, %v", told, err)
 				}
@@ -210,7 +211,7 @@ func TestRollbackOthersWord(t *testing.T) {
 		defer closeGateway(t, e.g)
 		e.say("/w/a one", "claim /w/a two")
 		e.disk.files["/w/a"] = "two"
-		told, err := e.Rollback(t.Context(), e.heads[1], false, true)
+		told, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[1], false, true)
 		if err != nil || len(told) != 0 || e.disk.files["/w/a"] != "two" {
 			t.Errorf("%v, %v, the file is %q", told, err, e.disk.files["/w/a"])
 		}
@@ -224,7 +225,7 @@ func TestRollbackFails(t *testing.T) {
 		defer closeGateway(t, e.g)
 		e.say("/w/a one", "/w/b two")
 		e.disk.files["/w/a"] = "mine"
-		told, err := e.Rollback(t.Context(), e.heads[0], false, true)
+		told, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[0], false, true)
 		want := []core.RevertedFile{{Path: "/w/b"}, {Path: "/w/a", Why: "it has changed since"}}
 		if err != nil || !slices.Equal(told, want) {
 			t.Errorf("%v, %v", told, err)
@@ -243,22 +244,22 @@ func TestRollbackRefused(t *testing.T) {
 		observer := e.Attach(core.Client{Name: "o", Role: core.Observe})
 		defer observer.Close()
 		for _, both := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
-			if _, err := observer.Rollback(t.Context(), e.heads[0], both[0], both[1]); !errors.Is(err, core.ErrObserver) {
+			if _, err := workspace.Rollback(t.Context(), e.g, observer, e.heads[0], both[0], both[1]); !errors.Is(err, core.ErrObserver) {
 				t.Errorf("an observer: %v", err)
 			}
 		}
 		e.say("wait")
 		for _, messages := range []bool{true, false} {
-			if _, err := e.Rollback(t.Context(), e.heads[0], messages, true); !errors.As(err, new(*core.BusyError)) {
+			if _, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[0], messages, true); !errors.As(err, new(*core.BusyError)) {
 				t.Errorf("while a turn runs: %v", err)
 			}
 		}
 		close(e.gate)
 		synctest.Wait()
 		without := *e.prof
-		without.Files = nil
+		without.Workspace = nil
 		e.prof = &without
-		if _, err := e.Rollback(t.Context(), e.heads[0], true, true); err == nil {
+		if _, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[0], true, true); err == nil {
 			t.Error("nobody undid anything, and that was fine")
 		}
 		wantLines(t, e.log(), "/w/a one", "wait")
@@ -285,7 +286,7 @@ func TestTruncateWhileATurnBegins(t *testing.T) {
 			}
 			return nil
 		}
-		g := core.New(core.Config{Store: e.store, Profile: func(context.Context, []string) (*core.Profile, error) { return e.prof, nil }})
+		g := core.New(core.Config{Store: e.store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return e.prof, nil })})
 		defer closeGateway(t, g)
 		s, err := g.Open(t.Context(), core.Local, "s")
 		if err != nil {
@@ -334,7 +335,7 @@ func TestRollbackOfADeletedChild(t *testing.T) {
 		ed := &recorder{}
 		other := e.Attach(core.Client{Name: "editor", Editor: ed})
 		defer other.Close()
-		told, err := other.Rollback(t.Context(), e.heads[0], false, true)
+		told, err := workspace.Rollback(t.Context(), e.g, other, e.heads[0], false, true)
 		if err != nil || !slices.Equal(told, []core.RevertedFile{{Path: "/w/a"}}) || e.disk.files["/w/c"] != "three" {
 			t.Errorf("%v, %v", told, err)
 		}
@@ -356,7 +357,7 @@ func TestRollbackOfAStranger(t *testing.T) {
 		}
 		a := f.Attach(core.Client{Name: "tester"})
 		defer a.Close()
-		if told, err := a.Rollback(t.Context(), core.Pos{}, false, true); err != nil || told != nil || e.disk.files["/w/c"] != "three" {
+		if told, err := workspace.Rollback(t.Context(), e.g, a, core.Pos{}, false, true); err != nil || told != nil || e.disk.files["/w/c"] != "three" {
 			t.Errorf("%v, %v", told, err)
 		}
 	})

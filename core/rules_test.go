@@ -27,17 +27,19 @@ func TestEachCallHasItsOwnRules(t *testing.T) {
 	prof.Agents = []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}}
 	looks := 0
 	g := core.New(core.Config{
-		Store:   coretest.NewMemory(),
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
-		Rules: func(context.Context, []string) (*core.Profile, error) {
-			now := *prof
-			switch looks++; looks {
-			case 2:
-				now.Policy = deny
-			case 3:
-				return nil, errors.New("the file is gone")
-			}
-			return &now, nil
+		Store: coretest.NewMemory(),
+		Profiles: &coretest.ProfileFunc{
+			Make: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+			Judge: func(context.Context, []string) (*core.Profile, error) {
+				now := *prof
+				switch looks++; looks {
+				case 2:
+					now.Policy = deny
+				case 3:
+					return nil, errors.New("the file is gone")
+				}
+				return &now, nil
+			},
 		},
 	})
 	defer closeGateway(t, g)

@@ -57,11 +57,11 @@ func TestServers(t *testing.T) {
 		}
 		box := &peddler{}
 		backend := &coretest.Backend{Run: run}
-		g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) {
+		g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) {
 			return &core.Profile{ // another one each time, as after a reload
 				Agents: []core.Agent{{Name: "code", Backend: backend}}, Toolboxes: []core.Toolbox{box}, Policy: coretest.Always(core.Verdict{Effect: core.Allow}),
 			}, nil
-		}})
+		})})
 		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/fork"
+	"dragoman/core/workspace"
 )
 
 // lacks returns the capability that an error says the agent lacks; empty: it says nothing of that.
@@ -56,7 +57,7 @@ func TestWhatAnAgentCannotDoIsRefused(t *testing.T) {
 				t.Errorf("%+v: refused prompts are in the log", test.caps)
 			}
 			_, fork := fork.Session(t.Context(), g.Gateway, a, a.Head(), "copy")
-			_, rollback := a.Rollback(t.Context(), core.Pos{Seq: 2}, true, true)
+			_, rollback := workspace.Rollback(t.Context(), g.Gateway, a, core.Pos{Seq: 2}, true, true)
 			if got := lacks(fork); got != test.fork || (got == "") != (fork == nil) {
 				t.Errorf("%+v: fork: %v", test.caps, fork)
 			}
@@ -67,7 +68,7 @@ func TestWhatAnAgentCannotDoIsRefused(t *testing.T) {
 			if left := a.State().Messages; (left > 0) != (test.rewind != "") {
 				t.Errorf("%+v: %d messages are left", test.caps, left)
 			}
-			if _, err := a.Rollback(t.Context(), core.Pos{Seq: 2}, false, true); err != nil {
+			if _, err := workspace.Rollback(t.Context(), g.Gateway, a, core.Pos{Seq: 2}, false, true); err != nil {
 				t.Errorf("%+v: files alone: %v", test.caps, err)
 			}
 		})

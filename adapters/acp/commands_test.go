@@ -30,7 +30,7 @@ func TestCommandsAreTold(t *testing.T) {
 		}
 		g := core.New(core.Config{
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 		})
 		peer, stop := serve(t, g)
 		newSession(t, peer)
@@ -79,7 +79,7 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 		}
 		g := core.New(core.Config{
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 		})
 		b := board.New()
 		peer, stop := serveWith(t, g, b)

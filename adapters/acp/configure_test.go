@@ -21,7 +21,7 @@ func TestAChangedConfigurationIsTold(t *testing.T) {
 		prof.Store(&core.Profile{Agents: []core.Agent{{Name: "code", Backend: backend}}, Policy: asks})
 		g := core.New(core.Config{
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-			Profile: func(context.Context, []string) (*core.Profile, error) { return prof.Load(), nil },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof.Load(), nil }),
 		})
 		b := board.New()
 		peer, stop := serveWith(t, g, b)

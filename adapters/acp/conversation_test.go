@@ -226,9 +226,9 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	last := 0
 	return core.New(core.Config{
 		Store: store, Node: "test",
-		NewID:   func() string { last++; return "s" + string(rune('0'+last)) },
-		AskMark: func() string { return "" },
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
+		NewID:    func() string { last++; return "s" + string(rune('0'+last)) },
+		AskMark:  func() string { return "" },
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, broken }),
 	})
 }
 

@@ -83,7 +83,7 @@ func nobodyAnswers(t *testing.T, configured, limit time.Duration) {
 	}
 	g := core.New(core.Config{
 		Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 	})
 	peer, stop := serve(t, g)
 	newSession(t, peer)
@@ -115,7 +115,7 @@ func TestACallOfASubSession(t *testing.T) {
 		}}}}
 		g := core.New(core.Config{
 			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
-			Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 		})
 		peer, stop := serve(t, g)
 		newSession(t, peer)

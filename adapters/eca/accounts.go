@@ -9,7 +9,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
-	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // loginCommand begins a prompt that is answered as a login.
@@ -23,7 +23,7 @@ func logsIn(p eca.PromptParams) bool {
 
 // statuses lists the providers: those that have an account, each with its models, and
 // those of models that have none.
-func (o *offer) statuses(accounts []core.Account) []eca.ProviderStatus {
+func (o *offer) statuses(accounts []control.Account) []eca.ProviderStatus {
 	models := o.providers()
 	list := []eca.ProviderStatus{}
 	for _, a := range accounts {
@@ -38,7 +38,7 @@ func (o *offer) statuses(accounts []core.Account) []eca.ProviderStatus {
 }
 
 // status is one provider with the models that it has now. No key is a part of it.
-func (o *offer) status(a core.Account) eca.ProviderStatus {
+func (o *offer) status(a control.Account) eca.ProviderStatus {
 	p := eca.ProviderStatus{
 		ID:         a.Provider,
 		Label:      a.Label,
@@ -67,7 +67,7 @@ func (o *offer) status(a core.Account) eca.ProviderStatus {
 	return p
 }
 
-func waysOf(a core.Account) []eca.LoginMethod {
+func waysOf(a control.Account) []eca.LoginMethod {
 	list := []eca.LoginMethod{}
 	for _, m := range a.Methods {
 		list = append(list, eca.LoginMethod{Key: m.Key, Label: cmp.Or(m.Label, m.Key)})
@@ -80,8 +80,8 @@ func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) err
 	s.wg.Go(func() {
 		o := s.reload(ctx)
 		list := o.providers()
-		if o.profile != nil && o.profile.Accounts != nil {
-			list = o.statuses(o.profile.Accounts.List(ctx))
+		if accounts := control.AccountsOf(o.profile); accounts != nil {
+			list = o.statuses(accounts.List(ctx))
 		}
 		s.reply(ctx, call, eca.ProvidersListResult{Providers: list}, nil)
 	})
@@ -92,13 +92,13 @@ var errNoAccounts = errors.New("logins are not available here; set keys in the c
 
 // account does something with the accounts, and answers with what comes of it. What
 // is wrong is in the result, and is shown: some clients look at neither.
-func (s *Server) account(ctx context.Context, call *wire.Call, do func(core.Accounts) (eca.LoginResult, error)) {
+func (s *Server) account(ctx context.Context, call *wire.Call, do func(control.Accounts) (eca.LoginResult, error)) {
 	s.wg.Go(func() {
 		var res eca.LoginResult
 		o := s.reload(ctx)
 		err := errNoAccounts
-		if o.profile != nil && o.profile.Accounts != nil {
-			res, err = do(o.profile.Accounts)
+		if accounts := control.AccountsOf(o.profile); accounts != nil {
+			res, err = do(accounts)
 		}
 		if err != nil {
 			res = eca.LoginResult{Error: &eca.Fault{Type: eca.MessageError, Message: plain(err)}}
@@ -119,7 +119,7 @@ func (s *Server) account(ctx context.Context, call *wire.Call, do func(core.Acco
 // providersLogin is providers/login: the first step of a login. Where there are
 // several ways, the client names one first.
 func (s *Server) providersLogin(ctx context.Context, call *wire.Call, p eca.LoginParams) error {
-	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+	s.account(ctx, call, func(accounts control.Accounts) (eca.LoginResult, error) {
 		method := said(p.Method)
 		if method == "" {
 			for _, a := range accounts.List(ctx) {
@@ -149,7 +149,7 @@ func (s *Server) providersInput(ctx context.Context, call *wire.Call, p eca.Logi
 	s.mu.Lock()
 	method := s.logins[p.Provider]
 	s.mu.Unlock()
-	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+	s.account(ctx, call, func(accounts control.Accounts) (eca.LoginResult, error) {
 		if len(p.Data) == 0 {
 			return eca.LoginResult{}, errors.New("nothing was typed")
 		}
@@ -161,14 +161,14 @@ func (s *Server) providersInput(ctx context.Context, call *wire.Call, p eca.Logi
 
 // providersLogout is providers/logout.
 func (s *Server) providersLogout(ctx context.Context, call *wire.Call, p eca.LogoutParams) error {
-	s.account(ctx, call, func(accounts core.Accounts) (eca.LoginResult, error) {
+	s.account(ctx, call, func(accounts control.Accounts) (eca.LoginResult, error) {
 		return eca.LoginResult{}, accounts.Logout(ctx, p.Provider)
 	})
 	return nil
 }
 
 // stepOf is a step of a login as the protocol has it.
-func stepOf(step core.LoginStep) eca.LoginResult {
+func stepOf(step control.LoginStep) eca.LoginResult {
 	r := eca.LoginResult{Action: eca.LoginDone}
 	for _, f := range step.Fields {
 		field := eca.InputField{Key: f.Key, Label: cmp.Or(f.Label, f.Key), Type: eca.InputText}
@@ -187,7 +187,7 @@ func stepOf(step core.LoginStep) eca.LoginResult {
 }
 
 // tellAccount is providers/updated. The models that it brings or takes are told, too.
-func (s *Server) tellAccount(ctx context.Context, a core.Account) {
+func (s *Server) tellAccount(ctx context.Context, a control.Account) {
 	o := s.refresh(ctx)
 	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 )
 
 // keys are accounts in memory. Whoever logs in to globex gets a model.
@@ -19,48 +20,50 @@ type keys struct {
 	have map[string]bool
 }
 
-var _ core.Accounts = (*keys)(nil)
+var _ control.Accounts = (*keys)(nil)
 
-func (k *keys) of(provider string) core.Account {
+func (*keys) Keys() {}
+
+func (k *keys) of(provider string) control.Account {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	a := core.Account{Provider: provider, Configured: k.have[provider]}
+	a := control.Account{Provider: provider, Configured: k.have[provider]}
 	if a.Configured {
 		a.Source = "login"
 	}
 	switch provider {
 	case "acme":
-		a.Label, a.Methods = "Acme", []core.LoginMethod{{Key: "api-key", Label: "API key"}, {Key: "console"}}
+		a.Label, a.Methods = "Acme", []control.LoginMethod{{Key: "api-key", Label: "API key"}, {Key: "console"}}
 	case "globex":
-		a.EnvVar, a.Methods = "GLOBEX_API_KEY", []core.LoginMethod{{Key: "api-key", Label: "API key"}}
+		a.EnvVar, a.Methods = "GLOBEX_API_KEY", []control.LoginMethod{{Key: "api-key", Label: "API key"}}
 	case "offline":
 		a.Local = true
 	}
 	return a
 }
 
-// List implements core.Accounts.
-func (k *keys) List(context.Context) []core.Account {
-	return []core.Account{k.of("acme"), k.of("globex"), k.of("offline")}
+// List implements control.Accounts.
+func (k *keys) List(context.Context) []control.Account {
+	return []control.Account{k.of("acme"), k.of("globex"), k.of("offline")}
 }
 
-// Login implements core.Accounts.
-func (k *keys) Login(_ context.Context, provider, method string, fields map[string]string) (core.LoginStep, error) {
+// Login implements control.Accounts.
+func (k *keys) Login(_ context.Context, provider, method string, fields map[string]string) (control.LoginStep, error) {
 	switch {
 	case provider != "acme" && provider != "globex":
-		return core.LoginStep{}, errors.New("there is no provider of that name")
+		return control.LoginStep{}, errors.New("there is no provider of that name")
 	case method == "console" && fields == nil:
-		return core.LoginStep{Message: "Log in there, and give the code.", URL: "https://acme.example/login", Fields: []core.LoginField{{Key: "code"}}}, nil
+		return control.LoginStep{Message: "Log in there, and give the code.", URL: "https://acme.example/login", Fields: []control.LoginField{{Key: "code"}}}, nil
 	case fields == nil:
-		return core.LoginStep{Message: "Give the key.", Fields: []core.LoginField{{Key: "key", Label: "API key", Secret: true}}}, nil
+		return control.LoginStep{Message: "Give the key.", Fields: []control.LoginField{{Key: "key", Label: "API key", Secret: true}}}, nil
 	case fields["key"] == "" && fields["code"] == "":
-		return core.LoginStep{}, errors.New("100% wrong: this is no key")
+		return control.LoginStep{}, errors.New("100% wrong: this is no key")
 	}
 	k.set(provider, true)
-	return core.LoginStep{}, nil
+	return control.LoginStep{}, nil
 }
 
-// Logout implements core.Accounts.
+// Logout implements control.Accounts.
 func (k *keys) Logout(_ context.Context, provider string) error {
 	k.set(provider, false)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
 )
 
@@ -41,7 +42,7 @@ func play1000(b *testing.B) (times []time.Duration) {
 	b.Helper()
 	store := jsonl.New(b.TempDir())
 	prof := profile()
-	g := core.New(core.Config{Store: store, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	g := core.New(core.Config{Store: store, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	in, out, peer := wiretest.New(wire.ContentLength)
 	served := make(chan error, 1)
 	go func() {

@@ -292,12 +292,12 @@ func newGateway(store core.Store, broken error) *gateway {
 	g := over(core.Config{
 		Store: store, Node: "test",
 		NewID: func() string { made++; return fmt.Sprintf("made-%d", made) },
-		Profile: func(context.Context, []string) (*core.Profile, error) {
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) {
 			if broken != nil {
 				return nil, broken
 			}
 			return offers.profile(), nil
-		},
+		}),
 	})
 	offers.keys.board, offers.fleet.board, offers.bench.board = g.board, g.board, g.board
 	return g

@@ -8,6 +8,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // maxFound is how many paths of the workspace are offered at once.
@@ -16,12 +17,12 @@ const maxFound = 100
 // queryContext is chat/queryContext: what a prompt may refer to that fits what was
 // typed, without what it refers to already. A blank query fits all.
 func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryContextParams) error {
-	s.finding(ctx, call, p.ChatID, p.Query, func(prof *core.Profile, roots []string, found []core.FileName) any {
+	s.finding(ctx, call, p.ChatID, p.Query, func(prof *core.Profile, roots []string, found []workspace.FileName) any {
 		list := refer.Offered(roots, strings.TrimSpace(p.Query))
 		res := eca.QueryContextResult{ChatID: p.ChatID, Contexts: []any{}}
 		list = append(list, refer.Contexts(found)...)
-		if prof != nil && prof.Resources != nil {
-			list = append(list, refer.Resources(prof.Resources.List(ctx, roots, strings.TrimSpace(p.Query), maxFound))...)
+		if served := workspace.Of(prof).Resources; served != nil {
+			list = append(list, refer.Resources(served.List(ctx, roots, strings.TrimSpace(p.Query), maxFound))...)
 		}
 		for _, c := range refer.Without(list, refer.Given(p.Contexts)) {
 			switch c.Type {
@@ -50,7 +51,7 @@ func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryC
 
 // queryFiles is chat/queryFiles: the files and folders that fit.
 func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
-	s.finding(ctx, call, p.ChatID, p.Query, func(_ *core.Profile, _ []string, found []core.FileName) any {
+	s.finding(ctx, call, p.ChatID, p.Query, func(_ *core.Profile, _ []string, found []workspace.FileName) any {
 		return eca.QueryFilesResult{ChatID: p.ChatID, Files: refer.Contexts(found)}
 	})
 	return nil
@@ -63,7 +64,7 @@ func (s *Server) finding(
 	call *wire.Call,
 	chatID *string,
 	query string,
-	result func(prof *core.Profile, roots []string, found []core.FileName) any,
+	result func(prof *core.Profile, roots []string, found []workspace.FileName) any,
 ) {
 	roots := s.rootsNow()
 	if c := s.chat(said(chatID)); c != nil {
@@ -72,13 +73,13 @@ func (s *Server) finding(
 		}
 	}
 	s.wg.Go(func() {
-		var found []core.FileName
+		var found []workspace.FileName
 		prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 		if err != nil { // it is told where it matters more
 			prof = nil
 		}
-		if prof != nil && prof.Files != nil {
-			found = prof.Files.Find(ctx, roots, strings.TrimSpace(query), maxFound)
+		if in := workspace.Of(prof).Files; in != nil {
+			found = in.Find(ctx, roots, strings.TrimSpace(query), maxFound)
 		}
 		s.reply(ctx, call, result(prof, roots, found[:min(len(found), maxFound)]), nil)
 	})

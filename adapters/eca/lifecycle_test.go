@@ -38,7 +38,7 @@ func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...str
 func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *served {
 	t.Helper()
 	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
-	s.g = over(core.Config{Store: s.store, Profile: func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil }})
+	s.g = over(core.Config{Store: s.store, Profiles: coretest.Profiles(func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil })})
 	in, out, peer := wiretest.New(wire.ContentLength)
 	srv := eca.New(eca.Options{Gateway: s.g.Gateway, Board: s.g.board, Principal: core.Local, Cwd: "/cwd", Shutdown: s.g.Close})
 	go func() { s.end <- srv.Serve(t.Context(), in, out) }()

@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // prompting is one chat/prompt under way.
@@ -245,8 +246,7 @@ func sentence(err error) string {
 }
 
 func (s *Server) answerPrompt(pr *prompting, id core.SessionID, model string, st eca.PromptStatus) {
-	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && o.profile != nil &&
-		o.profile.Accounts != nil {
+	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && control.AccountsOf(o.profile) != nil {
 		st = eca.StatusLogin
 	}
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)

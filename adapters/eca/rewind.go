@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/fork"
+	"dragoman/core/workspace"
 )
 
 // place is where a content stands in a chat.
@@ -132,22 +133,22 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 			return wrong("contentId: only a message of the user's can be gone back to")
 		}
 		if !messages {
-			undone, err := att.Rollback(ctx, at.front, false, true)
+			undone, err := workspace.Rollback(ctx, s.opts.Gateway, att, at.front, false, true)
 			if err == nil && len(undone) == 0 {
 				c.behind(att.Head(), func() { c.remark(revertedText(core.Reverted{})) })
 			}
 			return err
 		}
-		return goBack(ctx, att, at.front, files)
+		return s.goBack(ctx, att, at.front, files)
 	})
 }
 
 // goBack hides what is behind a position, and with files undoes what was changed
 // there. What was chosen since stays, and what the chat is called, if anything is left
 // of it: also where the files could not be undone.
-func goBack(ctx context.Context, att *core.Attachment, after core.Pos, files bool) error {
+func (s *Server) goBack(ctx context.Context, att *core.Attachment, after core.Pos, files bool) error {
 	st := att.State()
-	_, err := att.Rollback(ctx, after, true, files)
+	_, err := workspace.Rollback(ctx, s.opts.Gateway, att, after, true, files)
 	if now := att.State(); now.Messages == st.Messages && err != nil { // nothing was hidden
 		return err
 	} else if now.Messages > 0 && now.Title != st.Title {

@@ -282,7 +282,7 @@ func TestTwoClients(t *testing.T) {
 func TestBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := profile()
-		g := over(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		g := over(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 		native := board.Topic{Kind: "server", Name: core.Native}
 		g.board.Put(native, board.Server{Name: core.Native, Status: "running", Tools: []core.Spec{{Name: "read_file", Schema: json.RawMessage(`{"type":"object"}`)}}})
 		peer, stop := serve(t, g)

@@ -17,12 +17,13 @@ import (
 	"dragoman/core/delegate"
 	"dragoman/core/ide"
 	"dragoman/core/inference"
+	"dragoman/core/workspace"
 )
 
 // files is a workspace in memory: the paths and what they hold.
 type files map[string]string
 
-var workspace = files{
+var inMemory = files{
 	"/w/a.txt":        "one\ntwo\nthree\nfour\n",
 	"/w/src/main.go":  "package main\n",
 	"/w/src/main.txt": "notes\n",
@@ -30,12 +31,12 @@ var workspace = files{
 	"/home/b.txt":     "outside\n",
 }
 
-var _ core.Files = files{}
+var _ workspace.Files = files{}
 
-// Find implements core.Files.
-func (f files) Find(_ context.Context, roots []string, query string, most int) []core.FileName {
-	var list []core.FileName
-	add := func(n core.FileName) {
+// Find implements workspace.Files.
+func (f files) Find(_ context.Context, roots []string, query string, most int) []workspace.FileName {
+	var list []workspace.FileName
+	add := func(n workspace.FileName) {
 		if !slices.Contains(list, n) && len(list) < most {
 			list = append(list, n)
 		}
@@ -58,7 +59,7 @@ func (f files) Find(_ context.Context, roots []string, query string, most int) [
 		if folder != "" {
 			if rest, in := strings.CutPrefix(p, strings.TrimSuffix(folder, "/")+"/"); in {
 				name, _, deeper := strings.Cut(rest, "/")
-				add(core.FileName{Path: path.Join(folder, name), Folder: deeper})
+				add(workspace.FileName{Path: path.Join(folder, name), Folder: deeper})
 			}
 			continue
 		}
@@ -66,20 +67,20 @@ func (f files) Find(_ context.Context, roots []string, query string, most int) [
 			continue
 		}
 		if dir := path.Dir(p); dir != roots[0] && strings.Contains(dir[len(roots[0]):], query) {
-			add(core.FileName{Path: dir, Folder: true})
+			add(workspace.FileName{Path: dir, Folder: true})
 		}
 		if strings.Contains(p[len(roots[0]):], query) {
-			add(core.FileName{Path: p})
+			add(workspace.FileName{Path: p})
 		}
 	}
 	return list
 }
 
-// List implements core.Files. No test of this dialect asks for it.
-func (f files) List(context.Context, []string, string, string, int) []core.FileName { return nil }
+// List implements workspace.Files. No test of this dialect asks for it.
+func (f files) List(context.Context, []string, string, string, int) []workspace.FileName { return nil }
 
-// Read implements core.Files.
-func (f files) Read(ctx context.Context, _ []string, r core.Reference) core.Block {
+// Read implements workspace.Files.
+func (f files) Read(ctx context.Context, _ []string, r workspace.Reference) core.Block {
 	switch {
 	case strings.Contains(r.URL, "slow"):
 		<-ctx.Done()
@@ -108,7 +109,7 @@ func (f files) Read(ctx context.Context, _ []string, r core.Reference) core.Bloc
 	return core.Resource{URI: "file://" + r.Path, Text: text}
 }
 
-// Undo implements core.Files. It takes its time.
+// Undo implements workspace.Files. It takes its time.
 func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []core.Diff) []core.RevertedFile {
 	<-time.After(time.Second)
 	var list []core.RevertedFile
@@ -214,7 +215,7 @@ func (tables) Read(_ context.Context, _ []string, uri string) core.Block {
 
 // equip gives a profile what the workspace and its tools are.
 func equip(prof *core.Profile, bench *editing) *core.Profile {
-	prof.Files, prof.Resources = workspace, tables{}
+	prof.Workspace = workspace.Contents{Files: inMemory, Resources: tables{}}
 	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
 	prof.Toolboxes = append(prof.Toolboxes, bench)
 	return prof

@@ -13,8 +13,8 @@ import (
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
-	"dragoman/core"
 	"dragoman/core/inference"
+	"dragoman/core/workspace"
 )
 
 // What a client wants written outside of any chat: models are asked directly, and
@@ -187,7 +187,7 @@ func (s *Server) denied(path string) string {
 	if path = d.Path(path); path == "" {
 		return ""
 	}
-	return d.Forbidden(core.Reference{Path: path})
+	return d.Forbidden(workspace.Reference{Path: path})
 }
 
 // rewriting asks the model and tells what it writes, as it comes.
@@ -222,7 +222,7 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 		return ""
 	}
 	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
-	return d.Text(ctx, core.Reference{Path: path, Lines: compose.Around(p.Range)})
+	return d.Text(ctx, workspace.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
 // rewriting tells a client of one rewrite. Parts that come within the pace are joined.

@@ -12,7 +12,7 @@ import (
 
 // What an agent has handed over is no session of its own in a list.
 func TestSubSessionsAreNotListed(t *testing.T) {
-	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	dir := t.TempDir()
 	for _, m := range []core.Meta{{ID: "own", Principal: core.Local, Cwd: dir}, {ID: "handed-over", Principal: core.Local, Cwd: dir, Parent: "own"}} {
 		if _, err := g.Create(t.Context(), m); err != nil {

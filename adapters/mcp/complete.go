@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // maxValues is how many values one completion may have (Server utilities, Completion).
@@ -129,7 +130,8 @@ func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string
 		return nil
 	}
 	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
-	if err != nil || prof.Files == nil {
+	files := workspace.Of(prof).Files
+	if err != nil || files == nil {
 		return nil // agent_prompt says what is wrong
 	}
 	for _, root := range roots {
@@ -150,7 +152,7 @@ func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string
 		}
 		const most = 10 * maxValues
 		first := len(list)
-		for _, f := range prof.Files.List(ctx, roots, filepath.Join(root, dir), name, most) {
+		for _, f := range files.List(ctx, roots, filepath.Join(root, dir), name, most) {
 			value := dir + filepath.Base(f.Path)
 			if absolute {
 				value = filepath.Join(root, value)

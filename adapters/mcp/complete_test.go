@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/tools"
+	"dragoman/core/workspace"
 )
 
 // noKeys denies what is called keys, and what is in it.
@@ -48,12 +49,12 @@ func TestPathsAreCompletedUnderGuard(t *testing.T) {
 	}
 	g := core.New(core.Config{
 		Store: coretest.NewMemory(), Node: "test",
-		Profile: func(context.Context, []string) (*core.Profile, error) {
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) {
 			return &core.Profile{
 				Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
-				Policy: noKeys, Files: tools.NewFiles(tools.FilesOptions{Policy: noKeys}),
+				Policy: noKeys, Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: noKeys})},
 			}, nil
-		},
+		}),
 	})
 	t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
 	for _, way := range ways {

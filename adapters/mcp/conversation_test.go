@@ -25,6 +25,7 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/tools"
+	"dragoman/core/workspace"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -219,7 +220,7 @@ func newGatewayWith(store core.Store, last int64, broken error, b *board.Board) 
 	prof := &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
 		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
-		Files: tools.NewFiles(tools.FilesOptions{Policy: asks}),
+		Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: asks})},
 		Commands: func(context.Context, core.Meta) []core.Command {
 			return []core.Command{
 				{Kind: core.CommandCustom, Name: "review", Description: "Review a file", Arguments: []core.Argument{{Name: "path", Description: "Which file", Required: true}, {Name: "focus"}}},
@@ -229,9 +230,9 @@ func newGatewayWith(store core.Store, last int64, broken error, b *board.Board) 
 	}
 	return core.New(core.Config{
 		Store: store, Node: "test", Listing: b,
-		NewID:   func() string { return "s" + strconv.FormatInt(ids.Add(1), 10) },
-		AskMark: func() string { return "" },
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, broken },
+		NewID:    func() string { return "s" + strconv.FormatInt(ids.Add(1), 10) },
+		AskMark:  func() string { return "" },
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, broken }),
 	})
 }
 

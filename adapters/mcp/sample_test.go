@@ -47,7 +47,7 @@ func newBorrowerWith(newID func() string) *borrower {
 		Subagents: []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: b.run}}},
 		Toolboxes: []core.Toolbox{b}, Policy: asks,
 	}
-	b.g = core.New(core.Config{Store: coretest.NewMemory(), Node: "test", NewID: newID, Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	b.g = core.New(core.Config{Store: coretest.NewMemory(), Node: "test", NewID: newID, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	return b
 }
 

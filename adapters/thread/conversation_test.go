@@ -147,9 +147,9 @@ func newGateway(store core.Store) *core.Gateway {
 	last := 0
 	return core.New(core.Config{
 		Store: store, Node: "test",
-		NewID:   func() string { last++; return "s" + string(rune('0'+last)) },
-		AskMark: func() string { return "" },
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		NewID:    func() string { last++; return "s" + string(rune('0'+last)) },
+		AskMark:  func() string { return "" },
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 	})
 }
 

@@ -237,9 +237,7 @@ func (b *Box) prompt(session core.SessionID, command string) (from offering, p p
 	return offering{}, prompt{}, false
 }
 
-var _ core.Resources = (*Box)(nil)
-
-// List implements core.Resources: the resources of the servers that have been
+// List implements the Resources of package workspace: the resources of the servers that have been
 // started whose name or address holds the query. A Link's title is its server.
 func (b *Box) List(_ context.Context, _ []string, query string, most int) []core.Link {
 	query = strings.ToLower(query)
@@ -260,7 +258,7 @@ func (b *Box) List(_ context.Context, _ []string, query string, most int) []core
 	return list
 }
 
-// Read implements core.Resources.
+// Read returns the content of a resource, as the Resources of package workspace do.
 func (b *Box) Read(ctx context.Context, roots []string, uri string) core.Block {
 	block, err := b.resource(ctx, roots, uri)
 	if err != nil {

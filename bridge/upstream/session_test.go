@@ -40,7 +40,7 @@ func TestATurnCallsAServer(t *testing.T) {
 		Toolboxes: []core.Toolbox{box},
 		Policy:    coretest.Always(core.Verdict{Effect: core.MustAsk, Why: "it is somebody else's"}),
 	}
-	g := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	ctx := bridgetest.Patient(t)
 	s, err := g.Create(ctx, core.Meta{Principal: core.Local, Cwd: t.TempDir()})
 	if err != nil {

@@ -51,6 +51,7 @@ var parts = []string{
 	"dragoman/core/inference",
 	"dragoman/core/toolsearch",
 	"dragoman/core/web",
+	"dragoman/core/workspace",
 }
 
 var importRules = []rule{
@@ -59,7 +60,7 @@ var importRules = []rule{
 	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append(parts, leaves...), why: "the parts of core know core and few of each other; cmd joins them"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
-	{from: "dragoman/core/board", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what clients are shown besides sessions depends on no tool and no protocol"},
+	{from: "dragoman/core/board", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/control"}, why: "what clients are shown besides sessions depends on no tool and no protocol"},
 	{from: "dragoman/core/board", forbidden: thirdParty, why: "the newest value of each topic is plain data"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
@@ -75,7 +76,9 @@ var importRules = []rule{
 	{from: "dragoman/core/toolsearch", forbidden: thirdParty, why: "a search over tools is plain code"},
 	{from: "dragoman/core/fork", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a copy is made of sessions alone"},
 	{from: "dragoman/core/fork", forbidden: thirdParty, why: "a copy is made of sessions alone"},
-	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/fork"}, leaves...), why: "commands know sessions; what else they do is handed in"},
+	{from: "dragoman/core/workspace", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what prompts can refer to depends on no disk and no server"},
+	{from: "dragoman/core/workspace", forbidden: thirdParty, why: "what prompts can refer to is plain data"},
+	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/control", "dragoman/core/fork"}, leaves...), why: "commands know sessions; what else they do is handed in"},
 	{from: "dragoman/core/commands", forbidden: thirdParty, why: "commands are plain code"},
 	{from: "dragoman/core/llm", forbidden: "dragoman/core/llm/...", except: []string{"dragoman/core/llm"}, why: "models behind a network do without the offline one; cmd joins them"},
 	{from: "dragoman/core/llm/offline", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference"}, leaves...), why: "the offline model needs no network, no key and no provider"},
@@ -94,7 +97,7 @@ var importRules = []rule{
 	{from: "dragoman/core/ide", forbidden: thirdParty, why: "calls and replies are plain data"},
 	{from: "dragoman/core/fileuri", forbidden: "dragoman/...", why: "a path has the same URI in every protocol"},
 	{from: "dragoman/core/fileuri", forbidden: thirdParty, why: "which URI is a file of this machine is the standard library's reading and our rules"},
-	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
+	{from: "dragoman/core/files", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/workspace"}, why: "the way into a workspace knows no tool, no guide and no protocol"},
 	{from: "dragoman/core/files", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "what guards files is the standard library's os.Root, the system and our rules"},
 	{from: "dragoman/core/jsonscan", forbidden: "dragoman/...", why: "JSON is scanned in the same way, whatever it says"},
 	{from: "dragoman/core/jsonscan", forbidden: thirdParty, why: "messages and logs are scanned by nothing that others change"},
@@ -117,15 +120,15 @@ var importRules = []rule{
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
-	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/core/workspace", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
-	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/forms", "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
-	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/board", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/forms", "dragoman/core/ide"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide", "dragoman/core/workspace"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/mcp/edge", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/mcp"}, why: "the edge knows messages, and only which session they name"},
 	{from: "dragoman/adapters/mcp/folders", forbidden: "dragoman/...", except: []string{"dragoman/core/fileuri"}, why: "folders are compared for whoever asks"},
-	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/board", "dragoman/core/forms", "dragoman/core/inference", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/board", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/inference", "dragoman/core/workspace", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge/upstream", forbidden: "dragoman/...", except: upstreamImports("dragoman/core/datadir"), why: "upstreams are tools and back ends, unaware of who asked"},
@@ -142,7 +145,7 @@ var importRules = []rule{
 	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
-	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/board", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
+	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/..."}, why: "nothing imports cmd"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "the demo is a client of the program that it starts"},
@@ -189,7 +192,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/child", "what neither starts programs nor asks whether one lives does not know how", "dragoman/core/jsonl", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
-	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through core.Profile.Files, which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
+	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
 	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/bridge/login"),
 	onlyIn("dragoman/core/delegate", "tasks are handed over by a tool, which asks its policy first", "dragoman/core/tools"),
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
@@ -214,7 +217,7 @@ var (
 // upstreamImports is what the packages of the bridge know, and more.
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
-		"dragoman/core", "dragoman/core/board", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
+		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // Topic names one thing on the board. An empty Workspace or Principal means
@@ -62,7 +63,7 @@ type Session struct{ Summary core.Summary }
 type Commands struct{}
 
 // Account says that somebody logged in or out.
-type Account struct{ Account core.Account }
+type Account struct{ Account control.Account }
 
 // Gone is the value of a topic whose item was removed.
 type Gone struct{}

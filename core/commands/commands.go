@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"dragoman/core"
+	"dragoman/core/control"
 	"dragoman/core/display"
 )
 
@@ -63,9 +64,9 @@ type Profile struct {
 
 // Accounts are the keys of the providers.
 type Accounts interface {
-	core.Accounts
+	control.Accounts
 	// Find returns a provider that a person named. Its error is for the user.
-	Find(name string) (core.Account, error)
+	Find(name string) (control.Account, error)
 }
 
 // Run implements core.Profile.Command. A command replaces the prompt by a text of the

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/control"
 )
 
 // login asks for a provider's key, or explains where to set it.
@@ -52,7 +53,7 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 }
 
 // accountsText lists the providers and where their keys come from.
-func accountsText(list []core.Account) string {
+func accountsText(list []control.Account) string {
 	var b strings.Builder
 	b.WriteString("**Providers**\n\n")
 	for _, a := range list {
@@ -63,7 +64,7 @@ func accountsText(list []core.Account) string {
 }
 
 // KeySource describes where a provider's key comes from.
-func KeySource(a core.Account) string {
+func KeySource(a control.Account) string {
 	switch a.Source {
 	case "config":
 		if !a.Configured {

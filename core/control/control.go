@@ -1,5 +1,6 @@
-// Package control holds what a person can have done with the MCP servers of the
-// configuration: start, stop, add, change, remove, log in.
+// Package control holds the actions that a person can request on what is configured: on MCP servers
+// (start, stop, add, change, remove, log in), and on the accounts of models' providers (log in, log
+// out). Profiles carry both (core.Profile), and core passes them on without looking at them.
 package control
 
 import (

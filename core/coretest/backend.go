@@ -181,9 +181,9 @@ func Gateway(store core.Store, run func(context.Context, *core.Turn) (core.StopR
 		Policy:    policy,
 	}
 	return core.New(core.Config{
-		AskMark: func() string { return "" },
-		Store:   store,
-		Node:    "test",
-		Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil },
+		AskMark:  func() string { return "" },
+		Store:    store,
+		Node:     "test",
+		Profiles: Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // maxListed limits the names of one folder that List reads.
@@ -18,7 +18,7 @@ const maxListed = 5_000
 // Names that start with a dot are left out unless begin does too; denied paths are left
 // out as well. dir is the name of the folder in the results. A folder that cannot be
 // listed is empty.
-func (p Place) List(dir, begin string, most int, denied func(real string) bool) []core.FileName {
+func (p Place) List(dir, begin string, most int, denied func(real string) bool) []workspace.FileName {
 	if denied(p.Real) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (p Place) List(dir, begin string, most int, denied func(real string) bool) 
 	}
 	defer folder.Close()
 	entries, _ := folder.Read(maxListed) // as many as can be read
-	var list []core.FileName
+	var list []workspace.FileName
 	for _, e := range entries {
 		n := e.Name()
 		real := filepath.Join(p.Real, n)
@@ -37,10 +37,10 @@ func (p Place) List(dir, begin string, most int, denied func(real string) bool) 
 		}
 		kind := Target(e.Type(), func() (fs.FileInfo, error) { return os.Stat(real) })
 		if kind.IsRegular() || kind.IsDir() {
-			list = append(list, core.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
+			list = append(list, workspace.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
 		}
 	}
-	slices.SortFunc(list, func(a, b core.FileName) int {
+	slices.SortFunc(list, func(a, b workspace.FileName) int {
 		if a.Folder != b.Folder {
 			if a.Folder {
 				return -1

@@ -50,7 +50,7 @@ func start(t *testing.T, model inference.Model, s setup) *rig {
 		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy, Command: s.command,
 	}
 	r := &rig{t: t, store: coretest.NewMemory()}
-	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	session, err := r.gateway.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ func TestHistoryOfAnOpenedSession(t *testing.T) {
 		prof := &core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: New(Options{Model: func(context.Context, *core.Turn) (inference.Model, error) { return script, nil }})}}, Policy: allowed,
 		}
-		g := core.New(core.Config{Store: first.store, Node: "other", Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+		g := core.New(core.Config{Store: first.store, Node: "other", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 		s, err := g.Open(t.Context(), core.Local, "s")
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/files"
 	"dragoman/core/web"
+	"dragoman/core/workspace"
 )
 
 const (
@@ -38,7 +39,7 @@ type Files struct {
 	net  web.Fetcher
 }
 
-var _ core.Files = (*Files)(nil)
+var _ workspace.Files = (*Files)(nil)
 
 // NewFiles returns Files. It does nothing else.
 func NewFiles(opts FilesOptions) *Files { return &Files{opts: opts} }
@@ -61,7 +62,7 @@ func desk(m core.Meta, e core.Editor) *toolset {
 	return &toolset{host: host, files: files.New(host), steps: map[stepKey]*step{}}
 }
 
-// Undo implements core.Files. Files are reached through the session's roots, as
+// Undo implements workspace.Files. Files are reached through the session's roots, as
 // by its tools, and through the editor where it has them; what lies outside of the
 // roots is left alone. There is one outcome for each file, in the order in which
 // the files were changed last; a file that was moved is where it was before.
@@ -90,11 +91,11 @@ func (f *Files) deskOf(roots []string) *toolset {
 	return s
 }
 
-// Find implements core.Files. It looks at no more than 50,000 entries and for no
+// Find implements workspace.Files. It looks at no more than 50,000 entries and for no
 // longer than two seconds, nearer ones first; what it has found by then it
 // returns.
 // What a rule forbids to read is not found.
-func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []core.FileName {
+func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []workspace.FileName {
 	if most = min(most, maxResults); most <= 0 {
 		return nil
 	}
@@ -117,8 +118,8 @@ func (f *Files) Find(ctx context.Context, roots []string, query string, most int
 	return r.best()
 }
 
-// List implements core.Files.
-func (f *Files) List(_ context.Context, roots []string, folder, begin string, most int) []core.FileName {
+// List implements workspace.Files.
+func (f *Files) List(_ context.Context, roots []string, folder, begin string, most int) []workspace.FileName {
 	if most = min(most, maxResults); most <= 0 || !filepath.IsAbs(folder) {
 		return nil
 	}
@@ -133,7 +134,7 @@ func (f *Files) List(_ context.Context, roots []string, folder, begin string, mo
 
 // list lists what in the folder at p begins with a name, without what a rule forbids
 // to read.
-func (s *toolset) list(p files.Place, dir, name string, most int) []core.FileName {
+func (s *toolset) list(p files.Place, dir, name string, most int) []workspace.FileName {
 	bar, err := s.bar()
 	if err != nil {
 		return nil
@@ -204,7 +205,7 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 		r.looked++
 		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() ||
 			kind.IsRegular() {
-			r.add(e, core.FileName{Path: filepath.Join(top.Given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
+			r.add(e, workspace.FileName{Path: filepath.Join(top.Given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
 		}
 		return true, r.looked < until && !r.full()
 	})
@@ -219,14 +220,14 @@ type ranking struct {
 }
 
 type ranked struct {
-	core.FileName
+	workspace.FileName
 	class int // how well it fits; 0 is best
 	depth int
 	size  int // of the path from the root
 }
 
 // add takes an entry if it fits, and is not barred.
-func (r *ranking) add(e entry, f core.FileName, barred func(rel string) bool) {
+func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) bool) {
 	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
 	if class < 0 || barred(e.rel) {
 		return
@@ -254,9 +255,9 @@ func (r *ranking) sort() {
 	})
 }
 
-func (r *ranking) best() []core.FileName {
+func (r *ranking) best() []workspace.FileName {
 	r.sort()
-	var list []core.FileName
+	var list []workspace.FileName
 	for _, f := range r.list[:min(len(r.list), r.most)] {
 		list = append(list, f.FileName)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/fileuri"
+	"dragoman/core/workspace"
 )
 
 // found are the paths that a query finds, relative to the workspace; a folder
@@ -157,29 +158,29 @@ func TestReadReference(t *testing.T) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(b.dir, path)
 		}
-		got, ok := f.Read(t.Context(), []string{b.dir}, core.Reference{Path: path, Lines: c.lines}).(core.Resource)
+		got, ok := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: path, Lines: c.lines}).(core.Resource)
 		fits := got.Text == c.text || strings.HasSuffix(c.text, ": ") && strings.HasPrefix(got.Text, c.text)
 		if !ok || !fits || got.Lines != c.want || !strings.HasPrefix(got.URI, "file:///") {
 			t.Errorf("%s %v: %+v, want %q %v", c.path, c.lines, got, c.text, c.want)
 		}
 	}
-	r := f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "long.txt")}).(core.Resource)
+	r := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "long.txt")}).(core.Resource)
 	if len(r.Text) > maxAttached+100 || !strings.Contains(r.Text, "it is longer") {
 		t.Errorf("%d bytes, %q", len(r.Text), r.Text[len(r.Text)-80:])
 	}
 	last := maxAttached/16 + 10
-	r = f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "long.txt"), Lines: [2]int{last, last}}).(core.Resource)
+	r = f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "long.txt"), Lines: [2]int{last, last}}).(core.Resource)
 	if r.Text != "0123456789abcde\n" || r.Lines != [2]int{last, last} {
 		t.Errorf("the last line: %+v", r)
 	}
-	if img, ok := f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "pic.png")}).(core.Image); !ok || img.MIME != "image/png" || len(img.Data) != 11 {
+	if img, ok := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "pic.png")}).(core.Image); !ok || img.MIME != "image/png" || len(img.Data) != 11 {
 		t.Errorf("picture %+v", img)
 	}
-	r = f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "sp ace#.txt")}).(core.Resource)
+	r = f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "sp ace#.txt")}).(core.Resource)
 	if !strings.HasSuffix(r.URI, "/sp%20ace%23.txt") {
 		t.Errorf("URI %s", r.URI)
 	}
-	r = f.Read(t.Context(), []string{b.dir}, core.Reference{Path: "a.txt"}).(core.Resource)
+	r = f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: "a.txt"}).(core.Resource)
 	if !strings.Contains(r.Text, "not absolute") {
 		t.Errorf("a relative path: %+v", r)
 	}
@@ -199,7 +200,7 @@ func TestReadFolder(t *testing.T) {
 	b.put("src/large.txt", strings.Repeat("x", maxAttached))
 	b.link("../../app-evil", "src/out")
 	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
-	r := f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "src")}).(core.Resource)
+	r := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "src")}).(core.Resource)
 	want := "=== .gitignore ===\n*.log\n\n=== a.go ===\npackage a\n\n=== sub/b.go ===\npackage b\n\nNot shown:\n" +
 		"- .env (may hold keys)\n- key.pem (may hold keys)\n- large.txt (no room for its 262144 bytes)\n- none (empty)\n- out (a link)\n" +
 		"- x.bin (not text)\n[1 left out that rules forbid to read]"
@@ -209,14 +210,14 @@ func TestReadFolder(t *testing.T) {
 	for i := range maxEntries + 10 {
 		b.put(fmt.Sprintf("many/%05d", i), strings.Repeat("y", 200))
 	}
-	r = f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "many")}).(core.Resource)
+	r = f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "many")}).(core.Resource)
 	if len(r.Text) > maxAttached+maxRest*60 || !strings.Contains(r.Text, "more are not shown") {
 		t.Errorf("%d bytes: %s", len(r.Text), r.Text[len(r.Text)-200:])
 	}
 	if err := os.Mkdir(filepath.Join(b.dir, "void"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r = f.Read(t.Context(), []string{b.dir}, core.Reference{Path: filepath.Join(b.dir, "void")}).(core.Resource)
+	r = f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "void")}).(core.Resource)
 	if r.Text != "[The folder is empty.]" {
 		t.Errorf("got %q", r.Text)
 	}
@@ -242,7 +243,7 @@ func TestReadForbidden(t *testing.T) {
 	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
 	srv := site(t)
 	f.net.Permit = func(netip.AddrPort) error { return nil }
-	for _, ref := range []core.Reference{
+	for _, ref := range []workspace.Reference{
 		{Path: filepath.Join(b.dir, "secret.txt")},
 		{Path: filepath.Join(b.dir, "innocent")},
 		{URL: srv.URL + "/secret.txt"},
@@ -260,20 +261,20 @@ func TestReadURL(t *testing.T) {
 	srv := site(t)
 	f := NewFiles(FilesOptions{})
 	f.net.Permit = anywhere
-	r := f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/to?u=/html"}).(core.Resource)
+	r := f.Read(t.Context(), nil, workspace.Reference{URL: srv.URL + "/to?u=/html"}).(core.Resource)
 	if r.URI != srv.URL+"/to?u=/html" || r.MIME != "text/markdown" || !strings.HasPrefix(r.Text, "# T\n") {
 		t.Errorf("got %+v", r)
 	}
-	r = f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/large"}).(core.Resource)
+	r = f.Read(t.Context(), nil, workspace.Reference{URL: srv.URL + "/large"}).(core.Resource)
 	if len(r.Text) > maxAttached+100 || !strings.HasSuffix(r.Text, "[the page is longer: this is its beginning]") {
 		t.Errorf("%d bytes", len(r.Text))
 	}
-	r = f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/absent"}).(core.Resource)
+	r = f.Read(t.Context(), nil, workspace.Reference{URL: srv.URL + "/absent"}).(core.Resource)
 	if !strings.HasPrefix(r.Text, "[It could not be read: fetch "+srv.URL) {
 		t.Errorf("got %+v", r)
 	}
 	f.net.Permit = nil
-	r = f.Read(t.Context(), nil, core.Reference{URL: srv.URL + "/plain"}).(core.Resource)
+	r = f.Read(t.Context(), nil, workspace.Reference{URL: srv.URL + "/plain"}).(core.Resource)
 	if !strings.Contains(r.Text, "not on the public network") {
 		t.Errorf("got %+v", r)
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/core/files"
 	"dragoman/core/fileuri"
 	"dragoman/core/web"
+	"dragoman/core/workspace"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 	maxRest     = 500       // of what is only named
 )
 
-// Read implements core.Files. A file's text is a Resource with the lines that it
+// Read implements workspace.Files. A file's text is a Resource with the lines that it
 // is, cut at 256 KiB; a picture is an Image; a folder is the text of its files,
 // each below its path, and the names of the rest; a URL is the text of a page.
 // What cannot be read is a Resource whose text says why, in brackets. A file is
 // read as it is on the disk.
-func (f *Files) Read(ctx context.Context, roots []string, r core.Reference) core.Block {
+func (f *Files) Read(ctx context.Context, roots []string, r workspace.Reference) core.Block {
 	if r.URL != "" {
 		return f.readURL(ctx, r.URL)
 	}

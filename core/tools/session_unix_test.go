@@ -16,6 +16,7 @@ import (
 	"dragoman/core/child/childtest"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
+	"dragoman/core/workspace"
 )
 
 // studio is a gateway whose agents call the tools that prompts name: "TOOL {…}", a
@@ -41,9 +42,9 @@ func newStudio(t *testing.T) *studio {
 		Subagents: []core.Agent{{Name: "writer", Backend: &coretest.Backend{Run: st.run}}},
 		Toolboxes: []core.Toolbox{New(Options{Board: st.board, Subagents: func(core.ToolHost) []Subagent { return []Subagent{{Name: "writer"}} }})},
 		Policy:    coretest.Always(core.Verdict{Effect: core.Allow}),
-		Files:     NewFiles(FilesOptions{}),
+		Workspace: workspace.Contents{Files: NewFiles(FilesOptions{})},
 	}
-	st.g = core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return prof, nil }})
+	st.g = core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
 	t.Cleanup(func() { _ = st.g.Close(context.Background()) })
 	s, err := st.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: dir, Roots: []string{dir}})
 	if err != nil {
@@ -135,7 +136,7 @@ spawn_agent {"agent": "writer", "task": "write_file {\"path\": \"b.txt\", \"cont
 	if st.file("a.txt") != "four" || st.file("b.txt") != "b" || st.results[len(st.results)-1] != "edit_file is done" {
 		t.Fatalf("a %s, b %s, said %v", st.file("a.txt"), st.file("b.txt"), st.results)
 	}
-	list, err := st.att.Rollback(t.Context(), at, true, true)
+	list, err := workspace.Rollback(t.Context(), st.g, st.att, at, true, true)
 	if err != nil || len(list) != 3 || list[0].Why+list[1].Why+list[2].Why != "" { // c.txt is where it was moved from, for a while
 		t.Errorf("%+v %v", list, err)
 	}

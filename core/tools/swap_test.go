@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // A file or a folder that becomes a link while a search is under way is not followed to
@@ -62,7 +63,7 @@ func TestReferencesFollowNoLinkThatAppears(t *testing.T) {
 			return core.Verdict{Effect: core.Allow}
 		})})
 		put()
-		r := f.Read(t.Context(), []string{b.dir}, core.Reference{Path: b.dir}).(core.Resource)
+		r := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: b.dir}).(core.Resource)
 		if strings.Contains(r.Text, "canary") {
 			t.Errorf("a reference followed the link that %s had become: %s", swapped, r.Text)
 		}

@@ -34,7 +34,7 @@ func serve(t *testing.T) string {
 	t.Helper()
 	store := coretest.NewMemory()
 	b := board.New()
-	g := core.New(core.Config{Store: store, Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	g := core.New(core.Config{Store: store, Listing: b, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	j := new(jobs)
 	made := make(chan *sdk.Server, 1) // one principal, one server
 	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		os.Exit(run(m))
 	}
 	b := board.New()
-	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	j := new(jobs)
 	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
 		Extend:       func(s *sdk.Server) { fixtures(s, j) },
@@ -106,7 +106,7 @@ func (a joined) Connect(ctx context.Context, p core.Principal, hear func(proto.M
 func aggregated(t *testing.T, e upstream.Endpoint) string {
 	t.Helper()
 	b := board.New()
-	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profile: func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil }})
+	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	agent := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir()})
 	t.Cleanup(func() {
 		if err := g.Close(context.Background()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 const (
@@ -26,22 +27,23 @@ const (
 type Desk struct {
 	Told []string // what the user must hear: what a rule forbids, and what was too much
 
-	files  core.Files
-	served core.Resources // of MCP servers; nil: none
+	files  workspace.Files
+	served workspace.Resources // of MCP servers; nil: none
 	policy core.Policy
 	of     core.Principal
 	roots  []string
 	exists func(path string) bool // for what may be a path in a text
 
-	seen map[core.Reference]bool
+	seen map[workspace.Reference]bool
 	size int // bytes that were read
 }
 
 // New returns the desk of a principal in a workspace. The profile may be nil.
 func New(prof *core.Profile, p core.Principal, roots []string) *Desk {
-	d := &Desk{of: p, roots: roots, exists: onDisk, seen: map[core.Reference]bool{}}
+	d := &Desk{of: p, roots: roots, exists: onDisk, seen: map[workspace.Reference]bool{}}
 	if prof != nil {
-		d.files, d.served, d.policy = prof.Files, prof.Resources, prof.Policy
+		in := workspace.Of(prof)
+		d.files, d.served, d.policy = in.Files, in.Resources, prof.Policy
 	}
 	return d
 }
@@ -77,7 +79,7 @@ func (d *Desk) Blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 	}
 	for _, m := range mentions(p.Message) {
 		if path, ok := d.mentioned(m.path); ok {
-			blocks = append(blocks, d.read(ctx, core.Reference{Path: path, Lines: m.lines}, fileLink(path, m.lines))...)
+			blocks = append(blocks, d.read(ctx, workspace.Reference{Path: path, Lines: m.lines}, fileLink(path, m.lines))...)
 		}
 	}
 	return blocks
@@ -88,15 +90,15 @@ func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 	switch c.Type {
 	case eca.ContextFile:
 		lines, path := clamped(c.LinesRange), d.Path(c.Path)
-		return d.read(ctx, core.Reference{Path: path, Lines: lines}, fileLink(path, lines))
+		return d.read(ctx, workspace.Reference{Path: path, Lines: lines}, fileLink(path, lines))
 	case eca.ContextDirectory:
 		path := d.Path(c.Path)
 		link := core.Link{URI: URIOf(path, [2]int{}), Name: filepath.Base(path), Description: "the folder " + path}
-		return d.read(ctx, core.Reference{Path: path}, link)
+		return d.read(ctx, workspace.Reference{Path: path}, link)
 	case eca.ContextCursor:
 		return d.cursor(ctx, c)
 	case eca.ContextWeb:
-		return d.read(ctx, core.Reference{URL: c.URL}, core.Link{URI: c.URL})
+		return d.read(ctx, workspace.Reference{URL: c.URL}, core.Link{URI: c.URL})
 	case eca.ContextMCPResource:
 		return d.resource(ctx, c)
 	case eca.ContextImage:
@@ -122,7 +124,7 @@ func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 // resource is what an MCP server's resource holds, once for each prompt; without
 // servers it stays a link.
 func (d *Desk) resource(ctx context.Context, c eca.Context) []core.Block {
-	r := core.Reference{URL: "mcp " + c.URI} // no page is called so
+	r := workspace.Reference{URL: "mcp " + c.URI} // no page is called so
 	if c.URI == "" || d.seen[r] {
 		return nil
 	}
@@ -135,7 +137,7 @@ func (d *Desk) resource(ctx context.Context, c eca.Context) []core.Block {
 
 // read looks up a reference, once for each prompt. link stands for it where nothing
 // can be looked up.
-func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []core.Block {
+func (d *Desk) read(ctx context.Context, r workspace.Reference, link core.Block) []core.Block {
 	name := cmp.Or(r.URL, r.Path)
 	if name == "" || d.seen[r] {
 		return nil
@@ -172,7 +174,7 @@ func (d *Desk) read(ctx context.Context, r core.Reference, link core.Block) []co
 
 // Text returns what a file holds, or the lines of a reference; "" where it cannot be
 // read or a rule forbids it.
-func (d *Desk) Text(ctx context.Context, r core.Reference) string {
+func (d *Desk) Text(ctx context.Context, r workspace.Reference) string {
 	if d.files == nil || d.Forbidden(r) != "" {
 		return ""
 	}
@@ -202,7 +204,7 @@ func sizeOf(b core.Block) int {
 
 // Forbidden says which rule keeps a reference from being read; "": none. That a rule
 // wants the user asked does not count, for it is the user who refers to it.
-func (d *Desk) Forbidden(r core.Reference) string {
+func (d *Desk) Forbidden(r workspace.Reference) string {
 	if d.policy == nil {
 		return ""
 	}
@@ -264,7 +266,7 @@ func (d *Desk) cursor(ctx context.Context, c eca.Context) []core.Block {
 	l.Description = fmt.Sprintf("the user has selected lines %d to %d of %s", lines[0], lines[1], path)
 	blocks := []core.Block{l}
 	if d.files != nil {
-		blocks = append(blocks, d.read(ctx, core.Reference{Path: path, Lines: lines}, l)...)
+		blocks = append(blocks, d.read(ctx, workspace.Reference{Path: path, Lines: lines}, l)...)
 	}
 	return blocks
 }

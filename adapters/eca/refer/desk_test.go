@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 func TestMentions(t *testing.T) {
@@ -75,7 +76,7 @@ func TestClamped(t *testing.T) {
 }
 
 func TestTreeOf(t *testing.T) {
-	got := treeOf("/w", []core.FileName{{Path: "/w/b.go"}, {Path: "/w/a/x.go"}, {Path: "/w/a", Folder: true}, {Path: "/w/a/c/y.go"}, {Path: "/w/d", Folder: true}, {Path: "/v/z"}})
+	got := treeOf("/w", []workspace.FileName{{Path: "/w/b.go"}, {Path: "/w/a/x.go"}, {Path: "/w/a", Folder: true}, {Path: "/w/a/c/y.go"}, {Path: "/w/d", Folder: true}, {Path: "/v/z"}})
 	want := "/w\n  a/\n    c/\n      y.go\n    x.go\n  b.go\n  d/\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -86,7 +87,7 @@ func TestTreeOf(t *testing.T) {
 // for is read.
 func TestForbidden(t *testing.T) {
 	read := reader{}
-	d := New(&core.Profile{Files: &read, Policy: verdicts(func(c core.Check) core.Verdict {
+	d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}, Policy: verdicts(func(c core.Check) core.Verdict {
 		switch a := c.Access[0]; {
 		case a.Path == "/w/.env" || a.URL == "https://bad/":
 			return core.Verdict{Effect: core.Deny, Why: "denied by rule 1"}
@@ -107,7 +108,7 @@ func TestForbidden(t *testing.T) {
 // A prompt holds only so much: what is beyond that stays a reference.
 func TestTooMuchAttached(t *testing.T) {
 	read := reader{size: maxAttached / 2}
-	d := New(&core.Profile{Files: &read}, core.Local, []string{"/w"})
+	d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}}, core.Local, []string{"/w"})
 	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
 	if len(read.paths) != 2 || len(blocks) != 5 || len(d.Told) != 2 {
 		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.Told)
@@ -127,11 +128,13 @@ type reader struct {
 	size  int // of what is read
 }
 
-func (r *reader) Find(context.Context, []string, string, int) []core.FileName { return nil }
+func (r *reader) Find(context.Context, []string, string, int) []workspace.FileName { return nil }
 
-func (r *reader) List(context.Context, []string, string, string, int) []core.FileName { return nil }
+func (r *reader) List(context.Context, []string, string, string, int) []workspace.FileName {
+	return nil
+}
 
-func (r *reader) Read(_ context.Context, _ []string, ref core.Reference) core.Block {
+func (r *reader) Read(_ context.Context, _ []string, ref workspace.Reference) core.Block {
 	r.paths = append(r.paths, ref.Path)
 	return core.Resource{Text: ref.Path + strings.Repeat("x", r.size)}
 }
@@ -163,7 +166,7 @@ func FuzzPrompts(f *testing.F) {
 		var prompt eca.PromptParams
 		_ = wire.Unmarshal([]byte(text), &prompt) // an error is the answer
 		read := reader{}
-		d := New(&core.Profile{Files: &read}, core.Local, []string{"/w"})
+		d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}}, core.Local, []string{"/w"})
 		d.exists = func(string) bool { return true }
 		d.Blocks(t.Context(), prompt)
 		for _, path := range read.paths {

@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // Offered lists what can be referred to besides paths that were searched for: the map
@@ -31,7 +32,7 @@ func Offered(roots []string, query string) []eca.Context {
 }
 
 // Contexts are files and folders of the workspace.
-func Contexts(found []core.FileName) []eca.Context {
+func Contexts(found []workspace.FileName) []eca.Context {
 	list := make([]eca.Context, len(found))
 	for i, n := range found {
 		list[i] = eca.Context{Type: eca.ContextFile, Path: n.Path}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dragoman/core"
+	"dragoman/core/workspace"
 )
 
 // mention is a path that a text names behind an at sign: "@src/a.go" or
@@ -85,8 +85,8 @@ func (d *Desk) mentioned(name string) (path string, ok bool) {
 
 // treeOf writes the paths below a folder as a tree, each level indented by two
 // spaces.
-func treeOf(root string, names []core.FileName) string {
-	slices.SortFunc(names, func(a, b core.FileName) int { return strings.Compare(a.Path, b.Path) })
+func treeOf(root string, names []workspace.FileName) string {
+	slices.SortFunc(names, func(a, b workspace.FileName) int { return strings.Compare(a.Path, b.Path) })
 	var b strings.Builder
 	b.WriteString(root + "\n")
 	var open []string // the folders that the last line stands in

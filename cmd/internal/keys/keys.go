@@ -20,6 +20,7 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/commands"
+	"dragoman/core/control"
 	"dragoman/core/display"
 )
 
@@ -94,7 +95,7 @@ func with(o setup.Options, f func(secrets.Accounts) error) error {
 }
 
 // readKey reads a key from the terminal, where it does not show, or from a pipe.
-func readKey(env *program.Environment, step core.LoginStep) (string, error) {
+func readKey(env *program.Environment, step control.LoginStep) (string, error) {
 	if !terminal.Is(env.In) {
 		return firstLine(env.In)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"dragoman/configs"
-	"dragoman/core"
+	"dragoman/core/control"
 	"dragoman/core/display"
 )
 
@@ -22,18 +22,21 @@ type Accounts struct {
 	Changed func(provider string)
 }
 
-var _ core.Accounts = Accounts{}
+var _ control.Accounts = Accounts{}
 
 // keyMethod is the one way to log in so far.
-var keyMethod = core.LoginMethod{Key: "api-key", Label: "API key"}
+var keyMethod = control.LoginMethod{Key: "api-key", Label: "API key"}
 
 // keyField is the field of that method.
 const keyField = "key"
 
-// List implements core.Accounts.
-func (a Accounts) List(context.Context) []core.Account {
+// Keys implements core.Accounts. It does nothing.
+func (Accounts) Keys() {}
+
+// List implements control.Accounts.
+func (a Accounts) List(context.Context) []control.Account {
 	c := a.Config()
-	var list []core.Account
+	var list []control.Account
 	for _, name := range c.ProviderNames() {
 		list = append(list, a.Of(c, name))
 	}
@@ -41,9 +44,9 @@ func (a Accounts) List(context.Context) []core.Account {
 }
 
 // Of returns the account of a provider that a configuration knows.
-func (a Accounts) Of(c *configs.Config, name string) core.Account {
+func (a Accounts) Of(c *configs.Config, name string) control.Account {
 	env := a.Env
-	acc := core.Account{Provider: name, Label: name, Methods: []core.LoginMethod{keyMethod}}
+	acc := control.Account{Provider: name, Label: name, Methods: []control.LoginMethod{keyMethod}}
 	if k, ok := configs.KnownProvider(name); ok {
 		acc.Label = k.Label
 		if acc.Local = k.Local(); acc.Local {
@@ -61,64 +64,64 @@ func (a Accounts) Of(c *configs.Config, name string) core.Account {
 }
 
 // Find returns a provider that a person named, and may have mistyped.
-func (a Accounts) Find(name string) (core.Account, error) {
+func (a Accounts) Find(name string) (control.Account, error) {
 	c := a.Config()
 	names := c.ProviderNames()
 	if !slices.Contains(names, name) {
 		more := cmp.Or(configs.DidYouMean(name, names), "; there are "+strings.Join(names, ", "))
-		return core.Account{}, fmt.Errorf("there is no provider %q%s", display.Line(name, 60), more)
+		return control.Account{}, fmt.Errorf("there is no provider %q%s", display.Line(name, 60), more)
 	}
 	return a.Of(c, name), nil
 }
 
-// Login implements core.Accounts: it stores a key. It does not check whether the key is
+// Login implements control.Accounts: it stores a key. It does not check whether the key is
 // right; the first request will show that.
 func (a Accounts) Login(
 	ctx context.Context,
 	provider, method string,
 	fields map[string]string,
-) (core.LoginStep, error) {
+) (control.LoginStep, error) {
 	acc, err := a.Find(provider)
 	switch {
 	case err != nil:
-		return core.LoginStep{}, err
+		return control.LoginStep{}, err
 	case acc.Local:
-		return core.LoginStep{}, fmt.Errorf(
+		return control.LoginStep{}, fmt.Errorf(
 			"%s is a program on this machine and needs no key; choose a model such as %s/NAME",
 			acc.Label,
 			provider,
 		)
 	case method != "" && method != keyMethod.Key:
-		return core.LoginStep{}, fmt.Errorf(
+		return control.LoginStep{}, fmt.Errorf(
 			"log in to %s: there is no method %q, only %q",
 			provider,
 			display.Line(method, 60),
 			keyMethod.Key,
 		)
 	case len(fields) == 0:
-		return core.LoginStep{
+		return control.LoginStep{
 			Message: a.begin(acc),
-			Fields:  []core.LoginField{{Key: keyField, Label: "API key of " + acc.Label, Secret: true}},
+			Fields:  []control.LoginField{{Key: keyField, Label: "API key of " + acc.Label, Secret: true}},
 		}, nil
 	}
 	key := strings.TrimSpace(fields[keyField])
 	if err := checkKey(key); err != nil {
-		return core.LoginStep{}, fmt.Errorf("log in to %s: %w", provider, err)
+		return control.LoginStep{}, fmt.Errorf("log in to %s: %w", provider, err)
 	}
 	changed, err := a.Logins.Set(ctx, provider, key)
 	if err != nil {
-		return core.LoginStep{}, err
+		return control.LoginStep{}, err
 	}
 	if changed {
 		a.Changed(provider)
 	}
-	return core.LoginStep{
+	return control.LoginStep{
 		Message: "The key of " + acc.Label + " is kept " + a.Logins.Where(ctx, provider) + "." + a.wins(acc),
 	}, nil
 }
 
 // begin returns the text that asks for a key and says where it is stored.
-func (a Accounts) begin(acc core.Account) string {
+func (a Accounts) begin(acc control.Account) string {
 	s := "Give the API key of " + acc.Label + "."
 	if k, ok := configs.KnownProvider(acc.Provider); ok && k.Page != "" {
 		s += " Keys are made at " + k.Page + " ."
@@ -128,7 +131,7 @@ func (a Accounts) begin(acc core.Account) string {
 }
 
 // wins returns a note about the key that takes precedence over a stored one.
-func (a Accounts) wins(acc core.Account) string {
+func (a Accounts) wins(acc control.Account) string {
 	switch configs.KeySource(acc.Source) {
 	case configs.KeyConfigured:
 		return " The configuration names another key, which wins over it."
@@ -139,7 +142,7 @@ func (a Accounts) wins(acc core.Account) string {
 	return ""
 }
 
-// Logout implements core.Accounts.
+// Logout implements control.Accounts.
 func (a Accounts) Logout(ctx context.Context, provider string) error {
 	changed, err := a.Logins.Set(ctx, provider, "")
 	if changed {

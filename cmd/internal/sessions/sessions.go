@@ -12,8 +12,14 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// errNoTurns is what keeps a gateway that only looks from running anything.
+// noTurns has no profiles, so that a gateway over it runs nothing.
+type noTurns struct{}
+
 var errNoTurns = errors.New("nothing is run here")
+
+func (noTurns) Profile(context.Context, []string) (*core.Profile, error) { return nil, errNoTurns }
+func (noTurns) Rules(context.Context, []string) (*core.Profile, error)   { return nil, errNoTurns }
+func (noTurns) Before(context.Context, core.Meta, core.Host)             {}
 
 // with opens the store for a command that only looks, repairs or removes.
 func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) error {
@@ -23,8 +29,7 @@ func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) e
 	}
 	store := jsonl.New(dir)
 	g := core.New(core.Config{
-		Store: store, Node: program.Node(),
-		Profile: func(context.Context, []string) (*core.Profile, error) { return nil, errNoTurns },
+		Store: store, Profiles: noTurns{}, Node: program.Node(),
 	})
 	err = f(store, g)
 	last, done := context.WithTimeout(context.Background(), program.ShutdownFor)

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"dragoman/cmd/internal/secrets"
-	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 )
 
 // Accounts returns the keys of the providers of the configuration in use.
@@ -20,12 +20,12 @@ func (p *edition) Accounts() secrets.Accounts {
 // file of keys, so a new profile is made, which posts both.
 func (p *edition) keyChanged(provider string) {
 	if _, err := p.Load(); err != nil { // there is no profile, because the configuration is wrong
-		p.postAccounts([]core.Account{p.Accounts().Of(p.config(), provider)})
+		p.postAccounts([]control.Account{p.Accounts().Of(p.config(), provider)})
 	}
 }
 
 // postAccounts posts accounts on the board.
-func (p *edition) postAccounts(list []core.Account) {
+func (p *edition) postAccounts(list []control.Account) {
 	for _, acc := range list {
 		p.board.Put(board.Topic{Kind: "account", Name: acc.Provider, Layer: p.name}, board.Account{Account: acc})
 	}
@@ -33,8 +33,8 @@ func (p *edition) postAccounts(list []core.Account) {
 
 // newAccounts lists the accounts that have changed since it was last called; none at the
 // first call.
-func (p *edition) newAccounts() (changed []core.Account) {
-	now := map[string]core.Account{}
+func (p *edition) newAccounts() (changed []control.Account) {
+	now := map[string]control.Account{}
 	for _, acc := range p.Accounts().List(context.Background()) {
 		now[acc.Provider] = acc
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"dragoman/cmd/internal/program/programtest"
-	"dragoman/core"
+	"dragoman/core/control"
 )
 
 func TestAccountsAreListed(t *testing.T) {
@@ -17,11 +17,11 @@ func TestAccountsAreListed(t *testing.T) {
 	if _, err := p.process.logins.Set(t.Context(), "gemini", "k"); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]core.Account{}
+	got := map[string]control.Account{}
 	for _, a := range p.Accounts().List(t.Context()) {
 		got[a.Provider] = a
 	}
-	for name, want := range map[string]core.Account{
+	for name, want := range map[string]control.Account{
 		"openai":    {Provider: "openai", Label: "OpenAI", Configured: true, Source: "env", EnvVar: "OPENAI_API_KEY"},
 		"mine":      {Provider: "mine", Label: "mine", Configured: true},
 		"groq":      {Provider: "groq", Label: "Groq", Source: "config", EnvVar: "GROQ_API_KEY"},

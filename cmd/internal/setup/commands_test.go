@@ -41,7 +41,7 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 		all[k] = v
 	}
 	r := &room{t: t, profiles: profilesOf(t, all), dir: dir}
-	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profile: r.profiles.Profile, Rules: r.profiles.Rules, Listing: r.profiles.process.board})
+	r.gateway = core.New(core.Config{Store: coretest.NewMemory(), Profiles: r.profiles, Listing: r.profiles.process.board})
 	r.profiles.process.Join(r.gateway)
 	t.Cleanup(func() {
 		if err := r.gateway.Close(context.Background()); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 )
 
 // What two editors lay over the configuration. Bob's sends data elsewhere, which he is asked about.
@@ -40,7 +41,7 @@ func (r *room) seen(c *Client) string {
 	check.Call = core.Call{Server: core.Native, Tool: "shell_command", Kind: core.KindExecute, Args: json.RawMessage("{}")}
 	parts := []string{AgentNames(made.Agents), string(made.Policy.Decide(check).Effect)}
 	var names []string
-	for _, a := range made.Accounts.List(r.t.Context()) {
+	for _, a := range control.AccountsOf(&made.Profile).List(r.t.Context()) {
 		if strings.HasSuffix(a.Provider, "-house") {
 			names = append(names, a.Provider)
 		}

@@ -51,7 +51,7 @@ func TestPlanChangesNothing(t *testing.T) {
 			p.Subagents = append(p.Subagents, a)
 		}
 	}
-	gateway := core.New(core.Config{Store: coretest.NewMemory(), Profile: func(context.Context, []string) (*core.Profile, error) { return &p, nil }})
+	gateway := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &p, nil })})
 	t.Cleanup(func() {
 		if err := gateway.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -17,9 +17,11 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/commands"
+	"dragoman/core/control"
 	"dragoman/core/guide"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
+	"dragoman/core/workspace"
 )
 
 // maxWorkspaces limits the workspaces whose profiles are cached.
@@ -49,8 +51,8 @@ type edition struct {
 	fault    string // why the newest configuration is not in use; "": it is
 	places   map[string]*placed
 	backends backends
-	told     map[core.SessionID]string // the fault last reported in each session
-	listed   map[string]core.Account   // as last posted; nil: not posted yet
+	told     map[core.SessionID]string  // the fault last reported in each session
+	listed   map[string]control.Account // as last posted; nil: not posted yet
 }
 
 // newEdition returns the edition of a layer, the nth of its process.
@@ -509,7 +511,8 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
 		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Resources: box, Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Model: chosenBy(m), Accounts: p.Accounts(),
+		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Model: chosenBy(m), Accounts: p.Accounts(),
+		Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Resources: box},
 	}
 	made.Servers = serverControl{p, made}
 	for _, r := range roles {

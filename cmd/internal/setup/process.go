@@ -95,7 +95,7 @@ func (p *Process) Board() *board.Board { return p.board }
 func (p *Process) Config(store core.Store) core.Config {
 	plain := p.Client(ClientOptions{Principal: core.Local})
 	return core.Config{
-		Store: store, Profile: plain.Profile, Rules: plain.Rules, Listing: p.board, Node: program.Node(),
+		Store: store, Profiles: plain, Listing: p.board, Node: program.Node(),
 	}
 }
 

@@ -1,9 +1,14 @@
-package core
+package control
 
-import "context"
+import (
+	"context"
+
+	"dragoman/core"
+)
 
 // Accounts are the keys of the providers of models. Methods block on the disk.
 type Accounts interface {
+	core.Accounts
 	// List returns every provider that is configured or known.
 	List(context.Context) []Account
 	// Login takes a step: with no fields it begins. Method is one of the account's,
@@ -11,6 +16,15 @@ type Accounts interface {
 	Login(ctx context.Context, provider, method string, fields map[string]string) (LoginStep, error)
 	// Logout forgets what Login kept; no error if there is nothing.
 	Logout(ctx context.Context, provider string) error
+}
+
+// AccountsOf returns the accounts of a profile, which may be nil; nil: they are not to be seen here.
+func AccountsOf(p *core.Profile) Accounts {
+	if p == nil {
+		return nil
+	}
+	a, _ := p.Accounts.(Accounts)
+	return a
 }
 
 // Account describes a provider's key: whether there is one, and where it comes from.
