@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// args reads the arguments of a call strictly: names are compared exactly, a
-// name may come once, and what no reader asked for is an error. Every error
-// names the argument, for the model to correct it.
+// args reads the arguments of a call strictly: names are compared exactly, duplicate
+// names are an error, and so are names that no reader has asked for. Every error
+// contains the argument's name, so that the model can correct it.
 //
 // Readers keep the first error; done returns it.
 type args struct {
 	fields map[string]json.RawMessage
-	order  []string // as they came
-	known  []string // as they were asked for
+	order  []string // in the order of the call
+	known  []string // in the order of the readers
 	err    error
 }
 
@@ -65,7 +65,7 @@ func parseArgs(raw json.RawMessage) (*args, error) {
 	return a, nil
 }
 
-// done returns what was wrong, unknown arguments included.
+// done returns the first error, which may be an unknown argument.
 func (a *args) done() error {
 	if a.err != nil {
 		return a.err
@@ -84,7 +84,7 @@ func (a *args) fail(format string, v ...any) {
 	}
 }
 
-// take notes that an argument exists and returns its value.
+// take records that the tool has an argument of this name, and returns its value.
 func (a *args) take(name string, required bool) (json.RawMessage, bool) {
 	a.known = append(a.known, name)
 	v, ok := a.fields[name]
@@ -94,7 +94,7 @@ func (a *args) take(name string, required bool) (json.RawMessage, bool) {
 	return v, ok
 }
 
-// given reports whether an argument is there.
+// given reports whether the call has the argument.
 func (a *args) given(name string) bool { _, ok := a.fields[name]; return ok }
 
 // text reads a required string.
@@ -106,7 +106,7 @@ func (a *args) text(name string) string {
 	return a.asText(name, v)
 }
 
-// optText reads a string that may be missing.
+// optText reads an optional string.
 func (a *args) optText(name, def string) string {
 	v, ok := a.take(name, false)
 	if !ok {
@@ -147,7 +147,7 @@ func (a *args) integer(name string, def, low, high int) int {
 	return def
 }
 
-// number reads a number above 0 and of at most high.
+// number reads a number above 0 and at most high.
 func (a *args) number(name string, def, high float64) float64 {
 	v, ok := a.take(name, false)
 	if !ok {
@@ -187,8 +187,8 @@ func (a *args) boolean(name string, def bool) bool {
 	return b
 }
 
-// objects reads a list of objects, each as arguments of its own. read is called
-// for each; what it does not ask for is an error that names the entry.
+// objects reads a list of objects, each as arguments of its own. It calls read for
+// each; a name that read does not ask for is an error with the entry's number.
 func (a *args) objects(name string, required bool, most int, read func(*args)) {
 	v, ok := a.take(name, required)
 	if !ok {
@@ -220,7 +220,7 @@ func (a *args) objects(name string, required bool, most int, read func(*args)) {
 	}
 }
 
-// typeOf names the type of a JSON value.
+// typeOf returns the name of a JSON value's type.
 func typeOf(v json.RawMessage) string {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 {

@@ -62,7 +62,7 @@ func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// answer words a reply for the model.
+// answer describes a reply for the model.
 func answer(ask core.Ask, r core.Reply) core.Result {
 	switch r.Outcome {
 	case core.OutcomeAnswered:
@@ -85,7 +85,7 @@ func answer(ask core.Ask, r core.Reply) core.Result {
 	case core.OutcomeAlone:
 		return text("Nobody can be asked here. Go on without the answer where that is possible, and say what you assumed.")
 	case core.OutcomeCanceled:
-	case core.OutcomeDecided: // an approval's: no answer to a question
+	case core.OutcomeDecided: // only for approvals, never for questions
 	}
 	res := text("The question was withdrawn.")
 	res.Failed = true

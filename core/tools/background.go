@@ -102,9 +102,10 @@ func killJob(ctx context.Context, j *job) (core.Result, error) {
 	return text(j.look().ID + " was killed"), nil
 }
 
-// jobOutput shows lines from an offset on, or (offset 0) most lines of the end.
+// jobOutput returns lines from an offset, or with offset 0 at most that many of the
+// end.
 func jobOutput(j *job, offset, most int) (core.Result, error) {
-	state := j.words() // before its output: what ended has printed everything
+	state := j.words() // before its output, so that the output of an ended job is complete
 	lines, gone := j.printed()
 	total := gone + len(lines)
 	if offset > total && total > 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// settleTime is how long output may still come once no process of ours is
-	// left: one that escaped may hold the pipe open for ever.
+	// settleTime is the time for output to arrive after the last process of ours has
+	// ended: a process that escaped may hold the pipe open for ever.
 	settleTime = 250 * time.Millisecond
 	// lookEvery is the time between two checks of a group that was asked to end.
 	lookEvery = 5 * time.Millisecond
@@ -24,9 +24,9 @@ type command struct {
 	argv  []string
 	dir   string
 	env   []string
-	limit time.Duration // 0: none
+	limit time.Duration // 0: no limit
 	grace time.Duration // between SIGTERM and SIGKILL
-	begun func()        // called when it runs; nil: it is not
+	begun func()        // called when the program has started; nil: no call
 	guard *child.Guard
 }
 
@@ -46,10 +46,11 @@ type outcome struct {
 	signal string
 }
 
-// run runs the command and returns when the program, whatever it started, and all
-// goroutines are gone. What it prints goes through one pipe that read reads to its
-// end, in the order in which it was printed; with a second reader, errors go
-// through a pipe of their own. An error means that it could not be started.
+// run runs the command. It returns when the program, all processes that it started
+// and all goroutines have ended. With one reader, output and errors go through one
+// pipe, which read reads to its end, in the order of printing; with a second reader,
+// errors go through a pipe of their own. An error means that the command could not be
+// started.
 func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, error) {
 	pipes, err := openPipes(len(read))
 	if err != nil {
@@ -83,14 +84,14 @@ func (c command) run(ctx context.Context, read ...func(*os.File)) (outcome, erro
 
 	why := c.watch(ctx, exited)
 	if why == ended {
-		g.Spare() // a daemon is meant to stay; it ends with the session
+		g.Spare() // a daemon keeps running until the session ends
 	}
 	c.stop(g, exited)
 	how := g.Close()
 	select {
 	case <-drained:
 	default:
-		// A process that escaped may hold the other end: no longer than this.
+		// An escaped process may hold the other end of the pipe.
 		pipes.hurry()
 	}
 	<-drained
@@ -116,14 +117,14 @@ func openPipes(n int) (pipes, error) {
 	return ps, nil
 }
 
-// started closes our copies of the ends that the command has.
+// started closes our copies of the write ends, after the command has inherited them.
 func (ps pipes) started() {
 	for _, p := range ps {
 		p.w.Close()
 	}
 }
 
-// drain reads all of them to their ends.
+// drain reads all pipes to their ends.
 func (ps pipes) drain(read []func(*os.File)) {
 	var all sync.WaitGroup
 	for i, p := range ps {
@@ -165,7 +166,7 @@ func (c command) watch(ctx context.Context, exited <-chan struct{}) reason {
 	}
 }
 
-// stop ends whatever is left of the group: politely, and after the grace by
+// stop ends the rest of the group: first with a request, and after the grace by
 // force.
 func (c command) stop(g *child.Group, exited <-chan struct{}) {
 	if !isClosed(exited) || g.Alive() {
@@ -177,7 +178,7 @@ func (c command) stop(g *child.Group, exited <-chan struct{}) {
 	<-exited
 }
 
-// gone waits for the group to end, for the grace.
+// gone waits for the group to end, at most for the grace, and reports whether it has.
 func (c command) gone(g *child.Group, exited <-chan struct{}) bool {
 	timer := time.NewTimer(c.grace)
 	defer timer.Stop()
@@ -186,7 +187,7 @@ func (c command) gone(g *child.Group, exited <-chan struct{}) bool {
 	case <-timer.C:
 		return false
 	}
-	g.Terminate() // who was on the way out of the session and did not hear it
+	g.Terminate() // for processes that left the session and missed the first signal
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for g.Alive() {
@@ -209,14 +210,14 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 const (
-	pieceSize = 4 << 10               // a piece of output is handed out when it has this size,
+	pieceSize = 4 << 10               // a piece of output is passed on when it has this size
 	pieceTime = 25 * time.Millisecond // or this age
 	lastReads = 8                     // after the deadline: more than a pipe holds
 )
 
-// stream reads a command's output to its end. It passes it to keep as it arrives and
-// to emit in pieces. While emit blocks the command is slowed down by its full
-// pipe; stopping it does not depend on that.
+// stream reads a command's output to its end. It passes the output to keep as it
+// arrives and to emit in pieces. While emit blocks, a full pipe slows the command
+// down; stopping the command does not depend on emit.
 func stream(r *os.File, keep, emit func(string)) {
 	chunks := make(chan []byte)
 	var reader sync.WaitGroup
@@ -230,7 +231,7 @@ func stream(r *os.File, keep, emit func(string)) {
 				chunks <- buf[:n]
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) && late == 0 || late > 0 && err == nil {
-				// What the pipe still holds is taken: it may be there since long ago.
+				// Read the rest in the pipe: it may have been there for a long time.
 				if late++; late <= lastReads && r.SetReadDeadline(time.Now().Add(pieceTime)) == nil {
 					continue
 				}

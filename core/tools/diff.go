@@ -18,8 +18,8 @@ func diffOf(p files.Place, was files.Content, text string) core.Diff {
 		d.Removed += lines(was.Text[e.Start:e.End])
 		d.Added += lines(e.New)
 	}
-	// The library counts lines anew for each edit: many in a large file are
-	// described as one.
+	// The library counts lines from the start for each edit, so many edits in a large
+	// file are described as one.
 	if len(edits)*len(was.Text) > 1<<30 {
 		edits = []udiff.Edit{{Start: edits[0].Start, End: edits[len(edits)-1].End}}
 		tail := len(was.Text) - edits[0].End
@@ -36,7 +36,7 @@ func diffOf(p files.Place, was files.Content, text string) core.Diff {
 	return d
 }
 
-// lines counts the lines of a text, an unfinished last one too.
+// lines counts the lines of a text, including an unfinished last one.
 func lines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -45,7 +45,7 @@ func lines(s string) int {
 	return n
 }
 
-// changes is a diff's size for a title.
+// changes returns the size of a diff, for a title.
 func changes(d core.Diff) string {
 	switch {
 	case d.Old == d.New && !d.Created:
@@ -58,7 +58,7 @@ func changes(d core.Diff) string {
 	return fmt.Sprintf("(+%d −%d)", d.Added, d.Removed)
 }
 
-// shown is the content of a change for the request for approval.
+// shown returns the content of a change for the request for approval.
 func shown(d core.Diff) []core.Block {
 	blocks := []core.Block{d}
 	if list := hiddenIn(d.Old, d.New); len(list) > 0 {

@@ -24,8 +24,8 @@ func (e edit) check() error {
 	return nil
 }
 
-// apply returns text with the edit made. A byte order mark stays where it is,
-// and where the file's lines end in CRLF the new ones do too.
+// apply returns text with the edit made. A byte order mark stays at the beginning,
+// and if the file's lines end in CRLF, the new ones do too.
 func (e edit) apply(text string) (string, error) {
 	mark := ""
 	if strings.HasPrefix(text, files.BOM) {
@@ -92,8 +92,8 @@ func occurrences(text, old string) string {
 	}
 }
 
-// notFound says that old is not in the text and shows the lines that come
-// nearest to it.
+// notFound returns the error that old is not in the text, with the most similar
+// lines.
 func notFound(text, old string) error {
 	have, want := splitLines(text), splitLines(old)
 	at, score := nearest(have, want)
@@ -124,12 +124,12 @@ func splitLines(s string) []string {
 	return list
 }
 
-// full is the score of a line that is the same but for blanks.
+// full is the score of a line that differs in blanks at most.
 const full = 1000
 
-// nearest finds where want comes nearest to being in have. Lines are compared
-// without blanks: first for being the same, over all of want (its first 50
-// lines); if no line is, the line that shares most with want's first one.
+// nearest finds the part of have that is most similar to want. Lines are compared
+// without blanks: first for equality, over all of want (its first 50 lines); if no
+// line is equal, it returns the line that shares most with want's first one.
 func nearest(have, want []string) (at, score int) {
 	bare := make([]string, len(have))
 	for i, line := range have {
@@ -153,7 +153,7 @@ func nearest(have, want []string) (at, score int) {
 	if score > 0 {
 		for _, g := range goal {
 			if g == "" {
-				score += full // an empty line is no reason for doubt
+				score += full // an empty line counts as equal
 			}
 		}
 		return at, score
@@ -173,8 +173,8 @@ func nearest(have, want []string) (at, score int) {
 // squeeze removes all blanks.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// alike is how much of two lines is the same at both ends, below full; 0 where
-// it is less than a third.
+// alike returns how much two lines have in common at both ends, below full; 0 for
+// less than a third.
 func alike(a, b string) int {
 	longer := max(len(a), len(b))
 	if longer == 0 {

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	maxItems   = 200 // of what an editor found
-	maxShown   = 50  // files out of which the lines of places are shown
+	maxItems   = 200 // of an editor's answer
+	maxShown   = 50  // files for which the lines of places are shown
 	maxMessage = 500 // characters of a diagnostic
 )
 
-// errLeft says that the editor can be asked no more.
+// errLeft is the error of calls after the editor has disconnected.
 var errLeft = errors.New("the editor that offered this has left: go on without it")
 
 var diagnoseSpec = core.Spec{
@@ -61,7 +61,7 @@ var referencesSpec = core.Spec{
 	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
 }
 
-// ask asks the editor, for as long as one waits for editors: some never answer.
+// ask asks the editor and waits at most ide.Wait: some editors never answer.
 func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Call) (ide.Reply, error) {
 	e := ide.Of(s.host.Editor())
 	if e == nil || !able(e.Caps()) {
@@ -81,7 +81,7 @@ func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Ca
 	return reply, nil
 }
 
-// inside locates a file that must be readable and lie in the workspace.
+// inside locates a file in the workspace that may be read.
 func (s *toolset) inside(path string) (files.Place, error) {
 	p, err := s.files.Locate(path)
 	switch {
@@ -128,7 +128,7 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	return st, nil
 }
 
-// diagnostics words what is wrong, file by file.
+// diagnostics describes the diagnostics, file by file.
 func (s *toolset) diagnostics(items []ide.Diagnostic, about string) (core.Result, error) {
 	bar, err := s.bar()
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able fu
 	}, nil
 }
 
-// columnOf finds a symbol in a line, as a whole word where it is one. Columns are
-// counted as editors do, in UTF-16 units.
+// columnOf finds a symbol in a line, preferably as a whole word. Columns are counted
+// like in editors, in UTF-16 units.
 func (s *toolset) columnOf(ctx context.Context, p files.Place, line int, symbol string) (int, error) {
 	c, err := s.files.Current(ctx, p)
 	if err != nil {
@@ -257,7 +257,7 @@ func (s *toolset) columnOf(ctx context.Context, p files.Place, line int, symbol 
 	return len(utf16.Encode([]rune(row[:at]))) + 1, nil
 }
 
-// lineOf is a line of a text, counted from 1, without its end.
+// lineOf returns line n of a text, counted from 1, without its line end.
 func lineOf(text string, n int) (string, bool) {
 	for ; n > 1; n-- {
 		_, rest, ok := strings.Cut(text, "\n")
@@ -270,8 +270,8 @@ func lineOf(text string, n int) (string, bool) {
 	return strings.TrimSuffix(row, "\r"), true
 }
 
-// wordIndex is where a word stands in a line, else where its letters do; -1:
-// nowhere.
+// wordIndex returns the offset of a word in a line, preferably as a whole word; -1:
+// it is not there.
 func wordIndex(line, word string) int {
 	part := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for from := 0; ; {
@@ -290,7 +290,8 @@ func wordIndex(line, word string) int {
 	}
 }
 
-// places words where something is, with the lines of what lies in the workspace.
+// places describes a list of places, with the text of the lines that are in the
+// workspace.
 func (s *toolset) places(found ide.Places) (core.Result, error) {
 	if len(found.Items) == 0 {
 		if found.Why != "" {
@@ -328,7 +329,7 @@ func (s *toolset) places(found ide.Places) (core.Result, error) {
 		if _, known := texts[p.Real]; !known && len(texts) < maxShown {
 			c, err := s.files.OnDisk(p)
 			if err != nil {
-				c.Text = "" // then without its lines
+				c.Text = "" // without the lines, then
 			}
 			texts[p.Real] = c.Text
 		}

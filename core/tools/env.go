@@ -7,8 +7,9 @@ import (
 	"dragoman/core/child"
 )
 
-// childEnv is the environment of a command: what every program gets of ours, what
-// keep names, and, where it does not, what keeps programs from waiting for a key.
+// childEnv returns the environment of a command: the variables that every program
+// gets from ours, those that keep names, and, unless keep names them, variables that
+// stop programs from waiting for a key.
 func childEnv(env, keep []string) []string {
 	out := child.Environ(env, keep)
 	for _, kv := range quietly() {
@@ -25,7 +26,7 @@ func childEnv(env, keep []string) []string {
 	return out
 }
 
-// quietly keeps programs from colours, pagers and questions.
+// quietly returns variables that switch off colours, pagers and questions.
 func quietly() []string {
 	return []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 }

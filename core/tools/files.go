@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	maxLooked  = 50_000          // entries that Find looks at
+	maxLooked  = 50_000          // entries that Find visits
 	maxListed  = 5_000           // of one folder
-	maxResults = 1_000           // that Find returns, whatever was asked for
-	findTime   = 2 * time.Second // then what was found by then has to do
+	maxResults = 1_000           // of Find, even if more were requested
+	findTime   = 2 * time.Second // after which Find returns its results so far
 )
 
 // FilesOptions configures Files. The zero value is usable.
 type FilesOptions struct {
-	// Policy says what a reference must not read: what it denies to read_file and
-	// web_fetch. That it would ask for something does not matter, since the user is
-	// who refers to it. nil: no rule forbids anything.
+	// Policy decides which references must not be read: those that it denies to
+	// read_file and web_fetch. A rule that asks does not matter, because the user
+	// makes the reference. nil: no rule forbids anything.
 	Policy core.Policy
 }
 
-// Files is the workspace as prompts refer to it. It keeps nothing between calls
+// Files is the workspace for references in prompts. It keeps nothing between calls
 // and may be used by any goroutine.
 type Files struct {
 	opts FilesOptions
@@ -41,10 +41,11 @@ type Files struct {
 
 var _ workspace.Files = (*Files)(nil)
 
-// NewFiles returns Files. It does nothing else.
+// NewFiles returns Files, without touching the disk.
 func NewFiles(opts FilesOptions) *Files { return &Files{opts: opts} }
 
-// borrowed is a host for the length of one call. Places need no more of it.
+// callHost is a host for the duration of one call, with only the methods that places
+// need.
 type borrowed struct {
 	core.ToolHost
 
@@ -56,19 +57,19 @@ func (b borrowed) Meta() core.Meta     { return b.meta }
 func (b borrowed) Editor() core.Editor { return b.editor }
 func (b borrowed) Spills() core.Spills { return nil }
 
-// desk is a toolset for one call; close gives its roots back.
+// desk returns a toolset for one call; close returns its roots.
 func desk(m core.Meta, e core.Editor) *toolset {
 	host := borrowed{meta: m, editor: e}
 	return &toolset{host: host, files: files.New(host), steps: map[stepKey]*step{}}
 }
 
-// Undo implements workspace.Files. Files are reached through the session's roots, as
-// by its tools, and through the editor where it has them; what lies outside of the
-// roots is left alone. There is one outcome for each file, in the order in which
-// the files were changed last; a file that was moved is where it was before.
+// Undo implements workspace.Files. Files are reached like by the session's tools: through
+// its roots, and through the editor if it has them; files outside of the roots are
+// left alone. There is one outcome for each file, in the order of their last changes;
+// a file that was moved is back at its old path.
 func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
 	w := files.New(borrowed{meta: m, editor: e})
-	defer w.Close() //nolint:errcheck // what was written is on the disk
+	defer w.Close() //nolint:errcheck // the writes have reached the disk
 	return w.Undo(ctx, changes)
 }
 
@@ -80,7 +81,7 @@ func (f *Files) deskOf(roots []string) *toolset {
 	s := desk(m, nil)
 	s.opts.Forbids = func(core.ToolHost) (func(core.Access) bool, error) {
 		roots := s.files.Roots()
-		return func(a core.Access) bool { // to read a file: nothing else is asked of it
+		return func(a core.Access) bool { // for reading a file, which needs nothing else of the host
 			a.Outside = !slices.ContainsFunc(
 				roots,
 				func(r *files.Root) bool { _, in := files.Within(r.Real, a.Path); return in },
@@ -91,10 +92,9 @@ func (f *Files) deskOf(roots []string) *toolset {
 	return s
 }
 
-// Find implements workspace.Files. It looks at no more than 50,000 entries and for no
-// longer than two seconds, nearer ones first; what it has found by then it
-// returns.
-// What a rule forbids to read is not found.
+// Find implements workspace.Files. It visits at most 50,000 entries in at most two
+// seconds, nearer ones first, and then returns its results so far. It leaves out
+// files that a rule forbids to read.
 func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []workspace.FileName {
 	if most = min(most, maxResults); most <= 0 {
 		return nil
@@ -132,8 +132,8 @@ func (f *Files) List(_ context.Context, roots []string, folder, begin string, mo
 	return s.list(p, folder, begin, most)
 }
 
-// list lists what in the folder at p begins with a name, without what a rule forbids
-// to read.
+// list lists the entries of the folder at p whose names begin with name, without
+// those that a rule forbids to read.
 func (s *toolset) list(p files.Place, dir, name string, most int) []workspace.FileName {
 	bar, err := s.bar()
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *toolset) list(p files.Place, dir, name string, most int) []workspace.Fi
 	return p.List(dir, name, most, bar)
 }
 
-// listing recognises a query that begins with a folder: the folder, and the
-// beginning of a name in it.
+// listing recognises a query that begins with a folder, and returns the folder and
+// the beginning of a name in it.
 func listing(cwd, query string) (dir, name string, ok bool) {
 	q := filepath.ToSlash(query)
 	switch {
@@ -175,7 +175,7 @@ func listing(cwd, query string) (dir, name string, ok bool) {
 	return dir, name, filepath.IsAbs(dir)
 }
 
-// outermost lists the roots that lie in no other one.
+// outermost lists the roots that are in no other root.
 func (s *toolset) outermost() (list []*files.Root) {
 	all := s.files.Roots()
 	for i, r := range all {
@@ -189,7 +189,8 @@ func (s *toolset) outermost() (list []*files.Root) {
 	return list
 }
 
-// findIn ranks what is below a root, until so many entries were looked at in all.
+// findIn ranks the entries below a root, until the number of visited entries reaches
+// until.
 func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until int) {
 	w, done, err := s.walkFrom(files.Place{Name: top.Given, Real: top.Real, Show: top.Given, Root: top})
 	if err != nil {
@@ -197,8 +198,8 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 	}
 	defer done()
 	w.most = maxListed
-	// Rules are asked about what fits alone: what is below a folder that must not be
-	// read must not be read either, so nothing is missed.
+	// Rules are asked only about matching entries: below a folder that must not be
+	// read nothing may be read either, so nothing is missed.
 	barred := w.bar
 	w.bar = func(string) bool { return false }
 	w.wide(ctx, func(e entry) (into, on bool) {
@@ -211,7 +212,7 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 	})
 }
 
-// ranking keeps the best of what was found.
+// ranking keeps the best matches.
 type ranking struct {
 	query  string // in lower case, with slashes
 	most   int
@@ -221,12 +222,12 @@ type ranking struct {
 
 type ranked struct {
 	workspace.FileName
-	class int // how well it fits; 0 is best
+	class int // how well it matches; 0 is best
 	depth int
 	size  int // of the path from the root
 }
 
-// add takes an entry if it fits, and is not barred.
+// add takes an entry if it matches, and is not barred.
 func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) bool) {
 	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
 	if class < 0 || barred(e.rel) {
@@ -239,7 +240,7 @@ func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) boo
 	}
 }
 
-// full reports whether nothing better can come: everything fits an empty query,
+// full reports whether no better entry can come: everything matches an empty query,
 // and the nearest came first.
 func (r *ranking) full() bool { return r.query == "" && len(r.list) >= r.most }
 
@@ -264,9 +265,9 @@ func (r *ranking) best() []workspace.FileName {
 	return list
 }
 
-// fit says how well a query fits an entry: 0 its name, 1 the beginning of it, 2 a
-// part of it, 3 a part of its path, 4 letters of its path in their order; -1 not
-// at all. All are in lower case.
+// fit returns how well an entry matches a query: 0 the name is equal, 1 it begins
+// with the query, 2 it contains it, 3 the path contains it, 4 the path has its
+// letters in the same order; -1 no match. All are in lower case.
 func fit(query, name, rel string) int {
 	switch {
 	case query == "":

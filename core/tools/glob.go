@@ -16,7 +16,7 @@ import (
 	"dragoman/core/ide"
 )
 
-// maxFound is how many paths glob returns.
+// maxFound is the maximum number of paths that glob returns.
 const maxFound = 500
 
 var globSpec = core.Spec{
@@ -55,7 +55,7 @@ func (s *toolset) prepareGlob(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// in names the folder of a search for a title.
+// in returns the folder of a search, for a title.
 func in(p files.Place) string {
 	if p.Show == "." {
 		return ""
@@ -63,7 +63,7 @@ func in(p files.Place) string {
 	return " in " + label(p.Show)
 }
 
-// checkGlob makes sure that a pattern is one, and relative.
+// checkGlob makes sure that a pattern is valid and relative.
 func checkGlob(name, pattern string) (string, error) {
 	pattern = strings.TrimPrefix(pattern, "./")
 	switch {
@@ -120,8 +120,8 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 	return globResult(found, total, p, pattern, w.missed()), nil
 }
 
-// globResult shows the first of what was found, total in all. left notes what is not among
-// it.
+// globResult shows the first paths of found, total in all. left has notes on the
+// omitted ones.
 func globResult(found []string, total int, p files.Place, pattern string, left ...string) core.Result {
 	if total == 0 {
 		return text("no files match "+visible(pattern)+visibleIn(p), notes(left...))
@@ -134,7 +134,8 @@ func globResult(found []string, total int, p files.Place, pattern string, left .
 	return text(out.String(), notes(more, joined(left...)))
 }
 
-// below tells which folders can hold something that a pattern matches.
+// below returns a function that reports whether a folder can contain matches of a
+// pattern.
 func below(pattern string) func(entry) bool {
 	if strings.ContainsAny(pattern, `{\`) { // a slash may be within these
 		return func(entry) bool { return true }
@@ -155,7 +156,7 @@ func below(pattern string) func(entry) bool {
 	}
 }
 
-// join is the path of something in a folder, as p.show is.
+// join returns the path of an entry in a folder, in the form of p.show.
 func join(show, rel string) string {
 	if show == "." {
 		return rel
@@ -170,10 +171,10 @@ func visibleIn(p files.Place) string {
 	return " in " + visible(p.Show)
 }
 
-// globbed asks the editor for the files of a folder that a pattern fits; ok is false
-// where it has no answer. Patterns are counted from the session's folder there; paths
-// that come back from elsewhere are left out. So are those of files that must not be
-// read, or where programs keep keys, and left says how many they are.
+// globbed asks the editor for the files in a folder that match a pattern; ok is false
+// if it has no answer. Patterns are relative to the session's folder there; paths in
+// the answer that are elsewhere are left out. So are files that must not be read, and
+// files where programs keep keys; left has notes with their numbers.
 func (s *toolset) globbed(
 	ctx context.Context,
 	p files.Place,
@@ -206,7 +207,7 @@ func (s *toolset) globbed(
 	return slices.Compact(found), []string{barredNote(barred), keysNote(keys)}, ok, err
 }
 
-// escapeGlob is a pattern that fits a path alone.
+// escapeGlob returns a pattern that matches only this path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }

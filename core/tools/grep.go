@@ -15,7 +15,7 @@ import (
 	"dragoman/core/glob"
 )
 
-// maxSearched is how large a file may be that grep looks into.
+// maxSearched is the size of the largest file that grep searches.
 const maxSearched = 16 << 20
 
 var grepSpec = core.Spec{
@@ -35,12 +35,12 @@ var grepSpec = core.Spec{
 	Kind: core.KindSearch, ReadOnly: true, Idempotent: true,
 }
 
-// search is what grep was asked for.
+// search has the arguments of a grep.
 type search struct {
 	lines   *matcher
 	include string
 	wanted  *glob.Pattern // include; nil: all
-	inside  bool          // it is the workspace that is searched
+	inside  bool          // the search is in the workspace
 	context int
 	limit   int
 }
@@ -83,7 +83,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// searchable refuses what is neither a folder nor a file.
+// searchable returns an error for anything but a folder or a file.
 func searchable(info fs.FileInfo) error {
 	if info.IsDir() {
 		return nil
@@ -130,7 +130,7 @@ func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Resul
 	)), nil
 }
 
-// errBarred says that a rule is against it.
+// errBarred is the error for a file that a rule forbids to read.
 var errBarred = errors.New("a rule forbids to read it")
 
 func grepFile(h files.Handle, p files.Place, q search, out *report) error {
@@ -153,7 +153,7 @@ func grepFile(h files.Handle, p files.Place, q search, out *report) error {
 	return nil
 }
 
-// found is what a worker found in one file.
+// finding is the result of a worker for one file.
 type found struct {
 	seq   int // the file's place in the order of the walk
 	name  string
@@ -164,9 +164,8 @@ type found struct {
 	other bool // it has other names (hard links), and is left out
 }
 
-// grepFolder searches below a folder with several workers. Their finds are
-// reported in the order of the walk, and as soon as there are enough of them
-// everything stops.
+// grepFolder searches below a folder with several workers. It reports their findings
+// in the order of the walk, and stops everything when there are enough of them.
 func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *report) (more string, err error) {
 	w, done, err := s.walkFrom(p)
 	if err != nil {
@@ -206,7 +205,7 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 		w.missed()), nil
 }
 
-// files sends the files to look into.
+// files sends the files to search.
 func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 	seq := 0
 	return w.each(ctx, func(e entry) (into, on bool) {
@@ -233,7 +232,7 @@ func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 	})
 }
 
-// work looks into files until there are no more.
+// work searches files until there are no more.
 func (q search) work(ctx context.Context, show string, todo <-chan found, finds chan<- found) {
 	var buf []byte
 	for f := range todo {
@@ -255,8 +254,8 @@ func (q search) work(ctx context.Context, show string, todo <-chan found, finds 
 	}
 }
 
-// slurp reads a file for searching, into buf where it fits. What cannot be read,
-// is not text, or was swapped for something else is as if empty.
+// slurp reads a file for searching, into buf if it fits. A file that cannot be read,
+// is not text, or was replaced by another one counts as empty.
 func slurp(dir *files.Folder, name string, buf []byte) (data []byte, large, linked bool, next []byte) {
 	f, info, err := dir.Regular(name)
 	if err != nil {
@@ -283,19 +282,19 @@ func slurp(dir *files.Folder, name string, buf []byte) (data []byte, large, link
 	return buf[:n], false, files.ManyNames(info), buf
 }
 
-// report writes finds in the order of the walk.
+// report writes findings in the order of the walk.
 type report struct {
 	limit   int
 	context bool
 
 	text    strings.Builder
 	matches int
-	linked  int // files that match, and were left out because they have other names
+	linked  int // matching files that were left out because they have other names
 	full    bool
 }
 
-// collect takes finds until there are no more, and calls stop once the report is
-// full. It returns how many files were too large.
+// collect receives findings until there are no more, and calls stop once the report
+// is full. It returns the number of files that were too large.
 func (r *report) collect(finds <-chan found, stop func()) (large int) {
 	ahead := map[int]found{} // those that came before their turn
 	next := 0

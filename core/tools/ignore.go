@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignores is the ignore rules that hold in a folder: its own, then those of the
+// ignores has the ignore rules that apply in a folder: its own, then those of the
 // folders above. It never changes, so folders share their parents'.
 type ignores struct {
 	above *ignores
@@ -22,13 +22,14 @@ type ignores struct {
 // rule is one line of an ignore file.
 type rule struct {
 	glob    string // a doublestar pattern
-	name    bool   // it is matched with the last name only
+	name    bool   // matched with the last name only
 	literal bool   // glob has no meta characters
-	keep    bool   // a line with !: what matches is not ignored
+	keep    bool   // a line with !: matching entries are not ignored
 	folders bool   // it matches folders only
 }
 
-// vcs is what version control keeps for itself: never listed, never searched.
+// vcs reports whether a name belongs to version control: never listed, never
+// searched.
 func vcs(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", ".jj":
@@ -38,8 +39,8 @@ func vcs(name string) bool {
 }
 
 // match reports whether an entry is ignored. rel is its path from the top, with
-// slashes. The last rule that matches decides, the deepest file first. Entries of
-// an ignored folder are not asked about: like git, nobody looks into it.
+// slashes. The last matching rule decides, the deepest file first. Entries of an
+// ignored folder are not checked: like git, walks do not enter it.
 func (ig *ignores) match(rel string, dir bool) bool {
 	for ; ig != nil; ig = ig.above {
 		sub := rel
@@ -65,8 +66,7 @@ func (r *rule) match(rel string) bool {
 	return doublestar.MatchUnvalidated(r.glob, widen(rel))
 }
 
-// widen makes a character of every byte: git matches bytes, doublestar
-// characters.
+// widen turns every byte into a character: git matches bytes, doublestar characters.
 func widen(s string) string {
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf {
@@ -82,7 +82,7 @@ func widen(s string) string {
 	return string(wide)
 }
 
-// with adds the rules of the ignore file in a folder that is at base, if it has one.
+// with adds the rules of the ignore file in the folder at base, if it has one.
 func (ig *ignores) with(dir *files.Folder, base string) *ignores {
 	return ig.add(dir, base, ".gitignore")
 }
@@ -104,8 +104,8 @@ func (ig *ignores) add(dir *files.Folder, base, file string) *ignores {
 	return ig
 }
 
-// parseIgnore reads the text of an ignore file as gitignore(5) describes it.
-// Lines that can never match are left out.
+// parseIgnore parses an ignore file as gitignore(5) describes it. Lines that can
+// never match are left out.
 func parseIgnore(text string) []rule {
 	var rules []rule
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
@@ -135,7 +135,7 @@ func parseRule(line string) (r rule, ok bool) {
 	if !ok || glob == "" {
 		return r, false
 	}
-	// Behind a slash, ** means what is in the folder, not the folder itself.
+	// After a slash, ** means the contents of the folder, not the folder itself.
 	if strings.HasSuffix(glob, "/**") {
 		glob += "/*"
 	}
@@ -143,7 +143,7 @@ func parseRule(line string) (r rule, ok bool) {
 	return r, doublestar.ValidatePattern(glob)
 }
 
-// trimBlanks removes the blanks at the end that no backslash protects.
+// trimBlanks removes trailing blanks that no backslash protects.
 func trimBlanks(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -157,9 +157,9 @@ func trimBlanks(line string) string {
 	return line[:end]
 }
 
-// translate turns git's pattern into one for doublestar: braces are ordinary
-// characters in git, and classes have names there. plain says that the pattern
-// has no meta characters; then the result has no escapes either.
+// translate translates git's pattern to doublestar: braces are ordinary characters in
+// git, and it has named classes. plain means that the pattern has no meta characters;
+// then the result has no escapes either.
 func translate(pat string) (glob string, plain, ok bool) {
 	var b, lit strings.Builder
 	plain = true
@@ -197,7 +197,7 @@ func translate(pat string) (glob string, plain, ok bool) {
 	return widen(b.String()), false, true
 }
 
-// named returns the characters of a class that git knows by name.
+// named returns the characters of one of git's named classes.
 func named(class string) (set string, ok bool) {
 	switch class {
 	case "alnum":
@@ -228,8 +228,8 @@ func named(class string) (set string, ok bool) {
 	return "", false
 }
 
-// class writes the bracket expression at the beginning of pat and returns its
-// length; 0: it has no end or is not valid.
+// class writes the bracket expression at the beginning of pat and returns its length;
+// 0: it has no end or is invalid.
 func class(b *strings.Builder, pat string) int {
 	b.WriteByte('[')
 	i := 1

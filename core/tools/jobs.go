@@ -17,29 +17,29 @@ import (
 
 const (
 	maxRunning = 32      // jobs of a session that run at a time
-	maxPrinted = 32      // jobs that have ended whose output is kept
-	maxEnded   = 256     // jobs that have ended and are still listed
+	maxPrinted = 32      // ended jobs whose output is kept
+	maxEnded   = 256     // ended jobs that are still listed
 	ringBytes  = 1 << 20 // of a job's output
 	ringLine   = 64 << 10
-	lineCost   = 32 // what a line costs beside its text
+	lineCost   = 32 // cost of a line in addition to its text
 )
 
-// errKilled ends a job that somebody wants to end.
+// errKilled is the cause when a job is killed.
 var errKilled = errors.New("the job was killed")
 
-// jobs are the commands that run behind a session. They end with it.
+// jobs has the background commands of a session. They end with it.
 type jobs struct {
 	host  core.ToolHost
 	board *board.Board
-	wg    sync.WaitGroup // the jobs that run
+	wg    sync.WaitGroup // the running jobs
 
 	mu     sync.Mutex // guards the fields below
 	closed bool
-	list   []*job // in the order in which they began
+	list   []*job // in the order of their start
 }
 
-// start runs a command as a job, and returns when it runs. It does not end with
-// ctx, unless ctx ends before that: then nothing is left of it.
+// start runs a command as a job, and returns when it runs. It does not end with ctx,
+// unless ctx ends before that: then no process of it is left.
 func (js *jobs) start(ctx context.Context, info board.JobInfo, c command) (*job, error) {
 	m := js.host.Meta()
 	info.ID, info.Session, info.Status = "job-"+strings.ToLower(rand.Text()[:10]), m.ID, board.JobRunning
@@ -56,7 +56,7 @@ func (js *jobs) start(ctx context.Context, info board.JobInfo, c command) (*job,
 	select {
 	case <-j.begun:
 		return j, nil
-	case <-j.done: // it may have begun, too
+	case <-j.done: // it may have started as well
 	case <-ctx.Done():
 		if _, err := j.Kill(context.WithoutCancel(ctx)); err != nil {
 			return nil, err
@@ -72,11 +72,10 @@ func (js *jobs) start(ctx context.Context, info board.JobInfo, c command) (*job,
 	return nil, j.failed
 }
 
-// add takes a job up and starts its goroutine. It makes room for it among the jobs that
-// have ended.
+// add adds a job and starts its goroutine. It makes room among the ended jobs.
 func (js *jobs) add(j *job, run func()) error {
 	js.mu.Lock()
-	var ended []*job // the newest first
+	var ended []*job // newest first
 	for _, o := range slices.Backward(js.list) {
 		if isClosed(o.done) {
 			ended = append(ended, o)
@@ -105,7 +104,8 @@ func (js *jobs) add(j *job, run func()) error {
 	return nil
 }
 
-// remove forgets a job that never ran, that nobody waited for, or that ended long ago.
+// remove removes a job that never ran, that nobody waited for, or that ended long
+// ago.
 func (js *jobs) remove(j *job) {
 	js.mu.Lock()
 	js.list = slices.DeleteFunc(js.list, func(o *job) bool { return o == j })
@@ -122,7 +122,7 @@ func (js *jobs) all() []*job {
 	return slices.Clone(js.list)
 }
 
-// find returns the session's job of that id.
+// find returns the session's job with this id.
 func (js *jobs) find(id string) (*job, error) {
 	all := js.all()
 	for _, j := range all {
@@ -136,7 +136,8 @@ func (js *jobs) find(id string) (*job, error) {
 	return nil, fmt.Errorf("there is no job %q: use the action list", id)
 }
 
-// rest moves what ended jobs have printed to the disk, unless a job runs.
+// rest moves the output of ended jobs to the disk, unless a job is running. It
+// reports whether none is.
 func (js *jobs) rest() bool {
 	all := js.all()
 	if slices.ContainsFunc(all, func(j *job) bool { return !isClosed(j.done) }) {
@@ -148,7 +149,7 @@ func (js *jobs) rest() bool {
 	return true
 }
 
-// close ends all jobs, waits for that, and takes them from the board.
+// close ends all jobs, waits for that, and removes them from the board.
 func (js *jobs) close() {
 	js.mu.Lock()
 	list := js.list
@@ -166,25 +167,25 @@ func (js *jobs) close() {
 	}
 }
 
-// job is a command that runs behind a session, or ran.
+// job is a background command of a session, running or ended.
 type job struct {
 	board  *board.Board
 	topic  board.Topic
 	cancel context.CancelCauseFunc
-	begun  chan struct{} // closed when it runs, and stands on the board
+	begun  chan struct{} // closed when it runs and is on the board
 	done   chan struct{} // closed when it has ended
 	failed error         // why it could not start; set before done
 
 	mu     sync.Mutex // guards the fields below
 	info   board.JobInfo
 	out    ring
-	stored stored // what was in out when the session came to rest
+	stored stored // the content of out when the session came to rest
 	end    outcome
 }
 
 var _ board.JobControl = (*job)(nil)
 
-// run is the life of the job.
+// run runs the job from start to end.
 func (j *job) run(ctx context.Context, c command) {
 	defer close(j.done)
 	defer j.cancel(nil)
@@ -214,7 +215,7 @@ func (j *job) run(ctx context.Context, c command) {
 	})
 }
 
-// post changes what is known of the job, and shows it.
+// post changes the job's information and posts it on the board.
 func (j *job) post(change func(*board.JobInfo)) {
 	j.mu.Lock()
 	change(&j.info)
@@ -223,7 +224,7 @@ func (j *job) post(change func(*board.JobInfo)) {
 	j.board.Put(j.topic, board.Job{Info: info, Control: j})
 }
 
-// reader keeps what comes through one of the pipes.
+// reader returns a function that keeps the output of one of the pipes.
 func (j *job) reader(stderr bool) func(*os.File) {
 	return func(r *os.File) {
 		stream(r, func(text string) {
@@ -254,7 +255,7 @@ func (j *job) Output() []board.JobLine {
 	return lines
 }
 
-// printed is what is kept of the output, and how many lines came before it.
+// printed returns the kept output, and the number of lines that came before it.
 func (j *job) printed() (lines []board.JobLine, gone int) {
 	j.mu.Lock()
 	lines, gone = j.out.all(), j.out.gone
@@ -270,14 +271,14 @@ func (j *job) printed() (lines []board.JobLine, gone int) {
 	return lines, gone
 }
 
-// look is what is known of the job now.
+// look returns the job's current information.
 func (j *job) look() board.JobInfo {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.info
 }
 
-// forget drops the output: later jobs need the room.
+// forget drops the output to make room for later jobs.
 func (j *job) forget() {
 	j.mu.Lock()
 	file := j.stored
@@ -287,8 +288,7 @@ func (j *job) forget() {
 	file.remove()
 }
 
-// rest moves the output of a job that has ended to a file. Where that fails it stays in
-// memory.
+// rest moves the output of an ended job to a file. If that fails, it stays in memory.
 func (j *job) rest(spills core.Spills) {
 	j.mu.Lock()
 	lines, gone := j.out.all(), j.out.gone
@@ -311,7 +311,7 @@ func (j *job) rest(spills core.Spills) {
 	}
 }
 
-// words say how far the job is.
+// words describes the job's state.
 func (j *job) words() string {
 	j.mu.Lock()
 	info, end := j.info, j.end
@@ -330,12 +330,12 @@ func (j *job) words() string {
 // ring keeps the newest lines of an output.
 type ring struct {
 	lines []board.JobLine
-	bytes int       // what they cost
+	bytes int       // its cost
 	gone  int       // lines that were dropped
-	open  [2]string // lines that have not ended: of output, and of errors
+	open  [2]string // unfinished lines: of output, and of errors
 }
 
-// write takes text, which need not end with a line.
+// write adds text, which need not end with a line end.
 func (r *ring) write(text string, stderr bool) {
 	of := &r.open[0]
 	if stderr {
@@ -376,7 +376,7 @@ func (r *ring) push(line string, stderr bool) {
 	r.lines = r.lines[old:]
 }
 
-// all is what is kept, unfinished lines last.
+// all returns the kept lines, unfinished ones last.
 func (r *ring) all() []board.JobLine {
 	list := slices.Clone(r.lines)
 	for i, text := range r.open {

@@ -8,12 +8,12 @@ import (
 	"dragoman/core/files"
 )
 
-// errKeys refuses a reference to a file with keys.
+// errKeys is the error for a reference to a file with keys.
 var errKeys = errors.New("keys and passwords are kept there: it is not sent to a model; paste what is needed")
 
-// refuseKeys refuses places where programs keep keys and passwords, and outside of the
-// workspace also files whose names say so. Hardly anybody who attaches such a file
-// means to send it to a model.
+// refuseKeys refuses places where programs keep keys and passwords, and outside of
+// the workspace also files with the names of such files. A user who attaches such a
+// file hardly ever means to send it to a model.
 func refuseKeys(p files.Place) error {
 	if files.KeepsKeys(p.Real) || p.Root == nil && files.KeyFile(filepath.Base(p.Real)) {
 		return errKeys
@@ -21,7 +21,8 @@ func refuseKeys(p files.Place) error {
 	return nil
 }
 
-// keysNote says how many entries were left out because programs keep keys there.
+// keysNote returns a note on the number of entries that were left out because
+// programs keep keys there.
 func keysNote(n int) string {
 	return note(n > 0, fmt.Sprintf("%d left out where programs keep keys: to look there, name the path", n))
 }

@@ -11,19 +11,19 @@ import (
 	"dragoman/core/display"
 )
 
-// maxLine is how much of a long line grep shows, in bytes.
+// maxLine is the number of bytes of a long line that grep shows.
 const maxLine = 400
 
-// matcher finds the lines that a regular expression matches, each alone. Where
-// the expression cannot match across a line's end it runs over the whole text,
-// which is several times as fast.
+// matcher finds the lines that match a regular expression, each line by itself. If
+// the expression cannot match across a line end, it runs over the whole text, which
+// is several times as fast.
 type matcher struct {
 	pattern string
 	re      *regexp.Regexp
-	across  bool // it can match a line's end
-	ends    bool // it knows the beginning or the end of the text
-	// must is ASCII text that is in every match, in lower case where fold is
-	// set. Looking for it first spares most files the regular expression.
+	across  bool // it can match a line end
+	ends    bool // it can match the beginning or the end of the text
+	// must is ASCII text that every match contains, in lower case if fold is set.
+	// Looking for it first spares most files the regular expression.
 	must []byte
 	fold bool
 }
@@ -40,7 +40,7 @@ func newMatcher(pattern string, fold bool) (*matcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("argument %q is not a valid regular expression: %v", "pattern", err)
 	}
-	tree, _ := syntax.Parse(flags+pattern, syntax.Perl) // it was parsed above
+	tree, _ := syntax.Parse(flags+pattern, syntax.Perl) // already checked above
 	m := &matcher{pattern: pattern, re: re}
 	m.look(tree)
 	must, fold := required(tree.Simplify())
@@ -48,7 +48,7 @@ func newMatcher(pattern string, fold bool) (*matcher, error) {
 	return m, nil
 }
 
-// required finds the longest literal that every match has.
+// required finds the longest literal that every match contains.
 func required(re *syntax.Regexp) (lit string, fold bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -73,7 +73,7 @@ func required(re *syntax.Regexp) (lit string, fold bool) {
 	return lit, fold
 }
 
-// possible reports whether data can have a match.
+// possible reports whether data can contain a match.
 func (m *matcher) possible(data []byte) bool {
 	if len(m.must) == 0 {
 		return true
@@ -81,9 +81,9 @@ func (m *matcher) possible(data []byte) bool {
 	if !m.fold {
 		return bytes.Contains(data, m.must)
 	}
-	// Piece by piece, in lower case, with an overlap. Other characters than ASCII
-	// may fold to ASCII ones (the Kelvin sign to k): then the regular expression
-	// has to look.
+	// Piece by piece, in lower case, with an overlap. Characters other than ASCII may
+	// fold to ASCII ones (the Kelvin sign to k): then the regular expression has to
+	// decide.
 	var low [4096]byte
 	for {
 		n := min(len(data), len(low))
@@ -130,16 +130,16 @@ func (m *matcher) look(re *syntax.Regexp) {
 // stretch is a line within a text.
 type stretch struct{ no, start, end int }
 
-// all returns the first lines that match, at most limit of them.
+// all returns the first matching lines, at most limit of them.
 func (m *matcher) all(data []byte, limit int) []stretch {
 	if !m.possible(data) {
 		return nil
 	}
 	if m.across && !m.ends && !m.re.Match(data) {
-		return nil // what matches a line alone matches here too
+		return nil // every match in a single line is also a match here
 	}
 	var list []stretch
-	no, at := 1, 0 // the line that begins at at
+	no, at := 1, 0 // the number and offset of the current line
 	for at < len(data) && len(list) < limit {
 		if m.across {
 			end := at + lineLen(data[at:])
@@ -163,7 +163,7 @@ func (m *matcher) all(data []byte, limit int) []stretch {
 	return list
 }
 
-// lineLen is the length of the line at the beginning of data.
+// lineLen returns the length of the first line of data.
 func lineLen(data []byte) int {
 	if n := bytes.IndexByte(data, '\n'); n >= 0 {
 		return n
@@ -201,7 +201,7 @@ func (q search) find(data []byte) []hit {
 	return hits
 }
 
-// before returns the n lines before a line.
+// before returns the n lines before a line, fewer at the beginning.
 func before(data []byte, m stretch, n int) []hit {
 	list := make([]hit, max(n, 0))
 	end := m.start - 1
@@ -224,7 +224,7 @@ func after(data []byte, m stretch, n int) []hit {
 	return list
 }
 
-// cut shortens a matching line to what is around the match.
+// cut shortens a matching line to the part around the match.
 func (m *matcher) cut(line []byte) string {
 	if len(line) <= maxLine {
 		return cutLine(line, 0)
@@ -236,7 +236,7 @@ func (m *matcher) cut(line []byte) string {
 	return cutLine(line, from)
 }
 
-// cutLine is a line as text, from an offset on, not longer than maxLine.
+// cutLine returns a line as text, from an offset, at most maxLine long.
 func cutLine(line []byte, from int) string {
 	head, tail := "", ""
 	if from > 0 {

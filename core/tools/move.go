@@ -59,7 +59,7 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 			Title:     "Move " + label(p.Show) + " to " + label(q.Show),
 			Locations: []core.Location{{Path: p.Name}, {Path: q.Name}},
 			Content:   []core.Block{moveOf(p, q, sum)},
-			// What is moved can be read under its new name.
+			// The moved file can be read under its new name.
 			Access: []core.Access{p.Access(core.OpRead), p.Access(core.OpWrite), q.Access(core.OpWrite)},
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {

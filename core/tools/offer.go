@@ -8,15 +8,15 @@ import (
 	"dragoman/core/ide"
 )
 
-// optional is a tool that is offered while something holds.
+// optional is a tool that is offered on a condition.
 type optional struct {
 	*tool
 	when func(ide.Caps) bool
 }
 
-// Tools lists the tools: those that are always there, then those that the editor
-// makes possible, then handing over tasks where there is somebody to take them.
-// Their order is always the same.
+// Tools lists the tools: first those that are always there, then those that the
+// editor makes possible, then delegation if there are agents to delegate to. Their
+// order is always the same.
 func (s *toolset) Tools(context.Context) ([]core.Tool, error) {
 	list := s.offered()
 	s.mu.Lock()
@@ -25,8 +25,8 @@ func (s *toolset) Tools(context.Context) ([]core.Tool, error) {
 	return list, nil
 }
 
-// Changed implements core.Toolset. Editors come and go without telling us, so the
-// list is looked at when somebody asks, as sessions do at every turn.
+// Changed implements core.Toolset. Editors connect and leave without notice, so the
+// list is compared on each call, which sessions make at every turn.
 func (s *toolset) Changed() <-chan struct{} {
 	now := signature(s.offered())
 	s.mu.Lock()
@@ -34,7 +34,7 @@ func (s *toolset) Changed() <-chan struct{} {
 	if s.listed != 0 && s.listed != now {
 		select {
 		case s.changed <- struct{}{}:
-		default: // that is said already
+		default: // already announced
 		}
 	}
 	return s.changed
@@ -42,7 +42,7 @@ func (s *toolset) Changed() <-chan struct{} {
 
 func (s *toolset) offered() []core.Tool {
 	list := append([]core.Tool(nil), s.tools...)
-	if s.host == nil { // somebody only wants to know what there is
+	if s.host == nil { // only for listing the tools
 		return list
 	}
 	if e := ide.Of(s.host.Editor()); e != nil {
@@ -59,10 +59,10 @@ func (s *toolset) offered() []core.Tool {
 	return list
 }
 
-// seed is of this process's signatures.
+// seed is the seed of this process's signatures.
 var seed = maphash.MakeSeed()
 
-// signature tells lists of tools apart; it is never 0.
+// signature returns a hash that identifies a list of tools; it is never 0.
 func signature(list []core.Tool) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -76,7 +76,7 @@ func signature(list []core.Tool) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// Named reports whether a tool of ours has that name, offered or not.
+// Named reports whether a native tool has this name, offered or not.
 func Named(name string) bool {
 	switch name {
 	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name, editSpec.Name, moveSpec.Name, shellCommand, jobsSpec.Name,

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	headBytes, headLines = 10 << 10, 400  // shown of the beginning of a long output
-	tailBytes, tailLines = 40 << 10, 1600 // and of its end; together maxBytes and maxLines
-	maxSpill             = 64 << 20       // kept of the whole output, where nothing else is said
+	headBytes, headLines = 10 << 10, 400  // shown from the beginning of a long output
+	tailBytes, tailLines = 40 << 10, 1600 // and from its end; together maxBytes and maxLines
+	maxSpill             = 64 << 20       // kept of the whole output, by default
 )
 
-// decoder turns bytes into text: whole characters only, and what is not UTF-8,
-// or NUL, as U+FFFD. Cutting the bytes elsewhere gives the same text.
+// decoder turns bytes into text: whole characters only, with U+FFFD for NUL and for
+// invalid UTF-8. Cutting the bytes elsewhere gives the same text.
 type decoder struct{ rest []byte }
 
 // text decodes the next bytes; last says that no more will come.
@@ -30,7 +30,7 @@ func (d *decoder) text(b []byte, last bool) string {
 		d.rest = nil
 	}
 	if !last {
-		// Keep back what may be the beginning of a character.
+		// Keep the possible beginning of a character for the next call.
 		for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 			if c := b[len(b)-i]; utf8.RuneStart(c) {
 				if !utf8.FullRune(b[len(b)-i:]) {
@@ -56,14 +56,14 @@ func (d *decoder) text(b []byte, last bool) string {
 	return s.String()
 }
 
-// capture keeps what a command prints: all of it while it is short, else its
-// beginning and its end, and the whole in a file. It is used by one goroutine at
-// a time.
+// capture keeps the output of a command: all of it while it is short, else its
+// beginning and its end, and the whole in a file. It is used by one goroutine at a
+// time.
 type capture struct {
-	spills core.Spills // for the file; nil: none is written
-	most   int64       // bytes that the file may have
+	spills core.Spills // for the file; nil: no file is written
+	most   int64       // maximum size of the file in bytes
 
-	head  []byte // all there is, until it is too long
+	head  []byte // the whole output, until it is too long
 	tail  []byte // the end, once head is cut
 	bytes int64
 	lines int // line ends seen
@@ -71,7 +71,7 @@ type capture struct {
 	file  io.WriteCloser
 	ref   string // of the file
 	kept  int64
-	err   error // why the file is not whole
+	err   error // why the file is incomplete
 }
 
 func newCapture(spills core.Spills, most int64) *capture { return &capture{spills: spills, most: most} }
@@ -99,7 +99,7 @@ func (c *capture) write(text string) {
 	c.head = c.head[:cut]
 }
 
-// spill begins the file for the whole output.
+// spill starts the file for the whole output.
 func (c *capture) spill() {
 	c.file, c.ref, c.err = newSpill(c.spills)
 }
@@ -128,7 +128,7 @@ func (c *capture) keep(b []byte) {
 	}
 }
 
-// discard forgets everything.
+// discard drops all output.
 func (c *capture) discard() {
 	if c.file != nil {
 		_ = c.file.Close()
@@ -136,8 +136,8 @@ func (c *capture) discard() {
 	}
 }
 
-// result is what the model gets. An error says why the whole output was not
-// kept; the text is right nevertheless.
+// result returns the text for the model. An error explains why the whole output was
+// not kept; the text is valid nevertheless.
 func (c *capture) result() (string, error) {
 	if !c.long {
 		return strings.TrimSuffix(string(c.head), "\n"), nil
@@ -166,7 +166,7 @@ func (c *capture) result() (string, error) {
 	return b.String(), c.err
 }
 
-// firstLines is the length of the first lines of b: at most n of them and most
+// firstLines returns the length of the first lines of b: at most n lines and most
 // bytes, whole lines where possible, else whole characters.
 func firstLines(b []byte, n, most int) int {
 	end := min(len(b), most)
@@ -184,7 +184,7 @@ func firstLines(b []byte, n, most int) int {
 	return len(display.Cut(b, end))
 }
 
-// lastLines is the end of b within the same limits.
+// lastLines returns the end of b within the same limits.
 func lastLines(b []byte, n, most int) []byte {
 	cut := len(b) > most
 	b = display.CutEnd(b, most)

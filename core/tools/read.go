@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	maxLines  = 2000      // of text that one call returns
+	maxLines  = 2000      // of text in the result of one call
 	maxBytes  = 50 << 10  // the same in bytes
 	maxImage  = 5 << 20   // of a picture
-	maxScan   = 256 << 20 // how far into a file a line may be
+	maxScan   = 256 << 20 // how far into a file the requested lines may be
 	maxCount  = 64 << 20  // how far lines are counted, for the note
 	maxBuffer = 4 << 20   // up to this size an editor is asked for the whole file
 )
@@ -41,7 +41,7 @@ var readSpec = core.Spec{
 	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
 }
 
-// span is the lines that read_file was asked for.
+// span is the range of lines that read_file was asked for.
 type span struct {
 	first int // 1-based
 	count int
@@ -140,8 +140,8 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 	return e.excerpt(ctx, p)
 }
 
-// readUnsaved reads a file that exists only in the editor. st is the editor's answer to
-// a stat; nil: it was not asked, and an empty text counts as no file.
+// readUnsaved reads a file that exists only in the editor. st is the editor's answer
+// to a stat; nil: there was no stat, and an empty text counts as no file.
 func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st *ide.FileStat) (core.Result, error) {
 	if st != nil && !st.Exists {
 		return core.Result{}, p.Explain(fs.ErrNotExist)
@@ -161,9 +161,9 @@ func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st
 	return e.excerpt(ctx, p)
 }
 
-// readBuffer reads the editor's text; nil: it has none. Of a large file it asks for
-// the lines that are wanted; else for all, since not every editor heeds a range. size
-// is how many bytes the disk has.
+// readBuffer reads the editor's text; nil: it has none. For a large file it asks for
+// the requested lines only, else for the whole text, because some editors ignore the
+// range. size is the file's size on the disk in bytes.
 func (s *toolset) readBuffer(ctx context.Context, p files.Place, lines span, size int64) (*excerptor, string, error) {
 	first, count := 0, 0
 	if size > maxBuffer {
@@ -177,13 +177,13 @@ func (s *toolset) readBuffer(ctx context.Context, p files.Place, lines span, siz
 	s.files.Saw(p, b.Version)
 	e := newExcerptor(strings.NewReader(b.Text), lines)
 	e.empty, e.disk = b.Text == "", size
-	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent everything
+	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent the whole text
 		e.total, e.part = first-1, true
 	}
 	return e, "", nil
 }
 
-// imageType recognises the pictures that models take.
+// imageType recognises the picture types that models accept.
 func imageType(head []byte) string {
 	switch s := string(head[:min(len(head), 12)]); {
 	case strings.HasPrefix(s, "\x89PNG\r\n\x1a\n"):
@@ -220,12 +220,12 @@ type excerptor struct {
 
 	out   []byte
 	shown int   // lines in out
-	total int   // lines seen, and those before the stream begins
-	part  bool  // the stream is a part of the file: nobody knows how long that is
+	total int   // lines seen, including those before the stream begins
+	part  bool  // the stream is a part of the file, whose length is unknown
 	read  int64 // bytes seen
 	far   bool  // it gave up before the end
-	empty bool  // of the editor's text: there is none
-	disk  int64 // of the editor's text: how many bytes the disk has
+	empty bool  // the editor's text is empty
+	disk  int64 // size on the disk in bytes, if the text is the editor's
 	notes []string
 }
 
@@ -233,8 +233,8 @@ func newExcerptor(r io.Reader, want span) *excerptor {
 	return &excerptor{r: bufio.NewReaderSize(r, 64<<10), want: want}
 }
 
-// excerpt returns the lines asked for, within the limits, and a note when there
-// is more.
+// excerpt returns the requested lines, within the limits, and a note if there are
+// more.
 func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, error) {
 	if err := e.scan(ctx); err != nil {
 		return core.Result{}, p.Explain(err)
@@ -301,8 +301,8 @@ func (e *excerptor) scan(ctx context.Context) error {
 	return nil
 }
 
-// add takes a line, or a part of a long one. full says that nothing more fits,
-// cut that even this line did not.
+// add takes a line, or a part of a long one. full means that nothing more fits, cut
+// that even this line did not fit.
 func (e *excerptor) add(part []byte, line int) (full, cut bool) {
 	first := e.shown < line-e.want.first+1
 	switch room := maxBytes - len(e.out); {
@@ -314,7 +314,7 @@ func (e *excerptor) add(part []byte, line int) (full, cut bool) {
 		return false, false
 	case first && e.shown > 0:
 		return true, false
-	default: // a line that alone is too long
+	default: // a single line that is too long
 		if first {
 			e.shown++
 		}
@@ -347,12 +347,12 @@ func (s *toolset) picture(ctx context.Context, p files.Place) (core.Block, error
 	return nil, err
 }
 
-// namedPicture reports whether a name is that of a picture.
+// namedPicture reports whether a name has the ending of a picture.
 func namedPicture(name string) bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// stat asks the editor what a path is; nil: it does not know.
+// stat asks the editor for the type of a path; nil: it has no answer.
 func (s *toolset) stat(ctx context.Context, p files.Place) (*ide.FileStat, error) {
 	reply, _, err := s.files.Request(
 		ctx,

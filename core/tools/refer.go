@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	maxAttached = 256 << 10 // of text that one reference stands for
-	maxEntries  = 5_000     // of a folder that are looked at for it
-	maxRest     = 500       // of what is only named
+	maxAttached = 256 << 10 // bytes of text in one reference
+	maxEntries  = 5_000     // entries of a folder that one reference visits
+	maxRest     = 500       // entries that are only named
 )
 
-// Read implements workspace.Files. A file's text is a Resource with the lines that it
-// is, cut at 256 KiB; a picture is an Image; a folder is the text of its files,
-// each below its path, and the names of the rest; a URL is the text of a page.
-// What cannot be read is a Resource whose text says why, in brackets. A file is
-// read as it is on the disk.
+// Read implements workspace.Files. A file becomes a Resource with its lines, cut at 256
+// KiB; a picture becomes an Image; a folder becomes the text of its files, each below
+// its path, and the names of the rest; a URL becomes the text of a page. If something
+// cannot be read, the result is a Resource with the reason, in brackets. Files are
+// read from the disk.
 func (f *Files) Read(ctx context.Context, roots []string, r workspace.Reference) core.Block {
 	if r.URL != "" {
 		return f.readURL(ctx, r.URL)
@@ -69,12 +69,12 @@ func (f *Files) Read(ctx context.Context, roots []string, r workspace.Reference)
 	return b
 }
 
-// unread stands for what cannot be read.
+// unread replaces a reference that cannot be read.
 func unread(uri string, err error) core.Block {
 	return core.Resource{URI: uri, MIME: "text/plain", Text: "[It could not be read: " + err.Error() + "]"}
 }
 
-// forbids asks the policy whether a rule forbids what a reference would do.
+// forbids asks the policy whether a rule forbids the reading of a reference.
 func (f *Files) forbids(spec core.Spec, m core.Meta, access core.Access) error {
 	if f.opts.Policy == nil {
 		return nil
@@ -121,7 +121,7 @@ func (f *Files) readURL(ctx context.Context, raw string) core.Block {
 	return core.Resource{URI: raw, MIME: p.MIME, Text: body}
 }
 
-// cutText is as much of a text as one reference stands for.
+// cutText cuts a text to the limit of one reference.
 func cutText(s string) (short string, more bool) {
 	if len(s) <= maxAttached {
 		return s, false
@@ -153,7 +153,7 @@ func readAttached(h files.Handle, uri string, lines [2]int) (core.Block, error) 
 	}
 	part, err := readPart(in, lines)
 	if err == nil && part.total > 0 && part.text == "" &&
-		lines[0] > part.total { // the last line stands for what is past the end
+		lines[0] > part.total { // the last line is returned for lines past the end
 		if _, err = file.Seek(0, io.SeekStart); err == nil {
 			part, err = readPart(bufio.NewReaderSize(file, 64<<10), [2]int{part.total, part.total})
 		}
@@ -164,15 +164,15 @@ func readAttached(h files.Handle, uri string, lines [2]int) (core.Block, error) 
 	return part.resource(uri, lines), nil
 }
 
-// part is some lines of a file.
+// part is a range of lines of a file.
 type part struct {
 	text        string
 	first, last int  // lines in text; last 0: none
 	total       int  // lines seen
-	cut         bool // there was no room for all that was asked for
+	cut         bool // there was no room for all requested lines
 }
 
-// readPart reads lines, 1-based and inclusive, and no further than it must.
+// readPart reads lines, 1-based and inclusive, and stops as soon as possible.
 func readPart(in *bufio.Reader, lines [2]int) (part, error) {
 	first, last := max(lines[0], 1), lines[1]
 	if lines[0] > 0 && last < first && last != 0 {
@@ -181,7 +181,7 @@ func readPart(in *bufio.Reader, lines [2]int) (part, error) {
 	p := part{first: first}
 	var out []byte
 	var seen int64
-	begun := true // the next piece begins a line
+	begun := true // the next piece is the beginning of a line
 	for {
 		piece, err := in.ReadSlice('\n')
 		if seen += int64(len(piece)); seen > maxScan {
@@ -212,7 +212,7 @@ func readPart(in *bufio.Reader, lines [2]int) (part, error) {
 	return p, nil
 }
 
-// resource is the part as a block. That something is missing is said in it.
+// resource returns the part as a block, with a note if something is missing.
 func (p part) resource(uri string, lines [2]int) core.Resource {
 	r := core.Resource{URI: uri, MIME: "text/plain", Text: p.text}
 	if lines != [2]int{} && p.last > 0 {
@@ -224,7 +224,7 @@ func (p part) resource(uri string, lines [2]int) core.Resource {
 	return r
 }
 
-// readFolder is the text of a folder's files, and what else there is.
+// readFolder returns the text of a folder's files, and the names of the rest.
 func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.Block {
 	uri := fileuri.Of(p.Name)
 	w, done, err := s.walkFrom(p)
@@ -248,11 +248,11 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.
 	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w)}
 }
 
-// bundle is the text of many files.
+// bundle collects the text of many files.
 type bundle struct {
 	out  strings.Builder
-	rest []string // what is named only
-	more int      // and not even that
+	rest []string // files that are only named
+	more int      // number of files that are not even named
 	buf  []byte
 }
 
@@ -269,7 +269,7 @@ func (b *bundle) add(e entry) {
 	}
 }
 
-// take adds a file's text, or says why it does not.
+// take adds a file's text, or returns the reason why it does not.
 func (b *bundle) take(e entry) string {
 	switch {
 	case e.kind&fs.ModeSymlink != 0:
@@ -296,14 +296,14 @@ func (b *bundle) take(e entry) string {
 		return "empty"
 	}
 	body := strings.ToValidUTF8(string(data), "\ufffd")
-	if b.out.Len()+len(head)+len(body)+2 > maxAttached { // it has grown, or had invalid bytes
+	if b.out.Len()+len(head)+len(body)+2 > maxAttached { // the file has grown, or had invalid bytes
 		return "no room"
 	}
 	b.out.WriteString(head + strings.TrimSuffix(body, "\n") + "\n\n")
 	return ""
 }
 
-// text is the bundle as it is attached.
+// text returns the attached text.
 func (b *bundle) text(stopped bool, w *walk) string {
 	if len(b.rest) > 0 {
 		b.out.WriteString("Not shown:\n")

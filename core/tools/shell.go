@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxCommand    = 100 << 10 // of a command's text; systems take at most 128 KiB in one argument
-	commandTime   = 120       // seconds, where the call does not say
+	maxCommand    = 100 << 10 // of a command's text; systems accept at most 128 KiB in one argument
+	commandTime   = 120       // seconds, unless the call sets it
 	commandLimit  = 3600
 	shellCommand  = "shell_command"
 	windowsShells = "powershell, cmd"
@@ -26,11 +26,11 @@ const (
 
 // shell is the program that runs commands.
 type shell struct {
-	path string // "": none was found
+	path string // "": not found
 	name string // bash, sh, powershell, cmd
 }
 
-// findShell looks for the shell: the one that is configured, or the system's.
+// findShell finds the shell: the configured one, or the system's.
 func findShell(configured string) shell {
 	names := []string{"bash", "sh"}
 	if runtime.GOOS == "windows" {
@@ -40,7 +40,8 @@ func findShell(configured string) shell {
 		names = []string{configured}
 	}
 	for _, name := range names {
-		// A shell in the current folder is not found: LookPath says ErrDot.
+		// LookPath returns ErrDot for a shell in the current folder, which is not
+		// used.
 		if path, err := exec.LookPath(name); err == nil && filepath.IsAbs(path) {
 			return shell{path, strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")}
 		}
@@ -74,7 +75,7 @@ func (sh shell) spec() core.Spec {
 	}
 }
 
-// argv is how the shell is started for a command.
+// argv returns the arguments that start the shell with a command.
 func (sh shell) argv(command string) []string {
 	switch sh.name {
 	case "powershell", "pwsh":
@@ -83,7 +84,7 @@ func (sh shell) argv(command string) []string {
 		return []string{sh.path, "/d", "/c", command}
 	}
 	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
-		command = " " + command // else the shell takes it for an option
+		command = " " + command // or the shell takes it for an option
 	}
 	return []string{sh.path, "-c", command}
 }
@@ -138,8 +139,8 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// shellTitle shows the command, or as much of it as a line holds and how much
-// follows: then Content has it whole.
+// shellTitle shows the command. Of a long one it shows a line and the length of the
+// rest; then Content has the whole command.
 func shellTitle(line string, p files.Place, behind bool) string {
 	if behind {
 		return "Run in the background " + codeInTitle(line) + in(p)
@@ -198,9 +199,9 @@ func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p files.Pla
 	return res, nil
 }
 
-// ready looks at the folder of a command once more, and gives it its environment.
+// ready checks the folder of a command again and sets its environment.
 func (s *toolset) ready(p files.Place, c *command) error {
-	// The folder is reached like any other, so one that was swapped is refused.
+	// The folder is opened like any other, so a replaced one is refused.
 	dir, err := p.Folder()
 	if err != nil {
 		return p.Explain(err)
@@ -218,7 +219,7 @@ func (s *toolset) ready(p files.Place, c *command) error {
 	return nil
 }
 
-// words is the last line of a command's result.
+// words returns the last line of a command's result.
 func (o outcome) words(took, limit time.Duration) string {
 	switch o.why {
 	case overtime:

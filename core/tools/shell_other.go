@@ -4,5 +4,5 @@ package tools
 
 import "os/exec"
 
-// asLine: programs get their arguments one by one here.
+// asLine does nothing: here programs get their arguments one by one.
 func asLine(*exec.Cmd) {}

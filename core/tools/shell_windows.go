@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// asLine has cmd.exe get its command as it stands: it takes the rest of the line for
-// that, and Go's quoting is for other programs.
+// asLine passes the command to cmd.exe unquoted: cmd takes the rest of the line as
+// the command, and Go's quoting is for other programs.
 func asLine(cmd *exec.Cmd) {
 	if argv := cmd.Args; len(argv) > 2 && argv[len(argv)-2] == "/c" {
 		cmd.SysProcAttr = &syscall.SysProcAttr{

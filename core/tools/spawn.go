@@ -12,11 +12,11 @@ import (
 	"dragoman/core/display"
 )
 
-// Subagent is an agent that can be handed tasks.
+// Subagent is an agent that tasks can be delegated to.
 type Subagent struct {
 	Name        string // as in the profile
-	Description string // for the model that chooses among them
-	MaxSteps    int    // calls that it may make, to be shown; 0: no bound is shown
+	Description string // for the model that chooses an agent
+	MaxSteps    int    // maximum number of calls, to be shown; 0: no limit is shown
 }
 
 // spawning is the progress of a task, for clients that show it: the call's Meta.
@@ -27,11 +27,11 @@ type spawning struct {
 	MaxSteps int    `json:"max_steps,omitempty"`
 }
 
-// spawnAgent is the name of the tool that hands tasks over.
+// spawnAgent is the name of the tool that delegates tasks.
 const spawnAgent = "spawn_agent"
 
-// spawnTool is the tool that hands tasks to other agents; nil: there are none, or
-// this session was itself handed one.
+// spawnTool returns the tool that delegates tasks to other agents; nil: there are
+// none, or this session is itself a task.
 func (s *toolset) spawnTool() *tool {
 	m := s.host.Meta()
 	if s.opts.Subagents == nil || m.Parent != "" {
@@ -48,8 +48,8 @@ func (s *toolset) spawnTool() *tool {
 	}
 }
 
-// spawnSpec says ReadOnly: the call itself has no effect. What the agent does
-// there it does by calls of its own, which are judged like any others.
+// spawnSpec is ReadOnly: the call itself has no effect. The agent acts there by calls
+// of its own, which are judged like any others.
 func spawnSpec(agents []Subagent) core.Spec {
 	var list strings.Builder
 	names := make([]string, len(agents))
@@ -94,14 +94,13 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 	}
 	sp := &spawn{set: s, agent: agents[i], model: model, task: task, short: short, seen: map[core.CallID]bool{}}
 	return &step{
-		bound:   true, // who may take tasks is what it was when this was looked at
+		bound:   true, // the agents may differ after Preview
 		Preview: core.Preview{Title: sp.title(), Content: []core.Block{core.Text{Text: codeBlock(task, "")}}},
 		run:     sp.run,
 	}, nil
 }
 
-// spawn is a task that is handed over. Its fields are used by one goroutine at a
-// time.
+// spawn is a delegated task. Its fields are used by one goroutine at a time.
 type spawn struct {
 	set   *toolset
 	agent Subagent
@@ -137,7 +136,7 @@ func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, err
 		Agent: sp.agent.Name, Model: sp.model, Title: sp.short, Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
 		Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id, Meta: sp.meta()}) },
 		Follow: func(r core.Record) {
-			// Shown once for each call that begins there: not for all that is said.
+			// Shown once for each call that begins there, not for every event.
 			if c, ok := r.Event.(core.CallChanged); ok && !sp.seen[c.Call.ID] {
 				sp.seen[c.Call.ID] = true
 				sp.steps++

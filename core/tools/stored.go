@@ -9,11 +9,11 @@ import (
 	"dragoman/core/board"
 )
 
-// stored is a file with the lines of a job's output. Each begins with the name of its
-// stream.
+// storedOutput is a file with the lines of a job's output. Each begins with the
+// letter of its stream.
 type stored struct {
 	spills core.Spills
-	ref    string // "": there is none
+	ref    string // "": no file
 	lines  int
 }
 

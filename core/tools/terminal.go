@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	terminalKeeps = 1 << 20         // bytes of output that an editor's terminal is asked to keep
+	terminalKeeps = 1 << 20         // bytes of output that an editor's terminal should keep
 	lateOpen      = 1 * time.Second // for which the end of a stopped turn waits for a terminal that is being opened, and for what it shows
 	partingWait   = 5 * time.Second // for an editor to close a terminal
 )
 
-// terminal is the editor that runs commands; nil: they run here.
+// terminal returns the editor that runs commands; nil: they run here.
 func (s *toolset) terminal() ide.Editor {
 	if e := ide.Of(s.host.Editor()); e != nil && e.Caps().Terminal {
 		return e
@@ -26,16 +26,16 @@ func (s *toolset) terminal() ide.Editor {
 	return nil
 }
 
-// visit is a command in a terminal of an editor's.
+// visit is a command in a terminal of the editor.
 type visit struct {
 	editor  ide.Editor
 	session core.SessionID
 	id      string
 }
 
-// runTerminal runs a command in a terminal of the editor's. ran is false if it did not
-// run: the editor has no terminals, and why says so, or it refused, which is the error.
-// The command gets the editor's environment, and nothing of ours.
+// runTerminal runs a command in a terminal of the editor. ran is false if it did not
+// run: the editor has no terminals, and why gives the reason, or it refused, which is
+// the error. The command gets the editor's environment, and no variables of ours.
 func (s *toolset) runTerminal(
 	ctx context.Context,
 	e ide.Editor,
@@ -67,9 +67,9 @@ func (s *toolset) runTerminal(
 	return s.shellResult(printed, end, took, c.limit), true, "", nil
 }
 
-// open opens the terminal. A turn that is stopped meanwhile waits a moment for the
-// answer, so that the terminal can be closed. why says that the editor has none to
-// open: the command surely does not run there.
+// open opens the terminal. If the turn is stopped meanwhile, it still waits a moment
+// for the answer, so that the terminal can be closed. why is set if the editor has no
+// terminal to open: then the command certainly does not run there.
 func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), ide.Wait)
 	defer stop()
@@ -106,8 +106,8 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	return ide.Lacking(ctx, wait, err)
 }
 
-// await waits for the command's end, and at the limit, or when the turn is stopped, for
-// what it has printed so far.
+// await waits for the command's end. At the limit, or when the turn is stopped, it
+// asks for the output so far.
 func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOutput, outcome, error) {
 	wait, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -140,12 +140,11 @@ func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOut
 	return out, outcome{}, err
 }
 
-// close ends what runs there and gives the terminal back, whatever has become of
-// the turn.
+// close ends the command and releases the terminal, even if the turn has ended.
 func (v *visit) close(ctx context.Context) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), partingWait)
 	defer stop()
-	// An editor that does not want to close it keeps it; no one could act on the error.
+	// If the editor refuses to close it, nothing can be done about the error.
 	_, _ = v.editor.Do(wait, ide.CloseTerminal{Session: v.session, ID: v.id})
 }
 
@@ -159,7 +158,7 @@ func plainOutput(s string) string {
 	return strings.ReplaceAll(d.text([]byte(s), true), "\r\n", "\n")
 }
 
-// shellResult is a command's result, wherever it ran.
+// shellResult returns a command's result, whether it ran here or in the editor.
 func (s *toolset) shellResult(printed string, end outcome, took, limit time.Duration) core.Result {
 	res := text(printed, end.words(took, limit))
 	res.Failed = end.code != 0 || end.why != ended

@@ -26,26 +26,27 @@ type Options struct {
 	Shell string
 	// Env returns the environment that commands inherit from; nil: os.Environ.
 	Env func() []string
-	// Keep names variables of it that commands get beside those of child.Safe, and is
-	// written as that is. It is asked for every command; nil: there are none.
+	// Keep lists further variables of it that commands get, in addition to those of
+	// child.Safe and in the same syntax. It is called for every command; nil: there
+	// are none.
 	Keep func(core.ToolHost) []string
-	// Subagents lists the agents that the agent of a session can hand tasks to; nil,
-	// or none: it cannot. It is asked at every turn. A session that was handed a
-	// task itself is not asked for.
+	// Subagents lists the agents that a session's agent can delegate tasks to; nil or
+	// an empty list: no delegation. It is called at every turn, except for sessions
+	// that are themselves tasks.
 	Subagents func(core.ToolHost) []Subagent
-	// Forbids returns what reports whether a rule forbids a session to read a file or a
-	// folder, by its real path, or to fetch a URL. Listings and searches leave such
-	// files out, and say how many they were; a redirect there is not followed. It is
-	// called for every listing; nil: there are none.
+	// Forbids returns a function that reports whether a rule forbids a session to
+	// read a file or folder, by its real path, or to fetch a URL. Listings and
+	// searches leave such files out and return their number; a redirect to such a URL
+	// is not followed. Forbids is called for every listing; nil: there are no rules.
 	Forbids func(core.ToolHost) (func(core.Access) bool, error)
-	// Guards has the guard that starts a session's programs, by the session's id; nil:
-	// these tools have guards of their own.
+	// Guards returns the guard that starts a session's programs, by the session's id;
+	// nil: these tools have guards of their own.
 	Guards *child.Guards
-	// Board shows the jobs that run behind sessions; nil: nobody sees them.
+	// Board shows the background jobs of sessions; nil: they are not shown.
 	Board *board.Board
 }
 
-// New returns the native tools. It does nothing else.
+// New returns the native tools, without touching the disk.
 func New(opts Options) core.Toolbox {
 	if opts.Guards == nil {
 		opts.Guards = &child.Guards{}
@@ -64,12 +65,12 @@ type toolbox struct {
 }
 
 // Open implements core.Toolbox. It touches no file: roots are opened when a call
-// needs them, and need not exist before. host may be nil for somebody who only
-// wants to list the tools.
+// needs them, and need not exist before. host may be nil for a caller that only lists
+// the tools.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	s := &toolset{
 		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
-		changed: make(chan struct{}, 1), // what is to be said is said by one
+		changed: make(chan struct{}, 1), // one slot: several changes need one announcement
 		files:   files.New(host), steps: map[stepKey]*step{}, handOver: delegate.Run,
 	}
 	s.jobs = &jobs{host: host, board: b.opts.Board}
@@ -117,23 +118,24 @@ type toolset struct {
 	// handOver runs a task in a session of its own.
 	handOver func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error)
 	guard    *child.Guard // of the session's programs; nil: without a host
-	tools    []core.Tool  // that are always there
+	tools    []core.Tool  // always offered
 
-	release func() // gives guard back
+	release func() // releases guard
 
-	optional []optional    // that are there while the editor makes them possible
+	optional []optional    // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
 	mu    sync.Mutex // guards the fields below
 	shut  bool
 	steps map[stepKey]*step
-	// listed is the signature of what Tools listed last, to tell whether it still
-	// holds; 0: it has listed nothing.
+	// listed is the signature of the last list that Tools returned, to detect
+	// changes; 0: Tools was not called yet.
 	listed uint64
 }
 
-// Close ends the jobs and all that commands have left behind, and blocks until they
-// have ended; then it gives the workspace roots back. Calls that still run fail.
+// Close ends the jobs and all processes that commands have left behind, and blocks
+// until they have ended; then it closes the workspace roots. Calls that are still
+// running fail.
 func (s *toolset) Close() error {
 	if s.jobs != nil {
 		s.jobs.close()
@@ -147,9 +149,9 @@ func (s *toolset) Close() error {
 	return s.files.Close()
 }
 
-// Rest implements core.Rester: it gives the handles of the workspace roots back, the
-// memory that the output of ended jobs takes, and the guard's process where no command has
-// left anything running, unless a job runs.
+// Rest implements core.Rester. Unless a job is running, it releases the handles of
+// the workspace roots, the memory of the output of ended jobs, and the guard's
+// process if no command has left anything running.
 func (s *toolset) Rest() bool {
 	if s.jobs != nil && !s.jobs.rest() {
 		return false
@@ -164,21 +166,21 @@ func (s *toolset) Rest() bool {
 	return true
 }
 
-// prepare works out what a call is going to do, without doing any of it.
+// prepare makes the plan of a call, without carrying out any of it.
 type prepare func(context.Context, *args) (*step, error)
 
-// step is a call that has been worked out.
+// step is the plan of a call.
 type step struct {
 	core.Preview
-	args string // as they were when it was worked out
-	// bound is set when run depends on what Preview saw: it cannot be worked out
-	// again behind the back of whoever approved.
+	args string // when the plan was made
+	// bound is set when run depends on the state that Preview saw: without a new
+	// approval the step must not be made again.
 	bound bool
-	// run carries it out. Its error is the model's.
+	// run carries the step out. Its error is for the model.
 	run func(context.Context, core.Invocation) (core.Result, error)
 }
 
-// stepKey finds the step of a call.
+// stepKey identifies the step of a call.
 type stepKey struct {
 	turn core.TurnID
 	call core.CallID
@@ -195,8 +197,8 @@ type tool struct {
 func (t *tool) Spec() core.Spec { return t.spec }
 
 // Preview implements core.Tool: it checks the arguments and describes what Run would
-// do. It reads files inside of the roots; of a place outside it reads only the
-// file that is to be changed, for the diff.
+// do. It reads files inside of the roots; outside of them it reads only the file to
+// be changed, for the diff.
 func (t *tool) Preview(ctx context.Context, inv core.Invocation) (core.Preview, error) {
 	st, err := t.work(ctx, inv)
 	if err != nil {
@@ -250,8 +252,8 @@ func (t *tool) work(ctx context.Context, inv core.Invocation) (*step, error) {
 	return st, nil
 }
 
-// remember keeps a step until its Run. A turn's steps go when another turn's
-// first call comes: those that were rejected never run.
+// remember keeps a step until its Run. The steps of a turn are dropped at the first
+// call of another turn: those of rejected calls never run.
 func (s *toolset) remember(inv core.Invocation, st *step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,8 +268,8 @@ func (s *toolset) remember(inv core.Invocation, st *step) {
 	s.steps[stepKey{inv.Turn, inv.Call}] = st
 }
 
-// recall finds the step that was approved. One that Preview did not leave here
-// is worked out again, but only where that cannot change what it does.
+// recall finds the approved step. If Preview left none here, it is made again, but
+// only if that cannot change its effect.
 func (t *tool) recall(ctx context.Context, inv core.Invocation) (*step, error) {
 	key := stepKey{inv.Turn, inv.Call}
 	s := t.set
@@ -301,7 +303,7 @@ func approved(inv core.Invocation, want core.Access) bool {
 	})
 }
 
-// hinted adds to an error the name of the tool to use instead.
+// hinted adds the name of the right tool to an error.
 func hinted(err error) error {
 	switch {
 	case errors.Is(err, files.ErrFolder):
@@ -326,7 +328,7 @@ func text(parts ...string) core.Result {
 	return res
 }
 
-// bracketed sets a note that follows a result; an empty note adds nothing.
+// bracketed formats a note that follows a result; an empty note adds nothing.
 func bracketed(note string) string {
 	if note == "" {
 		return ""
@@ -334,7 +336,8 @@ func bracketed(note string) string {
 	return "[" + note + "]"
 }
 
-// schema makes the JSON Schema of a tool's arguments, which takes no others than the given ones.
+// schema returns the JSON Schema of a tool's arguments, which allows only the given
+// ones.
 func schema(required []string, properties string) json.RawMessage {
 	s := "{\n  \"type\": \"object\",\n  \"properties\": {" + properties + "\n  },\n"
 	if len(required) > 0 {

@@ -17,7 +17,7 @@ const (
 	maxFolder = 200  // of one folder
 )
 
-// errFile says that a folder was wanted.
+// errFile is the error for a file in the place of a folder.
 var errFile = errors.New("it is a file, not a folder: use read_file")
 
 var treeSpec = core.Spec{
@@ -52,8 +52,8 @@ func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// folder locates a folder, and fails early where it is inside of the roots and
-// no folder.
+// folder locates a folder. Inside of the roots it fails early if that is not a
+// folder.
 func (s *toolset) folder(path string) (files.Place, error) {
 	return s.locate(path, func(info fs.FileInfo) error {
 		if !info.IsDir() {
@@ -63,8 +63,8 @@ func (s *toolset) folder(path string) (files.Place, error) {
 	})
 }
 
-// locate locates what a call looks into. It fails early where that is inside of the roots
-// and not what fits wants.
+// locate locates the place of a call. Inside of the roots it fails early if fits
+// returns an error.
 func (s *toolset) locate(path string, fits func(fs.FileInfo) error) (files.Place, error) {
 	p, err := s.files.Source(path)
 	if err != nil || p.Outside(core.OpRead) {
@@ -108,7 +108,7 @@ type tree struct {
 	out    strings.Builder
 	total  int
 	deeper bool
-	counts []int // entries seen, by depth - 1, in the folders that the walk is in
+	counts []int // entries seen, by depth - 1, in the folders above the current entry
 }
 
 func (t *tree) visit(w *walk, e entry) (into, on bool) {
@@ -140,8 +140,8 @@ func (t *tree) visit(w *walk, e entry) (into, on bool) {
 	return true, true
 }
 
-// flush ends the folders below a depth: how many of their entries were left out
-// is said at their end.
+// flush ends the folders below a depth, and writes the number of omitted entries at
+// their ends.
 func (t *tree) flush(depth int) {
 	for len(t.counts) > depth {
 		last := len(t.counts) - 1
@@ -152,7 +152,7 @@ func (t *tree) flush(depth int) {
 	}
 }
 
-// note is a text where it applies.
+// note returns text if it applies, else "".
 func note(applies bool, text string) string {
 	if !applies {
 		return ""
@@ -160,7 +160,7 @@ func note(applies bool, text string) string {
 	return text
 }
 
-// notes sets remarks that follow a result; "" when there are none.
+// notes formats remarks that follow a result; "" if there are none.
 func notes(list ...string) string { return bracketed(joined(list...)) }
 
 // joined joins the remarks that are not empty.

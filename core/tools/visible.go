@@ -9,19 +9,20 @@ import (
 	"dragoman/core/display"
 )
 
-// titleMax is how many characters of a text a title shows.
+// titleMax is the number of characters of a text that a title shows.
 const titleMax = 160
 
-// visible is display.Visible, which every text in a title or a preview goes through.
+// visible is display.Visible; every text in a title or a preview passes through it.
 func visible(s string) string { return display.Visible(s) }
 
 // visibleLines is visible for a text of several lines.
 func visibleLines(s string) string { return display.VisibleLines(s) }
 
-// code sets s as a code span that nothing in it can end.
+// code formats s as a code span that nothing in it can end.
 func code(s string) string { return display.Code(visible(s)) }
 
-// codeInTitle is code of as much of s as a title shows, and how much follows.
+// codeInTitle formats the beginning of s that fits into a title as code, with the
+// length of the rest.
 func codeInTitle(s string) string {
 	short, left := display.Clip(s, titleMax)
 	if left == 0 {
@@ -30,13 +31,13 @@ func codeInTitle(s string) string {
 	return fmt.Sprintf("%s … and %d more characters", code(short), left)
 }
 
-// codeBlock sets s as a block that nothing in it can end.
+// codeBlock formats s as a block that nothing in it can end.
 func codeBlock(s, lang string) string {
 	return strings.TrimSuffix(display.Fenced(lang, visibleLines(s)), "\n")
 }
 
-// label sets a file's name for a title: bare where it is harmless, else as a
-// code span, and never longer than a line.
+// label formats a file's name for a title: bare if it is harmless, else as a code
+// span, and always in one line.
 func label(name string) string {
 	for _, r := range name {
 		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
@@ -47,8 +48,8 @@ func label(name string) string {
 	return visible(name)
 }
 
-// hiddenIn lists where now has hidden characters that was did not have, for a
-// warning beside a diff; at most three.
+// hiddenIn lists the lines where now has hidden characters that was did not have, for
+// a warning below a diff; at most three.
 func hiddenIn(was, now string) []string {
 	had := map[rune]int{}
 	for _, r := range was {
@@ -73,7 +74,7 @@ func hiddenIn(was, now string) []string {
 	return list
 }
 
-// suspicious is hidden, without what source files normally hold.
+// suspicious reports whether a character is hidden and unusual in source files.
 func suspicious(r rune) bool {
 	return r >= utf8.RuneSelf && r != '\u00a0' && r != '\ufe0f' && display.Unseen(r) ||
 		r < ' ' && r != '\n' && r != '\t' && r != '\r' && r != '\f'

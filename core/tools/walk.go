@@ -16,32 +16,32 @@ import (
 
 // entry is a file or folder that a walk visits.
 type entry struct {
-	rel   string // from where the walk began, with slashes
+	rel   string // from the start of the walk, with slashes
 	name  string
 	kind  fs.FileMode   // the type bits
-	depth int           // 1: in the folder where the walk began
-	in    *files.Folder // that it is in, open while it is visited
+	depth int           // 1: in the folder where the walk starts
+	in    *files.Folder // its folder, open during the visit
 }
 
-// walk goes through a folder and what is below it, folder by folder in the order
-// of names, without following symbolic links and without what is ignored or must not
-// be read.
+// walk visits the contents of a folder and of all folders below it, folder by folder
+// in the order of names. It does not follow symbolic links, and leaves out entries
+// that are ignored or must not be read.
 type walk struct {
-	dir    *files.Folder // where it begins
+	dir    *files.Folder // where it starts
 	real   string        // its path
-	top    string        // the way to it from where ignore rules are counted, with slashes; "": here
-	rules  *ignores      // that hold in dir
-	closed bool          // folders that could not be read were met
+	top    string        // dir's path from the folder where ignore rules start, with slashes; "": the same folder
+	rules  *ignores      // that apply in dir
+	closed bool          // some folders could not be read
 	bar    func(rel string) bool
-	barred int  // how many it left out
-	keys   int  // how many where programs keep keys
-	among  bool // it began among keys, and goes through them
-	most   int  // entries of one folder that are looked at; 0: all
+	barred int  // number of entries left out
+	keys   int  // number of entries where programs keep keys
+	among  bool // it started among keys, and visits them
+	most   int  // maximum number of entries of one folder; 0: all
 }
 
-// walkFrom prepares a walk through a place that must be a folder. The ignore
-// files of the folders above it, up to its root, hold as well, unless they
-// ignore the place itself: who names it wants to see it. close ends the walk.
+// walkFrom prepares a walk through a place that must be a folder. The ignore files of
+// the folders above it, up to its root, apply as well, unless they ignore the place
+// itself: a caller who names it wants to see it. close ends the walk.
 func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	bar, err := s.bar()
 	if err != nil {
@@ -93,13 +93,13 @@ func (w *walk) above(top *files.Folder, rel string) {
 			dir.Close()
 		}
 		if rules.match(at, true) {
-			return // no rules from above, and paths are counted from here
+			return // no rules from above; paths are relative to here
 		}
 	}
 	w.rules, w.top = rules, rel
 }
 
-// within adds the ignore file of the folder dir, whose rules are counted from at.
+// within adds the ignore file of the folder dir, whose rules are relative to at.
 func (ig *ignores) within(dir *files.Folder, at string) *ignores {
 	own := (*ignores)(nil).with(dir, "")
 	if own == nil {
@@ -115,7 +115,7 @@ func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) erro
 	return err
 }
 
-// list visits the contents of the folder dir, which is at rel.
+// list visits the contents of the folder dir, whose path is rel.
 func (w *walk) list(
 	ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool),
 ) (on bool, err error) {
@@ -147,7 +147,7 @@ func (w *walk) list(
 	return true, nil
 }
 
-// descend visits what is in a folder that was met.
+// descend visits the contents of a folder.
 func (w *walk) descend(
 	ctx context.Context,
 	e entry,
@@ -163,7 +163,7 @@ func (w *walk) descend(
 	return w.list(ctx, dir, e.rel, e.depth+1, rules, visit)
 }
 
-// shows reports whether an entry is to be seen.
+// shows reports whether an entry is visible.
 func (w *walk) shows(e entry, rules *ignores) bool {
 	if vcs(e.name) || rules.match(path.Join(w.top, e.rel), e.kind.IsDir()) {
 		return false
@@ -189,13 +189,14 @@ func barredNote(n int) string {
 	return note(n > 0, fmt.Sprintf("%d left out that rules forbid to read", n))
 }
 
-// bar reports whether the session must not read what is at a real path.
+// bar returns a function that reports whether the session must not read a real path.
 func (s *toolset) bar() (func(real string) bool, error) {
 	forbids, err := s.forbids()
 	return func(real string) bool { return forbids(core.Access{Op: core.OpRead, Path: real}) }, err
 }
 
-// forbids reports whether a rule forbids the session something.
+// forbids returns a function that reports whether a rule forbids the session an
+// access.
 func (s *toolset) forbids() (func(core.Access) bool, error) {
 	if s.opts.Forbids == nil {
 		return func(core.Access) bool { return false }, nil

@@ -64,7 +64,7 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	}, nil
 }
 
-// fetched is a page as a result, of the same size as other outputs.
+// fetched returns a page as a result, limited like other outputs.
 func (s *toolset) fetched(p web.Page) core.Result {
 	return text(s.bounded(p.Text), notes(
 		note(p.Cut, fmt.Sprintf("the page is larger than %d MiB: this is its beginning", web.MaxPage>>20)),
@@ -72,8 +72,8 @@ func (s *toolset) fetched(p web.Page) core.Result {
 	))
 }
 
-// bounded is a text within the limits of a result; the whole of a longer one is
-// put into a file.
+// bounded cuts a text to the limits of a result, and writes the whole of a longer one
+// to a file.
 func (s *toolset) bounded(whole string) string {
 	out := newCapture(s.host.Spills(), s.most)
 	out.write(whole)

@@ -8,13 +8,12 @@ import (
 	"dragoman/core/files"
 )
 
-// wide calls visit for every entry, nearer ones first: what is in a folder comes
-// before what is in the folders in it. It stops when visit says so, and it is for
-// looking around in what may be very large: of one folder it sees at most
-// w.most entries.
+// wide calls visit for every entry, nearer ones first: the contents of a folder come
+// before those of its subfolders. It stops when visit asks for it. It is made for
+// searches in very large trees: of one folder it visits at most w.most entries.
 func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 	type folder struct {
-		in, name string // where it is below dir, and its name; "." for dir
+		in, name string // its parent below dir, and its name; "." for dir
 		depth    int
 		rules    *ignores
 	}
@@ -50,11 +49,12 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 	}
 }
 
-// nearby opens folders below top that often lie in the same folder, which it holds open.
+// parent opens folders below top. It holds their parent open, because successive ones
+// often have the same parent.
 type nearby struct {
 	top *files.Folder
 	at  string
-	dir *files.Folder // at at; nil: none is open
+	dir *files.Folder // the folder at; nil: none is open
 }
 
 // read opens a folder, which the caller closes, and reads its names.

@@ -52,9 +52,9 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 	return s.change(p, was, d, title, p.Access(core.OpWrite)), nil
 }
 
-// blind is the step for a place outside that cannot be changed as wanted. The
-// reason is returned only after the call was approved: before that the model must
-// not learn what is there.
+// blind returns the step for a place outside that cannot be changed as requested. The
+// reason is returned only after the call was approved: before that the model must not
+// learn about the content of that place.
 func blind(p files.Place, title string, err error) *step {
 	return &step{
 		bound: true,
@@ -91,7 +91,7 @@ func (s *toolset) change(p files.Place, was files.Content, d core.Diff, title st
 	}
 }
 
-// firstChange is the first line in which two texts differ; 0: none does.
+// firstChange returns the first line in which two texts differ; 0: there is none.
 func firstChange(was, now string) int {
 	if was == now {
 		return 0
@@ -141,7 +141,7 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 	return s.change(p, was, d, "Edit "+label(p.Show)+" "+changes(d), p.Access(core.OpRead), p.Access(core.OpWrite)), nil
 }
 
-// edited reads a file and applies an edit to what it read.
+// edited reads a file and applies an edit to its content.
 func (s *toolset) edited(ctx context.Context, p files.Place, e edit) (was files.Content, now string, err error) {
 	was, err = s.files.Current(ctx, p)
 	if err != nil {
