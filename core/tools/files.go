@@ -46,20 +46,20 @@ func NewFiles(opts FilesOptions) *Files { return &Files{opts: opts} }
 
 // callHost is a host for the duration of one call, with only the methods that places
 // need.
-type borrowed struct {
+type callHost struct {
 	core.ToolHost
 
 	meta   core.Meta
 	editor core.Editor
 }
 
-func (b borrowed) Meta() core.Meta     { return b.meta }
-func (b borrowed) Editor() core.Editor { return b.editor }
-func (b borrowed) Spills() core.Spills { return nil }
+func (b callHost) Meta() core.Meta     { return b.meta }
+func (b callHost) Editor() core.Editor { return b.editor }
+func (b callHost) Spills() core.Spills { return nil }
 
 // desk returns a toolset for one call; close returns its roots.
 func desk(m core.Meta, e core.Editor) *toolset {
-	host := borrowed{meta: m, editor: e}
+	host := callHost{meta: m, editor: e}
 	return &toolset{host: host, files: files.New(host), steps: map[stepKey]*step{}}
 }
 
@@ -68,7 +68,7 @@ func desk(m core.Meta, e core.Editor) *toolset {
 // left alone. There is one outcome for each file, in the order of their last changes;
 // a file that was moved is back at its old path.
 func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
-	w := files.New(borrowed{meta: m, editor: e})
+	w := files.New(callHost{meta: m, editor: e})
 	defer w.Close() //nolint:errcheck // the writes have reached the disk
 	return w.Undo(ctx, changes)
 }
@@ -217,10 +217,10 @@ type ranking struct {
 	query  string // in lower case, with slashes
 	most   int
 	looked int
-	list   []ranked
+	list   []candidate
 }
 
-type ranked struct {
+type candidate struct {
 	workspace.FileName
 	class int // how well it matches; 0 is best
 	depth int
@@ -233,7 +233,7 @@ func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) boo
 	if class < 0 || barred(e.rel) {
 		return
 	}
-	r.list = append(r.list, ranked{f, class, e.depth, len(e.rel)})
+	r.list = append(r.list, candidate{f, class, e.depth, len(e.rel)})
 	if len(r.list) >= 8*r.most+1000 {
 		r.sort()
 		r.list = r.list[:r.most]
@@ -245,7 +245,7 @@ func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) boo
 func (r *ranking) full() bool { return r.query == "" && len(r.list) >= r.most }
 
 func (r *ranking) sort() {
-	slices.SortFunc(r.list, func(a, b ranked) int {
+	slices.SortFunc(r.list, func(a, b candidate) int {
 		if c := cmp.Compare(a.class, b.class); c != 0 {
 			return c
 		}

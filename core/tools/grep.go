@@ -154,7 +154,7 @@ func grepFile(h files.Handle, p files.Place, q search, out *report) error {
 }
 
 // finding is the result of a worker for one file.
-type found struct {
+type finding struct {
 	seq   int // the file's place in the order of the walk
 	name  string
 	base  string        // its name in the folder in
@@ -176,7 +176,7 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	todo, finds := make(chan found), make(chan found)
+	todo, finds := make(chan finding), make(chan finding)
 	var walkErr error // set before todo is closed
 	var walker, workers sync.WaitGroup
 	walker.Go(func() {
@@ -206,7 +206,7 @@ func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *
 }
 
 // files sends the files to search.
-func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
+func (q search) files(ctx context.Context, w *walk, todo chan<- finding) error {
 	seq := 0
 	return w.each(ctx, func(e entry) (into, on bool) {
 		if !e.kind.IsRegular() {
@@ -222,7 +222,7 @@ func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 			}
 		}
 		select {
-		case todo <- found{seq: seq, name: e.rel, base: e.name, in: e.in.Hold()}:
+		case todo <- finding{seq: seq, name: e.rel, base: e.name, in: e.in.Hold()}:
 			seq++
 			return true, true
 		case <-ctx.Done():
@@ -233,7 +233,7 @@ func (q search) files(ctx context.Context, w *walk, todo chan<- found) error {
 }
 
 // work searches files until there are no more.
-func (q search) work(ctx context.Context, show string, todo <-chan found, finds chan<- found) {
+func (q search) work(ctx context.Context, show string, todo <-chan finding, finds chan<- finding) {
 	var buf []byte
 	for f := range todo {
 		var data []byte
@@ -295,8 +295,8 @@ type report struct {
 
 // collect receives findings until there are no more, and calls stop once the report
 // is full. It returns the number of files that were too large.
-func (r *report) collect(finds <-chan found, stop func()) (large int) {
-	ahead := map[int]found{} // those that came before their turn
+func (r *report) collect(finds <-chan finding, stop func()) (large int) {
+	ahead := map[int]finding{} // those that came before their turn
 	next := 0
 	for f := range finds {
 		ahead[f.seq] = f

@@ -179,7 +179,7 @@ type job struct {
 	mu     sync.Mutex // guards the fields below
 	info   board.JobInfo
 	out    ring
-	stored stored // the content of out when the session came to rest
+	stored jobFile // the content of out when the session came to rest
 	end    outcome
 }
 
@@ -283,7 +283,7 @@ func (j *job) forget() {
 	j.mu.Lock()
 	file := j.stored
 	j.out = ring{gone: j.out.gone + len(j.out.all()) + file.lines}
-	j.stored = stored{}
+	j.stored = jobFile{}
 	j.mu.Unlock()
 	file.remove()
 }

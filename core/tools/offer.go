@@ -8,8 +8,8 @@ import (
 	"dragoman/core/ide"
 )
 
-// optional is a tool that is offered on a condition.
-type optional struct {
+// offer is a tool that is offered on a condition.
+type offer struct {
 	*tool
 	when func(ide.Caps) bool
 }

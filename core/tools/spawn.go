@@ -19,8 +19,8 @@ type Subagent struct {
 	MaxSteps    int    // maximum number of calls, to be shown; 0: no limit is shown
 }
 
-// spawning is the progress of a task, for clients that show it: the call's Meta.
-type spawning struct {
+// progress counts the steps of a task, for clients that show it: the call's Meta.
+type progress struct {
 	Agent    string `json:"agent"`
 	Model    string `json:"model,omitempty"`
 	Step     int    `json:"step"`
@@ -124,7 +124,7 @@ func (sp *spawn) title() string {
 }
 
 func (sp *spawn) meta() json.RawMessage {
-	raw, err := json.Marshal(spawning{sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps})
+	raw, err := json.Marshal(progress{sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps})
 	if err != nil {
 		return nil
 	}
@@ -133,7 +133,8 @@ func (sp *spawn) meta() json.RawMessage {
 
 func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
 	d, err := sp.set.handOver(ctx, sp.set.host, delegate.Task{
-		Agent: sp.agent.Name, Model: sp.model, Title: sp.short, Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
+		Agent: sp.agent.Name, Model: sp.model, Title: sp.short,
+		Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
 		Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id, Meta: sp.meta()}) },
 		Follow: func(r core.Record) {
 			// Shown once for each call that begins there, not for every event.

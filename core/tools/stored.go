@@ -9,9 +9,9 @@ import (
 	"dragoman/core/board"
 )
 
-// storedOutput is a file with the lines of a job's output. Each begins with the
+// jobFile is a file with the lines of a job's output. Each begins with the
 // letter of its stream.
-type stored struct {
+type jobFile struct {
 	spills core.Spills
 	ref    string // "": no file
 	lines  int
@@ -23,7 +23,7 @@ const (
 )
 
 // store writes lines to a new file.
-func store(lines []board.JobLine, spills core.Spills) (stored, error) {
+func store(lines []board.JobLine, spills core.Spills) (jobFile, error) {
 	var b bytes.Buffer
 	for _, l := range lines {
 		stream := byte(storedOutput)
@@ -36,21 +36,21 @@ func store(lines []board.JobLine, spills core.Spills) (stored, error) {
 	}
 	f, ref, err := newSpill(spills)
 	if err != nil {
-		return stored{}, err
+		return jobFile{}, err
 	}
-	s := stored{spills, ref, len(lines)}
+	s := jobFile{spills, ref, len(lines)}
 	_, err = f.Write(b.Bytes())
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		s.remove()
-		return stored{}, err
+		return jobFile{}, err
 	}
 	return s, nil
 }
 
-func (s stored) read() ([]board.JobLine, error) {
+func (s jobFile) read() ([]board.JobLine, error) {
 	f, err := s.spills.Spilled(s.ref)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s stored) read() ([]board.JobLine, error) {
 	return lines, nil
 }
 
-func (s stored) remove() {
+func (s jobFile) remove() {
 	if s.ref != "" {
 		_ = s.spills.Unspill(s.ref)
 	}

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	terminalKeeps = 1 << 20         // bytes of output that an editor's terminal should keep
-	lateOpen      = 1 * time.Second // for which the end of a stopped turn waits for a terminal that is being opened, and for what it shows
-	partingWait   = 5 * time.Second // for an editor to close a terminal
+	terminalKeeps = 1 << 20 // bytes of output that an editor's terminal should keep
+	// lateOpen is how long the end of a stopped turn waits for a terminal that is being opened,
+	// and then for its output.
+	lateOpen    = 1 * time.Second
+	partingWait = 5 * time.Second // for an editor to close a terminal
 )
 
 // terminal returns the editor that runs commands; nil: they run here.

@@ -80,7 +80,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	}
 	for _, t := range []struct {
 		spec core.Spec
-		prep prepare
+		prep planner
 	}{
 		{readSpec, s.prepareRead},
 		{treeSpec, s.prepareTree},
@@ -97,7 +97,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	} {
 		s.tools = append(s.tools, &tool{set: s, spec: t.spec, prep: t.prep})
 	}
-	s.optional = []optional{
+	s.optional = []offer{
 		{&tool{set: s, spec: diagnoseSpec, prep: s.prepareDiagnose}, diagnoses},
 		{&tool{set: s, spec: definitionSpec, prep: s.prepareDefinition}, defines},
 		{&tool{set: s, spec: referencesSpec, prep: s.prepareReferences}, refers},
@@ -122,7 +122,7 @@ type toolset struct {
 
 	release func() // releases guard
 
-	optional []optional    // offered while the editor makes them possible
+	optional []offer       // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
 	mu    sync.Mutex // guards the fields below
@@ -166,8 +166,8 @@ func (s *toolset) Rest() bool {
 	return true
 }
 
-// prepare makes the plan of a call, without carrying out any of it.
-type prepare func(context.Context, *args) (*step, error)
+// planner makes the plan of a call, without carrying out any of it.
+type planner func(context.Context, *args) (*step, error)
 
 // step is the plan of a call.
 type step struct {
@@ -190,7 +190,7 @@ type stepKey struct {
 type tool struct {
 	set  *toolset
 	spec core.Spec
-	prep prepare
+	prep planner
 }
 
 // Spec implements core.Tool.
@@ -216,7 +216,8 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	}
 	for _, a := range st.Access {
 		if a.Outside && !approved(inv, a) {
-			return failure(fmt.Errorf("%s: %s is outside of the workspace and was not approved", t.spec.Name, visible(a.Path))), nil
+			return failure(fmt.Errorf("%s: %s is outside of the workspace and was not approved",
+				t.spec.Name, visible(a.Path))), nil
 		}
 	}
 	if inv.Output == nil {

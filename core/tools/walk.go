@@ -29,7 +29,7 @@ type entry struct {
 type walk struct {
 	dir    *files.Folder // where it starts
 	real   string        // its path
-	top    string        // dir's path from the folder where ignore rules start, with slashes; "": the same folder
+	top    string        // from the folder where ignore rules start, with slashes; "": dir itself
 	rules  *ignores      // that apply in dir
 	closed bool          // some folders could not be read
 	bar    func(rel string) bool

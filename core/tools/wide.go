@@ -17,7 +17,7 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 		depth    int
 		rules    *ignores
 	}
-	near := nearby{top: w.dir}
+	near := opener{top: w.dir}
 	defer near.close()
 	for todo := []folder{{".", ".", 1, w.rules}}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
 		f := todo[0]
@@ -49,16 +49,16 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 	}
 }
 
-// parent opens folders below top. It holds their parent open, because successive ones
+// opener opens folders below top. It holds their parent open, because successive ones
 // often have the same parent.
-type nearby struct {
+type opener struct {
 	top *files.Folder
 	at  string
 	dir *files.Folder // the folder at; nil: none is open
 }
 
 // read opens a folder, which the caller closes, and reads its names.
-func (n *nearby) read(in, name string, most int) (*files.Folder, []fs.DirEntry, error) {
+func (n *opener) read(in, name string, most int) (*files.Folder, []fs.DirEntry, error) {
 	if n.dir == nil || n.at != in {
 		n.close()
 		dir, err := n.top.Under(in)
@@ -79,7 +79,7 @@ func (n *nearby) read(in, name string, most int) (*files.Folder, []fs.DirEntry, 
 	return dir, list, nil
 }
 
-func (n *nearby) close() {
+func (n *opener) close() {
 	if n.dir != nil {
 		n.dir.Close()
 		n.dir = nil
