@@ -227,9 +227,8 @@ type tailLine struct {
 // each valid until the next.
 func backwards(file io.ReaderAt, size int64) iter.Seq2[tailLine, error] {
 	return func(yield func(tailLine, error) bool) {
-		const step = 64 << 10
 		var buf []byte // from at on
-		at, whole := size, false
+		at, whole, piece := size, false, int64(firstPiece)
 		for {
 			i := bytes.LastIndexByte(buf, '\n')
 			if i < 0 && at > 0 {
@@ -237,7 +236,8 @@ func backwards(file io.ReaderAt, size int64) iter.Seq2[tailLine, error] {
 					yield(tailLine{}, errTooLong)
 					return
 				}
-				n := min(at, step)
+				n := min(at, piece)
+				piece = min(2*piece, largePiece)
 				more := make([]byte, n, int(n)+len(buf))
 				if _, err := file.ReadAt(more, at-n); err != nil {
 					yield(tailLine{}, err)

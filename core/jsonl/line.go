@@ -68,7 +68,14 @@ type lines struct {
 	at   int64 // offset of the line that was returned last
 }
 
-func newLines(file io.ReaderAt) *lines { return &lines{file: file, buf: make([]byte, 64<<10)} }
+func newLines(file io.ReaderAt) *lines { return &lines{file: file} }
+
+// A file is read in pieces, each twice as large as the one before: most reads want
+// one line, or a session of a few.
+const (
+	firstPiece = 4 << 10
+	largePiece = 64 << 10
+)
 
 // read returns the next line without its end, valid until the next call. The
 // error is io.EOF at the end, errUnfinished when the last line has no end,
@@ -100,8 +107,10 @@ func (l *lines) fill() error {
 		l.to = copy(l.buf, l.buf[l.from:l.to])
 		l.from = 0
 	}
-	if l.to == len(l.buf) {
-		l.buf = append(l.buf, make([]byte, len(l.buf))...)
+	if len(l.buf) < largePiece || l.to == len(l.buf) {
+		buf := make([]byte, max(firstPiece, 2*len(l.buf)))
+		copy(buf, l.buf[:l.to])
+		l.buf = buf
 	}
 	n, err := l.file.ReadAt(l.buf[l.to:], l.next+int64(l.to))
 	l.to += n
