@@ -82,81 +82,83 @@ type Known struct {
 // access at every start.
 func (k Known) Local() bool { return len(k.Keys) == 0 }
 
-// KnownProviders returns the known providers in the order in which keys are
-// looked for. The models are ones that take tools over chat completions.
-func KnownProviders() []Known {
-	return []Known{
-		{
-			"openai",
-			KindOpenAIResponses,
-			"https://api.openai.com/v1",
-			[]string{"OPENAI_API_KEY"},
-			"gpt-5.1",
-			"https://platform.openai.com/api-keys",
-			"OpenAI",
-		},
-		{
-			"openrouter",
-			KindOpenAIChat,
-			"https://openrouter.ai/api/v1",
-			[]string{"OPENROUTER_API_KEY"},
-			"anthropic/claude-sonnet-4.6",
-			"https://openrouter.ai/settings/keys",
-			"OpenRouter",
-		},
-		{
-			"anthropic",
-			KindAnthropic,
-			"https://api.anthropic.com/v1",
-			[]string{"ANTHROPIC_API_KEY"},
-			"claude-sonnet-4-6",
-			"https://console.anthropic.com/settings/keys",
-			"Anthropic",
-		},
-		{
-			"gemini",
-			KindOpenAIChat,
-			"https://generativelanguage.googleapis.com/v1beta/openai",
-			[]string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-			"gemini-2.5-flash",
-			"https://aistudio.google.com/apikey",
-			"Google Gemini",
-		},
-		{
-			"groq",
-			KindOpenAIChat,
-			"https://api.groq.com/openai/v1",
-			[]string{"GROQ_API_KEY"},
-			"openai/gpt-oss-120b",
-			"https://console.groq.com/keys",
-			"Groq",
-		},
-		{
-			"deepseek",
-			KindOpenAIChat,
-			"https://api.deepseek.com/v1",
-			[]string{"DEEPSEEK_API_KEY"},
-			"deepseek-v4-flash",
-			"https://platform.deepseek.com/api_keys",
-			"DeepSeek",
-		},
-		{
-			"mistral",
-			KindOpenAIChat,
-			"https://api.mistral.ai/v1",
-			[]string{"MISTRAL_API_KEY"},
-			"mistral-large-latest",
-			"https://console.mistral.ai/api-keys",
-			"Mistral",
-		},
-		{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3", "", "Ollama"},
-		{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b", "", "LM Studio"},
-	}
+// knownProviders are in the order in which keys are looked for. The models are ones
+// that take tools over chat completions.
+var knownProviders = []Known{
+	{
+		"openai",
+		KindOpenAIResponses,
+		"https://api.openai.com/v1",
+		[]string{"OPENAI_API_KEY"},
+		"gpt-5.1",
+		"https://platform.openai.com/api-keys",
+		"OpenAI",
+	},
+	{
+		"openrouter",
+		KindOpenAIChat,
+		"https://openrouter.ai/api/v1",
+		[]string{"OPENROUTER_API_KEY"},
+		"anthropic/claude-sonnet-4.6",
+		"https://openrouter.ai/settings/keys",
+		"OpenRouter",
+	},
+	{
+		"anthropic",
+		KindAnthropic,
+		"https://api.anthropic.com/v1",
+		[]string{"ANTHROPIC_API_KEY"},
+		"claude-sonnet-4-6",
+		"https://console.anthropic.com/settings/keys",
+		"Anthropic",
+	},
+	{
+		"gemini",
+		KindOpenAIChat,
+		"https://generativelanguage.googleapis.com/v1beta/openai",
+		[]string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		"gemini-2.5-flash",
+		"https://aistudio.google.com/apikey",
+		"Google Gemini",
+	},
+	{
+		"groq",
+		KindOpenAIChat,
+		"https://api.groq.com/openai/v1",
+		[]string{"GROQ_API_KEY"},
+		"openai/gpt-oss-120b",
+		"https://console.groq.com/keys",
+		"Groq",
+	},
+	{
+		"deepseek",
+		KindOpenAIChat,
+		"https://api.deepseek.com/v1",
+		[]string{"DEEPSEEK_API_KEY"},
+		"deepseek-v4-flash",
+		"https://platform.deepseek.com/api_keys",
+		"DeepSeek",
+	},
+	{
+		"mistral",
+		KindOpenAIChat,
+		"https://api.mistral.ai/v1",
+		[]string{"MISTRAL_API_KEY"},
+		"mistral-large-latest",
+		"https://console.mistral.ai/api-keys",
+		"Mistral",
+	},
+	{"ollama", KindOpenAIChat, "http://localhost:11434/v1", nil, "qwen3", "", "Ollama"},
+	{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b", "", "LM Studio"},
 }
+
+// KnownProviders returns the known providers in the order in which keys are
+// looked for.
+func KnownProviders() []Known { return slices.Clone(knownProviders) }
 
 // KnownProvider finds a provider that needs only a key.
 func KnownProvider(name string) (Known, bool) {
-	for _, k := range KnownProviders() {
+	for _, k := range knownProviders {
 		if k.Name == name {
 			return k, true
 		}
@@ -166,7 +168,7 @@ func KnownProvider(name string) (Known, bool) {
 
 func knownNames() []string {
 	var names []string
-	for _, k := range KnownProviders() {
+	for _, k := range knownProviders {
 		names = append(names, k.Name)
 	}
 	return names

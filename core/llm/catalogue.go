@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	_ "embed"
@@ -18,22 +17,49 @@ import (
 //go:embed catalogue.tsv.gz
 var catalogueFile []byte
 
-// catalogue returns the built-in descriptions of models, by the catalogue's names of
-// providers. It is read at the first call.
-var catalogue = sync.OnceValue(func() map[string][]core.ModelInfo {
-	all := map[string][]core.ModelInfo{}
+// catalogue is the file's text, and what was read of it.
+var catalogue = sync.OnceValue(func() *described {
+	all := &described{read: map[string][]core.ModelInfo{}}
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
 	if err != nil {
 		return all // it is a part of the program: a test reads it
 	}
-	lines := bufio.NewScanner(z)
-	for lines.Scan() {
-		if provider, info, ok := catalogued(lines.Text()); ok {
-			all[provider] = append(all[provider], info)
-		}
-	}
+	text := bytes.NewBuffer(make([]byte, 0, 7*len(catalogueFile)))
+	_, _ = text.ReadFrom(z)
+	all.text = text.Bytes()
 	return all
 })
+
+// described are the built-in descriptions of models. Those of a provider are read when
+// they are first asked for: few have keys for many.
+type described struct {
+	text []byte
+
+	mu   sync.Mutex                  // guards read
+	read map[string][]core.ModelInfo // by the catalogue's names of providers
+}
+
+// of returns the models of a provider. The caller does not change them.
+func (d *described) of(provider string) []core.ModelInfo {
+	if name, other := catalogueNames[provider]; other {
+		provider = name
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list, read := d.read[provider]
+	if !read {
+		for line := range bytes.Lines(d.text) {
+			if name, _, _ := bytes.Cut(line, []byte("\t")); string(name) != provider {
+				continue
+			}
+			if _, info, ok := catalogued(strings.TrimSuffix(string(line), "\n")); ok {
+				list = append(list, info)
+			}
+		}
+		d.read[provider] = list
+	}
+	return list
+}
 
 // catalogued reads a line; ok is false for a comment.
 func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
@@ -65,10 +91,7 @@ var catalogueNames = map[string]string{"gemini": "google", "bedrock": "amazon-be
 // Catalogue lists the known models of a provider, by their ids there, without a
 // request. It returns none for a provider that is not in the catalogue.
 func Catalogue(provider string) []core.ModelInfo {
-	if name, other := catalogueNames[provider]; other {
-		provider = name
-	}
-	return slices.Clone(catalogue()[provider])
+	return slices.Clone(catalogue().of(provider))
 }
 
 // unknown describes a model that is not in the catalogue.
@@ -86,10 +109,7 @@ func Known(provider, model string) core.ModelInfo {
 
 // known finds a model in the catalogue.
 func known(provider, model string) (core.ModelInfo, bool) {
-	if name, other := catalogueNames[provider]; other {
-		provider = name
-	}
-	list := catalogue()[provider]
+	list := catalogue().of(provider)
 	i := slices.IndexFunc(list, func(m core.ModelInfo) bool { return m.ID == model })
 	if i < 0 {
 		return core.ModelInfo{}, false
