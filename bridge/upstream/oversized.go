@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 
 	"github.com/creachadair/jrpc2"
 
@@ -32,7 +33,7 @@ func answerID(head, tail []byte) json.RawMessage {
 	for _, at := range []struct {
 		pattern *regexp.Regexp
 		text    []byte
-	}{{idFirst, head}, {idLast, tail}} {
+	}{{idFirst(), head}, {idLast(), tail}} {
 		if m := at.pattern.FindSubmatch(at.text); m != nil && json.Valid(m[1]) {
 			return m[1]
 		}
@@ -41,11 +42,17 @@ func answerID(head, tail []byte) json.RawMessage {
 }
 
 // The patterns match no id within a result: one begins with the line, and the other ends with
-// the brace that closes the message.
+// the brace that closes the message. They are compiled for the first message that is too long,
+// not at the start of every process.
 var (
-	idFirst = regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` +
-		version + `?"(?:result|error)"`)
-	idLast = regexp.MustCompile(`,\s*"id"\s*:\s*(` + scalar + `)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}$`)
+	idFirst = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` +
+			version + `?"(?:result|error)"`)
+	})
+	idLast = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`,\s*"id"\s*:\s*(` + scalar + `)\s*` +
+			`(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}$`)
+	})
 )
 
 const (
