@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// Agent is an agent that a file defines. One of the workspace is a proposal:
-// whoever makes an agent of it gives it no more rights than the user's policy.
+// Agent is an agent that a file defines. An agent of the workspace is a proposal: its
+// user must not give it more rights than the user's policy.
 type Agent struct {
 	Source
 	Name         string // lower case
 	Description  string
 	Primary      bool // the user can choose it
-	Subagent     bool // other agents can hand it tasks
+	Subagent     bool // other agents can delegate tasks to it
 	SpawnableBy  []string
 	Inherit      string // the agent whose settings it starts from
 	Model        string // PROVIDER/MODEL; empty: the default
 	Effort       string
 	Tools        AgentTools
-	Disabled     []string // tools, or servers, that it is not offered
-	MaxSteps     int      // 0: no bound of its own
+	Disabled     []string // tools, or servers, that are not offered to it
+	MaxSteps     int      // 0: no limit of its own
 	Instructions string
 }
 
-// AgentTools is what an agent's file says about tools, by their names, which may
-// end in a pattern in parentheses. It is zero where the file says nothing.
+// AgentTools are the rules for tools in an agent's file, by their names, which may end
+// in a pattern in parentheses. It is zero if the file has none.
 type AgentTools struct {
 	Default          string // allow, ask, deny, or empty
 	Allow, Ask, Deny []string
 }
 
-// Agents lists the agents that files define: the workspace's, then the user's.
+// Agents lists the agents of files: the workspace's, then the user's.
 func (g *Guide) Agents() []Agent { return slices.Clone(g.agents) }
 
 func (l *loader) agents(ctx context.Context) {
@@ -61,7 +61,7 @@ func (l *loader) agents(ctx context.Context) {
 	}
 }
 
-// agent reads an agent's file, as ECA, Claude Code and OpenCode write it.
+// agent reads an agent's file in the formats of ECA, Claude Code and OpenCode.
 func (l *loader) agent(doc document, file string) (Agent, bool) {
 	f := doc.front
 	name := f.first("name").string()
@@ -82,7 +82,7 @@ func (l *loader) agent(doc document, file string) (Agent, bool) {
 		l.warn(doc.at, "was left out: %s", wrong)
 		return a, false
 	}
-	if a.Model == "inherit" { // of the agent that hands it a task
+	if a.Model == "inherit" { // of the agent that delegates the task
 		a.Model = ""
 	}
 	for i, s := range a.SpawnableBy {
@@ -108,9 +108,9 @@ func (l *loader) agent(doc document, file string) (Agent, bool) {
 	return a, true
 }
 
-// toolsOf reads the tools of an agent: a list, or a text with commas, of those
-// that it may use without asking; a mapping of byDefault, allow, ask and deny; or
-// a mapping from tools to whether it has them.
+// toolsOf reads the tools of an agent: a list, or a text with commas, of the tools
+// that it may use without asking; a mapping of byDefault, allow, ask and deny; or a
+// mapping from tools to booleans.
 func toolsOf(n node) AgentTools {
 	if n.empty() {
 		return AgentTools{}

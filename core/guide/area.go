@@ -17,13 +17,13 @@ import (
 	"dragoman/core/files"
 )
 
-// Bounds of what is read. Nothing sensible comes near them, except for the size
-// of an instruction file.
+// Limits of reading. Reasonable files stay far below them, except for the size of an
+// instruction file.
 const (
-	maxFile    = 64 << 10  // bytes of one file; more is cut
+	maxFile    = 64 << 10  // bytes of one file; the rest is cut
 	maxTexts   = 256 << 10 // bytes of all instructions, and of all rules that always apply
 	maxRead    = 16 << 20  // bytes that one Load reads
-	maxEntries = 4000      // names that one Load looks at in folders
+	maxEntries = 4000      // names in folders that one Load visits
 	maxFiles   = 256       // rules, skills, commands, agents: of each kind
 	maxDepth   = 8         // folders below rules and commands
 	maxName    = 64        // bytes
@@ -47,8 +47,8 @@ func newArea(dir string, user bool) *area {
 	return a
 }
 
-// rel returns an absolute path relative to the area's folder, with slashes; ok
-// reports whether it is inside.
+// rel returns an absolute path relative to the area's folder, with slashes; ok reports
+// whether it is inside.
 func (a *area) rel(name string) (rel string, ok bool) {
 	if rel, ok = files.Within(a.dir, name); !ok {
 		rel, ok = files.Within(a.real, name)
@@ -64,10 +64,10 @@ type place struct {
 
 func (p place) path() string { return filepath.Join(p.in.dir, filepath.FromSlash(p.rel)) }
 
-// dir is the folder that the place is in.
+// dir returns the place's folder.
 func (p place) dir() string { return filepath.Dir(p.path()) }
 
-// source returns the place in the form that the guide's readers see.
+// source returns the place in the form for the guide's readers.
 func (p place) source() Source {
 	s := Source{File: display.Visible(p.path()), User: p.in.user, at: p}
 	if !p.in.user {
@@ -76,17 +76,17 @@ func (p place) source() Source {
 	return s
 }
 
-// disk reads places, each through the tree of its area. It notes what it
-// looked at, so that a change can be seen later. close gives the folders back.
+// disk reads places, each through the tree of its area. It records the state of each,
+// so that a change can be detected later. close closes the trees.
 type disk struct {
 	trees   map[*area]opened
 	seen    []look
-	noted   map[place]int // where in seen
+	noted   map[place]int // index in seen
 	left    int           // bytes that may still be read
-	entries int           // names in folders that may still be looked at
+	entries int           // names in folders that may still be visited
 }
 
-// opened is an area's folder, or why it could not be opened.
+// areaTree is an area's open folder, or the error of opening it.
 type opened struct {
 	tree *files.Tree
 	err  error
@@ -99,7 +99,7 @@ func newDisk() *disk {
 func (d *disk) close() {
 	for _, o := range d.trees {
 		if o.err == nil {
-			o.tree.Close() //nolint:errcheck // it was only read
+			o.tree.Close() //nolint:errcheck // the tree is read-only
 		}
 	}
 }
@@ -114,8 +114,8 @@ func (d *disk) tree(a *area) (*files.Tree, error) {
 	return o.tree, o.err
 }
 
-// stat looks at a place, and notes what it saw; of a folder only that it is one.
-// Links inside of the area are followed.
+// stat returns the state of a place and records it; for a folder it records only the
+// type. It follows links inside of the area.
 func (d *disk) stat(p place) (fs.FileInfo, error) {
 	info, err := d.lookAt(p)
 	if _, ok := d.noted[p]; !ok {
@@ -134,8 +134,7 @@ func (d *disk) lookAt(p place) (fs.FileInfo, error) {
 }
 
 // read returns at most n bytes of a regular file, and of text whole characters; cut
-// reports that there are more.
-// A missing file is fs.ErrNotExist.
+// reports that there are more. A missing file is fs.ErrNotExist.
 func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.FileInfo, cut bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, false, err
@@ -167,8 +166,8 @@ func (d *disk) read(ctx context.Context, p place, n int) (data []byte, info fs.F
 	return data, info, false, nil
 }
 
-// list names what is in a folder, sorted, without what is hidden and what
-// editors leave behind.
+// list returns the names in a folder, sorted, without hidden files and backup files of
+// editors.
 func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -212,9 +211,9 @@ func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 	return names, nil
 }
 
-// walk visits the files below a folder whose names end in one of the extensions,
-// in an order that depends on the names only: a folder's files before its
-// folders. A missing folder has none. Unreadable files are reported and left out.
+// walk visits the files below a folder whose names have one of the extensions, in an
+// order that depends only on the names: a folder's files before its subfolders. A
+// missing folder has none. Unreadable files are reported and left out.
 func (d *disk) walk(ctx context.Context, p place, ext []string, tell func(place, error), visit func(place)) {
 	d.descend(ctx, p, ext, nil, tell, visit)
 }
@@ -263,7 +262,7 @@ func (d *disk) descend(
 	}
 }
 
-// holds reports whether a file is among those that were looked at, by whatever name.
+// holds reports whether seen contains a file, under any name.
 func holds(seen []fs.FileInfo, info fs.FileInfo) bool {
 	return slices.ContainsFunc(seen, func(i fs.FileInfo) bool { return os.SameFile(i, info) })
 }
@@ -272,11 +271,11 @@ func hasExt(name string, ext []string) bool {
 	return slices.Contains(ext, strings.ToLower(path.Ext(name)))
 }
 
-// look is the observed state of a place: enough to detect that it has changed.
+// observation is the observed state of a place: enough to detect that it has changed.
 type look struct {
 	at   place
-	list bool        // of a folder, what is in it counts
-	mode fs.FileMode // 0: there was nothing, or nothing that may be read
+	list bool        // the contents of a folder count
+	mode fs.FileMode // 0: nothing, or nothing that may be read
 	size int64
 	time time.Time
 }

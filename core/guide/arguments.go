@@ -9,10 +9,10 @@ import (
 
 const maxArguments = 32
 
-// arguments derives the arguments of a command from its placeholders: the named
-// ones in the order in which they come first, else one for each position, else
-// one for all. Front matter adds descriptions, and names to positions. Required ones are
-// worth asking for; without those in must, which front matter requires, there is no prompt.
+// arguments derives the arguments of a command from its placeholders: the named ones
+// in the order of their first use, else one for each position, else one for all. Front
+// matter adds descriptions, and names to positions. Clients should ask for required
+// arguments; those in must, which front matter requires, are necessary for a prompt.
 func arguments(body string, front node) (list []core.Argument, must map[int]bool) {
 	var named, positions []core.Argument
 	seen := map[string]bool{}
@@ -68,7 +68,8 @@ func arguments(body string, front node) (list []core.Argument, must map[int]bool
 	return list, must
 }
 
-// declare applies the name, description and requirement that front matter gives an argument.
+// declare applies the name, description and requirement of an argument in front
+// matter.
 func declare(a core.Argument, d node, name string) core.Argument {
 	if name != "" && badName(name) == "" {
 		a.Name = nameOf(name)
@@ -80,9 +81,9 @@ func declare(a core.Argument, d node, name string) core.Argument {
 	return a
 }
 
-// splitArgs parts a command's arguments as a shell would: at blanks, except for
-// what is quoted. An apostrophe within a word, a quote that is not closed and a
-// backslash in front of something ordinary are text.
+// splitArgs splits a command's arguments like a shell: at blanks outside of quotes. An
+// apostrophe within a word, an unclosed quote and a backslash before an ordinary
+// character are text.
 func splitArgs(s string) []string {
 	p := &argSplitter{s: s, double: strings.LastIndexByte(s, '"'), single: -1}
 	for i := len(s) - 1; i >= 0 && p.single < 0; i-- {
@@ -105,7 +106,7 @@ func splitArgs(s string) []string {
 type argSplitter struct {
 	s      string
 	at     int
-	single int // the last place where a text in apostrophes can end
+	single int // the last position where a text in apostrophes can end
 	double int // the same for quotes
 }
 
@@ -140,7 +141,7 @@ func (p *argSplitter) word() string {
 	return b.String()
 }
 
-// quoted reads up to a quote, or to the end where all that follow are escaped.
+// quoted reads up to a quote, or to the end if all further quotes are escaped.
 func (p *argSplitter) quoted(b *strings.Builder) {
 	for p.at < len(p.s) {
 		c := p.s[p.at]

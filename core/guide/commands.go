@@ -13,11 +13,11 @@ import (
 	"dragoman/core/display"
 )
 
-// BuiltIn is a command that is always available. Its provider defines what it does.
+// BuiltIn is a command that is always available. Its provider defines its effect.
 type BuiltIn struct {
 	core.Command
-	// Prompt makes the text for the model that the command stands for, in the folders of the
-	// workspace; nil: it stands for none.
+	// Prompt returns the command's prompt for the model, in the folders of the
+	// workspace; nil: the command has none.
 	Prompt func(folders []string) string
 }
 
@@ -26,12 +26,12 @@ type Command struct {
 	Source
 	core.Command // the name has no blanks
 
-	must   map[int]bool // the arguments without which there is no prompt
-	long   string       // the name with the folders below commands, if there are any
+	must   map[int]bool // the arguments that a prompt needs
+	long   string       // the name with its folders below commands, if there are any
 	prompt func(folders []string) string
 }
 
-// Prompts reports whether the command stands for a prompt, which Expand makes.
+// Prompts reports whether the command has a prompt, which Expand makes.
 func (c Command) Prompts() bool { return c.Kind != core.CommandBuiltin || c.prompt != nil }
 
 // ErrNoCommand reports that no command has the given name.
@@ -40,12 +40,12 @@ var ErrNoCommand = errors.New("there is no such command")
 // ErrMissing reports that a required argument of a command is missing.
 var ErrMissing = errors.New("an argument is missing")
 
-// Commands lists the commands: the built-in ones, the workspace's, the user's,
-// and the skills that the user can call.
+// Commands lists the commands: the built-in ones, the workspace's, the user's, and the
+// skills that the user can call.
 func (g *Guide) Commands() []Command { return slices.Clone(g.commands) }
 
-// Command finds a command by its name, without the slash. A file in a folder is
-// found by FOLDER:NAME as well.
+// Command finds a command by its name, without the slash. A file in a folder is also
+// found by FOLDER:NAME.
 func (g *Guide) Command(name string) (Command, bool) {
 	for _, is := range []func(Command) bool{
 		func(c Command) bool { return c.Name == name },
@@ -59,7 +59,7 @@ func (g *Guide) Command(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// List lists the commands as clients see them.
+// List lists the commands in the form for clients.
 func (g *Guide) List() []core.Command {
 	var list []core.Command
 	for _, c := range g.commands {
@@ -68,20 +68,20 @@ func (g *Guide) List() []core.Command {
 	return list
 }
 
-// Find is Command for whoever only offers it. prompts says that Expand makes a prompt of it.
+// Find is Command for callers that only offer it. prompts reports whether Expand makes
+// a prompt of it.
 func (g *Guide) Find(name string) (c core.Command, prompts, ok bool) {
 	found, ok := g.Command(name)
 	return found.Command, ok && found.Prompts(), ok
 }
 
-// Expand makes the prompt that a command with Prompts stands for; args is what
-// the user wrote behind its name. In the command's text $ARGUMENTS and $ARGS are
-// all of args, $1 … $9 its words, and {{name}} its words in the order of the names,
-// or those written as name=word; the last name gets all words that are left.
-// Arguments for which the text has no place come last. Words are parted as in a
-// shell: "two words" is one. The result is not looked at again, so arguments
-// expand nothing. It reads the command's file. An error is for the user; it is
-// ErrNoCommand or ErrMissing where these are the reason.
+// Expand makes the prompt of a command with Prompts; args is the user's text after the
+// name. In the command's text $ARGUMENTS and $ARGS are all of args, $1 … $9 its words,
+// and {{name}} its words in the order of the names, or those written as name=word; the
+// last name gets all remaining words. If the text has no placeholders, the arguments
+// are added at the end. Words are split as in a shell: "two words" is one. The result
+// is not expanded again, so arguments expand nothing. Expand reads the command's file.
+// An error is for the user; it is ErrNoCommand or ErrMissing in these two cases.
 func (g *Guide) Expand(name, args string) (string, error) {
 	args = strings.TrimSpace(args)
 	words := splitArgs(args)
@@ -90,8 +90,7 @@ func (g *Guide) Expand(name, args string) (string, error) {
 	})
 }
 
-// ExpandNamed is Expand for arguments that are given by the names that the
-// command's Arguments have.
+// ExpandNamed is Expand for arguments given by the names in the command's Arguments.
 func (g *Guide) ExpandNamed(name string, values map[string]string) (string, error) {
 	given := false
 	for _, v := range values {
@@ -150,8 +149,8 @@ func (g *Guide) expand(name string, given bool, fill func(Command, string) (stri
 	if c.Kind == core.CommandCustom {
 		return fill(c, text)
 	}
-	// A skill speaks to the model: what looks like a place for arguments is one
-	// only when there are any.
+	// A skill's text is for the model: something in it that looks like a placeholder
+	// is one only if there are arguments.
 	if given {
 		if text, err = fill(c, text); err != nil {
 			return "", err

@@ -10,7 +10,7 @@ import (
 
 const maxExpanded = 1 << 20 // bytes
 
-// piece is a part of a command's text: as it is, or a place for arguments.
+// piece is a part of a command's text: literal text or a placeholder.
 type piece struct {
 	kind pieceKind
 	text string // literal text, or the name
@@ -26,9 +26,9 @@ const (
 	namedPiece
 )
 
-// pieces takes a text apart: $ARGUMENTS and $ARGS, $1 … $9 and $ARG1 … $ARG9, and
-// {{name}}. What stands behind a backslash is text, and so is ${{name}}, which
-// other programs know.
+// pieces splits a text into literal text and placeholders: $ARGUMENTS and $ARGS, $1 …
+// $9 and $ARG1 … $ARG9, and {{name}}. A placeholder after a backslash is text, and so
+// is ${{name}}, which belongs to other programs.
 func pieces(text string) []piece {
 	var list []piece
 	from := 0
@@ -53,8 +53,8 @@ func pieces(text string) []piece {
 	return append(list, piece{text: text[from:]})
 }
 
-// placeholder reads the placeholder that a text begins with; n is its length, 0
-// if there is none.
+// placeholder reads the placeholder at the beginning of a text; n is its length, 0 if
+// there is none.
 func placeholder(s string) (p piece, n int) {
 	switch {
 	case strings.HasPrefix(s, "{{"):
@@ -95,9 +95,9 @@ func isIdentifier(s string) bool {
 	return true
 }
 
-// fill puts arguments into a text. args is what the user wrote; words are its
-// parts, and named the value of each name. Where there is no place for them, the
-// arguments come last.
+// fill replaces the placeholders in a text. args is the user's text; words are its
+// parts, and named has the value of each name. Without placeholders, the arguments are
+// added at the end.
 func fill(text, args string, words []string, named map[string]string) (string, error) {
 	var b strings.Builder
 	places := false
@@ -128,8 +128,8 @@ func fill(text, args string, words []string, named map[string]string) (string, e
 	return strings.TrimSpace(b.String()), nil
 }
 
-// naming gives words to the names of a command's arguments: name=word by name,
-// the others in order. The last name gets all that is left.
+// naming assigns words to the names of a command's arguments: name=word by name, the
+// others in order. The last name gets all remaining words.
 func naming(list []core.Argument, words []string) map[string]string {
 	named := map[string]string{}
 	known := func(name string) bool {

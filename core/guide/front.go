@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Bounds of front matter.
+// Limits of front matter.
 const (
 	maxFront = 16 << 10 // bytes
 	maxNodes = 1000     // values
@@ -41,9 +41,9 @@ type frontError struct {
 
 func (e *frontError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.message) }
 
-// splitFront parts a text into its front matter, a mapping, and the body. Front
-// matter stands between two lines "---" of which the first begins the text. A
-// text without is all body. A *frontError tells what cannot be read.
+// splitFront splits a text into its front matter, a mapping, and the body. Front
+// matter is between two lines "---", the first of which is the first line of the text.
+// A text without it is all body. A *frontError is a mistake that makes it unreadable.
 func splitFront(text string) (front node, body string, err error) {
 	front.kind = mapNode
 	first, rest, ok := strings.Cut(text, "\n")
@@ -67,10 +67,10 @@ func splitFront(text string) (front node, body string, err error) {
 	return front, text, &frontError{1, "the front matter does not end with a line ---"}
 }
 
-// frontParser reads the part of YAML that front matter is written in: mappings
-// and lists by indentation, texts that are plain, quoted or in blocks, and lists
-// and mappings in brackets. Every scalar is text. There are no anchors, aliases
-// or tags: their signs are text as well.
+// frontParser reads the part of YAML that is used in front matter: mappings and lists
+// by indentation, texts that are plain, quoted or in blocks, and lists and mappings in
+// brackets. Every scalar is text. There are no anchors, aliases or tags: their signs
+// are text as well.
 type frontParser struct {
 	lines []string
 	at    int // the next line
@@ -100,8 +100,8 @@ func (p *frontParser) document() (node, error) {
 	return n, nil
 }
 
-// peek returns the next line that says something: how far it is indented, and
-// the rest.
+// peek returns the next line that is not empty or a comment: its indentation, and the
+// rest.
 func (p *frontParser) peek() (indent int, text string, ok bool) {
 	for ; p.at < len(p.lines); p.at++ {
 		line := strings.TrimRight(p.lines[p.at], " \t\r")
@@ -113,7 +113,7 @@ func (p *frontParser) peek() (indent int, text string, ok bool) {
 	return 0, "", false
 }
 
-// block reads the mapping or list whose lines are indented so far.
+// block reads a mapping or list whose lines have this indentation.
 func (p *frontParser) block(indent, depth int) (node, error) {
 	if depth > maxNest {
 		return node{}, p.fail("is nested too deeply")
@@ -183,7 +183,7 @@ func (p *frontParser) items(indent, depth int) (node, error) {
 	}
 }
 
-// splitKey parts KEY: VALUE.
+// splitKey splits KEY: VALUE.
 func splitKey(text string) (key, rest string, ok bool) {
 	if text == "" {
 		return "", "", false
@@ -209,8 +209,8 @@ func splitKey(text string) (key, rest string, ok bool) {
 	return key, strings.TrimSpace(text[i+1:]), true
 }
 
-// value reads what stands behind "KEY:" or "-" in the line at p.at, and in the
-// lines that belong to it. indent is that of the key or the dash.
+// value reads the value after "KEY:" or "-" in the line at p.at, and in the lines that
+// belong to it. indent is that of the key or the dash.
 func (p *frontParser) value(rest string, indent, depth int) (node, error) {
 	if p.nodes++; p.nodes > maxNodes {
 		return node{}, p.fail("there are more than %d values", maxNodes)
@@ -246,8 +246,8 @@ func (p *frontParser) value(rest string, indent, depth int) (node, error) {
 	return p.plain(rest, indent), nil
 }
 
-// following returns the lines behind the current one that are indented more, or
-// that close a bracket; without those behind them.
+// following returns the lines after the current one that are indented more, or that
+// close a bracket, up to the first other line.
 func (p *frontParser) following(indent int) []string {
 	i := p.at + 1
 	for ; i < len(p.lines); i++ {
@@ -259,8 +259,8 @@ func (p *frontParser) following(indent int) []string {
 	return p.lines[p.at+1 : i]
 }
 
-// plain reads a text without quotes: its first line, and the lines below that
-// are indented more than its key. An empty line parts paragraphs.
+// plain reads a text without quotes: its first line, and the lines below that are
+// indented more than its key. An empty line separates paragraphs.
 func (p *frontParser) plain(first string, indent int) node {
 	var b strings.Builder
 	b.WriteString(withoutComment(first))
@@ -301,8 +301,8 @@ func blockHeader(s string) bool {
 	return len(s) <= 3 && strings.Trim(s[1:], "+-123456789") == ""
 }
 
-// blockText reads the lines of a block: as they are, or folded. What it ends
-// with is left out.
+// blockText reads the lines of a block: literal, or folded. Empty lines at the end are
+// left out.
 func (p *frontParser) blockText(fold bool, indent int) node {
 	var b strings.Builder
 	own, gap, deeper := -1, 0, false

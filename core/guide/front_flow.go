@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// flow reads a value that begins with a quote or a bracket in first and may go on
-// in the lines that follow. used counts the lines that it takes, the first one
-// included. ok is false where it is something else after all, such as a glob.
+// flow reads a value that begins with a quote or a bracket in first and may continue
+// in the following lines. used is the number of its lines, including the first. ok is
+// false if it is something else after all, such as a glob.
 func flow(first string, following []string) (v node, used int, ok bool) {
 	if v, used, ok = flowIn(first); ok || len(following) == 0 {
 		return v, used, ok
@@ -67,8 +67,8 @@ func (p *flowParser) value(depth int) (node, bool) {
 	return node{text: p.word()}, true
 }
 
-// word reads a text without quotes inside of brackets. Brackets within it, as in
-// a glob, belong to it.
+// word reads a text without quotes inside of brackets. Brackets within it, as in a
+// glob, belong to it.
 func (p *flowParser) word() string {
 	i, open := 0, 0
 	for ; i < len(p.rest) && p.rest[i] != '\n' && !(open == 0 && p.colonAt(i)); i++ {
@@ -141,7 +141,7 @@ func (p *flowParser) mapping(depth int) (node, bool) {
 	}
 }
 
-// comma takes the comma between two values; before the end there need be none.
+// comma reads the comma between two values; it is optional before the end.
 func (p *flowParser) comma(end byte) bool {
 	p.space()
 	switch {
@@ -154,7 +154,7 @@ func (p *flowParser) comma(end byte) bool {
 	return p.rest[0] == end
 }
 
-// quoted reads a text in quotes, whose lines are folded.
+// quoted reads a text in quotes and folds its lines.
 func quoted(s string) (text, rest string, ok bool) {
 	q := s[0]
 	var b strings.Builder
@@ -188,8 +188,8 @@ func quoted(s string) (text, rest string, ok bool) {
 	return "", s, false
 }
 
-// escape reads an escape sequence of a text in double quotes; n is its length, 0
-// if there is no such sequence.
+// escape reads an escape sequence of a text in double quotes; n is its length, 0 if
+// there is none.
 func escape(s string) (text string, n int) {
 	if len(s) < 2 {
 		return "", 0

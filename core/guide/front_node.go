@@ -15,7 +15,7 @@ func (n node) get(key string) (node, bool) {
 	return node{}, false
 }
 
-// first is the first field of several names that says something.
+// first returns the first field of several names that is not empty.
 func (n node) first(keys ...string) node {
 	for _, k := range keys {
 		if v, ok := n.get(k); ok && !v.empty() {
@@ -25,12 +25,12 @@ func (n node) first(keys ...string) node {
 	return node{}
 }
 
-// empty tells nothing, null and ~ from values.
+// empty reports whether a value is missing, null or ~.
 func (n node) empty() bool {
 	return n.kind == textNode && (n.text == "" || n.text == "~" || n.text == "null")
 }
 
-// string is a scalar's text, "" for anything else.
+// string returns a scalar's text, "" for anything else.
 func (n node) string() string {
 	if n.kind != textNode || n.empty() {
 		return ""
@@ -38,7 +38,7 @@ func (n node) string() string {
 	return n.text
 }
 
-// bool reads a scalar as a choice; otherwise is what it is where nothing is said.
+// bool returns a scalar as a boolean; otherwise is the default.
 func (n node) bool(otherwise bool) bool {
 	switch strings.ToLower(n.string()) {
 	case "true", "yes", "on":
@@ -57,7 +57,7 @@ func (n node) int() int {
 	return i
 }
 
-// strings are a list's scalars, or a scalar alone.
+// strings returns a list's scalars, or a single scalar as a list.
 func (n node) strings() []string {
 	var list []string
 	if s := n.string(); s != "" {
@@ -71,8 +71,8 @@ func (n node) strings() []string {
 	return list
 }
 
-// words is strings where a scalar may hold several, with commas between them.
-// Commas in brackets part nothing.
+// words is strings for scalars that may have several values, separated by commas.
+// Commas in brackets do not separate.
 func (n node) words() []string {
 	if n.kind == listNode {
 		return n.strings()

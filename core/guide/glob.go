@@ -10,9 +10,9 @@ import (
 
 const maxPattern = 256 // bytes of a regular expression
 
-// parseGlob reads a glob over paths with slashes, relative to a workspace folder. One
-// without a slash is for names in any folder, one that ends in a slash for all that the
-// folder holds.
+// parseGlob parses a glob for paths with slashes, relative to a workspace folder. A
+// glob without a slash matches names in any folder, one that ends in a slash
+// everything in that folder.
 func parseGlob(pattern string) (*glob.Pattern, error) {
 	if len(pattern) > glob.MaxPath {
 		return nil, fmt.Errorf("it is longer than %d bytes", glob.MaxPath)

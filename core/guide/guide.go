@@ -16,26 +16,27 @@ import (
 	"dragoman/core/display"
 )
 
-// Options say where to look. All paths are absolute.
+// Options are the places to read. All paths are absolute.
 type Options struct {
 	// Roots are the workspace's folders, the main one first.
 	Roots []string
-	// Home is the user's home folder: skills in its .agents and .claude are read,
-	// and no parent of a workspace folder from there upwards. Empty: not known.
+	// Home is the user's home folder: skills in its .agents and .claude are read; this
+	// folder and those above it are not read as parents of a workspace folder. Empty:
+	// not known.
 	Home string
 	// ConfigDirs are the user's configuration directories, the most important one
-	// first; see ConfigDirs. Those that do not exist are no mistake.
+	// first; see ConfigDirs. They need not exist.
 	ConfigDirs []string
-	// BuiltIn are commands that are always there. They come first, so that no file can take
-	// their names.
+	// BuiltIn are the commands that are always available. They come first, so that no
+	// file can take their names.
 	BuiltIn []BuiltIn
-	// Refuse says of a file, by its absolute path, that it must not be included
-	// with @; nil: none but hidden ones. It must be quick.
+	// Refuse reports whether a file, by its absolute path, must not be included with
+	// @; nil: only hidden ones must not. It must be quick.
 	Refuse func(path string) bool
 }
 
-// ConfigDirs lists the configuration directories whose guidance is read: ours
-// and ECA's, below $XDG_CONFIG_HOME (xdg, may be empty) and below ~/.config.
+// ConfigDirs lists the configuration directories with guidance: ours and ECA's, below
+// $XDG_CONFIG_HOME (xdg, may be empty) and below ~/.config.
 func ConfigDirs(xdg, home string) []string {
 	var dirs []string
 	for _, name := range []string{"dragoman", "eca"} {
@@ -49,16 +50,17 @@ func ConfigDirs(xdg, home string) []string {
 	return dirs
 }
 
-// Source says where something comes from.
+// Source is the origin of a part of the guide.
 type Source struct {
 	File   string // absolute, with hidden characters named; empty: built in
 	Folder string // the workspace folder, or a parent of it; empty: not the workspace's
-	User   bool   // the user's own, rather than the workspace's
+	User   bool   // in the user's own files, not in the workspace
 
 	at place
 }
 
-// Warning is something that a person should know about a file. It stops nothing.
+// Warning is a problem of a file that a person should know about. It never stops the
+// load.
 type Warning struct {
 	File string // absolute, with hidden characters named
 	Text string
@@ -66,9 +68,9 @@ type Warning struct {
 
 func (w Warning) String() string { return w.File + ": " + w.Text }
 
-// Guide is what the workspace and the user tell the agent, as it was when it was
-// loaded. It does not change, and goroutines may share it; what its methods
-// return must not be changed either. It holds no file open.
+// Guide is the guidance of the workspace and the user for agents, at the time of the
+// Load. It does not change, and goroutines may share it; the results of its methods
+// must not be changed either. It holds no file open.
 type Guide struct {
 	roots    []*area // workspace folders
 	home     string
@@ -83,9 +85,9 @@ type Guide struct {
 	stamp    string
 }
 
-// Load reads the guide. It blocks for as long as the file system does. Files that
-// are missing, unreadable or wrong are left out and become warnings; the error is
-// that of ctx, or says that a path of the options is not absolute.
+// Load reads the guide. It blocks while the file system does. Files that are missing,
+// unreadable or wrong are left out and become warnings; the error is that of ctx, or
+// reports a path in the options that is not absolute.
 func Load(ctx context.Context, o Options) (*Guide, error) {
 	for _, dir := range slices.Concat(o.Roots, o.ConfigDirs, []string{o.Home}) {
 		if dir != "" && !filepath.IsAbs(dir) {
@@ -108,17 +110,16 @@ func Load(ctx context.Context, o Options) (*Guide, error) {
 	return l.g, nil
 }
 
-// Warnings lists what is wrong with the files, in the order in which they were
-// read.
+// Warnings lists the problems of the files, in the order of reading.
 func (g *Guide) Warnings() []Warning { return slices.Clone(g.warnings) }
 
-// Stamp is a short text that two guides share when they were loaded from the same
-// files, going by their paths, times and sizes.
+// Stamp returns a short text that is equal for two guides from the same files,
+// according to their paths, times and sizes.
 func (g *Guide) Stamp() string { return g.stamp }
 
-// Changed reports whether a file or folder that Load looked at differs by now, or
-// has come or gone, so that loading again gives another guide. It looks at times
-// and sizes and reads nothing. When ctx ends it reports false.
+// Changed reports whether a file or folder that Load has visited has changed, appeared
+// or disappeared, so that another Load gives another guide. It compares times and
+// sizes and reads nothing. When ctx ends it returns false.
 func (g *Guide) Changed(ctx context.Context) bool {
 	d := newDisk()
 	defer d.close()
@@ -126,7 +127,7 @@ func (g *Guide) Changed(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		info, _ := d.lookAt(was.at) // an error looks like nothing, then and now
+		info, _ := d.lookAt(was.at) // an error counts as a missing file, now as in Load
 		if !was.same(lookOf(was.at, info, was.list)) {
 			return true
 		}
@@ -142,7 +143,7 @@ func stampOf(looks []look) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// loader is one Load.
+// loader is the state of one Load.
 type loader struct {
 	o    Options
 	disk *disk
@@ -152,7 +153,7 @@ type loader struct {
 	home    *area   // nil: not known
 	parents []place // folders above the workspace's, nearest first
 	told    map[Warning]bool
-	infos   map[string][]fs.FileInfo // by kind: the files that were taken
+	infos   map[string][]fs.FileInfo // by kind: the files already taken
 }
 
 func newLoader(o Options) *loader {
@@ -179,10 +180,10 @@ func (l *loader) warn(p place, format string, args ...any) {
 	}
 }
 
-// unread warns of a file or folder that could not be read.
+// unread adds a warning about a file or folder that could not be read.
 func (l *loader) unread(p place, err error) { l.warn(p, "was not read: %v", err) }
 
-// open finds the folders that there are. One that is given twice counts once.
+// open finds the folders that exist. Duplicates count once.
 func (l *loader) open(ctx context.Context) {
 	var infos []fs.FileInfo
 	open := func(dir string, user bool) *area {
@@ -220,10 +221,10 @@ func (l *loader) open(ctx context.Context) {
 	}
 }
 
-// above lists the folders above a workspace folder up to the one that holds its
-// repository, nearest first; none where the workspace folder is a repository
-// itself, or is in none. The home folder, what is above it, and folders that
-// anybody may write to are not looked at.
+// above lists the folders above a workspace folder up to the root of its repository,
+// nearest first; none if the workspace folder is itself the root of a repository, or
+// in none. The home folder, the folders above it, and folders that anybody may write
+// to are left out.
 func (l *loader) above(a *area) []place {
 	home := l.o.Home
 	if real, err := filepath.EvalSymlinks(home); err == nil {
@@ -257,8 +258,8 @@ func (l *loader) above(a *area) []place {
 	return list
 }
 
-// folders lists where things of one kind stand: in folders of the workspace, then
-// in one of each configuration directory.
+// folders lists the folders for files of one kind: folders in the workspace, then one
+// in each configuration directory.
 func (l *loader) folders(workspace []string, user string) []place {
 	var list []place
 	for _, a := range l.g.roots {
@@ -272,7 +273,7 @@ func (l *loader) folders(workspace []string, user string) []place {
 	return list
 }
 
-// names lists what is in a folder, which need not exist.
+// names lists the names in a folder, which need not exist.
 func (l *loader) names(ctx context.Context, dir place) []string {
 	names, err := l.disk.list(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
@@ -289,7 +290,7 @@ type document struct {
 	info  fs.FileInfo
 }
 
-// document reads a file. ok is false when there is none, or it was left out.
+// document reads a file. ok is false if it is missing or was left out.
 func (l *loader) document(ctx context.Context, p place) (document, bool) {
 	doc, cut, err := readDocument(ctx, l.disk, p)
 	switch {
@@ -307,7 +308,7 @@ func (l *loader) document(ctx context.Context, p place) (document, bool) {
 	return doc, true
 }
 
-// fresh reports whether a file was not taken before by another name.
+// fresh reports whether a file was not taken before under another name.
 func (l *loader) fresh(kind string, doc document) bool {
 	if holds(l.infos[kind], doc.info) {
 		return false
@@ -316,7 +317,7 @@ func (l *loader) fresh(kind string, doc document) bool {
 	return true
 }
 
-// taken warns that a thing is hidden by another of the same name.
+// taken adds a warning that a file is hidden by another one with the same name.
 func (l *loader) taken(p place, kind, name string, by Source) {
 	l.warn(p, "was left out: the %s %s is already that of %s", kind, name, by.File)
 }

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// mention is what stands behind an @ in a text. path has slashes.
+// mention is the text after an @. path has slashes.
 type mention struct{ path string }
 
-// sure tells the path of a file from what may as well be the name of a person or
-// of a package. Only the former is missed when it is not there.
+// sure reports whether a mention is certainly the path of a file, and not possibly the
+// name of a person or of a package. There is a warning only for missing files of the
+// former kind.
 func (m mention) sure() bool {
 	if strings.HasPrefix(m.path, "/") || strings.HasPrefix(m.path, "./") || strings.HasPrefix(m.path, "../") ||
 		strings.HasPrefix(m.path, "~/") {
@@ -23,8 +24,8 @@ func (m mention) sure() bool {
 	return len(ext) > 1 && ext != m.path && (ext[1] >= 'a' && ext[1] <= 'z' || ext[1] >= 'A' && ext[1] <= 'Z')
 }
 
-// mentions lists what a Markdown text mentions with @, each once, in order. What
-// stands in code is only spoken of.
+// mentions lists the mentions with @ in a Markdown text, each once, in order. Those in
+// code do not count.
 func mentions(text string) []mention {
 	var list []mention
 	fence := ""
@@ -51,7 +52,7 @@ func mentions(text string) []mention {
 	return list
 }
 
-// fenceOf returns the marks that a line opens or closes a code block with, or "".
+// fenceOf returns the marks in a line that open or close a code block, or "".
 func fenceOf(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
@@ -61,7 +62,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// withoutCode blanks the code spans of a line.
+// withoutCode replaces the code spans of a line by blanks.
 func withoutCode(line string) string {
 	if !strings.Contains(line, "`") {
 		return line
@@ -102,7 +103,7 @@ func closing(s string, n int) int {
 	}
 }
 
-// mentioned lists the paths behind every @ of a line that begins a word.
+// mentioned lists the paths after every @ at the beginning of a word.
 func mentioned(line string) []string {
 	var list []string
 	for {
@@ -125,12 +126,12 @@ func mentioned(line string) []string {
 	}
 }
 
-// guidance are the hidden folders that exist to tell agents something.
+// guidance lists the hidden folders that are meant for agents.
 var guidance = []string{".dragoman", ".eca", ".agents", ".claude", ".cursor", ".github"}
 
-// private reports whether a way leads through a hidden file or folder: where
-// programs keep keys, and users do not look. Markdown in the folders for agents
-// is not private.
+// private reports whether a path contains a hidden file or folder: programs keep keys
+// there, and users do not look there. Markdown in the folders for agents is not
+// private.
 func private(rel string) bool {
 	names := strings.Split(rel, "/")
 	for i, n := range names {
@@ -144,7 +145,7 @@ func private(rel string) bool {
 
 var markdown = []string{".md", ".mdc", ".markdown"}
 
-// onlyMentions reports whether a text says nothing but which files to read.
+// onlyMentions reports whether a text contains nothing but mentions.
 func onlyMentions(text string) bool {
 	for word := range strings.FieldsSeq(text) {
 		if word[0] != '@' {

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/display"
 )
 
-// instructionFiles are read in every folder where instructions are looked for, in
-// this order. Often one is a link to the other, or includes it.
+// instructionFiles are read, in this order, in every folder with instructions. Often
+// one is a link to the other, or includes it.
 var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 const (
@@ -29,9 +29,9 @@ type Part struct {
 	By   string // the file that includes this one; empty: none
 }
 
-// Instructions lists what AGENTS.md and CLAUDE.md say, with what they include,
-// the nearest first: the workspace folders', then those of the folders above them
-// up to the repository's, then the user's own.
+// Instructions lists the texts of AGENTS.md and CLAUDE.md and of the files that they
+// include, the nearest first: the workspace folders', then those of the folders above
+// them up to the repository's, then the user's own.
 func (g *Guide) Instructions() []Part { return slices.Clone(g.parts) }
 
 // InstructionsFor lists the instructions for files or folders beyond those of the whole
@@ -64,8 +64,8 @@ func (g *Guide) InstructionsFor(ctx context.Context, paths ...string) ([]Part, [
 	return c.parts, l.g.warnings
 }
 
-// Framed returns the part in the form in which a model reads it: between tags that name its
-// file and that nothing in the text can end.
+// Framed returns the part in its form for the model: between tags with the name of its
+// file, which nothing in the text can end.
 func (p Part) Framed() string {
 	attributes := []string{"file", p.File}
 	if p.By != "" {
@@ -74,7 +74,7 @@ func (p Part) Framed() string {
 	return framed("instructions", p.Text, append(attributes, "of", p.owner())...)
 }
 
-// locate finds the workspace folder that a path is in: of several the innermost.
+// locate finds the workspace folder of a path, the innermost of several.
 func (g *Guide) locate(path string) (place, bool) {
 	var best place
 	if !filepath.IsAbs(path) {
@@ -89,10 +89,10 @@ func (g *Guide) locate(path string) (place, bool) {
 	return best, best.in != nil
 }
 
-// foreign are folders whose files others wrote for their own projects.
+// foreign lists folders with files that others wrote for their own projects.
 var foreign = []string{".git", "node_modules", "vendor", "third_party", "site-packages"}
 
-// foldersTo lists the folders from a place, itself included if it is one, up to
+// foldersTo lists the folders from a place, including itself if it is a folder, up to
 // the workspace folder, without that one. Below a foreign folder there are none.
 func (l *loader) foldersTo(p place) []string {
 	var dirs []string
@@ -110,7 +110,7 @@ func (l *loader) foldersTo(p place) []string {
 	return dirs
 }
 
-// instructions reads what holds for the whole workspace.
+// instructions reads the instructions for the whole workspace.
 func (l *loader) instructions(ctx context.Context) {
 	c := &collector{l: l, left: maxTexts}
 	for _, a := range l.g.roots {
@@ -125,7 +125,7 @@ func (l *loader) instructions(ctx context.Context) {
 	l.g.parts = c.parts
 }
 
-// collector gathers instructions. Each file, and each text, is taken once.
+// collector gathers instructions. It takes each file, and each text, once.
 type collector struct {
 	l     *loader
 	left  int // bytes
@@ -141,7 +141,8 @@ func (c *collector) folder(ctx context.Context, dir place) {
 	}
 }
 
-// file takes a file and what it includes. by is the chain of files that led here.
+// file takes a file and the files that it includes. by is the chain of files that
+// include it.
 func (c *collector) file(ctx context.Context, p place, by []place) {
 	if c.full || ctx.Err() != nil {
 		return
@@ -174,8 +175,8 @@ func (c *collector) file(ctx context.Context, p place, by []place) {
 	}
 }
 
-// part makes a part of a text. ok is false when it says nothing, was said
-// before, or no room is left.
+// part makes a part from a text. ok is false if the text is empty, was taken before,
+// or no room is left.
 func (c *collector) part(p place, text string, by []place) (part Part, ok bool) {
 	text, found := legible(text)
 	if found {
@@ -223,9 +224,9 @@ func (c *collector) include(ctx context.Context, p place, text string, chain []p
 	}
 }
 
-// target finds the file that a mention means: in the folder of the file that it
-// stands in, in the user's home, or absolute; and always inside of the area that
-// the file is from, or for the workspace's files in one of its folders.
+// target finds the file of a mention: relative to the folder of the including file, in
+// the user's home, or absolute; and always inside of the including file's area, or for
+// the workspace's files in one of its folders.
 func (c *collector) target(p place, m mention) (place, error) {
 	name := filepath.FromSlash(m.path)
 	switch {
@@ -250,8 +251,8 @@ func (c *collector) target(p place, m mention) (place, error) {
 	return place{}, fmt.Errorf("it lies outside of %s", display.Visible(p.in.dir))
 }
 
-// may says why a file must not be included, if that is so. What includes itself
-// is passed over by the collector, which takes every file once.
+// may returns the reason why a file must not be included, or nil. Files that include
+// themselves are skipped by the collector, which takes every file once.
 func (c *collector) may(ctx context.Context, at place, chain []place) error {
 	switch {
 	case len(chain) > maxInclude:

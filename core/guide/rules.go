@@ -10,28 +10,28 @@ import (
 	"dragoman/core/glob"
 )
 
-// Rule is a file of rules. One with Always stands in the system prompt; another
-// is only listed there, and its text is fetched when it is needed.
+// Rule is a file of rules. One with Always is part of the system prompt; others are
+// only listed there, and their texts are fetched when they are needed.
 type Rule struct {
 	Source
-	ID          string // what names it: its file, as Source has it
+	ID          string // identifies it: its file, as in Source
 	Description string
-	Agents      []string // that it is for; empty: all
+	Agents      []string // that it applies to; empty: all
 	Models      []string // regular expressions, one of which matches the model; empty: all
-	Paths       []string // globs of the files that it is for; empty: all
+	Paths       []string // globs of the files that it applies to; empty: all
 	Always      bool
 
-	// Whether it has to be fetched before a file that it is for is read, or changed.
+	// Whether it has to be fetched before a matching file is read, or changed.
 	BeforeRead   bool
 	BeforeChange bool
 
-	text   string // of one with Always
+	text   string // for Always only
 	globs  []*glob.Pattern
 	models []*regexp.Regexp
 }
 
-// applies reports whether a rule is for an agent and a model (PROVIDER/MODEL).
-// Where either is not known, "", a rule for certain ones of them applies.
+// applies reports whether a rule applies to an agent and a model (PROVIDER/MODEL). If
+// one of them is unknown, "", rules for certain agents or models apply as well.
 func (r Rule) applies(agent, model string) bool {
 	if len(r.Agents) > 0 && agent != "" && !slices.Contains(r.Agents, agent) {
 		return false
@@ -43,11 +43,10 @@ func (r Rule) applies(agent, model string) bool {
 // Rules lists all rules: the workspace's, then the user's.
 func (g *Guide) Rules() []Rule { return slices.Clone(g.rules) }
 
-// RulesFor lists the rules that are for a file because of its path, which is
-// absolute, without those that stand in the system prompt anyway. A rule of the
-// workspace is for files of its own folder, one of the user for those of any.
-// Whether they apply to an agent and a model, and whether they were fetched
-// before, is for the caller to see.
+// RulesFor lists the rules that apply to a file because of its path, which is
+// absolute, without those in the system prompt. A rule of the workspace applies to
+// files of its own folder, one of the user to those of any. The caller checks whether
+// they apply to an agent and a model, and whether they were fetched before.
 func (g *Guide) RulesFor(path string) []Rule {
 	at, ok := g.locate(path)
 	if !ok {
@@ -71,8 +70,8 @@ func (g *Guide) RulesFor(path string) []Rule {
 	return list
 }
 
-// RuleText returns the text of a rule by its ID, which it reads now where the
-// system prompt does not hold it.
+// RuleText returns the text of a rule by its ID. If the system prompt does not contain
+// it, the text is read now.
 func (g *Guide) RuleText(id string) (string, error) {
 	for _, r := range g.rules {
 		switch {
@@ -115,7 +114,7 @@ func (l *loader) rules(ctx context.Context) {
 	}
 }
 
-// room reports whether there may be one more of a kind.
+// room reports whether another one of a kind is allowed.
 func (l *loader) room(p place, have int, kind string) bool {
 	if have < maxFiles {
 		return true
@@ -124,7 +123,7 @@ func (l *loader) room(p place, have int, kind string) bool {
 	return false
 }
 
-// rule reads a rule's front matter, as ECA, Claude Code and Cursor write it.
+// rule reads a rule's front matter in the formats of ECA, Claude Code and Cursor.
 func (l *loader) rule(doc document) Rule {
 	f := doc.front
 	r := Rule{
@@ -149,8 +148,8 @@ func (l *loader) rule(doc document) Rule {
 		}
 		r.globs = append(r.globs, parsed)
 	}
-	// Without paths a rule always applies, unless it says alwaysApply: false and
-	// what it is for.
+	// Without paths a rule always applies, unless it has alwaysApply: false and a
+	// description.
 	r.Always = f.first("alwaysApply").bool(len(r.Paths) == 0) || len(r.Paths) == 0 && r.Description == ""
 	if !r.Always && len(r.Paths) > 0 {
 		enforce := f.first("enforce").words()

@@ -7,7 +7,7 @@ import (
 	"dragoman/core/display"
 )
 
-// Sizes yields the parts of what System returns, by what they are, and their bytes.
+// Sizes yields the kinds of parts in the result of System, with their sizes in bytes.
 func (g *Guide) Sizes(agent, model string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		_ = yield("AGENTS.md and what belongs to it", len(g.systemInstructions())) &&
@@ -16,8 +16,8 @@ func (g *Guide) Sizes(agent, model string) iter.Seq2[string, int] {
 	}
 }
 
-// ShowRules lists the rules and the instructions for a person, in Markdown. agent and model
-// are those that are used now.
+// ShowRules lists the rules and the instructions for a person, in Markdown. agent and
+// model are the current ones.
 func (g *Guide) ShowRules(agent, model string) string {
 	var b strings.Builder
 	b.WriteString("**Rules**\n\n")
@@ -51,7 +51,7 @@ func (g *Guide) ShowRules(agent, model string) string {
 	return b.String()
 }
 
-// when says in words when a rule applies.
+// when describes when a rule applies.
 func (r Rule) when() string {
 	s := "always"
 	switch {

@@ -13,13 +13,14 @@ import (
 	"dragoman/core/display"
 )
 
-// Skill is a folder with a SKILL.md: what the agent can learn when it needs it.
+// Skill is a folder with a SKILL.md: knowledge that the agent can read when it needs
+// it.
 type Skill struct {
 	Source
 	Name        string
 	Description string
-	Dir         string // absolute: the folder, with whatever else is in it
-	Unlisted    bool   // only the user calls it; the model is not told of it
+	Dir         string // absolute: the folder, with further files in it
+	Unlisted    bool   // only the user calls it; it is not listed for the model
 	Uncalled    bool   // only the model reads it; it is no command
 
 	args []core.Argument
@@ -36,8 +37,8 @@ var (
 // Skills lists the skills: the workspace's, then the user's, each by folder.
 func (g *Guide) Skills() []Skill { return slices.Clone(g.skills) }
 
-// Skill returns what a skill's SKILL.md says, read now, and the absolute path of
-// its folder, which relative paths in the text start from.
+// Skill returns the text of a skill's SKILL.md, read now, and the absolute path of its
+// folder, the base of relative paths in the text.
 func (g *Guide) Skill(name string) (text, folder string, err error) {
 	s, ok := g.findSkill(name)
 	if !ok {

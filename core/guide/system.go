@@ -2,10 +2,10 @@ package guide
 
 import "strings"
 
-// The names under which the model finds the tools that System speaks of.
+// The names of the tools for the model to which System refers.
 const (
-	SkillTool = "skill"      // {"name": NAME}: what Skill returns
-	RuleTool  = "fetch_rule" // {"id": ID}: what RuleText returns
+	SkillTool = "skill"      // {"name": NAME}: returns the result of Skill
+	RuleTool  = "fetch_rule" // {"id": ID}: returns the result of RuleText
 )
 
 const (
@@ -13,12 +13,12 @@ const (
 	maxPaths  = 500      // bytes of a rule's paths in such a list
 )
 
-// System returns what to append to a system prompt for an agent and a model
-// (PROVIDER/MODEL; either may be ""): the instructions, the rules that apply, and
-// what rules and skills there are beyond that. It begins with a new line, or is
-// empty. It depends on the guide and the arguments only, so services can cache
-// it, and is never longer than about 1 MiB. Every text stands between tags that
-// say which file it is from and that nothing in the text can end.
+// System returns the text to append to a system prompt for an agent and a model
+// (PROVIDER/MODEL; either may be ""): the instructions, the rules that apply, and a
+// list of the other rules and the skills. It begins with a new line, or is empty. It
+// depends only on the guide and the arguments, so services can cache it, and is never
+// longer than about 1 MiB. Every text is between tags with the name of its file, which
+// nothing in the text can end.
 func (g *Guide) System(agent, model string) string {
 	return g.systemInstructions() + g.systemRules(agent, model) + g.systemSkills()
 }
@@ -73,7 +73,7 @@ func (g *Guide) systemRules(agent, model string) string {
 	return b.String()
 }
 
-// purpose says in a line what a listed rule is for.
+// purpose describes in one line what a listed rule is for.
 func (r Rule) purpose() string {
 	if len(r.Paths) == 0 {
 		return r.Description

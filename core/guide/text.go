@@ -14,8 +14,8 @@ import (
 
 var errNotText = errors.New("it is not UTF-8 text")
 
-// textOf turns a file's bytes into text: UTF-8, lines that end in one newline,
-// no byte order mark.
+// textOf converts a file's bytes to text: UTF-8, lines that end in one newline, no
+// byte order mark.
 func textOf(data []byte) (string, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
@@ -24,10 +24,10 @@ func textOf(data []byte) (string, error) {
 	return strings.ReplaceAll(string(data), "\r\n", "\n"), nil
 }
 
-// legible names, between ⟨ and ⟩, the characters of a text with which something
-// can be said to a model that a person does not see: control characters, what
-// turns the direction of text, tags, and what has no width, except for where
-// scripts and emoji need it. found says whether there were any.
+// legible replaces characters that a model reads and a person does not see by their
+// names, between ⟨ and ⟩: control characters, changes of the text's direction, tags,
+// and characters without width, except where scripts and emoji need them. found
+// reports whether there were any.
 func legible(s string) (text string, found bool) {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f }) {
 		return s, false
@@ -50,7 +50,7 @@ func legible(s string) (text string, found bool) {
 	return b.String(), true
 }
 
-// lurks reports whether a character of a text hides, standing behind another.
+// lurks reports whether a character is hidden, given the one before it.
 func lurks(before, r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -63,17 +63,19 @@ func lurks(before, r rune) bool {
 	return display.Hides(r)
 }
 
-// joins reports whether a character may hide behind one that is seen. An emoji's
-// variant may be joined to the next emoji, so that pair counts as one.
+// joins reports whether the character before a joiner or variant is one itself, so
+// that the second one hides. An emoji's variant may be joined to the next emoji, so
+// that pair counts as one.
 func joins(before rune) bool {
 	return before == '\u200c' || before == '\u200d' || before >= '\ufe00' && before < '\ufe0f'
 }
 
-// tagLike is whatever could pass for the frame that System puts round a text.
+// tagLike matches anything that could pass for the tags that System adds around a
+// text.
 var tagLike = regexp.MustCompile(`(?i)<(\s*/?\s*(?:instructions|rule)\b)`)
 
-// framed sets a text between tags that nothing in it can end. attributes are
-// names and values in turn; the values have no hidden characters.
+// framed encloses a text in tags that nothing in it can end. attributes are names and
+// values in turn; the values have no hidden characters.
 func framed(tag, text string, attributes ...string) string {
 	var b strings.Builder
 	b.WriteString("<" + tag)
@@ -88,8 +90,8 @@ func framed(tag, text string, attributes ...string) string {
 
 var escapes = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;")
 
-// oneLine makes a text fit for a list: one line, every character seen, at most n
-// bytes and cut between characters.
+// oneLine fits a text into a list: one line, no hidden characters, at most n bytes,
+// cut between characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	s = display.Visible(s)
@@ -99,8 +101,8 @@ func oneLine(s string, n int) string {
 	return strings.TrimSpace(display.Cut(s, n-len("…"))) + "…"
 }
 
-// badName says what is wrong with the name of a command, skill or agent, or "".
-// People type these names after a slash, and models give them to tools.
+// badName returns the problem of the name of a command, skill or agent, or "". People
+// type these names after a slash, and models pass them to tools.
 func badName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -117,5 +119,5 @@ func badName(name string) string {
 	return ""
 }
 
-// nameOf makes a name fit to be typed: no blanks, nothing unseen.
+// nameOf makes a name easy to type: no blanks, no hidden characters.
 func nameOf(s string) string { return display.Visible(strings.Join(strings.Fields(s), "-")) }
