@@ -79,21 +79,21 @@ func (p place) source() Source {
 // disk reads places, each through the tree of its area. It records the state of each,
 // so that a change can be detected later. close closes the trees.
 type disk struct {
-	trees   map[*area]opened
-	seen    []look
+	trees   map[*area]areaTree
+	seen    []observation
 	noted   map[place]int // index in seen
 	left    int           // bytes that may still be read
 	entries int           // names in folders that may still be visited
 }
 
 // areaTree is an area's open folder, or the error of opening it.
-type opened struct {
+type areaTree struct {
 	tree *files.Tree
 	err  error
 }
 
 func newDisk() *disk {
-	return &disk{trees: map[*area]opened{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
+	return &disk{trees: map[*area]areaTree{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
 }
 
 func (d *disk) close() {
@@ -120,7 +120,7 @@ func (d *disk) stat(p place) (fs.FileInfo, error) {
 	info, err := d.lookAt(p)
 	if _, ok := d.noted[p]; !ok {
 		d.noted[p] = len(d.seen)
-		d.seen = append(d.seen, lookOf(p, info, false))
+		d.seen = append(d.seen, observe(p, info, false))
 	}
 	return info, err
 }
@@ -179,7 +179,7 @@ func (d *disk) list(ctx context.Context, p place) ([]string, error) {
 	if !info.IsDir() {
 		return nil, errors.New("it is not a folder")
 	}
-	d.seen[d.noted[p]] = lookOf(p, info, true)
+	d.seen[d.noted[p]] = observe(p, info, true)
 	t, err := d.tree(p.in)
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func hasExt(name string, ext []string) bool {
 }
 
 // observation is the observed state of a place: enough to detect that it has changed.
-type look struct {
+type observation struct {
 	at   place
 	list bool        // the contents of a folder count
 	mode fs.FileMode // 0: nothing, or nothing that may be read
@@ -280,14 +280,14 @@ type look struct {
 	time time.Time
 }
 
-func lookOf(p place, info fs.FileInfo, list bool) look {
+func observe(p place, info fs.FileInfo, list bool) observation {
 	switch {
 	case info == nil:
-		return look{at: p, list: list}
+		return observation{at: p, list: list}
 	case info.IsDir() && !list:
-		return look{at: p, mode: info.Mode()}
+		return observation{at: p, mode: info.Mode()}
 	}
-	return look{at: p, list: list, mode: info.Mode(), size: info.Size(), time: info.ModTime()}
+	return observation{at: p, list: list, mode: info.Mode(), size: info.Size(), time: info.ModTime()}
 }
 
-func (l look) same(m look) bool { return l.mode == m.mode && l.size == m.size && l.time.Equal(m.time) }
+func (l observation) same(m observation) bool { return l.mode == m.mode && l.size == m.size && l.time.Equal(m.time) }

@@ -81,7 +81,7 @@ type Guide struct {
 	commands []Command
 	agents   []Agent
 	warnings []Warning
-	looks    []look
+	looks    []observation
 	stamp    string
 }
 
@@ -128,14 +128,14 @@ func (g *Guide) Changed(ctx context.Context) bool {
 			return false
 		}
 		info, _ := d.lookAt(was.at) // an error counts as a missing file, now as in Load
-		if !was.same(lookOf(was.at, info, was.list)) {
+		if !was.same(observe(was.at, info, was.list)) {
 			return true
 		}
 	}
 	return false
 }
 
-func stampOf(looks []look) string {
+func stampOf(looks []observation) string {
 	h := sha256.New()
 	for _, l := range looks {
 		fmt.Fprintf(h, "%q %d %d %d\n", l.at.path(), l.mode, l.size, l.time.UnixNano())
