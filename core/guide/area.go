@@ -290,4 +290,6 @@ func observe(p place, info fs.FileInfo, list bool) observation {
 	return observation{at: p, list: list, mode: info.Mode(), size: info.Size(), time: info.ModTime()}
 }
 
-func (l observation) same(m observation) bool { return l.mode == m.mode && l.size == m.size && l.time.Equal(m.time) }
+func (l observation) same(m observation) bool {
+	return l.mode == m.mode && l.size == m.size && l.time.Equal(m.time)
+}
