@@ -16,32 +16,32 @@ import (
 	"dragoman/core/codec"
 )
 
-// claim is what an owner has of its session.
+// claim is the state of an owned session.
 type claim struct {
 	log   *file // for appending
 	lock  *heldLock
 	epoch uint64
 
-	// The writer's alone.
+	// For the writer alone:
 	size int64    // of the log, as we left it
-	end  core.Pos // behind its last record
+	end  core.Pos // after its last record
 	enc  codec.Encoder
 	buf  []byte
 
-	mu     sync.Mutex // guards the field below
-	broken error      // why nothing more is written
+	mu     sync.Mutex // guards broken
+	broken error      // the error after which nothing more is written
 }
 
-// owner says who owns a session, for people: the lock is what counts.
+// owner describes the owner of a session for people: only the lock decides.
 type owner struct {
 	PID   int    `json:"pid"`
 	Epoch uint64 `json:"epoch"`
 	Host  string `json:"host"`
 }
 
-// Claim implements core.Journal. It cuts off what the death of the last owner
-// left unfinished. core.ErrReadOnly: the log is damaged or of a later version, or the
-// data folder cannot be written.
+// Claim implements core.Journal. It cuts off a line that the last owner's death left
+// unfinished. core.ErrReadOnly: the log is damaged or of a later version, or the data
+// folder cannot be written.
 func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fmt.Errorf("claim session %q: %w", j.meta.ID, err)
@@ -53,7 +53,7 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	var c *claim
 	if err == nil {
 		if c, err = j.take(held); err != nil {
-			if errors.Is(err, fs.ErrNotExist) && !exists(j.files.log) { // deleted: the lock file is ours alone
+			if errors.Is(err, fs.ErrNotExist) && !exists(j.files.log) { // deleted: only we have the lock file
 				err = errors.Join(core.ErrNotFound, held.remove())
 			} else {
 				err = errors.Join(err, held.unlock())
@@ -95,15 +95,15 @@ func (j *journal) take(held *heldLock) (*claim, error) {
 	return c, nil
 }
 
-// found describes a log that is not damaged.
+// logState describes a log that is not damaged.
 type found struct {
 	size  int64 // of its whole lines
-	torn  bool  // an unfinished line is behind them
+	torn  bool  // an unfinished line follows them
 	epoch uint64
-	end   core.Pos // behind the last record
+	end   core.Pos // after the last record
 }
 
-// examine reads a whole log. core.ErrReadOnly: it must not be written to.
+// examine reads a whole log. core.ErrReadOnly: it must not be written.
 func examine(log io.ReaderAt, f files, id core.SessionID) (found, error) {
 	l := newLines(log)
 	h, err := readHeader(l)
@@ -193,7 +193,7 @@ func (o owner) String() string {
 	return fmt.Sprintf("process %d on %s", o.PID, o.Host)
 }
 
-// alive reports whether the owner may still be there; one on another host may.
+// alive reports whether the owner may still be running; an owner on another host may.
 func (o owner) alive() bool { return o.PID != 0 && (o.elsewhere() || child.Alive(o.PID)) }
 
 // elsewhere reports whether the owner is, or was, on another host.

@@ -9,16 +9,16 @@ import (
 	"runtime"
 )
 
-// DefaultDir is where sessions are kept when nothing else was chosen:
-// $XDG_STATE_HOME/dragoman, else the platform's own place. env looks up a
-// variable of the environment. It is empty if the environment names no home.
+// DefaultDir returns the default folder of sessions: $XDG_STATE_HOME/dragoman, else
+// the platform's own place. env looks up a variable of the environment. DefaultDir
+// returns "" if the environment has no home folder.
 func DefaultDir(env func(string) string) string { return defaultDir(runtime.GOOS, env) }
 
 func defaultDir(goos string, env func(string) string) string {
 	in := func(variable string, below ...string) string {
 		base := env(variable)
 		if base == "" ||
-			goos == runtime.GOOS && !filepath.IsAbs(base) { // the XDG specification: ignore what is relative
+			goos == runtime.GOOS && !filepath.IsAbs(base) { // the XDG specification: ignore relative paths
 			return ""
 		}
 		return filepath.Join(append([]string{base}, below...)...)
@@ -35,8 +35,8 @@ func defaultDir(goos string, env func(string) string) string {
 	return in("HOME", ".local", "state", "dragoman")
 }
 
-// checkTop checks the data folder itself, which may be a symbolic link, and
-// returns where it is. The error is fs.ErrNotExist where there is none.
+// checkTop checks the data folder itself, which may be a symbolic link, and returns
+// its real path. The error is fs.ErrNotExist if there is none.
 func checkTop(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("no data folder: neither XDG_STATE_HOME nor a home folder is known")
@@ -51,7 +51,7 @@ func checkTop(dir string) (string, error) {
 	return real, checkDir(real)
 }
 
-// checkDir refuses what is not a folder that only this user can write to.
+// checkDir refuses everything but a folder that only this user can write to.
 func checkDir(dir string) error {
 	fi, err := os.Lstat(dir)
 	if err != nil {
@@ -73,8 +73,8 @@ func what(mode fs.FileMode) string {
 	return "something else (" + mode.Type().String() + ")"
 }
 
-// openFile opens a file, which must not be a symbolic link. One that it makes is
-// for this user only, whatever the umask.
+// openFile opens a file, which must not be a symbolic link. A new file is only for
+// this user, whatever the umask.
 func openFile(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|noFollow, 0o600)
 	if err != nil || flag&os.O_CREATE == 0 {

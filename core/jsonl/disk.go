@@ -10,11 +10,11 @@ import (
 	"dragoman/core/datadir"
 )
 
-// disk is the file system, for everything that changes something. Tests put a layer in
-// between that fails call N, does half of it, or forgets what was not synced.
+// disk is the file system, for all changes. Tests insert a layer that fails call N,
+// carries out half of it, or forgets data that was not synced.
 type disk struct{ layer layer }
 
-// layer makes the calls instead of the file system, by calling do or not at all.
+// layer makes the calls in place of the file system, by calling do or not at all.
 type layer interface {
 	call(c *call, do func() error) error
 }
@@ -23,8 +23,8 @@ type layer interface {
 type op string
 
 const (
-	opOpen     op = "open" // to write, made if it is not there
-	opRead     op = "read" // of what is open to be written
+	opOpen     op = "open" // for writing; creates the file if it is missing
+	opRead     op = "read" // reads from a file that is open for writing
 	opWrite    op = "write"
 	opCut      op = "cut"
 	opSync     op = "sync"
@@ -49,7 +49,7 @@ type call struct {
 	file *os.File      // the open file; open sets it
 	lock *datadir.Lock // lock sets it
 	data []byte        // write
-	n    int           // write sets it: how much of data was written
+	n    int           // write sets it: the number of bytes written
 	size int64         // cut
 }
 
@@ -60,7 +60,7 @@ func (d disk) call(c *call, do func() error) error {
 	return d.layer.call(c, do)
 }
 
-// file is a file that is open to be written.
+// file is a file that is open for writing.
 type file struct {
 	*os.File
 	disk disk
@@ -79,7 +79,7 @@ func (d disk) open(path string, flag int) (*file, error) {
 	return &file{c.file, d}, nil
 }
 
-// on is a call on an open file.
+// on makes a call on an open file.
 func (f *file) on(c *call, do func() error) error {
 	c.path, c.file = f.Name(), f.File
 	return f.disk.call(c, do)
@@ -107,7 +107,7 @@ func (f *file) cut(size int64) error {
 	return f.on(&call{op: opCut, size: size}, func() error { return truncate(f.File, size) })
 }
 
-// sync makes the file's content durable, and its length.
+// sync makes the file's content and its length durable.
 func (f *file) sync() error {
 	return f.on(&call{op: opSync}, func() error { return syncData(f.File) })
 }
@@ -123,7 +123,7 @@ func (d disk) link(from, to string) error {
 	return d.call(&call{op: opLink, path: from, to: to}, func() error { return os.Link(from, to) })
 }
 
-// remove removes a file; no error if there is none.
+// remove removes a file; a missing file is no error.
 func (d disk) remove(path string) error {
 	err := d.call(&call{op: opRemove, path: path}, func() error { return os.Remove(path) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,13 +132,13 @@ func (d disk) remove(path string) error {
 	return err
 }
 
-// clear removes a folder and what is in it; no error if there is none.
+// clear removes a folder with its contents; a missing folder is no error.
 func (d disk) clear(dir string) error {
 	return d.call(&call{op: opClear, path: dir}, func() error { return os.RemoveAll(dir) })
 }
 
-// makeDir makes one folder for this user only, whatever the umask; no error if
-// there is one.
+// makeDir makes one folder for this user only, whatever the umask; an existing folder
+// is no error.
 func (d disk) makeDir(dir string) error {
 	err := d.call(&call{op: opMakeDir, path: dir}, func() error {
 		err := os.Mkdir(dir, 0o700)
@@ -156,8 +156,8 @@ func (d disk) makeDir(dir string) error {
 	return err
 }
 
-// makeDirs makes a folder and those above it. The new ones are for this user
-// only, and durable.
+// makeDirs makes a folder and those above it. The new ones are only for this user, and
+// durable.
 func (d disk) makeDirs(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -178,8 +178,8 @@ func (d disk) syncDir(dir string) error {
 // unfinished ends the name of a file that is being written.
 const unfinished = ".new"
 
-// replace puts data into a file, whole or not at all. It is durable if sync
-// says so; the name in the folder is not synced.
+// replace writes data to a file, as a whole or not at all. With sync the data is
+// durable; the name in the folder is not synced.
 func (d disk) replace(path string, data []byte, sync bool) error {
 	tmp := path + unfinished
 	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
@@ -206,7 +206,8 @@ type heldLock struct {
 	disk disk
 }
 
-// lock takes a lock. It waits for it while worth returns true and ctx lasts.
+// lock takes a lock. It waits for the lock while worth returns true and ctx is not
+// done.
 func (d disk) lock(ctx context.Context, path string, worth func() bool) (*heldLock, error) {
 	c := &call{op: opLock, path: path}
 	err := d.call(c, func() (err error) {
@@ -219,15 +220,15 @@ func (d disk) lock(ctx context.Context, path string, worth func() bool) (*heldLo
 	return &heldLock{c.lock, path, d}, nil
 }
 
-// always makes lock wait until it gets the lock.
+// always is a worth that waits until the lock is free.
 func always() bool { return true }
 
-// unlock gives the lock back. Its file stays.
+// unlock releases the lock. Its file stays.
 func (h *heldLock) unlock() error {
 	return h.disk.call(&call{op: opUnlock, path: h.path, lock: h.file}, h.file.Unlock)
 }
 
-// remove gives the lock back and takes its file away: its session is gone.
+// remove releases the lock and removes its file, after its session was removed.
 func (h *heldLock) remove() error {
 	return h.disk.call(&call{op: opTakeLock, path: h.path, lock: h.file}, h.file.Remove)
 }

@@ -19,12 +19,12 @@ import (
 
 const (
 	indexName = "dragoman index"
-	// indexSlack is how much an index may grow beyond twice what it was when it
-	// was written, in bytes.
+	// indexSlack is how many bytes an index may grow beyond twice the size that it had
+	// when it was written.
 	indexSlack = 256 << 10
 )
 
-// indexHeader is the first line of the index. Size is the length of what was
+// indexHeader is the first line of the index. Size is the number of bytes that were
 // written with it.
 type indexHeader struct {
 	Format  string `json:"format"`
@@ -32,12 +32,12 @@ type indexHeader struct {
 	Size    int64  `json:"size"`
 }
 
-// indexEntry is any other line: a summary, and how long the log was then.
+// indexEntry is any other line: a summary, and the length of the log at that time.
 type indexEntry struct {
 	Principal core.Principal `json:"p"`
 	Log       int64          `json:"n"`
 	Summary   core.Summary   `json:"s"`
-	Keeps     bool           `json:"k,omitempty"` // it was derived from the log, so the session keeps its place in lists
+	Keeps     bool           `json:"k,omitempty"` // derived from the log, so the session keeps its place in lists
 }
 
 // Note implements core.Store.
@@ -63,8 +63,8 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 	return nil
 }
 
-// note appends an entry to the index, of a log that has size bytes. With create the
-// entry is durable and the log is made then, before anybody else may change the index:
+// note appends an entry to the index, for a log of size bytes. With create the entry
+// is made durable, then the log is created, before anyone else may change the index:
 // no loss of power leaves a session that is not listed.
 func (s *Store) note(
 	ctx context.Context,
@@ -78,7 +78,7 @@ func (s *Store) note(
 		if err == nil && create != nil {
 			err = create()
 		}
-		if err == nil && large { // the entry is there; if this fails the next note tries again
+		if err == nil && large { // the entry is written; if this fails the next note tries again
 			_ = s.compactIndex(ctx, root)
 			_ = s.sweep(ctx, root)
 		}
@@ -86,8 +86,8 @@ func (s *Store) note(
 	})
 }
 
-// appendEntries appends to the index, durably if sync says so; large: it should be
-// compacted.
+// appendEntries appends to the index, durably with sync; large means that the index
+// should be compacted.
 func (s *Store) appendEntries(
 	ctx context.Context,
 	root string,
@@ -125,7 +125,7 @@ func (s *Store) appendEntries(
 	return !ok || size > 2*h.Size+indexSlack, nil
 }
 
-// changeIndex calls change while nobody else may change the index.
+// changeIndex calls change while no one else may change the index.
 func (s *Store) changeIndex(ctx context.Context, change func(root string) error) error {
 	root, err := s.find(false)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Store) changeIndex(ctx context.Context, change func(root string) error)
 func indexPath(root string) string { return filepath.Join(root, "index.jsonl") }
 
 // openIndex opens the index for appending, and makes it from the logs if it is
-// not there. What a crash left unfinished at its end is cut.
+// missing. It cuts off an unfinished line that a crash has left at its end.
 func (s *Store) openIndex(ctx context.Context, root string) (*file, int64, error) {
 	for tries := 0; ; tries++ {
 		index, err := s.disk.open(indexPath(root), os.O_RDWR|os.O_APPEND)
@@ -169,7 +169,7 @@ func (s *Store) openIndex(ctx context.Context, root string) (*file, int64, error
 	}
 }
 
-// mendTail makes an index end with a whole line; false: it is damaged.
+// mendTail makes an index end with a whole line; ok is false if it is damaged.
 func mendTail(index *file) (size int64, ok bool, err error) {
 	if _, ok := readIndexHeader(newLines(index)); !ok {
 		return 0, false, nil
@@ -181,7 +181,7 @@ func mendTail(index *file) (size int64, ok bool, err error) {
 	size = fi.Size()
 	for line, err := range backwards(index, size) {
 		if err != nil {
-			return 0, false, nil // it will be made again
+			return 0, false, nil // it will be rebuilt
 		}
 		if line.whole {
 			if end := line.at + int64(len(line.text)) + 1; end < size {
@@ -216,15 +216,15 @@ func (e indexEntry) line() ([]byte, error) {
 	return b, nil
 }
 
-// tailLine is a line of a file that is read from its end.
+// tailLine is a line of a file that is read backwards.
 type tailLine struct {
 	text  []byte
 	at    int64
-	whole bool // it has an end
+	whole bool // it has a line end
 }
 
-// backwards yields the lines of the first size bytes of a file, the last first,
-// each valid until the next.
+// backwards yields the lines of the first size bytes of a file, the last first, each
+// valid until the next.
 func backwards(file io.ReaderAt, size int64) iter.Seq2[tailLine, error] {
 	return func(yield func(tailLine, error) bool) {
 		var buf []byte // from at on
@@ -259,8 +259,8 @@ func backwards(file io.ReaderAt, size int64) iter.Seq2[tailLine, error] {
 	}
 }
 
-// entries yields an index's newest entry of each session, the last used first.
-// errBad says that the index is damaged.
+// entries yields an index's newest entry of each session, the last used first. errBad
+// means that the index is damaged.
 func entries(index *os.File) iter.Seq2[indexEntry, error] {
 	type key struct {
 		p  core.Principal
@@ -274,7 +274,7 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 		}
 		seen, lookedUp := map[key]bool{}, map[key]indexEntry{}
 		for line, err := range backwards(index, fi.Size()) {
-			if err == nil && !line.whole { // a crash, or somebody is writing
+			if err == nil && !line.whole { // a crash, or a write in progress
 				continue
 			}
 			var e indexEntry
@@ -294,13 +294,13 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 			switch {
 			case seen[k]:
 				continue
-			case e.Keeps: // its place is that of the entry that it replaces
+			case e.Keeps: // it has the place of the entry that it replaces
 				if !ok {
 					e.Keeps = false
 					lookedUp[k] = e
 				}
 				continue
-			case ok && newer.Log >= e.Log: // else the session has gone on meanwhile
+			case ok && newer.Log >= e.Log: // else the session has changed meanwhile
 				e = newer
 			}
 			delete(lookedUp, k)
@@ -313,7 +313,7 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 	}
 }
 
-// compact rewrites the index without what is obsolete.
+// compact rewrites the index without obsolete entries.
 func (s *Store) compact(ctx context.Context) error {
 	return s.changeIndex(ctx, func(root string) error { return s.compactIndex(ctx, root) })
 }
@@ -332,7 +332,7 @@ func (s *Store) compactIndex(ctx context.Context, root string) error {
 	return s.writeIndex(root, all)
 }
 
-// liveEntries reads the index, less the sessions that are gone.
+// liveEntries reads the index, without sessions that were deleted.
 func (s *Store) liveEntries(root string) (all []indexEntry, err error) {
 	index, err := openFile(indexPath(root), os.O_RDONLY)
 	if err != nil {
@@ -360,8 +360,8 @@ func (s *Store) rebuildIndex(ctx context.Context, root string) error {
 	return s.writeIndex(root, all)
 }
 
-// deriveAll reads the summaries of all sessions out of their logs, the one used last
-// at the end. What cannot be read is left out.
+// deriveAll derives the summaries of all sessions from their logs, the one used last
+// at the end. Unreadable logs are left out.
 func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, err error) {
 	logs, err := fs.Glob(os.DirFS(root), "sessions/??/*.jsonl")
 	if err != nil {
@@ -405,8 +405,8 @@ func (s *Store) writeIndex(root string, all []indexEntry) error {
 	return s.disk.syncDir(root)
 }
 
-// headless is the entry of a log whose first line is damaged: it is listed, so that
-// it can be found and repaired.
+// headless returns the entry for a log whose first line is damaged: it is listed, so
+// that users can find and repair it.
 func headless(f files) (indexEntry, error) {
 	m, err := readMeta(f)
 	if m.ID == "" {
@@ -419,14 +419,14 @@ func headless(f files) (indexEntry, error) {
 	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: newSummary(m)}, nil
 }
 
-// newSummary is the summary of a session that has only begun.
+// newSummary returns the summary of a new session.
 func newSummary(m core.Meta) core.Summary {
 	return core.Summary{
 		ID: m.ID, Cwd: m.Cwd, Roots: m.Roots, Parent: m.Parent, Created: m.Created, Updated: m.Created,
 	}
 }
 
-// derive reads a session's summary out of its log.
+// derive derives a session's summary from its log.
 func derive(ctx context.Context, f files) (indexEntry, error) {
 	meta, err := readMeta(f)
 	if err != nil {

@@ -22,15 +22,15 @@ const (
 	formatVersion = 1
 )
 
-// features are what the logs of this version use, beyond the format's version.
+// features lists the features of this version's logs, beyond the format's version.
 func features() []string {
 	return []string{
-		"same",   // a call's record names the fields that are as they were
+		"same",   // a call's record names its unchanged fields
 		"values", // big bodies are in files of their own
 	}
 }
 
-// gaps is one more feature, of a repaired log: records that stand for missing ones.
+// gaps is one more feature, of a repaired log: records that replace missing ones.
 const gaps = "gaps"
 
 // header is the first line of a log.
@@ -52,7 +52,7 @@ func newLog(meta core.Meta) []byte {
 	return seal(b, start)
 }
 
-// errHead refuses a log that does not say what it is.
+// errHead refuses a log whose beginning is unreadable.
 var errHead = errors.New("the beginning of its log is damaged, and nothing was deleted")
 
 // readHeader reads the first line of a log.
@@ -76,7 +76,7 @@ func readHeader(l *lines) (header, error) {
 	return h, nil
 }
 
-// writable says why this version cannot go on with such a log.
+// writable returns the reason why this version cannot continue such a log.
 func (h header) writable() error {
 	if lacks := h.unknownFeatures(); len(lacks) > 0 {
 		return fmt.Errorf(
@@ -87,13 +87,13 @@ func (h header) writable() error {
 	return nil
 }
 
-// unknownFeatures lists what this version lacks to write such a log.
+// unknownFeatures lists the features that this version lacks for writing such a log.
 func (h header) unknownFeatures() []string {
 	known := append(features(), gaps)
 	return slices.DeleteFunc(slices.Clone(h.Features), func(f string) bool { return slices.Contains(known, f) })
 }
 
-// readMeta reads what a session was made with. With errHead it may be known all the same.
+// readMeta reads the Meta of a session. It may return one even with errHead.
 func readMeta(f files) (core.Meta, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
 	if err != nil {
@@ -127,7 +127,7 @@ type journal struct {
 	read  *tail      // how far the log was read or written; nil: not to its end
 }
 
-// readTo returns how far the log was read, and gives it away.
+// readTo returns how far the log was read, and removes it from the journal.
 func (j *journal) readTo() *tail {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -146,7 +146,7 @@ var _ core.Journal = (*journal)(nil)
 
 func (j *journal) Meta() core.Meta { return j.meta }
 
-// Close gives up the claim. Reading that has begun goes on.
+// Close releases the claim. A read in progress continues.
 func (j *journal) Close() error {
 	j.store.mu.Lock()
 	delete(j.store.open, j)
@@ -154,8 +154,8 @@ func (j *journal) Close() error {
 	return j.Release()
 }
 
-// Read implements core.Journal. It keeps the log open while it is walked
-// through, and needs the same memory however long the log is.
+// Read implements core.Journal. It keeps the log open during the iteration, and needs
+// the same memory for a log of any length.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
 		end, err := readLog(ctx, j.files, j.meta.ID, after, j.readTo(), func(r core.Record) bool { return yield(r, nil) })

@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// A line is a JSON object whose last member is the CRC32C of all that stands
-// before it, in eight hexadecimal digits:
+// A line is a JSON object whose last member is the CRC32C of everything before it, in
+// eight hexadecimal digits:
 //
 //	{"e":1,"s":7,…,"c":"0f3a99d2"}
 const (
 	sumMember = `,"c":"`
 	sumLen    = len(sumMember) + 8 + len(`"}`)
 
-	// maxLine bounds a line, so that reading one takes bounded memory. What is
-	// larger stands in a file of its own long before.
+	// maxLine bounds a line, so that reading one takes bounded memory. Far shorter
+	// records are already in files of their own.
 	maxLine = 1 << 20
 )
 
@@ -27,7 +27,7 @@ var (
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// seal makes a line of the object that dst[start:] is.
+// seal makes a line of the object in dst[start:].
 func seal(dst []byte, start int) []byte {
 	dst = dst[:len(dst)-1]
 	sum := checksum(dst[start:])
@@ -43,8 +43,8 @@ func appendSum(dst []byte, sum uint32) []byte {
 	return dst
 }
 
-// unseal checks a line, without its end, and returns the object as it was before
-// seal. It changes line.
+// unseal checks a line, without its end, and returns the object from before seal. It
+// changes line.
 func unseal(line []byte) (object []byte, ok bool) {
 	n := len(line) - sumLen
 	if n < 1 || string(line[n:n+len(sumMember)]) != sumMember || string(line[len(line)-2:]) != `"}` {
@@ -58,28 +58,28 @@ func unseal(line []byte) (object []byte, ok bool) {
 	return line[:n+1], true
 }
 
-// lines reads lines from a file that somebody else may be writing.
+// lines reads lines from a file that another process may be writing.
 type lines struct {
 	file io.ReaderAt
 	buf  []byte // buf[from:to] was read and not yet returned
 	from int
 	to   int
 	next int64 // offset of buf[from]
-	at   int64 // offset of the line that was returned last
+	at   int64 // offset of the last returned line
 }
 
 func newLines(file io.ReaderAt) *lines { return &lines{file: file} }
 
-// A file is read in pieces, each twice as large as the one before: most reads want
-// one line, or a session of a few.
+// Files are read in pieces, each twice as large as the one before: most reads need one
+// line, or a session of a few.
 const (
 	firstPiece = 4 << 10
 	largePiece = 64 << 10
 )
 
-// read returns the next line without its end, valid until the next call. The
-// error is io.EOF at the end, errUnfinished when the last line has no end,
-// errTooLong, or what the file says.
+// read returns the next line without its end, valid until the next call. The error is
+// io.EOF at the end, errUnfinished if the last line has no end, errTooLong, or the
+// file's error.
 func (l *lines) read() ([]byte, error) {
 	l.at = l.next
 	for looked := 0; ; {
@@ -101,7 +101,7 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// fill reads more behind what is there.
+// fill reads more into the buffer.
 func (l *lines) fill() error {
 	if l.from > 0 {
 		l.to = copy(l.buf, l.buf[l.from:l.to])
@@ -120,7 +120,7 @@ func (l *lines) fill() error {
 	return err
 }
 
-// again makes read return the line at l.at, as it is in the file by then.
+// again makes read return the line at l.at, with its current content in the file.
 func (l *lines) again() { l.goTo(l.at) }
 
 // goTo makes read return the line at an offset.
@@ -128,7 +128,7 @@ func (l *lines) goTo(at int64) {
 	l.next, l.from, l.to = at, 0, 0
 }
 
-// skip passes over a line that is too long.
+// skip skips a line that is too long.
 func (l *lines) skip() error {
 	for {
 		if i := bytes.IndexByte(l.buf[l.from:l.to], '\n'); i >= 0 {

@@ -28,22 +28,22 @@ func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summa
 	}
 }
 
-// listing is one list, with what it finds out about the index while it runs.
+// listing is one list, with its findings about the index.
 type listing struct {
 	store     *Store
 	principal core.Principal
 	listed    map[core.SessionID]bool
 	yield     func(core.Summary) bool
 
-	lookedUp []indexEntry // of logs that are not as long as the index says
-	gone     []files      // of sessions that the index has, and that have no log
-	crashed  bool         // there is an owner that is dead
+	lookedUp []indexEntry // of logs whose length differs from the index
+	gone     []files      // of sessions in the index that have no log
+	crashed  bool         // an owner is dead
 }
 
 func (l *listing) run(ctx context.Context) error {
 	root, err := l.store.find(false)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !exists(root) {
-		return nil // no session was ever made, or somebody has removed them all
+		return nil // no session was ever made, or all were removed
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (l *listing) run(ctx context.Context) error {
 		}
 		damaged := errors.Is(err, errBad)
 		err = l.store.changeIndex(ctx, func(root string) error {
-			if damaged || !exists(indexPath(root)) { // nobody has made it meanwhile
+			if damaged || !exists(indexPath(root)) { // not made by another process meanwhile
 				return l.store.rebuildIndex(ctx, root)
 			}
 			return nil
@@ -121,7 +121,7 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 		return e.Summary, true
 	}
 	o := readOwner(f.owner)
-	if o.alive() { // it will note what it does
+	if o.alive() { // it will note its changes
 		if t := fi.ModTime(); t.After(e.Summary.Updated) {
 			e.Summary.Updated = t.UTC()
 		}
@@ -137,9 +137,9 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 	return now.Summary, true
 }
 
-// settle stores the summaries that the list has derived, so that the next list need not,
-// and sweeps if the list has found what a crash has left. If it fails the next list tries
-// again.
+// settle stores the summaries that the list has derived, so that the next list need
+// not, and sweeps if the list has found remains of a crash. If it fails the next list
+// tries again.
 func (l *listing) settle(ctx context.Context) {
 	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed {
 		return
@@ -152,7 +152,7 @@ func (l *listing) settle(ctx context.Context) {
 				return err
 			}
 		}
-		// One whose log was missing may only have been about to begin.
+		// A session without a log may have been about to be created.
 		dead := slices.ContainsFunc(l.gone, func(f files) bool { return !exists(f.log) })
 		if large || dead {
 			if err := l.store.compactIndex(ctx, root); err != nil {

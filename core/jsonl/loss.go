@@ -9,18 +9,18 @@ import (
 	"dragoman/core/codec"
 )
 
-// teller makes the records that stand for what a log has lost. All but their text depends
-// on the log alone, so reading shows the same numbers and positions that repairing
+// reporter makes the records that replace the lost parts of a log. All but their text
+// depends only on the log, so reading shows the same numbers and positions that Repair
 // writes.
 type teller struct {
 	log    string // the damaged file
-	advice string // a sentence: what to do, or what was done
+	advice string // a sentence: how to repair, or what was done
 	final  bool   // the log is being repaired
 	last   time.Time
 	untold loss // damage that no record in its place could report
 }
 
-// front makes the records in front of the good one that s is at.
+// front makes the records before the good one that s is at.
 func (t *teller) front(s *scan) (told []core.Record) {
 	place := s.line.Place()
 	defer func() { t.last = place.Time }()
@@ -36,7 +36,7 @@ func (t *teller) front(s *scan) (told []core.Record) {
 			Text:    gap.missing() + " here: " + gap.where(t.log) + ". " + t.advice,
 		}
 		told = append(told, r)
-	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the run's end
+	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the end of the run
 		t.untold.add(gap)
 		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, codec.StreamDelta(
 			s.beforeRun,
@@ -53,7 +53,8 @@ func (t *teller) front(s *scan) (told []core.Record) {
 	return told
 }
 
-// behind makes the record behind the last good one, if anything is left to report.
+// behind makes the record after the last good one, if there is anything left to
+// report.
 func (t *teller) behind(s *scan) (told []core.Record) {
 	t.untold.add(s.gap)
 	if t.untold.none() {
@@ -71,7 +72,7 @@ func (t *teller) behind(s *scan) (told []core.Record) {
 	return []core.Record{r}
 }
 
-// missing says how many records are missing.
+// missing describes how many records are missing.
 func (l loss) missing() string {
 	if l.records == 1 {
 		return "1 record is missing"
@@ -79,7 +80,7 @@ func (l loss) missing() string {
 	return fmt.Sprintf("%d records are missing", l.records)
 }
 
-// total says all that is wrong with a file.
+// total describes all damage of a file.
 func (l loss) total(file string) string {
 	if l.records == 0 {
 		return l.where(file)
@@ -87,7 +88,7 @@ func (l loss) total(file string) string {
 	return l.missing() + ": " + l.where(file)
 }
 
-// where says what is wrong with a file, and where.
+// where describes the damage of a file, with its place.
 func (l loss) where(file string) string {
 	var what []string
 	if l.lines > 0 {
@@ -115,7 +116,7 @@ func bytesAre(n int64) string {
 	return fmt.Sprintf("%d bytes are", n)
 }
 
-// filler returns a text of n bytes that replaces a lost one, so that the text behind it
+// filler returns a text of n bytes that replaces a lost one, so that the text after it
 // keeps its position.
 func filler(n uint64) string {
 	text := fmt.Sprintf("[%s missing here]", bytesAre(int64(n)))
@@ -125,16 +126,16 @@ func filler(n uint64) string {
 	return text + strings.Repeat(".", int(n)-len(text))
 }
 
-// repairAdvice says what to do about a damaged session.
+// repairAdvice returns the advice to repair a damaged session.
 func repairAdvice(id core.SessionID) string {
 	return "\"dragoman sessions repair " + typed(id) + "\" repairs the session and keeps the damaged file next to it."
 }
 
-// typed returns an id as a user types it in a command, or ID if it needs quoting.
+// typed returns an id in the form for a command line, or ID if it needs quoting.
 func typed(id core.SessionID) string {
 	for _, c := range id {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c) {
-			return "ID" // "sessions list" shows it
+			return "ID" // "sessions list" shows the id
 		}
 	}
 	return string(id)

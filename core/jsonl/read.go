@@ -14,20 +14,20 @@ import (
 	"dragoman/core/codec"
 )
 
-// tail is where reading came to the end of a sound log, and what it needs to go on from there: who
-// follows a session that grows need not read all of it again.
+// tail is the end of a sound log up to which it was read, with the state that is
+// needed to continue: readers that follow a session need not read all of it again.
 type tail struct {
 	end  core.Pos
-	size int64 // of what was read
+	size int64 // bytes read
 
-	file  os.FileInfo // nil: the log was written by us and not read
+	file  os.FileInfo // nil: we have written the log and not read it
 	epoch uint64
 	run   []byte
 	time  time.Time // of the last record
 	dec   codec.Decoder
 }
 
-// follows reports whether a log can be read on from there.
+// follows reports whether reading the log can continue from there.
 func (t *tail) follows(log *os.File, after core.Pos) bool {
 	if t == nil || t.file == nil || t.end.Seq != after.Seq || t.end.Off != after.Off {
 		return false
@@ -36,12 +36,13 @@ func (t *tail) follows(log *os.File, after core.Pos) bool {
 	return err == nil && os.SameFile(now, t.file) && now.Size() >= t.size
 }
 
-// readLog yields the records of a log behind after, until yield has enough. What is
-// damaged or missing is a record too: a core.Missing, or a piece of the run in which it
-// is missing. What has no place for one is reported behind the last record, unless
-// somebody owns the session: then there is no last record, and a line that looks
-// damaged may be one that is being written. It goes on from a tail where that is possible; nil:
-// there is none. At the end of a sound log it returns the next one.
+// readLog yields the records of a log after a position, until yield returns false.
+// Damaged and missing data is yielded as a record too: a core.Missing, or a piece of
+// the run in which it is missing. Damage that has no place of its own is reported
+// after the last record, unless the session has an owner: then there is no last
+// record, and a line that looks damaged may be one that is being written. readLog
+// continues from a tail if possible; nil: there is none. At the end of a sound log it
+// returns the next tail.
 func readLog(
 	ctx context.Context,
 	f files,
@@ -74,7 +75,7 @@ func readLog(
 			return nil, context.Cause(ctx)
 		}
 		err := s.next()
-		if n == 0 && from != nil && !s.all.none() { // the log was cut since, and is another one from there
+		if n == 0 && from != nil && !s.all.none() { // the log was cut since, and differs from there
 			return readLog(ctx, f, id, after, nil, yield)
 		}
 		if errors.Is(err, io.EOF) {
@@ -85,7 +86,7 @@ func readLog(
 			end := &tail{end: s.end, size: s.size}
 			if s.all.none() {
 				end.epoch, end.run, end.time, end.dec = s.epoch, slices.Clone(s.run), t.last, d.dec
-				end.file, _ = log.Stat() // without it the next one reads all
+				end.file, _ = log.Stat() // if it fails, the next read starts from the beginning
 			}
 			return end, nil
 		}
@@ -102,11 +103,11 @@ func readLog(
 	}
 }
 
-// errBad says that a line is not what was written there.
+// errBad means that a line is not the one that was written.
 var errBad = errors.New("the line is damaged")
 
-// object returns the next line's object. A line that looks bad is read once
-// more: its writer may have cut it back and written another meanwhile.
+// object returns the next line's object. A line that looks bad is read a second time:
+// its writer may have cut it off and written another one meanwhile.
 func (l *lines) object() ([]byte, error) {
 	for tries := 0; ; tries++ {
 		line, err := l.read()
@@ -123,13 +124,13 @@ func (l *lines) object() ([]byte, error) {
 	}
 }
 
-// decoding turns the records of a log into those behind a position.
+// recordReader passes the records after a position on to a reader.
 type decoding struct {
 	values string
 	after  core.Pos
-	at     core.Pos // of the reader
+	at     core.Pos // the reader's position
 	dec    codec.Decoder
-	yield  func(core.Record) bool // false: it has enough
+	yield  func(core.Record) bool // returns false to stop
 }
 
 // pass yields the part of a record that the reader lacks.
@@ -142,8 +143,8 @@ func (d *decoding) pass(r core.Record) (more bool, err error) {
 	return d.yield(rest), nil
 }
 
-// tell passes records that stand for lost ones. A lost record may be one of a call that
-// later records refer to, so the decoder starts anew.
+// replace passes records that replace lost ones. A lost record may be one of a call
+// that later records refer to, so the decoder starts again.
 func (d *decoding) tell(told []core.Record) (more bool, err error) {
 	for _, r := range told {
 		if _, ok := r.Event.(core.Missing); ok {
@@ -165,10 +166,10 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 		if err == nil {
 			line, err = codec.ParseLine(object)
 		}
-		if err == nil && line.End() != s.end { // a body does not change where its record ends
+		if err == nil && line.End() != s.end { // a body does not change the end of its record
 			err = errBad
 		}
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // its place is kept
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errBad) { // a Missing takes its place
 			r.Event = core.Missing{
 				Records: 1,
 				Final:   true,
@@ -184,7 +185,7 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 			return false, err
 		}
 	}
-	if !wanted { // only what later records refer to is wanted
+	if !wanted { // only needed for references in later records
 		if err = d.dec.Skip(object); err == nil {
 			return true, nil
 		}

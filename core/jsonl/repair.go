@@ -18,13 +18,13 @@ import (
 	"dragoman/core/codec"
 )
 
-// Repaired is the result of a Repair. The zero value means that nothing was wrong.
+// Repaired is the result of a Repair. The zero value means that the log was sound.
 type Repaired struct {
-	Damage string // what was damaged, and so is lost, for people
+	Damage string // what was damaged, and is therefore lost, for people
 	Kept   string // the path of the damaged log
 }
 
-// damaged returns the path of the n-th damaged log of a session, from 1 on.
+// damaged returns the path of the n-th damaged log of a session, counted from 1.
 func (f files) damaged(n int) string {
 	if n == 1 {
 		return f.log + ".damaged"
@@ -32,9 +32,9 @@ func (f files) damaged(n int) string {
 	return fmt.Sprintf("%s.damaged-%d", f.log, n)
 }
 
-// Check returns what is wrong with a session's log, for people; empty: nothing. It reads
-// the whole log, size bytes, and changes nothing. Where the session has an owner, damage
-// behind the last good record does not count: the owner may be writing there. An error
+// Check describes the damage of a session's log, for people; "": none. It reads the
+// whole log, size bytes, and changes nothing. If the session has an owner, damage
+// after the last good record does not count: the owner may be writing there. An error
 // means that Repair would fail too.
 func (s *Store) Check(
 	ctx context.Context,
@@ -87,14 +87,14 @@ func (s *Store) repairable(p core.Principal, id core.SessionID) (files, error) {
 	return f, err
 }
 
-// Repair replaces a damaged log by a sound one: everything that is good, unchanged, with
-// records in the place of what is missing, as reading shows it. The damaged log is kept
-// beside it until the session is deleted. Repair fails with *core.OwnedError while a
-// process owns the session. When it returns the new log is durable. If it is killed the log
-// is either the damaged one or the sound one, and Repair can be called again.
+// Repair replaces a damaged log by a sound one: all good lines, unchanged, with
+// records in the place of missing ones, as in reading. The damaged log is kept in the
+// same folder until the session is deleted. Repair fails with *core.OwnedError while a
+// process owns the session. When it returns the new log is durable. If it is killed
+// the log is either the damaged one or the sound one, and Repair can be called again.
 //
-// A lost beginning is restored from the index. That is impossible for a sub-session, whose
-// permissions were in it.
+// A lost beginning is restored from the index. That is impossible for a sub-session,
+// because its permissions were in it.
 func (s *Store) Repair(ctx context.Context, p core.Principal, id core.SessionID) (Repaired, error) {
 	f, err := s.repairable(p, id)
 	var done Repaired
@@ -132,7 +132,7 @@ func (s *Store) repair(
 	}
 	tmp := f.log + unfinished
 	err = f.disk.create(tmp, func(w io.Writer) error { return sv.write(ctx, log, w, kept) })
-	if err = errors.Join(err, log.Close()); err == nil { // a file that is open has its name for good on some systems
+	if err = errors.Join(err, log.Close()); err == nil { // some systems do not rename open files
 		err = verify(tmp, f, id)
 	}
 	if err == nil {
@@ -145,14 +145,14 @@ func (s *Store) repair(
 	if err := f.disk.syncDir(f.dir); err != nil {
 		return Repaired{}, err
 	}
-	if e, err := derive(ctx, f); err == nil { // a list finds it out too
+	if e, err := derive(ctx, f); err == nil { // if it fails, the next list derives the summary
 		_ = s.note(ctx, p, e.Summary, e.Log, func() error { return nil })
 	}
 	return Repaired{Damage: sv.damage(kept), Kept: kept}, nil
 }
 
-// keep gives the damaged log a second name, durably, unless it has one already. It returns
-// that name.
+// keep gives the damaged log a second name, durably, unless it already has one. It
+// returns that name.
 func (f files) keep() (string, error) {
 	log, err := os.Lstat(f.log)
 	if err != nil {
@@ -205,7 +205,7 @@ func (d disk) create(path string, write func(io.Writer) error) error {
 	return errors.Join(err, file.Close())
 }
 
-// verify checks a log that was just written, before it takes the other's place.
+// verify checks a new log before it replaces the damaged one.
 func verify(path string, f files, id core.SessionID) error {
 	log, err := openFile(path, os.O_RDONLY)
 	if err != nil {
@@ -217,16 +217,16 @@ func verify(path string, f files, id core.SessionID) error {
 	return err
 }
 
-// survey describes a log before it is repaired.
+// survey describes a log before its repair.
 type survey struct {
 	header header
-	meta   core.Meta // restored, of a log whose Opened is lost
-	from   int64     // the offset behind the first line
+	meta   core.Meta // restored, for a log that has lost its Opened
+	from   int64     // the offset after the first line
 	size   int64     // bytes read
 
 	headLost, openedLost bool
 	loss                 loss // all damage
-	inside               loss // the damage in front of the last good record
+	inside               loss // the damage before the last good record
 }
 
 func (sv *survey) sound() bool { return !sv.headLost && !sv.openedLost && sv.loss.none() }
@@ -244,7 +244,7 @@ func (sv *survey) damage(log string) string {
 	return sv.loss.total(log)
 }
 
-// survey reads a whole log. An error gives the reason why it cannot be repaired.
+// survey reads a whole log. The error is the reason why it cannot be repaired.
 func (s *Store) survey(
 	ctx context.Context,
 	log io.ReaderAt,
@@ -256,7 +256,7 @@ func (s *Store) survey(
 	switch {
 	case errors.Is(err, errHead):
 		sv.headLost, sv.header = true, header{formatName, formatVersion, features()}
-		if err = nil; l.next == l.at { // its line could not be read to its end
+		if err = nil; l.next == l.at { // its line could not be read to the end
 			err = l.skip()
 		}
 	case err == nil:
@@ -290,7 +290,7 @@ func (s *Store) survey(
 	return sv, nil
 }
 
-// first looks at the first good record, which says whose log it is.
+// first checks the first good record, which identifies the log.
 func (sv *survey) first(sc *scan, p core.Principal, id core.SessionID) error {
 	if sv.openedLost = sc.line.Place().Seq > 1; sv.openedLost {
 		return nil
@@ -345,11 +345,11 @@ func (s *Store) metaOf(log io.ReaderAt, p core.Principal, id core.SessionID) (co
 	return core.Meta{}, fmt.Errorf("its first record is damaged, and %s has no entry with its folder", indexPath(root))
 }
 
-// forksOf returns a number of forks that is above that of every id in a log. New ids begin
-// with it, so none is made twice.
+// forksOf returns a number of forks that is above that of every id in a log. New ids
+// begin with it, so no id is made twice.
 func forksOf(log io.ReaderAt) (most int, err error) {
 	l := newLines(log)
-	most = 1 // it may have copied ids from a session without forks
+	most = 1 // the log may have ids copied from a session without forks
 	for {
 		line, err := l.read()
 		switch {
@@ -369,8 +369,8 @@ func forksOf(log io.ReaderAt) (most int, err error) {
 	}
 }
 
-// forksIn returns the number of forks (core.Meta.Forks) of the session that made an id, or 0 if the
-// text is no id.
+// forksIn returns the number of forks (core.Meta.Forks) of the session that made an
+// id, or 0 if the text is not an id.
 func forksIn(id string) int {
 	if len(id) < 2 {
 		return 0
@@ -429,15 +429,15 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	}
 }
 
-// copying writes the lines of a repaired log.
+// logWriter writes the lines of a repaired log.
 type copying struct {
 	w      io.Writer
-	opened core.Record // for a log whose first record is lost
+	opened core.Record // for a log that has lost its first record
 	enc    codec.Encoder
 	buf    []byte
 }
 
-// line writes a good line, as it was.
+// line writes a good line unchanged.
 func (c *copying) line(object []byte) error {
 	c.buf = seal(append(c.buf[:0], object...), 0)
 	_, err := c.w.Write(c.buf)

@@ -16,37 +16,37 @@ const (
 	maxOff = 1 << 20
 )
 
-// scan walks through the records of a log, damaged or not, and finds what is damaged and
-// what is missing. Reading, claiming and repairing all use it, so they see the same log.
+// scan reads the records of a log, damaged or not, and finds damaged and missing
+// parts. Reading, claiming and repairing all use it, so they see the same log.
 type scan struct {
 	l *lines
 
 	// The good record that next has found.
 	line   codec.Line
 	object []byte   // its line, as unseal returns it
-	end    core.Pos // behind it
+	end    core.Pos // after it
 	epoch  uint64   // its epoch, the highest so far
-	run    []byte   // the stream that it belongs to; empty: none
+	run    []byte   // its stream; empty: none
 
-	// What is in front of it.
+	// The gap before it.
 	gap       loss
-	before    core.Pos // the end of the record in front of that
+	before    core.Pos // the end of the record before the gap
 	beforeRun []byte   // its stream
 
-	all  loss  // everything found so far
+	all  loss  // all damage found so far
 	size int64 // bytes of the file up to the end of the last whole line, good or not
 	torn bool  // at the end of the scan: an unfinished line follows
 }
 
 // loss describes damaged or missing data in one place, or in several.
 type loss struct {
-	at      int64  // byte of the file where it begins
+	at      int64  // byte of the file where the damage begins
 	bytes   int64  // damaged
-	lines   int    // which they are in
-	astray  int    // records behind others that have their numbers
-	records uint64 // missing, as far as numbers show it
+	lines   int    // number of lines with those bytes
+	astray  int    // records after others that have their numbers
+	records uint64 // missing, as far as the numbers show
 	first   uint64 // the number of the first of them
-	text    uint64 // missing in front of the next record, in bytes
+	text    uint64 // bytes of text missing before the next record
 }
 
 func (l loss) none() bool { return l.lines == 0 && l.astray == 0 && l.records == 0 && l.text == 0 }
@@ -63,19 +63,19 @@ func (l *loss) add(more loss) {
 	l.text += more.text
 }
 
-// less returns l without last, which was found last.
+// less returns l without last, which was added last.
 func (l loss) less(last loss) loss {
 	l.bytes -= last.bytes
 	l.lines -= last.lines
 	l.astray -= last.astray
-	return l // numbers and text are missing only in front of a record
+	return l // numbers and text are missing only before a record
 }
 
-// scanLog begins behind the first line of a log, which readHeader has read.
+// scanLog starts after the first line of a log, which readHeader has read.
 func scanLog(l *lines) *scan { return &scan{l: l, size: l.next} }
 
-// next goes to the next good record. At the end of the log, io.EOF, the gap
-// describes the damage after the last one.
+// next moves to the next good record. At the end of the log it returns io.EOF, and gap
+// is the damage after the last record.
 func (s *scan) next() error {
 	s.gap = loss{}
 	for {
@@ -101,9 +101,9 @@ func (s *scan) next() error {
 	}
 }
 
-// passOver leaves a bad line out. The error is io.EOF if it has no end.
+// passOver skips a bad line. The error is io.EOF if the line has no end.
 func (s *scan) passOver() error {
-	if s.l.next == s.l.at { // it is too long to have been read
+	if s.l.next == s.l.at { // the line is too long to be read
 		if err := s.l.skip(); err != nil {
 			s.torn = errors.Is(err, io.EOF)
 			return err
@@ -119,12 +119,12 @@ func (s *scan) lost(l loss) {
 	s.all.add(l)
 }
 
-// take looks at a line whose checksum is right. It returns false for a line that does not
-// count or is out of its place.
+// take examines a line with the right checksum. It returns false for a line that is
+// invalid or out of place.
 func (s *scan) take(object []byte) bool {
 	line, err := codec.ParseLine(object)
 	place := line.Place()
-	if err == nil && place.Epoch < s.epoch { // a stale owner's
+	if err == nil && place.Epoch < s.epoch { // written by a stale owner
 		return false
 	}
 	run, end := line.AppendStream(s.beforeRun[:0]), line.End()
@@ -133,7 +133,7 @@ func (s *scan) take(object []byte) bool {
 	case err != nil || place.Seq == 0 || end.Seq > maxSeq || place.Off > maxOff || place.Off > 0 && len(run) == 0:
 		s.lost(loss{at: s.l.at, bytes: s.l.next - s.l.at, lines: 1})
 		return false
-	case len(run) > 0 && end.Off == place.Off: // it says nothing
+	case len(run) > 0 && end.Off == place.Off: // an empty delta
 		return false
 	case !s.end.Before(end), s.end.Off > 0 && place.Seq == s.end.Seq && string(run) != string(s.run):
 		s.lost(loss{at: s.l.at, astray: 1})
@@ -146,7 +146,7 @@ func (s *scan) take(object []byte) bool {
 	return true
 }
 
-// measure finds what is missing between the last record and the one at place.
+// measure finds the gap between the last record and the one at place.
 func (s *scan) measure(place core.Record) {
 	due, off := max(s.end.Seq, 1), s.end.Off
 	if off > 0 && place.Seq > due { // the run has ended
@@ -169,7 +169,7 @@ func (s *scan) measure(place core.Record) {
 func (l *lines) rest() int64 { return int64(l.to - l.from) }
 
 // lacksEnd reports whether the last line is whole and only the newline at its end is
-// damaged. A line that a crash has cut short is not.
+// damaged. It returns false for a line that a crash has cut short.
 func (l *lines) lacksEnd() bool {
 	if l.rest() < 2 {
 		return false

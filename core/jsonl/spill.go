@@ -31,8 +31,8 @@ func (j *journal) Spill(name string) (io.WriteCloser, string, error) {
 	return f, core.SpillRef + name, nil
 }
 
-// Spilled implements core.Spills. Before there were references, models were told the path of the
-// file; what a log says of that kind can be read as well.
+// Spilled implements core.Spills. Before there were references, models were given the
+// path of the file; such paths in a log can be read as well.
 func (j *journal) Spilled(ref string) (fs.File, error) {
 	path, err := j.spillPath(ref)
 	if err == nil {
@@ -67,7 +67,7 @@ func (j *journal) Unspill(ref string) error {
 	return nil
 }
 
-// spillPath returns the file that a reference, or the path of an earlier version, means.
+// spillPath returns the file of a reference, or of a path from an earlier version.
 func (j *journal) spillPath(ref string) (string, error) {
 	name, ok := strings.CutPrefix(ref, core.SpillRef)
 	if !ok {
@@ -79,7 +79,8 @@ func (j *journal) spillPath(ref string) (string, error) {
 	return filepath.Join(j.files.spill, name), core.CheckSpill(name)
 }
 
-// spillError names what was asked for, and no path of the data folder.
+// spillError returns an error with the reference, but without a path of the data
+// folder.
 func spillError(ref string, err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err

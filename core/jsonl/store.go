@@ -24,10 +24,10 @@ const maxID = 256
 type Store struct {
 	dir     string
 	disk    disk
-	maxBody int                    // the longest record that stands in its line, in bytes
-	root    atomic.Pointer[string] // where dir is; nil: not looked at yet, or not there
+	maxBody int                    // the longest record in a line of the log, in bytes
+	root    atomic.Pointer[string] // the path of dir; nil: not checked yet, or missing
 
-	indexing chan struct{} // holds one while this process changes the index
+	indexing chan struct{} // holds one element while this process changes the index
 	watches  watches
 
 	mu   sync.Mutex // guards the fields below
@@ -36,8 +36,8 @@ type Store struct {
 
 var _ core.Store = (*Store)(nil)
 
-// New returns the store in dir. It touches nothing: dir is looked at when it is
-// needed, and made with the first session.
+// New returns the store in dir, without touching the disk: dir is checked when it is
+// needed, and created with the first session.
 func New(dir string) *Store {
 	return &Store{dir: dir, maxBody: maxBody, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
 }
@@ -50,8 +50,8 @@ type files struct {
 	gone                                 string // the log of a session that is being deleted
 }
 
-// find returns the folder that dir means; with make it is there afterwards. The
-// error is fs.ErrNotExist where it is not.
+// find returns the folder of dir; with make it is created if necessary. The error is
+// fs.ErrNotExist if it is missing.
 func (s *Store) find(make bool) (string, error) {
 	if root := s.root.Load(); root != nil {
 		return *root, nil
@@ -78,8 +78,8 @@ func (s *Store) find(make bool) (string, error) {
 	return root, nil
 }
 
-// session returns the paths of a session; with make its folder is there
-// afterwards. The error is fs.ErrNotExist where it is not.
+// session returns the paths of a session; with make its folder is created if
+// necessary. The error is fs.ErrNotExist if it is missing.
 func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, error) {
 	root, err := s.find(make)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, 
 	f := s.files(root, p, id)
 	if make {
 		err := f.disk.makeDir(f.dir)
-		if errors.Is(err, fs.ErrNotExist) { // somebody has removed the data folder under us
+		if errors.Is(err, fs.ErrNotExist) { // the data folder was removed meanwhile
 			s.root.Store(nil)
 			if _, err = s.find(true); err == nil {
 				err = f.disk.makeDir(f.dir)
@@ -122,7 +122,7 @@ func (s *Store) filesOf(dir, key string) files {
 	}
 }
 
-// checkID refuses an id that cannot name a session.
+// checkID refuses an id that is not valid for a session.
 func checkID(p core.Principal, id core.SessionID) error {
 	for _, s := range [...]struct{ what, text string }{{"id", string(id)}, {"principal", string(p)}} {
 		switch {
@@ -173,10 +173,10 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 		}
 		return f.disk.syncDir(f.dir)
 	})
-	if err != nil { // it may be there all the same
+	if err != nil { // it may exist nevertheless
 		return errors.Join(err, f.disk.remove(f.log), held.remove())
 	}
-	_ = held.unlock() // it is locked no more in any case
+	_ = held.unlock() // in any case it is not locked any more
 	return nil
 }
 
@@ -217,10 +217,10 @@ func (s *Store) journal(f files, meta core.Meta) *journal {
 }
 
 // Delete implements core.Store. It fails with *core.OwnedError while a process,
-// also this one, owns the session.
+// including this one, owns the session.
 func (s *Store) Delete(ctx context.Context, p core.Principal, id core.SessionID) error {
 	if checkID(p, id) != nil {
-		return nil // there is none
+		return nil // there is no session
 	}
 	f, err := s.session(p, id, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,8 +243,8 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	if err != nil {
 		return err
 	}
-	// The log first: without it there is no session. Under its other name it says,
-	// after a crash, that what belongs to the session is to go as well.
+	// The log first: without it there is no session. After a crash, its other name
+	// means that the session's other files must be removed as well.
 	if err = f.disk.rename(f.log, f.gone); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -263,7 +263,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	return held.remove()
 }
 
-// Close gives up all claims and closes all journals.
+// Close releases all claims and closes all journals.
 func (s *Store) Close() error {
 	s.watches.close()
 	s.mu.Lock()

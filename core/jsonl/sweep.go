@@ -11,9 +11,9 @@ import (
 	"dragoman/core/datadir"
 )
 
-// sweep removes what crashes have left in a data folder. The index must be locked. Each
-// session is locked while it is swept. A session that a living process has locked, or that
-// another host may use, is left alone.
+// sweep removes the remains of crashes in a data folder. The index must be locked.
+// Each session is locked while it is swept. A session that a living process has
+// locked, or that another host may use, is left alone.
 func (s *Store) sweep(ctx context.Context, root string) error {
 	errs := []error{s.disk.remove(indexPath(root) + unfinished)}
 	dirs, err := os.ReadDir(filepath.Join(root, "sessions"))
@@ -28,7 +28,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 			continue
 		}
 		errs = append(errs, err)
-		left := map[string]bool{} // by key: a crash may have left something
+		left := map[string]bool{} // keys of sessions that may have remains
 		for _, name := range names {
 			key, kind, _ := strings.Cut(name.Name(), ".")
 			f := s.filesOf(dir, key)
@@ -50,7 +50,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 	return errors.Join(errs...)
 }
 
-// sweep removes what a crash has left of one session, unless somebody has it locked.
+// sweep removes the remains of one session after a crash, unless it is locked.
 func (f files) sweep(ctx context.Context) error {
 	held, err := f.disk.lock(ctx, f.lock, func() bool { return false })
 	if errors.Is(err, datadir.ErrHeld) {
@@ -72,14 +72,14 @@ func (f files) sweep(ctx context.Context) error {
 	return held.remove()
 }
 
-// clearLeft removes what a process leaves that dies while it owns or makes a session. The
-// session must be locked.
+// clearLeft removes the remains of a process that died while it owned or created a
+// session. The session must be locked.
 func (f files) clearLeft() error {
 	return errors.Join(f.disk.remove(f.owner), f.disk.remove(f.owner+unfinished), f.disk.remove(f.log+unfinished))
 }
 
 // clearGone removes the rest of a session that is being deleted; it does nothing for
-// others. The session must be locked, and has no log.
+// others. The session must be locked, and have no log.
 func (f files) clearGone() error {
 	if !exists(f.gone) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow makes opening a file fail where its name is a symbolic link.
+// noFollow makes opening a file fail if its name is a symbolic link.
 const noFollow = unix.O_NOFOLLOW
 
 // checkOwner refuses a folder that other users own or may write to.

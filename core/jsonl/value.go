@@ -12,26 +12,26 @@ import (
 	"path/filepath"
 )
 
-// maxBody is the longest record that stands in its line; the body of a longer
-// one is a file of its own.
+// maxBody is the size of the longest record that is kept in its line; the body of a
+// longer one has a file of its own.
 const maxBody = 256 << 10
 
-// The member that names such a file. It takes the place of the event, which is
-// always the last member.
+// The member that names such a file. It replaces the event, which is always the last
+// member.
 const (
 	valueMember = `,"f":"`
 	valueLen    = len(valueMember) + 2*sha256.Size + len(`"}`)
 )
 
-// moveOut writes the body of the record that dst[start:] is to a file, and puts
-// the file's name in its place. The file is durable then.
+// moveOut writes the body of the record in dst[start:] to a file, and replaces it by
+// the file's name. The file is durable then.
 func moveOut(dst []byte, start int, d disk, dir string) ([]byte, error) {
-	i := bytes.Index(dst[start:], []byte(`,"v`)) // v or v~; no string before it can hold a bare quote
+	i := bytes.Index(dst[start:], []byte(`,"v`)) // v or v~; no string before it can contain a bare quote
 	if i < 0 {
 		return nil, errors.New("the record is too long")
 	}
 	i += start
-	body := dst[i:] // where it stands: it may be large
+	body := dst[i:] // not copied: it may be large
 	body[0] = '{'
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
@@ -51,8 +51,8 @@ func moveOut(dst []byte, start int, d disk, dir string) ([]byte, error) {
 	return append(dst, `"}`...), nil
 }
 
-// valueOf returns the name of the file that holds the body of a record, "" if it
-// stands in its line.
+// valueOf returns the name of the file with the body of a record, "" if the body is in
+// its line.
 func valueOf(object []byte) string {
 	i := len(object) - valueLen
 	if i < 0 || string(object[i:i+len(valueMember)]) != valueMember {
@@ -79,7 +79,7 @@ func withValue(object []byte, dir, digest string) ([]byte, error) {
 		return nil, err
 	}
 	at := len(object) - valueLen
-	whole := append(make([]byte, 0, at+int(info.Size())), object[:at]...)[:at+int(info.Size())] // once: it may be large
+	whole := append(make([]byte, 0, at+int(info.Size())), object[:at]...)[:at+int(info.Size())] // one allocation: it may be large
 	body := whole[at:]
 	if _, err := io.ReadFull(f, body); err != nil && !errors.Is(err, io.EOF) &&
 		!errors.Is(err, io.ErrUnexpectedEOF) {

@@ -10,40 +10,42 @@ import (
 )
 
 const (
-	// lookOwned is the time between two looks at the log of a session that another process owns.
+	// lookOwned is the time between two checks of the log of a session that another
+	// process owns.
 	lookOwned = 100 * time.Millisecond
-	// lookIndex is the time between two looks at the index while no watched session has an owner.
+	// lookIndex is the time between two checks of the index while no watched session
+	// has an owner.
 	lookIndex = 200 * time.Millisecond
 )
 
-// watches are the sessions whose readers wait for what other processes add. While there are any,
-// one goroutine looks at their files.
+// watches are the sessions with readers that wait for additions of other processes.
+// While there are any, one goroutine checks their files.
 type watches struct {
 	wg sync.WaitGroup
 
 	mu   sync.Mutex // guards the fields below
 	all  map[*watch]struct{}
-	stop chan struct{} // ends the goroutine when it is closed; nil: there is none
+	stop chan struct{} // closed to end the goroutine; nil: there is none
 
-	index os.FileInfo // as it was at the last look; nil: it was not there. The goroutine's alone
+	index os.FileInfo // at the last check; nil: it did not exist. Only the goroutine uses it
 }
 
-// watch is one session that is watched. Once it is added it is the goroutine's alone.
+// watch is one session that is watched. Once it is added only the goroutine uses it.
 type watch struct {
 	files   files
 	changed func()
 	done    <-chan struct{}
 
-	// As it was at the last look:
-	size  int64       // of the log; -1: it was not there
-	file  os.FileInfo // of the owner; nil: it was not there
-	owner owner       // as that file says
+	// At the last check:
+	size  int64       // of the log; -1: it did not exist
+	file  os.FileInfo // of the owner; nil: it did not exist
+	owner owner       // the content of that file
 	owned bool        // another process owns the session; with a file and false, its owner has died
 }
 
-// Watch implements core.Journal. While another process owns the session, its log is looked at
-// every 100 ms. While nobody does, only the index is, every 200 ms and for all such sessions
-// together: whoever claims a session touches it.
+// Watch implements core.Journal. While another process owns the session, its log is
+// checked every 100 ms. While it has no owner, only the index is, every 200 ms and for
+// all such sessions together: a process that claims a session touches the index.
 func (j *journal) Watch(ctx context.Context, after core.Pos, changed func()) {
 	w := &watch{files: j.files, changed: changed, done: ctx.Done(), size: -1}
 	j.mu.Lock()
@@ -71,7 +73,7 @@ func (ws *watches) add(w *watch, s *Store) {
 	}
 }
 
-// run looks until nothing is watched, or stop is closed.
+// run checks until nothing is watched, or stop is closed.
 func (ws *watches) run(s *Store, stop <-chan struct{}) {
 	next := time.NewTimer(lookOwned)
 	defer next.Stop()
@@ -93,7 +95,8 @@ func (ws *watches) run(s *Store, stop <-chan struct{}) {
 	}
 }
 
-// list returns what is still watched. If it returns nothing, the goroutine must end.
+// list returns the sessions that are still watched. If there are none, the goroutine
+// must end.
 func (ws *watches) list() []*watch {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -112,8 +115,8 @@ func (ws *watches) list() []*watch {
 	return list
 }
 
-// look looks at the index, and at those logs that may have grown. It returns how many these
-// were, and whether another process owns one of the sessions.
+// look checks the index, and the logs that may have grown. It returns the number of
+// these logs, and whether another process owns one of the sessions.
 func (ws *watches) look(s *Store, list []*watch) (looked int, owned bool) {
 	touched := ws.touched(s)
 	for _, w := range list {
@@ -138,7 +141,7 @@ func (ws *watches) touched(s *Store) bool {
 	return !same(was, ws.index)
 }
 
-// same reports whether a file is as it was. nil: it is not there.
+// same reports whether a file is unchanged. nil: it does not exist.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -158,10 +161,10 @@ func (ws *watches) close() {
 	ws.wg.Wait()
 }
 
-// look reports whether the log has another size than at the last look, or its owner has left it or
-// died since.
+// look reports whether the size of the log has changed since the last check, or its
+// owner has released it or died since.
 func (w *watch) look() bool {
-	file, _ := os.Lstat(w.files.owner) // nil: it is not there
+	file, _ := os.Lstat(w.files.owner) // nil: it does not exist
 	if !same(file, w.file) {
 		w.owner = readOwner(w.files.owner)
 	}
@@ -169,7 +172,7 @@ func (w *watch) look() bool {
 	left := w.owned && !owned || file != nil && !owned && !same(file, w.file)
 	w.file, w.owned = file, owned
 	size := int64(-1)
-	if log, err := os.Lstat(w.files.log); err == nil { // behind its owner, which may have written last
+	if log, err := os.Lstat(w.files.log); err == nil { // after its owner, which may have written last
 		size = log.Size()
 	}
 	grown := size != w.size
@@ -177,8 +180,8 @@ func (w *watch) look() bool {
 	return grown || left
 }
 
-// touch has those look who watch a session that was just claimed. Where the file system does not
-// allow it, they look when the index gets its next entry.
+// touch makes other processes check for the claim of a session that they watch. If the
+// file system does not allow it, they check when the index gets its next entry.
 func (s *Store) touch() {
 	if root, err := s.find(false); err == nil {
 		now := time.Now()

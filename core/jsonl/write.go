@@ -11,9 +11,10 @@ import (
 // keepBuf is the largest buffer, in bytes, that a claim keeps between writes.
 const keepBuf = 1 << 20
 
-// Write implements core.Journal. Records without a Seq are live only and left
-// out, as is what the log has already. When it fails, none of the records is in
-// the log, and the same may be written again; after ErrFenced nothing may.
+// Write implements core.Journal. Records without a Seq are live only and left out, and
+// so are those that are already in the log. When it fails, none of the records is in
+// the log, and the same records may be written again; after ErrFenced no more may be
+// written.
 func (j *journal) Write(ctx context.Context, records []core.Record) error {
 	c := j.claimed()
 	err := context.Cause(ctx)
@@ -80,8 +81,7 @@ func (c *claim) write(records []core.Record, f files) error {
 	return nil
 }
 
-// encode puts the lines of records into c.buf, and returns the position behind
-// them.
+// encode appends the lines of records to c.buf, and returns the position after them.
 func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 	if cap(c.buf) > keepBuf {
 		c.buf = nil
@@ -121,9 +121,9 @@ func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 	return end, nil
 }
 
-// cutBack removes the n bytes of a write that failed, so that the log ends with
-// a whole line. Where that fails as well nothing more is written: the next owner
-// will cut the log.
+// cutBack removes the n bytes of a failed write, so that the log ends with a whole
+// line. If that fails as well, nothing more is written: the next owner will cut the
+// log.
 func (c *claim) cutBack(n int, cause error) error {
 	c.enc.Reset()
 	if n == 0 {
