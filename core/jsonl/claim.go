@@ -96,7 +96,7 @@ func (j *journal) take(held *heldLock) (*claim, error) {
 }
 
 // logState describes a log that is not damaged.
-type found struct {
+type logState struct {
 	size  int64 // of its whole lines
 	torn  bool  // an unfinished line follows them
 	epoch uint64
@@ -104,14 +104,14 @@ type found struct {
 }
 
 // examine reads a whole log. core.ErrReadOnly: it must not be written.
-func examine(log io.ReaderAt, f files, id core.SessionID) (found, error) {
+func examine(log io.ReaderAt, f files, id core.SessionID) (logState, error) {
 	l := newLines(log)
 	h, err := readHeader(l)
 	if err == nil {
 		err = h.writable()
 	}
 	if err != nil {
-		return found{}, fmt.Errorf("%w: %w", core.ErrReadOnly, err)
+		return logState{}, fmt.Errorf("%w: %w", core.ErrReadOnly, err)
 	}
 	s := scanLog(l)
 	for err == nil {
@@ -119,18 +119,18 @@ func examine(log io.ReaderAt, f files, id core.SessionID) (found, error) {
 	}
 	switch {
 	case !errors.Is(err, io.EOF):
-		return found{}, err
+		return logState{}, err
 	case !s.all.none():
-		return found{}, fmt.Errorf(
+		return logState{}, fmt.Errorf(
 			"%w: its log is damaged (%s), and nothing was deleted; %s",
 			core.ErrReadOnly,
 			s.all.total(f.log),
 			strings.TrimSuffix(repairAdvice(id), "."),
 		)
 	case s.end.Seq == 0:
-		return found{}, fmt.Errorf("%w: it has no records", core.ErrReadOnly)
+		return logState{}, fmt.Errorf("%w: it has no records", core.ErrReadOnly)
 	}
-	return found{size: s.size, torn: s.torn, epoch: s.epoch, end: s.end}, nil
+	return logState{size: s.size, torn: s.torn, epoch: s.epoch, end: s.end}, nil
 }
 
 // Release implements core.Journal.

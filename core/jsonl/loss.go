@@ -12,16 +12,16 @@ import (
 // reporter makes the records that replace the lost parts of a log. All but their text
 // depends only on the log, so reading shows the same numbers and positions that Repair
 // writes.
-type teller struct {
-	log    string // the damaged file
-	advice string // a sentence: how to repair, or what was done
-	final  bool   // the log is being repaired
-	last   time.Time
-	untold loss // damage that no record in its place could report
+type reporter struct {
+	log        string // the damaged file
+	advice     string // a sentence: how to repair, or what was done
+	final      bool   // the log is being repaired
+	last       time.Time
+	unreported loss // damage that no record in its place could report
 }
 
 // front makes the records before the good one that s is at.
-func (t *teller) front(s *scan) (told []core.Record) {
+func (t *reporter) front(s *scan) (records []core.Record) {
 	place := s.line.Place()
 	defer func() { t.last = place.Time }()
 	if s.gap.none() {
@@ -35,29 +35,29 @@ func (t *teller) front(s *scan) (told []core.Record) {
 			Final:   t.final,
 			Text:    gap.missing() + " here: " + gap.where(t.log) + ". " + t.advice,
 		}
-		told = append(told, r)
+		records = append(records, r)
 	case gap.lines > 0 && s.before.Off > 0 && place.Seq > s.before.Seq: // it may have been the end of the run
-		t.untold.add(gap)
+		t.unreported.add(gap)
 		r.Seq, r.Off, r.Event = s.before.Seq, s.before.Off, codec.StreamDelta(
 			s.beforeRun,
 			fmt.Sprintf("[%s damaged here]", bytesAre(gap.bytes)),
 		)
-		told = append(told, r)
+		records = append(records, r)
 	default:
-		t.untold.add(gap)
+		t.unreported.add(gap)
 	}
 	if s.gap.text > 0 {
 		r.Seq, r.Off, r.Event = place.Seq, place.Off-s.gap.text, codec.StreamDelta(s.run, filler(s.gap.text))
-		told = append(told, r)
+		records = append(records, r)
 	}
-	return told
+	return records
 }
 
 // behind makes the record after the last good one, if there is anything left to
 // report.
-func (t *teller) behind(s *scan) (told []core.Record) {
-	t.untold.add(s.gap)
-	if t.untold.none() {
+func (t *reporter) behind(s *scan) (records []core.Record) {
+	t.unreported.add(s.gap)
+	if t.unreported.none() {
 		return nil
 	}
 	r := core.Record{Epoch: s.end.Epoch, Seq: max(s.end.Seq, 1), Time: t.last}
@@ -67,7 +67,7 @@ func (t *teller) behind(s *scan) (told []core.Record) {
 	r.Event = core.Missing{
 		Records: 1,
 		Final:   t.final,
-		Text:    "The log of this session is damaged: " + t.untold.where(t.log) + ". " + t.advice,
+		Text:    "The log of this session is damaged: " + t.unreported.where(t.log) + ". " + t.advice,
 	}
 	return []core.Record{r}
 }

@@ -61,8 +61,8 @@ func readLog(
 		return nil, err
 	}
 	s := scanLog(l)
-	d := decoding{values: f.values, after: after, at: after, yield: yield}
-	t := teller{log: f.log, advice: repairAdvice(id)}
+	d := recordReader{values: f.values, after: after, at: after, yield: yield}
+	t := reporter{log: f.log, advice: repairAdvice(id)}
 	if from.follows(log, after) {
 		l.goTo(from.size)
 		s.size, s.end, s.epoch, s.run = from.size, from.end, from.epoch, from.run
@@ -79,8 +79,8 @@ func readLog(
 			return readLog(ctx, f, id, after, nil, yield)
 		}
 		if errors.Is(err, io.EOF) {
-			if told := t.behind(s); told != nil && !readOwner(f.owner).alive() {
-				_, err := d.tell(told)
+			if records := t.behind(s); records != nil && !readOwner(f.owner).alive() {
+				_, err := d.replace(records)
 				return nil, err
 			}
 			end := &tail{end: s.end, size: s.size}
@@ -93,7 +93,7 @@ func readLog(
 		if err != nil {
 			return nil, err
 		}
-		more, err := d.tell(t.front(s))
+		more, err := d.replace(t.front(s))
 		if more && err == nil {
 			more, err = d.record(s)
 		}
@@ -125,7 +125,7 @@ func (l *lines) object() ([]byte, error) {
 }
 
 // recordReader passes the records after a position on to a reader.
-type decoding struct {
+type recordReader struct {
 	values string
 	after  core.Pos
 	at     core.Pos // the reader's position
@@ -134,7 +134,7 @@ type decoding struct {
 }
 
 // pass yields the part of a record that the reader lacks.
-func (d *decoding) pass(r core.Record) (more bool, err error) {
+func (d *recordReader) pass(r core.Record) (more bool, err error) {
 	next, rest, ok, err := d.at.Splice(r)
 	if err != nil || !ok {
 		return err == nil, err
@@ -145,8 +145,8 @@ func (d *decoding) pass(r core.Record) (more bool, err error) {
 
 // replace passes records that replace lost ones. A lost record may be one of a call
 // that later records refer to, so the decoder starts again.
-func (d *decoding) tell(told []core.Record) (more bool, err error) {
-	for _, r := range told {
+func (d *recordReader) replace(records []core.Record) (more bool, err error) {
+	for _, r := range records {
 		if _, ok := r.Event.(core.Missing); ok {
 			d.dec = codec.Decoder{}
 		}
@@ -158,7 +158,7 @@ func (d *decoding) tell(told []core.Record) (more bool, err error) {
 }
 
 // record passes the record that s is at.
-func (d *decoding) record(s *scan) (more bool, err error) {
+func (d *recordReader) record(s *scan) (more bool, err error) {
 	r, line, object := s.line.Place(), s.line, s.object
 	wanted := d.after.Before(s.end)
 	if digest := valueOf(object); digest != "" && (wanted || line.IsCall()) {
@@ -179,7 +179,7 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 					digest,
 				),
 			}
-			return d.tell([]core.Record{r})
+			return d.replace([]core.Record{r})
 		}
 		if err != nil {
 			return false, err
@@ -201,5 +201,5 @@ func (d *decoding) record(s *scan) (more bool, err error) {
 			s.size,
 		),
 	}
-	return d.tell([]core.Record{r})
+	return d.replace([]core.Record{r})
 }

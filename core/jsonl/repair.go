@@ -403,8 +403,8 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	l := newLines(log)
 	l.next = sv.from
 	sc := scanLog(l)
-	out := copying{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
-	t := teller{
+	out := logWriter{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
+	t := reporter{
 		log:    kept,
 		final:  true,
 		advice: "That is the damaged log; this one holds everything in it that was intact.",
@@ -430,7 +430,7 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 }
 
 // logWriter writes the lines of a repaired log.
-type copying struct {
+type logWriter struct {
 	w      io.Writer
 	opened core.Record // for a log that has lost its first record
 	enc    codec.Encoder
@@ -438,14 +438,14 @@ type copying struct {
 }
 
 // line writes a good line unchanged.
-func (c *copying) line(object []byte) error {
+func (c *logWriter) line(object []byte) error {
 	c.buf = seal(append(c.buf[:0], object...), 0)
 	_, err := c.w.Write(c.buf)
 	return err
 }
 
-func (c *copying) records(told []core.Record) error {
-	for _, r := range told {
+func (c *logWriter) records(list []core.Record) error {
+	for _, r := range list {
 		if m, ok := r.Event.(core.Missing); ok && r.Seq == 1 {
 			if err := c.line(c.enc.Append(nil, c.opened)); err != nil {
 				return err

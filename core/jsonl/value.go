@@ -79,7 +79,8 @@ func withValue(object []byte, dir, digest string) ([]byte, error) {
 		return nil, err
 	}
 	at := len(object) - valueLen
-	whole := append(make([]byte, 0, at+int(info.Size())), object[:at]...)[:at+int(info.Size())] // one allocation: it may be large
+	size := at + int(info.Size())
+	whole := append(make([]byte, 0, size), object[:at]...)[:size] // one allocation: it may be large
 	body := whole[at:]
 	if _, err := io.ReadFull(f, body); err != nil && !errors.Is(err, io.EOF) &&
 		!errors.Is(err, io.ErrUnexpectedEOF) {
