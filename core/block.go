@@ -1,9 +1,10 @@
 package core
 
-// Block is one piece of content, in a prompt or in a tool call's result.
+// Block is one piece of content, in a prompt or in a tool call's result. Its method returns its
+// rough size, in bytes.
 //
 //sumtype:decl
-type Block interface{ block() }
+type Block interface{ block() int }
 
 // Text is plain or markdown text.
 type Text struct {
@@ -63,10 +64,10 @@ type Terminal struct {
 	ID string `json:"id"` // the editor's
 }
 
-func (Text) block()     {}
-func (Image) block()    {}
-func (Audio) block()    {}
-func (Link) block()     {}
-func (Resource) block() {}
-func (Diff) block()     {}
-func (Terminal) block() {}
+func (b Text) block() int     { return len(b.Text) }
+func (b Image) block() int    { return len(b.Data) + len(b.URI) }
+func (b Audio) block() int    { return len(b.Data) }
+func (b Link) block() int     { return len(b.URI) + len(b.Description) }
+func (b Resource) block() int { return len(b.Text) + len(b.Blob) }
+func (b Diff) block() int     { return len(b.Old) + len(b.New) + len(b.Patch) }
+func (b Terminal) block() int { return len(b.ID) }

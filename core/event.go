@@ -63,7 +63,7 @@ func (r Record) from(seq uint64) Record {
 // event); events are values and never change once they were appended.
 //
 //sumtype:decl
-type Event interface{ event() traits }
+type Event interface{ event() (traits, int) }
 
 // Opened is the first record of every log.
 type Opened struct {

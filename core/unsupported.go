@@ -27,41 +27,23 @@ type UnsupportedError struct {
 }
 
 func (e *UnsupportedError) Error() string {
-	switch e.What {
-	case CanRewind:
-		return "agent " + e.Agent + " keeps its own history and cannot forget a part of it"
-	case CanFork:
-		return "agent " + e.Agent + " keeps its own history and cannot be forked"
-	case CanCompact:
-		return "agent " + e.Agent + " keeps its own history and summarizes it itself"
-	case CanImages:
-		return "agent " + e.Agent + " takes no images"
-	case CanAudio:
-		return "agent " + e.Agent + " takes no audio"
-	case CanResources:
-		return "agent " + e.Agent + " takes no embedded resources"
-	}
-	return "agent " + e.Agent + " cannot do this: " + string(e.What)
+	return "agent " + e.Agent + map[Capability]string{
+		CanRewind:    " keeps its own history and cannot forget a part of it",
+		CanFork:      " keeps its own history and cannot be forked",
+		CanCompact:   " keeps its own history and summarizes it itself",
+		CanImages:    " takes no images",
+		CanAudio:     " takes no audio",
+		CanResources: " takes no embedded resources",
+	}[e.What]
 }
 
 // can reports whether a back end has a capability. One that works from our log can rewind and
 // fork without doing anything.
 func (c BackendCaps) can(what Capability) bool {
-	switch what {
-	case CanRewind:
-		return c.Rewind || !c.OwnsHistory
-	case CanFork:
-		return c.Fork || !c.OwnsHistory
-	case CanCompact:
-		return !c.OwnsHistory
-	case CanImages:
-		return c.Images
-	case CanAudio:
-		return c.Audio
-	case CanResources:
-		return c.Resources
-	}
-	return false
+	return map[Capability]bool{
+		CanRewind: c.Rewind || !c.OwnsHistory, CanFork: c.Fork || !c.OwnsHistory, CanCompact: !c.OwnsHistory,
+		CanImages: c.Images, CanAudio: c.Audio, CanResources: c.Resources,
+	}[what]
 }
 
 // needsOf lists the capabilities that a prompt needs.
