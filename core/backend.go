@@ -64,8 +64,8 @@ type Host interface {
 	// Begin starts a turn that no client here has prompted. It ends when it has been
 	// idle for a second, or at the next prompt.
 	Begin(context.Context, Origin) (*Turn, error)
-	// Import fills an empty log with the agent's own history.
-	Import(context.Context, iter.Seq[Event]) error
+	// Import fills an empty log with the agent's own history, and closes what it leaves open.
+	Import(context.Context, iter.Seq2[Event, error]) error
 	// Editor is the editor to turn to now; nil: none.
 	Editor() Editor
 	// Authorize is the gate for a back end that runs its own tools: policy,

@@ -438,9 +438,14 @@ func (s *Session) endBegunLocked() []Event {
 	return append(s.closeCallsLocked(StopEnd, ""), TurnEnded{Turn: t.id, Stop: StopEnd})
 }
 
-// Import fills a log that holds no turn yet.
-func (h host) Import(ctx context.Context, history iter.Seq[Event]) error {
-	s := h.s
+// Import implements Host.
+func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error {
+	return h.s.Import(ctx, history, "it had not ended when it was imported")
+}
+
+// Import fills a session that has no history yet. What the history leaves open is closed, with why
+// as the reason. It blocks until that is durable.
+func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], why string) error {
 	done, err := s.own(ctx)
 	if err != nil {
 		return err
@@ -452,10 +457,17 @@ func (h host) Import(ctx context.Context, history iter.Seq[Event]) error {
 	if used {
 		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
 	}
-	for ev := range history {
-		if err := s.publish(ctx, ev); err != nil {
+	for ev, err := range history {
+		if err == nil {
+			err = s.publish(ctx, ev)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	s.mu.Lock()
+	wake := s.appendLocked(s.interruptedLocked(why)...)
+	s.mu.Unlock()
+	s.wake(wake)
 	return s.durable(ctx, s.Head())
 }

@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -118,9 +117,28 @@ func TestPublishAndImport(t *testing.T) {
 		if err := host.Publish(ctx, core.TextDelta{Text: "x"}); err == nil || !strings.Contains(err.Error(), "belongs into a turn") {
 			t.Errorf("publish a turn's event: %v", err)
 		}
-		history := slices.Values([]core.Event{core.TurnStarted{Turn: "t0", Message: "m0", Prompt: []core.Block{core.Text{Text: "before"}}}, core.TurnEnded{Turn: "t0", Stop: core.StopEnd}})
-		if err := host.Import(ctx, history); err == nil {
-			t.Error("a session with a history imported another one")
+		failure := errors.New("the agent has lost the rest")
+		history := func(yield func(core.Event, error) bool) {
+			_ = yield(core.TurnStarted{Turn: "t0", Message: "m0", Prompt: []core.Block{core.Text{Text: "before"}}}, nil) &&
+				yield(core.TextDelta{Message: "m1", Text: "answer"}, failure)
+		}
+		if err := host.Import(ctx, history); err == nil || errors.Is(err, failure) {
+			t.Errorf("a session with a history imported another one: %v", err)
+		}
+		fresh, err := g.Create(ctx, core.Meta{Principal: core.Local, ID: "fresh", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fresh.Import(ctx, history, "the import failed"); !errors.Is(err, failure) {
+			t.Errorf("the error of a history: %v", err)
+		}
+		if fresh, err = g.Create(ctx, core.Meta{Principal: core.Local, ID: "other", Cwd: "/w"}); err != nil {
+			t.Fatal(err)
+		}
+		failure = nil
+		err = fresh.Import(ctx, history, "the import ended here")
+		if st := fresh.State(); err != nil || st.Messages != 2 || st.Turn != "" || st.Title != "" {
+			t.Errorf("%v, state %+v", err, st)
 		}
 	})
 }

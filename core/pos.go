@@ -44,6 +44,18 @@ func ParsePos(s string) (Pos, error) {
 	return Pos{n[0], n[1], n[2]}, nil
 }
 
+// Before returns the event of a record in front of a position, of a run whole characters; ok is
+// false if there is none.
+func (r Record) Before(p Pos) (ev Event, ok bool) {
+	if r.Seq == 0 || !(Pos{r.Epoch, r.Seq, r.Off}).Before(p) {
+		return nil, false
+	}
+	if s, text, ok := runOf(r.Event); ok && r.Seq == p.Seq {
+		return s.delta(cutRunes(text, int(min(p.Off-r.Off, uint64(len(text)))))), true
+	}
+	return r.Event, true
+}
+
 // Splice fits a record from any source (the log's memory, a store, a retry)
 // behind a reader that has come to p. It returns the part of r that the reader
 // lacks and the reader's new position; ok is false when it lacks nothing of it.

@@ -61,6 +61,9 @@ func is(ev Event, t traits) bool {
 	return has&t != 0
 }
 
+// Forked reports whether a fork of a session takes an event over.
+func Forked(ev Event) bool { return is(ev, forked) }
+
 // eventSize returns the rough size of an atomic event, in bytes.
 func eventSize(ev Event) int {
 	_, size := ev.event()

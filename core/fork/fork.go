@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"dragoman/core"
@@ -32,7 +33,7 @@ func Session(
 	if err != nil {
 		return nil, err
 	}
-	err = to.CopyFrom(ctx, from, upto)
+	err = to.Import(ctx, copies(ctx, from, upto), "the session was forked here")
 	if err == nil && own != nil {
 		err = to.ForkSide(ctx, from, own)
 	}
@@ -40,6 +41,29 @@ func Session(
 		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.Meta().ID))
 	}
 	return to, nil
+}
+
+// copies yields the events of a session up to a position that a fork takes over, with the ids of its
+// messages and calls: no open asks, no Bound of a back end, no prompts that have not started.
+func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2[core.Event, error] {
+	return func(yield func(core.Event, error) bool) {
+		for rec, err := range from.Records(ctx, core.Pos{}, upto) {
+			ev, ok := rec.Before(upto)
+			if err == nil && (!ok || !core.Forked(ev)) {
+				continue
+			}
+			switch e := any(ev).(type) {
+			case core.TurnStarted:
+				e.Key = "" // it was sent to the other session
+				ev = e
+			case core.Missing: // nothing is missing in the copy's own log
+				ev = e.Notice()
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 // sideOf returns the published state (core.Bound) of the agent that has a side of the session to
