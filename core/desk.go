@@ -89,17 +89,6 @@ func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
 	return s.desk.conv, nil
 }
 
-// takeUp returns the profiles of the client that has prompted a turn. They are the session's from
-// here on, for whatever runs in the turn or behind it.
-func (s *Session) takeUp(t *Turn) Profiles {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.by != nil {
-		s.of = t.by.client.Profiles
-	}
-	return s.of
-}
-
 // connection returns the profiles of the client that has prompted last.
 func (s *Session) connection() Profiles {
 	s.mu.Lock()
@@ -141,7 +130,7 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	servers := host{s}.Servers()
 	if d.tools != nil && (d.tools.profile == prof || sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes)) {
 		d.tools.profile = prof // its policy; the jobs of the session continue
-		if !slices.EqualFunc(d.tools.servers, servers, ServerSpec.equal) {
+		if !reflect.DeepEqual(d.tools.servers, servers) {
 			d.tools.servers = servers
 			return d.tools.list(ctx)
 		}
@@ -154,11 +143,6 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	over := d.tools.without(b)
 	d.tools, b.servers = b, servers
 	return errors.Join(over.close(), b.list(ctx))
-}
-
-func (s ServerSpec) equal(t ServerSpec) bool {
-	return s.Name == t.Name && s.Command == t.Command && s.URL == t.URL && s.SSE == t.SSE &&
-		slices.Equal(s.Args, t.Args) && slices.Equal(s.Env, t.Env) && maps.Equal(s.Headers, t.Headers)
 }
 
 // sameBoxes reports whether two profiles have the very same toolboxes.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -154,7 +155,7 @@ func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration
 	switch left := deltaDelay - now.Sub(f.since); {
 	case unwritten && (left <= 0 || s.hurryLocked()):
 		return flushWrite, 0
-	case f.unsynced && !f.syncing && (s.askedLocked() || now.Sub(f.tried) >= syncEvery):
+	case f.unsynced && !f.syncing && (s.waitedLocked(true) || now.Sub(f.tried) >= syncEvery):
 		f.syncing, f.tried = true, now
 		return flushSync, 0
 	case unwritten:
@@ -179,24 +180,14 @@ func (s *Session) hurryLocked() bool {
 	if f.urgent || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes {
 		return true
 	}
-	at := s.log.writtenPos()
-	for _, w := range f.waiting {
-		if at.Before(w.pos) {
-			return true
-		}
-	}
-	return false
+	return s.waitedLocked(false)
 }
 
-// askedLocked reports whether a caller waits for written records to be durable.
-func (s *Session) askedLocked() bool {
+// waitedLocked reports whether a caller waits for records to be durable: for some that are written
+// or for some that are not.
+func (s *Session) waitedLocked(written bool) bool {
 	at := s.log.writtenPos()
-	for _, w := range s.flush.waiting {
-		if !at.Before(w.pos) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.flush.waiting, func(w waiter) bool { return at.Before(w.pos) != written })
 }
 
 // pause waits for d, or until the flusher is called.

@@ -39,7 +39,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 		return t.fail(ctx, c, Rejected, "rejected: "+err.Error())
 	}
 	inv := Invocation{Call: c.ID, Turn: t.id, Args: c.Args, Origin: t.origin}
-	pv, err := preview(ctx, tool, inv)
+	pv, err := guarded(ctx, tool, tool.Preview, inv)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
@@ -76,7 +76,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 		mu.Unlock()
 		_ = t.Emit(ctx, CallChanged{now})
 	}
-	res, err := runTool(ctx, tool, inv)
+	res, err := guarded(ctx, tool, tool.Run, inv)
 	mu.Lock()
 	shown := c
 	mu.Unlock()
@@ -199,23 +199,14 @@ func (t *Turn) ended(ctx context.Context, c Call, res Result) error {
 	return t.Emit(ctx, CallChanged{c})
 }
 
-// preview and runTool keep a tool's panic from ending the process.
-func preview(ctx context.Context, tool Tool, inv Invocation) (pv Preview, err error) {
+// guarded calls a function of a tool, and keeps its panic from ending the process.
+func guarded[T any](ctx context.Context, tool Tool, f func(context.Context, Invocation) (T, error), inv Invocation) (got T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error in tool %s: %v", tool.Spec().Name, p)
 		}
 	}()
-	return tool.Preview(ctx, inv)
-}
-
-func runTool(ctx context.Context, tool Tool, inv Invocation) (res Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error in tool %s: %v", tool.Spec().Name, p)
-		}
-	}()
-	return tool.Run(ctx, inv)
+	return f(ctx, inv)
 }
 
 // toolName finds a tool.

@@ -198,25 +198,16 @@ func (s *State) Summary() Summary {
 	}
 }
 
-// titleOf is the first line of a prompt's first text, at most 60 characters.
+// titleOf returns the first line of a prompt's first text, at most 60 characters.
 func titleOf(prompt []Block) string {
 	const most = 60
 	for _, b := range prompt {
-		t, ok := b.(Text)
-		if !ok {
-			continue
-		}
+		t, _ := b.(Text)
 		line, _, _ := strings.Cut(strings.TrimSpace(t.Text), "\n")
 		line = strings.TrimSpace(line)
-		characters := 0
-		short := ""
-		for i := range line {
-			if characters++; characters == most {
-				short = line[:i]
-			}
-		}
-		if characters > most {
-			return strings.TrimSpace(short) + "…"
+		short := []rune(line[:min(len(line), 4*most+4)]) // more than most characters, if there are more
+		if len(short) > most {
+			return strings.TrimSpace(string(short[:most-1])) + "…"
 		}
 		if line != "" {
 			return line

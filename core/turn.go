@@ -222,9 +222,13 @@ func (t *Turn) watch(ctx context.Context) {
 	t.unwatch = context.AfterFunc(ctx, t.look)
 }
 
-// startedLocked lists the events that begin a turn.
+// startedLocked lists the events that begin a turn. The profiles of the client that has prompted it
+// are the session's from here on.
 func (s *Session) startedLocked(t *Turn) []Event {
 	t.message = MessageID(s.newIDLocked("m"))
+	if t.by != nil { // for the turn, and what comes after it
+		s.of = t.by.client.Profiles
+	}
 	events := []Event{TurnStarted{
 		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin, Prompt: t.prompt.Blocks,
 	}}
@@ -307,7 +311,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
 		return StopError, err
 	}
-	s.g.profiles(s.takeUp(t)).Before(t.ctx, s.meta, host{s})
+	s.g.profiles(s.connection()).Before(t.ctx, s.meta, host{s})
 	if err := s.prepare(t.ctx, t); err != nil {
 		return StopError, err
 	}
