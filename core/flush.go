@@ -210,9 +210,7 @@ func (s *Session) wrote(batch []Record) {
 	wake := s.readyLocked(nil)
 	s.roomLocked()
 	s.mu.Unlock()
-	for _, r := range wake {
-		r.signal()
-	}
+	s.wake(wake)
 }
 
 // sync makes written records durable and wakes the waiting callers.
@@ -264,14 +262,11 @@ func (s *Session) storeFailed(err error) {
 	s.roomLocked()
 	s.flush.call.Store(true)
 	s.mu.Unlock()
-	s.flush.kick()
+	s.wake(wake)
 	if turn != nil {
 		turn.cancel(failure)
 	}
 	for _, w := range waiting {
 		w.done <- failure
-	}
-	for _, r := range wake {
-		r.signal()
 	}
 }

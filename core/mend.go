@@ -11,11 +11,7 @@ const ownerDied = "interrupted: the process that ran it has ended"
 // interruptedLocked lists the events that close the turn, the calls and the questions that
 // were left open.
 func (s *Session) interruptedLocked(why string) (events []Event) {
-	for _, c := range s.state.openCalls() {
-		c = s.state.stopped(c)
-		c.State, c.Why, c.End = Errored, why, s.now()
-		events = append(events, CallChanged{c})
-	}
+	events = s.endCallsLocked(Errored, why)
 	for _, a := range s.state.Asks {
 		events = append(events, Answered{a.ID, Reply{Outcome: OutcomeCanceled, Text: why}})
 	}
@@ -45,13 +41,10 @@ func (s *Session) follow(ctx context.Context) error {
 // refresh reads what another process has added to a session that this one only
 // views.
 func (s *Session) refresh(ctx context.Context) error {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := s.lockOwning(ctx); err != nil {
+		return err
 	}
 	defer func() { <-s.owning }()
-
 	if s.owned() {
 		return nil
 	}
@@ -60,9 +53,7 @@ func (s *Session) refresh(ctx context.Context) error {
 	s.showLocked(closing)
 	wake := s.readyLocked(nil)
 	s.mu.Unlock()
-	for _, r := range wake {
-		r.signal()
-	}
+	s.wake(wake)
 	return err
 }
 
@@ -113,10 +104,8 @@ func (s *Session) mend(ctx context.Context) error {
 // show closes the log's open turn in memory alone, as the next owner will do in the log. why is
 // the reason why the log is read-only.
 func (s *Session) show(ctx context.Context, why error) error {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := s.lockOwning(ctx); err != nil {
+		return err
 	}
 	defer func() { <-s.owning }()
 	s.mu.Lock()
@@ -125,9 +114,7 @@ func (s *Session) show(ctx context.Context, why error) error {
 	}
 	wake := s.readyLocked(nil)
 	s.mu.Unlock()
-	for _, r := range wake {
-		r.signal()
-	}
+	s.wake(wake)
 	return nil
 }
 

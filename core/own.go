@@ -10,13 +10,10 @@ import (
 // done is called. A turn whose owner has died is closed on the way, and what another
 // process has added is read.
 func (s *Session) own(ctx context.Context) (done func(), err error) {
-	select {
-	case s.owning <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := s.lockOwning(ctx); err != nil {
+		return nil, err
 	}
 	defer func() { <-s.owning }()
-
 	s.mu.Lock()
 	owned, err := s.epoch > 0, s.refusalLocked()
 	if !owned && s.closing != nil && err == nil {
@@ -35,6 +32,16 @@ func (s *Session) own(ctx context.Context) (done func(), err error) {
 	s.stopIdleLocked()
 	s.mu.Unlock()
 	return s.used, nil
+}
+
+// lockOwning takes the owning token, or returns an error when ctx ends.
+func (s *Session) lockOwning(ctx context.Context) error {
+	select {
+	case s.owning <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // used ends a use that own began.
@@ -114,14 +121,13 @@ func (s *Session) quietLocked() bool {
 
 // awake waits for the end of a rest that has begun. None begins while a session is being closed.
 func (s *Session) awake(ctx context.Context) error {
-	select {
-	case s.owning <- struct{}{}:
+	err := s.lockOwning(ctx)
+	if err == nil {
 		<-s.owning
 		return nil
-	case <-ctx.Done():
-		s.mu.Lock()
-		s.closing = nil
-		s.mu.Unlock()
-		return fmt.Errorf("close session %s: %w", s.meta.ID, context.Cause(ctx))
 	}
+	s.mu.Lock()
+	s.closing = nil
+	s.mu.Unlock()
+	return fmt.Errorf("close session %s: %w", s.meta.ID, err)
 }

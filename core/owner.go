@@ -115,11 +115,15 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, e
 func (s *Session) steer(a *Attachment, blocks []Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.refusalLocked() == nil && s.steerLocked(a, a.client.origin(), blocks)
+}
+
+func (s *Session) steerLocked(a *Attachment, origin Origin, blocks []Block) bool {
 	t := s.turn
-	if t == nil || !t.takesLocked(a, blocks) || s.crowdedLocked() != nil || s.refusalLocked() != nil {
+	if t == nil || !t.takesLocked(a, blocks) || s.crowdedLocked() != nil {
 		return false
 	}
-	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: a.client.origin(), Prompt: blocks}})
+	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: origin, Prompt: blocks}})
 	return true
 }
 
@@ -222,8 +226,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	}
 	origin := a.client.origin()
 	origin.Hops, origin.Approvals = p.Hops, p.Approvals
-	if s.turn != nil && p.Busy == BusySteer && !canceled && s.turn.takesLocked(a, p.Blocks) && s.crowdedLocked() == nil {
-		s.turn.steers = append(s.turn.steers, steering{a, Steered{Turn: s.turn.id, Origin: origin, Prompt: p.Blocks}})
+	if p.Busy == BusySteer && !canceled && s.steerLocked(a, origin, p.Blocks) {
 		wake = s.appendLocked(events...)
 		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
 	}

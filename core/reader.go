@@ -150,8 +150,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 	for size < batchBytes {
 		rec, err, ok := r.pull()
 		if !ok || err != nil {
-			r.stop()
-			r.pull, r.stop = nil, nil
+			r.endWalk()
 			if err != nil && len(r.buf) == 0 { // else the next walk meets it, behind what there is
 				return nil, fmt.Errorf("read session %s behind %s: %w", r.s.meta.ID, r.pos, err)
 			}
@@ -163,8 +162,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 		r.pos = r.s.skip(r.pos) // Splice leaves out hidden records
 		next, rest, ok, err := r.pos.Splice(rec)
 		if err != nil {
-			r.stop()
-			r.pull, r.stop = nil, nil
+			r.endWalk()
 			if len(r.buf) > 0 {
 				break
 			}
@@ -180,11 +178,16 @@ func (r *Reader) fromStore() ([]Record, error) {
 	return r.buf, nil
 }
 
+// endWalk closes the walk through the store.
+func (r *Reader) endWalk() {
+	r.stop()
+	r.pull, r.stop = nil, nil
+}
+
 // Close gives the reader up.
 func (r *Reader) Close() {
 	if r.stop != nil {
-		r.stop()
-		r.pull, r.stop = nil, nil
+		r.endWalk()
 	}
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

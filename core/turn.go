@@ -370,21 +370,24 @@ func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	}
 }
 
-// closeCallsLocked lists the ends of the calls that are still open.
-func (s *Session) closeCallsLocked(stop StopReason, text string) (events []Event) {
+// closeCallsLocked lists the ends of the calls that are still open when their turn ends.
+func (s *Session) closeCallsLocked(stop StopReason, text string) []Event {
+	switch {
+	case stop == StopCanceled:
+		return s.endCallsLocked(Canceled, "the turn was cancelled")
+	case s.storeErr != nil:
+		return s.endCallsLocked(Errored, s.storeErr.Error())
+	case text != "":
+		return s.endCallsLocked(Errored, "the turn ended: "+text)
+	}
+	return s.endCallsLocked(Errored, "the turn ended before the call did")
+}
+
+// endCallsLocked lists the ends of all open calls, with a state and the reason for it.
+func (s *Session) endCallsLocked(state CallState, why string) (events []Event) {
 	for _, c := range s.state.openCalls() {
 		c = s.state.stopped(c)
-		c.End = s.now()
-		switch {
-		case stop == StopCanceled:
-			c.State, c.Why = Canceled, "the turn was cancelled"
-		case s.storeErr != nil:
-			c.State, c.Why = Errored, s.storeErr.Error()
-		case text != "":
-			c.State, c.Why = Errored, "the turn ended: "+text
-		default:
-			c.State, c.Why = Errored, "the turn ended before the call did"
-		}
+		c.State, c.Why, c.End = state, why, s.now()
 		events = append(events, CallChanged{c})
 	}
 	return events
