@@ -1,47 +1,16 @@
 package core
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // Pos is the progress of a reader of a log: it has every record before Seq,
 // and the first Off bytes of the run that is record Seq. The zero Pos is the
-// beginning. Outside of this package a Pos travels as opaque text.
+// beginning. Clients hold it as an opaque text (package cursor).
 type Pos struct{ Epoch, Seq, Off uint64 }
 
 // Before reports whether a reader at p has less than a reader at q.
 func (p Pos) Before(q Pos) bool {
 	ps, qs := max(p.Seq, 1), max(q.Seq, 1)
 	return ps < qs || ps == qs && p.Off < q.Off
-}
-
-// String encodes p as the opaque cursor that clients hold.
-func (p Pos) String() string {
-	b := strconv.AppendUint(make([]byte, 0, 24), p.Epoch, 36)
-	b = strconv.AppendUint(append(b, '-'), p.Seq, 36)
-	return string(strconv.AppendUint(append(b, '-'), p.Off, 36))
-}
-
-// ParsePos decodes what String encoded. The empty text is the beginning.
-func ParsePos(s string) (Pos, error) {
-	if s == "" {
-		return Pos{}, nil
-	}
-	var n [3]uint64
-	parts := strings.Split(s, "-")
-	if len(parts) != len(n) {
-		return Pos{}, fmt.Errorf("parse cursor %q: not one that this gateway gave out", s)
-	}
-	for i, part := range parts {
-		v, err := strconv.ParseUint(part, 36, 64)
-		if err != nil {
-			return Pos{}, fmt.Errorf("parse cursor %q: not one that this gateway gave out", s)
-		}
-		n[i] = v
-	}
-	return Pos{n[0], n[1], n[2]}, nil
 }
 
 // Before returns the event of a record in front of a position, of a run whole characters; ok is

@@ -152,7 +152,7 @@ func (r *Reader) fromStore() ([]Record, error) {
 		if !ok || err != nil {
 			r.endWalk()
 			if err != nil && len(r.buf) == 0 { // else the next walk meets it, behind what there is
-				return nil, fmt.Errorf("read session %s behind %s: %w", r.s.meta.ID, r.pos, err)
+				return nil, fmt.Errorf("read session %s behind record %d: %w", r.s.meta.ID, r.pos.Seq, err)
 			}
 			break
 		}

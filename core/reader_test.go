@@ -14,6 +14,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/cursor"
 )
 
 // transcript folds records into lines; the pieces of a run become one.
@@ -112,7 +113,7 @@ func TestReadersAgree(t *testing.T) {
 				}
 				if rnd.IntN(20) == 0 {
 					take("resumer", rr, &resumes)
-					at, err := core.ParsePos(rr.Pos().String())
+					at, err := cursor.Parse(cursor.Format(rr.Pos()))
 					if err != nil {
 						t.Fatal(err)
 					}

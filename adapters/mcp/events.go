@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/cursor"
 	"dragoman/core/forms"
 )
 
@@ -43,7 +44,7 @@ type events struct {
 }
 
 // cursor is where the next agent_wait goes on.
-func (e *events) cursor() string { return e.after.String() }
+func (e *events) cursor() string { return cursor.Format(e.after) }
 
 // add takes a record of the turn's, which t has folded.
 func (e *events) add(t *turn, r core.Record) {

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/cursor"
 	"dragoman/core/display"
 )
 
@@ -72,7 +73,7 @@ const (
 // get is session_get: it reads the log up to where it stands now, and never waits for more.
 func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in getArgs) (*mcp.CallToolResult, any, error) {
 	by.Place.Leave()
-	after, err := core.ParsePos(in.After)
+	after, err := cursor.Parse(in.After)
 	if err != nil {
 		return refusal("after: %v.", err), nil, nil
 	}
@@ -93,7 +94,7 @@ func (h *held) page(ctx context.Context, after core.Pos, limit int) (getResult, 
 	if err := t.read(ctx, h.a); err != nil {
 		return getResult{}, err
 	}
-	return getResult{getHead: headOf(h.a.State()), Entries: t.page(), Cursor: t.pos.String(), More: t.full}, nil
+	return getResult{getHead: headOf(h.a.State()), Entries: t.page(), Cursor: cursor.Format(t.pos), More: t.full}, nil
 }
 
 // transcript is a page of a session's log. Records come in order, runs in any pieces.

@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/cursor"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}`
@@ -231,7 +232,7 @@ func TestTruncatedSession(t *testing.T) {
 		defer c.end()
 		first := c.call(1, "agent_prompt", `"prompt":"say one"`).Result.Struct
 		on := fmt.Sprintf(`"session_id":%q`, first.Session)
-		cursor := c.call(2, "session_get", on).Result.Struct.Cursor
+		at := c.call(2, "session_get", on).Result.Struct.Cursor
 		c.call(3, "agent_prompt", `"prompt":"say two",`+on)
 		s, err := c.g.Open(t.Context(), core.Local, core.SessionID(first.Session))
 		if err != nil {
@@ -239,7 +240,7 @@ func TestTruncatedSession(t *testing.T) {
 		}
 		a := s.Attach(core.Client{Name: "editor"})
 		defer a.Close()
-		pos, err := core.ParsePos(cursor)
+		pos, err := cursor.Parse(at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func TestTruncatedSession(t *testing.T) {
 		if len(got.Entries) != 3 || got.More {
 			t.Errorf("the whole: %+v", got)
 		}
-		for i, args := range []string{`"after":"` + cursor + `"`, `"after":"` + got.Cursor + `"`} {
+		for i, args := range []string{`"after":"` + at + `"`, `"after":"` + got.Cursor + `"`} {
 			if got := c.call(5+i, "session_get", args+","+on); len(got.Result.Struct.Entries) != 0 || got.Result.IsError {
 				t.Errorf("%s: %+v", args, got)
 			}

@@ -15,6 +15,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
+	"dragoman/core/cursor"
 )
 
 // The resources. Ids stand in a URI percent-encoded, since clients of other dialects choose them.
@@ -178,7 +179,7 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	after, err := core.ParsePos(p.after)
+	after, err := cursor.Parse(p.after)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("after: %v", err)}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/cursor"
 	"dragoman/core/forms"
 )
 
@@ -24,7 +25,7 @@ func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, i
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err := core.ParsePos(in.After)
+	after, err := cursor.Parse(in.After)
 	if err != nil {
 		return refusal("after: %v.", err), nil, nil
 	}

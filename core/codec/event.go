@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/cursor"
 	"dragoman/core/jsonscan"
 )
 
@@ -93,7 +94,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		ev.Meta.Created = storable(ev.Meta.Created)
 		return appendPlain(dst, kindOpened, ev, nil)
 	case core.Claimed:
-		return appendPlain(dst, kindClaimed, storedClaimed{ev.Epoch, ev.Node, ev.After.String()}, nil)
+		return appendPlain(dst, kindClaimed, storedClaimed{ev.Epoch, ev.Node, cursor.Format(ev.After)}, nil)
 	case core.PromptQueued:
 		return appendPlain(dst, kindPromptQueued, ev, ev.Prompt)
 	case core.TurnStarted:
@@ -140,7 +141,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.Moved:
 		return appendPlain(dst, kindMoved, ev, nil)
 	case core.Truncated:
-		return appendPlain(dst, kindTruncated, storedTruncated{ev.After.String(), ev.By}, nil)
+		return appendPlain(dst, kindTruncated, storedTruncated{cursor.Format(ev.After), ev.By}, nil)
 	case core.TurnEnded:
 		clear(e.calls) // all have ended before
 		return appendPlain(dst, kindTurnEnded, ev, nil)
@@ -224,13 +225,13 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return decodeRawEvent(kind, v)
 	case kindClaimed:
 		if s, ok := decodePlain[storedClaimed](v); ok {
-			after, err := core.ParsePos(s.After)
+			after, err := cursor.Parse(s.After)
 			return orNil(core.Claimed{Epoch: s.Epoch, Node: s.Node, After: after}, err == nil)
 		}
 		return nil
 	case kindTruncated:
 		if s, ok := decodePlain[storedTruncated](v); ok {
-			after, err := core.ParsePos(s.After)
+			after, err := cursor.Parse(s.After)
 			return orNil(core.Truncated{After: after, By: s.By}, err == nil)
 		}
 		return nil
