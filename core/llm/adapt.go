@@ -8,19 +8,20 @@ import (
 	"dragoman/core/inference"
 )
 
-// A trait is something of a request that not every service or model takes. What is
-// refused for it is sent once more in another way, and so is every later request.
+// A trait is a feature of a request that not every service or model accepts. When one
+// is refused, the request is sent again in another form, and all later requests have
+// that form.
 type trait string
 
 const (
 	traitStreamOptions trait = "stream_options"
 	traitMaxTokens     trait = "max_tokens"     // else max_completion_tokens
-	traitEffort        trait = "effort"         // how long to think
-	traitSummary       trait = "summary"        // of OpenAI's reasoning, which not every account may see
+	traitEffort        trait = "effort"         // the effort of thinking
+	traitSummary       trait = "summary"        // of OpenAI's reasoning, which some accounts may not see
 	traitEncrypted     trait = "encrypted"      // OpenAI's reasoning, to be sent back
 	traitBudget        trait = "budget"         // Anthropic's tokens for thinking; else the model decides
-	traitThinking      trait = "thinking"       // of any kind
-	traitThinkLevel    trait = "thinking level" // Ollama's; else only whether
+	traitThinking      trait = "thinking"       // any thinking
+	traitThinkLevel    trait = "thinking level" // Ollama's; else only on or off
 )
 
 // refusal recognizes a complaint about a trait: it contains one of the first texts, in
@@ -34,7 +35,7 @@ type refusal struct {
 // maxTraits limits the refusals that are remembered for a provider's models.
 const maxTraits = 256
 
-// traits are those that models of a provider do not take.
+// traits are the features that models of a provider do not accept.
 type traits struct {
 	mu      sync.Mutex // guards the fields below
 	refused map[[2]string]bool
@@ -46,7 +47,7 @@ func (t *traits) has(model string, of trait) bool {
 	return !t.refused[[2]string{model, string(of)}]
 }
 
-// drop remembers that a model does not take a trait; false: that was known.
+// drop records that a model does not accept a trait; false: that was known.
 func (t *traits) drop(model string, of trait) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,11 +62,11 @@ func (t *traits) drop(model string, of trait) bool {
 	return true
 }
 
-// takes reports whether the model takes a trait, as far as is known.
+// takes reports whether the model accepts a trait, as far as known.
 func (m *remote) takes(of trait) bool { return m.p.traits.has(m.model, of) }
 
-// gives looks for the first trait of a request that its service has refused and that
-// was sent, and gives it up. It reports whether there is one.
+// gives finds the first trait that was sent and that the service has refused, and
+// drops it. It reports whether there is one.
 func (m *remote) gives(err error, sent func(trait) bool, list ...refusal) bool {
 	var e *inference.Error
 	if !errors.As(err, &e) || e.Kind != inference.ErrBadRequest {

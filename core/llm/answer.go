@@ -27,27 +27,28 @@ type answer struct {
 	yield   func(inference.Delta, error) bool
 	sent    int // characters of the request
 
-	gone      bool // the consumer has left
-	begun     bool // something of the answer was yielded
-	done      bool // its terminal was
+	gone      bool // the consumer has stopped reading
+	begun     bool // a part of the answer was yielded
+	done      bool // its terminal was yielded
 	requestID string
 
-	blocks int    // that were numbered
-	open   partOf // the part that text goes to
+	blocks int    // numbered so far
+	open   partOf // the part that text is added to
 	block  int    // its number
-	field  string // in which the open thought came
+	field  string // the field of the open thought
 	calls  []*toolCall
 	args   int // bytes, of all calls
 	chars  int // of text and thoughts
 	usage  *core.Usage
-	// finish is why the service says that the model has stopped; empty: not yet.
+	// finish is the service's reason for the end of the answer; empty: it has not
+	// ended yet.
 	finish string
-	// whole says that nothing of the answer is missing, not even the usage.
+	// whole means that the answer is complete, including the usage.
 	whole bool
-	stop  core.StopReason // what finish means
+	stop  core.StopReason // the meaning of finish
 }
 
-// partOf is a kind of part that only one can be open of.
+// partOf is a kind of part of which only one can be open.
 type partOf string
 
 const (
@@ -56,9 +57,9 @@ const (
 	partThought partOf = "thought"
 )
 
-// toolCall is a call while its pieces arrive.
+// toolCall is a call whose pieces are arriving.
 type toolCall struct {
-	index   int // of the service; -1: it sends none
+	index   int // of the service; -1: none was sent
 	wireID  string
 	id      core.CallID
 	name    string
@@ -85,10 +86,10 @@ func (a *answer) waits(d time.Duration) bool {
 	return a.emit(inference.Delta{Kind: inference.DeltaRetry, After: d})
 }
 
-// errLeft: the consumer has left while a request was waiting.
+// errLeft: the consumer has stopped reading while a request was waiting.
 var errLeft = errors.New("the reader has left")
 
-// say yields a piece of a part that its service numbers itself.
+// say yields a piece of a part that has a number of its service.
 func (a *answer) say(block int, kind inference.DeltaKind, s string) {
 	if s == "" {
 		return
@@ -97,7 +98,7 @@ func (a *answer) say(block int, kind inference.DeltaKind, s string) {
 	a.emit(inference.Delta{Kind: kind, Block: block, Text: s})
 }
 
-// more takes a piece of a call's arguments.
+// more adds a piece of a call's arguments.
 func (a *answer) more(c *toolCall, piece string) error {
 	if a.args += len(piece); a.args > maxArgs {
 		return fmt.Errorf("the arguments of the answer's calls are longer than %d MiB", maxArgs>>20)
@@ -128,8 +129,8 @@ func (a *answer) thought(field, s string) {
 	a.emit(inference.Delta{Kind: inference.DeltaThought, Block: a.block, Text: s})
 }
 
-// openPart makes p the part that is open, under a new number unless it is so
-// already. A thought that ends is sealed with the field that it came in.
+// openPart opens the part p, under a new number unless it is open already. A thought
+// that ends is sealed with its field.
 func (a *answer) openPart(p partOf) {
 	if a.open == p {
 		return
@@ -160,8 +161,8 @@ func (a *answer) start(c *toolCall) {
 	}
 }
 
-// newID returns the service's id for a call, or one of our own where it sent
-// none or one that the session has seen.
+// newID returns the service's id for a call, or a new one if the service has sent none
+// or one that the session already has.
 func (a *answer) newID(wire string) core.CallID {
 	id := core.CallID(wire)
 	if id == "" || a.seen(id) {
@@ -227,8 +228,7 @@ func (a *answer) complete(ctx context.Context) error {
 	return nil
 }
 
-// arguments returns a call's arguments as a JSON object. An error is worded for the
-// model.
+// arguments returns a call's arguments as a JSON object. The error is for the model.
 func (a *answer) arguments(c *toolCall) (json.RawMessage, error) {
 	args := bytes.TrimSpace(c.args)
 	if c.name == "" {

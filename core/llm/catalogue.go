@@ -17,12 +17,12 @@ import (
 //go:embed catalogue.tsv.gz
 var catalogueFile []byte
 
-// catalogue is the file's text, and what was read of it.
+// catalogue is the file's text, with the parts of it that were read.
 var catalogue = sync.OnceValue(func() *described {
 	all := &described{read: map[string][]core.ModelInfo{}}
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
 	if err != nil {
-		return all // it is a part of the program: a test reads it
+		return all // embedded, and checked by a test
 	}
 	text := bytes.NewBuffer(make([]byte, 0, 7*len(catalogueFile)))
 	_, _ = text.ReadFrom(z)
@@ -30,8 +30,8 @@ var catalogue = sync.OnceValue(func() *described {
 	return all
 })
 
-// described are the built-in descriptions of models. Those of a provider are read when
-// they are first asked for: few have keys for many.
+// descriptions are the built-in descriptions of models. Those of a provider are read
+// when they are first needed: few users have keys for many providers.
 type described struct {
 	text []byte
 
@@ -39,7 +39,7 @@ type described struct {
 	read map[string][]core.ModelInfo // by the catalogue's names of providers
 }
 
-// of returns the models of a provider. The caller does not change them.
+// of returns the models of a provider. The caller must not change them.
 func (d *described) of(provider string) []core.ModelInfo {
 	if name, other := catalogueNames[provider]; other {
 		provider = name
@@ -68,7 +68,7 @@ func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
 		return "", info, false
 	}
 	number := func(s string) float64 {
-		n, _ := strconv.ParseFloat(s, 64) //nolint:errcheck // a test has read the file
+		n, _ := strconv.ParseFloat(s, 64) //nolint:errcheck // a test checks the file
 		return n
 	}
 	info = core.ModelInfo{
@@ -79,13 +79,13 @@ func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
 		info.Efforts = []string{"low", "medium", "high"}
 	}
 	price := core.Price{In: number(f[6]), Out: number(f[7]), CacheRead: number(f[8]), CacheWrite: number(f[9])}
-	if price.In > 0 || price.Out > 0 { // zeros may mean a subscription or nothing at all
+	if price.In > 0 || price.Out > 0 { // zeros may mean a subscription or an unknown price
 		info.Price = &price
 	}
 	return f[0], info, true
 }
 
-// catalogueNames are the names of providers that the catalogue has under another.
+// catalogueNames maps providers to their names in the catalogue, where they differ.
 var catalogueNames = map[string]string{"gemini": "google", "bedrock": "amazon-bedrock"}
 
 // Catalogue lists the known models of a provider, by their ids there, without a

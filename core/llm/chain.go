@@ -19,10 +19,10 @@ import (
 	"dragoman/core/inference"
 )
 
-// chain is a model behind langchaingo, for the long tail of services with formats of
-// their own. It uses the library only for text in and text out: no tools, no pictures,
-// no thoughts, and the answer arrives in one piece. The library can stream, but cannot
-// distinguish a stream that broke off from one that ended.
+// chain is a model behind langchaingo, for services with formats of their own that few
+// people use. It uses the library only for text in and text out: no tools, no
+// pictures, no thoughts, and the answer arrives in one piece. The library can stream,
+// but cannot distinguish a stream that broke off from one that ended.
 type chain struct {
 	p     *provider
 	base  string
@@ -37,10 +37,11 @@ var _ inference.Model = (*chain)(nil)
 type link struct {
 	// open makes the library's model.
 	open func(ctx context.Context, s chainSettings) (llms.Model, error)
-	// flat says that the library sends the first text of a request and drops the
-	// rest: then the whole conversation is put into that.
+	// flat means that the library sends the first text of a request and drops the
+	// rest: then the whole conversation is put into that text.
 	flat bool
-	// fixed says that the library goes to an address of its own, whatever is configured.
+	// fixed means that the library uses an address of its own and ignores the
+	// configured one.
 	fixed bool
 	// kept means that a model is expensive to create and is reused for further requests.
 	// It has a client of its own. It depends on a key, a name and an address.
@@ -65,7 +66,7 @@ func newChain(p *provider, base *url.URL, model string, l link) *chain {
 // Info describes the model, with the abilities that the library supports.
 func (m *chain) Info() core.ModelInfo { return m.info }
 
-// Stream asks the model, again where a failure may pass, and yields its answer as one
+// Stream asks the model, again after a temporary failure, and yields its answer as one
 // piece.
 func (m *chain) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
@@ -118,7 +119,7 @@ func (m *chain) stream(ctx context.Context, r *inference.Request, a *answer) err
 	return m.p.tries(ctx, m.model, a, once, func(error) bool { return false })
 }
 
-// ask calls the library, whose panics are errors here. sent counts characters.
+// ask calls the library and turns its panics into errors. sent counts characters.
 func (m *chain) ask(
 	ctx context.Context, r *inference.Request, key string, seen *seenAnswer,
 ) (res *llms.ContentResponse, sent int, err error) {
@@ -152,7 +153,7 @@ func (m *chain) ask(
 	return res, sent, err
 }
 
-// open makes the library's model, or takes the one of the request before.
+// open makes the library's model, or returns the one of the previous request.
 func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
 	if !m.link.kept {
 		return m.link.open(ctx, s)
@@ -160,8 +161,7 @@ func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
 	return m.p.opened.get(openedKey{s.model, s.key, s.base}, func() (llms.Model, error) { return m.link.open(ctx, s) })
 }
 
-// opened keeps the model of the library that was used last. It is safe for concurrent
-// use.
+// modelCache keeps the last used model of the library. It is safe for concurrent use.
 type opened struct {
 	mu    sync.Mutex // guards the fields below
 	key   openedKey
@@ -171,7 +171,7 @@ type opened struct {
 // openedKey identifies a cached model by its settings.
 type openedKey struct{ model, key, base string }
 
-// get returns the model that is kept, if it was made from the same, or else a new one.
+// get returns the cached model if it was made from the same settings, or else a new one.
 func (o *opened) get(key openedKey, open func() (llms.Model, error)) (llms.Model, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -187,7 +187,7 @@ func (o *opened) get(key openedKey, open func() (llms.Model, error)) (llms.Model
 
 var errNoKey = errors.New("no key was sent")
 
-// messages puts a history into words: one text for each who speaks, or one in all.
+// messages converts a history to text: one text for each message, or one in all.
 func (m *chain) messages(r *inference.Request) (list []llms.MessageContent, sent int) {
 	add := func(role llms.ChatMessageType, text string) {
 		if text == "" {
@@ -209,7 +209,7 @@ func (m *chain) messages(r *inference.Request) (list []llms.MessageContent, sent
 			add(llms.ChatMessageTypeHuman, spelled(msg.Blocks))
 		case inference.RoleAssistant:
 			add(llms.ChatMessageTypeAI, msg.Text)
-		case inference.RoleTool: // of another model's turn: this one has no tools
+		case inference.RoleTool: // from another model's turn: this one has no tools
 			add(
 				llms.ChatMessageTypeHuman,
 				"The tool "+msg.Result.Name+" returned:\n"+spelled(resultBlocks(&msg.Result)),
@@ -232,7 +232,7 @@ func (m *chain) messages(r *inference.Request) (list []llms.MessageContent, sent
 	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, b.String())}, b.Len()
 }
 
-// spelled is content in words.
+// spelled returns content as text.
 func spelled(blocks []core.Block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -245,8 +245,8 @@ func spelled(blocks []core.Block) string {
 	return strings.Join(parts, "\n")
 }
 
-// seenAnswer keeps the status and the headers of the last answer: the library drops
-// them.
+// statusRecorder keeps the status and the headers of the last answer, which the
+// library drops.
 type seenAnswer struct {
 	inner  http.RoundTripper
 	status int
@@ -262,10 +262,10 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// statusIn finds a status in an error of the library, for a status that was not recorded.
+// statusIn finds a status in an error of the library, if none was recorded.
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
-// failed sorts an error of the library.
+// failed classifies an error of the library.
 func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *inference.Error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	lost := (*url.Error)(nil)

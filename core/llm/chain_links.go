@@ -21,10 +21,10 @@ import (
 // KindChain is the prefix of the kinds behind langchaingo, as in langchain/cohere.
 const KindChain = "langchain/"
 
-// links are the services that are reached through langchaingo. Left out are those
-// that speak a format of ours (OpenAI, Anthropic, Ollama, Gemini, Mistral,
-// llamafile, and Bedrock at …/openai/v1, where it takes tools as well and spares us
-// 5 MB of AWS's libraries), and watsonx, whose calls cannot be ended.
+// links are the services that are reached through langchaingo. It has no services with
+// a format of ours (OpenAI, Anthropic, Ollama, Gemini, Mistral, llamafile, and Bedrock
+// at …/openai/v1, which accepts tools as well and saves 5 MB of AWS's libraries), and
+// not watsonx, whose calls cannot be cancelled.
 func links() map[string]link {
 	return map[string]link{
 		"cloudflare":  {open: openCloudflare},
@@ -44,8 +44,8 @@ func chainKinds() []kind {
 	return list
 }
 
-// model returns a model of a provider behind langchaingo. Its base URL is the library's own if
-// none is configured.
+// model returns a model of a provider behind langchaingo. The default base URL is the
+// library's own.
 func (l link) model(_ *Registry, p *provider, model string) (inference.Model, error) {
 	if p.BaseURL == "" {
 		return newChain(p, nil, model, l), nil
@@ -65,7 +65,7 @@ func (l link) model(_ *Registry, p *provider, model string) (inference.Model, er
 	return newChain(p, u, model, l), nil
 }
 
-// openCloudflare wants the option account_id.
+// openCloudflare requires the option account_id.
 func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
 	o := []cloudflare.Option{
 		cloudflare.WithToken(s.key), cloudflare.WithModel(s.model), cloudflare.WithAccountID(s.options["account_id"]), cloudflare.WithHTTPClient(s.client),
@@ -87,7 +87,7 @@ func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
 	)
 }
 
-// openErnie needs the option secret_key in addition to the key.
+// openErnie requires the option secret_key in addition to the key.
 func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
 	o := []ernie.Option{ernie.WithModel(s.model), ernie.WithHTTPClient(s.client)}
 	if secret := s.options["secret_key"]; secret != "" {
@@ -98,7 +98,7 @@ func openErnie(_ context.Context, s chainSettings) (llms.Model, error) {
 	return ernie.New(o...)
 }
 
-// openHuggingFace takes the option inference_provider.
+// openHuggingFace accepts the option inference_provider.
 func openHuggingFace(_ context.Context, s chainSettings) (llms.Model, error) {
 	o := []huggingface.Option{
 		huggingface.WithToken(s.key),

@@ -8,7 +8,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// chatWire is OpenAI's chat completions API, which most services speak.
+// chatWire is OpenAI's chat completions API, which most services offer.
 // https://platform.openai.com/docs/api-reference/chat
 type chatWire struct{}
 
@@ -34,7 +34,7 @@ func (chatWire) adapt(m *remote, r *inference.Request, err error) bool {
 		refusal{of: traitEffort, any: []string{"reasoning_effort", "reasoning effort"}})
 }
 
-// bearer sets the key as most services expect it.
+// bearer sets the key in the usual header.
 func bearer(h http.Header, key string) {
 	if key != "" {
 		h.Set("Authorization", "Bearer "+key)
@@ -43,8 +43,8 @@ func bearer(h http.Header, key string) {
 
 // quirk describes how a service differs from most others.
 type quirk struct {
-	noStreamOptions bool // refuses stream_options; sends the usage unasked
-	completionLimit bool // wants max_completion_tokens
+	noStreamOptions bool // refuses stream_options; sends the usage by default
+	completionLimit bool // requires max_completion_tokens
 	cacheKey        bool // routes by prompt_cache_key
 }
 

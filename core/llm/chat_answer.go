@@ -15,8 +15,8 @@ type chatAnswer struct {
 	skim    skimmer
 }
 
-// event processes one event. The error is the one that the service reported, or says that
-// the event cannot be read.
+// event processes one event. The error is one that the service has reported, or an
+// unreadable event.
 func (a *chatAnswer) event(name string, data []byte) error {
 	if string(data) == "[DONE]" {
 		if a.finish == "" {
@@ -73,7 +73,7 @@ func (a *chatAnswer) choice(c *wireChoice, data []byte) error {
 // said processes a piece of the model's message.
 func (a *chatAnswer) said(m *wireMessage) error {
 	a.thought("reasoning_content", m.ReasoningContent)
-	if m.ReasoningContent == "" { // some services send the same text in both
+	if m.ReasoningContent == "" { // some services send the same text in both fields
 		a.thought("reasoning", m.Reasoning)
 	}
 	a.thought("", m.Content.thought)
@@ -90,7 +90,7 @@ func (a *chatAnswer) said(m *wireMessage) error {
 	return nil
 }
 
-// toolDelta takes a piece of a call.
+// toolDelta adds a piece of a call.
 func (a *chatAnswer) toolDelta(w *wireToolCall) error {
 	a.openPart(partNone)
 	c := a.callOf(w)
@@ -122,9 +122,9 @@ func (a *chatAnswer) toolDelta(w *wireToolCall) error {
 	return a.more(c, piece)
 }
 
-// callOf finds the call that a piece belongs to; nil means a new one. The index
-// decides. For services that send no index, or the same for all calls, the id decides;
-// without either, a name after complete arguments begins a new call.
+// callOf finds the call of a piece; nil means a new one. The index decides. For
+// services that send no index, or the same for all calls, the id decides; without
+// either, a name after complete arguments begins a new call.
 func (a *chatAnswer) callOf(w *wireToolCall) *toolCall {
 	if w.Index == nil && w.ID == "" && w.Function.Name == "" && len(a.calls) > 0 {
 		return a.calls[len(a.calls)-1]
@@ -149,8 +149,7 @@ func (a *chatAnswer) callOf(w *wireToolCall) *toolCall {
 	return nil
 }
 
-// stopOf maps the finish_reason. That calls are to be made needs no reason of its
-// own: they were yielded.
+// stopOf maps the finish_reason. Calls need no reason of their own: they were yielded.
 func (a *chatAnswer) stopOf(finish string) core.StopReason {
 	switch {
 	case finish == "length":
@@ -158,5 +157,5 @@ func (a *chatAnswer) stopOf(finish string) core.StopReason {
 	case finish == "content_filter" || a.refused:
 		return core.StopRefusal
 	}
-	return core.StopEnd // stop, tool_calls, function_call, and what services have of their own
+	return core.StopEnd // stop, tool_calls, function_call, and values of single services
 }

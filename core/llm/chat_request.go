@@ -12,16 +12,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// The request to a chat completions service. The order of the fields keeps the common
-// beginning of two requests of a session equal: tools and messages first, in the order in
-// which they came.
+// The request to a chat completions service. The order of the fields keeps the
+// beginning of successive requests of a session equal: tools and messages first, in
+// their original order.
 
 type sentHead struct {
 	Model string     `json:"model"`
 	Tools []sentTool `json:"tools,omitempty"`
 }
 
-// The messages are between the two.
+// The messages come between the two.
 
 type sentTail struct {
 	Stream              bool           `json:"stream"`
@@ -101,8 +101,8 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 	return m.body(r, w, head, tail, "messages", first)
 }
 
-// sentTools are the tools, in the order in which they come: it stays the same for
-// as long as the session does.
+// sentTools returns the tools in their original order, which stays the same for the
+// whole session.
 func sentTools(specs []inference.ToolSpec) (tools []sentTool) {
 	for _, t := range specs {
 		params := t.Schema
@@ -149,8 +149,8 @@ func (chatWire) elements(m *remote, messages []inference.Message) (list []any, p
 	return listOf(sent), pictures
 }
 
-// parts implements stretch: results that follow each other belong together, because
-// of their pictures.
+// parts implements stretch: consecutive results belong together, because of their
+// pictures.
 func (chatWire) parts(_ *remote, messages []inference.Message, k int) bool {
 	return k == 0 || messages[k-1].Role != inference.RoleTool ||
 		k < len(messages) && messages[k].Role != inference.RoleTool
@@ -165,7 +165,7 @@ func (w chatWire) cut(m *remote, messages []inference.Message) int {
 	return k
 }
 
-// userContent is a plain string wherever it can be: not every service takes
+// userContent returns a plain string whenever possible: some services do not accept
 // parts.
 func userContent(blocks []core.Block) (content any, pictures int) {
 	parts, pictures := contentParts(blocks)
@@ -175,8 +175,8 @@ func userContent(blocks []core.Block) (content any, pictures int) {
 	return joinText(parts), 0
 }
 
-// toolContent is a tool's result as text, and the pictures in it as parts of a
-// message that is to follow.
+// toolContent returns a tool's result as text, and its pictures as parts of a message
+// that follows.
 func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictures int) {
 	parts, pictures := contentParts(r.Blocks)
 	if hasImage(parts) {
@@ -227,14 +227,14 @@ func joinText(parts []sentPart) string {
 	return b.String()
 }
 
-// contentParts turns blocks into parts; pictures counts the bytes of those.
+// contentParts converts blocks to parts; pictures is the number of bytes in pictures.
 func contentParts(blocks []core.Block) (parts []sentPart, pictures int) {
 	for _, b := range blocks {
 		p := blockPart(b)
 		if p.ImageURL != nil {
 			pictures += len(p.ImageURL.URL)
 		} else if p.Text == "" {
-			continue // an empty part is refused by some
+			continue // some services refuse an empty part
 		}
 		parts = append(parts, p)
 	}
@@ -306,7 +306,7 @@ func resourceText(r core.Resource) string {
 	return fmt.Sprintf("<resource uri=%q%s>\n%s\n</resource>", r.URI, lines, r.Text)
 }
 
-// assistant encodes a message of the model; ok is false when it is empty.
+// assistant encodes a message of the model; ok is false if it is empty.
 func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 	s.Role = "assistant"
 	if msg.Text != "" {
@@ -326,7 +326,7 @@ func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 	return s, s.Content != nil || s.ToolCalls != nil
 }
 
-// unseal gives back what this very model wants to see again.
+// unseal restores the data that this model expects back.
 func (m *remote) unseal(thoughts []inference.Thought, s *sentMessage) {
 	for _, t := range thoughts {
 		var seal sealed

@@ -7,12 +7,12 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// skimmer reads an event. Its methods report whether the input was as expected, and have
-// then advanced past it.
+// skimmer reads an event. Its methods report whether the input was as expected, and
+// then advance past it.
 type skimmer struct {
 	jsonscan.Cursor
 
-	seen  uint32 // what must not come twice
+	seen  uint32 // members that must not occur twice
 	usage []byte
 	delta wireMessage
 	calls [1]wireToolCall
@@ -141,7 +141,7 @@ func (s *skimmer) function(key []byte) bool {
 	return s.foreign(key, "name", "arguments")
 }
 
-// digit takes the index of a call, where it is a small one.
+// digit reads the index of a call, if it is a small one.
 func (s *skimmer) digit() bool {
 	b := s.Peek()
 	if b < '0' || b > '9' || !s.Literal(string(rune(b))) {
@@ -152,15 +152,16 @@ func (s *skimmer) digit() bool {
 	return true
 }
 
-// once reports whether something comes for the first time: of two the last counts.
+// once reports whether a member occurs for the first time: of duplicates the last
+// counts.
 func (s *skimmer) once(what uint32) bool {
 	first := s.seen&what == 0
 	s.seen |= what
 	return first
 }
 
-// foreign passes over a member that means nothing here. Names that differ in their
-// letters' case alone mean the same to encoding/json.
+// foreign skips a member that has no meaning here. encoding/json ignores the case of
+// names.
 func (s *skimmer) foreign(key []byte, ours ...string) bool {
 	for _, o := range ours {
 		if len(o) == len(key) && bytes.EqualFold(key, []byte(o)) {

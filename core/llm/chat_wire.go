@@ -8,8 +8,8 @@ import (
 	"dragoman/core"
 )
 
-// What a chat completions service sends. Fields that some service sends in
-// another shape than OpenAI's have a type that takes both.
+// The answer of a chat completions service. Fields for which some services use another
+// form than OpenAI have a type that accepts both.
 
 // wireChunk is one event of a stream, or a whole answer.
 type wireChunk struct {
@@ -28,7 +28,7 @@ type wireChoice struct {
 type wireMessage struct {
 	Content          wireContent    `json:"content"`
 	Reasoning        string         `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM
-	ReasoningContent string         `json:"reasoning_content"` // DeepSeek and those who follow it
+	ReasoningContent string         `json:"reasoning_content"` // DeepSeek and compatible services
 	Refusal          string         `json:"refusal"`
 	ToolCalls        []wireToolCall `json:"tool_calls"`
 }
@@ -88,8 +88,8 @@ func (a *wireArgs) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// plainString reads a JSON string without escapes, as most pieces are. A decoder for each
-// of them would cost more than all the rest.
+// plainString reads a JSON string without escapes, which most pieces are. A decoder
+// for each of them would cost more than everything else.
 func plainString(b []byte) (string, bool) {
 	if len(b) < 2 || b[0] != '"' || bytes.IndexByte(b, '\\') >= 0 || !utf8.Valid(b) {
 		return "", false
@@ -111,7 +111,7 @@ type wireUsage struct {
 	Cost     *float64 `json:"cost"`                    // OpenRouter, in dollars
 }
 
-// counts reports whether u says anything: some send zeros until the end.
+// counts reports whether u has any numbers: some services send zeros until the end.
 func (u *wireUsage) counts() bool { return u.PromptTokens > 0 || u.CompletionTokens > 0 }
 
 func (u *wireUsage) core() core.Usage {
@@ -121,16 +121,16 @@ func (u *wireUsage) core() core.Usage {
 	}
 }
 
-// sealed is data that a model of this kind expects to see again. It is stored in the
-// session with a thought, and sent to the model Of alone.
+// sealedData is data that a model of this kind expects back. It is stored in the
+// session with a thought, and sent only to the model Of.
 type sealed struct {
 	Of    string       `json:"of"`
-	Field string       `json:"field,omitempty"` // of the message, in which the thought came and goes back
+	Field string       `json:"field,omitempty"` // of the message, in which the thought arrived and is sent back
 	Calls []sealedCall `json:"calls,omitempty"`
 
 	Signature string          `json:"signature,omitempty"` // Anthropic: of the thought
-	Redacted  string          `json:"redacted,omitempty"`  // Anthropic: in place of it
-	Item      json.RawMessage `json:"item,omitempty"`      // OpenAI's responses: the item that it was
+	Redacted  string          `json:"redacted,omitempty"`  // Anthropic: in its place
+	Item      json.RawMessage `json:"item,omitempty"`      // OpenAI's responses: its item
 }
 
 // sealedCall is the sealed data of one call, by its index in the answer.
@@ -142,12 +142,12 @@ type sealedCall struct {
 func (s sealed) encode() json.RawMessage {
 	b, err := json.Marshal(s)
 	if err != nil {
-		return nil // not possible: the parts were JSON
+		return nil // impossible: the parts were JSON
 	}
 	return b
 }
 
-// reported reports whether an error field says anything.
+// reported reports whether an error field is set.
 func reported(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) && !bytes.Equal(raw, []byte("{}")) &&
 		!bytes.Equal(raw, []byte(`""`))

@@ -15,8 +15,8 @@ type credentials struct {
 	headers map[string]string
 }
 
-// credentials looks up the provider's key and headers. It is called for each request and
-// may run a program, which ends with ctx.
+// credentials looks up the provider's key and headers. It is called for each request
+// and may run a program, which is stopped when ctx ends.
 func (p *provider) credentials(ctx context.Context) (c credentials, err error) {
 	c.headers = p.Headers
 	if p.Key != nil {
@@ -40,7 +40,7 @@ func (p *provider) credentials(ctx context.Context) (c credentials, err error) {
 	return c, nil
 }
 
-// credentials are those of the model's provider. The error is the context's when
+// credentials returns those of the model's provider. The error is the context's if
 // that has ended.
 func (m *remote) credentials(ctx context.Context) (credentials, error) {
 	c, err := m.p.credentials(ctx)
@@ -57,7 +57,7 @@ func (m *remote) credentials(ctx context.Context) (credentials, error) {
 	}
 }
 
-// redact takes the key and the values of the configured headers out of a text.
+// redact removes the key and the values of the configured headers from a text.
 func (c credentials) redact(s string) string {
 	if len(c.key) >= 4 {
 		s = strings.ReplaceAll(s, c.key, "[key]")

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxErrorBody = 64 << 10
-	maxMessage   = 600 // bytes of a service's message that reach the user
+	maxMessage   = 600 // bytes of a service's message for the user
 )
 
 var (
@@ -33,7 +33,7 @@ func (e *reportedError) Error() string { return "the service reported an error" 
 
 // unreadableError reports an event that violates the API.
 type unreadableError struct {
-	data string // when it is not even JSON
+	data string // set if it is not even JSON
 	err  error
 }
 
@@ -72,7 +72,7 @@ func jsonProblem(err error) string {
 // {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}.
 type complaint struct {
 	message, kind, code string
-	status              int // where the code is one of HTTP
+	status              int // if the code is an HTTP status
 }
 
 func parseComplaint(body []byte) complaint {
@@ -108,7 +108,7 @@ func parseComplaint(body []byte) complaint {
 		Type     any `json:"type"`
 		Code     any `json:"code"`
 		Metadata struct {
-			Raw any `json:"raw"` // OpenRouter: the message of the model's own service
+			Raw any `json:"raw"` // OpenRouter: the message of the underlying service
 		} `json:"metadata"`
 	}
 	if json.Unmarshal(inner, &fields) != nil {
@@ -180,7 +180,7 @@ func (c complaint) sort(status int) (kind inference.ErrorKind, again bool) {
 	return inference.ErrServer, true
 }
 
-// refused makes an error of an answer whose status is not one of success.
+// refused makes an error from an answer with an unsuccessful status.
 func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) (again bool, err error) {
 	b, readErr := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	c := parseComplaint(b)
@@ -203,8 +203,8 @@ func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) 
 	return again, e
 }
 
-// complained makes an error of a complaint. status is the answer's, or 0 when
-// it came within one.
+// complained makes an error from a complaint. status is the answer's, or 0 for a
+// complaint within an answer.
 func (m *remote) complained(c complaint, status int, cred credentials) (e *inference.Error, again bool) {
 	status = cmp.Or(status, c.status)
 	kind, again := c.sort(status)
@@ -214,7 +214,7 @@ func (m *remote) complained(c complaint, status int, cred credentials) (e *infer
 	return e, again
 }
 
-// hint returns advice for the user, or nothing if we have none.
+// hint returns advice for the user, or "".
 func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) string {
 	switch kind {
 	case inference.ErrAuth:
@@ -248,7 +248,7 @@ func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) st
 	return ""
 }
 
-// unreachable makes an error of a request that got no answer.
+// unreachable makes an error from a request that got no answer.
 func (m *remote) unreachable(err error) (again bool, _ error) {
 	err = display.WithoutURL(err)
 	e := m.failure(inference.ErrNetwork, "no answer from "+m.address(), err)
@@ -269,14 +269,14 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 		errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, io.ErrClosedPipe),
 		strings.Contains(err.Error(), "http2:"):
-		return true, e // the connection was there, and was lost
+		return true, e // the connection was made, and then lost
 	default:
 		e.Hint = "Check base_url of the provider " + m.p.Name
 	}
 	return false, e
 }
 
-// broken makes an error of an answer that began well and did not end so.
+// broken makes an error from an answer that began well and failed later.
 func (m *remote) broken(err error, a *answer, cred credentials) (again bool, _ error) {
 	var told *reportedError
 	var unreadable *unreadableError
@@ -306,12 +306,12 @@ func (m *remote) broken(err error, a *answer, cred credentials) (again bool, _ e
 	return kind == inference.ErrNetwork && !errors.Is(err, errIdle) && !errors.Is(err, errEventTooLong), e
 }
 
-// address is the base URL without what may be secret in it.
+// address returns the base URL without parts that may be secret.
 func (m *remote) address() string {
 	return m.base.Scheme + "://" + m.base.Host + m.base.Path
 }
 
-// shorten makes a text of at most about n bytes to be shown to people.
+// shorten returns at most about n bytes of a text, for people.
 func shorten(s string, n int) string {
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
 	if cut := display.Cut(s, n); len(cut) < len(s) {
@@ -329,7 +329,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// retryAfter reads how long a service wants us to wait; 0: it does not say.
+// retryAfter returns how long the service asks us to wait; 0: unknown.
 func retryAfter(h http.Header, status int) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return bounded(ms / 1000)
@@ -349,7 +349,7 @@ func retryAfter(h http.Header, status int) time.Duration {
 }
 
 // rateReset reads OpenAI's x-ratelimit headers and returns when the exhausted limit is
-// reset. If they do not say which one is exhausted, it returns the earlier time.
+// reset. If they do not identify the exhausted one, it returns the earlier time.
 func rateReset(h http.Header) time.Duration {
 	var out, any time.Duration
 	for _, what := range []string{"-Requests", "-Tokens", ""} {
@@ -370,7 +370,7 @@ func rateReset(h http.Header) time.Duration {
 	return any
 }
 
-// resetTime reads "6m0s", seconds from now, or seconds or milliseconds of Unix.
+// resetTime reads "6m0s", seconds from now, or Unix seconds or milliseconds.
 func resetTime(v string) time.Duration {
 	if d, err := time.ParseDuration(v); err == nil {
 		return d
@@ -387,7 +387,7 @@ func resetTime(v string) time.Duration {
 	return bounded(s)
 }
 
-// bounded turns seconds into a duration that does not overflow.
+// bounded converts seconds to a duration that does not overflow.
 func bounded(seconds float64) time.Duration {
 	return time.Duration(min(seconds, 1e6) * float64(time.Second))
 }

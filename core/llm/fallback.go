@@ -9,8 +9,8 @@ import (
 )
 
 // Fallback returns a model that asks the others, in their order, when one cannot
-// answer: its service is down, overloaded or out of reach, or refuses the key. It
-// never changes over within an answer. With one model it is that model.
+// answer: its service is down, overloaded or unreachable, or refuses the key. It never
+// changes the model within an answer. With one model it returns that model.
 func Fallback(first inference.Model, others ...inference.Model) inference.Model {
 	if len(others) == 0 {
 		return first
@@ -44,7 +44,7 @@ func (m *fallback) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 	}
 }
 
-// fallenError reports that no model could answer.
+// unansweredError reports that no model could answer.
 type fallenError struct{ last, all error }
 
 func (e *fallenError) Error() string { return e.all.Error() }
@@ -52,7 +52,7 @@ func (e *fallenError) Error() string { return e.all.Error() }
 func (e *fallenError) Unwrap() error { return e.last }
 
 // relay passes on a model's answer. over is false if the model failed before its first
-// word in a way that another model may not.
+// delta in a way that another model may not.
 func relay(
 	ctx context.Context, m inference.Model, r *inference.Request, yield func(inference.Delta, error) bool,
 ) (failed error, over bool) {

@@ -7,8 +7,8 @@ import (
 	"dragoman/core/sse"
 )
 
-// maxEvent bounds a line and an event of a stream, and an answer that is not
-// streamed, in bytes.
+// maxEvent limits a line and an event of a stream, and an answer that is not streamed,
+// in bytes.
 const maxEvent = 16 << 20
 
 var errEventTooLong = errors.New("an event is longer than 16 MiB")
@@ -17,12 +17,13 @@ var errEventTooLong = errors.New("an event is longer than 16 MiB")
 // until the next call.
 type frames interface {
 	next() (name, data []byte, err error)
-	// cut reports whether the last event may be only a part of one.
+	// cut reports whether the last event may be incomplete.
 	cut() bool
 }
 
-// eventFrames yields server-sent events that have data. Data before a clean end that lacks
-// its empty line is an event: whether it is whole is for the caller to see.
+// eventFrames yields server-sent events that have data. Data before a clean end
+// without the final empty line is an event as well: the caller checks whether it is
+// complete.
 type eventFrames struct {
 	events  *sse.Reader
 	unended bool

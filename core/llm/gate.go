@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// gate lets requests to a provider through: so many at once, so many a minute, and
-// none of a model before the time that the service has named. Those who wait are let
-// in in the order in which they came.
+// gate limits the requests to a provider: the number at once, the number per minute,
+// and none for a model before the time given by the service. Requests that wait are
+// sent in the order of their arrival.
 type gate struct {
-	slots chan struct{} // holds one token for each request that is on its way; nil: no bound
-	turn  chan struct{} // holds the token of the one who waits for the time
+	slots chan struct{} // holds one token for each running request; nil: no limit
+	turn  chan struct{} // holds the token of the request that waits for the time
 
 	mu    sync.Mutex           // guards the fields below
-	sent  []time.Time          // within the window, in turns
+	sent  []time.Time          // within the window, a ring
 	next  int                  // the oldest of sent
 	until map[string]time.Time // by model
 }
 
 const (
-	window  = time.Minute // that PerMinute is about
-	maxHeld = 256         // models whose times are remembered
+	window  = time.Minute // the period of PerMinute
+	maxHeld = 256         // models whose times are kept
 )
 
 func newGate(concurrent, perMinute int) *gate {
@@ -63,7 +63,7 @@ func (g *gate) enter(
 	return leave, nil
 }
 
-// queue waits for room in a channel.
+// queue waits for a free slot in a channel.
 func (g *gate) queue(ctx context.Context, room chan struct{}, wait func(time.Duration) bool) error {
 	if !wait(0) {
 		return errLeft
@@ -76,8 +76,8 @@ func (g *gate) queue(ctx context.Context, room chan struct{}, wait func(time.Dur
 	}
 }
 
-// pass waits for a free place in the rate limit. Only requests that pass count; one that
-// gives up while it waits has used nothing.
+// pass waits for a free place in the rate limit. Only requests that pass count; a
+// request that gives up while it waits does not.
 func (g *gate) pass(ctx context.Context, model string, wait func(time.Duration) bool) error {
 	for left := g.held(model); left > 0; left = g.held(model) {
 		if err := rest(ctx, left, wait); err != nil {
@@ -103,7 +103,7 @@ func (g *gate) pass(ctx context.Context, model string, wait func(time.Duration) 
 	return nil
 }
 
-// rest waits for a time that is known.
+// rest waits for a known time.
 func rest(ctx context.Context, d time.Duration, wait func(time.Duration) bool) error {
 	if !wait(d) {
 		return errLeft
@@ -122,8 +122,8 @@ func (g *gate) held(model string) time.Duration {
 	return left
 }
 
-// claim takes a place in the window, unless there is none; then it returns how long
-// to wait. others says that somebody waits already.
+// claim takes a place in the window if there is one; otherwise it returns how long to
+// wait. others means that another request is already waiting.
 func (g *gate) claim(others bool) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,16 +135,16 @@ func (g *gate) claim(others bool) time.Duration {
 		return oldest.Add(window).Sub(now)
 	}
 	if others {
-		return 1 // behind them
+		return 1 // after the others
 	}
 	g.sent[g.next] = now
 	g.next = (g.next + 1) % len(g.sent)
 	return 0
 }
 
-// heed reads the limits in a service's answer. If a model's limit is exhausted, the next
-// request waits until it is reset. If that would take too long, the request is sent, and
-// the service reports the problem.
+// heed reads the limits in a service's answer. If a model's limit is exhausted, the
+// next request waits until it is reset. If that would take too long, the request is
+// sent, and the service reports the problem.
 func (g *gate) heed(model string, h http.Header, status int) {
 	d := usedUp(h)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable ||
@@ -169,11 +169,11 @@ func (g *gate) heed(model string, h http.Header, status int) {
 	}
 }
 
-// statusOverloaded is Anthropic's own.
+// statusOverloaded is a status of Anthropic's own.
 const statusOverloaded = 529
 
-// usedUp reads from an answer's headers in how long there is something left again;
-// 0: something is left, or nothing is said.
+// usedUp returns from an answer's headers how long the limit stays exhausted; 0: it is
+// not, or unknown.
 func usedUp(h http.Header) time.Duration {
 	var d time.Duration
 	for _, what := range []string{"-Requests", "-Tokens", ""} {

@@ -19,8 +19,8 @@ type messagesWire struct{}
 
 const (
 	anthropicVersion = "2023-06-01"
-	// defaultOut is asked for where nothing is known of the model: the field is
-	// required, and every model that is served takes it.
+	// defaultOut is the limit for unknown models: the field is required, and every
+	// model that is still offered accepts this value.
 	defaultOut = 8192
 )
 
@@ -35,8 +35,8 @@ func (messagesWire) sign(h http.Header, key string) {
 
 func (messagesWire) frames(src io.Reader) frames { return newEvents(src) }
 
-// adapt implements wire. Newer models decide themselves how long they think and accept an
-// effort; others do not know that setting, or do not think.
+// adapt implements wire. Newer models choose the length of their thinking and accept
+// an effort; others do not know that setting, or do not think.
 func (messagesWire) adapt(m *remote, r *inference.Request, err error) bool {
 	thinks := budgets[r.Effort] > 0
 	return m.gives(
@@ -63,7 +63,7 @@ type (
 		Tools     []messagesTool  `json:"tools,omitempty"`
 		System    []messagesBlock `json:"system,omitempty"`
 	}
-	// The messages are between the two.
+	// The messages come between the two.
 	messagesTail struct {
 		Thinking *messagesThinking `json:"thinking,omitempty"`
 		Output   *messagesOutput   `json:"output_config,omitempty"`
@@ -140,7 +140,7 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	return compose(head, tail, "messages", nil, past, listOf(rest), pictures)
 }
 
-// budgets are the tokens that a model may think for, by effort.
+// budgets are the tokens for thinking, by effort.
 var budgets = map[string]int{
 	"minimal": 1024,
 	"low":     2048,
@@ -166,12 +166,12 @@ func (s *messagesHead) think(m *remote, effort string) *messagesThinking {
 	return &messagesThinking{"enabled", budget}
 }
 
-// cacheMark marks the places up to which the service caches a request: after the tools,
-// after the system prompt, and after the last two messages of the user, so that the next
-// request finds the one before. Four marks are allowed.
+// cacheMark marks the positions up to which the service caches a request: after the
+// tools, after the system prompt, and after the last two messages of the user, so that
+// the next request finds the previous one. Four marks are allowed.
 func cacheMark() *messagesCache { return &messagesCache{"ephemeral"} }
 
-// marked is the number of the user's messages that are marked.
+// marked is the number of marked messages of the user.
 const marked = 2
 
 func markNewest(sent []messagesMessage) {
@@ -190,7 +190,7 @@ func (messagesWire) elements(m *remote, messages []inference.Message) (list []an
 	return listOf(sent), pictures
 }
 
-// parts implements stretch: messages of one side that follow each other are one.
+// parts implements stretch: consecutive messages of one side are one.
 func (messagesWire) parts(m *remote, messages []inference.Message, k int) bool {
 	if k == 0 {
 		return true
@@ -205,9 +205,9 @@ func (messagesWire) parts(m *remote, messages []inference.Message, k int) bool {
 	return before == "assistant" && after == "user"
 }
 
-// cut implements stretch: the marks move, so the messages that have one stay out.
+// cut implements stretch: the marks move, so marked messages are not included.
 func (messagesWire) cut(m *remote, messages []inference.Message) int {
-	turns, begin, last := 0, 0, "" // of the user, seen from the end; where the newest seen begins
+	turns, begin, last := 0, 0, "" // user turns, counted from the end; where the newest of them begins
 	for i := len(messages) - 1; i >= 0; i-- {
 		side := m.side(&messages[i])
 		if side == "" {
@@ -223,7 +223,7 @@ func (messagesWire) cut(m *remote, messages []inference.Message) int {
 	return 0
 }
 
-// side returns the role that the message is sent with; empty: it is not sent.
+// side returns the role of the message in the request; empty: it is not sent.
 func (m *remote) side(msg *inference.Message) string {
 	switch msg.Role {
 	case inference.RoleUser:
@@ -240,8 +240,8 @@ func (m *remote) side(msg *inference.Message) string {
 	return ""
 }
 
-// turns encodes a history. Consecutive messages of one side are merged: the results of an
-// answer's calls, and the user's next message.
+// turns encodes a history. Consecutive messages of one side are merged: the results of
+// an answer's calls, and the user's next message.
 func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pictures int) {
 	add := func(role string, blocks ...messagesBlock) {
 		if len(blocks) == 0 {
@@ -275,8 +275,8 @@ func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pi
 	return sent, pictures
 }
 
-// said encodes a message of the model, thoughts first: a signature is valid only before
-// the calls that the thought led to.
+// said encodes a message of the model, thoughts first: a signature is valid only
+// before the calls that follow from the thought.
 func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 	for _, t := range msg.Thoughts {
 		var seal sealed
@@ -301,12 +301,13 @@ func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 		blocks = append(blocks, messagesBlock{Type: "tool_use", ID: string(c.ID), Name: c.Name, Input: args})
 	}
 	if len(blocks) > 0 && len(msg.Calls) == 0 && strings.TrimSpace(msg.Text) == "" {
-		return nil // thoughts alone are no message
+		return nil // thoughts alone are not a message
 	}
 	return blocks
 }
 
-// messagesContent turns blocks into content; pictures counts the bytes of those.
+// messagesContent converts blocks to content; pictures is the number of bytes in
+// pictures.
 func messagesContent(list []core.Block) (blocks []messagesBlock, pictures int) {
 	parts, pictures := contentParts(list)
 	for _, p := range parts {
@@ -323,7 +324,7 @@ func messagesContent(list []core.Block) (blocks []messagesBlock, pictures int) {
 	return blocks, pictures
 }
 
-// splitData takes a data URL with base64 apart.
+// splitData splits a data URL with base64.
 func splitData(u string) (mime, data string, ok bool) {
 	rest, ok := strings.CutPrefix(u, "data:")
 	if !ok {

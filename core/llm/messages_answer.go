@@ -10,8 +10,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// messagesAnswer reads an answer of a messages service. Its parts are numbered by
-// the service, and begin and end; pieces of several may come in turns.
+// messagesAnswer reads an answer of a messages service. Its parts are numbered by the
+// service, and begin and end; pieces of several may be interleaved.
 type messagesAnswer struct {
 	*answer
 	parts map[int]*messagesPart
@@ -27,7 +27,7 @@ type messagesPart struct {
 	redacted  string
 }
 
-// What a messages service sends.
+// The answer of a messages service.
 type (
 	messagesEvent struct {
 		Type    string               `json:"type"`
@@ -64,7 +64,7 @@ type (
 		CacheRead  int `json:"cache_read_input_tokens"`
 		CacheWrite int `json:"cache_creation_input_tokens"`
 	}
-	// messagesReply is a whole answer, of a service that does not stream.
+	// messagesReply is a complete answer of a service that does not stream.
 	messagesReply struct {
 		Content    []messagesContentPart `json:"content"`
 		StopReason string                `json:"stop_reason"`
@@ -102,7 +102,7 @@ func (a *messagesAnswer) event(_ string, data []byte) error {
 		return a.reply(data)
 	case "error":
 		return &reportedError{data: bytes.Clone(data)}
-	default: // ping, and events that do not exist yet
+	default: // ping, and future events
 		if reported(e.Error) {
 			return &reportedError{data: bytes.Clone(data)}
 		}
@@ -110,7 +110,8 @@ func (a *messagesAnswer) event(_ string, data []byte) error {
 	return nil
 }
 
-// count keeps the newest of each figure: they are totals, and not all come twice.
+// count keeps the newest value of each figure: they are totals, and some are sent only
+// once.
 func (a *messagesAnswer) count(u *messagesUsage) {
 	if u == nil {
 		return
@@ -125,7 +126,7 @@ func (a *messagesAnswer) count(u *messagesUsage) {
 	}
 }
 
-// begin begins a part. What it holds already is its first piece.
+// begin begins a part. Its initial content is its first piece.
 func (a *messagesAnswer) begin(index int, w *messagesContentPart) error {
 	if a.parts == nil {
 		a.parts = map[int]*messagesPart{}
@@ -191,7 +192,7 @@ func (a *messagesAnswer) end(index int) {
 	a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: p.block, Sealed: seal.encode()})
 }
 
-// settle ends the answer. Parts that were not ended are.
+// settle ends the answer, and all parts that are still open.
 func (a *messagesAnswer) settle() {
 	for i := range a.parts {
 		a.end(i)
@@ -200,7 +201,7 @@ func (a *messagesAnswer) settle() {
 	a.finish, a.whole = "message_stop", true
 }
 
-// reply takes a whole answer.
+// reply processes a complete answer.
 func (a *messagesAnswer) reply(data []byte) error {
 	var r messagesReply
 	if err := json.Unmarshal(data, &r); err != nil {

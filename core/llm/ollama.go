@@ -14,12 +14,11 @@ import (
 	"dragoman/core/inference"
 )
 
-// ollamaWire is Ollama's own chat API: lines of JSON, with its native thinking and
-// the size of the context that it really has.
-// https://docs.ollama.com/api/chat
+// ollamaWire is Ollama's own chat API: lines of JSON, with native thinking and the
+// real size of the context. https://docs.ollama.com/api/chat
 type ollamaWire struct{ eachAlone }
 
-// endpoint takes a base URL with or without the version of the compatible API.
+// endpoint accepts a base URL with or without the version of the compatible API.
 func (ollamaWire) endpoint(base *url.URL) *url.URL {
 	if strings.HasSuffix(base.Path, "/api/chat") {
 		return base
@@ -80,12 +79,12 @@ func (r *lineReader) next() (name, data []byte, err error) {
 
 func (r *lineReader) cut() bool { return r.unended }
 
-// What is sent.
+// The request.
 type (
 	ollamaHead struct {
 		Model string `json:"model"`
 	}
-	// The messages are between the two.
+	// The messages come between the two.
 	ollamaTail struct {
 		Tools   []sentTool     `json:"tools,omitempty"`
 		Stream  bool           `json:"stream"`
@@ -193,7 +192,7 @@ func (m *remote) uttered(msg *inference.Message) ollamaMessage {
 	return out
 }
 
-// ollamaAnswer reads an answer of Ollama. Calls come whole, and without an id.
+// ollamaAnswer reads an answer of Ollama. Calls arrive complete, and without an id.
 type ollamaAnswer struct{ *answer }
 
 type ollamaLine struct {

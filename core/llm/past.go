@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	maxPasts     = 64       // sessions whose encoded history is kept
+	maxPasts     = 64       // sessions with a cached history
 	maxPastBytes = 64 << 20 // of all of them together
 )
 
-// encoded is a piece of a history in the form in which it is sent. It never changes;
+// encodedPiece is a piece of a history in the form for requests. It never changes;
 // additions follow it.
 type encoded struct {
 	json  []byte
-	chars int // pictures aside
+	chars int // without pictures
 }
 
 // pasts caches the encoded histories of sessions, so that a request encodes only new
@@ -29,20 +29,20 @@ type pasts struct {
 	mu    sync.Mutex // guards the fields below
 	kept  map[pastKey]*past
 	bytes int
-	most  int // bytes that are kept
+	most  int // maximum size in bytes
 	clock uint64
 }
 
-// pastKey names a session and the model that sees it.
+// pastKey identifies a session and its model.
 type pastKey struct {
 	model   string
 	session core.SessionID
 }
 
-// past is the encoded beginning of a history. One goroutine at a time has it.
+// past is the encoded beginning of a history. One goroutine at a time uses it.
 type past struct {
 	encoded
-	messages []inference.Message // that it is made of
+	messages []inference.Message // the messages encoded in it
 	used     uint64
 }
 
@@ -66,7 +66,7 @@ func (p *pasts) take(k pastKey) *past {
 func (p *pasts) put(k pastKey, one *past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old := p.kept[k]; old != nil { // two have worked on it
+	if old := p.kept[k]; old != nil { // two goroutines have encoded it
 		p.bytes -= cap(old.json)
 	}
 	p.clock++
@@ -86,8 +86,8 @@ func (p *pasts) put(k pastKey, one *past) {
 	}
 }
 
-// past encodes the new messages of a history whose encoding is final. It returns
-// everything that is encoded, and the messages that follow it.
+// past encodes the new messages of a history whose encoding is final. It returns the
+// encoded part, and the messages that follow it.
 func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Message, error) {
 	if m.p.pasts == nil || r.Session == "" {
 		return encoded{}, r.Messages, nil
@@ -107,7 +107,7 @@ func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Mes
 	return now, r.Messages[to:], nil
 }
 
-// add encodes messages behind those that there are.
+// add encodes messages after the existing ones.
 func (p *past) add(m *remote, messages []inference.Message, w stretch) (err error) {
 	list, pictures := w.elements(m, messages)
 	at := len(p.json)
@@ -135,8 +135,8 @@ func begins(messages, with []inference.Message) bool {
 	return true
 }
 
-// sameMessage compares by content. What is the very same in memory, as most of a
-// history is from request to request, takes next to no time.
+// sameMessage compares by content. Messages that are identical in memory, as most of a
+// history is from request to request, take almost no time.
 func sameMessage(a, b *inference.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && sameBlocks(a.Blocks, b.Blocks) &&
 		same(a.Thoughts, b.Thoughts, func(a, b *inference.Thought) bool {

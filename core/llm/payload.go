@@ -16,7 +16,7 @@ import (
 // from earlier requests, and the rest. The pieces never change.
 type payload struct {
 	head, past, rest []byte
-	chars            int // characters, pictures aside
+	chars            int // characters, without pictures
 }
 
 func (p payload) len() int64 { return int64(len(p.head) + len(p.past) + len(p.rest)) }
@@ -25,8 +25,8 @@ func (p payload) reader() io.Reader {
 	return io.MultiReader(bytes.NewReader(p.head), bytes.NewReader(p.past), bytes.NewReader(p.rest))
 }
 
-// body makes a request's body: the members of head, the list called name that holds first and the
-// messages, and the members of tail.
+// body makes a request's body: the members of head, the list called name with first
+// and the messages, and the members of tail.
 func (m *remote) body(
 	r *inference.Request,
 	w stretch,
@@ -42,7 +42,7 @@ func (m *remote) body(
 	return compose(head, tail, name, first, past, rest, pictures)
 }
 
-// cacheKey names a session for a service's cache without giving its id away.
+// cacheKey identifies a session for a service's cache without revealing its id.
 func cacheKey(s core.SessionID) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
@@ -101,7 +101,7 @@ func encodeList(dst []byte, list []any) ([]byte, error) {
 	return dst, nil
 }
 
-// listOf is a list as compose wants it.
+// listOf converts a list to the form for compose.
 func listOf[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i := range list {
@@ -118,8 +118,8 @@ type stretch interface {
 	// parts reports whether the messages before messages[k] and those from it on are
 	// encoded independently of each other.
 	parts(m *remote, messages []inference.Message, k int) bool
-	// cut returns the last place where the history parts and before which the next
-	// request changes nothing; 0: there is none.
+	// cut returns the last index where the history can be cut and before which the
+	// next request changes nothing; 0: there is none.
 	cut(m *remote, messages []inference.Message) int
 }
 

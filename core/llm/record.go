@@ -14,15 +14,15 @@ import (
 	"dragoman/core/inference"
 )
 
-// recorded is a model whose answers are written to a file, the option "record" of
-// its provider, as turns that the kind replay plays. The key and the values of the
-// headers are left out.
+// recorder is a model whose answers are written to a file, the option "record" of its
+// provider, as turns for the kind replay. The key and the values of the headers are
+// left out.
 type recorded struct {
 	inference.Model
 	p *provider
 }
 
-// recording is held while a file is written: models of one provider share it.
+// recording is locked while a file is written: models of one provider share it.
 type recording struct{ mu sync.Mutex }
 
 // Stream asks the model and records the complete answer, or the failure.
@@ -55,21 +55,22 @@ func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 			case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaRetry,
 				inference.DeltaFellBack:
 			}
-			if !yield(d, err) { // behind a whole answer nothing is missing
+			if !yield(d, err) { // an error after a complete answer loses nothing
 				break
 			}
 		}
-		cred, err := m.p.credentials(ctx) // without them they cannot be taken out
+		cred, err := m.p.credentials(ctx) // without credentials they cannot be removed
 		if whole && err == nil {
 			f.Response.Content, f.Response.Reasoning = text.String(), thought.String()
 			f.Match = matchOf(m.Info().ID[len(m.p.Name)+1:], r)
-			// Nobody waits for the file: an answer is worth more than its copy.
+			// An error is ignored: the answer matters more than its copy.
 			_ = m.write(f, cred)
 		}
 	}
 }
 
-// matchOf is what tells a request from others of its conversation.
+// matchOf returns the properties that distinguish a request from others of its
+// conversation.
 func matchOf(model string, r *inference.Request) fixtureMatch {
 	user, answers, result := "", 0, false
 	for i := range r.Messages {
@@ -85,7 +86,7 @@ func matchOf(model string, r *inference.Request) fixtureMatch {
 	return fixtureMatch{Model: model, UserMessage: user, TurnIndex: &answers, HasToolResult: &result}
 }
 
-// write adds a turn to the file, which is whole at any time.
+// write adds a turn to the file, which is complete at any time.
 func (m *recorded) write(f fixture, cred credentials) error {
 	name := m.p.Options["record"]
 	m.p.recording.mu.Lock()

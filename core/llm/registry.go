@@ -17,8 +17,8 @@ import (
 
 // The kinds of providers: wire formats.
 const (
-	KindOpenAIChat      = "openai-chat"      // OpenAI's chat completions, which most services speak
-	KindOpenAIResponses = "openai-responses" // OpenAI's responses: reasoning comes with them
+	KindOpenAIChat      = "openai-chat"      // OpenAI's chat completions, which most services offer
+	KindOpenAIResponses = "openai-responses" // OpenAI's responses: they include reasoning
 	KindAnthropic       = "anthropic"        // Anthropic's messages
 	KindOllama          = "ollama"           // Ollama's own
 )
@@ -64,31 +64,31 @@ func Kinds() []string {
 	return names
 }
 
-// Provider is a service that serves models, as plain data.
+// Provider is a service that offers models, as plain data.
 type Provider struct {
 	Name    string // the part of a model's id before the first slash
 	Kind    string
 	BaseURL string // with the version, e.g. https://api.openai.com/v1
-	// Key returns the key. It is called at each request, not before; nil or an
-	// empty key: the service wants none. Its error is for the user.
+	// Key returns the key. It is called for each request, not before; nil or an empty
+	// key: the service needs none. Its error is for the user.
 	Key func(context.Context) (string, error)
-	// KeyHint is a sentence for the user that names the source of the key: which
-	// variable, which file. It is shown when the service refuses the key.
+	// KeyHint is a sentence for the user with the source of the key, such as a
+	// variable or a file. It is shown when the service refuses the key.
 	KeyHint string
 	// Concurrent limits the requests that run at once, and PerMinute those that are sent
 	// within a minute; 0: no limit. A request that has to wait yields a DeltaRetry, whose
 	// After is 0 if the time is unknown.
 	Concurrent, PerMinute int
 
-	Options map[string]string // what kinds behind langchaingo want besides, such as account_id
-	Headers map[string]string // sent with each request, instead of ours of that name
+	Options map[string]string // further options of kinds behind langchaingo, such as account_id
+	Headers map[string]string // sent with each request, instead of ours with the same name
 	// LateHeaders returns further ones. It is called when Key is; nil: there are none.
 	LateHeaders func(context.Context) (map[string]string, error)
-	// Models describes those models that something is known about. ID is
-	// PROVIDER/MODEL or only MODEL. Others can be used all the same.
+	// Models describes the known models. ID is PROVIDER/MODEL or only MODEL. Other
+	// models can be used as well.
 	Models []core.ModelInfo
-	// Own are those that the user describes, in the same way: nothing else counts
-	// for them.
+	// Own are the models that the user describes, in the same form: other descriptions
+	// of them do not count.
 	Own []core.ModelInfo
 }
 
@@ -97,12 +97,12 @@ type Config struct {
 	Providers []Provider
 	// Offline needs no provider and is found by its id; nil: there is none.
 	Offline inference.Model
-	// Sampler is for the kind mcp-sampling; nil: no session is driven by an MCP client.
+	// Sampler is for the kind mcp-sampling; nil: MCP clients drive no session.
 	Sampler Sampler
-	// Transport carries the requests; nil: one of our own, made at the first.
+	// Transport carries the requests; nil: one of our own, made at the first request.
 	Transport http.RoundTripper
-	// Before are the registries in use, the one that this replaces first: a provider that one of
-	// them has as well shares its limits and its experience.
+	// Before are the registries in use, first the one that this replaces: a provider
+	// that one of them also has shares its limits and its experience.
 	Before []*Registry
 }
 
@@ -132,7 +132,7 @@ type experience struct {
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
-// asked for. Of several providers of one name the last counts.
+// requested. Of several providers with the same name the last counts.
 func New(c Config) *Registry {
 	r := &Registry{offline: c.Offline, sampler: c.Sampler}
 	r.client = sync.OnceValue(func() *http.Client {
@@ -152,7 +152,7 @@ func New(c Config) *Registry {
 }
 
 // experienceOf returns the experience of the same provider, or a new one. A key from
-// elsewhere may be that of another account.
+// another source may belong to another account.
 func experienceOf(before []*Registry, p Provider) *experience {
 	for _, r := range before {
 		for _, q := range r.providers {
@@ -165,8 +165,8 @@ func experienceOf(before []*Registry, p Provider) *experience {
 	return &experience{gate: newGate(p.Concurrent, p.PerMinute)}
 }
 
-// Model finds a model by PROVIDER/MODEL. The model's name may hold slashes and
-// need not be known. The offline one is found even if a provider has its name.
+// Model finds a model by PROVIDER/MODEL. The model's name may contain slashes and need
+// not be known. The offline one is found even if a provider has its name.
 func (r *Registry) Model(id string) (inference.Model, error) {
 	name, model, ok := strings.Cut(id, "/")
 	if !ok || name == "" || model == "" {
@@ -217,8 +217,8 @@ func (p *provider) badURL(model string) error {
 	)
 }
 
-// Infos describes the models that are known beforehand: the configured ones in
-// their order, then the offline one.
+// Infos describes the known models: the configured ones in their order, then the
+// offline one.
 func (r *Registry) Infos() []core.ModelInfo {
 	var infos []core.ModelInfo
 	for _, p := range r.providers {
@@ -236,7 +236,7 @@ func (r *Registry) Infos() []core.ModelInfo {
 	return infos
 }
 
-// Close ends the connections that are idle. Answers that still stream continue.
+// Close closes idle connections. Answers that are still streaming continue.
 func (r *Registry) Close() { r.client().CloseIdleConnections() }
 
 func (r *Registry) names() string {
@@ -252,7 +252,7 @@ func (r *Registry) names() string {
 }
 
 // info describes a model: as configured, else as in the catalogue. An unknown model is
-// assumed to accept tools and images, because its service reports it if it does not.
+// assumed to accept tools and images, because its service reports an error otherwise.
 func (p *provider) info(model string) core.ModelInfo {
 	info, found := known(p.Name, model)
 	if !found {
@@ -276,10 +276,10 @@ func (p *provider) info(model string) core.ModelInfo {
 	return info
 }
 
-// short is a model's name at its provider.
+// short returns a model's name at its provider.
 func (p *provider) short(m core.ModelInfo) string { return strings.TrimPrefix(m.ID, p.Name+"/") }
 
-// configured returns info with the configured values m in place of its own.
+// configured returns info with the configured values in m in place of its own.
 func configured(info, m core.ModelInfo, found bool) core.ModelInfo {
 	if info.Tools = m.Tools; !found {
 		info.Images, info.Thinks = m.Images, m.Thinks

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxTries  = 4
-	maxWait   = 60 * time.Second // the longest wait that a service may ask for; beyond it the user decides
+	maxWait   = 60 * time.Second // the longest wait at a service's request; beyond it the user decides
 	firstWait = 500 * time.Millisecond
 	longWait  = 8 * time.Second
 )
@@ -40,20 +40,20 @@ func newRemote(p *provider, base *url.URL, model string, w wire) *remote {
 	return &remote{p: p, base: base, model: model, info: p.info(model), wire: w}
 }
 
-// wire is a wire format: how a request is put and an answer is read. It holds
-// nothing of its own.
+// wire is a wire format: the encoding of requests and the decoding of answers. It has
+// no state.
 type wire interface {
 	// endpoint returns the URL for requests.
 	endpoint(base *url.URL) *url.URL
-	// sign puts the key into a request, and what else the format wants there.
+	// sign sets the key and other required headers of a request.
 	sign(h http.Header, key string)
 	// encode makes a request's body.
 	encode(m *remote, r *inference.Request) (payload, error)
-	// adapt reports whether a request that was refused is put otherwise from now on.
+	// adapt reports whether a refused request is sent in another form from now on.
 	adapt(m *remote, r *inference.Request, err error) bool
-	// frames takes a stream apart.
+	// frames splits a stream into events.
 	frames(src io.Reader) frames
-	// listen returns what takes in the events of one answer.
+	// listen returns the listener for one answer.
 	listen(a *answer) listener
 }
 
@@ -65,14 +65,14 @@ func below(base *url.URL, method string) *url.URL {
 	return base.JoinPath(method)
 }
 
-// listener processes the events of one answer. It records the end in the answer's finish
-// and whole. The error is the one that the service reported, or says that the event
-// cannot be read.
+// listener processes the events of one answer. It records the end in the answer's
+// finish and whole. The error is one that the service has reported, or an unreadable
+// event.
 type listener interface {
 	event(name string, data []byte) error
 }
 
-// Info describes the model as it is configured.
+// Info describes the model as configured.
 func (m *remote) Info() core.ModelInfo { return m.info }
 
 // Stream asks the model and yields its answer. Errors are of type *inference.Error,
@@ -86,7 +86,7 @@ func (m *remote) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inf
 	}
 }
 
-// stream asks as often as it needs and may.
+// stream makes as many requests as necessary and allowed.
 func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -106,9 +106,10 @@ func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) er
 	return m.p.tries(ctx, m.model, a, once, func(err error) bool { return m.wire.adapt(m, r, err) })
 }
 
-// tries makes as many tries as it needs and may. This is the only place that repeats
-// anything. once sends the request and yields the answer; its result again reports whether
-// another try may succeed. adapts reports whether the next request is a different one.
+// tries makes as many tries as necessary and allowed. This is the only function that
+// repeats requests. once sends the request and yields the answer; its result again
+// reports whether another try may succeed. adapts reports whether the next request is
+// a different one.
 func (p *provider) tries(
 	ctx context.Context,
 	model string,
@@ -195,8 +196,8 @@ func (m *remote) newRequest(ctx context.Context, cred credentials, body payload)
 	return req, nil
 }
 
-// read reads an answer to its end. A nil error means that the answer is whole
-// and was yielded with its terminal, or that the consumer has left.
+// read reads an answer to its end. A nil error means that the answer is complete and
+// was yielded with its terminal, or that the consumer has stopped reading.
 func read(ctx context.Context, in *guarded, w wire, a *answer) error {
 	head, err := firstBytes(in)
 	switch {
@@ -219,7 +220,7 @@ func read(ctx context.Context, in *guarded, w wire, a *answer) error {
 			return ctx.Err()
 		case err == nil:
 		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, errIdle)):
-			return a.complete(ctx) // in silence nothing is missing but the usage
+			return a.complete(ctx) // idle after the finish: only the usage is missing
 		case errors.Is(err, io.EOF):
 			return errNoEnd
 		default:
@@ -243,8 +244,8 @@ func read(ctx context.Context, in *guarded, w wire, a *answer) error {
 	}
 }
 
-// firstBytes reads until there is something other than white space, and returns
-// it from there on.
+// firstBytes reads until there is a byte other than white space, and returns the data
+// from there.
 func firstBytes(in io.Reader) ([]byte, error) {
 	buf := make([]byte, 4<<10)
 	for {
@@ -277,8 +278,8 @@ func readWhole(ctx context.Context, in io.Reader, l listener, a *answer) error {
 	return a.complete(ctx)
 }
 
-// pause returns the time to wait before the next try: what the service asks for, else a
-// random time below a limit that doubles.
+// pause returns the time to wait before the next try: the time that the service asks
+// for, else a random time below a limit that doubles.
 func pause(err error, try int) time.Duration {
 	var e *inference.Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

@@ -18,9 +18,9 @@ import (
 	"dragoman/core/inference"
 )
 
-// KindReplay plays turns from a file, the option "file" of its provider: ones that
-// were written by hand, or recorded. The format is that of the mock server aimock,
-// so that one file drives both.
+// KindReplay plays turns from a file, the option "file" of its provider, which is
+// written by hand or recorded. The format is that of the mock server aimock, so that
+// both can use one file.
 const KindReplay = "replay"
 
 // replay is a model that answers from a file of recorded turns.
@@ -31,8 +31,7 @@ type replay struct {
 	seen  *replaySeen
 }
 
-// replaySeen counts how often each match was found: answers can differ from one
-// time to the next.
+// replaySeen counts how often each match was found: answers can differ each time.
 type replaySeen struct {
 	mu sync.Mutex // guards the field below
 	n  map[string]int
@@ -47,7 +46,7 @@ func openReplay(_ *Registry, p *provider, model string) (inference.Model, error)
 // Info describes the model.
 func (m *replay) Info() core.ModelInfo { return m.info }
 
-// Stream plays the first turn of the file whose match fits.
+// Stream plays the first turn of the file that matches.
 func (m *replay) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
@@ -100,8 +99,8 @@ func (m *replay) fails(kind inference.ErrorKind, message string) error {
 	}
 }
 
-// refuse returns a turn that fails as a service would. It is never tried again, because
-// it is a recording.
+// refuse returns the failure of a turn, like a service's. It is never tried again,
+// because it is a recording.
 func (m *replay) refuse(f fixture) error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	c := complaint{message: f.Response.Error.Message, kind: f.Response.Error.Type, code: f.Response.Error.Code}
@@ -110,8 +109,8 @@ func (m *replay) refuse(f fixture) error {
 	return e
 }
 
-// find returns the first turn that fits. One with a place in a sequence fits when
-// its match was found so many times before.
+// find returns the first turn that matches. A turn with a number in a sequence matches
+// when its match was found that many times before.
 func (m *replay) find(list []fixture, r *inference.Request) (fixture, bool) {
 	m.seen.mu.Lock()
 	defer m.seen.mu.Unlock()
@@ -132,7 +131,7 @@ func (m *replay) find(list []fixture, r *inference.Request) (fixture, bool) {
 	return fixture{}, false
 }
 
-// player says one turn.
+// player plays one turn.
 type player struct {
 	ctx  context.Context //nolint:containedctx // of one call of Stream, which it does not outlive
 	f    fixture
@@ -160,8 +159,8 @@ func (p *player) say() error {
 	return nil
 }
 
-// pieces says a text as it would stream: in pieces, with pauses, and perhaps not
-// to its end.
+// pieces plays a text like a stream: in pieces, with pauses, and perhaps not to its
+// end.
 func (p *player) pieces(text string, say func(string) error) error {
 	size := p.f.ChunkSize
 	if size <= 0 {
@@ -257,17 +256,17 @@ type fixtureError struct {
 	Code    string `json:"code,omitempty"`
 }
 
-// key names a match, whatever its place in a sequence.
+// key identifies a match, without its place in a sequence.
 func (m fixtureMatch) key() string {
 	m.SequenceIndex = nil
 	b, err := json.Marshal(m)
 	if err != nil {
-		return "" // not possible: strings, numbers, flags
+		return "" // impossible: strings, numbers, booleans
 	}
 	return string(b)
 }
 
-// fits reports whether all that the match says is true of a request.
+// fits reports whether a request has all properties of the match.
 func (m fixtureMatch) fits(model string, r *inference.Request) bool {
 	user, answers := "", 0
 	var results []*inference.ToolReturn // of this turn
@@ -302,10 +301,10 @@ func (m fixtureMatch) fits(model string, r *inference.Request) bool {
 	return false
 }
 
-// maxFixtures bounds a file, in bytes.
+// maxFixtures limits a file, in bytes.
 const maxFixtures = 64 << 20
 
-// readFixtures reads a file: {"fixtures":[…]}, or the list alone.
+// readFixtures reads a file: {"fixtures":[…]}, or only the list.
 func readFixtures(name string) ([]fixture, error) {
 	if name == "" {
 		return nil, errors.New("no file is named that could be played")

@@ -10,8 +10,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// responsesWire is OpenAI's responses API. Nothing is kept by the service: the
-// history is sent each time, with the reasoning in a form that only it can read.
+// responsesWire is OpenAI's responses API. The service stores nothing: the history is
+// sent each time, with the reasoning in a form that only the service can read.
 // https://platform.openai.com/docs/api-reference/responses
 type responsesWire struct{ eachAlone }
 
@@ -39,14 +39,14 @@ func (responsesWire) adapt(m *remote, r *inference.Request, err error) bool {
 
 func (responsesWire) listen(a *answer) listener { return &responsesAnswer{answer: a} }
 
-// What is sent.
+// The request.
 type (
 	responsesHead struct {
 		Model        string          `json:"model"`
 		Tools        []responsesTool `json:"tools,omitempty"`
 		Instructions string          `json:"instructions,omitempty"`
 	}
-	// The input is between the two.
+	// The input comes between the two.
 	responsesTail struct {
 		Stream    bool                `json:"stream"`
 		Store     bool                `json:"store"`
@@ -145,7 +145,7 @@ func (responsesWire) elements(m *remote, messages []inference.Message) (list []a
 	return list, pictures
 }
 
-// items encodes a message of the model: its reasoning as it came, its text, its calls.
+// items encodes a message of the model: its original reasoning, its text, its calls.
 func (m *remote) items(msg *inference.Message) (items []any) {
 	for _, t := range msg.Thoughts {
 		var seal sealed
@@ -167,7 +167,7 @@ func (m *remote) items(msg *inference.Message) (items []any) {
 		items = append(items, responsesCall{"function_call", string(c.ID), c.Name, args})
 	}
 	if msg.Text == "" && len(msg.Calls) == 0 {
-		return nil // reasoning that led to nothing is refused
+		return nil // reasoning without a result is refused
 	}
 	return items
 }

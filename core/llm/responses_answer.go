@@ -9,8 +9,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// responsesAnswer reads an answer of a responses service. Items are numbered by
-// the service; pieces of several may come in turns.
+// responsesAnswer reads an answer of a responses service. Items are numbered by the
+// service; pieces of several may be interleaved.
 type responsesAnswer struct {
 	*answer
 	items   map[int]*responsesItem
@@ -20,12 +20,12 @@ type responsesAnswer struct {
 // responsesItem is an item that has started.
 type responsesItem struct {
 	kind  string
-	block int // of a message's text, or a thought's; -1: nothing was said yet
-	part  int // the part of a summary that is open
+	block int // of a message's text, or a thought's; -1: no piece was yielded yet
+	part  int // the open part of a summary
 	call  *toolCall
 }
 
-// What a responses service sends.
+// The answer of a responses service.
 type (
 	responsesEvent struct {
 		Type     string          `json:"type"`
@@ -74,7 +74,7 @@ type (
 )
 
 func (a *responsesAnswer) event(_ string, data []byte) error {
-	if string(data) == "[DONE]" { // some services send it here, too
+	if string(data) == "[DONE]" { // some services send it here as well
 		if a.finish == "" {
 			return errNoEnd
 		}
@@ -107,7 +107,7 @@ func (a *responsesAnswer) event(_ string, data []byte) error {
 		return a.fault(&e, data)
 	case "":
 		return a.reply(data)
-	default: // what begins and ends inside of items says nothing new
+	default: // the beginning and end of parts of items have no new content
 		if reported(e.Error) {
 			return a.fault(&e, data)
 		}
@@ -138,7 +138,7 @@ func (a *responsesAnswer) begin(index int, raw json.RawMessage) error {
 
 func (a *responsesAnswer) speak(index int, kind inference.DeltaKind, s string) {
 	it := a.items[index]
-	if it == nil { // a service that does not announce its items
+	if it == nil { // the service does not announce its items
 		it = &responsesItem{kind: "message", block: -1}
 		if a.items == nil {
 			a.items = map[int]*responsesItem{}
@@ -151,7 +151,7 @@ func (a *responsesAnswer) speak(index int, kind inference.DeltaKind, s string) {
 	a.say(it.block, kind, s)
 }
 
-// think takes a piece of reasoning. The parts of a summary are paragraphs.
+// think adds a piece of reasoning. The parts of a summary are paragraphs.
 func (a *responsesAnswer) think(e *responsesEvent) {
 	if it := a.items[e.Index]; it != nil && it.block >= 0 && it.part != e.Part {
 		it.part = e.Part
@@ -160,7 +160,7 @@ func (a *responsesAnswer) think(e *responsesEvent) {
 	a.speak(e.Index, inference.DeltaThought, e.Delta)
 }
 
-// end ends an item. Reasoning is sealed with the item, which goes back as it is.
+// end ends an item. Reasoning is sealed with the item, which is sent back unchanged.
 func (a *responsesAnswer) end(index int, raw json.RawMessage) error {
 	var w responsesItemHead
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -174,7 +174,7 @@ func (a *responsesAnswer) end(index int, raw json.RawMessage) error {
 		it = a.items[index]
 	}
 	switch {
-	case it.call != nil && len(it.call.args) == 0: // its arguments came at once
+	case it.call != nil && len(it.call.args) == 0: // its arguments arrived in one piece
 		return a.more(it.call, w.Args)
 	case w.Type == "reasoning" && w.Encrypted != "":
 		if it.block < 0 {
@@ -186,7 +186,7 @@ func (a *responsesAnswer) end(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// settle takes the whole response that the stream ends with.
+// settle processes the complete response at the end of the stream.
 func (a *responsesAnswer) settle(raw json.RawMessage) error {
 	var w responsesWhole
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -215,7 +215,7 @@ func (a *responsesAnswer) settle(raw json.RawMessage) error {
 	return nil
 }
 
-// reply takes a whole answer, of a service that does not stream.
+// reply processes a complete answer of a service that does not stream.
 func (a *responsesAnswer) reply(data []byte) error {
 	var w responsesWhole
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -246,7 +246,7 @@ func (a *responsesAnswer) reply(data []byte) error {
 	return a.settle(data)
 }
 
-// fault finds what went wrong: in the event, or in the response that it holds.
+// fault finds the error: in the event, or in its response.
 func (a *responsesAnswer) fault(e *responsesEvent, data []byte) error {
 	var w responsesWhole
 	if json.Unmarshal(e.Response, &w) == nil && reported(w.Error) {

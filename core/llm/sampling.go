@@ -16,20 +16,20 @@ import (
 )
 
 // KindSampling asks the MCP client that drives a session for answers, so that its
-// model is used and no key is needed. The model's name is a hint to the client;
-// "any" is none. The protocol has deprecated this since 2026-07-28.
+// model is used and no key is needed. The model's name is a hint to the client; "any"
+// is no hint. The protocol has deprecated this since 2026-07-28.
 const KindSampling = "mcp-sampling"
 
 // Sampler reaches the MCP client that drives a session. It is safe for concurrent
 // use.
 type Sampler interface {
-	// Offers reports whether the client offers sampling, and whether with tools.
-	// Neither is the case for a session that no MCP client drives.
+	// Offers reports whether the client offers sampling, and whether with tools. Both
+	// are false for a session without an MCP client.
 	Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool)
 	// CreateMessage sends sampling/createMessage with these params and returns its
-	// result, both as the protocol's version 2025-11-25 has them. It blocks until
-	// the client answers, and ends when ctx does. An
-	// *inference.Error carries the kind of failure; the model's name is added.
+	// result, both in the form of the protocol's version 2025-11-25. It blocks until
+	// the client answers, and ends when ctx does. An *inference.Error carries the kind
+	// of failure; the model's name is added.
 	CreateMessage(
 		ctx context.Context,
 		p core.Principal,
@@ -54,15 +54,15 @@ func openSampling(r *Registry, p *provider, model string) (inference.Model, erro
 	return &sampling{r.sampler, p, model, info}, nil
 }
 
-// anyModel is the name that hints at nothing.
+// anyModel is the name that is no hint.
 const anyModel = "any"
 
-// Info describes the model, about which little is known. Whether it accepts tools depends
-// on the client of the session; if it does not, the tools are left out.
+// Info describes the model, about which little is known. Whether it accepts tools
+// depends on the client of the session; if it does not, the tools are left out.
 func (m *sampling) Info() core.ModelInfo { return m.info }
 
-// Stream asks the client once. The answer comes in one piece, and its usage is an
-// estimate. What the client refuses, or its user, is not asked again.
+// Stream asks the client once. The answer arrives in one piece, and its usage is an
+// estimate. If the client or its user refuses, the request is not repeated.
 func (m *sampling) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
@@ -191,7 +191,7 @@ func (b *samplingBlocks) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*b)[0])
 }
 
-// params encodes a request. sent counts characters, pictures aside.
+// params encodes a request. sent counts characters, without pictures.
 func (m *sampling) params(r *inference.Request, tools bool) (params json.RawMessage, sent int, err error) {
 	p := samplingParams{System: r.System, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
 	if m.model != anyModel {
@@ -211,8 +211,8 @@ func (m *sampling) params(r *inference.Request, tools bool) (params json.RawMess
 	return b, utf8.RuneCount(b) - pictures, err
 }
 
-// add puts a message behind the others. Without tools their calls and results are
-// put into words, and a message has one block. pictures counts their bytes.
+// add appends a message. Without tools, calls and results are converted to text, and a
+// message has one block. pictures is the number of bytes in pictures.
 func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) {
 	var blocks samplingBlocks
 	role := "user"
@@ -266,7 +266,8 @@ func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) 
 	return pictures
 }
 
-// samplingContent turns blocks into content; pictures counts the bytes of those.
+// samplingContent converts blocks to content; pictures is the number of bytes in
+// pictures.
 func samplingContent(list []core.Block) (blocks samplingBlocks, pictures int) {
 	parts, pictures := contentParts(list)
 	for _, p := range parts {
@@ -282,7 +283,7 @@ func samplingContent(list []core.Block) (blocks samplingBlocks, pictures int) {
 	return blocks, pictures
 }
 
-// sampled takes a client's answer.
+// sampled processes a client's answer.
 func (a *answer) sampled(result json.RawMessage) error {
 	var r samplingResult
 	if err := json.Unmarshal(result, &r); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const (
 	dialTimeout   = 10 * time.Second
-	headerTimeout = 120 * time.Second // a model may think for long before it speaks
+	headerTimeout = 120 * time.Second // a model may think for a long time before its first byte
 	idleTimeout   = 90 * time.Second  // between two reads; comments count
 	// afterFinish limits the wait for the usage and the end of the stream after the model
 	// has finished; they may never come.
@@ -24,8 +24,8 @@ const (
 
 var errIdle = errors.New("the service has sent nothing for a while")
 
-// newTransport makes what carries all requests of a process. Nothing bounds an
-// answer as a whole: its context does.
+// newTransport makes the transport for all requests of a process. It does not limit
+// the time of an answer as a whole: the context does.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -50,7 +50,7 @@ func newClient(rt http.RoundTripper) *http.Client {
 	}
 }
 
-// guarded is a body whose reads fail with errIdle after nothing has arrived for the
+// idleReader is a body whose reads fail with errIdle when nothing has arrived for the
 // duration idle. The clock runs only during reads.
 type guarded struct {
 	src   io.Reader
@@ -59,7 +59,7 @@ type guarded struct {
 	fired atomic.Bool
 }
 
-// guard makes a guarded body. cancel must end src's reads.
+// guard returns an idleReader. cancel must end src's reads.
 func guard(src io.Reader, idle time.Duration, cancel context.CancelFunc) *guarded {
 	g := &guarded{src: src, idle: idle}
 	g.timer = time.AfterFunc(idle, func() {
@@ -80,7 +80,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads what little may be left, for a moment.
+// drain waits a moment for the end of the stream, which may be near.
 func (g *guarded) drain() {
 	g.idle = drainTimeout
 	_, _ = io.CopyN(io.Discard, g, 4<<10)
