@@ -137,7 +137,7 @@ func (a *answer) openPart(p partOf) {
 	}
 	if a.open == partThought && a.field != "" {
 		a.emit(inference.Delta{
-			Kind: inference.DeltaSealed, Block: a.block, Sealed: sealed{Of: a.model, Field: a.field}.encode(),
+			Kind: inference.DeltaSealed, Block: a.block, Sealed: sealedData{Of: a.model, Field: a.field}.encode(),
 		})
 	}
 	a.open, a.field = p, ""
@@ -193,7 +193,7 @@ func (a *answer) complete(ctx context.Context) error {
 		return err
 	}
 	a.openPart(partNone)
-	seal := sealed{Of: a.model}
+	seal := sealedData{Of: a.model}
 	for i, c := range a.calls {
 		if !c.started {
 			a.start(c)

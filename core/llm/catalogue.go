@@ -18,8 +18,8 @@ import (
 var catalogueFile []byte
 
 // catalogue is the file's text, with the parts of it that were read.
-var catalogue = sync.OnceValue(func() *described {
-	all := &described{read: map[string][]core.ModelInfo{}}
+var catalogue = sync.OnceValue(func() *descriptions {
+	all := &descriptions{read: map[string][]core.ModelInfo{}}
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
 	if err != nil {
 		return all // embedded, and checked by a test
@@ -32,7 +32,7 @@ var catalogue = sync.OnceValue(func() *described {
 
 // descriptions are the built-in descriptions of models. Those of a provider are read
 // when they are first needed: few users have keys for many providers.
-type described struct {
+type descriptions struct {
 	text []byte
 
 	mu   sync.Mutex                  // guards read
@@ -40,7 +40,7 @@ type described struct {
 }
 
 // of returns the models of a provider. The caller must not change them.
-func (d *described) of(provider string) []core.ModelInfo {
+func (d *descriptions) of(provider string) []core.ModelInfo {
 	if name, other := catalogueNames[provider]; other {
 		provider = name
 	}

@@ -95,10 +95,10 @@ func (m *chain) stream(ctx context.Context, r *inference.Request, a *answer) err
 	}
 	cred, err := m.p.credentials(ctx)
 	if err != nil {
-		return m.failed(err, cred, &seenAnswer{})
+		return m.failed(err, cred, &statusRecorder{})
 	}
 	once := func() (again bool, err error) {
-		seen := &seenAnswer{inner: m.p.client().Transport}
+		seen := &statusRecorder{inner: m.p.client().Transport}
 		res, sent, err := m.ask(ctx, r, cred.key, seen)
 		if seen.header != nil {
 			m.p.gate.heed(m.model, seen.header, seen.status)
@@ -121,7 +121,7 @@ func (m *chain) stream(ctx context.Context, r *inference.Request, a *answer) err
 
 // ask calls the library and turns its panics into errors. sent counts characters.
 func (m *chain) ask(
-	ctx context.Context, r *inference.Request, key string, seen *seenAnswer,
+	ctx context.Context, r *inference.Request, key string, seen *statusRecorder,
 ) (res *llms.ContentResponse, sent int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -158,21 +158,21 @@ func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
 	if !m.link.kept {
 		return m.link.open(ctx, s)
 	}
-	return m.p.opened.get(openedKey{s.model, s.key, s.base}, func() (llms.Model, error) { return m.link.open(ctx, s) })
+	return m.p.opened.get(modelKey{s.model, s.key, s.base}, func() (llms.Model, error) { return m.link.open(ctx, s) })
 }
 
 // modelCache keeps the last used model of the library. It is safe for concurrent use.
-type opened struct {
+type modelCache struct {
 	mu    sync.Mutex // guards the fields below
-	key   openedKey
+	key   modelKey
 	model llms.Model
 }
 
-// openedKey identifies a cached model by its settings.
-type openedKey struct{ model, key, base string }
+// modelKey identifies a cached model by its settings.
+type modelKey struct{ model, key, base string }
 
 // get returns the cached model if it was made from the same settings, or else a new one.
-func (o *opened) get(key openedKey, open func() (llms.Model, error)) (llms.Model, error) {
+func (o *modelCache) get(key modelKey, open func() (llms.Model, error)) (llms.Model, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.model == nil || o.key != key {
@@ -247,14 +247,14 @@ func spelled(blocks []core.Block) string {
 
 // statusRecorder keeps the status and the headers of the last answer, which the
 // library drops.
-type seenAnswer struct {
+type statusRecorder struct {
 	inner  http.RoundTripper
 	status int
 	header http.Header
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.inner.RoundTrip(r)
 	if err == nil {
 		s.status, s.header = resp.StatusCode, resp.Header
@@ -266,7 +266,7 @@ func (s *seenAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
 
 // failed classifies an error of the library.
-func (m *chain) failed(err error, cred credentials, seen *seenAnswer) *inference.Error {
+func (m *chain) failed(err error, cred credentials, seen *statusRecorder) *inference.Error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	lost := (*url.Error)(nil)
 	switch {

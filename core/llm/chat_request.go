@@ -329,7 +329,7 @@ func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 // unseal restores the data that this model expects back.
 func (m *remote) unseal(thoughts []inference.Thought, s *sentMessage) {
 	for _, t := range thoughts {
-		var seal sealed
+		var seal sealedData
 		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {
 			continue
 		}

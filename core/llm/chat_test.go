@@ -54,7 +54,7 @@ func remoteFor(base, kind string) *remote {
 	if err != nil {
 		panic(err)
 	}
-	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: experienceOf(nil, Provider{}), pasts: newPasts()}, u, "m", wireOf(kind))
+	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: experienceOf(nil, Provider{}), pasts: newPastCache()}, u, "m", wireOf(kind))
 }
 
 // encodeWhole is a request's body in one piece.
@@ -150,13 +150,13 @@ func FuzzAnswer(f *testing.F) {
 
 // TestChatRequest encodes one history that has everything.
 func TestChatRequest(t *testing.T) {
-	seal := sealed{Of: "svc/m", Field: "reasoning_content"}.encode()
-	extra := sealed{Of: "svc/m", Calls: []sealedCall{{Call: 1, Extra: []byte(`{"google":{"thought_signature":"abc"}}`)}}}.encode()
-	signed := sealed{Of: "svc/m", Signature: "sig"}.encode()
-	redacted := sealed{Of: "svc/m", Redacted: "xyz"}.encode()
-	item := sealed{Of: "svc/m", Item: []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"abc"}`)}.encode()
-	thinking := sealed{Of: "svc/m", Field: "thinking"}.encode()
-	other := sealed{Of: "other/m", Field: "reasoning_content"}.encode()
+	seal := sealedData{Of: "svc/m", Field: "reasoning_content"}.encode()
+	extra := sealedData{Of: "svc/m", Calls: []sealedCall{{Call: 1, Extra: []byte(`{"google":{"thought_signature":"abc"}}`)}}}.encode()
+	signed := sealedData{Of: "svc/m", Signature: "sig"}.encode()
+	redacted := sealedData{Of: "svc/m", Redacted: "xyz"}.encode()
+	item := sealedData{Of: "svc/m", Item: []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"abc"}`)}.encode()
+	thinking := sealedData{Of: "svc/m", Field: "thinking"}.encode()
+	other := sealedData{Of: "other/m", Field: "reasoning_content"}.encode()
 	picture := core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}
 	r := &inference.Request{
 		Session: "s1", System: "Be brief & <kind>.", Effort: "high", MaxOut: 1000,

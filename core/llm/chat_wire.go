@@ -123,7 +123,7 @@ func (u *wireUsage) core() core.Usage {
 
 // sealedData is data that a model of this kind expects back. It is stored in the
 // session with a thought, and sent only to the model Of.
-type sealed struct {
+type sealedData struct {
 	Of    string       `json:"of"`
 	Field string       `json:"field,omitempty"` // of the message, in which the thought arrived and is sent back
 	Calls []sealedCall `json:"calls,omitempty"`
@@ -139,7 +139,7 @@ type sealedCall struct {
 	Extra json.RawMessage `json:"extra_content"`
 }
 
-func (s sealed) encode() json.RawMessage {
+func (s sealedData) encode() json.RawMessage {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil // impossible: the parts were JSON

@@ -40,16 +40,16 @@ func (m *fallback) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 			failed = append(failed, err)
 		}
 		last := failed[len(failed)-1]
-		yield(inference.Delta{}, &fallenError{last, errors.Join(failed...)})
+		yield(inference.Delta{}, &unansweredError{last, errors.Join(failed...)})
 	}
 }
 
 // unansweredError reports that no model could answer.
-type fallenError struct{ last, all error }
+type unansweredError struct{ last, all error }
 
-func (e *fallenError) Error() string { return e.all.Error() }
+func (e *unansweredError) Error() string { return e.all.Error() }
 
-func (e *fallenError) Unwrap() error { return e.last }
+func (e *unansweredError) Unwrap() error { return e.last }
 
 // relay passes on a model's answer. over is false if the model failed before its first
 // delta in a way that another model may not.

@@ -279,7 +279,7 @@ func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pi
 // before the calls that follow from the thought.
 func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 	for _, t := range msg.Thoughts {
-		var seal sealed
+		var seal sealedData
 		if t.Sealed == nil || json.Unmarshal(t.Sealed, &seal) != nil || seal.Of != m.info.ID {
 			continue
 		}

@@ -188,7 +188,7 @@ func (a *messagesAnswer) end(index int) {
 	if p == nil || p.signature == "" && p.redacted == "" {
 		return
 	}
-	seal := sealed{Of: a.model, Signature: p.signature, Redacted: p.redacted}
+	seal := sealedData{Of: a.model, Signature: p.signature, Redacted: p.redacted}
 	a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: p.block, Sealed: seal.encode()})
 }
 

@@ -175,7 +175,7 @@ func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures in
 func (m *remote) uttered(msg *inference.Message) ollamaMessage {
 	out := ollamaMessage{Role: "assistant", Content: msg.Text}
 	for _, t := range msg.Thoughts {
-		var seal sealed
+		var seal sealedData
 		if len(msg.Calls) > 0 && t.Sealed != nil && json.Unmarshal(t.Sealed, &seal) == nil && seal.Of == m.info.ID &&
 			seal.Field == "thinking" {
 			out.Thinking += t.Text

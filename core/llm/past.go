@@ -18,14 +18,14 @@ const (
 
 // encodedPiece is a piece of a history in the form for requests. It never changes;
 // additions follow it.
-type encoded struct {
+type encodedPiece struct {
 	json  []byte
 	chars int // without pictures
 }
 
-// pasts caches the encoded histories of sessions, so that a request encodes only new
-// messages. It is safe for concurrent use. A nil pasts caches nothing.
-type pasts struct {
+// pastCache caches the encoded histories of sessions, so that a request encodes only new
+// messages. It is safe for concurrent use. A nil pastCache caches nothing.
+type pastCache struct {
 	mu    sync.Mutex // guards the fields below
 	kept  map[pastKey]*past
 	bytes int
@@ -41,16 +41,16 @@ type pastKey struct {
 
 // past is the encoded beginning of a history. One goroutine at a time uses it.
 type past struct {
-	encoded
+	encodedPiece
 	messages []inference.Message // the messages encoded in it
 	used     uint64
 }
 
-func newPasts() *pasts { return &pasts{kept: map[pastKey]*past{}, most: maxPastBytes} }
+func newPastCache() *pastCache { return &pastCache{kept: map[pastKey]*past{}, most: maxPastBytes} }
 
 // take removes the cached past of a session; nil: there is none, or another goroutine
 // has it.
-func (p *pasts) take(k pastKey) *past {
+func (p *pastCache) take(k pastKey) *past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.kept[k]
@@ -63,7 +63,7 @@ func (p *pasts) take(k pastKey) *past {
 
 // put caches the encoded history of a session, and drops the least recently used ones
 // over the limit.
-func (p *pasts) put(k pastKey, one *past) {
+func (p *pastCache) put(k pastKey, one *past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.kept[k]; old != nil { // two goroutines have encoded it
@@ -88,9 +88,9 @@ func (p *pasts) put(k pastKey, one *past) {
 
 // past encodes the new messages of a history whose encoding is final. It returns the
 // encoded part, and the messages that follow it.
-func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Message, error) {
+func (m *remote) past(r *inference.Request, w stretch) (encodedPiece, []inference.Message, error) {
 	if m.p.pasts == nil || r.Session == "" {
-		return encoded{}, r.Messages, nil
+		return encodedPiece{}, r.Messages, nil
 	}
 	key := pastKey{m.info.ID, r.Session}
 	one := m.p.pasts.take(key)
@@ -100,9 +100,9 @@ func (m *remote) past(r *inference.Request, w stretch) (encoded, []inference.Mes
 		one = &past{}
 	}
 	if err := one.add(m, r.Messages[len(one.messages):to], w); err != nil {
-		return encoded{}, nil, err
+		return encodedPiece{}, nil, err
 	}
-	now := one.encoded
+	now := one.encodedPiece
 	m.p.pasts.put(key, one)
 	return now, r.Messages[to:], nil
 }

@@ -40,7 +40,7 @@ func (g *growth) more(list []inference.Message) []inference.Message {
 		return append(list, inference.Message{Role: inference.RoleAssistant, Text: strings.Repeat("said ", g.rnd.IntN(3))})
 	}
 	answer := inference.Message{Role: inference.RoleAssistant, Text: "I look.", Thoughts: []inference.Thought{
-		{Text: "hm", Sealed: sealed{Of: "svc/m", Signature: "sig", Item: []byte(`{"type":"reasoning"}`), Field: "thinking"}.encode()},
+		{Text: "hm", Sealed: sealedData{Of: "svc/m", Signature: "sig", Item: []byte(`{"type":"reasoning"}`), Field: "thinking"}.encode()},
 	}}
 	calls := 1 + g.rnd.IntN(3)
 	for i := range calls {

@@ -55,7 +55,7 @@ func compose(
 	head, tail any,
 	name string,
 	first []any,
-	past encoded,
+	past encodedPiece,
 	rest []any,
 	pictures int,
 ) (payload, error) {

@@ -17,7 +17,7 @@ import (
 // recorder is a model whose answers are written to a file, the option "record" of its
 // provider, as turns for the kind replay. The key and the values of the headers are
 // left out.
-type recorded struct {
+type recorder struct {
 	inference.Model
 	p *provider
 }
@@ -26,7 +26,7 @@ type recorded struct {
 type recording struct{ mu sync.Mutex }
 
 // Stream asks the model and records the complete answer, or the failure.
-func (m *recorded) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+func (m *recorder) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var f fixture
 		var text, thought strings.Builder
@@ -87,7 +87,7 @@ func matchOf(model string, r *inference.Request) fixtureMatch {
 }
 
 // write adds a turn to the file, which is complete at any time.
-func (m *recorded) write(f fixture, cred credentials) error {
+func (m *recorder) write(f fixture, cred credentials) error {
 	name := m.p.Options["record"]
 	m.p.recording.mu.Lock()
 	defer m.p.recording.mu.Unlock()

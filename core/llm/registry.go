@@ -118,7 +118,7 @@ type Registry struct {
 type provider struct {
 	Provider
 	client func() *http.Client
-	pasts  *pasts
+	pasts  *pastCache
 	*experience
 }
 
@@ -128,7 +128,7 @@ type experience struct {
 	traits    traits     // that were refused
 	played    replaySeen // of the kind replay
 	recording recording  // of the option record
-	opened    opened     // of the kinds behind langchaingo
+	opened    modelCache // of the kinds behind langchaingo
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
@@ -142,7 +142,7 @@ func New(c Config) *Registry {
 		}
 		return newClient(rt)
 	})
-	kept := newPasts()
+	kept := newPastCache()
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
 		np := &provider{Provider: p, client: r.client, pasts: kept, experience: experienceOf(c.Before, p)}
@@ -182,7 +182,7 @@ func (r *Registry) Model(id string) (inference.Model, error) {
 	p := r.providers[i]
 	m, err := r.model(p, model)
 	if err == nil && p.Options["record"] != "" {
-		return &recorded{m, p}, nil
+		return &recorder{m, p}, nil
 	}
 	return m, err
 }

@@ -198,7 +198,7 @@ func (m *remote) newRequest(ctx context.Context, cred credentials, body payload)
 
 // read reads an answer to its end. A nil error means that the answer is complete and
 // was yielded with its terminal, or that the consumer has stopped reading.
-func read(ctx context.Context, in *guarded, w wire, a *answer) error {
+func read(ctx context.Context, in *idleReader, w wire, a *answer) error {
 	head, err := firstBytes(in)
 	switch {
 	case len(head) > 0 && head[0] == '<':

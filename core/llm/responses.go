@@ -148,7 +148,7 @@ func (responsesWire) elements(m *remote, messages []inference.Message) (list []a
 // items encodes a message of the model: its original reasoning, its text, its calls.
 func (m *remote) items(msg *inference.Message) (items []any) {
 	for _, t := range msg.Thoughts {
-		var seal sealed
+		var seal sealedData
 		if t.Sealed != nil && json.Unmarshal(t.Sealed, &seal) == nil && seal.Of == m.info.ID && seal.Item != nil {
 			items = append(items, seal.Item)
 		}

@@ -180,7 +180,7 @@ func (a *responsesAnswer) end(index int, raw json.RawMessage) error {
 		if it.block < 0 {
 			it.block = a.newBlock()
 		}
-		seal := sealed{Of: a.model, Item: bytes.Clone(raw)}
+		seal := sealedData{Of: a.model, Item: bytes.Clone(raw)}
 		a.emit(inference.Delta{Kind: inference.DeltaSealed, Block: it.block, Sealed: seal.encode()})
 	}
 	return nil

@@ -52,7 +52,7 @@ func newClient(rt http.RoundTripper) *http.Client {
 
 // idleReader is a body whose reads fail with errIdle when nothing has arrived for the
 // duration idle. The clock runs only during reads.
-type guarded struct {
+type idleReader struct {
 	src   io.Reader
 	idle  time.Duration
 	timer *time.Timer
@@ -60,8 +60,8 @@ type guarded struct {
 }
 
 // guard returns an idleReader. cancel must end src's reads.
-func guard(src io.Reader, idle time.Duration, cancel context.CancelFunc) *guarded {
-	g := &guarded{src: src, idle: idle}
+func guard(src io.Reader, idle time.Duration, cancel context.CancelFunc) *idleReader {
+	g := &idleReader{src: src, idle: idle}
 	g.timer = time.AfterFunc(idle, func() {
 		g.fired.Store(true)
 		cancel()
@@ -70,7 +70,7 @@ func guard(src io.Reader, idle time.Duration, cancel context.CancelFunc) *guarde
 	return g
 }
 
-func (g *guarded) Read(p []byte) (int, error) {
+func (g *idleReader) Read(p []byte) (int, error) {
 	g.timer.Reset(g.idle)
 	n, err := g.src.Read(p)
 	g.timer.Stop()
@@ -81,7 +81,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 }
 
 // drain waits a moment for the end of the stream, which may be near.
-func (g *guarded) drain() {
+func (g *idleReader) drain() {
 	g.idle = drainTimeout
 	_, _ = io.CopyN(io.Discard, g, 4<<10)
 }
