@@ -37,9 +37,10 @@ const (
 	drainStall = 5 * time.Second
 )
 
-// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Putting
-// never blocks. Frames leave in the order in which they were put, and no frame of up to
-// 1 MiB is split over two calls of Write.
+// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Where nothing is
+// queued and the stream takes a small frame at once, whoever puts it writes it. Putting never
+// blocks. Frames leave in the order in which they were put, and no frame of up to 1 MiB is split
+// over two calls of Write.
 //
 // A Writer may be used by many goroutines.
 type Writer struct {
@@ -51,20 +52,27 @@ type Writer struct {
 	wake    chan struct{} // one place: a wake-up that is already there says enough
 	closed  chan struct{} // closed by Close
 
-	mu      sync.Mutex // guards the fields below
-	buf     []byte     // whole frames that Run has not taken yet
-	cuts    []cut      // where buf is cut into Writes, in order; the last cut may be missing
-	replies tally      // of buf
-	flying  cut        // what Run has taken and not yet written
-	written int64      // bytes, since the beginning
-	room    chan struct{}
-	since   time.Time // when the peer last took something, or the queue began to fill; zero: nothing is queued
-	closing bool
-	err     error // why nothing more is accepted
+	mu sync.Mutex // guards the fields below
+	// shortcut is nil before Run has begun, and where Run writes everything.
+	shortcut *shortcut
+	buf      []byte // whole frames that Run has not taken yet
+	cuts     []cut  // where buf is cut into Writes, in order; the last cut may be missing
+	replies  tally  // of buf
+	spare    []byte // memory for buf
+	pen      pen
+	flying   cut   // what was taken and not yet written
+	written  int64 // bytes, since the beginning
+	room     chan struct{}
+	since    time.Time // when the peer last took something, or the queue began to fill; zero: nothing is queued
+	last     time.Time // when something was last written
+	closing  bool
+	err      error // why nothing more is accepted
 }
 
 // tally counts answers.
 type tally struct{ n, bytes int }
+
+func (t tally) plus(o tally) tally { return tally{t.n + o.n, t.bytes + o.bytes} }
 
 // cut is a place between two frames: its offset, and the answers before it.
 type cut struct {
@@ -94,8 +102,9 @@ func (w *Writer) put(msg []byte, reply bool) error {
 		}
 		w.cutLocked()
 	}
+	b := w.takeLocked()
 	w.mu.Unlock()
-	w.signal()
+	w.send(b)
 	return err
 }
 
@@ -146,8 +155,9 @@ func (w *Writer) PutLines(lines []byte) error {
 		}
 		w.cutLocked()
 	}
+	b := w.takeLocked()
 	w.mu.Unlock()
-	w.signal()
+	w.send(b)
 	return err
 }
 
@@ -287,7 +297,8 @@ func (w *Writer) Close() {
 	w.signal()
 }
 
-// Run writes until Close is called, ctx ends or the stream fails. What is queued at the
+// Run writes until Close is called, ctx ends or the stream fails; out is written to by nobody
+// before. What is queued at the
 // end is written first, for at most Linger; then the stream is closed and everybody who
 // waits is released. It returns nil when all has left, and an ErrClosed when the peer
 // did not read the rest.
@@ -296,6 +307,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	severed := false
 	owner.Go(func() { severed = w.sever(ctx, done) })
+	w.begin()
 	err := w.write()
 	close(done)
 	owner.Wait()
@@ -310,6 +322,17 @@ func (w *Writer) Run(ctx context.Context) error {
 		err = fmt.Errorf("close output: %w", cerr)
 	}
 	return err
+}
+
+// begin opens the shortcut, unless there is a recorder, which sees what Run writes.
+func (w *Writer) begin() {
+	if w.Recorder != nil {
+		return
+	}
+	s := shortcutTo(w.out)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shortcut = s
 }
 
 // sever closes the stream, and so ends a Write, when that takes too long once the writer closes.
@@ -387,9 +410,13 @@ func (w *Writer) take(buf []byte, cuts []cut) ([]byte, []cut, bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.buf) == 0 {
+	if w.pen == byPut { // who wakes Run if anything is left
+		return buf[:0], cuts[:0], true
+	}
+	if w.pen = free; len(w.buf) == 0 {
 		return buf[:0], cuts[:0], !w.closing
 	}
+	w.pen = byRun
 	all := cut{len(w.buf), w.replies}
 	if n := len(w.cuts); n == 0 || w.cuts[n-1].end != all.end {
 		w.cuts = append(w.cuts, all)
@@ -405,7 +432,8 @@ func (w *Writer) wrote(c, all cut) {
 	w.mu.Lock()
 	w.written += int64(w.flying.end - (all.end - c.end))
 	w.flying = cut{all.end - c.end, tally{all.replies.n - c.replies.n, all.replies.bytes - c.replies.bytes}}
-	if w.since = time.Now(); len(w.buf)+w.flying.end == 0 {
+	w.last = time.Now()
+	if w.since = w.last; len(w.buf)+w.flying.end == 0 {
 		w.since = time.Time{}
 	}
 	room := w.room

@@ -1,0 +1,65 @@
+//go:build unix
+
+package wire
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// shortcut is a stream to which something can be written without waiting, and so without a
+// goroutine that waits: waking that one takes longer than the write.
+type shortcut struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) bool // writes b, and sets n; made once
+	b    []byte
+	n    int
+}
+
+// shortcutTo returns the stream of a pipe, socket or terminal that does not block; nil: out is
+// something else.
+func shortcutTo(out io.Writer) *shortcut {
+	if s, ok := out.(*std); ok {
+		out = s.File
+	}
+	f, ok := out.(*os.File)
+	if !ok {
+		return nil
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	blocks := true
+	if conn.Control(func(fd uintptr) { blocks = waits(fd) }) != nil || blocks {
+		return nil
+	}
+	s := &shortcut{conn: conn}
+	s.try = func(fd uintptr) bool {
+		s.n, _ = syscall.Write(int(fd), s.b)
+		return true
+	}
+	return s
+}
+
+// waits reports whether a write to the descriptor may wait.
+func waits(fd uintptr) bool {
+	var st syscall.Stat_t
+	if syscall.Fstat(int(fd), &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFREG {
+		return true
+	}
+	flags, err := unix.FcntlInt(fd, syscall.F_GETFL, 0)
+	return err != nil || flags&syscall.O_NONBLOCK == 0
+}
+
+// write writes what the stream takes at once, and returns how much that was. An error comes again
+// at the next Write. One goroutine calls it at a time.
+func (s *shortcut) write(b []byte) int {
+	s.b, s.n = b, 0
+	_ = s.conn.Write(s.try) // an error means that it was closed
+	s.b = nil
+	return max(s.n, 0)
+}
