@@ -11,6 +11,9 @@ const (
 	backlog = 256 << 10
 	// drainFor limits the time that the end of the program waits for that.
 	drainFor = 250 * time.Millisecond
+	// pace is the time between two writes: what comes in between is written together, since each
+	// line would wake a thread otherwise.
+	pace = 5 * time.Millisecond
 )
 
 // writer writes lines from a goroutine of its own, so that an output that
@@ -22,6 +25,7 @@ type writer struct {
 
 	wake chan struct{} // holds one token: there is something to do
 	done chan struct{} // closed when the goroutine has ended
+	last chan struct{} // closed by close
 
 	mu      sync.Mutex // guards the fields below
 	out     io.Writer
@@ -31,7 +35,7 @@ type writer struct {
 }
 
 func newWriter(out io.Writer, lost func(int) []byte) *writer {
-	return &writer{lost: lost, out: out, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &writer{lost: lost, out: out, wake: make(chan struct{}, 1), done: make(chan struct{}), last: make(chan struct{})}
 }
 
 // start begins writing; close ends it.
@@ -62,8 +66,12 @@ func (w *writer) redirect(out io.Writer) {
 // the process is about to end.
 func (w *writer) close(most time.Duration) bool {
 	w.mu.Lock()
+	again := w.closed
 	w.closed = true
 	w.mu.Unlock()
+	if !again {
+		close(w.last)
+	}
 	w.signal()
 	t := time.NewTimer(most)
 	defer t.Stop()
@@ -96,6 +104,10 @@ func (w *writer) run() {
 		}
 		if len(lines) > 0 {
 			_, _ = out.Write(lines) // there is nowhere else to say that it failed
+			select {
+			case <-time.After(pace):
+			case <-w.last:
+			}
 			continue
 		}
 		if closed {
