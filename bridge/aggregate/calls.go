@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -33,7 +32,6 @@ type pass struct {
 	asked   *wire.Asked
 	watched bool   // the call's end is being watched
 	forget  func() // the server's progress token
-	timer   *time.Timer
 	reason  string // the client's, for taking the call back
 	tried   bool
 	over    bool
@@ -90,15 +88,13 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	x.forget = forget
 	call, watched := x.call, x.watched
 	x.watched = true
-	if limit := p.server.CallTimeout; limit > 0 && x.timer == nil && x.asks() {
-		x.timer = time.AfterFunc(limit, x.silent)
-	}
 	x.mu.Unlock()
 	if !watched && call != nil {
 		call.Watch(x)
 	}
 	if x.asks() {
 		p.enter(x)
+		p.silence.begin(x)
 	}
 	asked, err := peer.Conn.Start(
 		x.method,
@@ -187,10 +183,8 @@ func (s *side) says() []wire.Member {
 func (x *pass) note(n upstream.Progress) {
 	x.mu.Lock()
 	token, call := x.token, x.call
-	if x.timer != nil && !x.over {
-		x.timer.Reset(x.part.server.CallTimeout)
-	}
 	x.mu.Unlock()
+	x.part.silence.sign(x)
 	if token == nil || call == nil || x.part.side.caller.behind() {
 		return // the next one says more
 	}
@@ -254,8 +248,8 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 // finish answers the client; only the first time counts.
 func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(outcome{res, err}, true); ok {
-		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		call.Reply(wire.Checked(res), err)
+		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		x.dropQuestions()
 	}
 }
@@ -279,7 +273,7 @@ func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked,
 	} else {
 		x.over, x.call = true, nil
 	}
-	forget, timer := x.forget, x.timer
+	forget := x.forget
 	x.mu.Unlock()
 	if over {
 		return nil, nil, false
@@ -294,9 +288,7 @@ func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked,
 	if forget != nil {
 		forget()
 	}
-	if timer != nil {
-		timer.Stop()
-	}
+	x.part.silence.forget(x)
 	x.part.side.busy.Add(-1)
 	return call, asked, true
 }
@@ -317,23 +309,21 @@ func (x *pass) Ended(cause error) {
 	})
 }
 
-// silent: the server has given no sign of life. While it waits for a person that is
-// no wonder.
+// silent gives the request up, whose server has given no sign of life for too long, unless the
+// server is waiting for a person.
 func (x *pass) silent() {
-	limit := x.part.server.CallTimeout
-	waits := x.part.waits()
 	x.mu.Lock()
-	if waits = waits || x.call == nil; waits && !x.over {
-		x.timer.Reset(limit)
-	}
+	asked := x.call == nil
 	x.mu.Unlock()
-	if !waits {
-		x.kept.End(upstream.OutcomeError, 0)
-		x.giveUp(func(call *wire.Call) {
-			call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError,
-				"the MCP server %s gave no sign of life for %v; the call was given up", x.part.server.Name, limit))
-		})
+	if asked || x.part.waits() {
+		return
 	}
+	x.kept.End(upstream.OutcomeError, 0)
+	x.giveUp(func(call *wire.Call) {
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError,
+			"the MCP server %s gave no sign of life for %v; the call was given up",
+			x.part.server.Name, x.part.silence.limit))
+	})
 }
 
 // giveUp takes the request back at the server.

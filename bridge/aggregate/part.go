@@ -29,7 +29,8 @@ type part struct {
 	works  func() bool      // of our agent: whether a turn of the client's runs
 	// owes: a list has waited in vain for the start that is under way, or the last. It is of
 	// the keeper's goroutine.
-	owes bool
+	owes    bool
+	silence silence
 
 	mu     sync.Mutex // guards the fields below
 	late   bool       // a list has waited for it in vain
@@ -51,6 +52,7 @@ func newPart(s *side, export *upstream.Export, hops int) *part {
 	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
+		p.silence.limit = p.server.CallTimeout
 	}
 	return p
 }

@@ -88,6 +88,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		p.cancel = end
 		c.owned.Go(func() {
 			defer end()
+			defer p.silence.end()
 			p.export.Keep(ctx, p.keeper)
 		})
 	}
