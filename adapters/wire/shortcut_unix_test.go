@@ -4,7 +4,7 @@ package wire_test
 
 import (
 	"bytes"
-		"io"
+	"io"
 	"math/rand/v2"
 	"os"
 	"sync"
