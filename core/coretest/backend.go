@@ -9,12 +9,12 @@ import (
 	"dragoman/core"
 )
 
-// Backend is a core.Backend whose turns are a function. The zero value of the
-// other fields is fine.
+// Backend is a core.Backend whose turns are run by a function. The other fields may
+// have their zero values.
 type Backend struct {
 	Run     func(context.Context, *core.Turn) (core.StopReason, error)
 	CapsNow core.BackendCaps // before Switch
-	// Offers lists commands of its own, once a conversation is opened.
+	// Offers lists commands of its own, available once a conversation is open.
 	Offers []core.Command
 
 	mu       sync.Mutex // guards the fields below
@@ -25,14 +25,14 @@ type Backend struct {
 	ended    int
 }
 
-// Heard lists the texts that the turns began with.
+// Heard lists the texts of the turns' prompts.
 func (b *Backend) Heard() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.heard...)
 }
 
-// Switch changes what the back end can do.
+// Switch changes the capabilities of the back end.
 func (b *Backend) Switch(caps core.BackendCaps) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +46,7 @@ func (b *Backend) Ended() int {
 	return b.ended
 }
 
-// Bindings lists what was opened.
+// Bindings lists the arguments of the calls of Open.
 func (b *Backend) Bindings() []core.Binding {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +140,7 @@ func (t Tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error)
 	return t.Runs(ctx, inv)
 }
 
-// Tools is a core.Toolbox, and every session's Toolset.
+// Tools is a core.Toolbox and also the Toolset of every session.
 type Tools []core.Tool
 
 // Open implements core.Toolbox.
@@ -155,13 +155,13 @@ func (t Tools) Changed() <-chan struct{} { return nil }
 // Close implements core.Toolset.
 func (t Tools) Close() error { return nil }
 
-// Policy is a core.Policy that is a function.
+// Policy is a function as a core.Policy.
 type Policy func(core.Check) core.Verdict
 
 // Decide implements core.Policy.
 func (p Policy) Decide(c core.Check) core.Verdict { return p(c) }
 
-// Always is a policy of one verdict.
+// Always returns a policy that always gives the same verdict.
 func Always(v core.Verdict) Policy { return func(core.Check) core.Verdict { return v } }
 
 // Args is a shorthand for a call's arguments.

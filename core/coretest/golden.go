@@ -14,9 +14,9 @@ import (
 	"dragoman/core/inference"
 )
 
-// Golden runs play with each archive that pattern finds, as a test of the file's
-// name. play makes of the archive what it is to hold: where that is not what the file
-// holds the test fails, or, with update, the file is written anew.
+// Golden runs play with each archive that matches pattern, as a test with the file's
+// name. play changes the archive to its expected content: if the file differs the test
+// fails, or, with update, the file is rewritten.
 func Golden(
 	t *testing.T,
 	pattern string,
@@ -55,7 +55,8 @@ func Golden(
 	}
 }
 
-// GoldenFile fails the test if a file does not hold got. With update, it is written anew.
+// GoldenFile fails the test if a file's content is not got. With update, it rewrites
+// the file.
 func GoldenFile(t *testing.T, file, got string, update bool) {
 	t.Helper()
 	if update {
@@ -73,7 +74,7 @@ func GoldenFile(t *testing.T, file, got string, update bool) {
 	}
 }
 
-// Section returns a file of an archive; empty if there is none of that name.
+// Section returns a file of an archive; empty if there is none with that name.
 func Section(ar *txtar.Archive, name string) string {
 	for _, f := range ar.Files {
 		if f.Name == name {
@@ -94,7 +95,7 @@ func SetSection(ar *txtar.Archive, name, data string) {
 	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
-// WriteDelta writes a line about a delta of a model, as golden files have them.
+// WriteDelta writes a line for a delta of a model, in the format of golden files.
 func WriteDelta(b *strings.Builder, d inference.Delta) {
 	switch d.Kind {
 	case inference.DeltaText, inference.DeltaThought, inference.DeltaToolArgs:

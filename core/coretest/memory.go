@@ -15,9 +15,9 @@ import (
 	"dragoman/core"
 )
 
-// Memory is a core.Store in memory. What is written lives as long as the Memory:
-// Close gives up the claims, as the death of a process would, and the store goes
-// on to be usable, as the storage of the next process.
+// Memory is a core.Store in memory. Its data lives as long as the Memory: Close
+// releases the claims, like the death of a process, and the store can be used again,
+// as the storage of the next process.
 type Memory struct {
 	// Before, if not nil, is called before each operation, with its name
 	// (create, open, list, note, delete, claim, release, write, sync, read) and
@@ -35,7 +35,7 @@ type memoryKey struct {
 	id        core.SessionID
 }
 
-// memorySession is what is stored of a session. Memory.mu guards it.
+// memorySession is the stored data of a session. Memory.mu guards it.
 type memorySession struct {
 	meta    core.Meta
 	records []core.Record
@@ -43,7 +43,7 @@ type memorySession struct {
 	epoch   uint64
 	owner   *memoryJournal
 	summary core.Summary
-	noted   int // rises with each note: the greatest was used last
+	noted   int // rises with each note: the session with the greatest was used last
 	watches []memoryWatch
 	spills  *Spills
 }
@@ -66,7 +66,8 @@ func (m *Memory) Watched(p core.Principal, id core.SessionID) int {
 	return len(s.watches)
 }
 
-// changedLocked returns what is to be called without the lock when the session has changed.
+// changedLocked returns a function to call without the lock when the session has
+// changed.
 func (s *memorySession) changedLocked() func() {
 	s.watches = slices.DeleteFunc(s.watches, func(w memoryWatch) bool {
 		select {
@@ -217,7 +218,7 @@ func (m *Memory) Delete(ctx context.Context, p core.Principal, id core.SessionID
 	return nil
 }
 
-// Close gives up all claims.
+// Close releases all claims.
 func (m *Memory) Close() error {
 	var told []func()
 	m.mu.Lock()
@@ -264,7 +265,7 @@ func (j *memoryJournal) Release() error {
 	return j.Close()
 }
 
-// Write refuses what does not follow the log's end, which would be a fault of
+// Write refuses records that do not follow the log's end, which would be a mistake of
 // the caller.
 func (j *memoryJournal) Write(ctx context.Context, records []core.Record) error {
 	if err := j.store.before(ctx, "write", j.meta.ID); err != nil {

@@ -13,9 +13,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// Script is a inference.Model that answers as it was told to. The zero value knows no
-// answer. It is safe for concurrent use; answers are given in the order in which
-// requests come.
+// Script is an inference.Model with prepared answers. The zero value has none. It is
+// safe for concurrent use; answers are given in the order of the requests.
 type Script struct {
 	Is      core.ModelInfo // the zero value: "script/model", with tools
 	Answers []Answer       // to the first request, the second, …
@@ -28,14 +27,14 @@ type Script struct {
 
 var _ inference.Model = (*Script)(nil)
 
-// NewScript makes a Script of answers.
+// NewScript returns a Script with these answers.
 func NewScript(answers ...Answer) *Script { return &Script{Answers: answers} }
 
-// Answer is what a Script does with one request: it waits for Wait, yields
-// Deltas, and then hangs, fails with Err, or ends. A DeltaStop is added where
-// Deltas do not end with one.
+// Answer is a Script's reaction to one request: it waits for Wait, yields Deltas, and
+// then hangs, fails with Err, or ends. If Deltas do not end with a DeltaStop, one is
+// added.
 type Answer struct {
-	Wait   <-chan struct{} // nil: at once
+	Wait   <-chan struct{} // nil: no wait
 	Deltas []inference.Delta
 	Hang   bool // until the context ends
 	Err    error
@@ -88,7 +87,7 @@ func (a Answer) With(deltas ...inference.Delta) Answer {
 	return a
 }
 
-// next is the number of the next part.
+// next returns the number of the next part.
 func (a Answer) next() int {
 	n := -1
 	for _, d := range a.Deltas {
@@ -135,7 +134,7 @@ func (s *Script) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inf
 	}
 }
 
-// answer records a request and finds the answer to it.
+// answer records a request and returns the answer to it.
 func (s *Script) answer(r *inference.Request) Answer {
 	kept := *r
 	kept.Messages, kept.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)

@@ -10,17 +10,17 @@ import (
 	"dragoman/core/inference"
 )
 
-// ModelLive is the part of the suite that needs neither a clock nor a wire that
-// breaks to order: for a service outside of the process. It runs the cases that open
-// does not skip. open makes a model whose service does what the case says and ends
-// in t.Cleanup what it starts. The service is told case and kind by the model's name;
-// of ModelEndless it sends some thousand words, of ModelRateLimit it asks for a
-// second, and of ModelReset it says some of the alphabet.
+// ModelLive is the part of the suite that needs neither a clock nor a connection that
+// breaks on demand: for a service outside of the process. It runs the cases that open
+// does not skip. open makes a model whose service behaves as the case describes, and
+// stops in t.Cleanup everything that it starts. The service learns case and kind from
+// the model's name; for ModelEndless it says some thousand words, for ModelRateLimit
+// it asks for a second, and for ModelReset it says some of the alphabet.
 func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) inference.Model) {
 	for _, c := range modelCases {
 		check := c.check
 		switch c.does {
-		case ModelMute, ModelLongWait, ModelDown, ModelSlow, ModelStalls: // they are about time
+		case ModelMute, ModelLongWait, ModelDown, ModelSlow, ModelStalls: // they depend on time
 			continue
 		case ModelEndless:
 			check = checkCancels
@@ -43,13 +43,14 @@ func ModelLive(t *testing.T, open func(t *testing.T, c ModelCase) inference.Mode
 	}
 }
 
-// checkCancels is checkEndless where more may come before a cancel counts.
+// checkCancels is checkEndless for services that may send more before a cancel takes
+// effect.
 func checkCancels(t *testing.T, m inference.Model) {
 	stopAnywhere(t, m, func(int, int) bool { return true })
 }
 
-// checkBroken is checkTruncated where the break comes at any place. On a busy machine
-// it may take all that was sent with it: then the request is repeated.
+// checkBroken is checkTruncated for connections that break at any point. On a busy
+// machine the break may lose all data before it: then the request is repeated.
 func checkBroken(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	if len(h.Retries) > 0 {
@@ -63,7 +64,7 @@ func checkBroken(t *testing.T, m inference.Model) {
 	}
 }
 
-// checkWaits is checkRateLimit for a clock that others share.
+// checkWaits is checkRateLimit with a real clock.
 func checkWaits(t *testing.T, m inference.Model) {
 	h := hear(t, m)
 	wantEnd(t, h, core.StopEnd)

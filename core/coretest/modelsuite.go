@@ -17,11 +17,11 @@ import (
 	"dragoman/core/inference"
 )
 
-// ModelCase is something that a model's service does, in whatever wire format.
+// ModelCase is a behaviour of a model's service, in any wire format.
 type ModelCase string
 
-// What the service of a model does. Unless something else is said it answers the
-// first request so, and each later one as ModelText.
+// The behaviours of a model's service. By default it answers the first request in this
+// way, and each later one like ModelText.
 const (
 	// ModelText: says "Hello", ", " and "world."; the usage is 12 in, 3 out.
 	ModelText ModelCase = "text"
@@ -29,18 +29,19 @@ const (
 	ModelThought ModelCase = "thought"
 	// ModelCall: calls get_weather with {"city":"Zürich"}, in several pieces, as "call_1".
 	ModelCall ModelCase = "one call"
-	// ModelParallel: says "Let me look.", then calls get_weather with
-	// {"city":"Bern"} and get_time with {"tz":"CET"}, their pieces in turns.
+	// ModelParallel: says "Let me look.", then calls get_weather with {"city":"Bern"}
+	// and get_time with {"tz":"CET"}, with interleaved pieces.
 	ModelParallel ModelCase = "two calls whose arguments come in turns"
 	// ModelBadArgs: calls get_weather with {"city": and nothing more.
 	ModelBadArgs ModelCase = "arguments that are not JSON"
 	// ModelEndless: says "word " for ever, to every request.
 	ModelEndless ModelCase = "endless"
-	// ModelMute: accepts every request and never says anything.
+	// ModelMute: accepts every request and never answers.
 	ModelMute ModelCase = "mute"
-	// ModelRateLimit: refuses for too many requests; asks to come again in 3 s.
+	// ModelRateLimit: refuses because of too many requests; asks to retry after 3 s.
 	ModelRateLimit ModelCase = "rate limit"
-	// ModelLongWait: refuses for too many requests; asks to come again in an hour.
+	// ModelLongWait: refuses because of too many requests; asks to retry after an
+	// hour.
 	ModelLongWait ModelCase = "rate limit for an hour"
 	// ModelFlaky: fails with an internal error.
 	ModelFlaky ModelCase = "internal error, then fine"
@@ -48,18 +49,18 @@ const (
 	ModelDown ModelCase = "internal error for ever"
 	// ModelReset: says "abcd", then the connection breaks.
 	ModelReset ModelCase = "connection breaks"
-	// ModelCut: says "abcd", then the stream ends as if all were well.
+	// ModelCut: says "abcd", then the stream ends without an error.
 	ModelCut ModelCase = "stream ends early"
 	// ModelReports: says "abcd", then reports in the stream that it is overloaded.
 	ModelReports ModelCase = "error in the stream"
 	// ModelLongLine: says 100 KiB of "x" in one event.
 	ModelLongLine ModelCase = "long line"
-	// ModelSlow: says "a", "b" and "c" five minutes apart; in between it shows
-	// every 20 s that it is there, where the wire format can.
+	// ModelSlow: says "a", "b" and "c" five minutes apart, with a sign of life every
+	// 20 s, if the wire format has one.
 	ModelSlow ModelCase = "slow, with pings"
-	// ModelStalls: says "abcd", then nothing more, the connection stays open.
+	// ModelStalls: says "abcd", then nothing more; the connection stays open.
 	ModelStalls ModelCase = "falls silent"
-	// ModelImage: says "MIME:BASE64" of the one picture in the request.
+	// ModelImage: says "MIME:BASE64" of the only picture in the request.
 	ModelImage ModelCase = "picture"
 	// ModelCached: says "ok"; the usage is 100 in, 80 of them from the cache, 7
 	// out, 5 of them reasoning.
@@ -70,17 +71,17 @@ const (
 	ModelNoKey ModelCase = "key refused"
 )
 
-// ModelSecret is the key that models under test are to use.
+// ModelSecret is the key for models under test.
 const ModelSecret = "sk-canary-0123456789"
 
 // Model is the suite that every inference.Model over a network passes. open makes a
-// model whose service does what the case says; it is called in a synctest
-// bubble, so all its connections are in memory, and what it starts it ends in
-// t.Cleanup. It may skip what its wire format cannot do.
+// model whose service behaves as the case describes; it is called in a synctest
+// bubble, so all its connections are in memory, and it stops in t.Cleanup everything
+// that it starts. It may skip cases that its wire format does not support.
 func Model(t *testing.T, open func(t *testing.T, c ModelCase) inference.Model) {
 	for _, c := range modelCases {
 		t.Run(string(c.does), func(t *testing.T) {
-			// A goroutine that is left behind fails the bubble.
+			// A goroutine left behind fails the bubble.
 			synctest.Test(t, func(t *testing.T) { c.check(t, open(t, c.does)) })
 		})
 	}
@@ -113,7 +114,7 @@ var modelCases = []struct {
 	{ModelNoKey, checkNoKey},
 }
 
-// Heard is an answer, put together.
+// Transcript is a whole answer.
 type Heard struct {
 	Text     string
 	Thought  string
@@ -121,7 +122,7 @@ type Heard struct {
 	Sealed   []json.RawMessage
 	Usage    *core.Usage
 	Retries  []time.Duration
-	Instead  []string // models that were fallen back to
+	Instead  []string // models that were asked instead
 	Stop     core.StopReason
 	Err      error
 	Deltas   int
@@ -130,7 +131,7 @@ type Heard struct {
 	finished bool
 }
 
-// HeardCall is one call of an answer.
+// TranscriptCall is one call of an answer.
 type HeardCall struct {
 	ID     core.CallID
 	Tool   string
@@ -140,8 +141,8 @@ type HeardCall struct {
 	ended  bool
 }
 
-// Hear streams an answer to its end, or until each, which may be nil, returns
-// false. It fails the test where the deltas break a rule of inference.Model.
+// Hear streams an answer to its end, or until each, which may be nil, returns false.
+// It fails the test if the deltas break a rule of inference.Model.
 func Hear(
 	ctx context.Context, t *testing.T, m inference.Model, r *inference.Request, each func(inference.Delta) bool,
 ) *Heard {
@@ -168,7 +169,7 @@ func Hear(
 	return h
 }
 
-// take adds a delta and checks it against those before.
+// take adds a delta and checks it against the previous ones.
 func (h *Heard) take(d inference.Delta) error {
 	h.Deltas++
 	switch d.Kind {
@@ -261,7 +262,7 @@ func (h *Heard) end(d inference.Delta) error {
 	return nil
 }
 
-// ModelRequest is a request with a text and the tools of the suite's cases.
+// ModelRequest returns a request with a text and the tools of the suite's cases.
 func ModelRequest(blocks ...core.Block) *inference.Request {
 	if blocks == nil {
 		blocks = []core.Block{core.Text{Text: "go"}}
@@ -304,7 +305,7 @@ func checkCall(t *testing.T, m inference.Model) {
 	if len(h.Calls[0].Pieces) < 2 {
 		t.Errorf("the arguments came in %d pieces", len(h.Calls[0].Pieces))
 	}
-	// An id that the session has seen is not given out again.
+	// An id that the session already has is not used again.
 	r := ModelRequest()
 	r.Messages = append(
 		r.Messages,
@@ -332,13 +333,14 @@ func checkBadArgs(t *testing.T, m inference.Model) {
 	}
 }
 
-// checkEndless stops an answer at 40 different places, and leaves as many.
+// checkEndless stops an answer at 40 different points, and abandons as many.
 func checkEndless(t *testing.T, m inference.Model) {
 	stopAnywhere(t, m, func(came, stopped int) bool { return came == stopped+1 })
 }
 
-// stopAnywhere stops 40 answers, each one delta later, and leaves as many. fits judges how many
-// deltas came of the answer that was stopped behind some.
+// stopAnywhere stops 40 answers, each one delta later, and abandons as many. fits
+// judges the number of deltas that arrived from an answer that was stopped after a
+// certain number.
 func stopAnywhere(t *testing.T, m inference.Model, fits func(came, stopped int) bool) {
 	for i := range 40 {
 		ctx, cancel := context.WithCancel(t.Context())

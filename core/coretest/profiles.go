@@ -6,8 +6,8 @@ import (
 	"dragoman/core"
 )
 
-// Profiles returns profiles that a function makes, each time that one is needed. Their Before does
-// nothing.
+// Profiles returns profiles made by a function, each time one is needed. Their Before
+// does nothing.
 func Profiles(profile func(ctx context.Context, roots []string) (*core.Profile, error)) *ProfileFunc {
 	return &ProfileFunc{Make: profile}
 }

@@ -7,16 +7,16 @@ import (
 	"dragoman/core"
 )
 
-// epoch0 is when the samples happen.
+// epoch0 is the time of the first sample.
 var epoch0 = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// Awkward is text that codecs and encoders get wrong: quotes, control and line
+// Awkward is text that codecs and encoders often get wrong: quotes, control and line
 // characters, HTML, characters outside of the basic plane, and U+2028.
 const Awkward = "a \"quoted\" back\\slash\n\ttab\r\x00\x1b[31m </script> & \u00e9 \u2028 \U0001F600 \ufeff end"
 
-// Samples returns events, at least one of every kind, in an order in which a
-// session could have them. They hold every type of block and every field; texts
-// are awkward on purpose. Each call returns fresh values.
+// Samples returns events, at least one of every kind, in an order that is possible in
+// a session. They contain every type of block and every field; texts are awkward on
+// purpose. Each call returns new values.
 func Samples() []core.Event {
 	start, end := epoch0.Add(time.Second), epoch0.Add(1500*time.Millisecond+7*time.Nanosecond)
 	cost, total := 0.0125, 1.0/3
@@ -169,9 +169,9 @@ func Blocks() []core.Block {
 	}
 }
 
-// Records numbers events as a log of one epoch would: the pieces of one run
-// share a Seq, and what is live only (Phase) has none. A second passes between
-// any two.
+// Records numbers events like a log of one epoch: the pieces of one run share a Seq,
+// and events that are live only (Phase) have none. Successive events are one second
+// apart.
 func Records(epoch uint64, events ...core.Event) []core.Record {
 	records := make([]core.Record, 0, len(events))
 	var at core.Pos
@@ -186,7 +186,7 @@ func Records(epoch uint64, events ...core.Event) []core.Record {
 	return records
 }
 
-// place tells where an event stands that follows records, which end at at.
+// place returns the place of an event after records, which end at at.
 func place(at core.Pos, ev core.Event, records []core.Record) (seq, off uint64) {
 	seq = max(at.Seq, 1)
 	if at.Off == 0 {
@@ -204,7 +204,7 @@ func place(at core.Pos, ev core.Event, records []core.Record) (seq, off uint64) 
 	return seq + 1, 0
 }
 
-// stream names what a delta is a part of; other events have the empty name.
+// stream names the stream of a delta; other events have the empty name.
 func stream(ev core.Event) string {
 	switch ev := any(ev).(type) {
 	case core.TextDelta:

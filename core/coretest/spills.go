@@ -24,7 +24,7 @@ type Spills struct {
 
 var _ core.Spills = (*Spills)(nil)
 
-// spillWriter is a file that is written.
+// spillWriter is a file that is being written.
 type spillWriter struct {
 	to   *Spills
 	name string
@@ -93,7 +93,7 @@ func (s *Spills) Unspill(ref string) error {
 	return nil
 }
 
-// Refs lists the references of what is kept.
+// Refs lists the references of the stored files.
 func (s *Spills) Refs() (refs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Spills) Refs() (refs []string) {
 	return refs
 }
 
-// Text is what a reference means; "" if there is no such file.
+// Text returns the content of a reference; "" if there is no such file.
 func (s *Spills) Text(ref string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"dragoman/core"
 )
 
-// Store tests an implementation of core.Store. storage makes storage that is
-// empty, and returns a function each call of which gives the store of one more
-// process that uses this storage.
+// Store tests an implementation of core.Store. storage makes empty storage, and
+// returns a function; each call of that returns the store of one more process that
+// uses this storage.
 func Store(t *testing.T, storage func(t *testing.T) (process func() core.Store)) {
 	tests := []struct {
 		name string
@@ -119,8 +119,8 @@ func (t *storeTest) read(j core.Journal, after core.Pos) (records []core.Record)
 	return records
 }
 
-// behind numbers events as Records does, but behind the records that are there,
-// which must not end in a run that the first event goes on.
+// behind numbers events like Records, but after the existing records, which must not
+// end in a run that the first event continues.
 func behind(epoch uint64, before []core.Record, events ...core.Event) []core.Record {
 	var at core.Pos
 	for _, r := range before {
@@ -141,8 +141,8 @@ func behind(epoch uint64, before []core.Record, events ...core.Event) []core.Rec
 	return records
 }
 
-// Joined merges the pieces of each run and drops what is live only, so that logs
-// can be compared that were written or read in different pieces.
+// Joined merges the pieces of each run and drops records that are live only, so that
+// logs can be compared that were written or read in different pieces.
 func Joined(records []core.Record) []core.Record {
 	var all []core.Record
 	for _, r := range records {
@@ -158,7 +158,7 @@ func Joined(records []core.Record) []core.Record {
 	return all
 }
 
-// JoinDeltas returns two pieces of a run as one; nil: they are not deltas.
+// JoinDeltas returns two pieces of a run as one; nil: they are not deltas of one run.
 func JoinDeltas(a, b core.Event) core.Event {
 	switch a := any(a).(type) {
 	case core.TextDelta:
@@ -170,7 +170,7 @@ func JoinDeltas(a, b core.Event) core.Event {
 	case core.CallOutput:
 		return core.CallOutput{Call: a.Call, Text: a.Text + b.(core.CallOutput).Text}
 	}
-	return nil // no run
+	return nil // not a run
 }
 
 func (t *storeTest) same(what string, got, want []core.Record) {
@@ -278,7 +278,8 @@ func (t *storeTest) writeAndRead() {
 	other := t.open(b, "s1")
 	t.same("all", t.read(other, core.Pos{}), want)
 
-	// From everywhere, also from within a run, what is missing and no more.
+	// From every position, even within a run, reading yields exactly the missing
+	// records.
 	whole := Joined(want)
 	for i, r := range whole {
 		for _, off := range []uint64{0, 1, 2} {
@@ -306,7 +307,7 @@ func (t *storeTest) writeAndRead() {
 	if got := t.read(other, whole[len(whole)-1].End()); len(got) > 0 {
 		t.Errorf("Read from the end yields %+v", got)
 	}
-	for range other.Read(t.Context(), core.Pos{}) { // one that is not read to its end
+	for range other.Read(t.Context(), core.Pos{}) { // an iteration that stops early
 		break
 	}
 }
@@ -360,12 +361,12 @@ func (t *storeTest) doesNotFollow() {
 	)
 	t.write(j, records...)
 	want = append(want, records...)
-	t.write(j, records...) // once more: a retry
+	t.write(j, records...) // again: a retry
 	t.same("after a retry", t.read(j, core.Pos{}), want)
 
 	longer := records[2]
 	longer.Event = core.TextDelta{Message: "m", Text: "hello world, again"}
-	t.write(j, longer) // overlaps what is there
+	t.write(j, longer) // overlaps the existing records
 	want[len(want)-2] = longer
 	want = want[:len(want)-1]
 	t.same("after an overlap", t.read(j, core.Pos{}), want)
@@ -476,7 +477,7 @@ func (t *storeTest) list() {
 			t.Errorf("List yields %+v, want %+v", sum, want)
 		}
 	}
-	for range a.List(t.Context(), core.Local) { // one that is not read to its end
+	for range a.List(t.Context(), core.Local) { // an iteration that stops early
 		break
 	}
 	if got := list(a, "grace"); !slices.Equal(got, []core.SessionID{"s2"}) {

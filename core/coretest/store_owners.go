@@ -49,7 +49,7 @@ func (t *storeTest) twoOwners() {
 	if _, err := j.Claim(t.Context()); !errors.As(err, &owned) {
 		t.Errorf("Claim by the former owner: %v, want an OwnedError", err)
 	}
-	if err := b.Close(); err != nil { // as when the process ends
+	if err := b.Close(); err != nil { // like the end of the process
 		t.Fatal(err)
 	}
 	third := t.claim(j)
@@ -60,8 +60,8 @@ func (t *storeTest) twoOwners() {
 	t.same("three owners", t.read(j, core.Pos{}), log)
 }
 
-// manyOwners lets eight processes claim, write and release: never two at once,
-// and nothing of any is lost.
+// manyOwners lets eight processes claim, write and release: there are never two owners
+// at once, and no record is lost.
 func (t *storeTest) manyOwners() {
 	const owners, claims = 8, 20
 	t.create(t.store(), "s1")

@@ -9,7 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// spilled is what a reference means in a session; false: it has no such file.
+// spilled returns the content of a reference in a session; false: there is no such
+// file.
 func (t *storeTest) spilled(j core.Journal, ref string) (string, bool) {
 	t.Helper()
 	f, err := j.Spilled(ref)
@@ -48,8 +49,8 @@ func (t *storeTest) spillInto(j core.Journal, name, text string) (ref string) {
 	return ref
 }
 
-// What was cut can be read in its session, from any process, until it is removed or its session is.
-// No other session has it.
+// Output that was cut can be read in its session, from any process, until it or its
+// session is removed. No other session can read it.
 func (t *storeTest) spill() {
 	a, b := t.store(), t.store()
 	j := t.create(a, "s1")
@@ -84,7 +85,7 @@ func (t *storeTest) spill() {
 	}
 }
 
-// No name leads out of the session, or to something else than what Spill has made.
+// No name leads out of the session, or to anything but the files that Spill has made.
 func (t *storeTest) spillNames() {
 	s := t.store()
 	j := t.create(s, "s1")

@@ -8,10 +8,10 @@ import (
 	"dragoman/core"
 )
 
-// patience is far more than a store needs to see what another process does.
+// patience is far more than a store needs to notice changes of another process.
 const patience = time.Minute
 
-// watched is a session that is watched from its end on. calls gets a token, at most one, at each
+// watcher watches a session from its end. calls gets a token, at most one, at each
 // call.
 type watched struct {
 	*storeTest
@@ -34,7 +34,7 @@ func (t *storeTest) watchFrom(j core.Journal, after core.Pos) *watched {
 	return w
 }
 
-// until waits for calls until one of them finds that it is so.
+// until waits for calls until so returns true after one of them.
 func (w *watched) until(what string, so func() bool) {
 	w.Helper()
 	late := time.After(patience)
@@ -47,12 +47,13 @@ func (w *watched) until(what string, so func() bool) {
 	}
 }
 
-// reads reports whether as many records can be read.
+// reads returns a function that reports whether at least n records can be read.
 func (w *watched) reads(n int) func() bool {
 	return func() bool { return len(w.read(w.j, core.Pos{})) >= n }
 }
 
-// free reports whether nobody owns the session: it can be claimed, and is given back.
+// free reports whether the session has no owner: it claims the session, and releases
+// it.
 func (w *watched) free() bool {
 	_, err := w.j.Claim(w.Context())
 	if owned := (*core.OwnedError)(nil); errors.As(err, &owned) {
@@ -64,7 +65,7 @@ func (w *watched) free() bool {
 	return true
 }
 
-// adder claims a session and returns what adds an event to it.
+// adder claims a session and returns a function that adds an event to it.
 func (t *storeTest) adder(j core.Journal) func(core.Event) {
 	t.Helper()
 	epoch, log := t.claim(j), t.read(j, core.Pos{})
@@ -76,7 +77,8 @@ func (t *storeTest) adder(j core.Journal) func(core.Event) {
 	}
 }
 
-// A reader in another process hears what an owner adds, the owner's end and the next owner.
+// A reader in another process notices an owner's additions, the owner's end and the
+// next owner.
 func (t *storeTest) watch() {
 	a, b := t.store(), t.store()
 	j := t.create(a, "s1")
@@ -106,7 +108,7 @@ func (t *storeTest) watch() {
 	w.until("the owner has died", w.free)
 }
 
-// Whoever watches from a position behind which there is something is called for that.
+// A watch from a position that already has records after it is called at once.
 func (t *storeTest) watchBehind() {
 	a, b := t.store(), t.store()
 	add := t.adder(t.create(a, "s1"))
@@ -123,7 +125,7 @@ func (t *storeTest) watchBehind() {
 	}
 }
 
-// A watch ends with its context, and others go on.
+// A watch ends with its context, and others continue.
 func (t *storeTest) watchesEnd() {
 	a, b := t.store(), t.store()
 	add := t.adder(t.create(a, "s1"))
@@ -134,7 +136,7 @@ func (t *storeTest) watchesEnd() {
 	add(core.Claimed{Epoch: 1})
 	w.until("the session was claimed", w.reads(2))
 	w.stop()
-	for n := range 3 { // a look that had begun may still call
+	for n := range 3 { // a check in progress may still call
 		add(core.Notice{Text: "more"})
 		other.until("a record was added", other.reads(3+n))
 		if n == 1 {
@@ -151,8 +153,9 @@ func (t *storeTest) watchesEnd() {
 	}
 }
 
-// A viewer that reads each record when it was written reads the same as one that reads all at once,
-// also where a record says only what has changed since an earlier one, and across owners.
+// A viewer that reads each record after it was written reads the same as one that
+// reads all at once, even if a record contains only the changes since an earlier one,
+// and across owners.
 func (t *storeTest) following() {
 	a, b := t.store(), t.store()
 	j := t.create(a, "s1")
