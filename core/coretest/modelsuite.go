@@ -115,10 +115,10 @@ var modelCases = []struct {
 }
 
 // Transcript is a whole answer.
-type Heard struct {
+type Transcript struct {
 	Text     string
 	Thought  string
-	Calls    []HeardCall // in the order of their beginning
+	Calls    []TranscriptCall // in the order of their beginning
 	Sealed   []json.RawMessage
 	Usage    *core.Usage
 	Retries  []time.Duration
@@ -132,7 +132,7 @@ type Heard struct {
 }
 
 // TranscriptCall is one call of an answer.
-type HeardCall struct {
+type TranscriptCall struct {
 	ID     core.CallID
 	Tool   string
 	Pieces []string
@@ -145,9 +145,9 @@ type HeardCall struct {
 // It fails the test if the deltas break a rule of inference.Model.
 func Hear(
 	ctx context.Context, t *testing.T, m inference.Model, r *inference.Request, each func(inference.Delta) bool,
-) *Heard {
+) *Transcript {
 	t.Helper()
-	h := &Heard{kinds: map[int]inference.DeltaKind{}, byBlock: map[int]int{}}
+	h := &Transcript{kinds: map[int]inference.DeltaKind{}, byBlock: map[int]int{}}
 	for d, err := range m.Stream(ctx, r) {
 		if h.finished {
 			t.Errorf("a terminal was followed by %+v, %v", d, err)
@@ -170,7 +170,7 @@ func Hear(
 }
 
 // take adds a delta and checks it against the previous ones.
-func (h *Heard) take(d inference.Delta) error {
+func (h *Transcript) take(d inference.Delta) error {
 	h.Deltas++
 	switch d.Kind {
 	case inference.DeltaText:
@@ -213,7 +213,7 @@ func (h *Heard) take(d inference.Delta) error {
 	return nil
 }
 
-func (h *Heard) inBlock(d inference.Delta, kind inference.DeltaKind) error {
+func (h *Transcript) inBlock(d inference.Delta, kind inference.DeltaKind) error {
 	if k, ok := h.kinds[d.Block]; ok && k != kind {
 		return fmt.Errorf("the block %d is of kind %s", d.Block, k)
 	}
@@ -221,22 +221,22 @@ func (h *Heard) inBlock(d inference.Delta, kind inference.DeltaKind) error {
 	return nil
 }
 
-func (h *Heard) begin(d inference.Delta) error {
+func (h *Transcript) begin(d inference.Delta) error {
 	if _, ok := h.kinds[d.Block]; ok {
 		return fmt.Errorf("the block %d has begun already", d.Block)
 	}
 	if d.ToolID == "" {
 		return errors.New("the call has no id")
 	}
-	if slices.ContainsFunc(h.Calls, func(c HeardCall) bool { return c.ID == d.ToolID }) {
+	if slices.ContainsFunc(h.Calls, func(c TranscriptCall) bool { return c.ID == d.ToolID }) {
 		return fmt.Errorf("two calls have the id %s", d.ToolID)
 	}
 	h.kinds[d.Block], h.byBlock[d.Block] = inference.DeltaToolStart, len(h.Calls)
-	h.Calls = append(h.Calls, HeardCall{ID: d.ToolID, Tool: d.ToolName})
+	h.Calls = append(h.Calls, TranscriptCall{ID: d.ToolID, Tool: d.ToolName})
 	return nil
 }
 
-func (h *Heard) call(d inference.Delta) (*HeardCall, error) {
+func (h *Transcript) call(d inference.Delta) (*TranscriptCall, error) {
 	i, ok := h.byBlock[d.Block]
 	if !ok || h.Calls[i].ended {
 		return nil, fmt.Errorf("no call is open in block %d", d.Block)
@@ -244,7 +244,7 @@ func (h *Heard) call(d inference.Delta) (*HeardCall, error) {
 	return &h.Calls[i], nil
 }
 
-func (h *Heard) end(d inference.Delta) error {
+func (h *Transcript) end(d inference.Delta) error {
 	c, err := h.call(d)
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ func ModelRequest(blocks ...core.Block) *inference.Request {
 	}
 }
 
-func hear(t *testing.T, m inference.Model) *Heard {
+func hear(t *testing.T, m inference.Model) *Transcript {
 	t.Helper()
 	return Hear(t.Context(), t, m, ModelRequest(), nil)
 }
@@ -489,14 +489,14 @@ func checkNoKey(t *testing.T, m inference.Model) {
 	}
 }
 
-func wantEnd(t *testing.T, h *Heard, stop core.StopReason) {
+func wantEnd(t *testing.T, h *Transcript, stop core.StopReason) {
 	t.Helper()
 	if h.Err != nil || h.Stop != stop {
 		t.Errorf("ended with %q, %v; want %q", h.Stop, h.Err, stop)
 	}
 }
 
-func wantKind(t *testing.T, h *Heard, kind inference.ErrorKind) *inference.Error {
+func wantKind(t *testing.T, h *Transcript, kind inference.ErrorKind) *inference.Error {
 	t.Helper()
 	var e *inference.Error
 	if !errors.As(h.Err, &e) || e.Kind != kind || h.Stop != "" {
@@ -512,7 +512,7 @@ func wantEqual(t *testing.T, what, got, want string) {
 	}
 }
 
-func wantCalls(t *testing.T, h *Heard, want ...string) {
+func wantCalls(t *testing.T, h *Transcript, want ...string) {
 	t.Helper()
 	var got []string
 	for _, c := range h.Calls {

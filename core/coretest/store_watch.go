@@ -13,15 +13,15 @@ const patience = time.Minute
 
 // watcher watches a session from its end. calls gets a token, at most one, at each
 // call.
-type watched struct {
+type watcher struct {
 	*storeTest
 	j     core.Journal
 	calls chan struct{}
 	stop  context.CancelFunc
 }
 
-func (t *storeTest) watchFrom(j core.Journal, after core.Pos) *watched {
-	w := &watched{storeTest: t, j: j, calls: make(chan struct{}, 1)}
+func (t *storeTest) watchFrom(j core.Journal, after core.Pos) *watcher {
+	w := &watcher{storeTest: t, j: j, calls: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
 	t.Cleanup(stop)
@@ -35,7 +35,7 @@ func (t *storeTest) watchFrom(j core.Journal, after core.Pos) *watched {
 }
 
 // until waits for calls until so returns true after one of them.
-func (w *watched) until(what string, so func() bool) {
+func (w *watcher) until(what string, so func() bool) {
 	w.Helper()
 	late := time.After(patience)
 	for !so() {
@@ -48,13 +48,13 @@ func (w *watched) until(what string, so func() bool) {
 }
 
 // reads returns a function that reports whether at least n records can be read.
-func (w *watched) reads(n int) func() bool {
+func (w *watcher) reads(n int) func() bool {
 	return func() bool { return len(w.read(w.j, core.Pos{})) >= n }
 }
 
 // free reports whether the session has no owner: it claims the session, and releases
 // it.
-func (w *watched) free() bool {
+func (w *watcher) free() bool {
 	_, err := w.j.Claim(w.Context())
 	if owned := (*core.OwnedError)(nil); errors.As(err, &owned) {
 		return false

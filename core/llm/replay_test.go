@@ -47,12 +47,12 @@ func playerOf(t *testing.T, text string, options map[string]string) inference.Mo
 func TestReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := playerOf(t, turns, nil)
-		hear := func(text string, more ...inference.Message) *coretest.Heard {
+		hear := func(text string, more ...inference.Message) *coretest.Transcript {
 			r := coretest.ModelRequest(core.Text{Text: text})
 			r.Messages = append(r.Messages, more...)
 			return coretest.Hear(t.Context(), t, m, r, nil)
 		}
-		kind := func(h *coretest.Heard) inference.ErrorKind {
+		kind := func(h *coretest.Transcript) inference.ErrorKind {
 			var e *inference.Error
 			if !errors.As(h.Err, &e) {
 				t.Fatalf("no error of a model: %v", h.Err)
@@ -115,7 +115,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := []string{"plain", "reason", "tools", "limit", "length"}
-	var first []*coretest.Heard
+	var first []*coretest.Transcript
 	for i, text := range asked {
 		// Who has the end of an answer need not stay for more.
 		leaves := func(d inference.Delta) bool { return i%2 == 0 || d.Kind != inference.DeltaStop }

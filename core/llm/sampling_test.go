@@ -62,17 +62,17 @@ func TestSampling(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		says string
-		want func(*coretest.Heard) bool
+		want func(*coretest.Transcript) bool
 	}{
 		"calls": {
 			`{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"a","name":"get_time","input":{"tz":"CET"}},{"type":"tool_use","id":"a","name":"get_weather","input":{}}],"stopReason":"toolUse"}`,
-			func(h *coretest.Heard) bool {
+			func(h *coretest.Transcript) bool {
 				return len(h.Calls) == 2 && h.Calls[0].ID == "a" && h.Calls[0].Args == `{"tz":"CET"}` && h.Calls[1].ID != "a" && h.Stop == core.StopEnd
 			},
 		},
-		"length":    {`{"role":"assistant","content":{"type":"text","text":"cut"},"stopReason":"maxTokens"}`, func(h *coretest.Heard) bool { return h.Stop == core.StopTokens && h.Text == "cut" }},
-		"bad input": {`{"role":"assistant","content":{"type":"tool_use","id":"a","name":"x","input":[1]}}`, func(h *coretest.Heard) bool { return len(h.Calls) == 1 && h.Calls[0].Bad != nil }},
-		"picture":   {`{"role":"assistant","content":{"type":"image","data":"AA==","mimeType":"image/png"}}`, func(h *coretest.Heard) bool { return strings.Contains(h.Text, "a picture") }},
+		"length":    {`{"role":"assistant","content":{"type":"text","text":"cut"},"stopReason":"maxTokens"}`, func(h *coretest.Transcript) bool { return h.Stop == core.StopTokens && h.Text == "cut" }},
+		"bad input": {`{"role":"assistant","content":{"type":"tool_use","id":"a","name":"x","input":[1]}}`, func(h *coretest.Transcript) bool { return len(h.Calls) == 1 && h.Calls[0].Bad != nil }},
+		"picture":   {`{"role":"assistant","content":{"type":"image","data":"AA==","mimeType":"image/png"}}`, func(h *coretest.Transcript) bool { return strings.Contains(h.Text, "a picture") }},
 		"a user's":  {`{"role":"user","content":{"type":"text","text":"x"}}`, isServerError},
 		"not JSON":  {`{"role":`, isServerError},
 		"a list":    {`[]`, isServerError},
@@ -84,7 +84,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-func isServerError(h *coretest.Heard) bool {
+func isServerError(h *coretest.Transcript) bool {
 	var e *inference.Error
 	return errors.As(h.Err, &e) && e.Kind == inference.ErrServer
 }
