@@ -10,6 +10,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/delegate"
+	"dragoman/core/inference"
 )
 
 // layered is the profiles of one connection.
@@ -163,17 +164,17 @@ func TestTasksRunUnderTheConnectionThatHandedThemOver(t *testing.T) {
 			}
 		}
 		for name, layer := range c.layers {
-			layer.profile.Model = func(context.Context, string) (core.Model, error) {
+			layer.profile.Models = inference.Models{Find: func(context.Context, string) (inference.Model, error) {
 				c.lines = append(c.lines, "the model of "+name)
 				return nil, nil
-			}
+			}}
 		}
 		for _, name := range []string{"two", "one"} {
 			a := c.attach(name)
 			prompt(t, a, say("go"))
 			synctest.Wait()
 			a.Close()
-			if _, err := host.Model(t.Context()); err != nil {
+			if _, err := inference.Chosen(t.Context(), host); err != nil {
 				t.Error(err)
 			}
 		}

@@ -273,17 +273,7 @@ func (h host) Connection() Profiles { return h.s.connection() }
 
 func (h host) Profile(ctx context.Context) (*Profile, error) { return h.s.profile(ctx) }
 
-// Model is the one that was chosen in the session, else the profile's default.
-func (h host) Model(ctx context.Context) (Model, error) {
-	prof, err := h.s.profile(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if prof.Model == nil {
-		return nil, errors.New("no language model is configured")
-	}
-	return prof.Model(ctx, h.s.State().Settings.Model)
-}
+func (h host) Settings() Settings { return h.s.State().Settings }
 
 func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 	switch {

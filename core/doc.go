@@ -27,7 +27,7 @@
 //	back end      runs the turns of an agent: the built-in loop or a program ([Backend])
 //	conversation  the back end's side of one session ([Conversation])
 //	agent         a back end under a name that users can choose ([Agent])
-//	model         a language model, named PROVIDER/MODEL ([Model]; see package inference)
+//	model         a language model, named PROVIDER/MODEL (package inference)
 //	tool          a function that agents can call; a [Toolbox] opens a [Toolset] for a session
 //	tool call     one use of a tool, with the states of call.go ([Call]; "call" for short)
 //	approval      a person's decision about a tool call

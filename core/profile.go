@@ -27,12 +27,10 @@ type Agent struct {
 // Profile is the effective configuration of a workspace. It is immutable: a reload makes a new
 // one. Sessions use it from their next turn on, and its policy from their next call on.
 type Profile struct {
-	Agents       []Agent // the first is the default
-	Models       []ModelInfo
-	DefaultModel string
-	Toolboxes    []Toolbox
-	Policy       Policy
-	AskTimeout   time.Duration // until an Ask expires; 0: one hour
+	Agents     []Agent // the first is the default
+	Toolboxes  []Toolbox
+	Policy     Policy
+	AskTimeout time.Duration // until an Ask expires; 0: one hour
 	// Commands lists the slash commands of a session, or, without an ID, of a workspace.
 	// nil: none.
 	Commands func(ctx context.Context, m Meta) []Command
@@ -48,20 +46,19 @@ type Profile struct {
 	Fault string
 	// Subagents can be handed tasks by other agents, and not be chosen by people.
 	Subagents []Agent
-	// Model finds a model by PROVIDER/MODEL, the empty id the default one, for what
-	// no agent asks: an editor, an MCP server; nil: there is none. Its error is for the user.
-	Model func(ctx context.Context, id string) (Model, error)
-	// The others are for clients; core only passes them on, and nil means that there are none
-	// here. Workspace is what prompts can refer to (see package workspace). Accounts are the
+	// The others are for clients and tools; core only passes them on, and nil means that there are
+	// none here. Models are the language models (see package inference). Workspace is what prompts can refer to (see package workspace). Accounts are the
 	// keys of providers, and Servers the configured MCP servers (see package control).
+	Models    Models
 	Workspace Workspace
 	Accounts  Accounts
 	Servers   Servers
 }
 
-// Workspace is implemented by workspace.Contents, Accounts by control.Accounts and Servers by
+// Models is implemented by inference.Models, Workspace by workspace.Contents, Accounts by control.Accounts and Servers by
 // control.Servers alone. Their methods do nothing.
 type (
+	Models    interface{ Models() }
 	Workspace interface{ Workspace() }
 	Accounts  interface{ Keys() }
 	Servers   interface{ Configured() }

@@ -53,9 +53,8 @@ type ToolHost interface {
 	Sub(context.Context, Caller) (*Attachment, Settings, error)
 	// Profile returns the profile of the running turn, or else of the last one.
 	Profile(context.Context) (*Profile, error)
-	// Model is the language model that the session has chosen, for a tool that wants to
-	// ask one. Its error is for the user.
-	Model(context.Context) (Model, error)
+	// Settings returns the current settings of the session.
+	Settings() Settings
 	// Ask puts a question to the user, or asks for a consent (AskConsent); it blocks
 	// until it is settled, the deadline passes or ctx ends. Without anybody to ask it
 	// returns at once with OutcomeAlone or OutcomeLater.

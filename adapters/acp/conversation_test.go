@@ -19,6 +19,7 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/coretest"
 	"dragoman/core/ide"
+	"dragoman/core/inference"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -220,8 +221,8 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	}
 	if rich {
 		prof.Agents = append(prof.Agents, core.Agent{Name: "plan", Description: "Looks and makes a plan", Backend: prof.Agents[0].Backend})
-		prof.DefaultModel = "a/small"
-		prof.Models = []core.ModelInfo{{ID: "a/small", Name: "Small"}, {ID: "a/large", Efforts: []string{"low", "high"}}}
+		list := []inference.ModelInfo{{ID: "a/small", Name: "Small"}, {ID: "a/large", Efforts: []string{"low", "high"}}}
+		prof.Models = inference.Models{List: list, Default: "a/small"}
 	}
 	last := 0
 	return core.New(core.Config{

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Names of the configuration options.
@@ -43,10 +44,11 @@ func (o *Offer) agent(set core.Settings) string {
 }
 
 func (o *Offer) model(set core.Settings) string {
-	if set.Model == "" && o.profile.DefaultModel == "" && len(o.profile.Models) > 0 {
-		return o.profile.Models[0].ID
+	models := inference.ModelsOf(o.profile)
+	if set.Model == "" && models.Default == "" && len(models.List) > 0 {
+		return models.List[0].ID
 	}
-	return cmp.Or(set.Model, o.profile.DefaultModel)
+	return cmp.Or(set.Model, models.Default)
 }
 
 // agents lists the agents that can be selected. The selected one is included even if the
@@ -60,7 +62,7 @@ func (o *Offer) agents(set core.Settings) (list []acp.SelectOption) {
 
 // allModels lists the models that can be selected, as agents does.
 func (o *Offer) allModels(set core.Settings) (list []acp.SelectOption) {
-	for _, m := range o.profile.Models {
+	for _, m := range inference.ModelsOf(o.profile).List {
 		list = append(list, acp.SelectOption{Value: m.ID, Name: cmp.Or(m.Name, m.ID)})
 	}
 	return with(list, o.model(set), "")
@@ -101,7 +103,7 @@ func (o *Offer) models(set core.Settings) *acp.ModelState {
 
 // efforts are those of a model; none where it has no choice.
 func (o *Offer) efforts(model string) []string {
-	for _, m := range o.profile.Models {
+	for _, m := range inference.ModelsOf(o.profile).List {
 		if m.ID == model {
 			return m.Efforts
 		}

@@ -19,6 +19,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -256,13 +257,12 @@ func profile() *core.Profile {
 	backend := &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Steer: true, Images: true, Resources: true}}
 	return &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: backend}, {Name: "reviewer", Backend: backend}},
-		Models: []core.ModelInfo{
+		Models: inference.Models{Default: "offline/demo", List: []inference.ModelInfo{
 			{ID: "acme/large", Provider: "acme", Tools: true, Thinks: true, Window: 1000, MaxOut: 100, Efforts: []string{"low", "high"}},
 			{ID: "offline/demo", Provider: "offline", Tools: true, Offline: true},
-		},
-		DefaultModel: "offline/demo",
-		Toolboxes:    []core.Toolbox{tools},
-		Policy:       judge,
+		}},
+		Toolboxes: []core.Toolbox{tools},
+		Policy:    judge,
 		Commands: func(context.Context, core.Meta) []core.Command {
 			return []core.Command{
 				{Kind: core.CommandBuiltin, Name: "compact", Description: "Sums up the conversation"},

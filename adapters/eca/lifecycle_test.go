@@ -18,6 +18,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // served is a server of a test, and what it returned in the end.
@@ -204,7 +205,7 @@ func TestFoldersChange(t *testing.T) {
 			if profs[key] == nil {
 				prof := profile()
 				for _, r := range roots {
-					prof.Models = append(prof.Models, core.ModelInfo{ID: "of" + r + "/model"})
+					addModel(prof, inference.ModelInfo{ID: "of" + r + "/model"})
 				}
 				profs[key] = prof
 			}

@@ -6,6 +6,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Names that stand for what is not there. Some clients send no prompt before they
@@ -34,8 +35,9 @@ func newOffer(prof *core.Profile) *offer {
 		if prof.Fault != "" {
 			o.mistake = "The configuration has a mistake, so the previous one stays in use:\n" + prof.Fault
 		}
-		o.model = prof.DefaultModel
-		for _, m := range prof.Models {
+		models := inference.ModelsOf(prof)
+		o.model = models.Default
+		for _, m := range models.List {
 			o.models = append(o.models, m.ID)
 		}
 		for _, a := range prof.Agents {
@@ -67,11 +69,11 @@ func newOffer(prof *core.Profile) *offer {
 }
 
 // info describes a model; ok is false for one that nobody offers.
-func (o *offer) info(id string) (info core.ModelInfo, ok bool) {
+func (o *offer) info(id string) (info inference.ModelInfo, ok bool) {
 	if o.profile == nil {
 		return info, false
 	}
-	for _, m := range o.profile.Models {
+	for _, m := range inference.ModelsOf(o.profile).List {
 		if m.ID == id {
 			return m, true
 		}
@@ -219,7 +221,7 @@ func (o *offer) providers() []eca.ProviderStatus {
 	if o.profile == nil {
 		return list
 	}
-	for _, m := range o.profile.Models {
+	for _, m := range inference.ModelsOf(o.profile).List {
 		provider, id, _ := strings.Cut(m.ID, "/")
 		if m.Provider != "" {
 			provider, id = m.Provider, strings.TrimPrefix(m.ID, m.Provider+"/")

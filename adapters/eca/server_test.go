@@ -18,6 +18,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // editor is a client that a test drives.
@@ -305,7 +306,7 @@ func TestBoard(t *testing.T) {
 		}
 		e.say("c", "say x")
 		next := profile()
-		next.Models = append(next.Models, core.ModelInfo{ID: "acme/huge"})
+		addModel(next, inference.ModelInfo{ID: "acme/huge"})
 		prof = next
 		g.board.Put(board.Topic{Kind: "models"}, board.Models{})
 		isConfig := func(m message) bool { return m.Method == "config/updated" }

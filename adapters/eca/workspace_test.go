@@ -141,18 +141,22 @@ func newOffers() *offers {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		next := *o.prof
-		next.Models = slices.DeleteFunc(slices.Clone(next.Models), func(m core.ModelInfo) bool { return m.Provider == "globex" })
+		models := inference.ModelsOf(&next)
+		models.List = slices.DeleteFunc(slices.Clone(models.List), func(m inference.ModelInfo) bool { return m.Provider == "globex" })
+		next.Models = models
 		next.Agents = profile().Agents
 		if o.keys.of("globex").Configured {
 			next.Agents = next.Agents[:1] // and no reviewer
-			next.Models = append(next.Models, core.ModelInfo{ID: "globex/small", Provider: "globex", Tools: true})
+			addModel(&next, inference.ModelInfo{ID: "globex/small", Provider: "globex", Tools: true})
 		}
 		if next.Fault = ""; o.keys.of("acme").Configured {
 			next.Fault = "config.yaml:9:1: nothing like it is known"
 		}
 		o.prof = &next
 	}
-	o.prof.Accounts, o.prof.Model, o.prof.Servers = &o.keys, pen, o.fleet
+	models := inference.ModelsOf(o.prof)
+	models.Find = pen
+	o.prof.Accounts, o.prof.Models, o.prof.Servers = &o.keys, models, o.fleet
 	return o
 }
 
@@ -160,17 +164,26 @@ func newOffers() *offers {
 func everything() *core.Profile {
 	p := equip(profile(), &editing{board: board.New()})
 	p.Accounts = &keys{board: board.New(), have: map[string]bool{}, changed: func() {}}
-	p.Model = pen
+	models := inference.ModelsOf(p)
+	models.Find = pen
+	p.Models = models
 	return p
 }
 
+// addModel adds a model to those of a profile.
+func addModel(p *core.Profile, m inference.ModelInfo) {
+	models := inference.ModelsOf(p)
+	models.List = append(slices.Clone(models.List), m)
+	p.Models = models
+}
+
 // pen is a model that answers by what it is asked.
-func pen(_ context.Context, id string) (core.Model, error) {
+func pen(_ context.Context, id string) (inference.Model, error) {
 	switch id {
 	case "":
-		return &coretest.Script{Is: core.ModelInfo{ID: "offline/demo", Offline: true}}, nil
+		return &coretest.Script{Is: inference.ModelInfo{ID: "offline/demo", Offline: true}}, nil
 	case "acme/large":
-		return &coretest.Script{Is: core.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *inference.Request) coretest.Answer {
+		return &coretest.Script{Is: inference.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *inference.Request) coretest.Answer {
 			said := r.Messages[0].Blocks[0].(core.Text).Text
 			has := func(word string) bool { return strings.Contains(said, word) }
 			switch {

@@ -32,11 +32,11 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	switch {
 	case o.profile == nil:
 		return nil, &eca.Fault{Type: eca.MessageError, Message: o.fault}
-	case o.profile.Model == nil:
+	case inference.ModelsOf(o.profile).Find == nil:
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No model is configured."}
 	}
 	set, _ := s.defaults(o)
-	m, err := o.profile.Model(ctx, set.Model)
+	m, err := inference.ModelsOf(o.profile).Model(ctx, set.Model)
 	if err != nil {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
 	}
@@ -46,11 +46,7 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 			Message: "No language model is configured: " + m.Info().ID + " can only be talked to.",
 		}
 	}
-	asked, err := inference.Of(m)
-	if err != nil {
-		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
-	}
-	return asked, nil
+	return m, nil
 }
 
 // completion is completion/inline. The newest one counts: what was asked for before is

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/workspace"
 )
 
@@ -104,12 +105,12 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	}
 	switch what {
 	case "model":
-		for _, m := range prof.Models {
+		for _, m := range inference.ModelsOf(prof).List {
 			list = append(list, m.ID)
 		}
 		return list, nil
 	case "provider":
-		for _, m := range prof.Models {
+		for _, m := range inference.ModelsOf(prof).List {
 			if !slices.Contains(list, m.Provider) && m.Provider != "" {
 				list = append(list, m.Provider)
 			}

@@ -24,6 +24,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 	"dragoman/core/tools"
 	"dragoman/core/workspace"
 )
@@ -219,7 +220,7 @@ func newGatewayWith(store core.Store, last int64, broken error, b *board.Board) 
 	ids.Store(last)
 	prof := &core.Profile{
 		Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}, {Name: "plan", Backend: &coretest.Backend{Run: act}}},
-		Models: []core.ModelInfo{{ID: "offline/demo"}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
+		Models: inference.Models{List: []inference.ModelInfo{{ID: "offline/demo"}}}, Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
 		Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: asks})},
 		Commands: func(context.Context, core.Meta) []core.Command {
 			return []core.Command{

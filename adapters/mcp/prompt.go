@@ -18,6 +18,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/fileuri"
+	"dragoman/core/inference"
 )
 
 const (
@@ -213,9 +214,10 @@ func (c *client) settings(ctx context.Context, roots []string, set core.Settings
 		set.Agent = agent
 	}
 	if in.Model != "" {
-		known := slices.ContainsFunc(prof.Models, func(m core.ModelInfo) bool { return m.ID == in.Model })
-		if len(prof.Models) > 0 && !known && !strings.Contains(in.Model, "/") {
-			return nil, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(prof.Models, func(m core.ModelInfo) string { return m.ID })))
+		models := inference.ModelsOf(prof).List
+		known := slices.ContainsFunc(models, func(m inference.ModelInfo) bool { return m.ID == in.Model })
+		if len(models) > 0 && !known && !strings.Contains(in.Model, "/") {
+			return nil, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(models, func(m inference.ModelInfo) string { return m.ID })))
 		}
 		set.Model = in.Model
 	}

@@ -36,19 +36,18 @@ func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Connection() core.Profiles  { return nil }
 
 func (h *host) Profile(context.Context) (*core.Profile, error) {
-	return &core.Profile{}, nil
+	if h.model == nil {
+		return &core.Profile{}, nil
+	}
+	find := func(context.Context, string) (inference.Model, error) { return h.model, nil }
+	return &core.Profile{Models: inference.Models{Find: find}}, nil
 }
 
 func (h *host) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, fmt.Errorf("no")
 }
 
-func (h *host) Model(context.Context) (core.Model, error) {
-	if h.model == nil {
-		return nil, fmt.Errorf("no model is configured")
-	}
-	return h.model, nil
-}
+func (h *host) Settings() core.Settings { return core.Settings{} }
 
 func (h *host) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 	if h.ask == nil {

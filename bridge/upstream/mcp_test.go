@@ -20,6 +20,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 func TestCallsOverEveryTransport(t *testing.T) {
@@ -164,7 +165,7 @@ func TestServersAskTheModel(t *testing.T) {
 					t.Errorf("%+v: %+v, %v", reply, res, err)
 				}
 			}
-			h.model = &coretest.Script{Is: core.ModelInfo{ID: "offline/demo", Offline: true}}
+			h.model = &coretest.Script{Is: inference.ModelInfo{ID: "offline/demo", Offline: true}}
 			n := len(asked)
 			if res, err = call(t, toolOf(t, s, tool), `{}`); err == nil && !res.Failed || len(asked) != n {
 				t.Errorf("no language model: %+v, %v", res, err)

@@ -39,13 +39,9 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling with tools is not offered")
 	}
 	req := s.request(u.host.Meta())
-	chosen, err := u.host.Model(ctx)
+	model, err := inference.Chosen(ctx, u.host)
 	if err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "there is no model: %v", err)
-	}
-	model, err := inference.Of(chosen)
-	if err != nil {
-		return nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 	}
 	if model.Info().Offline {
 		return nil, jrpc2.Errorf(jrpc2.InternalError,

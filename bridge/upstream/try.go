@@ -95,9 +95,7 @@ func (a alone) Profile(context.Context) (*core.Profile, error) {
 	return nil, errors.New("there is no user here")
 }
 
-func (a alone) Model(context.Context) (core.Model, error) {
-	return nil, errors.New("there is no user here")
-}
+func (a alone) Settings() core.Settings { return core.Settings{} }
 
 func (a alone) Ask(context.Context, core.Ask) (core.Reply, error) {
 	return core.Reply{Outcome: core.OutcomeAlone}, nil

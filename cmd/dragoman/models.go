@@ -7,7 +7,7 @@ import (
 
 	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/program"
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func (a *app) modelsCommand() *cobra.Command {
@@ -67,7 +67,7 @@ and abilities. The key itself is never shown, and the network is not used.`,
 				case err != nil:
 					return err
 				case asJSON:
-					return k.PrintJSON(a.Out, []core.ModelInfo{info})
+					return k.PrintJSON(a.Out, []inference.ModelInfo{info})
 				}
 				return k.PrintOne(a.Out, info)
 			})

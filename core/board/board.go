@@ -8,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/control"
+	"dragoman/core/inference"
 )
 
 // Topic names one thing on the board. An empty Workspace or Principal means
@@ -30,7 +31,7 @@ type Item interface{ item() }
 
 // Models lists the models that users can choose.
 type Models struct {
-	Models  []core.ModelInfo
+	Models  []inference.ModelInfo
 	Default string
 }
 

@@ -11,6 +11,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/control"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // Commands carries out slash commands. All fields are required. Goroutines may share it.
@@ -205,7 +206,7 @@ func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 		return State{}, err
 	}
 	s := State{Session: t.State(), Agent: t.Settings().Agent, Config: made.Config(), ConfigFiles: made.ConfigFiles}
-	if model, err := made.Model(ctx, t.Settings().Model); err == nil {
+	if model, err := inference.ModelsOf(&made.Profile).Model(ctx, t.Settings().Model); err == nil {
 		s.Model = model.Info()
 	}
 	return s, nil

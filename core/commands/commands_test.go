@@ -10,6 +10,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/commands"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 // texts is a guide with one command of a file beside the built-in ones.
@@ -45,7 +46,12 @@ func (texts) ShowSkills() string { return "skills" }
 // offline is a model that is never asked.
 type offline struct{}
 
-func (offline) Info() core.ModelInfo { return core.ModelInfo{ID: "some/model"} }
+// Stream implements inference.Model. Commands ask no model.
+func (offline) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+	return nil
+}
+
+func (offline) Info() inference.ModelInfo { return inference.ModelInfo{ID: "some/model"} }
 
 func table() *commands.Commands {
 	return &commands.Commands{
@@ -60,7 +66,7 @@ func table() *commands.Commands {
 		},
 		Load: func() (commands.Profile, error) {
 			return commands.Profile{
-				Profile: core.Profile{Model: func(context.Context, string) (core.Model, error) { return offline{}, nil }},
+				Profile: core.Profile{Models: inference.Models{Find: func(context.Context, string) (inference.Model, error) { return offline{}, nil }}},
 				Config:  func() string { return "model: some/model\n" },
 			}, nil
 		},

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // chooseModel lists the models, or sets the session's.
@@ -29,7 +30,7 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 		return "The model was not changed: " + err.Error() + "\n", nil
 	}
 	set.Model = id
-	if model, err := made.Model(ctx, id); err != nil {
+	if model, err := inference.ModelsOf(&made.Profile).Model(ctx, id); err != nil {
 		return "The model was not changed: " + err.Error() + "\n", nil
 	} else if !slices.Contains(model.Info().Efforts, set.Effort) {
 		set.Effort = ""
@@ -48,7 +49,7 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 // provider. unsure means that the model is unknown here.
 func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wrong string) {
 	var ids, named []string
-	for _, i := range p.Models {
+	for _, i := range inference.ModelsOf(&p.Profile).List {
 		ids = append(ids, i.ID)
 		if _, short, _ := strings.Cut(i.ID, "/"); strings.EqualFold(i.ID, want) {
 			return i.ID, false, ""
@@ -79,17 +80,18 @@ func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wr
 
 // modelsText lists the models.
 func modelsText(p Profile, set core.Settings) string {
-	now := cmp.Or(set.Model, p.DefaultModel)
+	models := inference.ModelsOf(&p.Profile)
+	now := cmp.Or(set.Model, models.Default)
 	var b strings.Builder
 	b.WriteString("**Models**\n\n")
 	listed := false
-	for _, i := range p.Models {
+	for _, i := range models.List {
 		b.WriteString("- `" + i.ID + "`")
 		if i.ID == now {
 			listed = true
 			b.WriteString(" (this session's)")
 		}
-		if i.ID == p.DefaultModel {
+		if i.ID == models.Default {
 			b.WriteString(" (the default)")
 		}
 		b.WriteString("\n")

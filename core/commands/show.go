@@ -8,13 +8,14 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // State is the input for the texts of built-in commands.
 type State struct {
 	Session core.State
-	Agent   string         // that the session uses
-	Model   core.ModelInfo // that the session uses
+	Agent   string              // that the session uses
+	Model   inference.ModelInfo // that the session uses
 	// Config is the configuration in use, as text without secrets, and
 	// ConfigFiles are the files that it was read from.
 	Config      string
@@ -131,7 +132,7 @@ func showContext(g Guide, s State) string {
 	heading := "\nOf every request, about:\n"
 	for part, bytes := range g.Sizes(s.Agent, model) {
 		if bytes > 0 {
-			b.WriteString(heading + "- " + part + ": " + number(core.EstimateTokens(bytes)) + " tokens\n")
+			b.WriteString(heading + "- " + part + ": " + number(inference.EstimateTokens(bytes)) + " tokens\n")
 			heading = ""
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // Script is an inference.Model with prepared answers. The zero value has none. It is
 // safe for concurrent use; answers are given in the order of the requests.
 type Script struct {
-	Is      core.ModelInfo // the zero value: "script/model", with tools
-	Answers []Answer       // to the first request, the second, …
+	Is      inference.ModelInfo // the zero value: "script/model", with tools
+	Answers []Answer            // to the first request, the second, …
 	// Reply, if set, answers instead; n counts the requests from 0.
 	Reply func(n int, r *inference.Request) Answer
 
@@ -99,9 +99,9 @@ func (a Answer) next() int {
 }
 
 // Info describes the model.
-func (s *Script) Info() core.ModelInfo {
+func (s *Script) Info() inference.ModelInfo {
 	if s.Is.ID == "" {
-		return core.ModelInfo{
+		return inference.ModelInfo{
 			ID:       "script/model",
 			Name:     "Script",
 			Provider: "script",

@@ -16,6 +16,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/commands"
 	"dragoman/core/coretest"
+	"dragoman/core/inference"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -168,7 +169,7 @@ func answer(t *testing.T, g *Guide, dir, line string) string {
 	case "show":
 		cost := 0.0042
 		shown, ok := commands.Show(g, rest, commands.State{
-			Agent: "code", Model: core.ModelInfo{ID: "acme/large", Window: 200_000}, Config: "model: acme/large\n", ConfigFiles: []string{path},
+			Agent: "code", Model: inference.ModelInfo{ID: "acme/large", Window: 200_000}, Config: "model: acme/large\n", ConfigFiles: []string{path},
 			Session: core.State{Context: 51_234, Usage: core.Usage{In: 1_234_567, Out: 890, CacheRead: 1_000_000, Cost: &cost}},
 		})
 		if !ok {

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/commands"
+	"dragoman/core/inference"
 )
 
 func TestShowContext(t *testing.T) {
@@ -17,7 +18,7 @@ func TestShowContext(t *testing.T) {
 		rules:  []Rule{{Always: true, text: strings.Repeat("y", 400), Agents: []string{"plan"}}},
 		skills: []Skill{{Name: "s", Description: "d"}},
 	}
-	large := core.ModelInfo{ID: "acme/large", Window: 200_000}
+	large := inference.ModelInfo{ID: "acme/large", Window: 200_000}
 	for _, tt := range []struct {
 		name string
 		g    *Guide

@@ -12,19 +12,11 @@ import (
 
 // Model streams answers.
 type Model interface {
-	core.Model
+	Info() ModelInfo
 	// Stream asks the model. It yields deltas and ends after exactly one
 	// terminal: a DeltaStop, or an error, mostly a *Error. It blocks in
 	// between and ends at once when ctx does, then always with its error.
 	Stream(context.Context, *Request) iter.Seq2[Delta, error]
-}
-
-// Of returns a model as one that can be asked. Its error is for the user.
-func Of(m core.Model) (Model, error) {
-	if asked, ok := m.(Model); ok {
-		return asked, nil
-	}
-	return nil, fmt.Errorf("the model %s cannot be asked", m.Info().ID)
 }
 
 // Request is one request to a model.
@@ -122,7 +114,7 @@ type Delta struct {
 	Usage    core.Usage
 	After    time.Duration
 	Attempt  int
-	Instead  *core.ModelInfo
+	Instead  *ModelInfo
 	Stop     core.StopReason
 }
 

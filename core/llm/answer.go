@@ -22,7 +22,7 @@ const (
 // answer assembles one answer and yields it as deltas. A listener feeds it.
 type answer struct {
 	model   string
-	price   *core.Price // nil: unknown
+	price   *inference.Price // nil: unknown
 	request *inference.Request
 	yield   func(inference.Delta, error) bool
 	sent    int // characters of the request
@@ -210,8 +210,8 @@ func (a *answer) complete(ctx context.Context) error {
 	}
 	if a.usage == nil {
 		a.usage = &core.Usage{
-			In:        core.EstimateTokens(a.sent),
-			Out:       core.EstimateTokens(a.chars + a.args),
+			In:        inference.EstimateTokens(a.sent),
+			Out:       inference.EstimateTokens(a.chars + a.args),
 			Estimated: true,
 		}
 	}

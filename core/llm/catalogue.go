@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // The file names its source. catalogue.mjs generates it.
@@ -19,7 +19,7 @@ var catalogueFile []byte
 
 // catalogue is the file's text, with the parts of it that were read.
 var catalogue = sync.OnceValue(func() *descriptions {
-	all := &descriptions{read: map[string][]core.ModelInfo{}}
+	all := &descriptions{read: map[string][]inference.ModelInfo{}}
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
 	if err != nil {
 		return all // embedded, and checked by a test
@@ -35,12 +35,12 @@ var catalogue = sync.OnceValue(func() *descriptions {
 type descriptions struct {
 	text []byte
 
-	mu   sync.Mutex                  // guards read
-	read map[string][]core.ModelInfo // by the catalogue's names of providers
+	mu   sync.Mutex                       // guards read
+	read map[string][]inference.ModelInfo // by the catalogue's names of providers
 }
 
 // of returns the models of a provider. The caller must not change them.
-func (d *descriptions) of(provider string) []core.ModelInfo {
+func (d *descriptions) of(provider string) []inference.ModelInfo {
 	if name, other := catalogueNames[provider]; other {
 		provider = name
 	}
@@ -62,7 +62,7 @@ func (d *descriptions) of(provider string) []core.ModelInfo {
 }
 
 // catalogued reads a line; ok is false for a comment.
-func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
+func catalogued(line string) (provider string, info inference.ModelInfo, ok bool) {
 	f := strings.Split(line, "\t")
 	if strings.HasPrefix(line, "#") || len(f) != 10 {
 		return "", info, false
@@ -71,14 +71,14 @@ func catalogued(line string) (provider string, info core.ModelInfo, ok bool) {
 		n, _ := strconv.ParseFloat(s, 64) //nolint:errcheck // a test checks the file
 		return n
 	}
-	info = core.ModelInfo{
+	info = inference.ModelInfo{
 		ID: f[1], Name: f[2], Window: int(number(f[3])), MaxOut: int(number(f[4])),
 		Tools: true, Thinks: strings.Contains(f[5], "r"), Images: strings.Contains(f[5], "i"),
 	}
 	if info.Thinks {
 		info.Efforts = []string{"low", "medium", "high"}
 	}
-	price := core.Price{In: number(f[6]), Out: number(f[7]), CacheRead: number(f[8]), CacheWrite: number(f[9])}
+	price := inference.Price{In: number(f[6]), Out: number(f[7]), CacheRead: number(f[8]), CacheWrite: number(f[9])}
 	if price.In > 0 || price.Out > 0 { // zeros may mean a subscription or an unknown price
 		info.Price = &price
 	}
@@ -90,15 +90,15 @@ var catalogueNames = map[string]string{"gemini": "google", "bedrock": "amazon-be
 
 // Catalogue lists the known models of a provider, by their ids there, without a
 // request. It returns none for a provider that is not in the catalogue.
-func Catalogue(provider string) []core.ModelInfo {
+func Catalogue(provider string) []inference.ModelInfo {
 	return slices.Clone(catalogue().of(provider))
 }
 
 // unknown describes a model that is not in the catalogue.
-var unknown = core.ModelInfo{Tools: true, Images: true}
+var unknown = inference.ModelInfo{Tools: true, Images: true}
 
 // Known returns the catalogue's description of a model, or the one of unknown models.
-func Known(provider, model string) core.ModelInfo {
+func Known(provider, model string) inference.ModelInfo {
 	info, found := known(provider, model)
 	if !found {
 		info = unknown
@@ -108,11 +108,11 @@ func Known(provider, model string) core.ModelInfo {
 }
 
 // known finds a model in the catalogue.
-func known(provider, model string) (core.ModelInfo, bool) {
+func known(provider, model string) (inference.ModelInfo, bool) {
 	list := catalogue().of(provider)
-	i := slices.IndexFunc(list, func(m core.ModelInfo) bool { return m.ID == model })
+	i := slices.IndexFunc(list, func(m inference.ModelInfo) bool { return m.ID == model })
 	if i < 0 {
-		return core.ModelInfo{}, false
+		return inference.ModelInfo{}, false
 	}
 	return list[i], true
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Every line of the catalogue is a model with a window, and the file says where it
@@ -43,9 +44,9 @@ func TestCatalogue(t *testing.T) {
 
 // What is configured wins over the catalogue, and that over what we suppose.
 func TestInfo(t *testing.T) {
-	p := &provider{Provider: Provider{Name: "anthropic", Models: []core.ModelInfo{
+	p := &provider{Provider: Provider{Name: "anthropic", Models: []inference.ModelInfo{
 		{ID: "anthropic/claude-sonnet-4-6", Tools: true, Images: true, Window: 200_000}, {ID: "own", Tools: false, Window: 4096},
-	}, Own: []core.ModelInfo{{ID: "anthropic/claude-haiku-4-5", Window: 9, Images: true}}}}
+	}, Own: []inference.ModelInfo{{ID: "anthropic/claude-haiku-4-5", Window: 9, Images: true}}}}
 	for _, tt := range []struct {
 		model          string
 		window, maxOut int
@@ -66,7 +67,7 @@ func TestInfo(t *testing.T) {
 }
 
 func TestPrice(t *testing.T) {
-	p := core.Price{In: 3, Out: 15, CacheRead: 0.3, CacheWrite: 3.75}
+	p := inference.Price{In: 3, Out: 15, CacheRead: 0.3, CacheWrite: 3.75}
 	u := core.Usage{In: 1_000_000, Out: 100_000, CacheRead: 500_000, CacheWrite: 100_000}
 	if got := p.Cost(u); got < 3.2249 || got > 3.2251 { // 0.4·3 + 0.5·0.3 + 0.1·3.75 + 0.1·15
 		t.Errorf("cost %v", got)

@@ -27,7 +27,7 @@ type chain struct {
 	p     *provider
 	base  string
 	model string
-	info  core.ModelInfo
+	info  inference.ModelInfo
 	link  link
 }
 
@@ -64,7 +64,7 @@ func newChain(p *provider, base *url.URL, model string, l link) *chain {
 }
 
 // Info describes the model, with the abilities that the library supports.
-func (m *chain) Info() core.ModelInfo { return m.info }
+func (m *chain) Info() inference.ModelInfo { return m.info }
 
 // Stream asks the model, again after a temporary failure, and yields its answer as one
 // piece.

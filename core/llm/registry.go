@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"dragoman/core"
 	"dragoman/core/inference"
 )
 
@@ -86,10 +85,10 @@ type Provider struct {
 	LateHeaders func(context.Context) (map[string]string, error)
 	// Models describes the known models. ID is PROVIDER/MODEL or only MODEL. Other
 	// models can be used as well.
-	Models []core.ModelInfo
+	Models []inference.ModelInfo
 	// Own are the models that the user describes, in the same form: other descriptions
 	// of them do not count.
-	Own []core.ModelInfo
+	Own []inference.ModelInfo
 }
 
 // Config configures a Registry.
@@ -219,8 +218,8 @@ func (p *provider) badURL(model string) error {
 
 // Infos describes the known models: the configured ones in their order, then the
 // offline one.
-func (r *Registry) Infos() []core.ModelInfo {
-	var infos []core.ModelInfo
+func (r *Registry) Infos() []inference.ModelInfo {
+	var infos []inference.ModelInfo
 	for _, p := range r.providers {
 		seen := map[string]bool{}
 		for _, m := range slices.Concat(p.Own, p.Models) {
@@ -253,7 +252,7 @@ func (r *Registry) names() string {
 
 // info describes a model: as configured, else as in the catalogue. An unknown model is
 // assumed to accept tools and images, because its service reports an error otherwise.
-func (p *provider) info(model string) core.ModelInfo {
+func (p *provider) info(model string) inference.ModelInfo {
 	info, found := known(p.Name, model)
 	if !found {
 		info = unknown
@@ -277,10 +276,10 @@ func (p *provider) info(model string) core.ModelInfo {
 }
 
 // short returns a model's name at its provider.
-func (p *provider) short(m core.ModelInfo) string { return strings.TrimPrefix(m.ID, p.Name+"/") }
+func (p *provider) short(m inference.ModelInfo) string { return strings.TrimPrefix(m.ID, p.Name+"/") }
 
 // configured returns info with the configured values in m in place of its own.
-func configured(info, m core.ModelInfo, found bool) core.ModelInfo {
+func configured(info, m inference.ModelInfo, found bool) inference.ModelInfo {
 	if info.Tools = m.Tools; !found {
 		info.Images, info.Thinks = m.Images, m.Thinks
 	}

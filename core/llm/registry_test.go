@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/llm/offline"
 )
 
 func TestRegistry(t *testing.T) {
-	known := core.ModelInfo{ID: "svc/known", Name: "Known", Window: 1000, MaxOut: 100, Tools: true}
+	known := inference.ModelInfo{ID: "svc/known", Name: "Known", Window: 1000, MaxOut: 100, Tools: true}
 	keys := 0
 	r := New(Config{Offline: offline.New(offline.Config{}), Providers: []Provider{
 		{Name: "svc", Kind: "later replaced"},
 		{
-			Name: "svc", Kind: KindOpenAIChat, BaseURL: "https://svc.test/v1", Models: []core.ModelInfo{known, {ID: "short"}},
+			Name: "svc", Kind: KindOpenAIChat, BaseURL: "https://svc.test/v1", Models: []inference.ModelInfo{known, {ID: "short"}},
 			Key: func(context.Context) (string, error) { keys++; return "", nil },
 		},
 		{Name: "old", Kind: "soap", BaseURL: "https://old.test"},

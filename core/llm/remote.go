@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/core"
 	"dragoman/core/inference"
 )
 
@@ -30,7 +29,7 @@ type remote struct {
 	p     *provider
 	base  *url.URL
 	model string
-	info  core.ModelInfo
+	info  inference.ModelInfo
 	wire  wire
 }
 
@@ -73,7 +72,7 @@ type listener interface {
 }
 
 // Info describes the model as configured.
-func (m *remote) Info() core.ModelInfo { return m.info }
+func (m *remote) Info() inference.ModelInfo { return m.info }
 
 // Stream asks the model and yields its answer. Errors are of type *inference.Error,
 // except for the end of ctx, which is ctx.Err().

@@ -27,7 +27,7 @@ const KindReplay = "replay"
 type replay struct {
 	p     *provider
 	model string
-	info  core.ModelInfo
+	info  inference.ModelInfo
 	seen  *replaySeen
 }
 
@@ -44,7 +44,7 @@ func openReplay(_ *Registry, p *provider, model string) (inference.Model, error)
 }
 
 // Info describes the model.
-func (m *replay) Info() core.ModelInfo { return m.info }
+func (m *replay) Info() inference.ModelInfo { return m.info }
 
 // Stream plays the first turn of the file that matches.
 func (m *replay) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {

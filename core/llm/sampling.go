@@ -43,7 +43,7 @@ type sampling struct {
 	sampler Sampler // nil: there is none
 	p       *provider
 	model   string
-	info    core.ModelInfo
+	info    inference.ModelInfo
 }
 
 var _ inference.Model = (*sampling)(nil)
@@ -59,7 +59,7 @@ const anyModel = "any"
 
 // Info describes the model, about which little is known. Whether it accepts tools
 // depends on the client of the session; if it does not, the tools are left out.
-func (m *sampling) Info() core.ModelInfo { return m.info }
+func (m *sampling) Info() inference.ModelInfo { return m.info }
 
 // Stream asks the client once. The answer arrives in one piece, and its usage is an
 // estimate. If the client or its user refuses, the request is not repeated.

@@ -32,8 +32,8 @@ type answer struct {
 	since   time.Time // when the open thought began
 	calls   []*heard
 	usage   *core.Usage
-	model   core.ModelInfo   // that answers
-	fell    *[]core.FellBack // that the turn has announced
+	model   inference.ModelInfo // that answers
+	fell    *[]core.FellBack    // that the turn has announced
 	stop    core.StopReason
 	ended   bool // its terminal came
 }
@@ -145,7 +145,7 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 
 // fellBack announces, once in a turn, that another model is asked instead of is, which it
 // replaces. told holds the changes that were announced.
-func fellBack(t core.TurnID, is *core.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
+func fellBack(t core.TurnID, is *inference.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
 	if d.Instead == nil {
 		return nil
 	}

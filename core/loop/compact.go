@@ -23,7 +23,7 @@ func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model inferen
 // full reports whether the conversation should be summed up: it fills more than
 // its share, the model has said something that no summary covers, and there is
 // enough of that to make room.
-func (c *conversation) full(info core.ModelInfo, base int) bool {
+func (c *conversation) full(info inference.ModelInfo, base int) bool {
 	const least = 10 // a tenth of the window is worth a summary
 	h, window := c.history, windowOf(info)
 	fills := h.load.total(base)
@@ -31,7 +31,7 @@ func (c *conversation) full(info core.ModelInfo, base int) bool {
 		fills-(base+h.kept())/bytesPerToken > window/least
 }
 
-func windowOf(info core.ModelInfo) int {
+func windowOf(info inference.ModelInfo) int {
 	if info.Window > 0 {
 		return info.Window
 	}
@@ -176,7 +176,7 @@ func (h *history) after(e core.Compacted, base int) int {
 func (c *conversation) summarize(
 	ctx context.Context,
 	s summary,
-) (text string, all *core.Usage, by core.ModelInfo, err error) {
+) (text string, all *core.Usage, by inference.ModelInfo, err error) {
 	past := c.history.past()
 	if s.model.Info().Offline {
 		return digest(past), nil, s.model.Info(), nil
@@ -202,7 +202,7 @@ func (c *conversation) summarize(
 // ask asks the model for a summary of messages, which are only words.
 func (c *conversation) ask(
 	ctx context.Context, s summary, messages []inference.Message,
-) (_ string, used *core.Usage, by core.ModelInfo, _ error) {
+) (_ string, used *core.Usage, by inference.ModelInfo, _ error) {
 	req := &inference.Request{
 		Principal: s.turn.Meta().Principal, Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),

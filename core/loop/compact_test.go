@@ -22,7 +22,7 @@ import (
 func summarizes(summary coretest.Answer, reply func(n int, r *inference.Request) coretest.Answer) *coretest.Script {
 	others := 0
 	return &coretest.Script{
-		Is: core.ModelInfo{ID: "script/model", Window: 1000, Tools: true},
+		Is: inference.ModelInfo{ID: "script/model", Window: 1000, Tools: true},
 		Reply: func(n int, r *inference.Request) coretest.Answer {
 			if isSummary(*r) {
 				return summary
@@ -592,7 +592,7 @@ func TestCompactOffline(t *testing.T) {
 			coretest.Answer{}.Say("I read.").Call("x1", "look", `{"at":"a"}`).Use(core.Usage{In: 200_000}), coretest.Answer{Err: errors.New("no power")},
 			coretest.Answer{}.Say("yes").Use(core.Usage{In: 200_000}),
 		)
-		script.Is = core.ModelInfo{ID: "offline/script", Offline: true, Tools: true}
+		script.Is = inference.ModelInfo{ID: "offline/script", Offline: true, Tools: true}
 		fails := tool("look", func(context.Context, core.Invocation) (core.Result, error) {
 			return core.Result{Blocks: words("no such\nfile"), Failed: true}, nil
 		})

@@ -189,7 +189,7 @@ func (c *conversation) catchUp(ctx context.Context, t *core.Turn) error {
 // request returns the request to the model, without the messages.
 func (c *conversation) request(
 	t *core.Turn,
-	info core.ModelInfo,
+	info inference.ModelInfo,
 	specs []core.Spec,
 ) (*inference.Request, *index) {
 	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
@@ -218,7 +218,7 @@ func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 }
 
 // messages are the history as the model can take it.
-func (c *conversation) messages(info core.ModelInfo) []inference.Message {
+func (c *conversation) messages(info inference.ModelInfo) []inference.Message {
 	list := c.history.messages()
 	if !info.Images {
 		withoutImages(list, info)
@@ -227,14 +227,14 @@ func (c *conversation) messages(info core.ModelInfo) []inference.Message {
 }
 
 // withoutImages puts words in the place of pictures, for a model that takes none.
-func withoutImages(messages []inference.Message, info core.ModelInfo) {
+func withoutImages(messages []inference.Message, info inference.ModelInfo) {
 	for i := range messages {
 		m := &messages[i]
 		m.Blocks, m.Result.Blocks = inWords(m.Blocks, info), inWords(m.Result.Blocks, info)
 	}
 }
 
-func inWords(blocks []core.Block, info core.ModelInfo) []core.Block {
+func inWords(blocks []core.Block, info inference.ModelInfo) []core.Block {
 	picture := func(b core.Block) bool { _, is := b.(core.Image); return is }
 	if !slices.ContainsFunc(blocks, picture) {
 		return blocks

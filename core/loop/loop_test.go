@@ -189,7 +189,7 @@ func changing(name string, run ...func(context.Context, core.Invocation) (core.R
 func TestText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(coretest.Answer{}.Say("hel", "lo").Use(core.Usage{In: 10, Out: 2}), coretest.Answer{Stop: core.StopTokens}.Say("more").Use(core.Usage{In: 20, Out: 3}))
-		script.Is = core.ModelInfo{ID: "script/model", Window: 1000}
+		script.Is = inference.ModelInfo{ID: "script/model", Window: 1000}
 		r := start(t, script, setup{tools: []core.Tool{tool("look")}})
 		defer r.close()
 		wantLines(t, r.finish(r.prompt("hi")), "text hello", "usage 10+2 of 10+2, 12/1000", "ended end_turn")
@@ -242,7 +242,7 @@ func TestThoughtTime(t *testing.T) {
 // slow thinks for three seconds.
 type slow struct{}
 
-func (slow) Info() core.ModelInfo { return core.ModelInfo{ID: "slow/model"} }
+func (slow) Info() inference.ModelInfo { return inference.ModelInfo{ID: "slow/model"} }
 
 func (slow) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
@@ -504,7 +504,7 @@ func TestStreamsThatAreWrong(t *testing.T) {
 // odd yields its deltas and no end.
 type odd []inference.Delta
 
-func (odd) Info() core.ModelInfo { return core.ModelInfo{ID: "odd/model"} }
+func (odd) Info() inference.ModelInfo { return inference.ModelInfo{ID: "odd/model"} }
 
 func (o odd) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
@@ -574,7 +574,9 @@ type stepwise struct {
 	deltas []inference.Delta
 }
 
-func (stepwise) Info() core.ModelInfo { return core.ModelInfo{ID: "stepwise/model", Tools: true} }
+func (stepwise) Info() inference.ModelInfo {
+	return inference.ModelInfo{ID: "stepwise/model", Tools: true}
+}
 
 func (s stepwise) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {

@@ -136,7 +136,7 @@ func TestHistoryOfAnOpenedSession(t *testing.T) {
 func TestEffortAndPictures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(coretest.Answer{}.Say("x"), coretest.Answer{}.Say("y"))
-		script.Is = core.ModelInfo{ID: "blind/model", Efforts: []string{"low", "high"}}
+		script.Is = inference.ModelInfo{ID: "blind/model", Efforts: []string{"low", "high"}}
 		r := start(t, script, setup{})
 		defer r.close()
 		for i, effort := range []string{"high", "extreme"} {
@@ -197,7 +197,7 @@ type endless struct {
 	piece string
 }
 
-func (endless) Info() core.ModelInfo { return core.ModelInfo{ID: "endless/model"} }
+func (endless) Info() inference.ModelInfo { return inference.ModelInfo{ID: "endless/model"} }
 
 func (e endless) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {

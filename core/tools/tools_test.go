@@ -40,7 +40,7 @@ type bed struct {
 func (b *bed) Connection() core.Profiles                      { return nil }
 func (b *bed) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
 func (b *bed) Meta() core.Meta                                { return b.meta }
-func (b *bed) Model(context.Context) (core.Model, error)      { return nil, errors.New("there is none") }
+func (b *bed) Settings() core.Settings                        { return core.Settings{} }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
 func (b *bed) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {

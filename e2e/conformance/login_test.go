@@ -142,7 +142,7 @@ var errNobody = errors.New("there is no user here")
 func (nobody) Meta() core.Meta                                { return core.Meta{Cwd: os.TempDir()} }
 func (nobody) Editor() core.Editor                            { return nil }
 func (nobody) Servers() []core.ServerSpec                     { return nil }
-func (nobody) Model(context.Context) (core.Model, error)      { return nil, errNobody }
+func (nobody) Settings() core.Settings                        { return core.Settings{} }
 func (nobody) Connection() core.Profiles                      { return nil }
 func (nobody) Profile(context.Context) (*core.Profile, error) { return nil, errNobody }
 func (nobody) Spills() core.Spills                            { return nil }

@@ -11,7 +11,6 @@ import (
 
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
-	"dragoman/core"
 	"dragoman/core/inference"
 	"dragoman/core/llm"
 	"dragoman/core/llm/offline"
@@ -143,8 +142,8 @@ func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, key
 
 // ownModels are the models of a provider as the user describes them: what is not said
 // is as the catalogue has it.
-func ownModels(c *configs.Config, provider string) []core.ModelInfo {
-	var list []core.ModelInfo
+func ownModels(c *configs.Config, provider string) []inference.ModelInfo {
+	var list []inference.ModelInfo
 	entries := c.Providers[provider].Models
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		e, info := entries[name], llm.Known(provider, name)
@@ -161,7 +160,7 @@ func ownModels(c *configs.Config, provider string) []core.ModelInfo {
 			info.Efforts = []string{"low", "medium", "high"}
 		}
 		if p := e.KnownPrice(); p != nil {
-			info.Price = &core.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+			info.Price = &inference.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 		}
 		list = append(list, info)
 	}
@@ -177,11 +176,11 @@ func knownModels(
 	choice configs.Choice,
 	env configs.Env,
 	given configs.Logins,
-) map[string][]core.ModelInfo {
-	known := map[string][]core.ModelInfo{}
+) map[string][]inference.ModelInfo {
+	known := map[string][]inference.ModelInfo{}
 	add := func(provider, model string) {
-		info := core.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
-		same := func(have core.ModelInfo) bool { return have.ID == info.ID }
+		info := inference.ModelInfo{ID: provider + "/" + model, Tools: true, Images: true}
+		same := func(have inference.ModelInfo) bool { return have.ID == info.ID }
 		if provider != configs.OfflineProvider && !c.Disabled(provider) &&
 			!slices.ContainsFunc(known[provider], same) {
 			known[provider] = append(known[provider], info)
@@ -214,15 +213,15 @@ func knownModels(
 }
 
 // Infos lists the models that can be named beforehand, the chosen one first.
-func (m *Finder) Infos() []core.ModelInfo {
+func (m *Finder) Infos() []inference.ModelInfo {
 	infos := m.registry.Infos()
-	first := func(i core.ModelInfo) int {
+	first := func(i inference.ModelInfo) int {
 		if i.ID == m.Choice.String() {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(infos, func(a, b core.ModelInfo) int { return first(a) - first(b) })
+	slices.SortStableFunc(infos, func(a, b inference.ModelInfo) int { return first(a) - first(b) })
 	return infos
 }
 

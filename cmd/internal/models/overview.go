@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"dragoman/configs"
-	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 	"dragoman/core/llm"
 )
 
@@ -34,16 +34,16 @@ func (k *Overview) Close() { k.models.Close() }
 
 // List lists the models whose names hold all of the words, the chosen one first; all says
 // that a key does not matter.
-func (k *Overview) List(all bool, words ...string) []core.ModelInfo {
+func (k *Overview) List(all bool, words ...string) []inference.ModelInfo {
 	list := k.models.Infos()
 	if all {
 		list = append(list, k.others(list)...)
 	}
-	return slices.DeleteFunc(list, func(m core.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, words) })
+	return slices.DeleteFunc(list, func(m inference.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, words) })
 }
 
 // others lists the known models of every provider that are not among those listed.
-func (k *Overview) others(listed []core.ModelInfo) (list []core.ModelInfo) {
+func (k *Overview) others(listed []inference.ModelInfo) (list []inference.ModelInfo) {
 	have := map[string]bool{}
 	for _, m := range listed {
 		have[m.ID] = true
@@ -60,10 +60,10 @@ func (k *Overview) others(listed []core.ModelInfo) (list []core.ModelInfo) {
 }
 
 // Find describes one model, which nobody need know.
-func (k *Overview) Find(id string) (core.ModelInfo, error) {
+func (k *Overview) Find(id string) (inference.ModelInfo, error) {
 	m, err := k.models.named(id)
 	if err != nil {
-		return core.ModelInfo{}, err
+		return inference.ModelInfo{}, err
 	}
 	return m.Info(), nil
 }
@@ -88,7 +88,7 @@ func holdsAll(s string, words []string) bool {
 }
 
 // PrintTable prints models for people; asked says that they were asked for by name.
-func (k *Overview) PrintTable(out io.Writer, list []core.ModelInfo, asked bool) error {
+func (k *Overview) PrintTable(out io.Writer, list []inference.ModelInfo, asked bool) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(
 			out,
@@ -122,7 +122,7 @@ func (k *Overview) PrintTable(out io.Writer, list []core.ModelInfo, asked bool) 
 }
 
 // abilities are what a model can do, in a word each.
-func abilities(m core.ModelInfo) []string {
+func abilities(m inference.ModelInfo) []string {
 	var can []string
 	for _, a := range []struct {
 		does bool
@@ -151,7 +151,7 @@ func count(n int) string {
 func dollars(d float64) string { return strconv.FormatFloat(d, 'f', -1, 64) }
 
 // PrintOne prints all that is known of a model.
-func (k *Overview) PrintOne(out io.Writer, m core.ModelInfo) error {
+func (k *Overview) PrintOne(out io.Writer, m inference.ModelInfo) error {
 	var rows [][2]string
 	row := func(name, value string) {
 		if value != "" {
@@ -201,7 +201,7 @@ func tokenText(n int) string {
 	return strconv.Itoa(n) + " tokens"
 }
 
-func priceText(p *core.Price) string {
+func priceText(p *inference.Price) string {
 	if p == nil {
 		return "unknown"
 	}
@@ -243,7 +243,7 @@ type priceJSON struct {
 }
 
 // PrintJSON prints one JSON object a line.
-func (k *Overview) PrintJSON(out io.Writer, list []core.ModelInfo) error {
+func (k *Overview) PrintJSON(out io.Writer, list []inference.ModelInfo) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, m := range list {

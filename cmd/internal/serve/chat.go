@@ -11,6 +11,7 @@ import (
 	"dragoman/cmd/internal/setup"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // Chat talks to a person at a terminal. resume is the id of the session to continue, or the
@@ -51,7 +52,7 @@ func (g *connection) chat(
 	}
 	err = terminal.Chat(ctx, terminal.ChatOptions{
 		Program: env, Gateway: g.Gateway, Principal: g.principal, Profiles: g.profiles, Session: session, Settings: set,
-		Model: profile.DefaultModel, Offline: profile.Finder.Choice.Offline(),
+		Model: inference.ModelsOf(&profile.Profile).Default, Offline: profile.Finder.Choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // an unused session is not worth keeping
 		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), g.principal, session.Meta().ID))

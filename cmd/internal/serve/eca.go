@@ -10,6 +10,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/setup"
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // ECA serves an editor that speaks the Editor Code Assistant protocol.
@@ -49,7 +50,7 @@ func (g *connection) welcome(p *core.Profile) string {
 	if p == nil {
 		return b.String()
 	}
-	b.WriteString(" The model is " + p.DefaultModel + ".")
+	b.WriteString(" The model is " + inference.ModelsOf(p).Default + ".")
 	if made, err := g.profiles.Load(); err == nil && made.Finder.Choice.Offline() {
 		b.WriteString(
 			"\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md",

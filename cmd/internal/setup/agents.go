@@ -214,11 +214,7 @@ func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) 
 		if r.Sub && !r.Primary && r.model != "" {
 			id = r.model
 		}
-		found, err := t.Profile().Model(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return inference.Of(found)
+		return inference.ModelsOf(t.Profile()).Model(ctx, id)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // A folder that was just cloned starts nothing, widens nothing and sends nobody's key
@@ -40,8 +41,9 @@ func TestClonedFolderDecidesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.DefaultModel != "groq/openai/gpt-oss-120b" || len(made.Config.MCPServers)+len(made.Config.Providers)+len(made.Config.Policy.Allow) > 0 || made.Config.MCP.AllowAuto {
-		t.Errorf("its configuration counts: %s, %+v", made.DefaultModel, made.Config)
+	model := inference.ModelsOf(&made.Profile).Default
+	if model != "groq/openai/gpt-oss-120b" || len(made.Config.MCPServers)+len(made.Config.Providers)+len(made.Config.Policy.Allow) > 0 || made.Config.MCP.AllowAuto {
+		t.Errorf("its configuration counts: %s, %+v", model, made.Config)
 	}
 	if err := r.att.Set(t.Context(), core.Settings{Model: "offline/demo"}); err != nil {
 		t.Fatal(err)

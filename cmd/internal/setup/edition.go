@@ -19,6 +19,7 @@ import (
 	"dragoman/core/commands"
 	"dragoman/core/control"
 	"dragoman/core/guide"
+	"dragoman/core/inference"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 	"dragoman/core/workspace"
@@ -254,7 +255,7 @@ func (p *edition) refuses(path string) bool {
 
 // offers reports whether a model is among those that can be chosen.
 func (p *Profile) offers(model string) bool {
-	return slices.ContainsFunc(p.Models, func(i core.ModelInfo) bool { return i.ID == model })
+	return slices.ContainsFunc(inference.ModelsOf(&p.Profile).List, func(i inference.ModelInfo) bool { return i.ID == model })
 }
 
 // add offers an agent.
@@ -385,7 +386,8 @@ func (p *edition) announce(made *Profile, first, again bool) {
 
 // post puts the models and agents of a new profile on the board.
 func (p *edition) post(made *Profile) {
-	p.board.Put(board.Topic{Kind: "models", Layer: p.name}, board.Models{Models: made.Models, Default: made.DefaultModel})
+	of := inference.ModelsOf(&made.Profile)
+	p.board.Put(board.Topic{Kind: "models", Layer: p.name}, board.Models{Models: of.List, Default: of.Default})
 	p.board.Put(board.Topic{Kind: "agents", Layer: p.name}, board.Agents{Agents: made.Agents})
 }
 
@@ -510,8 +512,8 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	}
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
-		Models: m.Infos(), DefaultModel: m.Choice.String(), Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Model: chosenBy(m), Accounts: p.Accounts(),
+		Models: inference.Models{List: m.Infos(), Default: m.Choice.String(), Find: m.Of("")}, Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
+		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Accounts: p.Accounts(),
 		Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Resources: box},
 	}
 	made.Servers = serverControl{p, made}
@@ -519,10 +521,4 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 		made.add(r, p.agentOf(r, c))
 	}
 	return made, nil
-}
-
-// chosenBy finds models for what no agent asks.
-func chosenBy(m *models.Finder) func(context.Context, string) (core.Model, error) {
-	find := m.Of("")
-	return func(ctx context.Context, id string) (core.Model, error) { return find(ctx, id) }
 }

@@ -18,6 +18,7 @@ import (
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/inference"
 	"dragoman/core/loop"
 	"dragoman/core/policy"
 )
@@ -67,7 +68,8 @@ func TestProfileWithoutAnything(t *testing.T) {
 	if got := AgentNames(p.Agents); got != "code, plan" {
 		t.Errorf("agents: %s", got)
 	}
-	if p.DefaultModel != "offline/demo" || len(p.Models) != 1 || !p.Models[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 3 {
+	models := inference.ModelsOf(&p.Profile)
+	if models.Default != "offline/demo" || len(models.List) != 1 || !models.List[0].Offline || p.AskTimeout != time.Hour || len(p.Toolboxes) != 3 {
 		t.Errorf("%+v", p.Profile)
 	}
 }
@@ -93,17 +95,17 @@ policy: {ask_timeout: 5m}
 		t.Error("an entry without a description took the one of ours away")
 	}
 	var ids []string
-	for _, m := range p.Models {
+	for _, m := range inference.ModelsOf(&p.Profile).List {
 		if provider, _, _ := strings.Cut(m.ID, "/"); provider != "openai" || m.ID == "openai/gpt-5.1" {
 			ids = append(ids, m.ID)
 		}
 	}
 	slices.Sort(ids[1:])
-	if want := []string{"groq/big", "local/small", "offline/demo", "openai/gpt-5.1"}; !slices.Equal(ids, want) || len(p.Models) < 10 {
+	if want := []string{"groq/big", "local/small", "offline/demo", "openai/gpt-5.1"}; !slices.Equal(ids, want) || len(inference.ModelsOf(&p.Profile).List) < 10 {
 		t.Errorf("models: %v", ids)
 	}
-	if p.Models[0].ID != p.DefaultModel {
-		t.Errorf("the first model is %s", p.Models[0].ID)
+	if models := inference.ModelsOf(&p.Profile); models.List[0].ID != models.Default {
+		t.Errorf("the first model is %s", models.List[0].ID)
 	}
 	if p.AskTimeout != 5*time.Minute {
 		t.Errorf("ask timeout: %v", p.AskTimeout)
@@ -200,7 +202,7 @@ func TestProfilesAreMadeOnce(t *testing.T) {
 	}
 	programtest.Write(t, path, "model: groq/x\n")
 	first, err := ps.Profile(context.Background(), nil)
-	if err != nil || first.DefaultModel != "groq/x" {
+	if err != nil || inference.ModelsOf(first).Default != "groq/x" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if again, err := ps.Profile(context.Background(), []string{filepath.Dir(path)}); again != first || err != nil {

@@ -216,11 +216,7 @@ func TestLimitsOutliveAReload(t *testing.T) {
 	if err != nil || AgentNames(prof.Agents) != "code, plan, one" {
 		t.Fatalf("%v, %v", prof, err)
 	}
-	model, err := prof.Model(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked, err := inference.Of(model)
+	asked, err := inference.ModelsOf(prof).Model(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

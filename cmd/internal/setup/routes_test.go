@@ -7,6 +7,7 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/configs"
+	"dragoman/core/inference"
 )
 
 func TestRoutes(t *testing.T) {
@@ -38,7 +39,7 @@ func TestRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !made.offers("mistral/mistral-large-latest") || made.Finder.Choice.Provider != "groq" {
-		t.Errorf("chosen %s of %d models", made.Finder.Choice, len(made.Models))
+		t.Errorf("chosen %s of %d models", made.Finder.Choice, len(inference.ModelsOf(&made.Profile).List))
 	}
 	for id, want := range map[string]string{"mistrl": "no such provider", "groq": "as \"soap\""} {
 		if err := r.Set(t.Context(), id, "soap", "http://localhost:1/v1", nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -60,7 +61,7 @@ func TestRoutes(t *testing.T) {
 	if made, err = p.Load(); err != nil || made.offers("mistral/mistral-large-latest") {
 		t.Errorf("its models are offered, %v", err)
 	}
-	if _, err := made.Model(t.Context(), "mistral/x"); err == nil || !strings.Contains(err.Error(), "out of use") {
+	if _, err := inference.ModelsOf(&made.Profile).Model(t.Context(), "mistral/x"); err == nil || !strings.Contains(err.Error(), "out of use") {
 		t.Errorf("its model: %v", err)
 	}
 }

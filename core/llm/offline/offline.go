@@ -52,8 +52,8 @@ var _ inference.Model = (*Model)(nil)
 func New(c Config) *Model { return &Model{c} }
 
 // Info describes the demo model.
-func (d *Model) Info() core.ModelInfo {
-	return core.ModelInfo{
+func (d *Model) Info() inference.ModelInfo {
+	return inference.ModelInfo{
 		ID: ID, Name: "Offline demo (not a language model)", Provider: Provider,
 		Tools: true, Thinks: true, Offline: true,
 	}
@@ -82,8 +82,8 @@ func (d *Model) answer(ctx context.Context, r *inference.Request, s *speaker) er
 	}
 	free := 0.0
 	usage := core.Usage{
-		In:        core.EstimateTokens(requestChars(r)),
-		Out:       core.EstimateTokens(s.chars),
+		In:        inference.EstimateTokens(requestChars(r)),
+		Out:       inference.EstimateTokens(s.chars),
 		Cost:      &free,
 		Estimated: true,
 	}
