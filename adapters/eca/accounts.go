@@ -12,17 +12,17 @@ import (
 	"dragoman/core/control"
 )
 
-// loginCommand begins a prompt that is answered as a login.
+// loginCommand is the beginning of a prompt that is treated as a login.
 const loginCommand = "/login"
 
-// logsIn says whether a prompt begins a login.
+// logsIn reports whether a prompt begins a login.
 func logsIn(p eca.PromptParams) bool {
 	words := strings.Fields(p.Message)
 	return len(words) > 0 && words[0] == loginCommand
 }
 
-// statuses lists the providers: those that have an account, each with its models, and
-// those of models that have none.
+// statuses lists the providers: first those that have an account, each with its models, then the
+// providers of models without an account.
 func (o *offer) statuses(accounts []control.Account) []eca.ProviderStatus {
 	models := o.providers()
 	list := []eca.ProviderStatus{}
@@ -37,7 +37,7 @@ func (o *offer) statuses(accounts []control.Account) []eca.ProviderStatus {
 	return list
 }
 
-// status is one provider with the models that it has now. No key is a part of it.
+// status describes one provider and its current models. It never contains a key.
 func (o *offer) status(a control.Account) eca.ProviderStatus {
 	p := eca.ProviderStatus{
 		ID:         a.Provider,
@@ -75,7 +75,7 @@ func waysOf(a control.Account) []eca.LoginMethod {
 	return list
 }
 
-// providersList is providers/list.
+// providersList handles providers/list.
 func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) error {
 	s.wg.Go(func() {
 		o := s.reload(ctx)
@@ -90,8 +90,8 @@ func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) err
 
 var errNoAccounts = errors.New("logins are not available here; set keys in the configuration")
 
-// account does something with the accounts, and answers with what comes of it. What
-// is wrong is in the result, and is shown: some clients look at neither.
+// account carries out do on the accounts and answers with its result. An error is in the result
+// and is also shown as a message, because some clients read only one of the two.
 func (s *Server) account(ctx context.Context, call *wire.Call, do func(control.Accounts) (eca.LoginResult, error)) {
 	s.wg.Go(func() {
 		var res eca.LoginResult
@@ -104,10 +104,10 @@ func (s *Server) account(ctx context.Context, call *wire.Call, do func(control.A
 			res = eca.LoginResult{Error: &eca.Fault{Type: eca.MessageError, Message: plain(err)}}
 			s.pump.Do(func() { s.showMessage(eca.MessageError, plain(err)) })
 		} else {
-			s.refresh(ctx) // other models may be there
+			s.refresh(ctx) // the account may bring other models
 		}
 		s.behindBoard(func() {
-			if s.peerNow().name == "emacs" { // it says that all went well, whatever is in a result
+			if s.peerNow().name == "emacs" { // it reports success, whatever the result holds
 				s.reply(ctx, call, res, err)
 			} else {
 				s.reply(ctx, call, res, nil)
@@ -116,8 +116,8 @@ func (s *Server) account(ctx context.Context, call *wire.Call, do func(control.A
 	})
 }
 
-// providersLogin is providers/login: the first step of a login. Where there are
-// several ways, the client names one first.
+// providersLogin handles providers/login: the first step of a login. If there are several ways to
+// log in, the client chooses one first.
 func (s *Server) providersLogin(ctx context.Context, call *wire.Call, p eca.LoginParams) error {
 	s.account(ctx, call, func(accounts control.Accounts) (eca.LoginResult, error) {
 		method := said(p.Method)
@@ -143,8 +143,8 @@ func (s *Server) providersLogin(ctx context.Context, call *wire.Call, p eca.Logi
 	return nil
 }
 
-// providersInput is providers/loginInput: what the user typed, for the way that was
-// chosen last.
+// providersInput handles providers/loginInput: the user's input for the way of logging in that
+// was chosen last.
 func (s *Server) providersInput(ctx context.Context, call *wire.Call, p eca.LoginInputParams) error {
 	s.mu.Lock()
 	method := s.logins[p.Provider]
@@ -159,7 +159,7 @@ func (s *Server) providersInput(ctx context.Context, call *wire.Call, p eca.Logi
 	return nil
 }
 
-// providersLogout is providers/logout.
+// providersLogout handles providers/logout.
 func (s *Server) providersLogout(ctx context.Context, call *wire.Call, p eca.LogoutParams) error {
 	s.account(ctx, call, func(accounts control.Accounts) (eca.LoginResult, error) {
 		return eca.LoginResult{}, accounts.Logout(ctx, p.Provider)
@@ -167,7 +167,7 @@ func (s *Server) providersLogout(ctx context.Context, call *wire.Call, p eca.Log
 	return nil
 }
 
-// stepOf is a step of a login as the protocol has it.
+// stepOf returns a step of a login in the protocol's form.
 func stepOf(step control.LoginStep) eca.LoginResult {
 	r := eca.LoginResult{Action: eca.LoginDone}
 	for _, f := range step.Fields {
@@ -186,7 +186,7 @@ func stepOf(step control.LoginStep) eca.LoginResult {
 	return r
 }
 
-// tellAccount is providers/updated. The models that it brings or takes are told, too.
+// tellAccount sends providers/updated, and announces the models that the account adds or removes.
 func (s *Server) tellAccount(ctx context.Context, a control.Account) {
 	o := s.refresh(ctx)
 	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })

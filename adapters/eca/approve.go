@@ -11,7 +11,7 @@ import (
 	"dragoman/core"
 )
 
-// approve is chat/toolCallApprove.
+// approve handles chat/toolCallApprove.
 func (s *Server) approve(ctx context.Context, _ *wire.Call, p eca.ApproveParams) error {
 	d := core.AllowOnce
 	if p.Save == eca.SaveSession {
@@ -21,14 +21,14 @@ func (s *Server) approve(ctx context.Context, _ *wire.Call, p eca.ApproveParams)
 	return nil
 }
 
-// reject is chat/toolCallReject.
+// reject handles chat/toolCallReject.
 func (s *Server) reject(ctx context.Context, _ *wire.Call, p eca.ApproveParams) error {
 	s.decide(ctx, p, core.RejectOnce)
 	return nil
 }
 
-// decide settles the question about a call. What does not wait is ignored: one
-// client approves calls that need no approval, and another one may have decided.
+// decide settles the question about a call. A call that does not wait is ignored: one client
+// approves calls that need no approval, and another client may have decided.
 func (s *Server) decide(ctx context.Context, p eca.ApproveParams, d core.Decision) {
 	c := s.chat(p.ChatID)
 	if c == nil {

@@ -11,10 +11,9 @@ import (
 	"dragoman/core"
 )
 
-// What happens beside the conversation is told in the chat, as a text of the
-// system's.
+// Events outside the conversation are shown in the chat as text of the system.
 
-// compactedText says that the agent remembers a summary from here on.
+// compactedText reports that the agent remembers only a summary from now on.
 func compactedText(e core.Compacted) string {
 	text := "The conversation was compacted"
 	if e.Auto {
@@ -26,7 +25,7 @@ func compactedText(e core.Compacted) string {
 	return text + ". The agent continues with a summary of the conversation above."
 }
 
-// revertedText says which files are what they were before, and which are not.
+// revertedText lists the files that were restored and those that were not.
 func revertedText(e core.Reverted) string {
 	var done, left strings.Builder
 	for _, f := range e.Files {
@@ -49,8 +48,8 @@ func revertedText(e core.Reverted) string {
 	return strings.Join(parts, "\n")
 }
 
-// cited names a source of what the agent says. Views make a link of it, so only what
-// is a page or a file becomes one.
+// cited names a source of the agent's text. Views make a link of it, so only pages and files
+// become links.
 func (v *View) cited(dst []byte, l core.Link) []byte {
 	title := cmp.Or(l.Title, l.Name, l.URI)
 	u, err := url.Parse(l.URI)

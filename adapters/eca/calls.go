@@ -13,23 +13,23 @@ import (
 	"dragoman/core/display"
 )
 
-// call is what the client knows of a tool call.
+// call is the client's knowledge of a tool call.
 type call struct {
-	n        int // its place among the calls
+	n        int // its index among the calls
 	now      core.Call
 	head     []byte // a toolCallPrepare, up to its text
 	prepared bool
-	sent     bool          // something of its arguments
+	sent     bool          // a part of its arguments
 	ran      bool          // toolCallRun was sent
 	running  bool          // toolCallRunning was sent
 	task     bool          // it is shown as the plan
-	about    bool          // it is a child's, and shown for its approval alone
-	child    *eca.Subagent // of a call that hands a task over: what was told of its child
+	about    bool          // it belongs to a child, and is shown only for its approval
+	child    *eca.Subagent // for a call that delegates a task: the last description of its child that was sent
 	outcome  core.Outcome
 }
 
-// callChanged shows what has become of a call. Whatever comes first, the client
-// sees toolCallPrepare, toolCallRun, toolCallRunning and an end in this order.
+// callChanged shows the new state of a call. Whatever the order of the records, the client sees
+// toolCallPrepare, toolCallRun, toolCallRunning and an end in this order.
 func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	c := v.calls[now.ID]
 	if c == nil {
@@ -49,7 +49,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 		return v.prepare(dst, c)
 	case core.Awaiting:
 		dst = v.prepare(dst, c)
-		if v.live { // a replay shows only those that still wait, at its end
+		if v.live { // a replay shows only the calls that still wait, at its end
 			dst = v.run(dst, c, true)
 		}
 	case core.Running:
@@ -79,7 +79,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	return v.over(dst, c)
 }
 
-// over forgets a call that has ended.
+// over removes a call that has ended.
 func (v *View) over(dst []byte, c *call) []byte {
 	if c.now.State.Ended() {
 		delete(v.calls, c.now.ID)
@@ -90,9 +90,8 @@ func (v *View) over(dst []byte, c *call) []byte {
 	return dst
 }
 
-// prepare announces a call: webviews ignore all that is said of one that was not.
-// The text of the arguments is a delta, so it is sent here only if no part of it
-// was.
+// prepare announces a call: webviews ignore messages about a call that was not announced. The
+// text of the arguments is a delta, so it is sent here only if no part of it was sent before.
 func (v *View) prepare(dst []byte, c *call) []byte {
 	text := ""
 	if !c.sent {
@@ -115,8 +114,8 @@ func (v *View) prepare(dst []byte, c *call) []byte {
 	return dst
 }
 
-// callArgs shows a part of the arguments while they arrive. What comes of them when
-// the call is further on is in the call itself.
+// callArgs shows a part of the arguments as they arrive. Once the call is past that stage, its
+// own record has the arguments.
 func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	c := v.calls[e.Call]
 	if c == nil || c.now.State != core.Proposed || e.Text == "" || v.plans(c.now) {
@@ -158,7 +157,7 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 	c.ran = true
 	t, args := toolCall(eca.TypeToolCallRun, c), object(c.now.Args)
 	if asks && t.Origin == eca.OriginMCP {
-		args = display.VisibleArgs(args) // nothing else shows all of them
+		args = display.VisibleArgs(args) // no other message shows all of them
 	}
 	return v.content(dst, eca.RoleAssistant, eca.ToolCallRun{
 		ToolCall: t, Arguments: args, ManualApproval: asks, Summary: c.now.Title, Details: v.details(c),
@@ -174,7 +173,7 @@ func (v *View) called(dst []byte, c *call) []byte {
 	if !now.Start.IsZero() && now.End.After(now.Start) {
 		t.TotalTimeMs = now.End.Sub(now.Start).Milliseconds()
 	}
-	if v.client == "eca-cli" { // it reads this one field alone
+	if v.client == "eca-cli" { // it reads only this field
 		for _, o := range t.Outputs {
 			t.Output += o.Text
 		}
@@ -182,7 +181,7 @@ func (v *View) called(dst []byte, c *call) []byte {
 	return v.images(v.content(dst, eca.RoleAssistant, t), now.Content)
 }
 
-// images shows the pictures of a call's result, which its outputs only name.
+// images shows the images of a call's result; its outputs only name them.
 func (v *View) images(dst []byte, content []core.Block) []byte {
 	for _, b := range content {
 		if b, ok := b.(core.Image); ok && len(b.Data) > 0 {
@@ -199,7 +198,7 @@ func (v *View) rejected(dst []byte, c *call, why eca.RejectReason) []byte {
 	})
 }
 
-// answered notes who decided on a call; the call's own record shows what.
+// answered records who decided on a call; the call's own record has the decision.
 func (v *View) answered(dst []byte, e core.Answered) []byte {
 	c := v.calls[v.asks[e.Ask].Call]
 	delete(v.asks, e.Ask)
@@ -213,9 +212,8 @@ func (v *View) answered(dst []byte, e core.Answered) []byte {
 	return dst
 }
 
-// toolCall is what all contents of a call begin with. Clients keep the tool "task"
-// of the server "eca" for their own panel, so nothing but the plan may have both
-// names.
+// toolCall returns the fields that all contents of a call begin with. Clients show the tool
+// "task" of the server "eca" in a panel of its own, so only the plan may have both names.
 func toolCall(kind string, c *call) eca.ToolCall {
 	now := c.now
 	if c.task {
@@ -237,8 +235,8 @@ func toolCall(kind string, c *call) eca.ToolCall {
 	return t
 }
 
-// object is a call's arguments as an object, whatever a model wrote: the Emacs
-// client fails on anything else.
+// object returns a call's arguments as an object, even if the model wrote something else: the
+// Emacs client fails on any other value.
 func object(args json.RawMessage) json.RawMessage {
 	if trimmed := bytes.TrimLeft(args, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
 		return trimmed
@@ -246,7 +244,7 @@ func object(args json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// changes shows what a call changes; nil: nothing.
+// changes describes the changes that a call makes to files; nil if there are none.
 func changes(content []core.Block) any {
 	var c *eca.FileChange
 	for _, b := range content {
@@ -271,8 +269,8 @@ func changes(content []core.Block) any {
 	return c
 }
 
-// patchOf is a change as a unified diff. One that came without is written as the
-// whole file before and after.
+// patchOf returns a change as a unified diff. A change without a patch is written as the whole
+// file before and after.
 func patchOf(d core.Diff) (patch string, added, removed int) {
 	if d.Patch != "" {
 		return d.Patch, d.Added, d.Removed
@@ -291,7 +289,8 @@ func patchOf(d core.Diff) (patch string, added, removed int) {
 
 func isText(b core.Block) bool { _, is := b.(core.Text); return is }
 
-// outputs is a call's result. What is no text is named; a change is in the details.
+// outputs returns a call's result as texts. Content that is not text is named; a change is shown
+// in the details.
 func outputs(now core.Call) []eca.Output {
 	list := []eca.Output{}
 	for _, b := range now.Content {
@@ -313,7 +312,7 @@ func outputs(now core.Call) []eca.Output {
 	if now.State == core.Canceled {
 		list = append(list, eca.Output{Type: eca.TypeText, Text: now.Why, Content: now.Why})
 	}
-	if len(list) == 0 { // some documents of the protocol want one at least
+	if len(list) == 0 { // some documents of the protocol require at least one
 		text := ""
 		if now.State == core.Errored {
 			text = now.Why
@@ -323,7 +322,7 @@ func outputs(now core.Call) []eca.Output {
 	return list
 }
 
-// nameOf stands for content that is not text.
+// nameOf returns a name for content that is not text.
 func nameOf(b core.Block) string {
 	switch b := b.(type) {
 	case core.Text:

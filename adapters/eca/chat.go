@@ -14,60 +14,59 @@ import (
 	"dragoman/core"
 )
 
-// chat is one chat of this connection. It may have no session yet, and none any
-// more: then att is nil.
+// chat is one chat of this connection. If it has no session yet, or no longer has one, att is
+// nil.
 type chat struct {
 	srv     *Server
 	id      core.SessionID
 	queue   *pump.Queue
 	prompts pump.Prompts
 	att     atomic.Pointer[core.Attachment] // written by the queue's goroutine
-	shown   atomic.Bool                     // the client has it: it must hear when somebody else deletes it
+	shown   atomic.Bool                     // the client shows it, so it must be notified if another client deletes it
 
-	// The queue's goroutine has the fields below.
-	chosen  choice // before there is a session
-	plan    bool   // the default agent stands for a plan agent
-	child   bool   // it is shown within another one; written before anybody knows it
-	trusted bool   // a prompt of this connection said so, and the last one still did
+	// The fields below belong to the queue's goroutine.
+	chosen  choice // until there is a session
+	plan    bool   // the default agent acts as the plan agent
+	child   bool   // another chat shows it; set before the chat is known to others
+	trusted bool   // a prompt of this connection asked for trust, and so did the last one
 
-	// The pump's goroutine has the fields below.
-	feed    *feed // nil: nothing is read
+	// The fields below belong to the pump's goroutine.
+	feed    *feed // nil: no session is read
 	waits   []waiter
-	answers map[core.TurnID]func()  // of prompts that are answered when they begin
-	held    map[core.TurnID]func()  // of those that are answered when their model says something
-	running map[*prompting]struct{} // that were taken and have not ended
-	idle    []func()                // done once there are none
-	wish    *choice                 // was told to have been chosen, of a chat that has not begun
+	answers map[core.TurnID]func()  // for prompts that are answered when they begin
+	held    map[core.TurnID]func()  // for prompts that are answered when their model responds
+	running map[*prompting]struct{} // accepted and not ended
+	idle    []func()                // called when none is running
+	wish    *choice                 // the choice announced for a chat that has not begun
 }
 
-// waiter waits until the client has been told all that happened before pos.
+// waiter waits until everything before pos has been sent to the client.
 type waiter struct {
 	pos core.Pos
 	do  func()
 }
 
-// feed is a chat's side in the pump, for one reader. All of it belongs to the
-// pump's goroutine.
+// feed connects a chat to the pump, for one reader. It belongs to the pump's goroutine.
 type feed struct {
 	chat   *chat
 	att    *core.Attachment
 	view   *View
 	pos    core.Pos
-	head   core.Pos // where history ends
-	opened func()   // done behind the history; nil: nothing
-	page   *page    // the part of the history that is shown; nil: all of it
-	title  string   // that it was opened with
-	gone   bool     // another feed has taken its place
-	busy   bool     // the client believes that a turn runs which ended within the history
+	head   core.Pos // the end of the history
+	opened func()   // called after the history; nil: nothing
+	page   *page    // the part of the history to show; nil: all of it
+	title  string   // the title at its beginning
+	gone   bool     // another feed has replaced this one
+	busy   bool     // the client shows a turn as running that ended within the history
 
-	questions map[core.AskID]*wire.Asked // that the client was asked
-	children  map[core.CallID]*chat      // of calls that run
+	questions map[core.AskID]*wire.Asked // open requests to the client
+	children  map[core.CallID]*chat      // of running calls
 }
 
 var _ pump.Feed = (*feed)(nil)
 
-// urgent reports whether a record is shown whichever page of the chat is open: a Missing, as
-// long as something is to be done about it.
+// urgent reports whether a record is shown on every page of the chat: a Missing, as long as the
+// user can still do something about it.
 func urgent(ev core.Event) bool {
 	m, ok := ev.(core.Missing)
 	return ok && !m.Final
@@ -148,7 +147,7 @@ func (f *feed) Caught(pos core.Pos) {
 		}
 		f.put(f.view.settle(nil))
 		f.adoptAll()
-		if f.busy && f.view.turn == "" { // the history does not say so
+		if f.busy && f.view.turn == "" { // the history does not contain the end
 			f.put(f.view.finished(nil))
 		}
 		if f.opened != nil {
@@ -160,7 +159,7 @@ func (f *feed) Caught(pos core.Pos) {
 	f.chat.wake()
 }
 
-// Lost implements pump.Feed. The next prompt opens the session anew.
+// Lost implements pump.Feed. The next prompt opens the session again.
 func (f *feed) Lost(err error) {
 	if f.gone {
 		return
@@ -190,8 +189,8 @@ func (f *feed) Lost(err error) {
 // put writes messages.
 func (f *feed) put(lines []byte) { f.chat.srv.put(lines) }
 
-// retire ends a feed whose place is taken. An answer that waits for its history is
-// given: what follows is shown anew.
+// retire ends a feed that another one replaces. A request that waits for its history is answered:
+// the new feed shows the chat again.
 func (f *feed) retire() {
 	f.gone = true
 	f.leave()
@@ -202,8 +201,7 @@ func (f *feed) retire() {
 	}
 }
 
-// replay shows a part of the chat anew, or all of it: behind a truncation, or with
-// other marks.
+// replay shows the chat or a part of it again, after a truncation or a change of marks.
 func (f *feed) replay(part *page) {
 	c := f.chat
 	f.gone = true
@@ -217,8 +215,8 @@ func (f *feed) replay(part *page) {
 	c.srv.pump.Add(f.att, core.Pos{}, next, nil)
 }
 
-// newFeed returns a feed that has nothing yet. Where its history ends is looked up
-// before: then no mark is missed.
+// newFeed returns a feed that has read nothing. The end of its history is read before, so that no
+// mark is missed.
 func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
@@ -226,7 +224,7 @@ func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
 	return f
 }
 
-// wake does what has waited for the client to be told.
+// wake calls the waiters whose position has been sent.
 func (c *chat) wake() {
 	for len(c.waits) > 0 && (c.feed == nil || c.feed.view.live && !c.feed.pos.Before(c.waits[0].pos)) {
 		do := c.waits[0].do
@@ -235,8 +233,8 @@ func (c *chat) wake() {
 	}
 }
 
-// behind does something once the client has been told all that happened before
-// pos. It may be called by any goroutine.
+// behind calls do once everything before pos has been sent to the client. Any goroutine may call
+// it.
 func (c *chat) behind(pos core.Pos, do func()) {
 	c.srv.pump.Do(func() {
 		c.waits = append(c.waits, waiter{pos, do})
@@ -244,12 +242,12 @@ func (c *chat) behind(pos core.Pos, do func()) {
 	})
 }
 
-// errNoChat says that a client named a chat that is not there.
+// errNoChat is the error for the id of a chat that does not exist.
 func errNoChat(id core.SessionID) error { return wrong("chatId: there is no chat %.100q", string(id)) }
 
-// attach opens the chat's session, if it is not open, and begins to serve it behind
-// what it holds. With create a session that is not there is made; created says so.
-// first is done before anything else is said of it. It belongs to the queue.
+// attach opens the chat's session if it is not open, and serves it from its end. If create is
+// set, a missing session is created, and created is true. first is called before any message
+// about the chat. attach belongs to the queue.
 func (c *chat) attach(ctx context.Context, create bool, first func(created bool)) (att *core.Attachment, err error) {
 	if att := c.att.Load(); att != nil {
 		return att, nil
@@ -270,8 +268,8 @@ func (c *chat) attach(ctx context.Context, create bool, first func(created bool)
 	return att, nil
 }
 
-// serve begins to read an attachment behind a position, in the place of whatever
-// was read before. It belongs to the queue.
+// serve begins to read an attachment after a position, in place of the previous reader. It
+// belongs to the queue.
 func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()) {
 	old := c.att.Swap(att)
 	c.shown.Store(true)
@@ -288,8 +286,8 @@ func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()
 	}
 }
 
-// session opens or makes the session. Somebody else may make or remove it between
-// the two.
+// session opens or creates the session. Another client may create or remove it between the two
+// steps.
 func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, created bool, err error) {
 	for range 3 {
 		sess, err = c.srv.opts.Gateway.Open(ctx, c.srv.opts.Principal, c.id)
@@ -308,8 +306,8 @@ func (c *chat) session(ctx context.Context, create bool) (sess *core.Session, cr
 	return nil, false, err
 }
 
-// detach lets the session go; nothing more is said of it. It belongs to the queue,
-// and returns when the pump has let go, or the connection has ended.
+// detach lets go of the session; the client hears no more of it. It belongs to the queue, and
+// returns when the pump has let go of the session or the connection has ended.
 func (c *chat) detach(ctx context.Context) {
 	att := c.att.Swap(nil)
 	if att == nil {
@@ -322,7 +320,7 @@ func (c *chat) detach(ctx context.Context) {
 			c.feed = nil
 		}
 		c.wake()
-		c.srv.pump.Do(func() { close(done) }) // behind the removal
+		c.srv.pump.Do(func() { close(done) }) // after the removal
 	})
 	select {
 	case <-done:
@@ -331,16 +329,16 @@ func (c *chat) detach(ctx context.Context) {
 	att.Close()
 }
 
-// reply answers a request behind everything that was put into the stream before.
+// reply answers a request after everything that was put into the stream before.
 func (s *Server) reply(ctx context.Context, call *wire.Call, result any, err error) {
 	s.pump.Do(func() { s.answer(ctx, call, result, err) })
 }
 
-// gap is how long nothing is said behind an answer that the Emacs client waits for
-// while a turn runs: it loses what comes in the same read.
+// gap is the pause after an answer that the Emacs client waits for while a turn runs: it loses
+// messages that come in the same read.
 const gap = 15 * time.Millisecond
 
-// answer is reply on the pump's goroutine.
+// answer does the work of reply on the pump's goroutine.
 func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err error) {
 	if err != nil {
 		call.Reply(nil, wireError(err))
@@ -350,7 +348,7 @@ func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err er
 	if call.IsNotification() || s.peerNow().name != "emacs" || !s.busy() {
 		return
 	}
-	if s.conn.Room(ctx, 1) != nil { // the answer has not left
+	if s.conn.Room(ctx, 1) != nil { // the answer has not been written
 		return
 	}
 	t := time.NewTimer(gap)
@@ -361,7 +359,7 @@ func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err er
 	}
 }
 
-// busy says whether the client watches a turn. It belongs to the pump.
+// busy reports whether the client watches a turn. It belongs to the pump.
 func (s *Server) busy() bool {
 	for _, c := range s.allChats() {
 		if c.feed != nil && c.feed.view.turn != "" {
@@ -371,12 +369,12 @@ func (s *Server) busy() bool {
 	return false
 }
 
-// cleared is chat/cleared.
+// cleared sends chat/cleared.
 func (s *Server) cleared(id core.SessionID) {
 	s.notify(eca.MethodCleared, eca.ClearedParams{ChatID: string(id), Messages: true})
 }
 
-// opened is chat/opened.
+// opened sends chat/opened.
 func (s *Server) opened(id core.SessionID, title string) {
 	s.notify(eca.MethodOpened, eca.OpenedParams{ChatID: string(id), Title: title})
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// configure hands the client's options to whoever reads configurations. What is wrong
-// with them fails nothing: the user hears of it as soon as something can be said, and
-// once more in the chat, for some clients show no messages.
+// configure passes the client's options to the reader of configurations. Mistakes in them fail
+// nothing: the user gets a message as soon as messages are possible, and another one in the chat,
+// because some clients show no messages.
 func (s *Server) configure(options json.RawMessage) {
 	if s.opts.Configure == nil || len(options) == 0 || string(options) == "null" {
 		return
@@ -17,7 +17,7 @@ func (s *Server) configure(options json.RawMessage) {
 	}
 }
 
-// hintAt has the user hear something in the chat, once.
+// hintAt leaves a text to be shown once in the chat.
 func (s *Server) hintAt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *Server) hintAt(text string) {
 	}
 }
 
-// configured is Configure; its panic is an error.
+// configured calls Configure and turns a panic into an error.
 func (s *Server) configured(options json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -45,7 +45,7 @@ func (s *Server) hintNow() string {
 	return s.hint
 }
 
-// takeHint is what the user must hear in the chat, once.
+// takeHint returns the text that is to be shown once in the chat, and clears it.
 func (s *Server) takeHint() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"dragoman/core"
 )
 
-// details shows what a call is about, and what came of it; nil: nothing that the
-// protocol has a form for.
+// details returns the subject and the result of a call; nil if the protocol has no form for them.
 func (v *View) details(c *call) any {
 	if c.task {
 		return v.taskDetails()
@@ -33,9 +32,9 @@ func (v *View) details(c *call) any {
 // shellTool is the name of our tool that runs command lines.
 const shellTool = "shell_command"
 
-// shellCommand is what a command line is made of; nil: the call runs none. Clients
-// offer to remember an answer only for a command with a key; which answers are
-// remembered, and for what, is policy's affair, so each has one.
+// shellCommand takes a command line apart; nil if the call runs none. Clients offer to remember
+// an answer only for a command with a key. The policy decides which answers are remembered, so
+// each command has a key.
 func shellCommand(now core.Call) *eca.ShellCommand {
 	var args struct {
 		Command    string `json:"command"`
@@ -55,9 +54,8 @@ func shellCommand(now core.Call) *eca.ShellCommand {
 	return d
 }
 
-// simpleCommands takes a command line of plain words apart, at && || | ; between
-// blanks. Any other line is one command without arguments: what a shell would make
-// of it is not guessed.
+// simpleCommands splits a command line of plain words at && || | ; between blanks. Any other line
+// is one command without arguments: there is no guess at what a shell would do.
 func simpleCommands(line string) [][]string {
 	whole := [][]string{{line}}
 	var list [][]string
@@ -74,7 +72,7 @@ func simpleCommands(line string) [][]string {
 		for _, r := range word {
 			plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 				strings.ContainsRune("_-./:=@%+,", r)
-			if !plain || r == '=' && len(words) == 0 { // a variable is set
+			if !plain || r == '=' && len(words) == 0 { // it sets a variable
 				return whole
 			}
 		}
@@ -86,11 +84,11 @@ func simpleCommands(line string) [][]string {
 	return list
 }
 
-// maxJSON is how many bytes of JSON are shown beside a call's outputs.
+// maxJSON limits the JSON that is shown with a call's outputs, in bytes.
 const maxJSON = 256 << 10
 
-// jsonOutputs is what a tool of an MCP server returned, where it is JSON: what it
-// says that its structured result is, else its texts. nil: it is not.
+// jsonOutputs returns the result of an MCP server's tool if it is JSON: the structured result, or
+// else the texts. nil: it is not JSON.
 func jsonOutputs(now core.Call) *eca.JSONOutputs {
 	if now.Server == core.Native || now.State != core.Succeeded {
 		return nil

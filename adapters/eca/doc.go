@@ -1,94 +1,88 @@
-// Package eca serves the Editor Code Assistant protocol: JSON-RPC behind
-// Content-Length headers, the server's side.
+// Package eca serves the Editor Code Assistant protocol, the server's side: JSON-RPC with
+// Content-Length headers.
 //
-// A [Server] is one connection. Its handlers run on the reading goroutine and
-// never wait: what may wait is put into the queue of its chat. One pump reads the
-// sessions' logs, and encode.go turns a record into notifications: a pure
-// function of a [View] and the record.
+// A [Server] is one connection. Its handlers run on the reading goroutine and never wait; work
+// that may wait is put into the queue of its chat. One pump reads the sessions' logs, and
+// encode.go turns a record into notifications, as a pure function of a [View] and the record.
 //
 // # Vocabulary
 //
-// A chat is what a client calls a session; the client chooses its id. The
-// protocol has three documents. What is written here is today's; clients of the two others
-// have an edge in their connection (early.go), put in at initialize. The offer is what can
-// be chosen: models, agents, variants. A child is the session of a task that was
-// handed over, and its chat stands within a call of its parent's. A hint is what the
-// user must hear in the chat, once.
+// Clients call a session a chat, and choose its id. The protocol has three documents. This
+// package implements the current one; a connection with a client of an early document gets an
+// edge at initialize (early.go). The offer is the set of models, agents and variants that can be
+// chosen. A child is the session of a delegated task; its chat is shown within a call of its
+// parent's chat. A hint is a text that is shown to the user once in the chat.
 //
-// Files: lifecycle.go (initialize to exit), configure.go, startup.go (what the client
-// is told by itself), chat.go (a chat and its feed), prompt.go, steer.go, approve.go,
-// find.go (the search for it), sessions.go (list, open, delete, update, clear),
-// history.go (paging), rewind.go (marks, rollback, fork), select.go (choices and
-// config/updated), query.go (commands), accounts.go (providers), jobs.go, mcp.go, view.go,
-// encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the
-// plan), subagent.go (tasks that are handed over), questions.go and editor.go (what the
-// client is asked), writing.go (completions and rewrites), early.go (the two early
-// documents), params.go (what clients send), errors.go. What a prompt refers to is package
-// refer's, and what models are asked outside of chats package compose's.
+// Files: lifecycle.go (initialize to exit), configure.go, startup.go (messages that the client
+// gets without asking), chat.go (a chat and its feed), prompt.go, steer.go, approve.go, find.go
+// (search for references), sessions.go (list, open, delete, update, clear), history.go (paging),
+// rewind.go (marks, rollback, fork), select.go (choices and config/updated), query.go (commands),
+// accounts.go (providers), jobs.go, mcp.go, view.go, encode.go, calls.go, details.go and aside.go
+// (records to notifications), task.go (the plan), subagent.go (delegated tasks), questions.go and
+// editor.go (requests to the client), writing.go (completions and rewrites), early.go (the two
+// early documents), params.go (params from clients), errors.go. Package refer resolves the
+// references of a prompt, and package compose asks models outside of chats.
 //
 // # What always holds
 //
-//   - Whatever becomes of a prompt, a progress "finished" follows it: clients leave
-//     their loading state on nothing else.
+//   - However a prompt ends, a progress "finished" follows it: clients leave
+//     their loading state only then.
 //   - Every notification, and every answer but those to initialize and to wrong
 //     parameters, is put into the stream by the pump's goroutine, consequences
-//     first: the Emacs client loses what stands behind an answer that it waits for,
+//     first: the Emacs client loses messages that follow an answer it waits for
 //     in the same read.
 //   - A tool call begins with toolCallPrepare, its arguments are an object, and
-//     what is sent of their text is never sent again.
-//   - Where a call of an MCP server's tool is put to the user, invisible characters in
+//     a sent part of their text is never sent again.
+//   - When a call of an MCP server's tool is put to the user, invisible characters in
 //     its arguments are spelled out: the title has no room for all of them.
-//   - Nothing is said of a chat that the client has not named.
-//   - What can be chosen is told with what is selected now, and then what each chat
-//     has chosen: an update never undoes the user's choice.
-//   - The tool "task" of the server "eca" is the plan and nothing else, and nobody is
-//     asked about it by that name.
+//   - A client hears nothing of a chat that it has not named.
+//   - The offer is announced with the current selection, followed by the choices
+//     of each chat: an update never undoes the user's choice.
+//   - The tool "task" of the server "eca" is the plan and nothing else, and no
+//     approval is asked for under that name.
 //
-// testdata/documents holds the shapes of all messages as the three documents say
-// them. Every recorded conversation is checked against the one of its client, field
-// by field, and each method, field and word is in one or on a list that says why not.
+// testdata/documents holds the shapes of all messages according to the three documents. Every
+// recorded conversation is checked against the document of its client, field by field. Each
+// method, field and word occurs in a conversation or on a list that gives the reason why not.
 //
-// An MCP server that a client adds is written into the user's own configuration and
-// started, program or not, without a question: the client is the user's editor, who
-// has started us over a pipe of its own, and the user has typed what stands there.
-// Nobody else can: not over a network, and not by what a workspace's files say.
+// An MCP server that a client adds is written into the user's own configuration and started
+// without a question, even if it is a program: the client is the user's editor, which has started
+// us over a pipe of its own, and the user has typed the entry. Nothing else can add a server this
+// way: neither a client over a network nor a file of a workspace.
 //
 // # Goroutines
 //
-// The Server's WaitGroup owns them all: the pump, the queues, one that watches the
-// board, one that watches the client's process, one for what is done with MCP servers,
-// in its order, and one for what a request waits for outside of chats: a list, a
-// search, a login, the end of a job, a completion, a rewrite, a shutdown. Children are
-// looked up by the pump itself, for the client must have them in front of their calls'
-// ends. Serve returns after they have ended. The fields of a chat are divided between
-// its queue and the pump; each says whose it is.
+// The Server's WaitGroup owns them all: the pump, the queues, one that watches the board, one
+// that watches the client's process, one that works on MCP servers in the order of the requests,
+// and one for each request that waits outside of chats: a list, a search, a login, the end of a
+// job, a completion, a rewrite, a shutdown. The pump itself looks up children, because the client
+// must know them before their calls end. Serve returns after all of them have ended. The fields
+// of a chat are divided between its queue and the pump; each field names its owner.
 //
 // # Why
 //
-// Approvals are no requests of ours in this protocol: a toolCallRun that wants an
-// approval is a content like any other, so it is encoded from the record. Only a
-// replay holds it back until its end, and shows those that wait to this day.
+// An approval is not a request to the client in this protocol: a toolCallRun that needs an
+// approval is a content like any other, so it is encoded from the record. Only a replay holds it
+// back until its end, and then shows the calls that still wait.
 //
-// A mark (the protocol's flag) stands behind a message that was said long ago, and
-// contents can only be added at a chat's end: so the chat is cleared and shown anew,
-// as after a rollback. A mark has an id of its own, for clients keep contents by
-// their id; a message's has the message's in it, and either one names both.
+// A mark (the protocol's flag) comes after an old message, but contents can only be added at the
+// end of a chat. So the chat is cleared and shown again, as after a rollback. A mark has an id of
+// its own, because clients store contents by their id. It contains the id of the message, and
+// either id names both.
 //
-// A fork holds the content that it was made at, as the protocol's document says: what
-// the user asked stands there without its answer. A page is counted in items and not
-// in messages of a model, for the parts of a call must not be torn apart.
+// A fork contains the content at which it was made, as the protocol's document says: the user's
+// question is there without its answer. Pages count items and not messages of a model, so that
+// the parts of a call stay together.
 //
-// A task that was handed over is woven into the chat in front of its call's end: the
-// Emacs client lets go of it there, and drops what comes later.
+// A delegated task is woven into the chat before its call ends: the Emacs client lets go of the
+// task there, and drops later messages.
 //
-// A shutdown is answered when everything is stored, and what runs has ended, for the
-// Emacs client kills the process with the answer in its hands.
+// A shutdown is answered when everything is stored and nothing runs any more, because the Emacs
+// client kills the process as soon as it has the answer.
 //
-// A model or an agent that nobody offers is not refused, for clients send what
-// they remember from another server: the agent falls back to the default one, and
-// whether there is such a model shows when it is asked; until then the prompt is not
-// answered, for today's answer says if it failed. But
-// "plan", the agent that must not change anything, is never widened: where the
-// configuration has none of that name, the default one runs with approvals that
-// let it only read.
+// An unknown model or agent is not refused, because clients send names that they remember from
+// another server. The agent falls back to the default one. A model is checked only when it is
+// asked, and the prompt is not answered before, because today's answer contains the failure. But
+// "plan", the agent that must not change anything, never gains rights: if the configuration has
+// no agent of that name, the default one runs with approvals that only let it read.
 package eca

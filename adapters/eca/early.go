@@ -12,30 +12,30 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Two documents of the protocol came before today's, and clients of theirs are served as
-// well. The handlers and the encoder speak today's alone; an edge in the connection of an
-// early client turns their messages into those of its document. What the document has no
-// name for is dropped, and words that differ are replaced. A turn begins with a progress, in
-// the place of chat/statusChanged. In 001 a call is prepared once: the parts of its arguments
-// are held back until something else is said of it.
+// The protocol has two documents older than today's, and their clients are served as well. The
+// handlers and the encoder know only today's document. An edge in the connection of an early
+// client translates their messages into those of its document: names that it lacks are dropped,
+// and words that differ are replaced. A turn begins with a progress in place of
+// chat/statusChanged. In 001 a call is prepared once: the parts of its arguments are held back
+// until the next message about it.
 //
-// Where the server must act differently, it looks at the names that the client's document
-// lacks: a chat that cannot be emptied is not shown anew. What clients of all documents
-// take (both names of a tool's output, the fields of usage) is left as it is.
+// If the server must act differently, it looks at the names that the client's document lacks: a
+// chat that cannot be emptied is not shown again. Members that clients of all documents accept
+// (both names of a tool's output, the fields of usage) are left as they are.
 
 // Dialect is the document of the protocol that a client speaks.
 type Dialect uint8
 
 const (
 	Now    Dialect = iota // today's
-	Doc000                // the later one of the two early documents
+	Doc000                // the later of the two early documents
 	Doc001                // the earlier one
 )
 
 // String names the dialect in logs and tests.
 func (d Dialect) String() string { return [...]string{"now", "000", "001"}[d] }
 
-// dialectOf tells the documents apart by what only one of them has.
+// dialectOf recognizes a document by members that only it has.
 func dialectOf(caps *eca.CodeAssistant, opts eca.InitOptions) Dialect {
 	if caps == nil {
 		caps = &eca.CodeAssistant{}
@@ -51,8 +51,8 @@ func dialectOf(caps *eca.CodeAssistant, opts eca.InitOptions) Dialect {
 	return Now
 }
 
-// early puts an edge into the connection of a client of an early document, and leaves in p
-// no capability that its document does not have. It returns what the document lacks; nil
+// early puts an edge into the connection of a client of an early document, and removes from p the
+// capabilities that its document does not have. It returns the names that the document lacks; nil
 // for today's.
 func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
 	d := dialectOf(p.Capabilities.CodeAssistant, optionsOf(p.InitializationOptions))
@@ -89,7 +89,7 @@ var earlyDocuments = [...]earlyDocument{
 	}},
 }
 
-// earlyLacks are the names that neither document has, and more.
+// earlyLacks returns the names that both early documents lack, and more.
 func earlyLacks(more ...string) lacks {
 	l := lacks{}
 	for _, name := range append(
@@ -102,7 +102,7 @@ func earlyLacks(more ...string) lacks {
 	return l
 }
 
-// reword replaces a member of an object whose word is another one in the document.
+// reword replaces the value of a member of an object if the document has another word for it.
 func (d *earlyDocument) reword(object json.RawMessage, member string) json.RawMessage {
 	var word string
 	_ = json.Unmarshal(wire.Object(object)[member], &word)
@@ -112,8 +112,8 @@ func (d *earlyDocument) reword(object json.RawMessage, member string) json.RawMe
 	return wire.Edit(object, wire.Set(member, wire.JSON(word)))
 }
 
-// earlySent are the messages that take the place of one of ours: by methods, and within
-// chat/contentReceived by types of contents. The others pass, unless the document lacks them.
+// earlySent replaces our messages: by method, and for chat/contentReceived by type of content.
+// Other messages pass, unless the document lacks them.
 var earlySent = map[string]func(*earlyEdge, *earlyMessage) [][]byte{
 	eca.MethodStatusChanged:  (*earlyEdge).status,
 	eca.MethodServerUpdated:  (*earlyEdge).server,
@@ -128,7 +128,7 @@ var earlySent = map[string]func(*earlyEdge, *earlyMessage) [][]byte{
 	eca.TypeToolCallRejected: (*earlyEdge).call,
 }
 
-// earlyResults take the place of results, by the methods of their requests.
+// earlyResults replaces results, by the methods of their requests.
 var earlyResults = map[string]func(*earlyDocument, json.RawMessage) json.RawMessage{
 	eca.MethodPrompt: func(d *earlyDocument, r json.RawMessage) json.RawMessage { return d.reword(r, "status") },
 	eca.MethodQueryCommands: func(d *earlyDocument, r json.RawMessage) json.RawMessage {
@@ -143,7 +143,7 @@ var earlyResults = map[string]func(*earlyDocument, json.RawMessage) json.RawMess
 			return raw
 		})
 	},
-	// Diagnostics count from 0 today, and counted from 1.
+	// Diagnostics count from 0 today, and counted from 1 in the early documents.
 	eca.MethodGetDiagnostics: func(_ *earlyDocument, r json.RawMessage) json.RawMessage {
 		return earlyList(r, "diagnostics", func(raw json.RawMessage) json.RawMessage {
 			var d eca.Diagnostic
@@ -158,7 +158,7 @@ var earlyResults = map[string]func(*earlyDocument, json.RawMessage) json.RawMess
 	},
 }
 
-// earlyList replaces each item of a list within a result; nil takes it out.
+// earlyList replaces each item of a list within a result; nil removes an item.
 func earlyList(result json.RawMessage, member string, f func(json.RawMessage) json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(wire.Object(result)[member], &list) != nil || list == nil {
@@ -180,12 +180,12 @@ const earlyCalls = 1000
 type earlyEdge struct {
 	doc *earlyDocument
 
-	asked wire.Pending // the client's requests whose results are replaced
-	ours  wire.Pending // the same of ours
+	asked wire.Pending // requests of the client whose results are replaced
+	ours  wire.Pending // the same for our requests
 
 	mu    sync.Mutex           // guards the fields below
-	begun string               // the chat whose turn has begun with the last messages; "": none
-	texts map[[2]string][]byte // arguments that are held back, by the ids of chat and call
+	begun string               // the chat whose turn the last messages began; "": none
+	texts map[[2]string][]byte // arguments that are held back, by ids of chat and call
 }
 
 func newEarlyEdge(d Dialect) *earlyEdge {
@@ -198,7 +198,7 @@ func (e *earlyEdge) Read(msg []byte) []byte { return e.pass(msg, &e.asked, &e.ou
 // Answer implements wire.Edge.
 func (e *earlyEdge) Answer(msg []byte) []byte { return e.pass(msg, nil, &e.asked) }
 
-// pass notes a request, and replaces the result in the answer to one that was noted.
+// pass notes a request, and replaces the result in the response to a noted one.
 func (e *earlyEdge) pass(msg []byte, notes, noted *wire.Pending) []byte {
 	m, err := wire.Parse(msg)
 	if err != nil {
@@ -235,7 +235,7 @@ type earlyMessage struct {
 	}
 }
 
-// with is the message with another content.
+// with returns the message with another content.
 func (m *earlyMessage) with(content json.RawMessage) []byte {
 	return wire.Edit(m.whole, wire.Set("params", wire.Edit(m.params, wire.Set("content", content))))
 }
@@ -246,7 +246,7 @@ func (e *earlyEdge) Send(dst, msg []byte) []byte {
 	list := [][]byte{msg}
 	if m, err := wire.Parse(msg); err == nil && m.Kind() == wire.Notification {
 		n, name := earlyMessage{whole: msg, params: m.Params}, m.Method
-		_ = json.Unmarshal(m.Params, &n) // we have written it; what is not there is empty
+		_ = json.Unmarshal(m.Params, &n) // we wrote it; a missing member is empty
 		if name == eca.MethodContentReceived {
 			_ = json.Unmarshal(n.Content, &n.in)
 			name = n.in.Type
@@ -265,7 +265,7 @@ func (e *earlyEdge) Send(dst, msg []byte) []byte {
 	return dst
 }
 
-// status makes the progress that a turn begins with.
+// status builds the progress at the beginning of a turn.
 func (e *earlyEdge) status(m *earlyMessage) [][]byte {
 	if m.Status != eca.ChatRunning {
 		return nil
@@ -276,7 +276,7 @@ func (e *earlyEdge) status(m *earlyMessage) [][]byte {
 	return [][]byte{bytes.TrimSuffix(v.running(nil, waitingText), []byte("\n"))}
 }
 
-// progress drops what status has said, and forgets the calls of a turn that has ended.
+// progress drops a repetition of status, and removes the calls of a turn that has ended.
 func (e *earlyEdge) progress(m *earlyMessage) [][]byte {
 	begun := e.begun
 	if e.begun = ""; begun == m.ChatID && m.in.State == eca.ProgressRunning && m.in.Text == waitingText {
@@ -288,7 +288,7 @@ func (e *earlyEdge) progress(m *earlyMessage) [][]byte {
 	return [][]byte{m.whole}
 }
 
-// text takes the id from what the user says.
+// text removes the id from the user's text.
 func (e *earlyEdge) text(m *earlyMessage) [][]byte {
 	if m.Role != eca.RoleUser {
 		return [][]byte{m.whole}
@@ -296,14 +296,14 @@ func (e *earlyEdge) text(m *earlyMessage) [][]byte {
 	return [][]byte{m.with(wire.Edit(m.Content, wire.Set("contentId", nil)))}
 }
 
-// prepare holds a call's arguments back where they must come at once: in a document that
-// has no toolCallRunning.
+// prepare holds a call's arguments back if they must be sent at once: in a document without
+// toolCallRunning.
 func (e *earlyEdge) prepare(m *earlyMessage) [][]byte {
 	if !e.doc.lacks[eca.TypeToolCallRunning] {
 		return [][]byte{m.whole}
 	}
 	for id := range e.texts {
-		if len(e.texts) < earlyCalls { // the others are calls that nothing more was said of
+		if len(e.texts) < earlyCalls { // the others are calls that were never continued
 			break
 		}
 		delete(e.texts, id)
@@ -313,7 +313,7 @@ func (e *earlyEdge) prepare(m *earlyMessage) [][]byte {
 	return nil
 }
 
-// call sends what was held back of a call's arguments, and then how the call goes on.
+// call sends the arguments that were held back for a call, and then its new state.
 func (e *earlyEdge) call(m *earlyMessage) (list [][]byte) {
 	if e.doc.lacks[m.in.Type] {
 		return nil
@@ -332,7 +332,7 @@ func (e *earlyEdge) call(m *earlyMessage) (list [][]byte) {
 	return append(list, m.with(content))
 }
 
-// config leaves out whose choices they are: there are none of one chat.
+// config removes the chat of a choice: the document has no choices for one chat.
 func (e *earlyEdge) config(m *earlyMessage) [][]byte {
 	if e.doc.lacks[eca.MethodConfigUpdated] {
 		return nil
@@ -340,7 +340,7 @@ func (e *earlyEdge) config(m *earlyMessage) [][]byte {
 	return [][]byte{wire.Edit(m.whole, wire.Set("params", wire.Edit(m.params, wire.Set("chatId", nil))))}
 }
 
-// server describes a server of tools: it must have a command, and has nothing but tools.
+// server describes an MCP server: it must have a command, and has only tools.
 func (e *earlyEdge) server(m *earlyMessage) [][]byte {
 	var p eca.ServerUpdatedParams
 	if json.Unmarshal(m.params, &p) != nil || p.Type == eca.ServerNative {
@@ -356,7 +356,7 @@ func (e *earlyEdge) server(m *earlyMessage) [][]byte {
 	return [][]byte{bytes.TrimSuffix(notification(nil, eca.MethodServerUpdated, p), []byte("\n"))}
 }
 
-// serverRemoved says that a server is stopped, for want of a word for one that is gone.
+// serverRemoved reports a server as stopped, because the document has no word for a removed one.
 func (e *earlyEdge) serverRemoved(m *earlyMessage) [][]byte {
 	m.params = wire.Edit(m.params, wire.Set("type", wire.JSON(eca.ServerMCP)), wire.Set("status", wire.JSON(statusStopped)), wire.Set("tools", []byte("[]")))
 	return e.server(m)

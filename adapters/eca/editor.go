@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// editorWait is how long the editor may take for an answer: some never give one.
+	// editorWait limits the time for an answer of the editor: some editors never give one.
 	editorWait = 15 * time.Second
-	// serverWait is how long a language server may take to start, and askAgain how
-	// often it is asked meanwhile.
+	// serverWait is the time that a language server may take to start, and askAgain the interval
+	// of requests meanwhile.
 	serverWait = 20 * time.Second
 	askAgain   = time.Second
-	// maxProblems is how many diagnostics are taken.
+	// maxProblems limits the diagnostics that are accepted.
 	maxProblems = 2000
 )
 
-// editor is the client as a provider of what its language servers know.
+// editor is the client as a source of information from its language servers.
 type editor struct {
 	srv  *Server
 	caps ide.Caps
@@ -34,7 +34,7 @@ type editor struct {
 
 var _ ide.Editor = (*editor)(nil)
 
-// editor returns the client's; nil: it has none.
+// editor returns the client's editor; nil: it has none.
 func (s *Server) editor() core.Editor {
 	p := s.peerNow()
 	if p.caps.Editor == nil {
@@ -54,7 +54,7 @@ func (e *editor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 // Caps implements ide.Editor.
 func (e *editor) Caps() ide.Caps { return e.caps }
 
-// Do implements ide.Editor. It waits no longer than the constants above say.
+// Do implements ide.Editor. It waits no longer than the constants above.
 func (e *editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 	switch c := call.(type) {
 	case ide.Diagnose:
@@ -68,8 +68,8 @@ func (e *editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 
 var errShape = errors.New("the answer has another form than the protocol says")
 
-// request asks the editor. The answer must be an object: what a client does not know
-// it answers with a text, or not at all.
+// request asks the editor. The answer must be an object: clients answer an unknown request with a
+// text, or not at all.
 func (e *editor) request(ctx context.Context, method string, params, result any) error {
 	ctx, stop := context.WithTimeoutCause(ctx, editorWait, fmt.Errorf("no answer within %s", editorWait))
 	defer stop()
@@ -114,8 +114,8 @@ func (e *editor) diagnose(ctx context.Context, c ide.Diagnose) (ide.Reply, error
 	return out, nil
 }
 
-// diagnostic is one as the core counts: from 1. The client counts from 0. What is in no
-// file has no place.
+// diagnostic converts a diagnostic to the core's positions, which count from 1; the client's
+// count from 0. A diagnostic without a file has no position.
 func diagnostic(d eca.Diagnostic) (ide.Diagnostic, bool) {
 	item := ide.Diagnostic{Path: refer.PathOf(d.URI), Source: d.Source, Message: d.Message}
 	if item.Path == "" || d.Message == "" {
@@ -124,7 +124,7 @@ func diagnostic(d eca.Diagnostic) (ide.Diagnostic, bool) {
 	switch d.Severity {
 	case "error", "warning", "hint":
 		item.Severity = d.Severity
-	default: // info, information, or what a checker calls it
+	default: // info, information, or a word of some checker
 		item.Severity = "information"
 	}
 	if len(d.Code) > 0 && json.Unmarshal(d.Code, &item.Code) != nil && d.Code[0] != '{' && d.Code[0] != '[' {
@@ -136,7 +136,7 @@ func diagnostic(d eca.Diagnostic) (ide.Diagnostic, bool) {
 	return item, true
 }
 
-// fromBase is a range that counts from base, counted from 1.
+// fromBase converts a range that counts from base to one that counts from 1.
 func fromBase(r eca.Span, base int) (line, column, endLine, endColumn int) {
 	up := 1 - base
 	line, column = max(r.Start.Line+up, 1), max(r.Start.Character+up, 1)
@@ -182,7 +182,7 @@ func (e *editor) locate(ctx context.Context, c ide.Locate) (ide.Reply, error) {
 	}
 }
 
-// places are locations in files; others are left out.
+// places returns the locations in files; others are left out.
 func places(list []eca.Location) ide.Places {
 	out := ide.Places{}
 	for _, l := range list {

@@ -17,7 +17,7 @@ import (
 	"dragoman/core/display"
 )
 
-// What a client shows beside a turn that runs.
+// Texts that a client shows while a turn runs.
 const (
 	waitingText    = "Waiting model"
 	generatingText = "Generating"
@@ -27,8 +27,8 @@ const (
 	stoppedText    = "Prompt stopped"
 )
 
-// encode appends what a record becomes for the client, each message ended by a
-// line feed. It looks at the view and the record and at nothing else.
+// encode appends the client's messages for a record, each ended by a line feed. Its only inputs
+// are the view and the record.
 func encode(dst []byte, v *View, r core.Record) []byte {
 	if v.parent != "" {
 		r.Event = v.renamed(r.Event)
@@ -71,7 +71,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.UsageChanged:
 		return v.usage(dst, e)
 	case core.TitleChanged:
-		if v.named = e.Title; !v.live { // what it is in the end follows the history
+		if v.named = e.Title; !v.live { // the final title follows the history
 			return dst
 		}
 		return v.title(dst)
@@ -122,11 +122,11 @@ func notification(dst []byte, method string, params any) []byte {
 	return dst
 }
 
-// frameText is how much text goes into one message, in bytes: the Neovim client
-// loses a message that does not come in one read.
+// frameText limits the text of one message, in bytes: the Neovim client loses a message that does
+// not come in one read.
 const frameText = 32 << 10
 
-// parts cuts a delta's text into pieces of whole runes. What is empty has none.
+// parts cuts a delta's text into pieces of whole runes. An empty text has none.
 func parts(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(text) > frameText {
@@ -174,8 +174,8 @@ func (v *View) turnStarted(dst []byte, e core.TurnStarted) []byte {
 	return v.running(dst, waitingText)
 }
 
-// turnEnded says why a turn ended, where there is something to say, and then, last
-// of all, that it is over.
+// turnEnded gives the reason for the end of a turn if there is one, and then, as the last
+// message, reports that the turn is over.
 func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 	prompt, waited := v.queued[e.Turn]
 	if waited { // it never began
@@ -201,7 +201,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 	return v.finished(dst)
 }
 
-// finished says that the chat is idle.
+// finished reports that the chat is idle.
 func (v *View) finished(dst []byte) []byte {
 	if v.parent != "" { // the call that shows it ends
 		return dst
@@ -210,7 +210,7 @@ func (v *View) finished(dst []byte) []byte {
 	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
 }
 
-// endText says why a turn ended; "": as one expects.
+// endText describes the end of a turn; "" for a normal end.
 func endText(e core.TurnEnded) string {
 	switch e.Stop {
 	case core.StopEnd:
@@ -231,7 +231,7 @@ func endText(e core.TurnEnded) string {
 	return e.Err
 }
 
-// phase is live only, and says nothing of a turn that the client does not know.
+// phase is shown only live, and only for a turn that the client knows.
 func (v *View) phase(dst []byte, e core.Phase) []byte {
 	if !v.live || e.Turn != v.turn {
 		return dst
@@ -246,7 +246,7 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 	case core.PhaseCompacting:
 		return v.running(dst, compactingText)
 	case core.PhaseRetrying:
-		if e.After == 0 { // nobody knows how long
+		if e.After == 0 { // the wait has no known end
 			return v.running(dst, queueingText)
 		}
 		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.Pause()))
@@ -254,7 +254,7 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 	return dst
 }
 
-// running says what the turn does, unless that was said already.
+// running reports the activity of the turn, unless it was reported already.
 func (v *View) running(dst []byte, text string) []byte {
 	if v.busy == text || v.parent != "" {
 		return dst
@@ -274,8 +274,8 @@ func (v *View) status(dst []byte, st eca.ChatStatus) []byte {
 	return notification(dst, eca.MethodStatusChanged, eca.StatusChangedParams{ChatID: v.chat, Status: st})
 }
 
-// userText shows what the user said: clients leave that to us. The reference server
-// ends it with a line feed, and clients put what follows right behind it.
+// userText shows the user's message, which clients leave to us. The reference server ends it with
+// a line feed, and clients append the next text directly.
 func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []byte {
 	text := promptText(prompt)
 	if text == "" {
@@ -288,13 +288,13 @@ func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []by
 	return dst
 }
 
-// flagsID is what the ids of marks begin with; the message's own follows.
+// flagsID begins the ids of marks; the message's own id follows.
 const flagsID = "flag-"
 
 func flagID(id core.MessageID) string { return flagsID + string(id) }
 
-// flagged empties the chat, for a mark stands right behind its message: the feed
-// replays all of it. A replay knows from its beginning what is marked.
+// flagged empties the chat, because a mark comes right after its message: the feed replays all of
+// it. A replay knows all marks from its beginning.
 func (v *View) flagged(dst []byte, e core.Flagged) []byte {
 	if !v.live || v.parent != "" || v.flags[e.Message] == e.Text {
 		return dst
@@ -306,8 +306,8 @@ func (v *View) cleared(dst []byte) []byte {
 	return notification(dst, eca.MethodCleared, eca.ClearedParams{ChatID: v.chat, Messages: true})
 }
 
-// promptText is what of a prompt is shown: its texts, with the names of what stands
-// between them. What stands behind the last text is attached, and not said.
+// promptText returns the visible part of a prompt: its texts, with the names of the references
+// between them. References after the last text are attachments, and are left out.
 func promptText(prompt []core.Block) string {
 	var said, between strings.Builder
 	for _, b := range prompt {
@@ -328,7 +328,7 @@ func (v *View) systemText(dst []byte, text string) []byte {
 	return v.content(dst, eca.RoleSystem, eca.TextContent{Type: eca.TypeText, Text: "\n" + text + "\n"})
 }
 
-// title says what the chat is called, if it is called anything.
+// title announces the chat's title, if there is one.
 func (v *View) title(dst []byte) []byte {
 	if v.parent != "" || v.named == "" {
 		return dst
@@ -336,7 +336,7 @@ func (v *View) title(dst []byte) []byte {
 	return v.content(dst, eca.RoleSystem, eca.MetadataContent{Type: eca.TypeMetadata, Title: v.named})
 }
 
-// config says what the chat has chosen.
+// config announces the choices of the chat.
 func (v *View) config(dst []byte) []byte {
 	v.told = v.settings
 	if v.parent != "" {
@@ -345,8 +345,8 @@ func (v *View) config(dst []byte) []byte {
 	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.offer.config(v.settings, v.plan)})
 }
 
-// truncated empties the chat; its feed replays what is left. A client that cannot empty
-// it keeps what it shows, and the user is told.
+// truncated empties the chat; its feed replays the rest. A client that cannot empty it keeps
+// showing the old content, and the user gets a message.
 func (v *View) truncated(dst []byte) []byte {
 	if !v.live || v.parent != "" {
 		return dst
@@ -369,8 +369,8 @@ func (v *View) usage(dst []byte, e core.UsageChanged) []byte {
 	return v.content(dst, eca.RoleSystem, c)
 }
 
-// costText is an amount with as many digits as it needs, six at most behind the
-// point; "" where it is not known.
+// costText returns an amount with the digits it needs, at most six after the point; "" if it is
+// not known.
 func costText(cost *float64) string {
 	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
 		return ""

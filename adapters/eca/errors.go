@@ -10,7 +10,7 @@ import (
 	"dragoman/core"
 )
 
-// Codes of this adapter's own, of the range that JSON-RPC leaves to servers.
+// Codes of this adapter, in the range that JSON-RPC leaves to servers.
 const (
 	codeBusy   jrpc2.Code = -32000
 	codeOwned  jrpc2.Code = -32010
@@ -18,7 +18,7 @@ const (
 	codeStore  jrpc2.Code = -32012
 )
 
-// wireError maps what the core says to the protocol. The text is for people.
+// wireError turns an error of the core into one of the protocol. Its text is for people.
 func wireError(err error) error {
 	var (
 		busy  *core.BusyError
@@ -49,7 +49,7 @@ func wireError(err error) error {
 	return jrpc2.Errorf(jrpc2.InternalError, "%v", err)
 }
 
-// lacking says what the agent of a chat cannot do, and what to do instead.
+// lacking names the feature that the agent of a chat lacks, and an alternative.
 func lacking(e *core.UnsupportedError) string {
 	switch e.What {
 	case core.CanRewind, core.CanFork:
@@ -59,7 +59,7 @@ func lacking(e *core.UnsupportedError) string {
 	return e.Error() + "; choose another agent"
 }
 
-// plain is an error's text, for answers that hold it as a text.
+// plain returns an error's text, for answers that hold the error as a text.
 func plain(err error) string {
 	if own := (*jrpc2.Error)(nil); errors.As(err, &own) {
 		return own.Message
@@ -82,7 +82,7 @@ func refused(err error) *eca.Refusal {
 	return f
 }
 
-// wrong is the error for parameters that say what cannot be.
+// wrong is the error for invalid parameters.
 func wrong(format string, args ...any) error {
 	return jrpc2.Errorf(jrpc2.InvalidParams, "invalid params: "+format, args...)
 }

@@ -11,11 +11,11 @@ import (
 	"dragoman/core/workspace"
 )
 
-// maxFound is how many paths of the workspace are offered at once.
+// maxFound limits the paths of the workspace that are offered at once.
 const maxFound = 100
 
-// queryContext is chat/queryContext: what a prompt may refer to that fits what was
-// typed, without what it refers to already. A blank query fits all.
+// queryContext handles chat/queryContext: references for a prompt that match the typed text,
+// without those that the prompt has already. A blank query matches all.
 func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryContextParams) error {
 	s.finding(ctx, call, p.ChatID, p.Query, func(prof *core.Profile, roots []string, found []workspace.FileName) any {
 		list := refer.Offered(roots, strings.TrimSpace(p.Query))
@@ -49,7 +49,7 @@ func (s *Server) queryContext(ctx context.Context, call *wire.Call, p eca.QueryC
 	return nil
 }
 
-// queryFiles is chat/queryFiles: the files and folders that fit.
+// queryFiles handles chat/queryFiles: the files and folders that match.
 func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
 	s.finding(ctx, call, p.ChatID, p.Query, func(_ *core.Profile, _ []string, found []workspace.FileName) any {
 		return eca.QueryFilesResult{ChatID: p.ChatID, Files: refer.Contexts(found)}
@@ -57,8 +57,8 @@ func (s *Server) queryFiles(ctx context.Context, call *wire.Call, p eca.QueryPar
 	return nil
 }
 
-// finding answers with what becomes of the paths that fit a query. The search is in
-// nobody's way.
+// finding searches for paths that match a query, and answers with what the caller makes of them.
+// The search runs in a goroutine of its own and delays nothing.
 func (s *Server) finding(
 	ctx context.Context,
 	call *wire.Call,
@@ -75,7 +75,7 @@ func (s *Server) finding(
 	s.wg.Go(func() {
 		var found []workspace.FileName
 		prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
-		if err != nil { // it is told where it matters more
+		if err != nil { // the error is reported where it matters more
 			prof = nil
 		}
 		if in := workspace.Of(prof).Files; in != nil {

@@ -13,24 +13,23 @@ import (
 	"dragoman/core"
 )
 
-// A chat is paged by items: a user's message with its mark, a message of the agent's,
-// a thought, a call, a notice. What stands between belongs to the newest item. An
-// item's number is its cursor.
+// A chat is paged by items: a user's message with its mark, a message of the agent, a thought, a
+// call, a notice. Contents in between belong to the newest item. An item's number is its cursor.
 
 // pager numbers the items of a chat, record by record.
 type pager struct {
 	n     int
 	items map[string]int
-	calls map[core.CallID]int // those that have not ended
+	calls map[core.CallID]int // calls that have not ended
 
-	compacted int // the newest item that says that the conversation was compacted; -1: none
+	compacted int // the newest item about a compaction; -1: none
 }
 
 func newPager() *pager {
 	return &pager{items: map[string]int{}, calls: map[core.CallID]int{}, compacted: -1}
 }
 
-// item is the number of the item that a record belongs to.
+// item returns the number of the item that a record belongs to.
 func (p *pager) item(ev core.Event) int {
 	switch e := any(ev).(type) {
 	case core.TurnStarted:
@@ -80,14 +79,13 @@ func (p *pager) of(key string) int {
 	return i
 }
 
-// window is what of a chat a client wants to see: items behind one, before one, so
-// many at most. -1: unsaid.
+// window is the part of a chat that a client asks for: items after one, before one, at most limit
+// of them. -1: not given.
 type window struct{ limit, before, after int }
 
 var wholeChat = window{-1, -1, -1}
 
-// lastCompaction stands for the newest item that says that the conversation was
-// compacted.
+// lastCompaction is the cursor of the newest item about a compaction of the conversation.
 const lastCompaction = -2
 
 func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bool, err error) {
@@ -104,10 +102,10 @@ func windowOf(limit *float64, before, after json.RawMessage) (w window, paged bo
 	return w, w != wholeChat, nil
 }
 
-// errCursor says that a client goes on from where nothing is.
+// errCursor is the error for a cursor that no longer exists.
 var errCursor = errors.New("this place in the chat no longer exists; open the chat again")
 
-// cursor reads one that meta gave out, as it was or as a number; -1: none.
+// cursor reads a cursor of meta, unchanged or as a number; -1: none.
 func cursor(name string, raw json.RawMessage) (int, error) {
 	raw = bytes.Trim(raw, " \t\r\n\"")
 	if len(raw) == 0 || string(raw) == "null" {
@@ -123,8 +121,8 @@ func cursor(name string, raw json.RawMessage) (int, error) {
 	return int(n), nil
 }
 
-// behind is the window with what the last compaction stands for; an error where
-// nothing was compacted.
+// behind returns the window with the last compaction replaced by its number; an error if the
+// conversation was never compacted.
 func (w window) behind(compacted int) (window, error) {
 	for _, at := range []*int{&w.before, &w.after} {
 		if *at != lastCompaction {
@@ -137,7 +135,7 @@ func (w window) behind(compacted int) (window, error) {
 	return w, nil
 }
 
-// of is the part of all items that the window shows: from, and up to.
+// of returns the range of items that the window shows out of total: from, and up to.
 func (w window) of(total int) (from, to int) {
 	to = total
 	if w.after >= 0 {
@@ -163,8 +161,8 @@ type page struct {
 	compacted       int // as the pager's
 }
 
-// pageOf finds the part of a chat that a window shows, up to a position. A chat's end
-// has all calls that have not ended: what they ask must be seen.
+// pageOf finds the part of a chat that a window shows, up to a position. The last page has all
+// calls that have not ended: the user must see their questions.
 func pageOf(ctx context.Context, att *core.Attachment, head core.Pos, w window) (*page, error) {
 	p := newPager()
 	if err := each(ctx, att, head, func(r core.Record) { p.item(r.Event) }); err != nil {
@@ -200,7 +198,7 @@ func each(ctx context.Context, att *core.Attachment, head core.Pos, do func(core
 	return nil
 }
 
-// rest is the part of the chat from where the page begins; nil: all of it.
+// rest returns the part of the chat from the beginning of the page; nil: all of it.
 func (p *page) rest() *page {
 	if p == nil {
 		return nil
@@ -208,23 +206,23 @@ func (p *page) rest() *page {
 	return &page{pager: newPager(), from: p.from, compacted: p.compacted}
 }
 
-// shows says whether a record of the history belongs to the page.
+// shows reports whether a record of the history belongs to the page.
 func (p *page) shows(ev core.Event) bool {
 	i := p.pager.item(ev)
-	if p.to == p.total { // what has come since belongs to it, too
+	if p.to == p.total { // later records belong to it, too
 		return i >= p.from
 	}
 	return i >= p.from && i < p.to
 }
 
-// meta tells where the page stands.
+// meta describes the place of the page in the chat.
 func (p *page) meta() *eca.PageMeta {
 	m := &eca.PageMeta{Total: p.total, Returned: p.to - p.from}
 	if p.from > 0 {
 		text := strconv.Itoa(p.from)
 		m.BeforeCursor = &text
 	}
-	if p.to > 0 && p.to < p.total { // what stands behind nothing is asked for without a cursor
+	if p.to > 0 && p.to < p.total { // a client that wants no earlier items sends no cursor
 		text := strconv.Itoa(p.to - 1)
 		m.AfterCursor = &text
 	}
@@ -235,10 +233,10 @@ func (p *page) meta() *eca.PageMeta {
 	return m
 }
 
-// historyLimit is how many items a page has where the client does not say.
+// historyLimit is the number of items on a page if the client gives none.
 const historyLimit = 100
 
-// history is chat/history: a page of a chat, in the answer. Nothing is shown anew.
+// history handles chat/history: the answer contains a page of a chat. Nothing is shown again.
 func (s *Server) history(ctx context.Context, call *wire.Call, p eca.HistoryParams) error {
 	if err := checkID(p.ChatID); err != nil {
 		return err
@@ -282,14 +280,14 @@ func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, er
 		if pg.shows(r.Event) {
 			lines = encode(lines, view, r)
 		} else {
-			rest = encode(rest[:0], view, r) // the view must know of it
+			rest = encode(rest[:0], view, r) // the view must be up to date
 		}
 	})
 	res = eca.HistoryResult{Contents: contents(lines), Meta: pg.meta()}
 	return res, err
 }
 
-// contents are the params of the messages that show a content.
+// contents returns the params of the messages that show a content.
 func contents(lines []byte) []json.RawMessage {
 	list := []json.RawMessage{}
 	for line := range bytes.Lines(lines) {

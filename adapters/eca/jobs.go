@@ -17,11 +17,11 @@ import (
 
 const (
 	jobTopic    = "job"
-	maxJobLines = 2000             // of one answer, the newest
-	killWait    = 10 * time.Second // for a job and all that it started to end
+	maxJobLines = 2000             // in one answer, the newest ones
+	killWait    = 10 * time.Second // for a job and its child processes to end
 )
 
-// jobs lists what runs, or ran, behind the sessions, the oldest first.
+// jobs lists the running and ended jobs of the sessions, the oldest first.
 func (s *Server) jobs() (list []board.Job) {
 	posted, _ := s.opts.Board.Now()
 	for _, p := range posted {
@@ -35,7 +35,7 @@ func (s *Server) jobs() (list []board.Job) {
 	return list
 }
 
-// jobSummaries lists them as clients show them: in the chats that the user knows.
+// jobSummaries lists the jobs in the protocol's form, of chats that the user knows.
 func (s *Server) jobSummaries() eca.JobsListResult {
 	posted, _ := s.opts.Board.Now()
 	sessions := map[core.SessionID]core.Summary{}
@@ -52,7 +52,7 @@ func (s *Server) jobSummaries() eca.JobsListResult {
 	return eca.JobsListResult{Jobs: list}
 }
 
-// jobOf is a job at a time.
+// jobOf describes a job at a time.
 func jobOf(info board.JobInfo, chat core.SessionID, title string, now time.Time) eca.Job {
 	j := eca.Job{
 		ID: info.ID, Type: "shell", Status: string(info.Status), Label: info.Command, StartedAt: info.Started.UTC().Format(time.RFC3339),
@@ -68,13 +68,13 @@ func jobOf(info board.JobInfo, chat core.SessionID, title string, now time.Time)
 	return j
 }
 
-// jobsList is jobs/list.
+// jobsList handles jobs/list.
 func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ none) error {
 	s.reply(ctx, call, s.jobSummaries(), nil)
 	return nil
 }
 
-// job finds one by its id.
+// job finds a job by its id.
 func (s *Server) job(id string) (board.Job, bool) {
 	jobs := s.jobs()
 	i := slices.IndexFunc(jobs, func(j board.Job) bool { return j.Info.ID == id })
@@ -84,7 +84,7 @@ func (s *Server) job(id string) (board.Job, bool) {
 	return jobs[i], true
 }
 
-// jobsKill is jobs/kill. What is not there, or has ended, is not killed.
+// jobsKill handles jobs/kill. A job that does not exist or has ended is not killed.
 func (s *Server) jobsKill(ctx context.Context, call *wire.Call, p eca.JobParams) error {
 	j, ok := s.job(p.JobID)
 	if !ok || j.Control == nil {
@@ -103,7 +103,7 @@ func (s *Server) jobsKill(ctx context.Context, call *wire.Call, p eca.JobParams)
 	return nil
 }
 
-// jobsReadOutput is jobs/readOutput.
+// jobsReadOutput handles jobs/readOutput.
 func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobParams) error {
 	j, ok := s.job(p.JobID)
 	if !ok {
@@ -125,7 +125,7 @@ func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobP
 	return nil
 }
 
-// tellJobs is jobs/updated: all of them, each time.
+// tellJobs sends jobs/updated with all jobs.
 func (s *Server) tellJobs() {
 	s.pump.Do(func() { s.notify(eca.MethodJobsUpdated, s.jobSummaries()) })
 }

@@ -20,14 +20,13 @@ import (
 	"dragoman/core/board"
 )
 
-// persistFor is how long a shutdown waits for turns to end, and then for all else.
-// Clients kill the process three seconds after they asked, some of them sooner.
+// persistFor is the time that a shutdown waits for turns to end, and again for everything else.
+// Clients kill the process three seconds after their request, some of them earlier.
 const persistFor = time.Second
 
-// initialize is initialize. It is a barrier: nothing that stands behind it is read
-// before it is answered. The result is the superset of the documents: IntelliJ
-// takes models and agents from it too, and the Emacs client needs the welcome
-// message to be a string.
+// initialize handles initialize. It is a barrier: no later message is read before it is answered.
+// The result has the members of all documents: IntelliJ takes models and agents from it too, and
+// the Emacs client needs the welcome message to be a string.
 func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.InitializeParams) error {
 	if s.state.Load() != phaseNew {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "initialize was sent before")
@@ -56,7 +55,7 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	return nil
 }
 
-// workspace is the roots of a workspace of these folders.
+// workspace returns the roots of a workspace with these folders.
 func (s *Server) workspace(folders []string) []string {
 	if len(folders) > 0 {
 		return folders
@@ -64,7 +63,7 @@ func (s *Server) workspace(folders []string) []string {
 	return []string{s.cwd()}
 }
 
-// cwd is the workspace where the client names none.
+// cwd returns the workspace of a client that names none.
 func (s *Server) cwd() string {
 	if s.opts.Cwd != "" {
 		return s.opts.Cwd
@@ -77,9 +76,8 @@ func (s *Server) cwd() string {
 	return dir
 }
 
-// foldersChanged is workspace/didChangeWorkspaceFolders. Chats keep the folders
-// that they were begun with; what can be chosen, and the servers of tools, are those
-// of the new folders.
+// foldersChanged handles workspace/didChangeWorkspaceFolders. Chats keep the folders they began
+// with; the offer and the MCP servers become those of the new folders.
 func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.FoldersChangedParams) error {
 	gone := refer.Roots(p.Event.Removed)
 	s.mu.Lock()
@@ -97,8 +95,8 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	return nil
 }
 
-// concerned tells of the servers that have come to concern the connection, and of
-// those that no longer do.
+// concerned announces the servers that concern the connection from now on, and removes those that
+// no longer do.
 func (s *Server) concerned(posted []board.Posting) {
 	for t := range s.told {
 		if !s.concerns(t) {
@@ -112,9 +110,9 @@ func (s *Server) concerned(posted []board.Posting) {
 	}
 }
 
-// shutdown is shutdown. What runs is stopped, and all of it is stored before the
-// answer: the Emacs client kills the process as soon as it has that. The answer is an
-// error if it could not be stored.
+// shutdown handles shutdown. Running turns are stopped, and everything is stored before the
+// answer: the Emacs client kills the process as soon as it has that. The answer is an error if
+// something could not be stored.
 func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ none) error {
 	s.state.Store(phaseDown)
 	chats := s.allChats()
@@ -131,17 +129,17 @@ func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ none) error {
 	return nil
 }
 
-// close waits until no prompt of the chats is open, and ends all else. It returns
-// what could not be stored; what only takes long is left behind.
+// close waits until no prompt of the chats is open, and ends everything else. It returns the
+// error of storing; work that only takes too long is abandoned.
 func (s *Server) close(ctx context.Context, chats []*chat) error {
-	// A prompt's end is seen only once the store has it.
+	// The end of a prompt is visible only after the store has it.
 	if !settled(ctx, chats) {
 		s.log.Warn("shut down before every turn had ended")
 	}
 	if s.opts.Shutdown == nil {
 		return nil
 	}
-	ended := make(chan error, 1) // one result, never waited for
+	ended := make(chan error, 1) // one result that need not be received
 	s.wg.Go(func() { ended <- s.opts.Shutdown(context.WithoutCancel(ctx)) })
 	t := time.NewTimer(persistFor)
 	defer t.Stop()
@@ -183,7 +181,7 @@ func settled(ctx context.Context, chats []*chat) bool {
 	return false
 }
 
-// exit is exit. It waits for the answer of a shutdown that is on its way.
+// exit handles exit. It waits for the answer to a shutdown in progress.
 func (s *Server) exit(ctx context.Context, _ *wire.Call, _ none) error {
 	if s.state.Load() != phaseDown {
 		s.end(errExit)
@@ -202,21 +200,21 @@ func (s *Server) exit(ctx context.Context, _ *wire.Call, _ none) error {
 	return nil
 }
 
-// peer is what is known of the client.
+// peer describes the client.
 type peer struct {
 	name    string // clientInfo.name: emacs, VsCode, IntelliJ, Neovim, Desktop, eca-cli
 	version string
-	agent   string // what it wants to begin with, or ""
+	agent   string // its choice at the beginning, or ""
 	lacks   lacks
 	caps    eca.CodeAssistant
 }
 
-// asks says whether questions can be put to the client.
+// asks reports whether questions can be put to the client.
 func (p peer) asks() bool {
 	return p.caps.ChatCapabilities != nil && p.caps.ChatCapabilities.AskQuestion
 }
 
-// client is the peer as the core knows clients.
+// client describes the peer to the core.
 func (p peer) client() core.Client {
 	name := cmp.Or(p.name, "an ECA client")
 	if p.version != "" {
@@ -225,7 +223,7 @@ func (p peer) client() core.Client {
 	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks()}
 }
 
-// client is the peer, with its editor.
+// client describes the peer and its editor to the core.
 func (s *Server) client() core.Client {
 	c := s.peerNow().client()
 	c.Principal, c.Profiles = s.opts.Principal, s.opts.Profiles
@@ -245,8 +243,8 @@ func peerOf(p eca.InitializeParams) peer {
 	return out
 }
 
-// optionsOf reads the options that are no settings. Anything may stand beside them: they are
-// a layer of configuration as well.
+// optionsOf reads the options that are not settings. Other members may be there, because the
+// options are also a layer of configuration.
 func optionsOf(raw json.RawMessage) (opts eca.InitOptions) {
 	if len(raw) > 0 {
 		_ = json.Unmarshal(raw, &opts)

@@ -17,7 +17,7 @@ import (
 	"dragoman/core/control"
 )
 
-// The words for how a server is, of those that mean something here.
+// The states of a server that have a meaning here.
 const (
 	statusRunning  = "running"
 	statusStopped  = "stopped"
@@ -26,10 +26,10 @@ const (
 	statusLogin    = "requires-auth"
 )
 
-// maxName is how long the name of a server may be, in bytes.
+// maxName limits the name of a server, in bytes.
 const maxName = 256
 
-// checkName says what is wrong with the name of an MCP server.
+// checkName returns the fault in the name of an MCP server.
 func checkName(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -40,7 +40,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// ours says whether a name stands for the tools that the gateway brings itself.
+// ours reports whether a name stands for the gateway's own tools.
 func ours(name string) bool {
 	return name == eca.NativeServerTitle || name == eca.NativeServer || name == core.Native
 }
@@ -49,12 +49,12 @@ var errNoServers = errors.New(
 	"servers are set up in the user's own configuration, and cannot be changed from here",
 )
 
-// setUp has something done with an MCP server, and then is told what came of it, once
-// the client has heard of the consequences. Things are done in the order in which the
-// client asks for them; a login is not waited for by the others.
+// setUp has control work on an MCP server and calls back with the result, after the client has
+// been notified of the consequences. Requests are carried out in the order in which the client
+// sends them; a login does not delay the others.
 func (s *Server) setUp(ctx context.Context, name string, what control.Action, then func(error)) {
 	do := func() {
-		s.pump.Do(func() { delete(s.failures, name) }) // whoever asks is told again
+		s.pump.Do(func() { delete(s.failures, name) }) // a new request gets a new report
 		err := s.do(ctx, name, what)
 		s.behindBoard(func() { then(err) })
 	}
@@ -80,8 +80,8 @@ func (s *Server) do(ctx context.Context, name string, what control.Action) error
 	return servers.Do(ctx, s.client(), roots, name, what)
 }
 
-// server is a notification about an MCP server; verb is what is to be done. What goes
-// wrong is told where it was asked for: by a message, and by the state of the server.
+// server handles a notification about an MCP server; verb names the request. A failure is
+// reported to the client that asked, by a message and by the state of the server.
 func (s *Server) server(
 	verb string,
 	what control.Action,
@@ -110,8 +110,8 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 	})
 }
 
-// serverConnect is mcp/connectServer. Whoever is on the other side opens the address;
-// the message is for those whom that does not reach.
+// serverConnect handles mcp/connectServer. The gateway opens the address in a browser; the
+// message is for users who do not see that browser.
 func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerParams) error {
 	if err := checkName(p.Name); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerPa
 	return nil
 }
 
-// stateOf is how a server is; one that is not there has failed.
+// stateOf returns the state of a server; a missing server has failed.
 func (s *Server) stateOf(name string, posted []board.Posting) board.Server {
 	for _, p := range posted {
 		if item, ok := p.Item.(board.Server); ok && item.Name == name && s.concerns(p.Topic) {
@@ -137,7 +137,7 @@ func (s *Server) stateOf(name string, posted []board.Posting) board.Server {
 	return board.Server{Name: name, Status: statusFailed}
 }
 
-// notDone says what was not done with a server, and why.
+// notDone names a request about a server that failed, with the reason.
 func notDone(name, verb string, err error) string {
 	if checkName(name) != nil {
 		return plain(err)
@@ -145,12 +145,12 @@ func notDone(name, verb string, err error) string {
 	return fmt.Sprintf("The MCP server %s was not %s: %s.", name, verb, strings.TrimSuffix(plain(err), "."))
 }
 
-// serverRefusal is why a request about an MCP server is not granted.
+// serverRefusal gives the reason for refusing a request about an MCP server.
 func serverRefusal(name, verb string, err error) *eca.Refusal {
 	return &eca.Refusal{Code: eca.RefusedRequest, Message: notDone(name, verb, err)}
 }
 
-// serverUpdate is mcp/updateServer.
+// serverUpdate handles mcp/updateServer.
 func (s *Server) serverUpdate(ctx context.Context, call *wire.Call, p eca.UpdateServerParams) error {
 	if err := checkName(p.Name); err != nil {
 		s.reply(ctx, call, eca.UpdateServerResult{Error: serverRefusal(p.Name, "changed", err)}, nil)
@@ -160,15 +160,15 @@ func (s *Server) serverUpdate(ctx context.Context, call *wire.Call, p eca.Update
 		res := eca.UpdateServerResult{}
 		if err != nil {
 			res.Error = serverRefusal(p.Name, "changed", err)
-			s.pump.Do(func() { s.showMessage(eca.MessageError, res.Error.Message) }) // clients look for no error here
+			s.pump.Do(func() { s.showMessage(eca.MessageError, res.Error.Message) }) // clients ignore the error
 		}
 		s.reply(ctx, call, res, nil)
 	})
 	return nil
 }
 
-// serverAdd is mcp/addServer. The server is the user's, who sits at this client, and
-// starts as soon as it is there.
+// serverAdd handles mcp/addServer. The server belongs to the user of this client, and starts as
+// soon as it is added.
 func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServerParams) error {
 	what, err := additionOf(p)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 	return nil
 }
 
-// additionOf is a new server as the core knows it.
+// additionOf returns a new server in the core's form.
 func additionOf(p eca.AddServerParams) (control.Add, error) {
 	add := control.Add{
 		Spec:     core.ServerSpec{Command: said(p.Command), Args: p.Args, URL: said(p.URL), Headers: p.Headers},
@@ -218,7 +218,7 @@ func additionOf(p eca.AddServerParams) (control.Add, error) {
 	return add, nil
 }
 
-// serverRemove is mcp/removeServer.
+// serverRemove handles mcp/removeServer.
 func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.ServerParams) error {
 	if err := checkName(p.Name); err != nil {
 		s.reply(ctx, call, eca.RemoveServerResult{Error: serverRefusal(p.Name, "removed", err)}, nil)
@@ -234,7 +234,7 @@ func (s *Server) serverRemove(ctx context.Context, call *wire.Call, p eca.Server
 	return nil
 }
 
-// promptsOf and servedOf are what a server has besides tools.
+// promptsOf and servedOf list a server's prompts and resources.
 func promptsOf(list []core.Command) []eca.ServerPrompt {
 	out := []eca.ServerPrompt{}
 	for _, c := range list {
@@ -254,11 +254,10 @@ func servedOf(list []core.Link) []eca.ServerResource {
 	return out
 }
 
-// servers is what the client was told of the servers of tools, by their topics. It
-// belongs to the pump.
+// servers holds the last announced state of each MCP server, by topic. It belongs to the pump.
 type servers map[board.Topic]board.Server
 
-// tellServer tells of a server's state, and why it has failed.
+// tellServer announces a server's state, and the reason of a failure.
 func (s *Server) tellServer(t board.Topic, item board.Server) {
 	if old, known := s.told[t]; known && reflect.DeepEqual(old, item) {
 		return
@@ -268,15 +267,14 @@ func (s *Server) tellServer(t board.Topic, item board.Server) {
 	s.notify(eca.MethodServerUpdated, p)
 	switch {
 	case (p.Status == statusFailed || s.peerNow().lacks[p.Status]) && item.Why != "" && item.Why != s.failures[item.Name]:
-		s.failures[item.Name] = item.Why // it is started again by itself, and fails again
+		s.failures[item.Name] = item.Why // it is restarted by itself, and fails again
 		s.showMessage(eca.MessageWarning, "The MCP server "+item.Name+" has failed: "+item.Why)
 	case p.Status == statusRunning:
 		delete(s.failures, item.Name)
 	}
 }
 
-// untellServer tells that a server is no longer there, if the client believes that it
-// is.
+// untellServer announces that a server no longer exists, if the client believes that it does.
 func (s *Server) untellServer(t board.Topic) {
 	gone, told := s.told[t]
 	if !told {

@@ -9,23 +9,22 @@ import (
 	"dragoman/core/inference"
 )
 
-// Names that stand for what is not there. Some clients send no prompt before they
-// have a model and an agent to choose, and what is wrong is told in the answer to a
-// prompt.
+// Placeholders for missing names. Some clients send no prompt before they have a model and an
+// agent to choose, and the answer to a prompt describes the problem.
 const (
 	noModel = "none/configured"
 	noAgent = "code"
 )
 
-// offer is what can be chosen. It is immutable.
+// offer is the set of possible choices. It is immutable.
 type offer struct {
-	profile   *core.Profile // nil: the configuration is wrong
-	fault     string        // what is wrong with it, for people; "": nothing
-	mistake   string        // what is wrong with a newer one, so that this one goes on
+	profile   *core.Profile // nil: the configuration has an error
+	fault     string        // the error, for people; "": none
+	mistake   string        // the error in a newer configuration, which keeps this one in use
 	models    []string      // never empty
 	model     string        // the default
 	agents    []string      // never empty; the first is the default
-	behaviors []string      // the same in the words that chatBehavior has
+	behaviors []string      // the same in the words of chatBehavior
 	welcome   string
 }
 
@@ -68,7 +67,7 @@ func newOffer(prof *core.Profile) *offer {
 	return o
 }
 
-// info describes a model; ok is false for one that nobody offers.
+// info describes a model; ok is false for an unknown one.
 func (o *offer) info(id string) (info inference.ModelInfo, ok bool) {
 	if o.profile == nil {
 		return info, false
@@ -81,11 +80,10 @@ func (o *offer) info(id string) (info inference.ModelInfo, ok bool) {
 	return info, false
 }
 
-// lists says whether a client can choose a model from what it is told.
+// lists reports whether the client's list of models has this one.
 func (o *offer) lists(id string) bool { return o.profile == nil || slices.Contains(o.models, id) }
 
-// agent finds one that a chat has chosen; nothing is known where the configuration is
-// wrong.
+// agent finds an agent that a chat has chosen; it finds none if the configuration has an error.
 func (o *offer) agent(name string) (core.Agent, bool) {
 	if o.profile == nil {
 		return core.Agent{}, true
@@ -93,9 +91,8 @@ func (o *offer) agent(name string) (core.Agent, bool) {
 	return o.profile.Agent(name)
 }
 
-// agentOf is the agent that a client's word stands for; "" is the default one. plan
-// says that it is the default one in the place of a plan agent that is not there: it
-// must not change anything.
+// agentOf returns the agent for a client's word; "" means the default one. plan reports that it
+// is the default one in place of a missing plan agent: it must not change anything.
 func (o *offer) agentOf(word string) (name string, plan bool) {
 	if o.profile != nil {
 		for i, a := range o.profile.Agents {
@@ -107,7 +104,7 @@ func (o *offer) agentOf(word string) (name string, plan bool) {
 	return "", word == eca.BehaviorPlan && o.agents[0] != eca.BehaviorPlan
 }
 
-// modelIn is the model that settings choose.
+// modelIn returns the model that settings choose.
 func (o *offer) modelIn(set core.Settings) string {
 	if set.Model != "" {
 		return set.Model
@@ -115,7 +112,7 @@ func (o *offer) modelIn(set core.Settings) string {
 	return o.model
 }
 
-// agentIn is the agent that settings choose.
+// agentIn returns the agent that settings choose.
 func (o *offer) agentIn(set core.Settings, plan bool) string {
 	switch {
 	case plan:
@@ -126,7 +123,7 @@ func (o *offer) agentIn(set core.Settings, plan bool) string {
 	return o.agents[0]
 }
 
-// behaviorIn is the same in the words that chatBehavior has.
+// behaviorIn returns the same in the words of chatBehavior.
 func (o *offer) behaviorIn(set core.Settings, plan bool) string {
 	if name := o.agentIn(set, plan); name != o.agents[0] {
 		return name
@@ -134,7 +131,7 @@ func (o *offer) behaviorIn(set core.Settings, plan bool) string {
 	return eca.BehaviorAgent
 }
 
-// variants lists the efforts that a model knows, and which of them is chosen.
+// variants lists the efforts of a model, and the chosen one.
 func (o *offer) variants(set core.Settings) (list []string, chosen *string) {
 	list = []string{}
 	if info, ok := o.info(o.modelIn(set)); ok {
@@ -146,8 +143,8 @@ func (o *offer) variants(set core.Settings) (list []string, chosen *string) {
 	return list, chosen
 }
 
-// config is what config/updated says: all of it each time, for VS Code keeps only
-// the last one for a view that is opened later.
+// config returns the params of config/updated. They always hold everything, because VS Code keeps
+// only the last ones for a view that is opened later.
 func (o *offer) config(set core.Settings, plan bool) *eca.ChatConfig {
 	variants, variant := o.variants(set)
 	return &eca.ChatConfig{
@@ -158,7 +155,7 @@ func (o *offer) config(set core.Settings, plan bool) *eca.ChatConfig {
 	}
 }
 
-// selection is the same for one chat that is opened.
+// selection returns the same for one chat that is opened.
 func (o *offer) selection(set core.Settings, plan bool) *eca.Selection {
 	variants, variant := o.variants(set)
 	return &eca.Selection{
@@ -170,36 +167,36 @@ func (o *offer) selection(set core.Settings, plan bool) *eca.Selection {
 	}
 }
 
-// choice is what a user has chosen, in the client's words; "": nothing.
+// choice holds the user's choices, in the client's words; "": none.
 type choice struct {
 	model   string
 	variant string
 	agent   string
 }
 
-// selectAgent notes an agent; "" leaves it.
+// selectAgent sets the agent; "" leaves it.
 func (c *choice) selectAgent(word string) {
 	if word != "" {
 		c.agent = word
 	}
 }
 
-// selectModel notes a model and the variant that goes with it; "" leaves both.
+// selectModel sets the model and its variant; "" leaves both.
 func (c *choice) selectModel(model, variant string) {
 	if model != "" {
 		c.model, c.variant = model, variant
 	}
 }
 
-// over is c where it chooses anything, else under.
+// over returns c where it has a choice, else under.
 func (c choice) over(under choice) choice {
 	under.selectModel(c.model, c.variant)
 	under.selectAgent(c.agent)
 	return under
 }
 
-// apply changes settings as chosen. plan is the chat's flag of that name, which an
-// agent that is chosen changes.
+// apply applies a choice to settings. plan is the flag of the chat with that name, which a choice
+// of an agent changes.
 func (o *offer) apply(c choice, set *core.Settings, plan *bool) {
 	if c.model != "" && c.model != noModel {
 		if c.model != o.modelIn(*set) {

@@ -9,11 +9,10 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// camel writes the names of a params object as the protocol spells them: the
-// Emacs client sends some with hyphens (request-id, doc-text), which the reference
-// server takes. Only the names of the object itself are looked at, for what lies
-// deeper may be a user's own. A name that stands there in both spellings stays, and
-// so is unknown. params is JSON, or absent.
+// camel converts the names of a params object to the protocol's spelling: the Emacs client sends
+// some with hyphens (request-id, doc-text), which the reference server accepts. Only the names of
+// the object itself are converted, because deeper names may be the user's own. A name that occurs
+// in both spellings stays, and so is unknown. params is JSON, or absent.
 func camel(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte("-")) {
 		return params
@@ -41,7 +40,7 @@ func camel(params json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// joined is a hyphenated name in camel case.
+// joined converts a hyphenated name to camel case.
 func joined(name string) string {
 	head, rest, found := strings.Cut(name, "-")
 	if !found {
@@ -58,7 +57,7 @@ func joined(name string) string {
 	return b.String()
 }
 
-// said is the text behind a pointer; absent and null are the empty text.
+// said returns the text of a pointer; absent and null mean the empty text.
 func said(s *string) string {
 	if s == nil {
 		return ""
@@ -66,13 +65,13 @@ func said(s *string) string {
 	return *s
 }
 
-// maxID is how long a chat's id may be, in bytes.
+// maxID limits a chat's id, in bytes.
 const maxID = 256
 
-// subagents is what the ids of chats begin with that only a server makes.
+// subagents begins the ids of chats that only a server creates.
 const subagents = "subagent-"
 
-// checkID says what is wrong with a chat's id.
+// checkID returns the fault in a chat's id.
 func checkID(id string) error {
 	switch {
 	case strings.TrimSpace(id) == "":

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// lookEvery is how often the client's process is looked for.
+// lookEvery is the interval of the checks for the client's process.
 const lookEvery = 3 * time.Second
 
-// watchProcess ends the connection when the client's process has gone. One that is
-// not there to begin with says nothing: clients in a sandbox see another number
-// than we do. The end of the input counts in any case.
+// watchProcess ends the connection when the client's process has ended. A process that is missing
+// from the beginning means nothing: clients in a sandbox see other process ids than we do. The
+// end of the input counts in any case.
 func (s *Server) watchProcess(ctx context.Context, id *int64) {
 	if id == nil || *id <= 1 || int64(int32(*id)) != *id {
 		return

@@ -20,11 +20,11 @@ type prompting struct {
 	ticket *pump.Ticket
 	minted bool // the client named no chat
 	turn   core.TurnID
-	told   []string // what the user must hear behind the answer; written before the prompt is given to the core
+	told   []string // texts for the user after the answer; written before the prompt is given to the core
 }
 
-// prompt is chat/prompt. It is registered here, on the reading goroutine, so that a
-// stop that stands behind it in the same read finds it.
+// prompt handles chat/prompt. The prompt is registered here, on the reading goroutine, so that a
+// stop later in the same read finds it.
 func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams) error {
 	id, minted := said(p.ChatID), p.ChatID == nil
 	if minted {
@@ -50,7 +50,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 			return
 		}
 		err := context.Cause(mine)
-		if err == nil || errors.Is(err, core.ErrCanceled) { // a stopped one is in the log as well
+		if err == nil || errors.Is(err, core.ErrCanceled) { // the log has a stopped one as well
 			err = c.prompt(ctx, mine, pr)
 		}
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 	return nil
 }
 
-// prompt gives a prompt to the core. ctx is the connection's, mine the prompt's own.
+// prompt gives a prompt to the core. ctx belongs to the connection, mine to this prompt.
 func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 	o := c.srv.refresh(ctx)
 	d := refer.New(o.profile, c.srv.opts.Principal, c.folders())
@@ -83,13 +83,13 @@ func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
 		p.Approvals = core.ApprovalsReadOnly
 	}
 	turn, err := att.Prompt(mine, p)
-	if turn != "" { // it is in the log, which tells what becomes of it
+	if turn != "" { // it is in the log, and so is its end
 		return nil
 	}
 	return err
 }
 
-// folders are the chat's, or what they would be. It belongs to the queue.
+// folders returns the chat's folders, or those it would begin with. It belongs to the queue.
 func (c *chat) folders() []string {
 	if att := c.att.Load(); att != nil {
 		return att.Meta().Roots
@@ -97,23 +97,23 @@ func (c *chat) folders() []string {
 	return c.srv.rootsNow()
 }
 
-// tellAll says what the user must hear of a prompt that was taken.
+// tellAll shows the messages about a prompt that was accepted.
 func (c *chat) tellAll(pr *prompting) {
 	for _, text := range append(c.srv.takeHint(), pr.told...) {
 		c.remark(text)
 	}
 }
 
-// settings are those of a prompt: what the chat has, what was chosen before it
-// began, and what the prompt says.
+// settings returns the settings of a prompt: those of the chat, with the choices made before it
+// began and those of the prompt itself.
 func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Settings {
 	plan, chosen := c.plan, c.chosen
-	if set == (core.Settings{}) && !plan { // it takes what the connection has chosen
+	if set == (core.Settings{}) && !plan { // it begins with the connection's choices
 		c.srv.mu.Lock()
 		chosen = chosen.over(c.srv.chosen)
 		c.srv.mu.Unlock()
 	}
-	if _, ok := o.agent(set.Agent); !ok { // the configuration has lost it
+	if _, ok := o.agent(set.Agent); !ok { // the configuration no longer has it
 		set.Agent, c.plan = o.agentOf(set.Agent)
 	}
 	chosen.selectModel(said(p.Model), said(p.Variant))
@@ -124,7 +124,7 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 	switch {
 	case p.Trust != nil:
 		set.Trust, c.trusted = *p.Trust, *p.Trust
-	case c.trusted: // a client says so with each prompt that it is meant for
+	case c.trusted: // a client sends it with each prompt that it applies to
 		set.Trust, c.trusted = false, false
 	}
 	if c.plan != plan {
@@ -134,10 +134,10 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 	return set
 }
 
-// begun answers a prompt that was taken, right behind what the client sees of that.
-// Where nothing else says that a prompt has begun, the answer does: one that waits is
-// answered when it begins. Whether there is a model that nobody lists
-// shows when it is asked: until then the answer is held back, for it says so.
+// begun answers a prompt that was accepted, right after the client's messages about it. If no
+// other message shows that a prompt has begun, the answer does: a queued prompt is answered when
+// it begins. An unlisted model is known to exist only when it has been asked: until then the
+// answer is held back, because it reports that.
 func (c *chat) begun(pr *prompting, turn core.TurnID) {
 	pr.turn = turn
 	c.running[pr] = struct{}{}
@@ -160,8 +160,8 @@ func (c *chat) begun(pr *prompting, turn core.TurnID) {
 	answer()
 }
 
-// ended answers a prompt that was never answered: it was taken back while it
-// waited, or what became of it was not seen.
+// ended answers a prompt that has no answer yet: it was taken back while it waited, or its turn
+// was not seen.
 func (c *chat) ended(pr *prompting, e core.TurnEnded) {
 	delete(c.answers, e.Turn)
 	delete(c.held, e.Turn)
@@ -178,8 +178,8 @@ func (c *chat) ended(pr *prompting, e core.TurnEnded) {
 	c.rest()
 }
 
-// whenIdle does something once no prompt that was taken runs any more. It belongs
-// to the pump, and waits for none that was not taken yet.
+// whenIdle calls do once no accepted prompt runs any more. It belongs to the pump, and does not
+// wait for prompts that are not accepted yet.
 func (c *chat) whenIdle(do func()) {
 	c.idle = append(c.idle, do)
 	c.rest()
@@ -196,8 +196,8 @@ func (c *chat) rest() {
 	}
 }
 
-// refuse tells the user why a prompt was not taken: in the chat, for some clients
-// show no error of a prompt, and none of them leaves its loading state on one.
+// refuse gives the user the reason for refusing a prompt: in the chat, because some clients show
+// no error of a prompt, and none of them leaves its loading state after an error.
 func (c *chat) refuse(pr *prompting, err error) {
 	c.prompts.Forget(pr.ticket)
 	c.srv.pump.Do(func() {
@@ -205,7 +205,7 @@ func (c *chat) refuse(pr *prompting, err error) {
 		view := newView(c.id, p.lacks, p.name, c.srv.offered())
 		idle := c.feed == nil || c.feed.view.turn == ""
 		answer := func() { c.srv.answerPrompt(pr, c.id, c.srv.offered().model, eca.StatusFailed) }
-		first := view.lacks[eca.MethodStatusChanged] // the answer ends what a turn begins with
+		first := view.lacks[eca.MethodStatusChanged] // the answer ends the turn's first message
 		var lines []byte
 		if idle && first {
 			lines = view.running(lines, waitingText)
@@ -233,10 +233,10 @@ func (c *chat) refuse(pr *prompting, err error) {
 
 // put writes messages. It belongs to the pump.
 func (s *Server) put(lines []byte) {
-	_ = s.conn.PutLines(lines) // a connection that ended has nobody to tell
+	_ = s.conn.PutLines(lines) // nobody reads after the connection has ended
 }
 
-// sentence is an error as a sentence for the user.
+// sentence returns an error's text as a sentence for the user.
 func sentence(err error) string {
 	text := strings.TrimSpace(err.Error())
 	if text == "" {
@@ -252,8 +252,8 @@ func (s *Server) answerPrompt(pr *prompting, id core.SessionID, model string, st
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)
 }
 
-// promptStop is chat/promptStop: it ends what was prompted before it, and whatever
-// runs in the chat now, also of others.
+// promptStop handles chat/promptStop: it ends the prompts before it, and the turn that runs in
+// the chat now, even another client's.
 func (s *Server) promptStop(ctx context.Context, _ *wire.Call, p eca.ChatParams) error {
 	c := s.chat(p.ChatID)
 	if c == nil {
@@ -267,7 +267,7 @@ func (s *Server) promptStop(ctx context.Context, _ *wire.Call, p eca.ChatParams)
 	}
 	turn := att.State().Turn
 	if turn == "" && open == 0 {
-		// The client believes that something runs. It leaves that only when it is told.
+		// The client shows a turn as running until it is notified of the end.
 		s.pump.Do(func() {
 			if f := c.feed; f != nil && f.view.turn == "" {
 				f.put(f.view.finished(nil))
@@ -276,7 +276,8 @@ func (s *Server) promptStop(ctx context.Context, _ *wire.Call, p eca.ChatParams)
 		return nil
 	}
 	if turn != "" {
-		c.queue.Go(func() { _ = att.Cancel(ctx, turn, core.ErrCanceled) }) // a turn that has ended is no error, and we may decide
+		// A turn that has ended is no error, and this client may decide.
+		c.queue.Go(func() { _ = att.Cancel(ctx, turn, core.ErrCanceled) })
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"dragoman/core"
 )
 
-// queryCommands is chat/queryCommands: those whose name holds what was typed.
+// queryCommands handles chat/queryCommands: the commands whose name contains the typed text.
 func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.QueryParams) error {
 	roots := s.rootsNow()
 	var att *core.Attachment
@@ -32,7 +32,7 @@ func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.Query
 	return nil
 }
 
-// commandsOf is a list of commands as the protocol has them.
+// commandsOf converts a list of commands to the protocol's form.
 func commandsOf(list []core.Command, query string) []eca.Command {
 	out := []eca.Command{}
 	for _, c := range list {

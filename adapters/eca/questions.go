@@ -16,10 +16,10 @@ import (
 	"dragoman/core/forms"
 )
 
-// ask puts to the client what waits for an answer, and takes back what does not wait
-// any more. It looks at what is, not at what has happened, so nothing is asked twice
-// and nothing that was settled elsewhere stays open. The protocol has no word for
-// taking back: an answer that comes late is dropped. It belongs to the pump.
+// ask puts the open questions to the client, and takes back those that are settled. It reads the
+// current state and not the events, so nothing is asked twice and no question settled elsewhere
+// stays open. The protocol has no message for taking back: a late answer is dropped. ask belongs
+// to the pump.
 func (f *feed) ask() {
 	if f.chat.child { // its parent's session asks
 		return
@@ -29,7 +29,7 @@ func (f *feed) ask() {
 	}
 	waits := map[core.AskID]bool{}
 	for _, a := range f.att.Pending() {
-		// What the view has not seen stands behind what the client was told.
+		// A question that the view has not seen comes after the records that the client has.
 		if _, seen := f.view.asks[a.ID]; seen && a.Kind != core.AskApproval {
 			waits[a.ID] = true
 		}
@@ -47,27 +47,27 @@ func (f *feed) ask() {
 	}
 }
 
-// openedLabel is the answer to a question that is a page to open.
+// openedLabel is the answer to a question that shows a page to open.
 const openedLabel = "Done"
 
-// question asks the client one thing.
+// question puts one question to the client.
 func (f *feed) question(a core.Ask) {
 	s := f.chat.srv
 	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Freeform || len(a.Options) == 0}
 	for _, o := range a.Options {
 		p.Options = append(p.Options, eca.QuestionOption{Label: o.Label, Description: o.Description})
 	}
-	if a.URL != "" { // the user opens it, and says so
+	if a.URL != "" { // the user opens it, and confirms
 		p.Question, p.AllowFreeform = strings.TrimSpace(a.Text+"\n"+a.URL), false
 		p.Options = []eca.QuestionOption{{Label: openedLabel, Description: "The page was opened, and all is done there."}}
 	}
-	// Clients show the question in the place of the call: they must have it.
+	// Clients show the question in place of the call: they must know the call.
 	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task {
 		p.ToolCallID = string(a.Call)
 	}
 	asked, err := s.conn.Start(eca.MethodAskQuestion, p, func(result json.RawMessage, err error) {
 		if errors.Is(err, wire.ErrClosed) {
-			return // whoever else is there may answer
+			return // another client may answer
 		}
 		r := replyTo(a, result, err)
 		s.within(func(ctx context.Context) {
@@ -87,7 +87,7 @@ func (f *feed) question(a core.Ask) {
 	f.questions[a.ID] = asked
 }
 
-// unask takes all questions back: what is read anew asks them anew.
+// unask takes all questions back: a new feed asks them again.
 func (f *feed) unask() {
 	for _, asked := range f.questions {
 		asked.Withdraw()
@@ -95,8 +95,8 @@ func (f *feed) unask() {
 	f.questions = nil
 }
 
-// replyTo reads the client's answer. One that has another form, as clients give it to
-// what they do not know, means that nobody was asked.
+// replyTo reads the client's answer. An answer of another form, as clients give to requests they
+// do not know, means that nobody was asked.
 func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	var r eca.QuestionResult
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(string(result), " \t\r\n"), "{") ||
@@ -121,5 +121,6 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	case text == "":
 		return core.Reply{Outcome: core.OutcomeDeclined}
 	}
-	return core.Reply{Outcome: core.OutcomeAnswered, Text: text} // the user's own words, though none were asked for
+	// These are the user's own words, although the question allows none.
+	return core.Reply{Outcome: core.OutcomeAnswered, Text: text}
 }

@@ -6,18 +6,17 @@ import (
 	"dragoman/core"
 )
 
-// RenderOptions are the circumstances of a rendering. The zero value is a client of
-// today that watches a session as it happens.
+// RenderOptions are the circumstances of a rendering. The zero value describes a client of
+// today's document that watches a session live.
 type RenderOptions struct {
 	Chat    core.SessionID
 	Client  string        // clientInfo.name
 	History bool          // the records are history, as chat/open shows it
-	Profile *core.Profile // what can be chosen; nil: nothing
+	Profile *core.Profile // the possible choices; nil: none
 }
 
-// Render returns what records become for a client: one JSON message each, without
-// its header, in their order. It is what a connection sends by way of the log, and
-// nothing that answers a request.
+// Render returns a client's messages for records: one JSON message each, without its header, in
+// order. It is everything that a connection sends for the log, without responses to requests.
 func Render(records []core.Record, o RenderOptions) []string {
 	v := newView(o.Chat, nil, o.Client, newOffer(o.Profile))
 	v.live = !o.History

@@ -13,16 +13,16 @@ import (
 	"dragoman/core/workspace"
 )
 
-// place is where a content stands in a chat.
+// place is the position of a content in a chat.
 type place struct {
-	message core.MessageID // the user's, that it is or that stands before it
+	message core.MessageID // the user's message at or before it
 	said    bool           // it is a message of the user's, or its mark
-	front   core.Pos       // right in front of it
-	behind  core.Pos       // right behind it
+	front   core.Pos       // the position directly before it
+	behind  core.Pos       // the position directly after it
 }
 
-// locate finds a content by the id that the client was told: of a user's message, of
-// its mark, of a thought or of a call.
+// locate finds a content by the id that the client knows: of a user's message, of its mark, of a
+// thought or of a call.
 func locate(ctx context.Context, att *core.Attachment, id string) (place, error) {
 	message, mark := strings.CutPrefix(id, flagsID)
 	mark = mark && att.Flags()[core.MessageID(message)] != ""
@@ -39,7 +39,7 @@ func locate(ctx context.Context, att *core.Attachment, id string) (place, error)
 		if user {
 			newest = core.MessageID(content)
 		}
-		if id == taskPanel && user { // the newest message is nearest to it
+		if id == taskPanel && user { // the newest message is the nearest
 			at = place{}
 		} else if content != id || id == "" {
 			continue
@@ -58,12 +58,12 @@ func locate(ctx context.Context, att *core.Attachment, id string) (place, error)
 	return at, nil
 }
 
-// taskPanel is the id of the Emacs client's panel of tasks, which stands behind the
-// chat: it names that where the cursor is at the end.
+// taskPanel is the id of the Emacs client's panel of tasks after the chat. The client sends it if
+// the cursor is at the end.
 const taskPanel = "eca-chat-task"
 
-// contentOf is the id of the content that a record is of, as clients know it, and
-// whether it is a message of the user's.
+// contentOf returns the id of a record's content as clients know it, and whether the content is a
+// message of the user.
 func contentOf(ev core.Event) (id string, user bool) {
 	switch e := any(ev).(type) {
 	case core.TurnStarted:
@@ -80,8 +80,8 @@ func contentOf(ev core.Event) (id string, user bool) {
 	return "", false
 }
 
-// addFlag is chat/addFlag: the message is marked, or the one that stands before the
-// thought or the call. The chat is shown anew, for a mark stands behind its message.
+// addFlag handles chat/addFlag: it marks a message, or the one before a thought or a call. The
+// chat is shown again, because a mark comes right after its message.
 func (s *Server) addFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
 	if strings.TrimSpace(p.Text) == "" {
 		return wrong("text is blank")
@@ -95,8 +95,8 @@ func (s *Server) addFlag(ctx context.Context, call *wire.Call, p eca.FlagParams)
 	})
 }
 
-// removeFlag is chat/removeFlag, by the mark's id or by its message's. What is not
-// marked stays so.
+// removeFlag handles chat/removeFlag, by the id of the mark or of its message. An unmarked
+// message stays unmarked.
 func (s *Server) removeFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
 	return s.change(ctx, call, p.ChatID, func(_ *chat, att *core.Attachment) error {
 		id := core.MessageID(strings.TrimPrefix(p.ContentID, flagsID))
@@ -107,15 +107,15 @@ func (s *Server) removeFlag(ctx context.Context, call *wire.Call, p eca.FlagPara
 	})
 }
 
-// The words of chat/rollback's include.
+// The values of include in chat/rollback.
 const (
 	undoMessages = "messages"
 	undoTools    = "tools"
 )
 
-// rollback is chat/rollback: a message and all behind it are hidden, from the agent
-// as well, and the changes of files that were made there are undone; what was chosen
-// stays. What became of the files is told in the chat.
+// rollback handles chat/rollback: a message and everything after it are hidden, also from the
+// agent, and the file changes made there are undone; choices stay. The result for the files is
+// shown in the chat.
 func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackParams) error {
 	messages, files := slices.Contains(p.Include, undoMessages), slices.Contains(p.Include, undoTools)
 	if len(p.Include) == 0 {
@@ -143,9 +143,9 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 	})
 }
 
-// goBack hides what is behind a position, and with files undoes what was changed
-// there. What was chosen since stays, and what the chat is called, if anything is left
-// of it: also where the files could not be undone.
+// goBack hides everything after a position, and with files undoes the file changes made there.
+// Later choices and the chat's title stay if anything is left of the chat, even if the files
+// could not be restored.
 func (s *Server) goBack(ctx context.Context, att *core.Attachment, after core.Pos, files bool) error {
 	st := att.State()
 	_, err := workspace.Rollback(ctx, s.opts.Gateway, att, after, true, files)
@@ -157,15 +157,14 @@ func (s *Server) goBack(ctx context.Context, att *core.Attachment, after core.Po
 	return errors.Join(err, att.Set(ctx, st.Settings))
 }
 
-// remark says something that does not become a part of the chat. It belongs to the
-// pump.
+// remark shows a text that does not become a part of the chat. It belongs to the pump.
 func (c *chat) remark(text string) {
 	p := c.srv.peerNow()
 	c.srv.put(newView(c.id, p.lacks, p.name, c.srv.offered()).systemText(nil, text))
 }
 
-// fork is chat/fork: a new chat begins with all that stands in this one up to a
-// content, and with it. The new chat is shown first, then the answer.
+// fork handles chat/fork: a new chat begins with the contents of this one up to and including a
+// given content. The new chat is shown first, and then the request is answered.
 func (s *Server) fork(ctx context.Context, call *wire.Call, p eca.ForkParams) error {
 	if err := checkID(p.ChatID); err != nil {
 		return err
@@ -211,8 +210,7 @@ func (c *chat) fork(ctx context.Context, call *wire.Call, contentID string) erro
 	return nil
 }
 
-// begin shows a fork: what it was made of says what it is called and has chosen. It
-// belongs to the queue.
+// begin shows a fork, with the title and the choices of its original. It belongs to the queue.
 func (c *chat) begin(
 	ctx context.Context,
 	sess *core.Session,
@@ -223,7 +221,7 @@ func (c *chat) begin(
 	att := sess.Attach(c.srv.client())
 	title := fork.Title(st.Title, sess.Meta().Forks)
 	set := st.Settings
-	set.Trust = false // it was given to the other chat
+	set.Trust = false // it was given for the other chat
 	if err := errors.Join(att.Rename(ctx, title), att.Set(ctx, set)); err != nil {
 		att.Close()
 		return errors.Join(err, c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id))

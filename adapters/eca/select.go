@@ -13,12 +13,12 @@ import (
 	"dragoman/core"
 )
 
-// modelSelected is chat/selectedModelChanged.
+// modelSelected handles chat/selectedModelChanged.
 func (s *Server) modelSelected(ctx context.Context, _ *wire.Call, p eca.ModelSelectedParams) error {
 	return s.selected(ctx, p.ChatID, choice{model: p.Model, variant: said(p.Variant)})
 }
 
-// agentSelected is chat/selectedAgentChanged, and of 000 chat/selectedBehaviorChanged.
+// agentSelected handles chat/selectedAgentChanged, and chat/selectedBehaviorChanged of 000.
 func (s *Server) agentSelected(ctx context.Context, _ *wire.Call, p eca.AgentSelectedParams) error {
 	ch := choice{}
 	ch.selectAgent(said(p.Behavior))
@@ -26,8 +26,8 @@ func (s *Server) agentSelected(ctx context.Context, _ *wire.Call, p eca.AgentSel
 	return s.selected(ctx, p.ChatID, ch)
 }
 
-// selected notes a choice, of a chat or of all that have none of their own. Either
-// is answered with config/updated.
+// selected records a choice, for a chat or for all chats without a choice of their own. Both are
+// answered with config/updated.
 func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 	if id != nil {
 		if err := checkID(*id); err != nil {
@@ -45,8 +45,8 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 	return nil
 }
 
-// tellChoices says what every chat may choose from, and then what each has chosen: the
-// Emacs client takes the first for the choice of all of them. It belongs to the pump.
+// tellChoices announces the offer, and then the choices of each chat: the Emacs client takes the
+// first for the choice of all chats. It belongs to the pump.
 func (s *Server) tellChoices(o *offer) {
 	s.configUpdated("", o.config(s.defaults(o)))
 	if s.peerNow().lacks[eca.MethodModelSelected] { // it has one choice for all chats
@@ -65,7 +65,7 @@ func (s *Server) tellChoices(o *offer) {
 	}
 }
 
-// wished is what a chat that has not begun will begin with.
+// wished returns the settings that a chat will begin with.
 func (s *Server) wished(o *offer, ch choice) (set core.Settings, plan bool) {
 	s.mu.Lock()
 	ch = ch.over(s.chosen)
@@ -74,8 +74,8 @@ func (s *Server) wished(o *offer, ch choice) (set core.Settings, plan bool) {
 	return set, plan
 }
 
-// follow has a connection choose what a chat chooses, where the document knows one
-// choice for all chats: what it is told of one is then no other's undoing.
+// follow copies a chat's choice to the connection if the document has only one choice for all
+// chats, so that an announcement for one chat does not undo another's choice.
 func (s *Server) follow(o *offer, set core.Settings, plan bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +84,7 @@ func (s *Server) follow(o *offer, set core.Settings, plan bool) {
 	}
 }
 
-// choose changes what a chat has chosen. One that has not begun keeps it until it
-// does.
+// choose changes the choices of a chat. A chat that has not begun keeps them until it does.
 func (c *chat) choose(ctx context.Context, ch choice) {
 	o := c.srv.refresh(ctx)
 	att, err := c.attach(ctx, false, nil)
@@ -105,7 +104,7 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 	was, plan := att.State().Settings, c.plan
 	set := was
 	o.apply(ch, &set, &c.plan)
-	if set == was || c.plan != plan { // the chat's log says nothing of it
+	if set == was || c.plan != plan { // the chat's log does not show it
 		c.tell(o, set)
 	}
 	if err := att.Set(ctx, set); err != nil {
@@ -113,7 +112,7 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 	}
 }
 
-// tell says what the chat has chosen.
+// tell announces the choices of the chat.
 func (c *chat) tell(o *offer, set core.Settings) {
 	plan := c.plan
 	c.srv.pump.Do(func() {
@@ -124,7 +123,7 @@ func (c *chat) tell(o *offer, set core.Settings) {
 	})
 }
 
-// complain tells the user that a choice could not be kept.
+// complain shows the user that a choice could not be stored.
 func (c *chat) complain(err error) {
 	c.srv.log.Warn("a choice was not stored", zap.String("session", string(c.id)), zap.Error(err))
 	c.srv.pump.Do(func() { c.srv.showMessage(eca.MessageError, "The choice could not be kept: "+err.Error()) })

@@ -23,28 +23,27 @@ import (
 	"dragoman/core/control"
 )
 
-// Options are a server's circumstances. Gateway and Principal are required.
+// Options configure a server. Gateway and Principal are required.
 type Options struct {
 	Gateway   *core.Gateway
-	Principal core.Principal // of the connection: on whose behalf its client acts
+	Principal core.Principal // of the connection: the one its client acts for
 	Profiles  core.Profiles  // of the connection; nil: the gateway's
 	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
-	Cwd       string         // the workspace of a client that names none; "": the process's folder
-	// Welcome is the text of an empty chat; nil: a plain one. The profile is nil
-	// where the configuration is wrong: what is wrong is said behind the text.
+	Cwd       string         // the workspace of a client without folders; "": the process's folder
+	// Welcome returns the text of an empty chat; nil: a plain one. The profile is nil if the
+	// configuration has an error, which follows the text.
 	Welcome  func(*core.Profile) string
-	NewID    func() string      // of chats that have no id of the client's; nil: a random UUID
-	Alive    func(pid int) bool // whether a process lives; nil: the system is asked
-	Recorder *wire.Recorder     // takes down both directions; nil: none
-	// Configure takes the client's initialization options, as the lowest layer of the
-	// configuration, before the profile is asked for the first time. It must be quick.
-	// Its error is for the user and fails nothing; nil: they are not looked at.
+	NewID    func() string      // for chats without an id of the client; nil: a random UUID
+	Alive    func(pid int) bool // reports whether a process lives; nil: ask the system
+	Recorder *wire.Recorder     // records both directions; nil: none
+	// Configure receives the client's initialization options, as the lowest layer of the
+	// configuration, before the profile is asked for the first time. It must be quick. Its error
+	// is shown to the user and fails nothing; nil: the options are ignored.
 	Configure func(json.RawMessage) error
-	// Shutdown ends all that runs behind the connection and stores it, when the
-	// client asks for that; Serve waits for it. nil: only the turns of the connection
-	// are ended.
+	// Shutdown ends everything that runs for the connection and stores it when the client asks
+	// for that; Serve waits for it. nil: only the turns of the connection are ended.
 	Shutdown func(context.Context) error
 }
 
@@ -54,59 +53,59 @@ type Server struct {
 	log  *zap.Logger
 	conn *wire.Conn
 	pump *pump.Pump
-	// within does something with the connection's context, for what happens because of
-	// what a session tells.
+	// within calls a function with the connection's context, for work that a session's events
+	// cause.
 	within func(func(context.Context))
-	end    context.CancelCauseFunc // ends the reading, and so the connection
+	end    context.CancelCauseFunc // ends the reading, and with it the connection
 	wg     sync.WaitGroup          // every goroutine of the server
-	setups *pump.Queue             // what is to be done with MCP servers
+	setups *pump.Queue             // the work on MCP servers
 
 	told      servers           // of the pump's goroutine
-	failures  map[string]string // the reason the user was given, by failed server; of the pump's goroutine
-	mentioned string            // the last message of its kind that was shown; of the pump's goroutine
+	failures  map[string]string // the reason shown to the user, by failed server; of the pump's goroutine
+	mentioned string            // the last message of its kind; of the pump's goroutine
 
-	announced *offer        // what the client was told last; of the pump's goroutine
+	announced *offer        // the offer last sent to the client; of the pump's goroutine
 	state     atomic.Int32  // a phase
 	down      chan struct{} // closed when shutdown has been answered
 
 	mu         sync.Mutex // guards the fields below
 	peer       peer
-	folders    []string // that the client names
-	roots      []string // the same, or the process's folder; never empty behind initialize
+	folders    []string // named by the client
+	roots      []string // the same, or the process's folder; never empty after initialize
 	offer      *offer
-	chosen     choice // for chats that have none of their own
+	chosen     choice // for chats without a choice of their own
 	chats      map[core.SessionID]*chat
 	logins     map[string]string // by provider: the way to log in that was chosen last
 	board      watched
-	hint       string      // what the user must hear once in a chat; "": nothing
-	completing *completing // that was asked for last; nil: none was
-	rewrites   int         // under way
+	hint       string      // text to be shown once in a chat; "": none
+	completing *completing // the last one requested; nil: none yet
+	rewrites   int         // the number of running ones
 }
 
-// phase is where a connection stands.
+// phase is the state of a connection.
 type phase = int32
 
 const (
 	phaseNew phase = iota
 	phaseReady
-	phaseDown // shutdown was asked for
+	phaseDown // shutdown was requested
 )
 
-// pace is how long the client hears nothing more of a text after a part of it: the
-// Emacs client takes a millisecond for each message, be it ever so short.
+// pace is the interval between parts of a text: the Emacs client takes a millisecond for each
+// message, however short.
 const pace = 20 * time.Millisecond
 
-// Why a connection is ended from this side.
+// Reasons for ending a connection from this side.
 var (
 	errExit  = errors.New("the client asked to exit")
 	errAlone = errors.New("the client's process has ended")
 )
 
-// ErrNoShutdown says that a client left without having sent shutdown before. The
-// protocol wants another exit code then.
+// ErrNoShutdown is the error for a client that left without a shutdown. The protocol requires
+// another exit code then.
 var ErrNoShutdown = errors.New("the client left without asking to shut down")
 
-// New returns a server. Serve makes it go, once.
+// New returns a server. Serve runs it, once.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -133,11 +132,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve speaks the protocol over in and out. It blocks until the client has left,
-// its process has ended, or ctx ends, and everything that it started has ended;
-// both streams are closed then. Turns that were prompted over the connection are
-// stopped when it ends. It returns nil if the client has asked to shut down before
-// it left, and ErrNoShutdown if it has not.
+// Serve speaks the protocol over in and out. It blocks until the client has left, its process has
+// ended, or ctx ends, and everything that it started has ended; both streams are closed then.
+// Turns that were prompted over the connection are stopped when it ends. It returns nil if the
+// client has sent shutdown before it left, and otherwise ErrNoShutdown.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	s.conn = wire.NewConn(in, out, wire.Options{
 		Framing: wire.ContentLength, MaxBatch: -1, Recorder: s.opts.Recorder,
@@ -173,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		err = ErrNoShutdown
 	}
 	end(nil)
-	left(core.ErrClientGone) // it stops the turns, too
+	left(core.ErrClientGone) // it also stops the turns
 	s.wg.Wait()
 	s.leave()
 	return err
@@ -242,16 +240,16 @@ func with[P any](ctx context.Context, f func(context.Context, *wire.Call, P) err
 	return func(call *wire.Call, p P) error { return f(ctx, call, p) }
 }
 
-// none is the params of methods that need none, whatever a client sends.
+// none is the params type of methods without params, whatever a client sends.
 type none struct{}
 
-// UnmarshalJSON takes anything.
+// UnmarshalJSON accepts anything.
 func (*none) UnmarshalJSON([]byte) error { return nil }
 
-// codeNotReady is LSP's code for what comes before initialize.
+// codeNotReady is LSP's code for requests before initialize.
 const codeNotReady jrpc2.Code = -32002
 
-// admits refuses what comes before initialize or behind shutdown.
+// admits refuses requests before initialize and after shutdown.
 func (s *Server) admits(call *wire.Call) error {
 	switch s.state.Load() {
 	case phaseNew:
@@ -266,8 +264,8 @@ func (s *Server) admits(call *wire.Call) error {
 	return nil
 }
 
-// heard answers a request that should have been a notification: whoever sends an id
-// waits for an answer. One that was wrong has its answer.
+// heard answers a request that should have been a notification: a client that sends an id waits
+// for an answer. An invalid one has its answer already.
 func (s *Server) heard(ctx context.Context, call *wire.Call) {
 	if call.IsNotification() {
 		return
@@ -287,7 +285,7 @@ func (s *Server) chat(id string) *chat {
 	return s.chats[core.SessionID(id)]
 }
 
-// chatOf finds a chat, or makes one that is not attached to any session yet.
+// chatOf finds a chat, or creates one that is not attached to a session yet.
 func (s *Server) chatOf(id string) *chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,7 +294,7 @@ func (s *Server) chatOf(id string) *chat {
 		c = s.newChat(core.SessionID(id))
 		s.chats[c.id] = c
 	}
-	if c.child { // nothing but its approvals is the client's
+	if c.child { // the client may only approve its calls
 		return s.newChat(c.id)
 	}
 	return c
@@ -313,7 +311,7 @@ func (s *Server) allChats() []*chat {
 	return list
 }
 
-// leave stops what was prompted over the connection and lets the sessions go.
+// leave stops the turns that were prompted over the connection, and lets go of the sessions.
 // Nothing else runs any more.
 func (s *Server) leave() {
 	for _, c := range s.allChats() {
@@ -328,7 +326,7 @@ func (s *Server) leave() {
 	}
 }
 
-// newID makes a UUID of version 4.
+// newID returns a UUID of version 4.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) //nolint:errcheck // it never fails

@@ -13,8 +13,7 @@ import (
 	"dragoman/core"
 )
 
-// list is chat/list: the chats of the workspace that somebody has said something
-// in, last used first.
+// list handles chat/list: the chats of the workspace that have a message, last used first.
 func (s *Server) list(ctx context.Context, call *wire.Call, p eca.ListParams) error {
 	s.wg.Go(func() {
 		chats, err := s.summaries(ctx, p)
@@ -52,7 +51,7 @@ func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSum
 	return list, nil
 }
 
-// shared says whether a session belongs to a workspace.
+// shared reports whether a session belongs to a workspace.
 func shared(roots []string, sum core.Summary) bool {
 	return slices.Contains(roots, sum.Cwd) ||
 		slices.ContainsFunc(sum.Roots, func(r string) bool { return slices.Contains(roots, r) })
@@ -74,8 +73,8 @@ func summaryOf(sum core.Summary, o *offer) eca.ChatSummary {
 	return c
 }
 
-// open is chat/open: the chat is shown anew, and the answer stands behind all of it.
-// What runs in it goes on. With paging only a part of it is shown.
+// open handles chat/open: the chat is shown again, and the answer follows all of it. Running
+// turns continue. With paging only a part of the chat is shown.
 func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) error {
 	if err := checkID(p.ChatID); err != nil {
 		return err
@@ -102,15 +101,14 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 		if errors.Is(err, core.ErrNotFound) {
 			s.reply(ctx, call, eca.OpenResult{Found: false}, nil)
 		} else if err != nil {
-			// Clients show the reason of a failure only for a chat that was found.
+			// Clients show the reason of a failure only if found is true.
 			s.reply(ctx, call, eca.OpenResult{Found: true, ChatID: p.ChatID, Error: refused(err)}, nil)
 		}
 	})
 	return nil
 }
 
-// open shows the chat anew, or a part of it; shown is done behind that. It belongs to
-// the queue.
+// open shows the chat or a part of it again; shown is called after that. It belongs to the queue.
 func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)) error {
 	o := c.srv.refresh(ctx)
 	sess, _, err := c.session(ctx, false)
@@ -118,7 +116,7 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 		return err
 	}
 	att := c.att.Load()
-	if att == nil || !att.To(sess) { // none yet, or one that could not be stored
+	if att == nil || !att.To(sess) { // no session yet, or one that could not be stored
 		att = sess.Attach(c.srv.client())
 	}
 	title := att.State().Title
@@ -139,8 +137,8 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 	return nil
 }
 
-// show replays a chat, or a part of it, and serves it from then on. first is done in
-// front of the replay, shown behind it and what is chosen. It belongs to the queue.
+// show replays a chat or a part of it, and serves it from then on. first is called before the
+// replay, shown after the replay and the announcement of choices. It belongs to the queue.
 func (c *chat) show(att *core.Attachment, o *offer, part *page, first func(), shown func(*feed)) {
 	head := att.Head()
 	f := c.newFeed(att, o, c.plan)
@@ -152,9 +150,9 @@ func (c *chat) show(att *core.Attachment, o *offer, part *page, first func(), sh
 	c.serve(att, core.Pos{}, f, first)
 }
 
-// delete is chat/delete. What runs is stopped first.
+// delete handles chat/delete. Running turns are stopped first.
 func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) error {
-	if checkID(p.ChatID) != nil { // 000 and 001 leave the chat out where there is none yet
+	if checkID(p.ChatID) != nil { // 000 and 001 omit the chat if there is none yet
 		s.reply(ctx, call, struct{}{}, nil)
 		return nil
 	}
@@ -174,8 +172,8 @@ func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) 
 
 func (c *chat) delete(ctx context.Context) error {
 	if att := c.att.Load(); att != nil {
-		// Behind all that was said: then every prompt that was taken is known, and its
-		// end is told. Those that stand behind the delete are not waited for.
+		// Everything before the request has been sent: then every accepted prompt is known, and
+		// its end announced. Prompts after the delete are not waited for.
 		told := make(chan struct{})
 		c.behind(att.Head(), func() { c.whenIdle(func() { close(told) }) })
 		select {
@@ -190,12 +188,12 @@ func (c *chat) delete(ctx context.Context) error {
 	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id)
 }
 
-// deleted is chat/deleted.
+// deleted sends chat/deleted.
 func (s *Server) deleted(id core.SessionID) {
 	s.notify(eca.MethodDeleted, eca.ChatParams{ChatID: string(id)})
 }
 
-// gone tells of a chat that somebody else has deleted, if the client shows it.
+// gone announces that another client has deleted a chat, if this client shows it.
 func (s *Server) gone(ctx context.Context, id string) {
 	c := s.chat(id)
 	if c == nil || !c.shown.Load() {
@@ -203,7 +201,7 @@ func (s *Server) gone(ctx context.Context, id string) {
 	}
 	c.queue.Go(func() {
 		if _, err := s.opts.Gateway.Open(ctx, s.opts.Principal, c.id); !errors.Is(err, core.ErrNotFound) {
-			return // it was begun again
+			return // it was created again
 		}
 		if !c.shown.Swap(false) {
 			return
@@ -221,8 +219,8 @@ func (s *Server) gone(ctx context.Context, id string) {
 	})
 }
 
-// update is chat/update: a title, or trust. The chat's feed tells of it, and the
-// answer stands behind that.
+// update handles chat/update: a title, or trust. The chat's feed announces the change, and the
+// answer follows that.
 func (s *Server) update(ctx context.Context, call *wire.Call, p eca.UpdateParams) error {
 	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
 		if title := strings.TrimSpace(said(p.Title)); title != "" {
@@ -233,30 +231,29 @@ func (s *Server) update(ctx context.Context, call *wire.Call, p eca.UpdateParams
 		if p.Trust == nil {
 			return nil
 		}
-		c.trusted = false // it stays as it is set here
+		c.trusted = false // it keeps the value that is set here
 		set := att.State().Settings
 		set.Trust = *p.Trust
 		return att.Set(ctx, set)
 	})
 }
 
-// clear is chat/clear: what was said is hidden, from the agent as well; what was
-// chosen stays.
+// clear handles chat/clear: the messages are hidden, also from the agent; choices stay.
 func (s *Server) clear(ctx context.Context, call *wire.Call, p eca.ClearParams) error {
 	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
 		st := att.State()
 		if p.Messages != nil && !*p.Messages || st.Messages == 0 {
 			return nil
 		}
-		if err := att.Truncate(ctx, core.Pos{Seq: 2}); err != nil { // all behind the record that opened it
+		if err := att.Truncate(ctx, core.Pos{Seq: 2}); err != nil { // everything after the record that opened it
 			return err
 		}
 		return att.Set(ctx, st.Settings)
 	})
 }
 
-// change does something to a chat in its queue, and answers behind what the client
-// is told of it.
+// change makes a change to a chat in its queue, and answers after the client's notifications
+// about it.
 func (s *Server) change(
 	ctx context.Context,
 	call *wire.Call,

@@ -12,16 +12,16 @@ import (
 	"dragoman/core/board"
 )
 
-// tasks are what a client sees of the start. The Desktop client takes prompts as
-// soon as no task is under way, so all of them start before the first one ends.
+// tasks are the steps of the start that a client shows. The Desktop client takes prompts as soon
+// as no task is running, so all of them start before the first one ends.
 var tasks = [...]eca.ProgressParams{
 	{TaskID: "models", Title: "Loading models"},
 	{TaskID: "tools", Title: "Loading tools"},
 	{TaskID: "mcp-servers", Title: "Starting MCP servers"},
 }
 
-// initialized is initialized: from here on the client may be told things. Nothing
-// of it waits for the network; what comes later comes from the board.
+// initialized handles initialized: from here on the client accepts notifications. Nothing here
+// waits for the network; later news comes from the board.
 func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
 	posted, since := s.opts.Board.Now()
 	s.pump.Do(func() { s.announce(posted) })
@@ -29,7 +29,7 @@ func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
 	return nil
 }
 
-// announce says what the client is told at the start. It belongs to the pump.
+// announce sends the notifications of the start. It belongs to the pump.
 func (s *Server) announce(posted []board.Posting) {
 	s.progress(eca.ProgressStart)
 	o := s.offered()
@@ -70,15 +70,15 @@ func (s *Server) progress(t eca.ProgressType) {
 	}
 }
 
-// watched is how far the board has been passed on, and what waits for that.
+// watched is the revision of the board that was passed on, and the functions that wait for one.
 type watched struct {
-	on    bool // somebody watches it
+	on    bool // the board is being watched
 	seen  uint64
 	later []func()
-	revs  []uint64 // that those wait for
+	revs  []uint64 // the revisions they wait for
 }
 
-// behindBoard does something once the client has been told what is on the board now.
+// behindBoard calls do once the client has been notified of the board's current content.
 func (s *Server) behindBoard(do func()) {
 	_, rev := s.opts.Board.Now()
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (s *Server) behindBoard(do func()) {
 	}
 }
 
-// passedOn notes how far the board was passed on, and does what waited for that.
+// passedOn records the revision that was passed on, and calls the functions that waited for it.
 func (s *Server) passedOn(rev uint64) {
 	s.mu.Lock()
 	s.board.on, s.board.seen = true, rev
@@ -108,7 +108,7 @@ func (s *Server) passedOn(rev uint64) {
 	}
 }
 
-// watchBoard passes on what changes outside of the chats.
+// watchBoard passes on changes outside of the chats.
 func (s *Server) watchBoard(ctx context.Context, since uint64) {
 	for {
 		s.passedOn(since)
@@ -146,12 +146,12 @@ func (s *Server) posted(ctx context.Context, p board.Posting) {
 		}
 	case board.Account:
 		s.tellAccount(ctx, item.Account)
-	case board.Job: // all jobs are told at once
+	case board.Job: // all jobs are announced at once
 	case board.Session, board.Commands: // clients ask for the list when they show it
 	}
 }
 
-// concerns says whether a topic is about this connection.
+// concerns reports whether a topic concerns this connection.
 func (s *Server) concerns(t board.Topic) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,10 +159,10 @@ func (s *Server) concerns(t board.Topic) bool {
 		(t.Workspace == "" || slices.Contains(s.roots, t.Workspace))
 }
 
-// reload makes the offer anew where the profile has changed, and returns it. The client
-// is not told.
+// reload makes a new offer if the profile has changed, and returns it. The client is not
+// notified.
 func (s *Server) reload(ctx context.Context) *offer {
-	for range 3 { // somebody else may find another profile meanwhile
+	for range 3 { // another goroutine may find another profile meanwhile
 		s.mu.Lock()
 		roots, old := s.roots, s.offer
 		s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *Server) reload(ctx context.Context) *offer {
 	return s.offered()
 }
 
-// offerIn is what is offered in a workspace: the old offer, if it is that.
+// offerIn returns the offer in a workspace: the old one if nothing has changed.
 func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer {
 	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 	fault := ""
@@ -193,14 +193,14 @@ func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer
 	return o
 }
 
-// refresh reloads, and tells the client of a change that it was not told of.
+// refresh reloads, and notifies the client of a change that it does not know.
 func (s *Server) refresh(ctx context.Context) *offer {
 	o := s.reload(ctx)
 	s.pump.Do(s.tellOffer)
 	return o
 }
 
-// tellOffer tells of the offer, unless the client knows it. It belongs to the pump.
+// tellOffer announces the offer, unless the client knows it. It belongs to the pump.
 func (s *Server) tellOffer() {
 	o, old := s.offered(), s.announced
 	if o.profile == old.profile && o.fault == old.fault {
@@ -222,8 +222,8 @@ func (s *Server) tellOffer() {
 	}
 }
 
-// welcome is the text of an empty chat. It is never empty: the Emacs client needs
-// a string, and shows what is wrong only here before the first prompt.
+// welcome returns the text of an empty chat. It is never empty: the Emacs client needs a string,
+// and before the first prompt shows errors only here.
 func (s *Server) welcome(prof *core.Profile, fault string) string {
 	var text string
 	if s.opts.Welcome != nil {
@@ -237,7 +237,7 @@ func (s *Server) welcome(prof *core.Profile, fault string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// defaults is what a chat begins with.
+// defaults returns the choices that a chat begins with.
 func (s *Server) defaults(o *offer) (set core.Settings, plan bool) {
 	s.mu.Lock()
 	chosen := s.chosen
@@ -264,18 +264,17 @@ func (s *Server) peerNow() peer {
 	return s.peer
 }
 
-// notify sends a notification. It belongs to the pump: nothing else may overtake
-// what the feeds say.
+// notify sends a notification. It belongs to the pump, so that nothing overtakes the feeds.
 func (s *Server) notify(method string, params any) {
-	_ = s.conn.Notify(method, params) // a connection that ended has nobody to tell
+	_ = s.conn.Notify(method, params) // nobody reads after the connection has ended
 }
 
-// configUpdated is config/updated, of one chat or of all.
+// configUpdated sends config/updated, for one chat or for all.
 func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
 	s.notify(eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: string(id), Chat: c})
 }
 
-// showMessage is $/showMessage. The Emacs client takes the text for a format.
+// showMessage sends $/showMessage. The Emacs client takes the text for a format.
 func (s *Server) showMessage(t eca.MessageType, text string) {
 	if s.peerNow().name == "emacs" {
 		text = strings.ReplaceAll(text, "%", "%%")
@@ -283,7 +282,7 @@ func (s *Server) showMessage(t eca.MessageType, text string) {
 	s.notify(eca.MethodShowMessage, eca.ShowMessageParams{Type: t, Message: text})
 }
 
-// serverUpdated is how the protocol describes a server of tools.
+// serverUpdated describes an MCP server in the protocol's form.
 func serverUpdated(item board.Server) eca.ServerUpdatedParams {
 	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
 	if item.Command != "" {

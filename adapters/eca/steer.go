@@ -8,9 +8,9 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// promptSteer is chat/promptSteer: something is said to the turn that runs. The
-// client sees the user's text when the turn has taken it up; what no turn takes is
-// dropped, for the client says it again behind the turn's end.
+// promptSteer handles chat/promptSteer: a message to the running turn. The client sees the user's
+// text when the turn has taken it up. A message that no turn takes up is dropped, because the
+// client sends it again after the turn's end.
 func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParams) error {
 	c := s.chat(p.ChatID)
 	if c == nil || p.Message == "" {
@@ -32,8 +32,8 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 	return nil
 }
 
-// promptSteerRemove is chat/promptSteerRemove: what the client said and no turn has
-// taken up is taken back.
+// promptSteerRemove handles chat/promptSteerRemove: it takes back messages of the client that no
+// turn has taken up.
 func (s *Server) promptSteerRemove(_ context.Context, _ *wire.Call, p eca.ChatParams) error {
 	c := s.chat(p.ChatID)
 	if c == nil {

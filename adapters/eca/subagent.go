@@ -13,16 +13,16 @@ import (
 	"dragoman/core"
 )
 
-// A task that is handed to another agent is done in a session of its own, the child.
-// Clients show what happens there within the call that handed the task over: under the
-// child's chat id, which that call's details name first. So a running call's child is
-// read beside its chat, and what it wants approved is decided there. To a
-// client whose document knows no such thing, what the child wants approved is a call.
+// A task that is delegated to another agent runs in a session of its own, the child. Clients show
+// it within the call that delegated the task, under the child's chat id, which that call's
+// details name first. So a running call's child is read together with its chat, and its approvals
+// are decided there. For a client whose document has no children, an approval of the child is
+// shown as a call.
 
-// spawnTool is the tool of ours that hands a task over.
+// spawnTool is the name of our tool that delegates a task.
 const spawnTool = "spawn_agent"
 
-// childChat is what clients call the chat of a child.
+// childChat returns the chat id of a child for clients.
 func childChat(id core.SessionID) core.SessionID {
 	if strings.HasPrefix(string(id), subagents) {
 		return id
@@ -30,19 +30,19 @@ func childChat(id core.SessionID) core.SessionID {
 	return subagents + id
 }
 
-// under makes the view that of a child of a chat.
+// under turns the view into that of a child of a chat.
 func (v *View) under(parent core.SessionID) {
 	v.parent = string(parent)
 	v.heads()
 }
 
-// within is the id of a call or a thought as clients know it. They keep those of all
-// that a chat shows in one place, and each session counts its own from the beginning.
+// within returns the id of a call or a thought for clients. They keep all ids of a chat and its
+// children in one place, and each session counts its own from the beginning.
 func within(chat core.SessionID, id string) string {
 	return strings.TrimPrefix(string(chat), subagents) + "/" + id
 }
 
-// renamed is an event of a child with the ids that clients know.
+// renamed returns an event of a child with the ids that clients know.
 func (v *View) renamed(ev core.Event) core.Event {
 	chat := core.SessionID(v.chat)
 	switch e := any(ev).(type) {
@@ -67,7 +67,7 @@ func (v *View) renamed(ev core.Event) core.Event {
 		e.Thought = core.ThoughtID(within(chat, string(e.Thought)))
 		return e
 	case core.TurnStarted:
-		e.Message = "" // nobody can go back to it
+		e.Message = "" // a client cannot go back to it
 		return e
 	case core.Steered:
 		e.Message = ""
@@ -76,7 +76,7 @@ func (v *View) renamed(ev core.Event) core.Event {
 	return ev
 }
 
-// subagent is the details of a call that hands a task over; nil: it does not.
+// subagent returns the details of a call that delegates a task; nil for other calls.
 func (v *View) subagent(now core.Call) *eca.Subagent {
 	if v.lacks[eca.TypeSubagent] || now.Child == "" && (now.Server != core.Native || now.Tool != spawnTool) {
 		return nil
@@ -91,7 +91,7 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 		MaxSteps int    `json:"max_steps"`
 		Model    string `json:"model"`
 	}
-	_ = json.Unmarshal(now.Args, &args) // a model wrote them: what is missing is empty
+	_ = json.Unmarshal(now.Args, &args) // a model wrote them: a missing member is empty
 	_ = json.Unmarshal(now.Meta, &meta)
 	d := &eca.Subagent{
 		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.modelIn(v.settings)),
@@ -103,23 +103,23 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 	return d
 }
 
-// progressed reports whether a running call must be shown again: its child is there, or
-// has come further.
+// progressed reports whether a running call must be shown again: its child has appeared or made
+// progress.
 func (v *View) progressed(c *call) bool {
 	d := v.subagent(c.now)
 	if d == nil || d.SubagentChatID == "" || c.child != nil && (*c.child == *d || !v.live) {
-		return false // a history names the child once
+		return false // a history names the child only once
 	}
 	c.child = d
 	return true
 }
 
-// asked shows what waits for a person, where nothing else does: the approval of a
-// child's call that the client has no chat for.
+// asked shows a request for approval that no other message shows: of a child's call whose chat
+// the client does not have.
 func (v *View) asked(dst []byte, a core.Ask) []byte {
 	v.asks[a.ID] = a
 	if a.Kind != core.AskApproval || a.About == nil || v.shows(a.About.Child) {
-		return dst // the call's own record shows it, or the child's, or a request of ours
+		return dst // the call's own record shows it, or the child's, or a request to the client
 	}
 	now := *a.About
 	now.ID, now.State, now.Child = a.Call, core.Awaiting, ""
@@ -133,7 +133,7 @@ func (v *View) asked(dst []byte, a core.Ask) []byte {
 	return dst
 }
 
-// shows says whether the client has been told of a child, whose content it gets.
+// shows reports whether the client knows a child, and so gets its content.
 func (v *View) shows(child core.SessionID) bool {
 	if v.lacks[eca.TypeSubagent] {
 		return false
@@ -146,7 +146,7 @@ func (v *View) shows(child core.SessionID) bool {
 	return false
 }
 
-// decided ends a child's call that was shown for its approval alone.
+// decided ends a child's call that was shown only for its approval.
 func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	delete(v.calls, c.now.ID)
 	if r.Outcome == core.OutcomeDecided && r.Decision.Allows() {
@@ -166,8 +166,7 @@ func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	return v.rejected(dst, c, eca.RejectConfig)
 }
 
-// adopt begins to serve the child of a call that runs, from its beginning on. It
-// belongs to the pump.
+// adopt serves the child of a running call from the child's beginning. It belongs to the pump.
 func (f *feed) adopt(id core.CallID, child core.SessionID) {
 	s := f.chat.srv
 	if f.gone || f.children[id] != nil || child == "" || f.view.lacks[eca.TypeSubagent] {
@@ -182,7 +181,7 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		c := s.newChat(childChat(child))
 		c.child = true
 		who := s.client()
-		who.Questions, who.Editor = false, nil // its parent's session asks, and lends its editor
+		who.Questions, who.Editor = false, nil // its parent's session asks, and provides its editor
 		att := sess.Attach(who)
 		c.att.Store(att)
 		next := c.newFeed(att, f.view.offer, false)
@@ -194,13 +193,13 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		}
 		f.children[id] = c
 		s.mu.Lock()
-		s.chats[c.id] = c // what it wants approved is decided by that name
+		s.chats[c.id] = c // its approvals are decided under that id
 		s.mu.Unlock()
 		s.pump.Add(att, core.Pos{}, next, nil)
 	})
 }
 
-// adoptAll adopts the children of all calls that run: behind a history.
+// adoptAll adopts the children of all running calls, after a history.
 func (f *feed) adoptAll() {
 	for id, c := range f.view.calls {
 		if c.now.State == core.Running {
@@ -209,8 +208,8 @@ func (f *feed) adoptAll() {
 	}
 }
 
-// weave appends what is left of a call's child in front of the call's end, for clients
-// let go of a child there, and so do we.
+// weave appends the rest of a call's child before the call's end: clients let go of a child
+// there, and so does the feed.
 func (f *feed) weave(dst []byte, id core.CallID) []byte {
 	c := f.children[id]
 	if c == nil {
@@ -230,7 +229,7 @@ func (f *feed) weave(dst []byte, id core.CallID) []byte {
 	return dst
 }
 
-// release lets a call's child go.
+// release lets go of a call's child.
 func (f *feed) release(id core.CallID) {
 	c, s := f.children[id], f.chat.srv
 	delete(f.children, id)
@@ -246,8 +245,8 @@ func (f *feed) release(id core.CallID) {
 	}
 }
 
-// leave takes back what a feed that ends has open at the client: what takes its place
-// begins anew.
+// leave withdraws everything that an ending feed has open at the client: the feed that replaces
+// it begins from scratch.
 func (f *feed) leave() {
 	f.unask()
 	for id := range f.children {
@@ -255,7 +254,7 @@ func (f *feed) leave() {
 	}
 }
 
-// newChat makes a chat that nobody knows yet.
+// newChat creates a chat that is not known to others yet.
 func (s *Server) newChat(id core.SessionID) *chat {
 	return &chat{
 		srv: s, id: id, queue: pump.NewQueue(&s.wg),

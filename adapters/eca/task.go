@@ -10,23 +10,22 @@ import (
 	"dragoman/core"
 )
 
-// The plan of the agent fills the clients' panel of tasks: they take the tool "task"
-// of the server "eca" for it, and show no card. So the call of our own tool that
-// changes the plan goes by that name, once it runs; before, and where somebody is
-// asked about it, it is a call like any other, for what goes by that name cannot be
-// approved anywhere. A plan that no call of ours has changed is shown by a call that
-// is made up.
+// The agent's plan fills the clients' panel of tasks: they take the tool "task" of the server
+// "eca" for it, and show no card. So the call of our tool that changes the plan gets that name
+// once it runs. Before that, and if somebody is asked about it, it is a call like any other,
+// because a call of that name cannot be approved anywhere. A change of the plan without such a
+// call is shown by a made-up call.
 
-// planTool is the tool of ours that changes the plan.
+// planTool is the name of our tool that changes the plan.
 const planTool = "update_plan"
 
-// isPlan says whether a call changes the plan.
+// isPlan reports whether a call changes the plan.
 func isPlan(now core.Call) bool { return now.Server == core.Native && now.Tool == planTool }
 
-// plans is isPlan where there is a panel: a child has none of its own.
+// plans is isPlan for chats with a panel: a child has none of its own.
 func (v *View) plans(now core.Call) bool { return v.parent == "" && isPlan(now) }
 
-// planChanged keeps the plan for the call that changes it, or shows it by itself.
+// planChanged stores the plan for the call that changes it, or shows it by itself.
 func (v *View) planChanged(dst []byte, r core.Record, e core.PlanChanged) []byte {
 	v.steps = e.Entries
 	if v.planners > 0 || v.parent != "" {
@@ -38,14 +37,14 @@ func (v *View) planChanged(dst []byte, r core.Record, e core.PlanChanged) []byte
 	})
 }
 
-// shown is a whole call that changes the plan.
+// shown returns the messages of a whole call that changes the plan.
 func (v *View) shown(dst []byte, now core.Call) []byte {
 	c := &call{now: now, task: true}
 	return v.called(v.run(v.prepare(dst, c), c, false), c)
 }
 
-// planCall is callChanged of a call that changes the plan; ordinary says that it is
-// shown as any other.
+// planCall does the work of callChanged for a call that changes the plan; ordinary reports that
+// it is to be shown like other calls.
 func (v *View) planCall(dst []byte, c *call) (_ []byte, ordinary bool) {
 	switch c.now.State {
 	case core.Proposed:
@@ -57,7 +56,7 @@ func (v *View) planCall(dst []byte, c *call) (_ []byte, ordinary bool) {
 		}
 		return dst, true
 	case core.Canceled:
-		if c.task { // one client sees only its end as one
+		if c.task { // one client recognizes only the end as the plan
 			c.now.State = core.Errored
 			dst = v.called(dst, c)
 			return dst, false
@@ -67,7 +66,7 @@ func (v *View) planCall(dst []byte, c *call) (_ []byte, ordinary bool) {
 	return dst, true
 }
 
-// taskDetails is the plan as the panel shows it.
+// taskDetails returns the plan in the panel's form.
 func (v *View) taskDetails() *eca.Task {
 	d := eca.Task{Type: eca.TypeTask, Tasks: []eca.TaskItem{}, InProgressTaskIDs: []int{}}
 	for i, e := range v.steps {
@@ -90,7 +89,7 @@ func (v *View) taskDetails() *eca.Task {
 	return &d
 }
 
-// planText is the plan for clients that have no panel.
+// planText returns the plan for clients without a panel.
 func planText(steps []core.PlanEntry) string {
 	var b strings.Builder
 	for _, e := range steps {

@@ -10,40 +10,39 @@ import (
 	"dragoman/core"
 )
 
-// lacks holds the names of the protocol (methods, types of contents and details, states)
-// that the document of a client does not have, for what is done otherwise then; messages
-// of these names do not reach it. A client of today's lacks none.
+// lacks holds the names of the protocol (methods, types of contents and details, states) that a
+// client's document does not have, for code that does something else then. Messages of these
+// names do not reach the client. A client of today's document lacks none.
 type lacks map[string]bool
 
-// View is one reader's small memory of a session, and its circumstances. It
-// belongs to one goroutine.
+// View is a reader's state of a session, and its circumstances. It belongs to one goroutine.
 type View struct {
 	chat   string
-	parent string // the chat that shows it, within a call; "": it stands by itself
+	parent string // the chat that shows it within a call; "": it is shown by itself
 	lacks  lacks
-	client string // clientInfo.name, for what only one client reads
+	client string // clientInfo.name, for fields that only one client reads
 	live   bool   // false: what is encoded is history
 	offer  *offer
-	plan   bool                      // the default agent stands for a plan agent
-	flags  map[core.MessageID]string // the marks that stand, and that the client was shown
+	plan   bool                      // the default agent acts as the plan agent
+	flags  map[core.MessageID]string // the current marks, which the client was shown
 
 	head     []byte // a notification of the chat, up to the content's role
 	text     []byte // a text of the agent, up to the text itself
 	settings core.Settings
-	told     core.Settings // what the client was told of them
+	told     core.Settings // the choices last announced
 	named    string        // the chat's title
-	turn     core.TurnID   // the one that runs
-	busy     string        // what the client was last told that it does
+	turn     core.TurnID   // the running one
+	busy     string        // the activity last reported to the client
 	calls    map[core.CallID]*call
-	began    int                          // how many calls there were
-	asks     map[core.AskID]core.Ask      // what waited for a person when it was last heard of
-	thoughts map[core.ThoughtID]time.Time // those that have not ended, and when they began
+	began    int                          // the number of calls so far
+	asks     map[core.AskID]core.Ask      // the last known open questions
+	thoughts map[core.ThoughtID]time.Time // those that have not ended, with their starts
 	queued   map[core.TurnID][]core.Block
 	steps    []core.PlanEntry // the agent's plan
-	planners int              // how many calls that change it are shown as that
+	planners int              // the number of calls that change it and are shown as the plan
 }
 
-// newView returns the view of a reader that has nothing yet.
+// newView returns the view of a reader that has read nothing yet.
 func newView(chat core.SessionID, l lacks, client string, o *offer) *View {
 	v := &View{
 		chat: string(chat), lacks: l, client: client, offer: o,
@@ -53,7 +52,7 @@ func newView(chat core.SessionID, l lacks, client string, o *offer) *View {
 	return v
 }
 
-// heads writes what the view's contents begin with.
+// heads writes the beginnings of the view's contents.
 func (v *View) heads() {
 	v.head = append(v.head[:0], `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
 	v.head = wire.AppendString(v.head, v.chat)
@@ -64,8 +63,8 @@ func (v *View) heads() {
 	v.text = append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeText+`","text":`...)
 }
 
-// settle ends the history: from here on what is encoded is live. It appends what
-// history holds back: the calls that wait for approval now, and that a turn runs.
+// settle ends the history: from here on the encoding is live. It appends the messages that a
+// history holds back: the calls that wait for approval now, and the running turn.
 func (v *View) settle(dst []byte) []byte {
 	if v.live {
 		return dst
@@ -84,7 +83,7 @@ func (v *View) settle(dst []byte) []byte {
 	return dst
 }
 
-// begin makes the view of a reader that begins at the end of what there is.
+// begin makes the view of a reader that begins at the end of the log.
 func (v *View) begin(st core.State) {
 	v.live, v.settings, v.told, v.named, v.turn = true, st.Settings, st.Settings, st.Title, st.Turn
 	for _, a := range st.Asks {

@@ -17,16 +17,16 @@ import (
 	"dragoman/core/workspace"
 )
 
-// What a client wants written outside of any chat: models are asked directly, and
-// nothing of it is kept.
+// Texts that a client asks for outside of chats: models are asked directly, and nothing is
+// stored.
 
 // maxRewrites limits the rewrites of one connection at a time.
 const maxRewrites = 4
 
 var errNewer = errors.New("a newer completion was asked for")
 
-// writer is the model for what is written outside of chats: the one that the user has
-// chosen for new ones. The fault is for the user.
+// writer returns the model for texts outside of chats: the one that the user has chosen for new
+// chats. The fault is for the user.
 func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	o := s.reload(ctx)
 	switch {
@@ -49,8 +49,8 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	return m, nil
 }
 
-// completion is completion/inline. The newest one counts: what was asked for before is
-// given up, for the user has typed on.
+// completion handles completion/inline. Only the newest request counts: an earlier one is
+// abandoned, because the user has typed on.
 func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.CompletionParams) error {
 	life, cancel := context.WithCancelCause(ctx)
 	mine := &completing{give: cancel, done: make(chan struct{})}
@@ -68,7 +68,7 @@ func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.Completi
 			<-old.done
 		}
 		res := s.complete(life, p)
-		if res.Error != nil && s.peerNow().name == "emacs" { // it has nobody who would take the error
+		if res.Error != nil && s.peerNow().name == "emacs" { // it has no handler for the error
 			s.mention(res.Error.Message)
 			res = eca.CompletionResult{Items: []eca.CompletionItem{}}
 		}
@@ -77,8 +77,8 @@ func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.Completi
 	return nil
 }
 
-// mention shows a message, unless it was the last one that was shown so: completions
-// are asked for with every word that is typed.
+// mention shows a message, unless it was the last one shown this way: completions are requested
+// with every word that is typed.
 func (s *Server) mention(text string) {
 	s.pump.Do(func() {
 		if s.mentioned != text {
@@ -88,10 +88,10 @@ func (s *Server) mention(text string) {
 	})
 }
 
-// completing is one completion under way.
+// completing is a running completion.
 type completing struct {
-	give context.CancelCauseFunc // it up
-	done chan struct{}           // closed when it is answered
+	give context.CancelCauseFunc // ends it
+	done chan struct{}           // closed after the answer
 }
 
 func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.CompletionResult {
@@ -100,7 +100,7 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 		return eca.CompletionResult{Error: fault}
 	}
 	res := eca.CompletionResult{Items: []eca.CompletionItem{}}
-	if s.denied(p.Path) != "" { // it is asked for with every word that is typed: nothing is said
+	if s.denied(p.Path) != "" { // it is requested with every word that is typed: no message
 		return res
 	}
 	text, err := compose.Complete(ctx, m, p.DocText, p.Position)
@@ -115,13 +115,13 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 	return res
 }
 
-// rewrite is rewrite/prompt. It is answered when the model is about to be asked; the
-// text follows in parts.
+// rewrite handles rewrite/prompt. It is answered when the model is about to be asked; the text
+// follows in parts.
 func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewriteParams) error {
 	if p.ID == "" {
 		return wrong("id is empty")
 	}
-	// Clients look at no result of a rewrite: what they have begun to show ends with a
+	// Clients ignore the result of a rewrite: the display that they have begun ends with a
 	// content.
 	failed := func(f eca.Fault) {
 		s.pump.Do(func() {
@@ -141,7 +141,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 		failed(eca.Fault{Type: eca.MessageWarning, Message: text})
 		return nil
 	}
-	// The Emacs client rewrites without having said that it can.
+	// The Emacs client sends rewrites without having announced the capability.
 	if string(bytes.TrimSpace(s.peerNow().caps.Rewrite)) == "false" {
 		return warned("The client has said that it cannot show a rewrite.")
 	}
@@ -177,7 +177,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 	return nil
 }
 
-// denied says which rule keeps a document from being read; "": none.
+// denied returns the rule that forbids reading a document; "": none.
 func (s *Server) denied(path string) string {
 	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
 	if path = d.Path(path); path == "" {
@@ -186,7 +186,7 @@ func (s *Server) denied(path string) string {
 	return d.Forbidden(workspace.Reference{Path: path})
 }
 
-// rewriting asks the model and tells what it writes, as it comes.
+// rewriting asks the model and passes on its text as it arrives.
 func (s *Server) rewriting(ctx context.Context, m inference.Model, p eca.RewriteParams) {
 	began, out := time.Now(), &rewriting{srv: s, id: p.ID}
 	answer, err := compose.Rewrite(ctx, m, p, s.surroundings(ctx, p), out.delta)
@@ -199,7 +199,7 @@ func (s *Server) rewriting(ctx context.Context, m inference.Model, p eca.Rewrite
 		out.begin()
 		end := ""
 		if strings.HasSuffix(p.Text, "\n") && !strings.HasSuffix(compose.Bare(answer), "\n") {
-			end = "\n" // models leave it out
+			end = "\n" // models omit it
 		}
 		if text := compose.Bare(answer) + end; text != answer+end {
 			out.say(eca.RewriteContent{Type: eca.RewriteReplace, Text: &text})
@@ -211,7 +211,7 @@ func (s *Server) rewriting(ctx context.Context, m inference.Model, p eca.Rewrite
 	})
 }
 
-// surroundings is what stands around a selection, if it may be read.
+// surroundings returns the text around a selection, if it may be read.
 func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	path := refer.PathOf(said(p.Path))
 	if path == "" {
@@ -221,16 +221,16 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	return d.Text(ctx, workspace.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
-// rewriting tells a client of one rewrite. Parts that come within the pace are joined.
+// rewriting sends the progress of one rewrite to the client. Parts within one pace are joined.
 type rewriting struct {
 	srv   *Server
 	id    string
 	began bool // of the pump's goroutine
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	text    strings.Builder
-	timer   *time.Timer // until it is told; nil: nothing is there
-	thought bool        // that was told
+	timer   *time.Timer // until the next part is sent; nil: nothing to send
+	thought bool        // was reported
 }
 
 func (w *rewriting) delta(d inference.Delta) {
@@ -255,7 +255,7 @@ func (w *rewriting) delta(d inference.Delta) {
 	}
 }
 
-// tell has the pump tell what was written so far, and then something else.
+// tell has the pump send the text written so far, and then calls then.
 func (w *rewriting) tell(then func()) {
 	w.srv.pump.Do(func() {
 		w.mu.Lock()
@@ -274,7 +274,7 @@ func (w *rewriting) tell(then func()) {
 	})
 }
 
-// begin says once that the model has begun.
+// begin reports once that the model has begun.
 func (w *rewriting) begin() {
 	if !w.began {
 		w.began = true
@@ -282,7 +282,7 @@ func (w *rewriting) begin() {
 	}
 }
 
-// reason says that it thinks, unless it writes already.
+// reason reports that the model thinks, unless it writes already.
 func (w *rewriting) reason() {
 	if !w.began {
 		w.begin()

@@ -1,5 +1,5 @@
-// Package compose asks a model to write outside of any chat: to complete a text, and to
-// write one anew.
+// Package compose asks a model to write outside of any chat: to complete a text, or to rewrite
+// one.
 package compose
 
 import (
@@ -20,7 +20,7 @@ const (
 	completionTokens = 400
 	rewriteTime      = 3 * time.Minute
 	rewriteTokens    = 8192
-	around           = 150 // lines of a file in front of a selection and behind it
+	around           = 150 // lines of a file before a selection and after it
 )
 
 // MaxBytes limits a document, and an answer.
@@ -29,7 +29,7 @@ const MaxBytes = 1 << 20
 // ErrTooLong is the error of a document or an answer of more than MaxBytes.
 var ErrTooLong = fmt.Errorf("the text is longer than %d KiB", MaxBytes>>10)
 
-// Complete returns what belongs at a place of a document; it may be blank. When ctx
+// Complete returns the text that belongs at a place of a document; it may be blank. When ctx
 // ends, the error is its cause.
 func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) (string, error) {
 	if len(doc) > MaxBytes {
@@ -37,23 +37,23 @@ func Complete(ctx context.Context, m inference.Model, doc string, at eca.Place) 
 	}
 	r, line := completionRequest(doc, at)
 	if efforts := m.Info().Efforts; len(efforts) > 0 {
-		r.Effort = efforts[0] // nobody waits for a long thought here
+		r.Effort = efforts[0] // a long thought would delay the user here
 	}
 	answer, err := write(ctx, m, r, completionTokens, completionTime, func(inference.Delta) {})
 	return continuation(answer, line), err
 }
 
-// Rewrite asks for a text in the place of the selected one, and hands on each piece as
-// it comes. file is what stands around the selection; "": unknown. The whole answer is
-// returned as the model gave it.
+// Rewrite asks for a replacement of the selected text, and passes on each piece as it arrives.
+// file is the text around the selection; "": unknown. The whole answer is returned as the model
+// gave it.
 func Rewrite(
 	ctx context.Context, m inference.Model, p eca.RewriteParams, file string, each func(inference.Delta),
 ) (string, error) {
 	return write(ctx, m, rewriteRequest(p, display.Cut(file, 4*beforeCursor)), rewriteTokens, rewriteTime, each)
 }
 
-// Around returns the lines of a file that Rewrite is to be given for a selection: all of
-// them, if it is not known where that is.
+// Around returns the range of a file's lines that Rewrite needs for a selection: all of them, if
+// the place of the selection is unknown.
 func Around(s eca.Span) (lines [2]int) {
 	if s.Start.Line > 0 {
 		first := min(s.Start.Line, 1<<30)
@@ -62,8 +62,8 @@ func Around(s eca.Span) (lines [2]int) {
 	return lines
 }
 
-// write asks a model and hands on what it says. It returns all of the text. The request
-// is bounded by tokens and by time.
+// write asks a model and passes on its text. It returns all of the text. The request is limited
+// in tokens and in time.
 func write(
 	ctx context.Context,
 	m inference.Model,

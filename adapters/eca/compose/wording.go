@@ -25,12 +25,12 @@ const rewriteSystem = `You rewrite a piece of text inside an editor. Your answer
 - What stands around the selection is there to be understood. It does not belong into your answer.`
 
 const (
-	beforeCursor = 16 << 10 // bytes of the document that the model sees in front of the cursor
+	beforeCursor = 16 << 10 // bytes of the document that the model sees before the cursor
 	behindCursor = 4 << 10
 )
 
-// completionRequest asks for what belongs at a place of a document. line is what stands
-// there in front of the cursor.
+// completionRequest asks for the text that belongs at a place of a document. line is the text
+// before the cursor in its line.
 func completionRequest(doc string, at eca.Place) (r inference.Request, line string) {
 	i := offsetOf(doc, at)
 	before, behind := display.CutEnd(doc[:i], beforeCursor), display.Cut(doc[i:], behindCursor)
@@ -45,8 +45,7 @@ func completionRequest(doc string, at eca.Place) (r inference.Request, line stri
 	return r, before[strings.LastIndexByte(before, '\n')+1:]
 }
 
-// rewriteRequest asks for a text in the place of another one. file is what stands
-// around it; "": unknown.
+// rewriteRequest asks for a replacement of a text. file is the text around it; "": unknown.
 func rewriteRequest(p eca.RewriteParams, file string) inference.Request {
 	var b strings.Builder
 	if p.Path != nil && *p.Path != "" {
@@ -65,7 +64,7 @@ func rewriteRequest(p eca.RewriteParams, file string) inference.Request {
 	}}}
 }
 
-// fenced puts a text between fences that do not stand in it.
+// fenced puts a text between fences that do not occur in it.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -74,7 +73,7 @@ func fenced(text string) string {
 	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// Bare is an answer without the fence that a model puts around all of it.
+// Bare returns an answer without the fence that a model puts around all of it.
 func Bare(text string) string {
 	trimmed := strings.TrimSpace(text)
 	fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]

@@ -18,24 +18,24 @@ import (
 
 const (
 	maxContexts = 100     // of one prompt
-	maxAttached = 2 << 20 // bytes that they come to; what is beyond that stays a reference
-	maxMapped   = 1000    // paths of a map of the workspace
+	maxAttached = 2 << 20 // bytes in total; references beyond that stay references
+	maxMapped   = 1000    // paths in a map of the workspace
 )
 
-// Desk looks up the references of one prompt. Without files they stay
-// references, for the agent to follow.
+// Desk looks up the references of one prompt. Without files they stay references for the agent to
+// follow.
 type Desk struct {
-	Told []string // what the user must hear: what a rule forbids, and what was too much
+	Told []string // texts for the user: forbidden references, and those over the limit
 
 	files  workspace.Files
 	served workspace.Resources // of MCP servers; nil: none
 	policy core.Policy
 	of     core.Principal
 	roots  []string
-	exists func(path string) bool // for what may be a path in a text
+	exists func(path string) bool // reports whether a possible path in a text exists
 
 	seen map[workspace.Reference]bool
-	size int // bytes that were read
+	size int // bytes read so far
 }
 
 // New returns the desk of a principal in a workspace. The profile may be nil.
@@ -53,9 +53,9 @@ func onDisk(path string) bool {
 	return err == nil
 }
 
-// Blocks returns a prompt as the core knows it: the message as it was typed, and then what
-// it refers to, by its contexts or within its text. No reference fails the prompt: what
-// cannot be read says so to the agent.
+// Blocks returns a prompt in the core's form: the message as typed, and then its references, from
+// its contexts and its text. No reference fails the prompt: an unreadable one is reported to the
+// agent.
 func (d *Desk) Blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 	var blocks []core.Block
 	if p.Message != "" {
@@ -85,7 +85,7 @@ func (d *Desk) Blocks(ctx context.Context, p eca.PromptParams) []core.Block {
 	return blocks
 }
 
-// context is what one context stands for.
+// context returns the blocks of one context.
 func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 	switch c.Type {
 	case eca.ContextFile:
@@ -121,10 +121,10 @@ func (d *Desk) context(ctx context.Context, c eca.Context) []core.Block {
 	return []core.Block{unread(fmt.Sprintf("a context of the unknown type %.40q", c.Type))}
 }
 
-// resource is what an MCP server's resource holds, once for each prompt; without
-// servers it stays a link.
+// resource returns the content of an MCP server's resource, once for each prompt; without servers
+// it stays a link.
 func (d *Desk) resource(ctx context.Context, c eca.Context) []core.Block {
-	r := workspace.Reference{URL: "mcp " + c.URI} // no page is called so
+	r := workspace.Reference{URL: "mcp " + c.URI} // no page has such a name
 	if c.URI == "" || d.seen[r] {
 		return nil
 	}
@@ -135,8 +135,7 @@ func (d *Desk) resource(ctx context.Context, c eca.Context) []core.Block {
 	return []core.Block{d.served.Read(ctx, d.roots, c.URI)}
 }
 
-// read looks up a reference, once for each prompt. link stands for it where nothing
-// can be looked up.
+// read looks up a reference, once for each prompt. link replaces it if nothing can be looked up.
 func (d *Desk) read(ctx context.Context, r workspace.Reference, link core.Block) []core.Block {
 	name := cmp.Or(r.URL, r.Path)
 	if name == "" || d.seen[r] {
@@ -172,8 +171,8 @@ func (d *Desk) read(ctx context.Context, r workspace.Reference, link core.Block)
 	return []core.Block{b}
 }
 
-// Text returns what a file holds, or the lines of a reference; "" where it cannot be
-// read or a rule forbids it.
+// Text returns the content of a file, or the lines of a reference; "" if it cannot be read or a
+// rule forbids it.
 func (d *Desk) Text(ctx context.Context, r workspace.Reference) string {
 	if d.files == nil || d.Forbidden(r) != "" {
 		return ""
@@ -184,7 +183,7 @@ func (d *Desk) Text(ctx context.Context, r workspace.Reference) string {
 	return ""
 }
 
-// sizeOf is how much a block holds, in bytes.
+// sizeOf returns the size of a block's content, in bytes.
 func sizeOf(b core.Block) int {
 	switch b := b.(type) {
 	case core.Text:
@@ -202,8 +201,8 @@ func sizeOf(b core.Block) int {
 	return 0
 }
 
-// Forbidden says which rule keeps a reference from being read; "": none. That a rule
-// wants the user asked does not count, for it is the user who refers to it.
+// Forbidden returns the rule that forbids reading a reference; "": none. A rule that asks the
+// user does not count, because the user makes the reference.
 func (d *Desk) Forbidden(r workspace.Reference) string {
 	if d.policy == nil {
 		return ""
@@ -230,7 +229,7 @@ func (d *Desk) Forbidden(r workspace.Reference) string {
 	return ""
 }
 
-// below says whether a path lies in one of the folders.
+// below reports whether a path lies in one of the folders.
 func below(folders []string, path string) bool {
 	for _, dir := range folders {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
@@ -240,7 +239,7 @@ func below(folders []string, path string) bool {
 	return false
 }
 
-// cursor says where the user looks, and gives what is selected there.
+// cursor describes the place where the user looks, and returns the selection there.
 func (d *Desk) cursor(ctx context.Context, c eca.Context) []core.Block {
 	path := d.Path(c.Path)
 	if path == "" {
@@ -271,8 +270,7 @@ func (d *Desk) cursor(ctx context.Context, c eca.Context) []core.Block {
 	return blocks
 }
 
-// repoMap is what the workspace holds, as a tree; without files there is a tool for
-// it.
+// repoMap returns the content of the workspace as a tree; without files there is a tool for it.
 func (d *Desk) repoMap(ctx context.Context) []core.Block {
 	if d.files == nil {
 		return nil
@@ -284,7 +282,7 @@ func (d *Desk) repoMap(ctx context.Context) []core.Block {
 	return []core.Block{core.Resource{URI: "text:repoMap", MIME: "text/plain", Text: b.String()}}
 }
 
-// Path is the absolute path that a client means; "": none.
+// Path returns the absolute path that a client means; "": none.
 func (d *Desk) Path(path string) string {
 	if abs := PathOf(path); abs != "" {
 		return abs
@@ -300,7 +298,7 @@ func (d *Desk) Path(path string) string {
 	return filepath.Join(d.roots[0], path)
 }
 
-// clamped is a range of lines: 1-based, its end inclusive.
+// clamped returns a range of lines: 1-based, its end inclusive.
 func clamped(r *eca.LinesRange) [2]int {
 	if r == nil {
 		return [2]int{}
@@ -317,7 +315,7 @@ func fileLink(path string, lines [2]int) core.Block {
 	return l
 }
 
-// unread stands for what the client attached and nobody can read.
+// unread replaces an attachment that cannot be read.
 func unread(what string) core.Block {
 	return core.Resource{
 		URI:  "text:context",

@@ -1,5 +1,5 @@
-// Package refer finds what an ECA client refers to: folders and files by their URIs, and
-// in a prompt the contexts and the words behind an at sign, which become blocks. What
-// cannot be read says so to the agent, and what a rule forbids to the user as well. It also
-// lists what a prompt can refer to.
+// Package refer resolves the references of an ECA client: folders and files by their URIs, and in
+// a prompt the contexts and the words after an at sign, which become blocks. An unreadable
+// reference is reported to the agent, and a forbidden one to the user as well. The package also
+// lists the possible references of a prompt.
 package refer

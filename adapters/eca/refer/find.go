@@ -13,8 +13,8 @@ import (
 	"dragoman/core/workspace"
 )
 
-// Offered lists what can be referred to besides paths that were searched for: the map
-// of the workspace, the place where the user is, and the workspace's folders.
+// Offered lists possible references other than paths from a search: the map of the workspace, the
+// place where the user is, and the workspace's folders.
 func Offered(roots []string, query string) []eca.Context {
 	fits := func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(query)) }
 	list := []eca.Context{}
@@ -31,7 +31,7 @@ func Offered(roots []string, query string) []eca.Context {
 	return list
 }
 
-// Contexts are files and folders of the workspace.
+// Contexts returns files and folders of the workspace as contexts.
 func Contexts(found []workspace.FileName) []eca.Context {
 	list := make([]eca.Context, len(found))
 	for i, n := range found {
@@ -43,7 +43,7 @@ func Contexts(found []workspace.FileName) []eca.Context {
 	return list
 }
 
-// Resources are those of MCP servers. A link's title names the server.
+// Resources returns resources of MCP servers as contexts. A link's title names the server.
 func Resources(links []core.Link) []eca.Context {
 	list := make([]eca.Context, len(links))
 	for i, l := range links {
@@ -59,7 +59,7 @@ func Resources(links []core.Link) []eca.Context {
 	return list
 }
 
-// Given reads the contexts that a prompt has already; what cannot be read is none.
+// Given reads the contexts that a prompt has already; unreadable ones are left out.
 func Given(raw json.RawMessage) (list []eca.Context) {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {

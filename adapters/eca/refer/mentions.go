@@ -9,15 +9,15 @@ import (
 	"dragoman/core/workspace"
 )
 
-// mention is a path that a text names behind an at sign: "@src/a.go" or
-// "@src/a.go:L3-L9". Lines are 1-based and inclusive; zero: all.
+// mention is a path after an at sign in a text: "@src/a.go" or "@src/a.go:L3-L9". Lines are
+// 1-based and inclusive; zero: all.
 type mention struct {
 	path  string
 	lines [2]int
 }
 
-// mentions finds what may be paths in a text: words that begin with an at sign,
-// without the punctuation behind them; each once, and no more than a prompt may have.
+// mentions finds possible paths in a text: words that begin with an at sign, without the
+// punctuation after them; each once, and at most as many as a prompt may have.
 func mentions(text string) (list []mention) {
 	for word := range strings.FieldsSeq(text) {
 		word, ok := strings.CutPrefix(strings.TrimLeft(word, "("), "@")

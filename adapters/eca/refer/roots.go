@@ -9,8 +9,8 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// Roots lists the folders of a workspace: absolute, clean, each once. What is no
-// file is left out.
+// Roots lists the folders of a workspace: absolute, clean, each once. URIs other than file URIs
+// are left out.
 func Roots(folders []eca.WorkspaceFolder) (roots []string) {
 	for _, f := range folders {
 		if dir := PathOf(f.URI); dir != "" && !slices.Contains(roots, dir) {
@@ -20,8 +20,8 @@ func Roots(folders []eca.WorkspaceFolder) (roots []string) {
 	return roots
 }
 
-// PathOf is the path that a file URI names, percent-decoded; a plain absolute path
-// is taken as it is. It returns "" for anything else.
+// PathOf returns the path of a file URI, percent-decoded; a plain absolute path is returned
+// unchanged. It returns "" for anything else.
 func PathOf(uri string) string {
 	if filepath.IsAbs(uri) {
 		return filepath.Clean(uri)
@@ -33,8 +33,8 @@ func PathOf(uri string) string {
 	return filepath.Clean(path)
 }
 
-// URIOf is the file URI of a path. lines, 1-based and inclusive, becomes its
-// fragment; the zero value: the whole file.
+// URIOf returns the file URI of a path. lines, 1-based and inclusive, becomes its fragment; the
+// zero value: the whole file.
 func URIOf(path string, lines [2]int) string {
 	uri := fileuri.Of(path)
 	if lines[0] > 0 {
