@@ -13,18 +13,18 @@ import (
 	"dragoman/core/files"
 )
 
-// owner gives core/files the workspace to open: the thread's session's, as it is on the
-// disk. What the peer asks for is never asked of the peer.
+// owner gives core/files the workspace to open: that of the thread's session, on the disk. The
+// peer's requests are never passed back to the peer.
 type owner struct{ session *core.Session }
 
 func (o owner) Meta() core.Meta     { return o.session.Meta() }
 func (o owner) Editor() core.Editor { return nil }
 func (o owner) Spills() core.Spills { return nil }
 
-// place finds what a path means. It must lie within a folder of the thread, links
-// resolved, and policy must allow to read it without asking, for nobody can be
-// asked here. Whoever reaches it follows no link: there was none when policy was
-// asked, so one that is there then was put there since.
+// place resolves a path. It must lie within a folder of the thread, links resolved, and the
+// policy must allow reading it without asking, because nobody can be asked here. The reader
+// follows no link: there was none when the policy was asked, so a link found later was added
+// since.
 func (t *thread) place(ctx context.Context, name string) (files.Place, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return files.Place{}, jrpc2.Errorf(jrpc2.InvalidParams, "path: expected the path of a file")
@@ -49,7 +49,7 @@ func (t *thread) place(ctx context.Context, name string) (files.Place, error) {
 	return p, err
 }
 
-// reader asks policy: its answer is nil for what may be read.
+// reader consults the policy: the result is nil for files that may be read.
 func (t *thread) reader(ctx context.Context) (func(core.Access) error, error) {
 	meta, settings := t.att.Meta(), t.att.State().Settings
 	prof, err := t.srv.opts.Gateway.Profile(ctx, t.srv.opts.Profiles, meta.Roots)

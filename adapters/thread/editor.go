@@ -16,14 +16,14 @@ import (
 	"dragoman/core/ide"
 )
 
-// editor is the peer of a thread as a provider of files. Which of the methods
-// it has shows when they are called: one that it does not know, or does not answer
-// in time, is not asked for again, and we do it ourselves.
+// editor is the peer of a thread as a provider of files. Its methods are discovered by calling
+// them: one that it does not know, or does not answer in time, is not called again, and we do the
+// work ourselves.
 type editor struct {
 	conn   *wire.Conn
 	thread core.SessionID
 
-	mu      sync.Mutex // guards the field below
+	mu      sync.Mutex // protects the field below
 	without map[string]bool
 }
 
@@ -94,8 +94,7 @@ func (e *editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 	return nil, fmt.Errorf("the editor has no %T", call)
 }
 
-// ask asks the peer. A request that is given up is not withdrawn: the protocol has
-// no word for that.
+// ask asks the peer. An abandoned request is not withdrawn: the protocol has no message for that.
 func (e *editor) ask(ctx context.Context, method string, params, result any) error {
 	type answer struct {
 		result json.RawMessage

@@ -9,8 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// getThreadEntries lists what was said and which files were read, from the log: so
-// it is the same in every process.
+// getThreadEntries lists the messages and the files that were read, from the log: so the list is
+// the same in every process.
 func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Call, _ acp.ThreadID) error {
 	e := entries{list: []acp.ThreadEntry{}}
 	for rec, err := range t.att.Records(ctx, core.Pos{}, t.att.Head()) {
@@ -26,7 +26,7 @@ func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Cal
 // entries folds a log into a thread's entries.
 type entries struct {
 	list    []acp.ThreadEntry
-	message core.MessageID // whose text the last entry is
+	message core.MessageID // the message of the last entry
 }
 
 func (e *entries) add(ev core.Event) {
@@ -55,7 +55,7 @@ func (e *entries) say(role, text string) {
 	e.message = ""
 }
 
-// user adds what a user said; only text has a form here.
+// user adds a user's message; only text has a form here.
 func (e *entries) user(prompt []core.Block) {
 	var b strings.Builder
 	for _, block := range prompt {
@@ -74,7 +74,7 @@ func (e *entries) user(prompt []core.Block) {
 	}
 }
 
-// read adds a file that was read: its text is the first of the result.
+// read adds a file that was read: its text is the first block of the result.
 func (e *entries) read(c core.Call) {
 	if c.State != core.Succeeded || c.Kind != core.KindRead || len(c.Locations) != 1 || len(c.Content) == 0 {
 		return
@@ -84,7 +84,7 @@ func (e *entries) read(c core.Call) {
 		return
 	}
 	if strings.HasPrefix(text.Text, "[") &&
-		strings.HasSuffix(text.Text, " is empty]") { // read_file's word for it
+		strings.HasSuffix(text.Text, " is empty]") { // read_file's text for it
 		text.Text = ""
 	}
 	e.list = append(e.list, acp.ThreadEntry{Type: "readFile", Path: c.Locations[0].Path, Content: &text.Text})

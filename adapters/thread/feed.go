@@ -14,32 +14,32 @@ import (
 	"dragoman/core"
 )
 
-// ackWait is how long a turn's end waits for the peer to acknowledge its chunks. A
-// peer that did not once is not waited for again.
+// ackWait is the time that a turn's end waits for the peer to acknowledge its chunks. A peer that
+// missed it once is not waited for again.
 const ackWait = 5 * time.Second
 
 // maxChunk limits the text of a message in one request, in bytes of JSON.
 const maxChunk = 32 << 10
 
-// feed is a thread's side in the pump. All of it belongs to the pump's
-// goroutine. Only turns that were prompted over the connection are streamed: the
-// protocol has no way to say what another client has asked.
+// feed connects a thread to the pump. All of it belongs to the pump's goroutine. Only turns that
+// were prompted over the connection are streamed: the protocol has no form for another client's
+// prompt.
 type feed struct {
 	thread *thread
 	prefix string          // of the keys of this connection's prompts
 	gone   <-chan struct{} // closed when the connection ends
 
-	turn core.TurnID // of ours, that runs
+	turn core.TurnID // the running one of ours
 	open int         // chunks that were not acknowledged
 	deaf bool        // the peer does not acknowledge
-	ends []func()    // answers that wait for it
+	ends []func()    // answers that wait for acknowledgements
 }
 
 var _ pump.Feed = (*feed)(nil)
 
-// Encode implements pump.Feed. It writes nothing by itself: what we say are
-// requests, whose place is behind what was encoded before. The protocol has words, and files that
-// were read; the files are entries.
+// Encode implements pump.Feed. It writes nothing itself: our messages are requests, which follow
+// everything encoded before. The protocol has texts, and files that were read; the files are
+// entries.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
@@ -78,7 +78,7 @@ func (f *feed) Lost(err error) {
 	)
 }
 
-// stream sends words of the agent's.
+// stream sends text of the agent.
 func (f *feed) stream(text string) {
 	t := f.thread
 	for text != "" {
@@ -100,7 +100,7 @@ func (f *feed) stream(text string) {
 	}
 }
 
-// acknowledged notes that the peer has taken a chunk, in whatever way.
+// acknowledged records that the peer has acknowledged a chunk, by a result or an error.
 func (f *feed) acknowledged() {
 	if f.open--; f.open == 0 {
 		f.answer()
@@ -115,7 +115,7 @@ func (f *feed) answer() {
 	}
 }
 
-// ended answers a message, when the peer has taken all chunks or has had the time.
+// ended answers a message when the peer has taken all chunks or its time is over.
 func (f *feed) ended(call *wire.Call, e core.TurnEnded) {
 	answer := func() {
 		switch e.Stop {

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// maxFile is how much of a file one answer carries, in bytes.
+	// maxFile limits the part of a file in one answer, in bytes.
 	maxFile = 8 << 20
-	// maxMatches is how many paths one answer lists.
+	// maxMatches limits the paths in one answer.
 	maxMatches = 10000
 )
 
-// version tells one state of a file from another: when it was changed last, in
-// microseconds, which every number of JavaScript can hold.
+// version identifies a state of a file: its modification time in microseconds, which a JavaScript
+// number can hold.
 func version(info fs.FileInfo) uint64 { return uint64(max(info.ModTime().UnixMicro(), 1)) }
 
 func fileError(name string, err error) error {
@@ -41,12 +41,12 @@ func fileError(name string, err error) error {
 	case absent(err):
 		return jrpc2.Errorf(acp.CodeNotFound, "there is no file %.200q", name)
 	case errors.Is(err, files.ErrNotRegular):
-		err = files.ErrNotRegular // in words that do not name our tools
+		err = files.ErrNotRegular // worded without the names of our tools
 	}
 	return jrpc2.Errorf(jrpc2.InvalidParams, "path: %.200q: %v", name, files.Cause(err))
 }
 
-// absent reports whether an error says that a path leads nowhere.
+// absent reports whether an error means that a path does not exist.
 func absent(err error) bool { return files.Missing(err) || errors.Is(err, files.ErrNotFolder) }
 
 // read reads a part of a file, at most maxFile.
@@ -145,7 +145,7 @@ func (s *Server) readBinaryFile(ctx context.Context, t *thread, call *wire.Call,
 	return nil
 }
 
-// stat answers what a path is.
+// stat describes the file at a path.
 func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.ThreadFile) error {
 	at, err := t.place(ctx, p.Path)
 	if err != nil {
@@ -165,9 +165,8 @@ func (s *Server) stat(ctx context.Context, t *thread, call *wire.Call, p acp.Thr
 	return nil
 }
 
-// globSearch lists the files whose path within the thread's folder fits a pattern:
-// * and ? within a name, ** for any number of folders. What may not be read is not
-// listed either.
+// globSearch lists the files whose path within the thread's folder matches a pattern: * and ?
+// within a name, ** for any number of folders. Files that may not be read are not listed.
 func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p acp.GlobSearch) error {
 	cwd := t.att.Meta().Cwd
 	pattern := strings.TrimPrefix(filepath.ToSlash(p.Pattern), filepath.ToSlash(cwd)+"/")
@@ -219,9 +218,9 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 	return nil
 }
 
-// below visits what is in a folder that is at rel, in the order of names, and what is in
-// the folders that visit says to go into. When visit says not to go on it returns
-// fs.SkipAll. What cannot be read is left out.
+// below visits the content of a folder at rel, in the order of names, and of those folders for
+// which visit returns into. It returns fs.SkipAll as soon as visit does not return on. Unreadable
+// folders are left out.
 func below(
 	ctx context.Context,
 	dir *files.Folder,

@@ -17,10 +17,10 @@ import (
 	"dragoman/core"
 )
 
-// Options are a server's circumstances. Gateway and Principal are required.
+// Options configure a server. Gateway and Principal are required.
 type Options struct {
 	Gateway   *core.Gateway
-	Principal core.Principal // of the connection: on whose behalf its client acts
+	Principal core.Principal // of the connection: the one its client acts for
 	Profiles  core.Profiles  // of the connection; nil: the gateway's
 	Log       *zap.Logger    // nil: nothing is logged
 	Cwd       string         // the folder of threads; "": the process's
@@ -32,10 +32,10 @@ type Server struct {
 	log   *zap.Logger
 	conn  *wire.Conn
 	pump  *pump.Pump
-	queue *pump.Queue    // for what the peer asks for
+	queue *pump.Queue    // for the peer's requests
 	wg    sync.WaitGroup // the queue and the pump
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	threads map[core.SessionID]*thread
 	left    bool // the peer has
 }
@@ -50,7 +50,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Begin implements wire.Protocol. What is sent from now on has no "jsonrpc". Turns that were
+// Begin implements wire.Protocol. Messages sent from now on have no "jsonrpc". Turns that were
 // prompted over the connection are stopped when it ends.
 func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
 	s.conn, s.pump = conn, pump.New(conn)
@@ -68,7 +68,7 @@ func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.
 	}
 }
 
-// Speaks reports whether a method is one of this protocol's.
+// Speaks reports whether a method belongs to this protocol.
 func Speaks(name string) bool {
 	switch name {
 	case "getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage", "streamMessageChunk",
@@ -93,8 +93,8 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 	}
 }
 
-// queued runs a handler beside the reading goroutine: what concerns threads happens
-// in the order in which it was read. A nil result means that the handler answers.
+// queued runs a handler in parallel to the reading goroutine; requests about threads are handled
+// in the order in which they were read. A nil result means that the handler answers.
 func queued[P any](
 	s *Server,
 	ctx context.Context,
@@ -110,8 +110,7 @@ func queued[P any](
 	}
 }
 
-// threaded is queued for a handler of one thread, which is opened where that was
-// not done.
+// threaded is queued for a handler of one thread, which is opened if necessary.
 func threaded[P any](
 	s *Server,
 	ctx context.Context,
@@ -127,7 +126,7 @@ func threaded[P any](
 	})
 }
 
-// leave stops what was prompted over the connection and lets its threads go.
+// leave stops the turns prompted over the connection and lets go of its threads.
 func (s *Server) leave() {
 	s.mu.Lock()
 	s.left = true
@@ -145,7 +144,7 @@ func (s *Server) hasLeft() bool {
 	return s.left
 }
 
-// cwd is the folder of threads.
+// cwd returns the folder of threads.
 func (s *Server) cwd() (string, error) {
 	if s.opts.Cwd != "" {
 		return s.opts.Cwd, nil

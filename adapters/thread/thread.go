@@ -23,11 +23,11 @@ type thread struct {
 	feed    *feed
 	files   *files.Workspace
 
-	mu       sync.Mutex // guards the field below
-	streamed string     // what came by streamMessageChunk, for the next message
+	mu       sync.Mutex // protects the field below
+	streamed string     // text received by streamMessageChunk, for the next message
 }
 
-// thread finds a thread, and opens it if need be.
+// thread finds a thread, and opens it if necessary.
 func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error) {
 	s.mu.Lock()
 	t := s.threads[id]
@@ -42,8 +42,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 	return s.addThread(ctx, sess), nil
 }
 
-// addThread attaches the connection to a session. What is there already is had by
-// getThreadEntries.
+// addThread attaches the connection to a session. Earlier entries are read with getThreadEntries.
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
 	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}, files: files.New(owner{sess})}
@@ -56,7 +55,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	}
 	s.mu.Unlock()
 	if left {
-		t.files.Close() //nolint:errcheck // it was only read through
+		t.files.Close() //nolint:errcheck // it was only read
 		t.att.Close()
 		return t
 	}
@@ -67,7 +66,7 @@ func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 func (t *thread) leave() {
 	t.srv.pump.Remove(t.feed)
 	t.prompts.Stop(core.ErrClientGone)
-	t.files.Close() //nolint:errcheck // it was only read through
+	t.files.Close() //nolint:errcheck // it was only read
 	t.att.Close()
 }
 
@@ -101,7 +100,7 @@ func (s *Server) isThread(id core.SessionID) bool {
 	return s.threads[id] != nil
 }
 
-// createThread makes a session. A configuration that is wrong is said here.
+// createThread creates a session. An error in the configuration is reported here.
 func (s *Server) createThread(ctx context.Context, call *wire.Call, _ struct{}) error {
 	cwd, err := s.cwd()
 	if err != nil {
@@ -119,13 +118,13 @@ func (s *Server) createThread(ctx context.Context, call *wire.Call, _ struct{}) 
 	return nil
 }
 
-// openThread has nothing more to do: the thread is open.
+// openThread does nothing more: the thread is open.
 func (s *Server) openThread(_ context.Context, _ *thread, call *wire.Call, _ acp.ThreadID) error {
 	call.Reply(nil, nil)
 	return nil
 }
 
-// chunkStreamed keeps what a peer streams to us for the message that it sends next.
+// chunkStreamed stores text that a peer streams to us, for its next message.
 func (s *Server) chunkStreamed(_ context.Context, t *thread, call *wire.Call, p acp.StreamMessageChunk) error {
 	text, err := textOf([]acp.MessageChunk{p.Chunk})
 	if err != nil {
@@ -145,11 +144,11 @@ func (s *Server) chunkStreamed(_ context.Context, t *thread, call *wire.Call, p 
 	return nil
 }
 
-// maxStreamed is how much may be streamed for one message, in bytes.
+// maxStreamed limits the text streamed for one message, in bytes.
 const maxStreamed = 32 << 20
 
-// sendMessage begins a turn with a message of the user's, and stores one of the
-// assistant's. What was streamed comes first.
+// sendMessage begins a turn with a user's message, and stores a message of the assistant.
+// Streamed text comes first.
 func (s *Server) sendMessage(_ context.Context, t *thread, call *wire.Call, p acp.SendMessage) error {
 	text, err := textOf(p.Message.Chunks)
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *Server) sendMessage(_ context.Context, t *thread, call *wire.Call, p ac
 		return jrpc2.Errorf(jrpc2.InvalidParams, "message.chunks: there is no text in them")
 	}
 	if p.Message.Role == acp.RoleAssistant {
-		t.prompts.WhenNone(func() { // behind the turns that run
+		t.prompts.WhenNone(func() { // after the running turns
 			s.queue.Go(func() {
 				if _, err := t.att.Say(context.Background(), text); err != nil {
 					call.Reply(nil, wireError(err))
