@@ -2,15 +2,15 @@
 // principal, and passes them to the handler that is mounted at their path. It knows no
 // protocol.
 //
-// # Who may come in
+// # Admission
 //
 // A request is checked in this order. Its Host must be this machine's loopback name, the
 // listener's address, or an allowed name: a web page cannot reach us under a name of its own
 // that resolves to this machine (DNS rebinding). Its Origin, which browsers send, must be the
-// same host or an allowed one. Its bearer token must be
-// ours, and tells the principal; without a token everybody is [core.Local], which is fit
-// for loopback only. A body may have [Options.MaxBody] bytes and must arrive in time,
-// and a client must take what is written in time.
+// same host or an allowed one. Its bearer token must be ours, and determines the principal;
+// without a token every request is of [core.Local], which is suitable for loopback only. A body
+// may have [Options.MaxBody] bytes and must arrive in time, and a client must read the response
+// in time.
 //
 // # Locks and goroutines
 //

@@ -17,12 +17,12 @@ import (
 	"dragoman/core"
 )
 
-// Options are a gate's circumstances. Without a Token everybody on this machine is let in.
+// Options configure a gate. Without a Token everybody on this machine is admitted.
 type Options struct {
-	Token     string         // what clients must bear; "": nothing
-	Principal core.Principal // of who comes in; required
+	Token     string         // that clients must send; "": none
+	Principal core.Principal // of admitted requests; required
 	Hosts     []string       // names that clients may use for us, besides loopback and the listener's address
-	Origins   []string       // of web pages that are admitted, besides our own: "https://example.com"
+	Origins   []string       // of web pages that are admitted, besides the gate's own: "https://example.com"
 	MaxBody   int64          // bytes of a request's body; 0: 8 MiB
 	Requests  int            // that may be open at once; 0: 1024
 	Log       *zap.Logger    // nil: nothing is logged
@@ -37,7 +37,7 @@ type Gate struct {
 	open  chan struct{} // holds one element for each open request
 }
 
-// New returns a gate with nothing behind it.
+// New returns a gate without handlers.
 func New(o Options) *Gate {
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
 	o.Requests = cmp.Or(o.Requests, 1024)
@@ -53,7 +53,7 @@ func New(o Options) *Gate {
 	}
 }
 
-// Mount puts a handler behind a path.
+// Mount installs a handler for a path.
 func (g *Gate) Mount(path string, h http.Handler) { g.mux.Handle(path, h) }
 
 type principalKey struct{}
@@ -109,7 +109,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, why st
 	http.Error(w, why, status)
 }
 
-// hostAllowed looks at the name that the client has called us by.
+// hostAllowed checks the name that the client uses for us.
 func (g *Gate) hostAllowed(r *http.Request) bool {
 	name := hostname(r.Host)
 	if loopback(name) {
@@ -122,7 +122,7 @@ func (g *Gate) hostAllowed(r *http.Request) bool {
 	return slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(hostname(h), name) })
 }
 
-// originAllowed looks at where the web page is from, if it is one.
+// originAllowed checks the origin of the web page, if a page sent the request.
 func (g *Gate) originAllowed(r *http.Request) bool {
 	all := r.Header.Values("Origin")
 	if len(all) == 0 {
@@ -163,7 +163,7 @@ func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// bears reports whether a request has our token. It takes the same time whatever the token is.
+// bears reports whether a request has our token, in a time that does not depend on the token.
 func (g *Gate) bears(r *http.Request) bool {
 	if g.opts.Token == "" {
 		return true
@@ -177,7 +177,7 @@ func (g *Gate) bears(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// hostname is the name in "name", "name:port" and "[name]:port".
+// hostname returns the name in "name", "name:port" and "[name]:port".
 func hostname(hostport string) string {
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
 		return name
@@ -193,8 +193,8 @@ func loopback(name string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Loopback reports whether an address to listen on, "host:port", can be reached from
-// this machine alone.
+// Loopback reports whether an address to listen on, "host:port", can be reached only from this
+// machine.
 func Loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	return err == nil && loopback(host)

@@ -15,7 +15,7 @@ import (
 
 const (
 	headerTime = 10 * time.Second // for a request's header
-	bodyTime   = time.Minute      // and its body
+	bodyTime   = time.Minute      // for a request's body
 	writeTime  = time.Minute      // for a client to take written data
 	idleTime   = 2 * time.Minute  // between two requests
 	endTime    = 5 * time.Second  // for open requests, when we end
@@ -43,13 +43,13 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer done()
 	if s.Shutdown(last) != nil {
-		s.Close() //nolint:errcheck // this cuts off what is still open
+		s.Close() //nolint:errcheck // this closes connections that are still open
 	}
 	wg.Wait()
 	return err
 }
 
-// timed gives a client a time to take each thing that is written.
+// timed limits the time that a client takes for each part of a response.
 type timed struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -61,23 +61,23 @@ func newTimed(w http.ResponseWriter) *timed {
 
 // Write implements io.Writer.
 func (t *timed) Write(b []byte) (int, error) {
-	// A writer that has no deadlines has its own way to end.
+	// A writer without deadlines ends in its own way.
 	_ = t.control.SetWriteDeadline(time.Now().Add(writeTime))
 	return t.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// body gives a client a time to send its request. When all of it is there the deadline
-// goes: the connection is read on, to see when the client leaves.
+// body limits the time that a client takes to send its request. At its end the deadline is
+// removed: the connection is read further, to notice when the client leaves.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	begun   bool
 }
 
-// Read implements io.Reader. Of a body that is too large its error names the limit.
+// Read implements io.Reader. For a body that is too large, its error names the limit.
 func (b *body) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
