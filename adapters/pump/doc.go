@@ -3,18 +3,18 @@
 //
 // A connection has one [Pump]: the one goroutine that reads the logs of its
 // sessions, encodes new records, and passes them to the wire. It alone orders an
-// answer against updates: an action that must follow a record (the answer to a prompt, to
-// a load) is done by the pump right after that record. A connection has a [Queue]
-// for each session, in which commands that may wait (for a disk, a claim, a
-// server) run one after the other, in the order in which they were read. And
-// [Prompts] knows the prompts that were read and have not ended, so that a cancel
-// reaches exactly those that were read before it.
+// sessions, encodes new records, and passes them to the wire. It alone orders an answer relative
+// to updates: an action that must follow a record (the answer to a prompt, to a load) is
+// performed by the pump right after that record. A connection has a [Queue] for each session, in
+// which commands that may wait (for a disk, a claim, a server) run one after the other, in the
+// order in which they were read. And [Prompts] knows the prompts that were read and have not
+// ended, so that a cancel reaches exactly those that were read before it.
 //
-// Streamed text may have a pace: then it is sent in few messages, whatever the pace of the
-// model. Nothing else waits for it, and nothing overtakes it.
+// Streamed text may have a pace: then it is sent in few messages, however fast the model is.
+// Nothing else waits for it, and nothing overtakes it.
 //
-// Goroutines: Run belongs to whoever calls it; a Queue's goroutine lives while it
-// has something to do and belongs to the WaitGroup it was given.
+// Goroutines: Run belongs to its caller; a Queue's goroutine lives while it has work and belongs
+// to the WaitGroup it was given.
 //
 // # Why
 //

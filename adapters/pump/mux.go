@@ -42,10 +42,9 @@ func (m *mux) token() {
 	}
 }
 
-// next returns a reader and what it has to read, like core's Reader.Next; readers take
-// turns. It is nothing when the reader has only come past what a truncation hides.
-// The reader is nil after a poke. An error of one reader comes with it;
-// that reader is not waited on any more.
+// next returns a reader and its new records, like core's Reader.Next; readers take turns. There
+// are no records if the reader has only passed a part that a truncation hides. The reader is nil
+// after a poke. An error of a reader is returned with it; that reader is not waited on any more.
 func (m *mux) next(ctx context.Context) (*core.Reader, []core.Record, error) {
 	for {
 		r, poked := m.pop()

@@ -25,7 +25,7 @@ type Prompts struct {
 // Key into core's Prompt.
 type Ticket struct {
 	Key    string
-	n      int // its place among its Prompts
+	n      int // its index among its Prompts
 	cancel context.CancelCauseFunc
 	turn   core.TurnID // guarded by the lock of its Prompts
 	done   func(core.TurnEnded)
@@ -72,10 +72,10 @@ func (p *Prompts) prefixLocked() string {
 	return p.base
 }
 
-// Cancel ends the context of this prompt alone.
+// Cancel ends the context of this prompt only.
 func (t *Ticket) Cancel() { t.cancel(core.ErrCanceled) }
 
-// Forget drops a prompt that the core refused; it reports whether it was there.
+// Forget drops a prompt that the core refused; it reports whether the prompt was open.
 func (p *Prompts) Forget(t *Ticket) bool {
 	p.mu.Lock()
 	_, ok := p.open[t.Key]
@@ -89,12 +89,11 @@ func (p *Prompts) Forget(t *Ticket) bool {
 	return ok
 }
 
-// Cancel ends, as cancelled, every prompt that is registered now: those that were read
-// before.
+// Cancel ends every prompt that is registered now, as cancelled: those that were read before.
 func (p *Prompts) Cancel() { p.Stop(core.ErrCanceled) }
 
-// Stop is Cancel with another cause. The last one read is stopped first: none may
-// begin because the one before it has ended.
+// Stop is Cancel with another cause. The last prompt read is stopped first, so that none begins
+// because the one before it has ended.
 func (p *Prompts) Stop(cause error) {
 	p.mu.Lock()
 	list := slices.SortedFunc(maps.Values(p.open), func(a, b *Ticket) int { return b.n - a.n })
@@ -111,8 +110,8 @@ func (p *Prompts) Open() int {
 	return len(p.open)
 }
 
-// Abandon ends all prompts as e says, whatever becomes of their turns: for a log
-// that can no longer be read. It is the pump's to call.
+// Abandon ends all prompts with e, whatever becomes of their turns: for a log that can no longer
+// be read. Only the pump calls it.
 func (p *Prompts) Abandon(e core.TurnEnded) {
 	p.mu.Lock()
 	list := p.open
@@ -129,8 +128,8 @@ func (p *Prompts) Abandon(e core.TurnEnded) {
 	}
 }
 
-// WhenNone calls f once no prompt is open: now, or when the last one has ended,
-// behind its done. f must not block.
+// WhenNone calls f once no prompt is open: now, or when the last one has ended, after its done. f
+// must not block.
 func (p *Prompts) WhenNone(f func()) {
 	p.mu.Lock()
 	none := len(p.open) == 0
@@ -143,7 +142,7 @@ func (p *Prompts) WhenNone(f func()) {
 	}
 }
 
-// noneLocked takes what waits for the last prompt's end, if that has come.
+// noneLocked takes the functions that wait for the last prompt's end, if it has ended.
 func (p *Prompts) noneLocked() []func() {
 	if len(p.open) > 0 {
 		return nil

@@ -20,14 +20,14 @@ type Output interface {
 	Room(context.Context, int) error
 }
 
-// Feed is one session on the connection, in its dialect: a pointer. Its methods
-// are called by the pump alone.
+// Feed is one session on the connection, in its dialect; implementations are pointers. Only the
+// pump calls its methods.
 type Feed interface {
 	// Encode appends the messages for a record, each ended by a line feed, and returns
 	// the action that must follow them; nil: none.
 	Encode(dst []byte, r core.Record) ([]byte, func())
-	// Caught is called when the feed has come to pos, after a batch and at the
-	// beginning: for answers that wait for it, and questions to be asked.
+	// Caught is called when the feed has reached pos, after a batch and at the beginning: for
+	// answers and questions that wait for it.
 	Caught(pos core.Pos)
 	// Lost is called when the log can no longer be read; the feed is removed.
 	Lost(error)
@@ -42,20 +42,20 @@ type Pump struct {
 
 	out   Output
 	mux   *mux
-	feeds map[*core.Reader]Feed  // of the pump's goroutine alone
+	feeds map[*core.Reader]Feed  // of the pump's goroutine
 	texts map[*core.Reader]*text // the same
 
 	mu   sync.Mutex // guards the field below
 	jobs []func()
 }
 
-// New returns a pump that writes to out. Run makes it go.
+// New returns a pump that writes to out. Run starts it.
 func New(out Output) *Pump {
 	return &Pump{out: out, mux: newMux(), feeds: map[*core.Reader]Feed{}, texts: map[*core.Reader]*text{}}
 }
 
-// Add begins to serve a session behind a position. first, if not nil, is done
-// before the first record: an answer.
+// Add begins to serve a session after a position. first, if not nil, is called before the first
+// record: an answer.
 func (p *Pump) Add(a *core.Attachment, after core.Pos, f Feed, first func()) {
 	p.Do(func() {
 		if first != nil {
@@ -78,8 +78,8 @@ func (p *Pump) Remove(f Feed) {
 	})
 }
 
-// Do has the pump do something between two batches: the way to put a message at
-// a place in the stream. It never blocks.
+// Do has the pump call a function between two batches: the way to put a message at a place in the
+// stream. It never blocks.
 func (p *Pump) Do(job func()) {
 	p.mu.Lock()
 	p.jobs = append(p.jobs, job)
@@ -87,7 +87,7 @@ func (p *Pump) Do(job func()) {
 	p.mux.poke()
 }
 
-// Run serves until ctx ends or the connection has gone.
+// Run serves until ctx or the connection ends.
 func (p *Pump) Run(ctx context.Context) error {
 	defer p.closeAll()
 	var buf []byte
@@ -148,8 +148,7 @@ func (p *Pump) drop(r *core.Reader) {
 	r.Close()
 }
 
-// batch encodes records and writes them, in as few pieces as the actions between them
-// allow.
+// batch encodes records and writes them, in as few pieces as the actions between them allow.
 func (p *Pump) batch(buf []byte, feed Feed, recs []core.Record) ([]byte, error) {
 	for _, rec := range recs {
 		var then func()
@@ -175,8 +174,7 @@ func (p *Pump) put(lines []byte) error {
 	return nil
 }
 
-// work does the jobs, behind all that was read before, and writes the text whose time
-// has come.
+// work runs the jobs, after everything that was read before, and writes the text that is due.
 func (p *Pump) work(buf []byte) ([]byte, error) {
 	p.mu.Lock()
 	jobs := p.jobs
@@ -194,9 +192,9 @@ func (p *Pump) work(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// closeAll gives the readers back.
+// closeAll closes the readers.
 func (p *Pump) closeAll() {
-	_, _ = p.work(nil) // a failed write has no reader any more
+	_, _ = p.work(nil) // nobody reads after a failed write
 	for r := range p.feeds {
 		p.drop(r)
 	}

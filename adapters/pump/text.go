@@ -18,7 +18,7 @@ type text struct {
 	timer *time.Timer // wakes the pump; nil: nothing is held
 }
 
-// piece is a record of text, and all that follows it of the same run.
+// piece is a record of text together with the following ones of the same run.
 type piece struct {
 	rec  core.Record
 	run  core.Event // the delta without its text
@@ -45,7 +45,7 @@ func pieceOf(rec core.Record) (p piece, ok bool) {
 	return p, true
 }
 
-// pieces are those records that are text, and whether all are.
+// pieces returns the records that are text, and whether all are.
 func pieces(recs []core.Record) (list []piece, all bool) {
 	for _, r := range recs {
 		if p, ok := pieceOf(r); ok {
@@ -55,8 +55,8 @@ func pieces(recs []core.Record) (list []piece, all bool) {
 	return list, len(list) == len(recs)
 }
 
-// hold keeps text back that comes soon behind other text. Where it reports false, what
-// is held has to be given out now, and recs behind it.
+// hold holds text back that follows other text soon. If it returns false, the held text has to be
+// written now, and then recs.
 func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
 	if p.Pace <= 0 {
 		return false
@@ -79,7 +79,7 @@ func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
 	}
 	if t.size >= most {
 		t.at = now
-		return true // and it is due
+		return true // held, and due now
 	}
 	if t.timer == nil {
 		t.timer = time.AfterFunc(t.at.Add(p.Pace).Sub(now), p.mux.poke)
@@ -98,8 +98,8 @@ func (t *text) add(p piece) {
 	t.held = append(t.held, p)
 }
 
-// due lists the readers whose text is to be given out: all that hold any, or those
-// whose time has come.
+// due lists the readers whose text is to be written: all with held text, or those whose time has
+// come.
 func (p *Pump) due(all bool) (list []*core.Reader) {
 	now := time.Now()
 	for r, t := range p.texts {
