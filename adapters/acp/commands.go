@@ -10,13 +10,12 @@ import (
 	"dragoman/core"
 )
 
-// commandsAfter is how long after the answer to session/new the commands are told:
-// some clients do not know a session yet when they read its first update together
-// with that answer.
+// commandsAfter is the delay of the commands after the answer to session/new: some clients do not
+// know a session yet when they read its first update together with that answer.
 const commandsAfter = 50 * time.Millisecond
 
-// tellAtStart sends what a client is told of a session without having asked, a
-// moment after the answer that opened it.
+// tellAtStart sends the updates that a client gets without asking, a moment after the answer that
+// opened the session.
 func (s *session) tellAtStart(ctx context.Context) {
 	s.srv.wg.Go(func() {
 		timer := time.NewTimer(commandsAfter)
@@ -60,7 +59,7 @@ func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
 	return s.commands
 }
 
-// retellCommands tells of them where they are others than were told.
+// retellCommands sends the commands if they have changed.
 func (s *session) retellCommands(ctx context.Context) {
 	if list, ok := s.commands(ctx); ok {
 		s.tell(func(v *View) []byte {
@@ -74,8 +73,8 @@ func (s *session) retellCommands(ctx context.Context) {
 	}
 }
 
-// commands is what can be begun with; false: that is not known, and what is wrong with
-// the configuration is said elsewhere.
+// commands returns the session's commands; false: they are unknown, and the error in the
+// configuration is reported elsewhere.
 func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok bool) {
 	all, err := s.srv.opts.Gateway.Commands(ctx, s.att)
 	if err != nil || all == nil {

@@ -12,21 +12,21 @@ import (
 	"dragoman/core/board"
 )
 
-// setMode is session/set_mode.
+// setMode handles session/set_mode.
 func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
 	return s.choose(call, p.SessionID, optionAgent, quoted(p.ModeID), done)
 }
 
-// setModel is session/set_model, which the schema no longer has and clients still
+// setModel handles session/set_model, which is no longer in the schema but which clients still
 // send.
 func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
 	return s.choose(call, p.SessionID, optionModel, quoted(p.ModelID), done)
 }
 
-// done is an answer that does not repeat what was chosen.
+// done returns an answer that does not repeat the choice.
 func done(*Offer, core.Settings) any { return acp.Marker{} }
 
-// setOption is session/set_config_option.
+// setOption handles session/set_config_option.
 func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error {
 	return s.choose(call, p.SessionID, p.ConfigID, p.Value, func(o *Offer, set core.Settings) any {
 		return acp.SetConfigOptionResponse{ConfigOptions: o.options(set)}
@@ -35,8 +35,8 @@ func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error 
 
 func quoted(s string) json.RawMessage { return wire.AppendString(nil, s) }
 
-// choose changes one option of a session. The other forms of the choice are told
-// by the encoder, from the log, before the answer; so are changes by others.
+// choose changes one option of a session. The encoder announces the other forms of the choice
+// from the log, before the answer, and likewise changes by others.
 func (s *Server) choose(
 	call *wire.Call,
 	id, option string,
@@ -63,13 +63,13 @@ func (s *Server) choose(
 	return nil
 }
 
-// refresh looks at the configuration again; when it has changed, the client is told
-// what can be chosen now. It belongs to the session's queue.
+// refresh reads the configuration again; if it has changed, the client is notified of the new
+// offer. It belongs to the session's queue.
 func (s *session) refresh(ctx context.Context) *Offer {
 	o := s.offer.Load()
 	prof, err := s.srv.opts.Gateway.Profile(ctx, s.srv.opts.Profiles, s.att.Meta().Roots)
 	if err != nil || prof == o.profile {
-		return o // what is wrong with it is told when a turn needs it
+		return o // the error is reported when a turn needs the configuration
 	}
 	fault := ""
 	if prof.Fault != o.profile.Fault {
@@ -86,16 +86,15 @@ func (s *session) refresh(ctx context.Context) *Offer {
 	return o
 }
 
-// warn tells the user something that is no part of the log; the empty text is
-// nothing.
+// warn shows the user a text that is not in the log; the empty text shows nothing.
 func (s *session) warn(text string) {
 	if text != "" {
 		s.tell(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: text}) })
 	}
 }
 
-// tell writes updates that no record has brought, behind a replay that is on its
-// way, if the client has the session then.
+// tell writes updates that come from no record, after a replay in progress, if the client has the
+// session then.
 func (s *session) tell(updates func(*View) []byte) {
 	f := s.srv.current(s).feed
 	s.srv.pump.Do(func() {
@@ -104,14 +103,14 @@ func (s *session) tell(updates func(*View) []byte) {
 				return
 			}
 			f.view.replay = false
-			// A connection that has ended has nobody to tell.
+			// Nobody reads after the connection has ended.
 			_ = s.srv.conn.PutLines(updates(f.view))
 		})
 	})
 }
 
-// watch refreshes the sessions when the board says that there is something else to
-// choose, or that MCP servers have other prompts, until ctx ends.
+// watch refreshes the sessions when the board announces a new offer or other prompts of MCP
+// servers, until ctx ends.
 func (s *Server) watch(ctx context.Context) {
 	for since := uint64(0); ; {
 		posted, rev, err := s.opts.Board.Next(ctx, since)
@@ -137,7 +136,7 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// each does something with every session, in the session's own queue.
+// each calls do for every session, in the session's own queue.
 func (s *Server) each(do func(*session)) {
 	s.mu.Lock()
 	list := slices.Collect(maps.Values(s.sessions))

@@ -9,8 +9,8 @@ import (
 	"dragoman/core/forms"
 )
 
-// consentCall returns the call that a consent is requested with. A permission needs a call:
-// if the consent belongs to none that the client knows, one is made up.
+// consentCall returns the call for requesting a consent. A permission needs a call: if the
+// consent belongs to none that the client knows, one is made up.
 func consentCall(v *View, a core.Ask) acp.ToolCall {
 	if t := v.calls[a.Call]; t != nil {
 		return acp.ToolCall{
@@ -29,8 +29,8 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 	}
 }
 
-// Consent makes the session/request_permission for a consent that waits. Some clients show
-// only the kind of an option.
+// Consent returns the session/request_permission for an open consent. Some clients show only the
+// kind of an option.
 func Consent(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a)}
 	for _, o := range a.Options {
@@ -61,7 +61,7 @@ func optionKind(d core.Decision) acp.PermissionKind {
 	return acp.RejectOnce
 }
 
-// consented reports whether the answer allows what was asked about.
+// consented reports whether the answer gives the consent.
 func consented(a core.Ask, r core.Reply) bool {
 	i := slices.IndexFunc(a.Options, func(o core.Option) bool { return o.ID == r.Option })
 	return r.Outcome == core.OutcomeAnswered && i >= 0 && a.Options[i].Decision.Allows()

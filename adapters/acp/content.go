@@ -10,24 +10,24 @@ import (
 	"dragoman/core"
 )
 
-// Some clients cannot read a line of 64 KiB, so what is long is sent in pieces or
-// cut. Sizes are in bytes, as they stand in the line.
+// Some clients cannot read a line of 64 KiB, so long content is split or cut. Sizes are in bytes,
+// as encoded in the line.
 const (
-	// maxChunk is how much of a message's text one update carries.
+	// maxChunk limits the text of a message in one update.
 	maxChunk = 32 << 10
-	// maxTail is how much of a running call's output is shown.
+	// maxTail limits the visible output of a running call.
 	maxTail = 4 << 10
-	// maxResult is how much of a call's text is shown.
+	// maxResult limits the visible text of a call.
 	maxResult = 10 << 10
-	// maxDiff is how much text a change has before only what differs is shown, with
-	// contextLines around it.
+	// maxDiff limits the text of a change that is shown whole. Of a larger one only the differing
+	// lines are shown, with contextLines around them.
 	maxDiff      = 40 << 10
 	contextLines = 3
-	// maxLocations is how many places of a call are told.
+	// maxLocations limits the locations of a call in an update.
 	maxLocations = 100
 )
 
-// chunks appends a message's text, in pieces that every client can read.
+// chunks appends a message's text in pieces that every client can read.
 func chunks(dst []byte, v *View, kind, id, text string) []byte {
 	for len(text) > 0 {
 		n := wire.Fit(text, maxChunk)
@@ -47,7 +47,7 @@ func chunks(dst []byte, v *View, kind, id, text string) []byte {
 	return dst
 }
 
-// cut shortens a text that is too long, and says where the rest is.
+// cut shortens a text that is too long, and names the place of the rest.
 func cut(s string, room int, v *View) string {
 	n := wire.Fit(s, max(room, 1))
 	if n == len(s) {
@@ -59,8 +59,8 @@ func cut(s string, room int, v *View) string {
 	return s[:n] + "\n[… " + strconv.Itoa(len(s)-n) + " bytes more; `dragoman sessions show " + string(v.Session) + "` has all of it]"
 }
 
-// content is a block as the protocol has it. What has no form outside of a tool
-// call becomes text.
+// content returns a block in the protocol's form. A block that has a form only within a tool call
+// becomes text.
 func content(b core.Block) acp.ContentBlock {
 	switch b := b.(type) {
 	case core.Text:
@@ -89,14 +89,14 @@ func content(b core.Block) acp.ContentBlock {
 		return acp.ContentBlock{Type: "resource", Resource: res}
 	case core.Diff:
 		return text(b.Patch)
-	case core.Terminal: // what it printed is text beside it
+	case core.Terminal: // its output is a text of its own
 	}
 	return text("")
 }
 
 func text(s string) acp.ContentBlock { return acp.ContentBlock{Type: "text", Text: &s} }
 
-// rawOf is raw input or output as far as it fits.
+// rawOf returns raw input or output if it fits.
 func rawOf(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxResult {
 		return nil

@@ -7,20 +7,19 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// The protocol as it was in August 2025. It had no clientInfo, by which its clients are
-// known; the second version, still a draft, calls it info. An edge in their connection
-// turns today's answers into those of that time:
+// The protocol of August 2025 had no clientInfo, so its clients are recognized by a missing one;
+// the second version, still a draft, calls it info. An edge in their connection turns today's
+// answers into those of that time:
 //
-//   - authenticate and session/load answer null, which is all that their library can
-//     decode there;
-//   - a turn has no end for too many requests: it is max_tokens to them.
+//   - authenticate and session/load answer null, the only result that their library can decode
+//     there;
+//   - a turn that ended because of too many requests has the reason max_tokens.
 //
-// Capabilities and "jsonrpc" may be missing in what they send, members stand in any order,
-// and what they do not know they skip: none of that is the edge's affair. Neither are the
-// kinds of tool calls, which are kept to those of any day, nor the number of the version,
-// which is 1 as it is today.
+// The rest needs no edge: their messages may lack capabilities and "jsonrpc", members come in any
+// order, and they skip unknown members. The kinds of tool calls are limited to the early ones for
+// all clients, and the version number is still 1.
 
-// early returns the edge of a client; nil: it needs none.
+// early returns the edge for a client; nil: it needs none.
 func early(p acp.InitializeRequest) wire.Edge {
 	if p.ClientInfo != nil || p.Info != nil {
 		return nil
@@ -28,7 +27,7 @@ func early(p acp.InitializeRequest) wire.Edge {
 	return new(earlyEdge)
 }
 
-// earlyResults take the place of results, by the methods of their requests.
+// earlyResults replaces results, by the methods of their requests.
 var earlyResults = map[string]func(json.RawMessage) json.RawMessage{
 	"authenticate": func(json.RawMessage) json.RawMessage { return json.RawMessage("null") },
 	"session/load": func(json.RawMessage) json.RawMessage { return json.RawMessage("null") },

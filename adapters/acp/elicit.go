@@ -14,18 +14,16 @@ import (
 	"dragoman/core/forms"
 )
 
-// A question is put to the user by elicitation/create, to clients that show forms (or
-// pages: see page.go), and never as a permission: some clients approve permissions
-// without asking anybody. A question that the client has no form for is not put to it;
-// the core shows it in the chat. A consent is a permission like that for a call: see
-// consent.go.
+// A question is put to the user by elicitation/create if the client shows forms (or pages: see
+// page.go), and never as a permission, because some clients approve permissions without asking
+// anybody. If the client has no form for a question, the core shows it in the chat. A consent is
+// requested like the permission for a call: see consent.go.
 
-// settler takes a client's answer to a request of ours.
+// settler handles a client's answer to our request.
 type settler = func(core.Ask, json.RawMessage, error)
 
-// question makes the request that puts a question to the client; params is nil if the client
-// has no form for it. A secret must not be asked for in a form, so such a question stays
-// unanswered.
+// question builds the request that puts a question to the client; params is nil if the client has
+// no form for it. A secret must not be asked for in a form, so such a question stays unanswered.
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
 	case a.URL != "" && f.view.Shows.Pages:
@@ -41,13 +39,13 @@ func (f *feed) question(a core.Ask) (method string, params any, settle settler) 
 	return "elicitation/create", Elicitation(f.view, a), f.sess.answerQuestion
 }
 
-// Elicitation is the elicitation/create for a question that waits.
+// Elicitation returns the elicitation/create for an open question.
 func Elicitation(v *View, a core.Ask) acp.ElicitationRequest {
 	req := acp.ElicitationRequest{
 		Mode: "form", SessionID: string(v.Session), Message: a.Text,
 		RequestedSchema: acp.ElicitationSchema{Type: "object", Properties: acp.ElicitationProperty{}},
 	}
-	if v.calls[a.Call] != nil { // a call that the client has been told of
+	if v.calls[a.Call] != nil { // a call that the client knows
 		req.ToolCallID = string(a.Call)
 	}
 	props, form := req.RequestedSchema.Properties, forms.Of(a)
@@ -74,8 +72,8 @@ func Elicitation(v *View, a core.Ask) acp.ElicitationRequest {
 	return req
 }
 
-// answerQuestion takes the client's answer to a form or a page. Whatever is no answer
-// declines; to dismiss a question does not stop the turn.
+// answerQuestion handles the client's answer to a form or a page. An invalid answer declines the
+// question; dismissing it does not stop the turn.
 func (s *session) answerQuestion(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.ElicitationResponse](result, err)
 	r := core.Reply{Outcome: core.OutcomeDeclined}
@@ -101,7 +99,7 @@ func decoded[T any](result json.RawMessage, err error) (res T, _ error) {
 	return res, err
 }
 
-// reply settles a question; what no longer waits is none of our business.
+// reply settles a question, unless it is no longer open.
 func (s *session) reply(a core.Ask, r core.Reply) {
 	if err := s.att.Answer(context.Background(), a.ID, r); err != nil && !errors.Is(err, core.ErrNotAsked) {
 		s.srv.log.Warn("answer a question", sessionField(s.id), zap.Error(err))

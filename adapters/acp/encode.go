@@ -10,8 +10,8 @@ import (
 	"dragoman/core"
 )
 
-// Encode appends the notifications that a record becomes, each ended by a line
-// feed. It looks at nothing but its arguments.
+// Encode appends the notifications for a record, each ended by a line feed. It depends only on
+// its arguments.
 func Encode(dst []byte, v *View, r core.Record) []byte {
 	at := core.Pos{Epoch: r.Epoch, Seq: r.Seq, Off: r.Off}
 	v.replay = r.Seq > 0 && at.Before(v.Head)
@@ -22,7 +22,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return chunks(dst, v, acp.ThoughtChunk, string(e.Thought), e.Text)
 	case core.TurnStarted:
 		if v.own(e.Key) {
-			if v.mine[e.Turn] = at; !v.replay { // who loads a session again wants all of it
+			if v.mine[e.Turn] = at; !v.replay { // a client that loads a session again wants all of it
 				return dst
 			}
 		}
@@ -72,7 +72,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return phase(dst, v, e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Bound, core.Flagged, core.Expanded, core.Unknown:
-		// Version 1 has no word for these; arguments come whole with the call.
+		// Version 1 has no message for these; arguments come whole with the call.
 	}
 	return dst
 }
@@ -87,20 +87,20 @@ func head(dst []byte, v *View) []byte {
 func update(dst []byte, v *View, u any) []byte {
 	at := len(dst)
 	dst, err := wire.AppendJSON(head(dst, v), u)
-	if err != nil { // raw JSON of a tool that is none: the update is left out, the stream stays whole
+	if err != nil { // a tool sent raw JSON that is invalid: the update is left out, the stream stays intact
 		return dst[:at]
 	}
 	return append(dst, "}}\n"...)
 }
 
-// aside appends a word of the gateway's own, where there is no other form for it.
+// aside appends a text of the gateway for which there is no other form.
 func aside(dst []byte, v *View, text string) []byte {
 	return chunks(dst, v, acp.AgentChunk, "", "\n["+text+"]\n")
 }
 
-// phase appends that the turn waits for its model's service, which is live only: as a
-// notice where the client knows such, else as something that goes on beside the answer.
-// Version 1 has no word for the other phases, and clients show them by themselves.
+// phase appends that the turn waits for its model's service, which is shown only live: as a
+// notice if the client knows notices, and otherwise as a text in the answer. Version 1 has no
+// message for the other phases, and clients show them by themselves.
 func phase(dst []byte, v *View, p core.Phase) []byte {
 	if p.Kind != core.PhaseRetrying {
 		return dst
@@ -115,7 +115,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
 }
 
-// ended notes the end of a turn. Its prompter hears of it by the answer.
+// ended records the end of a turn. Its prompter learns of it from the answer.
 func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 	begin, mine := v.mine[e.Turn]
 	delete(v.mine, e.Turn)
@@ -128,7 +128,7 @@ func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 	return dst
 }
 
-// user appends what a user said.
+// user appends a user's message.
 func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 	for _, b := range prompt {
 		if t, ok := b.(core.Text); ok {
@@ -140,8 +140,8 @@ func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 	return dst
 }
 
-// settings appends what is chosen now, in both forms that have an update. The
-// answer to session/load has them too: a replay is silent.
+// settings appends the current choices, in both forms that have an update. The answer to
+// session/load has them too, so a replay sends none.
 func settings(dst []byte, v *View, now core.Settings) []byte {
 	was := v.Settings
 	if v.Settings = now; v.replay || v.Offer == nil {
@@ -179,7 +179,7 @@ func plan(e core.PlanChanged) acp.Plan {
 	return p
 }
 
-// usage needs the window's size; where that is unknown nothing is said.
+// usage needs the window's size; if that is unknown, it sends nothing.
 func usage(dst []byte, v *View, e core.UsageChanged) []byte {
 	if e.Window == 0 {
 		return dst
@@ -191,8 +191,8 @@ func usage(dst []byte, v *View, e core.UsageChanged) []byte {
 	return update(dst, v, u)
 }
 
-// notice appends what is said to the user: as that where the client knows notices,
-// which are live only, else as a part of the conversation.
+// notice appends a notice to the user: in that form if the client knows notices, which are shown
+// only live, and otherwise as a part of the conversation.
 func notice(dst []byte, v *View, n core.Notice) []byte {
 	if v.Shows.Notices {
 		if v.replay {
@@ -229,8 +229,7 @@ func severity(s core.Severity) string {
 	return string(s)
 }
 
-// compacted appends that the model knows only a summary from here on. n makes the
-// id.
+// compacted appends that the model knows only a summary from now on. n is used for the id.
 func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
 	if !v.Shows.Compaction {
 		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")

@@ -12,7 +12,7 @@ import (
 	"dragoman/core/display"
 )
 
-// call appends what has changed of a call since the client was told last.
+// call appends the changes of a call since the last update about it.
 func call(dst []byte, v *View, c core.Call) []byte {
 	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
 	was := v.calls[c.ID]
@@ -62,8 +62,8 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	return update(dst, v, u)
 }
 
-// shown puts a call's content into an update. What has been printed in a terminal
-// stays there: content would take its place.
+// shown puts a call's content into an update. Output in a terminal stays there: content would
+// replace it.
 func (t *told) shown(u *acp.ToolCall, v *View, c core.Call) {
 	list := shown(v, c)
 	switch {
@@ -79,15 +79,15 @@ func (t *told) shown(u *acp.ToolCall, v *View, c core.Call) {
 	}
 }
 
-// shown is a call's content; one that was not run says why. Terminals are shown to
-// the client whose they are, and never in a replay: an id that it does not know
-// would cost it the whole update.
+// shown returns a call's content; for a call that did not run, the reason. A terminal is shown
+// only to the client that owns it, and never in a replay: a client rejects the whole update if it
+// does not know the id.
 func shown(v *View, c core.Call) (list []acp.ToolContent) {
 	left := maxResult
 	for _, b := range c.Content {
 		switch b := b.(type) {
 		case core.Diff:
-			if b.From != "" { // the title and the locations say it
+			if b.From != "" { // the title and the locations show it
 				continue
 			}
 			was, now := b.Old, b.New
@@ -119,19 +119,19 @@ func shown(v *View, c core.Call) (list []acp.ToolContent) {
 	return list
 }
 
-// trimmed is what differs in two texts, in whole lines, with a few around it: what
-// clients show of a change to a large file. Of a new file it is all.
+// trimmed returns the differing whole lines of two texts, with a few around them: the view that
+// clients have of a change to a large file. A new file is returned whole.
 func trimmed(was, now string) (string, string) {
-	n := 0 // bytes that both begin with
+	n := 0 // length of the common beginning, in bytes
 	for n < min(len(was), len(now)) && was[n] == now[n] {
 		n++
 	}
 	from := n
-	for range contextLines + 1 { // the first takes the line that differs
+	for range contextLines + 1 { // the first step takes the line that differs
 		from = strings.LastIndexByte(was[:max(from-1, 0)], '\n') + 1
 	}
-	n = min(len(was), len(now)) - n // what may be left of both
-	m := 0                          // bytes that both end with
+	n = min(len(was), len(now)) - n // limit of the rest of both
+	m := 0                          // length of the common end, in bytes
 	for m < n && was[len(was)-1-m] == now[len(now)-1-m] {
 		m++
 	}
@@ -149,8 +149,8 @@ func trimmed(was, now string) (string, string) {
 	return was[from : len(was)-m], now[from : len(now)-m]
 }
 
-// output appends what a running call has printed: to the terminal that shows it,
-// or the end of it, since content replaces.
+// output appends a running call's output: to the terminal that shows it, or only its end, because
+// content replaces earlier content.
 func output(dst []byte, v *View, e core.CallOutput) []byte {
 	was := v.calls[e.Call]
 	if was == nil || was.live || e.Text == "" {
@@ -175,14 +175,14 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 	return dst
 }
 
-// exitOf is how a command ended, as far as its result says.
+// exitOf returns the exit of a command, as far as its result has one.
 func exitOf(c core.Call) *acp.TerminalExit {
 	exit := &acp.TerminalExit{TerminalID: string(c.ID)}
 	var said struct {
 		Code   *int   `json:"exit_code"`
 		Signal string `json:"signal"`
 	}
-	if json.Unmarshal(c.Output, &said) != nil { // it never ran, or another tool's result
+	if json.Unmarshal(c.Output, &said) != nil { // it did not run, or another tool's result
 		return exit
 	}
 	if said.Code != nil && *said.Code >= 0 {
@@ -204,7 +204,8 @@ func title(c core.Call) string {
 	return "a tool"
 }
 
-// status: version 1 has no word for a call that was rejected or cancelled.
+// status returns the protocol's status. Version 1 has none for a call that was rejected or
+// cancelled.
 func status(s core.CallState) acp.ToolStatus {
 	switch s {
 	case core.Proposed, core.Awaiting:
@@ -230,7 +231,7 @@ func locations(list []core.Location) []acp.ToolLocation {
 	return out
 }
 
-// kind is a tool call's kind in words that clients of any day know.
+// kind returns a tool call's kind in a word that clients of both documents know.
 func kind(k core.CallKind) acp.ToolKind {
 	switch k {
 	case core.KindRead,

@@ -18,8 +18,7 @@ func notFound(id string) error {
 		})
 }
 
-// wireError is how the core's errors are said in this protocol, and the one place
-// that decides it.
+// wireError maps the core's errors to this protocol. No other place does.
 func wireError(err error) error {
 	var coded *jrpc2.Error
 	var lacks *core.UnsupportedError
@@ -37,7 +36,7 @@ func wireError(err error) error {
 	return jrpc2.Errorf(jrpc2.InternalError, "%s", text).WithData(acp.Details{Details: text})
 }
 
-// lacking says what the agent of a session cannot do, and what to do instead.
+// lacking names the feature that the agent of a session lacks, and an alternative.
 func lacking(e *core.UnsupportedError) string {
 	switch e.What {
 	case core.CanRewind, core.CanFork:

@@ -12,15 +12,14 @@ import (
 	"dragoman/core/ide"
 )
 
-// peer is what the client said of itself.
+// peer is the client's description of itself.
 type peer struct {
 	client core.Client
 	caps   acp.ClientCapabilities
 }
 
-// initialize answers with version 1 whatever is offered: a client that wants
-// another one decides for itself whether to go on. Capabilities that cannot be
-// read count as none.
+// initialize answers with version 1 whatever the client offers: a client that wants another one
+// decides for itself whether to continue. Capabilities that cannot be read count as none.
 func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	var version uint16
 	if len(p.ProtocolVersion) > 0 && json.Unmarshal(p.ProtocolVersion, &version) != nil {
@@ -72,11 +71,11 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	return nil
 }
 
-// anybody is a client that has not said who it is. Consents can be put to every client, as
-// permissions, but questions only to clients that say which forms they show.
+// anybody describes a client that has not identified itself. Consents can be put to every client,
+// as permissions, but questions only to clients that announce their forms.
 var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true, NoForms: true, NoPages: true}
 
-// authenticate succeeds at once: there is nobody to log in to.
+// authenticate succeeds at once: there is no login.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {
 	call.Reply(acp.Marker{}, nil)
 	return nil

@@ -14,8 +14,8 @@ import (
 	"dragoman/core/fork"
 )
 
-// newSession is session/new. A configuration that is wrong is said here, where
-// clients show it.
+// newSession handles session/new. An error in the configuration is reported here, where clients
+// show it.
 func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
 	roots, offer, err := s.opened(ctx, p)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	return nil
 }
 
-// opened looks at what all requests that open a session have in common.
+// opened checks the params that all requests for opening a session share.
 func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []string, offer *Offer, err error) {
 	if roots, err = rootsOf(p); err != nil {
 		return nil, nil, err
@@ -48,12 +48,12 @@ func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []stri
 	return roots, NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean)), nil
 }
 
-// loadSession is session/load: the whole replay goes before the answer.
+// loadSession handles session/load: the whole replay precedes the answer.
 func (s *Server) loadSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
 	return s.reopen(ctx, call, p, true)
 }
 
-// resumeSession is session/resume: nothing is replayed.
+// resumeSession handles session/resume: nothing is replayed.
 func (s *Server) resumeSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
 	return s.reopen(ctx, call, p, false)
 }
@@ -87,8 +87,8 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	return nil
 }
 
-// open opens a session. With replay nothing is said any more of one that the client
-// has here already, for all of that stands in the replay.
+// open opens a session. With replay, a session that is already on the connection is silent from
+// then on, because the replay contains everything.
 func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Session, error) {
 	old, err := s.session(id)
 	here := err == nil && replay
@@ -97,7 +97,7 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 	}
 	sess, err := s.opts.Gateway.Open(ctx, s.opts.Principal, core.SessionID(id))
 	if err != nil && here {
-		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // as it was
+		s.pump.Do(func() { s.pump.Add(old.att, old.feed.pos, old.feed, nil) }) // unchanged
 	}
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, notFound(id)
@@ -105,8 +105,8 @@ func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Sessio
 	return sess, err
 }
 
-// beyond lists the folders that a session does not have: it keeps those that it was
-// made with.
+// beyond lists the wanted folders that a session does not have: it keeps the folders it was
+// created with.
 func beyond(has, wants []string) (list []string) {
 	for _, dir := range wants {
 		if !slices.Contains(has, dir) {
@@ -116,8 +116,8 @@ func beyond(has, wants []string) (list []string) {
 	return list
 }
 
-// forkSession is session/fork: a copy of all that was said so far, in which the
-// client goes on. Its folders are those of what it is a copy of.
+// forkSession handles session/fork: the client continues in a copy of the conversation so far.
+// The copy has the folders of the original.
 func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
 	_, offer, err := s.opened(ctx, p)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	return nil
 }
 
-// closeSession is session/close: it cancels the running turn, and ends the session's jobs and
-// servers. It is idempotent.
+// closeSession handles session/close: it cancels the running turn, and ends the session's jobs
+// and servers. It is idempotent.
 func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionID) error {
 	s.letGo(p.SessionID, func(sess *session) {
 		if sess != nil {
@@ -164,7 +164,7 @@ func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionI
 	return nil
 }
 
-// deleteSession is session/delete. It is idempotent.
+// deleteSession handles session/delete. It is idempotent.
 func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.SessionID) error {
 	s.letGo(p.SessionID, func(sess *session) {
 		if sess != nil {
@@ -179,9 +179,9 @@ func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.Sessi
 	return nil
 }
 
-// letGo takes a session off the connection: what runs is cancelled, every prompt
-// is answered, and then comes the rest, which may wait. The session is nil when it
-// is not here.
+// letGo takes a session off the connection: running turns are cancelled, every prompt is
+// answered, and then the rest follows, which may wait. The session is nil if it is not on this
+// connection.
 func (s *Server) letGo(id string, then func(*session)) {
 	s.mu.Lock()
 	sess := s.sessions[core.SessionID(id)]
@@ -211,7 +211,7 @@ func (s *Server) letGo(id string, then func(*session)) {
 	})
 }
 
-// rootsOf is the working directory and what is added to it.
+// rootsOf returns the working directory and the additional directories.
 func rootsOf(p acp.SessionRequest) ([]string, error) {
 	var roots []string
 	for _, dir := range append([]string{p.Cwd}, p.AdditionalDirectories...) {

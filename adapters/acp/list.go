@@ -17,12 +17,12 @@ import (
 	"dragoman/core"
 )
 
-// page is how many sessions one answer lists.
+// page is the number of sessions in one answer.
 const page = 100
 
-// listSessions is session/list: those with a conversation in them, last used
-// first. A page begins behind the last session of the one before, wherever sessions
-// that were used meanwhile have gone: none is listed twice.
+// listSessions handles session/list: the sessions that contain a conversation, last used first. A
+// page begins after the last session of the page before, wherever sessions used in the meantime
+// are now: none is listed twice.
 func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRequest) error {
 	after, err := parseRank(p.Cursor)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 	return nil
 }
 
-// rank is where a session stands in the list.
+// rank is the place of a session in the list.
 type rank struct {
 	updated int64 // nanoseconds
 	id      core.SessionID
@@ -67,14 +67,14 @@ func (r rank) compare(other rank) int {
 
 func (r rank) before(other rank) bool { return r.compare(other) < 0 }
 
-// String is the cursor of a page behind r.
+// String returns the cursor of a page after r.
 func (r rank) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.updated, 36) + " " + string(r.id)))
 }
 
 func parseRank(c *string) (r rank, err error) {
 	if c == nil || *c == "" {
-		return rank{updated: math.MaxInt64}, nil // in front of all
+		return rank{updated: math.MaxInt64}, nil // before all
 	}
 	b, err := base64.RawURLEncoding.DecodeString(*c)
 	updated, id, ok := strings.Cut(string(b), " ")

@@ -21,19 +21,18 @@ const (
 	optionTrust  = "trust"
 )
 
-// effortDefault stands for what the model does by itself; the core's word is "".
+// effortDefault means the model's own choice; the core's word is "".
 const effortDefault = "default"
 
-// Offer is what can be chosen in a session, in the protocol's words: the agents as
-// modes and as an option, models, the effort that a model takes, and trust. The
-// three forms (modes, options, models) say the same. It is immutable; nil offers
-// nothing.
+// Offer holds the possible choices in a session, in the protocol's words: the agents as modes and
+// as an option, models, the efforts of a model, and trust. The three forms (modes, options,
+// models) have the same content. It is immutable; nil offers nothing.
 type Offer struct {
 	profile *core.Profile
-	boolean bool // the client shows options that are on or off
+	boolean bool // the client shows boolean options
 }
 
-// NewOffer returns what a profile offers.
+// NewOffer returns the offer of a profile.
 func NewOffer(prof *core.Profile, boolean bool) *Offer { return &Offer{prof, boolean} }
 
 func (o *Offer) agent(set core.Settings) string {
@@ -68,7 +67,7 @@ func (o *Offer) allModels(set core.Settings) (list []acp.SelectOption) {
 	return with(list, o.model(set), "")
 }
 
-// with adds what is chosen to a list that does not have it.
+// with adds the current choice to a list that does not have it.
 func with(list []acp.SelectOption, chosen, description string) []acp.SelectOption {
 	switch {
 	case chosen == "":
@@ -101,7 +100,7 @@ func (o *Offer) models(set core.Settings) *acp.ModelState {
 	return st
 }
 
-// efforts are those of a model; none where it has no choice.
+// efforts lists the efforts of a model; none if it has no choice.
 func (o *Offer) efforts(model string) []string {
 	for _, m := range inference.ModelsOf(o.profile).List {
 		if m.ID == model {
@@ -111,8 +110,8 @@ func (o *Offer) efforts(model string) []string {
 	return nil
 }
 
-// options are the configuration options with their values. The effort is one only
-// where the chosen model has a choice.
+// options returns the configuration options with their values. The effort is an option only if
+// the chosen model has a choice.
 func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 	if o == nil {
 		return nil
@@ -143,7 +142,7 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 	return append(list, o.trust(set.Trust))
 }
 
-// trust is a switch, or where the client cannot show one a choice of two.
+// trust returns a switch, or for a client that cannot show one, a choice of two.
 func (o *Offer) trust(on bool) acp.ConfigOption {
 	opt := acp.ConfigOption{
 		ID: optionTrust, Name: "Trust", Description: "Allow what would be asked for; what is forbidden stays so",
@@ -160,8 +159,8 @@ func (o *Offer) trust(on bool) acp.ConfigOption {
 	return opt
 }
 
-// set returns settings with one option changed. An error is the client's: there is
-// no such option, or no such value.
+// set returns settings with one option changed. An error is the client's fault: an unknown option
+// or value.
 func (o *Offer) set(set core.Settings, id string, raw json.RawMessage) (core.Settings, error) {
 	i := slices.IndexFunc(o.options(set), func(opt acp.ConfigOption) bool { return opt.ID == id })
 	if i < 0 {
@@ -177,7 +176,7 @@ func (o *Offer) set(set core.Settings, id string, raw json.RawMessage) (core.Set
 	switch id {
 	case optionAgent:
 		if set.Agent = value; len(o.profile.Agents) > 0 && value == o.profile.Agents[0].Name {
-			set.Agent = "" // the default, whatever it is called tomorrow
+			set.Agent = "" // the default, even if its name changes
 		}
 	case optionModel:
 		if set.Model = value; !slices.Contains(o.efforts(value), set.Effort) {

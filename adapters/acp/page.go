@@ -9,7 +9,7 @@ import (
 	"dragoman/core"
 )
 
-// Page is the elicitation/create for a page to open.
+// Page returns the elicitation/create for a page to open.
 func Page(v *View, a core.Ask) acp.PageRequest {
 	req := acp.PageRequest{
 		Mode:          "url",
@@ -18,25 +18,23 @@ func Page(v *View, a core.Ask) acp.PageRequest {
 		ElicitationID: pageID(v, a.ID),
 		URL:           a.URL,
 	}
-	if v.calls[a.Call] != nil { // a call that the client has been told of
+	if v.calls[a.Call] != nil { // a call that the client knows
 		req.ToolCallID = string(a.Call)
 	}
 	return req
 }
 
-// pageID names a page for the client.
+// pageID returns the client's id of a page.
 func pageID(v *View, id core.AskID) string { return string(v.Session) + "/" + string(id) }
 
-// opening notes a page that the user goes to: the client is told when it has done its
-// work.
+// opening records a page that the user opens: the client is notified when it is no longer needed.
 func opening(v *View, a core.Ask, r core.Reply) {
 	if a.URL != "" && v.Shows.Pages && !v.replay && r.Outcome == core.OutcomeAnswered {
 		v.pages[a.ID] = a
 	}
 }
 
-// completed tells that what pages were opened for is over: the call that they were for
-// has ended, or the turn has.
+// completed announces that pages are no longer needed, because their call or the turn has ended.
 func completed(dst []byte, v *View, over func(core.Ask) bool) []byte {
 	for _, id := range slices.Sorted(maps.Keys(v.pages)) {
 		if !over(v.pages[id]) {

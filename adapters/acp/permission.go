@@ -14,9 +14,9 @@ import (
 
 func sessionField(id core.SessionID) zap.Field { return zap.String("session", string(id)) }
 
-// ask compares what waits for a person with what the client has been asked: it
-// asks what is missing and withdraws what has been settled elsewhere. Only what
-// the client has been shown is asked.
+// ask compares the open questions with the requests to the client: it asks what is missing and
+// withdraws requests that were settled elsewhere. It asks only about content that the client has
+// been shown.
 func (f *feed) ask() {
 	if len(f.view.asks) == 0 && len(f.asked) == 0 {
 		return
@@ -34,7 +34,7 @@ func (f *feed) ask() {
 	f.withdraw(waits)
 }
 
-// withdraw takes back what the client is asked, but for what waits.
+// withdraw withdraws the requests to the client, except those still open.
 func (f *feed) withdraw(waits map[core.AskID]bool) {
 	for id, r := range f.asked {
 		if !waits[id] {
@@ -44,8 +44,8 @@ func (f *feed) withdraw(waits map[core.AskID]bool) {
 	}
 }
 
-// request puts something to the client. The answer is taken on the reading
-// goroutine and decided in the session's queue.
+// request puts a question to the client. The answer is taken on the reading goroutine and
+// processed in the session's queue.
 func (f *feed) request(a core.Ask) {
 	method, params, settle := "session/request_permission", any(nil), f.sess.decide
 	switch a.Kind {
@@ -62,7 +62,7 @@ func (f *feed) request(a core.Ask) {
 	sess := f.sess
 	r, err := sess.srv.conn.Start(method, params, func(result json.RawMessage, err error) {
 		if errors.Is(err, wire.ErrClosed) {
-			return // the client's leaving settles it
+			return // the question is settled when the client leaves
 		}
 		sess.queue.Go(func() { settle(a, result, err) })
 	})
@@ -72,8 +72,8 @@ func (f *feed) request(a core.Ask) {
 	f.asked[a.ID] = r
 }
 
-// Permission is the session/request_permission for an approval that waits. It
-// describes the call whole, since some clients show only what the request says.
+// Permission returns the session/request_permission for an open approval. It describes the whole
+// call, because some clients show only the content of the request.
 func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
@@ -112,8 +112,8 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	return req
 }
 
-// asked appends the call of a sub-session that somebody is asked about, or one that
-// is made up for a consent; the session's own calls have been told.
+// asked appends the call of a sub-session that a question is about, or one that is made up for a
+// consent; the client knows the session's own calls already.
 func asked(dst []byte, v *View, a core.Ask) []byte {
 	v.asks[a.ID] = a
 	if a.About != nil {
@@ -132,8 +132,7 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 	return update(dst, v, u)
 }
 
-// answered appends how that was settled: the call itself goes on in its own
-// session.
+// answered appends the answer; the call itself continues in its own session.
 func answered(dst []byte, v *View, e core.Answered) []byte {
 	opening(v, v.asks[e.Ask], e.Reply)
 	a := v.asks[e.Ask]
@@ -154,8 +153,8 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 	return update(dst, v, u)
 }
 
-// decide takes the client's answer. Whatever is not a clear yes is a no; cancelled
-// ends the turn, as the protocol has it.
+// decide handles the client's answer. Anything but a clear yes is a no; cancelled ends the turn,
+// as the protocol requires.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.PermissionResponse](result, err)
 	d, note := core.RejectOnce, ""

@@ -13,9 +13,8 @@ import (
 	"dragoman/core"
 )
 
-// prompt is session/prompt. It is registered here, on the reading goroutine, so
-// that whatever cancel is read next finds it; it is answered by the pump, right
-// behind the end of its turn.
+// prompt handles session/prompt. The prompt is registered here, on the reading goroutine, so that
+// a later cancel finds it. The pump answers it right after the end of its turn.
 func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	sess, err := s.session(p.SessionID)
 	if err != nil {
@@ -50,9 +49,8 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	return nil
 }
 
-// ended answers a prompt right behind the end of its turn. A turn that was refused
-// is taken back first, with what asked for it: the next request to a model has
-// neither.
+// ended answers a prompt right after the end of its turn. A turn that the model refused is first
+// removed together with its prompt: the next request to a model contains neither.
 func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 	answer := func() {
 		res, err := Answer(e)
@@ -65,7 +63,7 @@ func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 		return
 	}
 	now.queue.Go(func() {
-		// What came behind it meanwhile is worth more: then it stays.
+		// Keep it if something follows it: that is worth more.
 		if now.att.Head() == was.end {
 			if err := now.att.Truncate(context.Background(), was.begin); err != nil {
 				s.srv.log.Warn("a refused prompt stays in the conversation", sessionField(s.id), zap.Error(err))
@@ -75,7 +73,7 @@ func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 	})
 }
 
-// Answer is the answer to the prompt of a turn that ended so.
+// Answer returns the answer to the prompt of a turn that ended with e.
 func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 	res := acp.PromptResponse{}
 	switch e.Stop {
@@ -95,8 +93,7 @@ func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 	return res, nil
 }
 
-// cancel is session/cancel: it ends the running turn and every prompt that was
-// read before it.
+// cancel handles session/cancel: it ends the running turn and every prompt that was read before.
 func (s *Server) cancel(_ *wire.Call, p acp.SessionID) error {
 	sess, err := s.session(p.SessionID)
 	if err != nil {
@@ -113,14 +110,14 @@ func (s *Server) cancel(_ *wire.Call, p acp.SessionID) error {
 	return nil
 }
 
-// cancelRequest is $/cancel_request.
+// cancelRequest handles $/cancel_request.
 func (s *Server) cancelRequest(_ *wire.Call, p acp.CancelRequest) error {
 	s.conn.CancelRequest(p.RequestID)
 	return nil
 }
 
-// blocksOf decodes a prompt. A block of an unknown type is refused with its place; core
-// refuses what the session's agent does not take.
+// blocksOf decodes a prompt. A block of an unknown type is refused with its index; core refuses
+// blocks that the session's agent does not accept.
 func blocksOf(list []acp.ContentBlock) ([]core.Block, error) {
 	if len(list) == 0 {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "prompt: at least one content block is needed")

@@ -9,23 +9,23 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Providers is where models are reached, as a client may direct it: through a proxy
-// of its own, with its own keys. What is set holds for as long as the process lives
-// and is written nowhere. Methods may be called by any goroutine.
+// Providers lets a client direct the requests to model providers: through a proxy of its own,
+// with its own keys. The settings hold for the life of the process and are written nowhere. Any
+// goroutine may call the methods.
 type Providers interface {
-	// List tells of every provider that can be directed.
+	// List returns every provider that can be directed.
 	List(context.Context) []Provider
-	// Set directs a provider; headers are sent with every request to it, and may hold
-	// keys. The error is the client's: there is no such provider, or no such type.
+	// Set directs a provider; headers are sent with every request to it, and may hold keys. An
+	// error is the client's fault: an unknown provider or type.
 	Set(ctx context.Context, id, apiType, baseURL string, headers map[string]string) error
-	// Disable takes a provider out of use; no error if there is none. The error is
-	// the client's.
+	// Disable takes a provider out of use; an unknown one is not an error. An error is the
+	// client's fault.
 	Disable(ctx context.Context, id string) error
 }
 
-// Provider is one of them. Types are the wire formats that it can be spoken to in:
-// anthropic, openai, or another one that begins with "_". Without a Type it is not
-// in use; Required says that it cannot be taken out of use.
+// Provider describes one provider. Types are the wire formats that it accepts: anthropic, openai,
+// or another one that begins with "_". Without a Type it is not in use. Required means that it
+// cannot be taken out of use.
 type Provider struct {
 	ID       string
 	Types    []string
@@ -34,7 +34,7 @@ type Provider struct {
 	BaseURL  string
 }
 
-// providerMethods are there only where providers can be directed.
+// providerMethods returns the methods that exist only if providers can be directed.
 func (s *Server) providerMethods(ctx context.Context) wire.Methods {
 	if s.opts.Providers == nil {
 		return nil

@@ -17,20 +17,20 @@ import (
 	"dragoman/core/board"
 )
 
-// Options are a server's circumstances. Gateway and Principal are required.
+// Options configure a server. Gateway and Principal are required.
 type Options struct {
 	Gateway   *core.Gateway
-	Principal core.Principal // of the connection: on whose behalf its client acts
+	Principal core.Principal // of the connection: the one its client acts for
 	Profiles  core.Profiles  // of the connection; nil: the gateway's
 	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
-	// Servers says that the gateway connects the tool servers that a client gives to a
-	// session. Without it they are kept, and the client is told once.
+	// Servers means that the gateway connects the MCP servers that a client adds to a session.
+	// Without it they are kept, and the client gets one notice.
 	Servers bool
-	// Providers are those that clients may direct; nil: none, and that is not offered.
+	// Providers can be directed by clients; nil: none, and the methods are not offered.
 	Providers Providers
-	Recorder  *wire.Recorder // takes down both directions; nil: none
+	Recorder  *wire.Recorder // records both directions; nil: none
 }
 
 // Server is the agent's side of one connection.
@@ -43,18 +43,18 @@ type Server struct {
 
 	crew *pump.Queue // for requests that may wait and belong to no session of this connection
 
-	commands  acp.CommandsUpdate // that were told last; of the pump's goroutine alone
+	commands  acp.CommandsUpdate // the commands last sent; of the pump's goroutine
 	terminals string             // prefix of the core's ids for this client's terminals
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // protects the fields below
 	peer     peer
 	sessions map[core.SessionID]*session
-	going    map[*session]struct{} // those that are being closed
-	warned   bool                  // that tool servers are not connected
+	going    map[*session]struct{} // sessions that are being closed
+	warned   bool                  // the user knows that MCP servers are not connected
 	left     bool                  // the client has
 }
 
-// New returns a server. Serve makes it go.
+// New returns a server. Serve runs it.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -142,13 +142,12 @@ const (
 	crewWidth = 16
 )
 
-// later runs a handler that may wait beside the reading goroutine. Its order
-// against other sessions' calls does not matter; what belongs to one session goes
-// through that session's queue. A nil result means that the handler answers.
+// later runs a handler that may wait in parallel to the reading goroutine. Its order relative to
+// calls of other sessions does not matter; calls of one session go through that session's queue.
+// A nil result means that the handler answers.
 //
-// Its place in the crew is free again when the pump has written the answer, which it does
-// only for a client that reads. Otherwise sessions would be kept for answers that nobody
-// takes.
+// Its place in the crew is free again when the pump has written the answer, which it does only
+// for a client that reads. Otherwise sessions would be kept for answers that nobody reads.
 func later[P any](
 	s *Server,
 	ctx context.Context,
@@ -173,7 +172,7 @@ func later[P any](
 	}
 }
 
-// leave stops what was prompted over the connection and lets its sessions go.
+// leave stops the turns prompted over the connection and lets go of its sessions.
 func (s *Server) leave() {
 	s.mu.Lock()
 	s.left = true
@@ -202,7 +201,7 @@ func (s *Server) session(id string) (*session, error) {
 	return nil, notFound(id)
 }
 
-// current is what stands now for a session that may have been loaded again.
+// current returns the session's present state on the connection; it may have been loaded again.
 func (s *Server) current(sess *session) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +211,7 @@ func (s *Server) current(sess *session) *session {
 	return sess
 }
 
-// who is what the client has said of itself.
+// who returns the client's description of itself.
 func (s *Server) who() peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

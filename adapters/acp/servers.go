@@ -9,9 +9,9 @@ import (
 	"dragoman/core"
 )
 
-// checkServers looks at the tool servers that a client gives to a session. They are
-// kept with the session on this connection, for it alone, and are never written to
-// the log: their environments and headers hold keys.
+// checkServers checks the MCP servers that a client adds to a session. They are kept with the
+// session, only on this connection, and are never written to the log: their environments and
+// headers hold keys.
 func checkServers(list []acp.MCPServer) error {
 	for i, m := range list {
 		bad := ""
@@ -32,7 +32,7 @@ func checkServers(list []acp.MCPServer) error {
 	return nil
 }
 
-// specsOf is the tool servers as the core knows them.
+// specsOf returns the MCP servers in the core's form.
 func specsOf(list []acp.MCPServer) []core.ServerSpec {
 	var specs []core.ServerSpec
 	for _, m := range list {
@@ -51,8 +51,7 @@ func specsOf(list []acp.MCPServer) []core.ServerSpec {
 	return specs
 }
 
-// tellServers says, once on a connection, that the client's tool servers are not
-// used.
+// tellServers reports, once on a connection, that the client's MCP servers are not used.
 func (s *session) tellServers() {
 	if len(s.servers) == 0 || s.srv.opts.Servers {
 		return

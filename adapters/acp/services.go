@@ -21,8 +21,8 @@ import (
 type editor struct {
 	conn *wire.Conn
 	caps acp.ClientCapabilities
-	// terminals begins the ids of this client's terminals in the core: a session may
-	// have other clients, which must not be shown terminals that they do not know.
+	// terminals begins the ids of this client's terminals in the core: a session may have other
+	// clients, which must not get terminals that they do not know.
 	terminals string
 }
 
@@ -93,7 +93,7 @@ func refused(what, method string, err error) error {
 	}
 }
 
-// open is terminal/create.
+// open calls terminal/create.
 func (e editor) open(ctx context.Context, c ide.OpenTerminal) (ide.Reply, error) {
 	req := acp.CreateTerminal{SessionID: string(c.Session), Command: c.Command, Args: c.Args, Cwd: c.Cwd}
 	if c.Limit > 0 {
@@ -114,7 +114,7 @@ func (e editor) open(ctx context.Context, c ide.OpenTerminal) (ide.Reply, error)
 	return ide.TerminalOpened{ID: e.terminals + res.TerminalID}, nil
 }
 
-// await is terminal/wait_for_exit, and terminal/output for what was printed.
+// await calls terminal/wait_for_exit, and terminal/output for the output.
 func (e editor) await(ctx context.Context, c ide.AwaitTerminal) (ide.Reply, error) {
 	ref := e.ref(c.Session, c.ID)
 	var exit acp.TerminalStatus
@@ -133,7 +133,7 @@ func (e editor) await(ctx context.Context, c ide.AwaitTerminal) (ide.Reply, erro
 	return o, nil
 }
 
-// peek is terminal/output.
+// peek calls terminal/output.
 func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (ide.Reply, error) {
 	ref := e.ref(id, terminal)
 	var res acp.TerminalOutputResponse
@@ -147,8 +147,8 @@ func (e editor) peek(ctx context.Context, id core.SessionID, terminal string) (i
 	return out, nil
 }
 
-// close is terminal/kill and terminal/release. A client that cannot kill a command
-// ends it when the terminal is released.
+// close calls terminal/kill and terminal/release. A client that cannot kill a command ends it
+// when the terminal is released.
 func (e editor) close(ctx context.Context, c ide.CloseTerminal) (ide.Reply, error) {
 	ref := e.ref(c.Session, c.ID)
 	if err := e.conn.Ask(ctx, "terminal/release", ref, nil); err != nil {
@@ -161,7 +161,7 @@ func (e editor) ref(id core.SessionID, terminal string) acp.TerminalRef {
 	return acp.TerminalRef{SessionID: string(id), TerminalID: strings.TrimPrefix(terminal, e.terminals)}
 }
 
-// said is a text that may be missing.
+// said returns a text that may be missing.
 func said(s *string) string {
 	if s == nil {
 		return ""

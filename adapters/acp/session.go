@@ -21,25 +21,24 @@ type session struct {
 	queue   *pump.Queue
 	prompts *pump.Prompts
 	offer   *atomic.Pointer[Offer]
-	servers []acp.MCPServer // those that the client gave to it
-	foreign []string        // folders that it would have liked
+	servers []acp.MCPServer // MCP servers that the client added to it
+	foreign []string        // requested folders that it does not have
 	missing string          // the notice of what the log lacks, sent once
 	feed    *feed
-	told    bool // the commands, with a prompt; of the reading goroutine alone
+	told    bool // the commands were sent with a prompt; of the reading goroutine
 }
 
-// feed is the session's side in the pump. All of it belongs to the pump's
-// goroutine.
+// feed connects the session to the pump. All of it belongs to the pump's goroutine.
 type feed struct {
 	sess  *session
 	view  *View
-	pos   core.Pos // how far the client has come
+	pos   core.Pos // the position that the client has reached
 	waits []wait
-	over  bool // another feed has taken its place, or the log cannot be read
+	over  bool // another feed has replaced it, or the log cannot be read
 	asked map[core.AskID]*wire.Asked
 }
 
-// wait is something that is done once the client has come to a position.
+// wait is a function that is called once the client has reached a position.
 type wait struct {
 	at core.Pos
 	do func()
@@ -51,7 +50,7 @@ var _ pump.Feed = (*feed)(nil)
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	dst = Encode(dst, f.view, r)
 	if _, ok := r.Event.(core.Answered); ok {
-		return dst, f.ask // a request that is open is withdrawn before the turn ends
+		return dst, f.ask // an open request is withdrawn before the turn ends
 	}
 	return dst, f.sess.prompts.After(r.Event)
 }
@@ -63,13 +62,13 @@ func (f *feed) Caught(pos core.Pos) {
 	f.ask()
 }
 
-// when does something once the client has come to a position.
+// when calls do once the client has reached a position.
 func (f *feed) when(at core.Pos, do func()) {
 	f.waits = append(f.waits, wait{at, do})
 	f.settle()
 }
 
-// settle does what has waited long enough.
+// settle calls the functions whose position has been reached.
 func (f *feed) settle() {
 	var left []wait
 	waits := f.waits
@@ -101,18 +100,18 @@ func (f *feed) Lost(err error) {
 	f.settle()
 }
 
-// entrance is how a session comes onto the connection.
+// entrance describes the way a session comes onto the connection.
 type entrance struct {
 	after, head core.Pos
 	replay      bool
 	servers     []acp.MCPServer
-	foreign     []string // folders that the client wants and the session does not have
-	missing     string   // the notice of what the log lacks, for a client that is not shown where
+	foreign     []string // requested folders that the session does not have
+	missing     string   // the notice of losses in the log, for a client that cannot see their place
 	offer       *Offer
-	answer      func(acp.SessionResponse) // before the first record, or with replay behind the last
+	answer      func(acp.SessionResponse) // called before the first record, or with replay after the last
 }
 
-// add attaches this connection to a session and begins to serve it.
+// add attaches this connection to a session and serves it.
 func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	sess, old := s.enter(cs, e)
 	if sess == nil {
@@ -121,7 +120,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	state := sess.att.State().Settings
 	first := func() { e.answer(e.offer.response(sess.id, state)) }
 	switch {
-	case sess == old: // resumed again: there is nothing to do
+	case sess == old: // resumed again: nothing to do
 		s.pump.Do(first)
 		return
 	case old != nil && sess.feed == old.feed: // but with other servers
@@ -146,10 +145,10 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	s.pump.Do(func() { sess.tellAtStart(ctx) })
 }
 
-// enter gives a session its place on the connection, and returns what stood there.
-// What runs in one that is loaded again goes on, and the client sees all of it anew;
-// one that is resumed again stays as it is. The core knows a client's tool servers
-// by the attachment, so that others take a new one.
+// enter gives a session its place on the connection, and returns the previous one. If it is
+// loaded again, running turns continue and the client sees all of it again; if it is resumed
+// again, it stays unchanged. The core identifies a client's MCP servers by the attachment, so
+// other servers need a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
 	is.client.Principal, is.client.Profiles = s.opts.Principal, s.opts.Profiles
@@ -158,7 +157,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
 		offer: &atomic.Pointer[Offer]{}, servers: e.servers, foreign: e.foreign, missing: e.missing,
 	}
-	spare := sess.att // the attachment that is not needed
+	spare := sess.att // the unused attachment
 	s.mu.Lock()
 	old = s.sessions[sess.id]
 	others := old != nil && !reflect.DeepEqual(specsOf(old.servers), is.client.Servers)
@@ -197,7 +196,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	return sess, old
 }
 
-// view is what the encoder knows of a session that comes onto the connection.
+// view returns the encoder's view of a session that comes onto the connection.
 func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
 	v.Cwd = sess.att.Meta().Cwd
@@ -210,7 +209,7 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	return v
 }
 
-// response is the answer to what opens a session.
+// response returns the answer to a request that opens a session.
 func (o *Offer) response(id core.SessionID, set core.Settings) acp.SessionResponse {
 	return acp.SessionResponse{
 		SessionID:     string(id),
@@ -220,13 +219,13 @@ func (o *Offer) response(id core.SessionID, set core.Settings) acp.SessionRespon
 	}
 }
 
-// after does something once the client has been told everything up to a position.
+// after calls do once everything up to a position has been sent to the client.
 func (s *session) after(at core.Pos, do func()) {
 	f := s.srv.current(s).feed
 	s.srv.pump.Do(func() { f.when(at, do) })
 }
 
-// leave stops what runs for this connection and detaches.
+// leave stops the turns prompted over this connection and detaches.
 func (s *session) leave() {
 	s.srv.pump.Remove(s.feed)
 	s.prompts.Stop(core.ErrClientGone)

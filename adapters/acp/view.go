@@ -7,55 +7,53 @@ import (
 	"dragoman/core"
 )
 
-// View is what the encoder of one session on one connection knows: its
-// circumstances, and what the client has been told so far.
+// View is the state of the encoder for one session on one connection: its circumstances, and the
+// content sent to the client so far.
 type View struct {
 	Session core.SessionID
 	Cwd     string
-	// Prefix begins the keys of the prompts that came over this connection: their
-	// text and their errors are not sent back as updates.
+	// Prefix begins the keys of the prompts that came over this connection: their text and their
+	// errors are not sent back as updates.
 	Prefix string
-	// Head is where the log stood when the session was loaded: records before it
-	// are a replay.
+	// Head is the end of the log when the session was loaded: records before it are a replay.
 	Head     core.Pos
 	Shows    Shows
-	Offer    *Offer        // nil: nothing can be chosen
-	Settings core.Settings // as far as the client has come
+	Offer    *Offer        // nil: there are no choices
+	Settings core.Settings // at the position that the client has reached
 
 	replay   bool // of the record that is being encoded
 	calls    map[core.CallID]*told
-	consents map[core.AskID]struct{}  // asks that were shown as a call of their own
-	asks     map[core.AskID]core.Ask  // asked and not settled, as far as the client has read
-	pages    map[core.AskID]core.Ask  // opened by the client, for calls that still run
-	mine     map[core.TurnID]core.Pos // turns of this connection that have not ended, and where they began
+	consents map[core.AskID]struct{}  // asks that are shown as a call of their own
+	asks     map[core.AskID]core.Ask  // open questions, up to the position that the client has reached
+	pages    map[core.AskID]core.Ask  // opened by the client, for calls that are running
+	mine     map[core.TurnID]core.Pos // running turns of this connection, with their beginnings
 	refused  refusal
-	listed   acp.CommandsUpdate // the commands as they were told last
+	listed   acp.CommandsUpdate // the commands last sent
 }
 
-// Shows is what the client can show beside what all of them can.
+// Shows lists optional abilities of the client's display.
 type Shows struct {
 	Notices    bool
 	Compaction bool
-	Output     bool // what a command prints, as in a terminal
+	Output     bool // a command's output, as in a terminal
 	Forms      bool // questions as forms
-	Pages      bool // questions that are pages to open
-	// Terminals begins the ids of the terminals that are the client's own.
+	Pages      bool // questions with a page to open
+	// Terminals begins the ids of the client's own terminals.
 	Terminals string
 }
 
-// refusal is where the newest turn stands, if it was prompted over this connection
-// and refused.
+// refusal is the range of the newest turn, if it was prompted over this connection and refused.
 type refusal struct{ begin, end core.Pos }
 
-// told is what the client knows of a call.
+// told is the client's knowledge of a call.
 type told struct {
 	call   core.Call
-	output string // the last of what it printed
-	screen bool   // it is shown as a terminal of ours
-	live   bool   // it is shown as a terminal of the client's
+	output string // the end of its output
+	screen bool   // it is shown as a terminal of the gateway
+	live   bool   // it is shown as a terminal of the client
 }
 
-// NewView returns the view of a client that knows nothing.
+// NewView returns the view of a client that knows nothing yet.
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
 		Session: id, Prefix: prefix, Head: head,
