@@ -222,7 +222,7 @@ func (p *page) meta() *eca.PageMeta {
 		text := strconv.Itoa(p.from)
 		m.BeforeCursor = &text
 	}
-	if p.to > 0 && p.to < p.total { // a client that wants no earlier items sends no cursor
+	if p.to > 0 && p.to < p.total { // the first items need no cursor
 		text := strconv.Itoa(p.to - 1)
 		m.AfterCursor = &text
 	}

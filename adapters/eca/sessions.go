@@ -172,8 +172,8 @@ func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) 
 
 func (c *chat) delete(ctx context.Context) error {
 	if att := c.att.Load(); att != nil {
-		// Everything before the request has been sent: then every accepted prompt is known, and
-		// its end announced. Prompts after the delete are not waited for.
+		// Wait until everything before the request is sent: then every accepted prompt is known,
+		// and its end announced. Prompts after the delete are not waited for.
 		told := make(chan struct{})
 		c.behind(att.Head(), func() { c.whenIdle(func() { close(told) }) })
 		select {
