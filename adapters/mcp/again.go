@@ -19,12 +19,12 @@ type comeback struct {
 	Tool      string         `json:"tool"`
 	Session   core.SessionID `json:"session"`
 	Turn      core.TurnID    `json:"turn"`
-	Progress  int            `json:"progress"` // said so far; a client may use its token again
-	Rounds    int            `json:"rounds"`   // how often it will have come back
+	Progress  int            `json:"progress"` // progress sent so far; a client may use its token again
+	Rounds    int            `json:"rounds"`   // calls so far, including the next one
 	Until     time.Time      `json:"until"`
 }
 
-// comebackTime is how long a client may take to come back. What it was asked is rejected long before.
+// comebackTime limits the time until a client comes back. Its questions are rejected long before.
 const comebackTime = 24 * time.Hour
 
 func (s *Server) seal(b comeback) (string, error) {
@@ -35,7 +35,8 @@ func (s *Server) seal(b comeback) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.key.Seal(nil, nil, text, nil)), nil
 }
 
-// unseal reads what a call brings back; a call that brings nothing back begins anew, and gets nil.
+// unseal reads the state that a call brings back; a call without state is a new one, and gets
+// nil.
 func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	if p.RequestState == "" && p.InputResponses == nil {
 		return nil, nil
@@ -51,11 +52,11 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	return b, nil
 }
 
-// maxRounds limits how often a client is sent to come back with something for one call: several give
-// a call up at the tenth (as we do, proto.MaxRounds). Then the call is answered as one that goes on.
+// maxRounds limits the times that a client is asked to come back for one call: several give up a
+// call at the tenth (as we do, proto.MaxRounds). After that the call is answered as running.
 const maxRounds = 8
 
-// askAgain answers a call with what its user, or its model, must be asked. The turn goes on waiting;
+// askAgain answers a call with the questions to its user or its model. The turn keeps waiting;
 // the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(comeback{
@@ -76,13 +77,13 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 			requests[string(m.id)] = m.params
 		}
 	}
-	if len(requests) == 0 { // settled meanwhile
+	if len(requests) == 0 { // settled in the meantime
 		return f.answer()
 	}
 	return &mcp.CallToolResult{InputRequests: requests, RequestState: state}, nil, nil
 }
 
-// resume settles what a client has come back with.
+// resume settles the questions with the answers that a client has brought back.
 func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 	if !h.mine() {
 		return
@@ -104,7 +105,7 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 	}
 }
 
-// limit rejects an approval, or leaves a question without an answer, when the client has not come
+// limit rejects an approval, or leaves a question without an answer, if the client does not come
 // back in time.
 func (c *client) limit(h *held, a core.Ask) {
 	h.mu.Lock()

@@ -12,9 +12,8 @@ import (
 	"dragoman/core/board"
 )
 
-// summaries lists the sessions within the client's roots that work in a directory,
-// or all of them. What an agent has handed over is a part of its own session, and
-// not listed.
+// summaries lists the sessions within the client's roots that work in a directory, or all of
+// them. A delegated task is a part of the session of its agent, and not listed.
 func (c *client) summaries(ctx context.Context, req asking, cwd string) ([]core.Summary, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
@@ -42,7 +41,7 @@ func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (
 	return c.page(all, nil, most), nil
 }
 
-// serverAbout is a tool server in dragoman://servers.
+// serverAbout describes an MCP server in dragoman://servers.
 type serverAbout struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -50,7 +49,7 @@ type serverAbout struct {
 	Tools  int    `json:"tools"`
 }
 
-// toolAbout is a tool in dragoman://tools.
+// toolAbout describes a tool in dragoman://tools.
 type toolAbout struct {
 	Server      string          `json:"server"`
 	Name        string          `json:"name"`
@@ -59,7 +58,8 @@ type toolAbout struct {
 	ReadOnly    bool            `json:"read_only"`
 }
 
-// servers are the tool servers that the board knows. The profile is made first, since it puts its own there.
+// servers lists the MCP servers on the board. The profile is made first, because it puts its own
+// there.
 func (h *host) servers(ctx context.Context) ([]board.Server, error) {
 	if _, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, nil); err != nil {
 		return nil, err
@@ -95,16 +95,16 @@ func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, 
 }
 
 const (
-	// tellEvery is the least time between two notifications that a resource, or the list of them,
-	// has changed.
+	// tellEvery is the minimum time between two notifications that a resource, or the list of
+	// resources, has changed.
 	tellEvery = time.Second
-	// tellAfter is how long a change waits for others that come with it.
+	// tellAfter is the time that a change waits for others, to announce them together.
 	tellAfter = 100 * time.Millisecond
 	// maxTitles limits the sessions whose titles are remembered.
 	maxTitles = 4096
 )
 
-// pause blocks for a while; false: ctx has ended.
+// pause blocks for a time; false: ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -116,7 +116,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// start begins to follow the board.
+// start starts to follow the board.
 func (h *host) start() {
 	h.wg.Go(func() {
 		ctx, stop := until(context.Background(), h.gone, errGone)
@@ -125,10 +125,10 @@ func (h *host) start() {
 	})
 }
 
-// follow tells clients what the board says has changed: sessions that come, go or get a title change
-// the list of resources; all that happens to them changes dragoman://sessions.
+// follow notifies clients of changes on the board: sessions that come, go or get a title change
+// the list of resources; every event of a session changes dragoman://sessions.
 func (h *host) follow(ctx context.Context) {
-	titles := map[string]string{} // by session; once cleared, a list that has not changed may be announced
+	titles := map[string]string{} // by session; after a clear, an unchanged list may be announced
 	var rev uint64
 	for {
 		if _, _, err := h.server.opts.Board.Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
@@ -160,7 +160,7 @@ func (h *host) follow(ctx context.Context) {
 					listed, sessions = listed || known, true
 					delete(titles, p.Topic.Name)
 				}
-			case board.Models, board.Agents, board.Commands, board.Job, board.Account: // no resource of ours
+			case board.Models, board.Agents, board.Commands, board.Job, board.Account: // not resources of ours
 			}
 		}
 		h.tell(ctx, listed, sessions, servers)
@@ -170,7 +170,7 @@ func (h *host) follow(ctx context.Context) {
 	}
 }
 
-// tell sends what has changed to those who want to know.
+// tell announces changes to the clients that asked for them.
 func (h *host) tell(ctx context.Context, listed, sessions, servers bool) {
 	if listed {
 		h.listChanged()
@@ -184,10 +184,11 @@ func (h *host) tell(ctx context.Context, listed, sessions, servers bool) {
 	}
 }
 
-// listChanged lets the SDK say that the list of resources has changed: it does so when one is registered.
+// listChanged has the SDK announce a change of the list of resources: it does so when one is
+// registered.
 func (h *host) listChanged() { h.addResources(h.sdk) }
 
 func (h *host) updated(ctx context.Context, uri string) {
-	// Its only error is that of a client that has left.
+	// Its only error means that a client has left.
 	_ = h.sdk.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
 }

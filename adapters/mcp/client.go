@@ -17,33 +17,33 @@ import (
 	"dragoman/core"
 )
 
-// client holds the state of one sender of requests. Over a pipe and in a session over HTTP, that is
-// the connection; at 2026-07-28 over HTTP, all requests that give the same name.
+// client holds the state of one sender of requests. Over a pipe and in a session over HTTP, the
+// sender is the connection; at 2026-07-28 over HTTP, it is all requests that give the same name.
 type client struct {
 	host    *host
 	server  *Server
 	caller  core.Caller    // its identity for policies, whatever name it gives
 	link    *edge.Link     // the pipe; nil: HTTP
-	gone    chan struct{}  // closed when it has left; nil with a pipe, which the SDK watches
-	timers  sync.WaitGroup // deadlines that may still reject something
+	gone    chan struct{}  // closed when it has left; nil for a pipe, which the SDK watches
+	timers  sync.WaitGroup // timers that may still reject something
 	dialogs sync.WaitGroup // open at the client
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	held    map[core.SessionID]*held
-	level   string          // of log messages, as it was set; "": none are wanted
-	listed  bool            // it has listed resources, and hears of changes
-	watched map[string]bool // what it has subscribed to: the SDK's session and the resource
-	calls   int             // that it waits for
+	level   string          // of log messages, as the client has set it; "": none wanted
+	listed  bool            // it has listed resources, and is notified of changes
+	watched map[string]bool // its subscriptions: the SDK's session and the resource
+	calls   int             // running calls
 	leaving bool            // gone is closed
 	left    bool
 
-	folders        []string // its own roots, as it gave them last
+	folders        []string // its own roots, as last reported
 	foldersKnown   bool
-	foldersChanged int // how often it has said that they have changed
+	foldersChanged int // the number of times that it has reported a change
 }
 
-// works reports whether something is under way for a client that sends nothing: a call, or a turn of
-// a session that it holds.
+// works reports whether a call, or a turn of a session that the client holds, is running for a
+// client that sends nothing.
 func (c *client) works() bool {
 	c.mu.Lock()
 	calls, all := c.calls, slices.Collect(maps.Values(c.held))
@@ -54,7 +54,7 @@ func (c *client) works() bool {
 	})
 }
 
-// asking is a request that says who sends it and what that one can do.
+// asking is a request that identifies its sender and the sender's capabilities.
 type asking interface {
 	mcp.Request
 	ClientInfo() *mcp.Implementation
@@ -62,28 +62,28 @@ type asking interface {
 	ProtocolVersion() string
 }
 
-// held is a session that the client has named, with the client's attachment, which lives as long as
-// the connection or until session_close.
+// held is a session that the client has named, with the client's attachment, which lives as long
+// as the connection or until session_close.
 type held struct {
 	id   core.SessionID
 	meta core.Meta
 	a    *core.Attachment
-	made bool // by this client
+	made bool // created by this client
 
-	mu        sync.Mutex // guards the fields below
-	used      time.Time  // when a request named it last
+	mu        sync.Mutex // protects the fields below
+	used      time.Time  // the time of the last request that named it
 	begun     []begun    // the newest keepBegun turns that this client began
 	stopping  core.TurnID
-	asking    map[core.AskID]context.CancelCauseFunc // ends the dialog of what is being put to the client now; nil: nothing is any more
-	limits    map[core.AskID]func()                  // stops the clock of what the client may come back with
-	dismissed map[core.AskID]int                     // how often the client's user has closed the dialog of what still waits
-	closed    chan struct{}                          // closed, and made anew, when there is another one
-	folds     []*turn                                // at most keepFolds, which nobody follows now; the one used last is the last
-	fading    *time.Timer                            // forgets the folds; nil: there are none
-	seen      begun                                  // the newest turn that newest has found
+	asking    map[core.AskID]context.CancelCauseFunc // ends the dialog of an open question; nil: no dialogs any more
+	limits    map[core.AskID]func()                  // stops the timer of a question that the client may come back with
+	dismissed map[core.AskID]int                     // how often the user has closed the dialog of an open question
+	closed    chan struct{}                          // closed and replaced at each dismissal
+	folds     []*turn                                // at most keepFolds, not in use now; the last one was used last
+	fading    *time.Timer                            // drops the folds; nil: there are none
+	seen      begun                                  // the newest turn found by newest
 }
 
-// begun is a turn that this client began, and where in the log.
+// begun is a turn that this client began, with its position in the log.
 type begun struct {
 	turn core.TurnID
 	from core.Pos
@@ -98,15 +98,15 @@ const keepBegun = 64
 // is released.
 const maxHeld = 256
 
-// keepFolds limits the turns of a held session whose folds are kept, so that a caller who polls does
-// not make us read a turn from its beginning each time. The folds are dropped when none has been
-// used for foldsIdle.
+// keepFolds limits the turns of a held session whose folds are kept, so that we need not read a
+// turn from its beginning each time a caller polls. The folds are dropped when none has been used
+// for foldsIdle.
 const (
 	keepFolds = 4
 	foldsIdle = 2 * time.Minute
 )
 
-// borrow takes the fold of a turn as it was left, or an empty one. It is the caller's until giveBack.
+// borrow takes the kept fold of a turn, or an empty one. The caller owns it until giveBack.
 func (h *held) borrow(id core.TurnID) *turn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *held) borrow(id core.TurnID) *turn {
 	return &turn{id: id}
 }
 
-// giveBack keeps a fold for the next caller. Of two of one turn the one that goes further stays.
+// giveBack keeps a fold for the next caller. Of two folds of one turn the longer one stays.
 func (h *held) giveBack(t *turn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,14 +139,14 @@ func (h *held) giveBack(t *turn) {
 	}
 }
 
-// fade forgets the folds, each of which holds the whole text of a turn.
+// fade drops the folds, each of which holds the whole text of a turn.
 func (h *held) fade() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.folds = nil
 }
 
-// open finds a session, and attaches to it the first time. A session outside of the client's roots
+// open finds a session, and attaches to it the first time. A session outside the client's roots
 // is not found. It may block on the store.
 func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
 	may, err := c.reach(ctx, req)
@@ -170,17 +170,17 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 		return nil, core.ErrNotFound
 	}
 	h.touch()
-	if err := h.a.Follow(ctx); err != nil { // what another process has added
+	if err := h.a.Follow(ctx); err != nil { // additions of another process
 		return nil, err
 	}
 	return h, nil
 }
 
-// mine reports whether the client has begun or prompted the session. Only then it may answer
+// mine reports whether the client has created or prompted the session. Only then may it answer
 // questions in it, and delete it.
 func (h *held) mine() bool { return h.made || h.a.Prompted() }
 
-// hold attaches to a session. Of two calls that do so at once one attachment stays.
+// hold attaches to a session. Of two concurrent calls, one attachment stays.
 func (c *client) hold(req asking, s *core.Session, made bool) *held {
 	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true, Profiles: c.server.opts.Profiles}
 	h := &held{
@@ -198,7 +198,7 @@ func (c *client) hold(req asking, s *core.Session, made bool) *held {
 		h.a.Close()
 		return other
 	}
-	if left { // a call that is ending; nobody would close it later
+	if left { // the call is ending; nothing would close it later
 		h.a.Close()
 	}
 	c.makeRoom()
@@ -211,8 +211,8 @@ func (h *held) touch() {
 	h.used = time.Now()
 }
 
-// idleFor returns the time since a client last named the session; ok is false while a turn runs in
-// it, or a prompt or an ask waits.
+// idleFor returns the time since a client last named the session; ok is false while a turn runs
+// in it, or a prompt or an ask is waiting.
 func (h *held) idleFor() (_ time.Duration, ok bool) {
 	h.mu.Lock()
 	used := h.used
@@ -221,8 +221,8 @@ func (h *held) idleFor() (_ time.Duration, ok bool) {
 	return time.Since(used), st.Turn == "" && len(st.Queued) == 0 && len(st.Asks) == 0
 }
 
-// makeRoom gives up the session that has been idle for longest if the client holds more than
-// maxHeld. The client is attached to it again when it names it.
+// makeRoom releases the session that has been idle for longest if the client holds more than
+// maxHeld. The client is attached again when it names that session.
 func (c *client) makeRoom() {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.held))
@@ -248,7 +248,7 @@ func (c *client) again(ctx context.Context, req asking, h *held) (*held, error) 
 	return c.open(ctx, req, h.id)
 }
 
-// drop gives a session up.
+// drop releases a session.
 func (c *client) drop(h *held) {
 	c.mu.Lock()
 	if c.held[h.id] == h {
@@ -259,7 +259,7 @@ func (c *client) drop(h *held) {
 	h.close()
 }
 
-// close gives everything back. No tool runs any more.
+// close releases everything. No tool is running any more.
 func (c *client) close() {
 	c.mu.Lock()
 	all, watched := c.held, c.watched
@@ -294,27 +294,28 @@ func (h *held) close() {
 	h.a.Close()
 }
 
-// stalled reports whether the client leaves so much unread that what can be left out should be.
+// stalled reports whether the client leaves so much unread that optional messages should be
+// dropped.
 func (c *client) stalled() bool { return c.link != nil && c.link.Stalled() }
 
-// errGone ends the calls of a client that has left. Their turns go on.
+// errGone ends the calls of a client that has left. Their turns continue.
 var errGone = errors.New("the connection has ended")
 
-// call is a request of the client's that a tool handles.
+// call is a client's request that a tool handles.
 type call struct {
 	*edge.Call
 	progress *progress
 }
 
-// call finds the call that a request is, and returns the context that the tool is to have; done ends
-// both. Over HTTP the call is taken back when its context ends while it runs: the client has
-// cancelled it, or closed the response at 2026-07-28 (Transports, Streamable HTTP, Cancellation).
+// call finds the call of a request, and returns the context for the tool; done ends both. Over
+// HTTP the call is cancelled when its context ends while it runs: the client has cancelled it, or
+// closed the response at 2026-07-28 (Transports, Streamable HTTP, Cancellation).
 func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.Context, by *call, done func()) {
 	c.server.opts.Look()
 	if c.link != nil {
 		return ctx, &call{Call: c.link.Call(extra)}, func() {}
 	}
-	var over atomic.Bool // the call is answered; that its context ends means nothing any more
+	var over atomic.Bool // the call is answered; the end of its context means nothing any more
 	by = &call{Call: edge.NewCall(func(by *edge.Call) {
 		select {
 		case <-c.gone:
@@ -341,7 +342,7 @@ func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.C
 	}
 }
 
-// clientName is who the client says it is.
+// clientName returns the name that the client gives.
 func clientName(req asking) string {
 	info := req.ClientInfo()
 	if info == nil || cmp.Or(info.Title, info.Name) == "" {
@@ -350,7 +351,7 @@ func clientName(req asking) string {
 	return line(cmp.Or(info.Title, info.Name)+" "+info.Version, 100)
 }
 
-// began notes a turn of this client's.
+// began records a turn of this client.
 func (h *held) began(b begun) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -360,7 +361,7 @@ func (h *held) began(b begun) {
 	h.begun = append(h.begun, b)
 }
 
-// from is a position before the beginning of a turn.
+// from returns a position before the beginning of a turn.
 func (h *held) from(turn core.TurnID) core.Pos {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -372,9 +373,9 @@ func (h *held) from(turn core.TurnID) core.Pos {
 	return core.Pos{}
 }
 
-// newest finds the turn that began last, and where. It looks behind the last one that this
-// connection began or has found, from the end backwards, by steps that grow: a long session is not
-// read for it.
+// newest finds the turn that began last, and its beginning. It searches the log after the last
+// turn that this connection began or found, backwards from the end, in steps that grow: a long
+// session is not read for it.
 func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
 	h.mu.Lock()
 	last := h.seen.from
@@ -386,7 +387,7 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	for step := uint64(firstStep); turn == "" && err == nil; step *= 8 {
 		after := core.Pos{Epoch: head.Epoch, Seq: head.Seq - min(head.Seq, step)}
 		if after.Before(last) {
-			after, last = last, core.Pos{} // a truncation may hide what it found
+			after, last = last, core.Pos{} // a truncation may hide its last result
 		}
 		turn, from, err = h.newestBehind(ctx, after, head)
 		if after.Seq <= 1 {
@@ -404,10 +405,10 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	return turn, from, err
 }
 
-// firstStep is how many records newest looks at first.
+// firstStep is the number of records in the first step of newest.
 const firstStep = 128
 
-// newestBehind finds the turn that began last between two positions.
+// newestBehind finds the last turn that began between two positions.
 func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn core.TurnID, from core.Pos, err error) {
 	for rec, err := range h.a.Records(ctx, after, head) {
 		if err != nil {
@@ -420,7 +421,7 @@ func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn cor
 	return turn, from, nil
 }
 
-// stop notes that a turn was cancelled over this connection.
+// stop records that a turn was cancelled over this connection.
 func (h *held) stop(turn core.TurnID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -451,9 +452,8 @@ func (h *held) gone(ctx context.Context, turn core.TurnID) error {
 	return nil
 }
 
-// admit begins a turn, which the call's own context can cancel. A prompt behind a cancel waits for
-// the turn that was cancelled; one for a session that is busy otherwise fails with a
-// *core.BusyError.
+// admit begins a turn, which the call's own context can cancel. A prompt after a cancel waits for
+// the cancelled turn; if the session is busy for another reason, it fails with a *core.BusyError.
 func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p core.Prompt) (core.TurnID, core.Pos, error) {
 	p.Busy = core.BusyRefuse
 	for {

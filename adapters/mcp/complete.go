@@ -15,11 +15,11 @@ import (
 	"dragoman/core/workspace"
 )
 
-// maxValues is how many values one completion may have (Server utilities, Completion).
+// maxValues limits the values of one completion (Server utilities, Completion).
 const maxValues = 100
 
-// complete completes an argument of a prompt or a part of a resource's URI, by what its name says
-// that it is.
+// complete completes an argument of a prompt or a part of a resource's URI, according to its
+// name.
 func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	if f := h.server.opts.Complete; f != nil {
 		if res, ok := f(req.Params); ok {
@@ -45,7 +45,7 @@ func (h *host) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.Com
 	return completed(values, begin), nil
 }
 
-// completed keeps what begins with what was typed.
+// completed returns the values that begin with the typed text.
 func completed(values []string, begin string) *mcp.CompleteResult {
 	values = slices.DeleteFunc(values, func(v string) bool { return !strings.HasPrefix(strings.ToLower(v), strings.ToLower(begin)) })
 	d := mcp.CompletionResultDetails{Total: len(values), HasMore: len(values) > maxValues, Values: values}
@@ -69,7 +69,7 @@ func (h *host) sessionIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []
 	return ids, nil
 }
 
-// turnIDs are the turns of the session that the other arguments name, the newest first.
+// turnIDs lists the turns of the session that the other arguments name, the newest first.
 func (h *host) turnIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []string, err error) {
 	if req.Params.Context == nil {
 		return nil, nil
@@ -101,7 +101,7 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	}
 	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
 	if err != nil {
-		return nil, nil // agent_prompt says what is wrong
+		return nil, nil // agent_prompt reports the error
 	}
 	switch what {
 	case "model":
@@ -123,8 +123,8 @@ func (h *host) choices(ctx context.Context, req *mcp.CompleteRequest, what strin
 	return list, nil
 }
 
-// paths lists the entries of the folder that is being typed, as they would be typed. It looks into
-// the client's folders alone, and what a rule denies to read is left out.
+// paths lists the entries of the folder in the typed path, in the spelling of that path. It reads
+// only the client's folders, and leaves out entries that a rule forbids to read.
 func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string) (list []string) {
 	roots, err := h.client(req).workspace(ctx, req, "")
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *host) paths(ctx context.Context, req *mcp.CompleteRequest, begin string
 	prof, err := h.server.opts.Gateway.Profile(ctx, h.server.opts.Profiles, roots)
 	files := workspace.Of(prof).Files
 	if err != nil || files == nil {
-		return nil // agent_prompt says what is wrong
+		return nil // agent_prompt reports the error
 	}
 	for _, root := range roots {
 		rest, absolute := begin, filepath.IsAbs(begin)

@@ -21,22 +21,22 @@ import (
 	"dragoman/core/forms"
 )
 
-// asker is how a client's user can be asked.
+// asker is the way in which a client's user can be asked.
 type asker uint8
 
 const (
-	asksNobody asker = iota // only by the calling model, which has agent_approve
+	asksNobody asker = iota // only through the calling model, which has agent_approve
 	asksNow                 // elicitation/create (2025-06-18 and 2025-11-25, Client, Elicitation)
 	asksAgain               // a result that the client answers by calling again (2026-07-28, Multi round-trip requests)
 )
 
-// askerOf tells by a request's version and the client's capabilities.
+// askerOf derives the way from a request's version and the client's capabilities.
 func askerOf(req asking) asker {
 	version, caps := req.ProtocolVersion(), req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || version < proto.Forms {
 		return asksNobody
 	}
-	if e := caps.Elicitation; e.Form == nil && e.URL != nil { // neither: forms, as before there was a choice
+	if e := caps.Elicitation; e.Form == nil && e.URL != nil { // neither: forms, as in versions without the distinction
 		return asksNobody
 	}
 	if version >= proto.Modern {
@@ -50,7 +50,7 @@ var (
 	errUnasked   = errors.New("there was no answer in time")
 )
 
-// dialog is an ask, or a request to the client's model, that we put to the client by a request of ours.
+// dialog is an ask, or a request to the client's model, that we send to the client as a request.
 type dialog struct {
 	id core.AskID
 	// put sends the request and takes the answer; dismissed: the user gave none.
@@ -59,7 +59,7 @@ type dialog struct {
 	over func(context.Context)
 }
 
-// requests lists the dialogs for the pending asks and samples that we put to the client by requests of ours.
+// requests lists the dialogs for the pending asks and samples that are sent as requests.
 func (f *follower) requests(samples []*sample) (list []dialog) {
 	if f.asker == asksNow {
 		for _, a := range f.askable() {
@@ -75,8 +75,8 @@ func (f *follower) requests(samples []*sample) (list []dialog) {
 	return list
 }
 
-// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that a
-// user who takes long is not asked twice. A dialog whose answer is no longer wanted is withdrawn.
+// ask opens the dialogs that are not open yet. They stay open when the call is answered, so that
+// a slow user is not asked twice. A dialog whose answer is no longer wanted is withdrawn.
 func (f *follower) ask(ctx context.Context, samples []*sample) {
 	for _, a := range f.requests(samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -102,7 +102,7 @@ func (f *follower) ask(ctx context.Context, samples []*sample) {
 	}
 }
 
-// takeBack ends the dialogs that the call has opened, when the client has cancelled the call.
+// takeBack ends the dialogs that the call has opened, after the client has cancelled the call.
 func (f *follower) takeBack() {
 	for _, id := range f.open {
 		f.h.mu.Lock()
@@ -114,7 +114,7 @@ func (f *follower) takeBack() {
 	}
 }
 
-// claim keeps two calls on one turn from asking the same.
+// claim prevents two calls on one turn from asking the same question.
 func (h *held) claim(id core.AskID, end context.CancelCauseFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,7 +131,7 @@ func (h *held) unclaim(id core.AskID) {
 	delete(h.asking, id)
 }
 
-// settled blocks until an ask no longer waits, or ctx ends.
+// settled blocks until an ask is settled, or ctx ends.
 func (h *held) settled(ctx context.Context, id core.AskID) {
 	r := h.a.Read(h.a.Head())
 	defer r.Close()
@@ -142,7 +142,8 @@ func (h *held) settled(ctx context.Context, id core.AskID) {
 	}
 }
 
-// dismiss notes that a dialog was closed without an answer, and wakes whoever follows the turn.
+// dismiss records that a dialog was closed without an answer, and wakes the calls that follow the
+// turn.
 func (h *held) dismiss(id core.AskID) {
 	waits := map[core.AskID]bool{}
 	for _, a := range h.a.Pending() {
@@ -157,8 +158,8 @@ func (h *held) dismiss(id core.AskID) {
 	h.closed = make(chan struct{})
 }
 
-// dismissals returns how often the dialog of each ask was closed without an answer. The channel is
-// closed at the next dismissal.
+// dismissals returns the number of times that the dialog of each ask was closed without an
+// answer. The channel is closed at the next dismissal.
 func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,8 +174,8 @@ func (h *held) isOpen(id core.AskID) bool {
 	return h.asking[id] != nil || h.limits[id] != nil
 }
 
-// elicit puts one approval or question to the client's user and settles it by what comes back. What
-// is no longer wanted is taken back by the SDK.
+// elicit puts one approval or question to the client's user and settles it with the answer. The
+// SDK withdraws a request that is no longer wanted.
 func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) (dismissed bool) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
@@ -193,14 +194,14 @@ func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, 
 	return false
 }
 
-// hungUp reports whether a request of ours failed because the client has left. The SDK says so with
-// whatever ended the connection, and before the context of the call that is asked for ends.
+// hungUp reports whether a request of ours failed because the client has left. The SDK returns
+// the error that ended the connection, before the context of the call ends.
 func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
-// understand settles an approval or a question by a user's answer (§ Elicitation, Response Actions).
-// An answer that is no decision rejects; a dialog that was closed decides nothing.
+// understand settles an approval or a question with a user's answer (§ Elicitation, Response
+// Actions). An answer without a decision rejects; closing a dialog decides nothing.
 func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
-	if r.Action == proto.ActionCancel { // nobody has decided anything: the turn waits
+	if r.Action == proto.ActionCancel { // nothing is decided: the turn waits
 		return true
 	}
 	if a.Kind != core.AskApproval {
@@ -226,12 +227,12 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 	return false
 }
 
-// settle decides; what no longer waits is none of our business.
+// settle decides an ask, unless it is no longer open.
 func (c *client) settle(h *held, a core.Ask, d core.Decision, note string) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note})
 }
 
-// unable settles what the client has not put to its user.
+// unable settles a question that the client did not put to its user.
 func (c *client) unable(h *held, a core.Ask, why string) {
 	if a.Kind != core.AskApproval {
 		c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
@@ -240,7 +241,7 @@ func (c *client) unable(h *held, a core.Ask, why string) {
 	c.settle(h, a, core.RejectOnce, why)
 }
 
-// expire rejects what nobody has decided in time.
+// expire rejects a question that was not decided in time.
 func (c *client) expire(h *held, a core.Ask) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeExpired, Text: errUnasked.Error()})
 }
@@ -252,11 +253,11 @@ func (c *client) answer(h *held, a core.Ask, r core.Reply) {
 	}
 }
 
-// rawAnswer is the context's key for where keepAnswer leaves what the client said.
+// rawAnswer is the context's key for the place where keepAnswer stores the client's answer.
 type rawAnswer struct{}
 
-// keepAnswer keeps the SDK from checking an answer against the form: an accept without content means
-// the default, and what does not fit is for understand to reject.
+// keepAnswer keeps the SDK from checking an answer against the form: an accept without content
+// means the default, and understand rejects values that do not fit.
 func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -270,7 +271,7 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// elicitation is the form that is put to the user.
+// elicitation returns the form for the user.
 func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
 	if a.Kind != core.AskApproval {
 		f := forms.Of(a)
@@ -279,7 +280,7 @@ func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.Elic
 	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, a)}
 }
 
-// question names the tool, what it would do, and where.
+// question names the tool, its intended action, and the place.
 func question(m core.Meta, a core.Ask, c core.Call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Allow the agent to use %s?", toolName(c))
@@ -301,7 +302,7 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 	return b.String()
 }
 
-// form is the schema of the answer to an approval.
+// form returns the schema of the answer to an approval.
 func form(version string, a core.Ask) json.RawMessage {
 	const once = "Allow once"
 	always := "Allow for this session: " + line(a.Remember, maxSummary)

@@ -9,16 +9,16 @@ import (
 	"dragoman/core"
 )
 
-// errText is a mistake of the caller's, in words for it.
+// errText is a mistake of the caller, in words for the caller.
 type errText string
 
 func (e errText) Error() string { return string(e) }
 
-// notItsSession refuses a client that tries to act in a session of other clients.
+// notItsSession refuses a client that wants to act in a session of other clients.
 const notItsSession = "This client has neither started nor prompted the session, so it cannot %s."
 
-// failed makes an error of the core a tool's error. What the calling model can do about it is said;
-// the context's end is returned as it is, since nobody waits for the result any more.
+// failed turns an error of the core into a tool's error, with advice for the calling model. The
+// end of the context is returned unchanged, because nobody waits for the result any more.
 func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error) {
 	var lacks *core.UnsupportedError
 	switch {
@@ -40,7 +40,8 @@ func failed(session core.SessionID, err error) (*mcp.CallToolResult, any, error)
 	return refusal("%s", err), nil, nil
 }
 
-// lacking says what the agent of a session cannot do, and what the calling model can do instead.
+// lacking names the feature that the agent of a session lacks, and an alternative for the calling
+// model.
 func lacking(e *core.UnsupportedError) string {
 	switch e.What {
 	case core.CanRewind, core.CanFork:

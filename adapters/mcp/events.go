@@ -10,10 +10,10 @@ import (
 
 const (
 	maxEvents     = 200      // events that one agent_wait returns
-	maxEventBytes = 64 << 10 // and bytes of their text
+	maxEventBytes = 64 << 10 // total bytes of their text
 )
 
-// event is one thing that has happened in a turn, as agent_wait tells it.
+// event is one event of a turn in the form of agent_wait.
 type event struct {
 	Type   string `json:"type"`
 	Text   string `json:"text,omitempty"`
@@ -22,7 +22,7 @@ type event struct {
 	Status string `json:"status,omitempty"`
 }
 
-// The types of an event. Text of one type that follows itself is one event.
+// The types of an event. Successive text of one type is one event.
 const (
 	eventText     = "text"
 	eventThought  = "thought"
@@ -34,8 +34,8 @@ const (
 	eventEnded    = "ended"
 )
 
-// events collects what has happened behind a position, until there is enough for one result; then
-// the cursor stays.
+// events collects the events after a position until there are enough for one result; then the
+// cursor stays.
 type events struct {
 	after core.Pos
 	list  []event
@@ -43,10 +43,10 @@ type events struct {
 	full  bool
 }
 
-// cursor is where the next agent_wait goes on.
+// cursor returns the position from which the next agent_wait continues.
 func (e *events) cursor() string { return cursor.Format(e.after) }
 
-// add takes a record of the turn's, which t has folded.
+// add takes a record of the turn, which t has already folded.
 func (e *events) add(t *turn, r core.Record) {
 	if r.Seq == 0 || e.full || !e.after.Before(r.End()) {
 		return
@@ -78,11 +78,11 @@ func (e *events) add(t *turn, r core.Record) {
 	e.list = append(e.list, ev)
 }
 
-// happened is the event that a record becomes.
+// happened returns the event for a record.
 //
-// On purpose there is none for: what is before the turn, the prompt, what streams into and out of
-// calls, the marks around thoughts, answers to approvals (the call goes on), and what is the
-// session's rather than the turn's.
+// Deliberately there is none for: records before the turn, the prompt, arguments and output as
+// they stream, the beginnings and ends of thoughts, answers to approvals (the call continues),
+// and records of the session rather than of the turn.
 func happened(t *turn, ev core.Event) (event, bool) {
 	switch e := ev.(type) {
 	case core.TextDelta:
@@ -114,7 +114,7 @@ func happened(t *turn, ev core.Event) (event, bool) {
 	return event{}, false
 }
 
-// planText is a plan in lines.
+// planText returns a plan as lines.
 func planText(p core.PlanChanged) string {
 	s := ""
 	for _, e := range p.Entries {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// errLook ends one wait for records: there is something else to do.
+	// errLook interrupts a wait for records: there is other work.
 	errLook   = errors.New("time to look up")
 	errNoTurn = errors.New("no such turn")
 )
@@ -23,34 +23,34 @@ type follower struct {
 	req      *mcp.CallToolRequest
 	h        *held
 	turn     *turn
-	again    bool          // what is there already was told in an earlier call
-	wait     time.Duration // that are left
+	again    bool          // existing records were reported in an earlier call
+	wait     time.Duration // the time left
 	progress *progress
 	events   *events            // nil: not wanted
-	asker    asker              // how the client's user can be asked
-	lends    asker              // and its model
-	lent     *lending           // nil: nothing is
-	news     <-chan struct{}    // of what the model is to be asked
-	rounds   int                // how often the client has come back
-	open     []core.AskID       // what this call has put to the client
-	seen     map[core.AskID]int // how often dialogs had been closed when the call came
-	closed   <-chan struct{}    // that another one is
+	asker    asker              // the way in which the client's user can be asked
+	lends    asker              // the same for its model
+	lent     *lending           // nil: nothing is lent
+	news     <-chan struct{}    // of requests to the model
+	rounds   int                // the number of times that the client has come back
+	open     []core.AskID       // questions that this call has put to the client
+	seen     map[core.AskID]int // the number of dismissed dialogs when the call came
+	closed   <-chan struct{}    // closed at the next dismissal
 	logs     logs
-	task     bool // a turn that goes on is to be a task
+	task     bool // a running turn becomes a task
 }
 
-// outcome is why following ended.
+// outcome is the reason why following ended.
 type outcome uint8
 
 const (
 	turnEnded outcome = iota
-	timeUp            // the turn goes on
-	mustAsk           // what waits is for the caller to settle
+	timeUp            // the turn continues
+	mustAsk           // the caller must settle an open question
 )
 
-// follow reads the log behind from, or behind where the fold was left, until the turn has ended, a
-// person must be asked whom a request cannot reach, or the time is up. It blocks; when ctx ends it
-// returns its cause.
+// follow reads the log from a position, or from the end of the fold, until the turn has ended, a
+// person must be asked whom a request cannot reach, or the time is up. It blocks; when ctx ends
+// it returns its cause.
 func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	if from.Before(f.turn.at) {
 		from = f.turn.at
@@ -75,7 +75,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		replay := r.Pos().Before(head)
 		if replay {
 			recs, err = r.Until(ctx, head)
-		} else if looked { // what the fold has may be enough
+		} else if looked { // the fold may be enough
 			recs, err = f.next(ctx, r)
 		}
 		if err != nil && !errors.Is(err, errLook) {
@@ -97,7 +97,7 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		samples := f.samples()
 		f.passOver()
 		switch {
-		case f.h.ending(f.turn.id): // what waits will be taken back
+		case f.h.ending(f.turn.id): // open questions will be withdrawn
 		case f.mustAsk(samples):
 			return mustAsk, nil
 		case f.wait > 0:
@@ -109,8 +109,8 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 	}
 }
 
-// catchUp tells what the fold has and the caller has not heard: the newest line, and the events
-// behind its cursor.
+// catchUp reports the part of the fold that the caller does not know: the newest line, and the
+// events after its cursor.
 func (f *follower) catchUp(ctx context.Context) error {
 	f.progress.tell(ctx, time.Now(), f.turn.line, true)
 	if f.events == nil {
@@ -177,7 +177,7 @@ func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, err
 	return recs, err
 }
 
-// pending are the turn's approvals and questions that wait.
+// pending returns the turn's open approvals and questions.
 func (f *follower) pending() []core.Ask {
 	if len(f.turn.asks) == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (f *follower) pending() []core.Ask {
 	return f.turn.waiting(f.h.a.Pending())
 }
 
-// passOver settles what an MCP client must not be asked.
+// passOver settles questions that an MCP client must not be asked.
 func (f *follower) passOver() {
 	for _, a := range f.h.a.Pending() {
 		if a.Secret && a.Turn == f.turn.id && f.h.mine() {
@@ -194,15 +194,15 @@ func (f *follower) passOver() {
 	}
 }
 
-// samples are what the turn wants to ask the client's model.
+// samples returns the turn's open requests to the client's model.
 func (f *follower) samples() (list []*sample) {
 	list, f.news = f.lent.waiting()
 	return list
 }
 
-// askable returns the pending asks that the client's user is being asked, or is to be asked in this
-// call. A dialog that was closed is opened again only by a later call, and only if the calling model
-// may not pass an answer on.
+// askable returns the open asks that are being put to the client's user, or are to be put in this
+// call. A closed dialog is opened again only by a later call, and only if the calling model may
+// not pass on an answer.
 func (f *follower) askable() (list []core.Ask) {
 	var dismissed map[core.AskID]int
 	dismissed, f.closed = f.h.dismissals()
@@ -218,7 +218,7 @@ func (f *follower) askable() (list []core.Ask) {
 	return list
 }
 
-// mustAsk reports whether something waits that only the call's result can tell.
+// mustAsk reports whether there is an open question that only the call's result can announce.
 func (f *follower) mustAsk(samples []*sample) bool {
 	if len(f.pending()) > 0 && (f.asker == asksNobody || len(f.askable()) == 0) {
 		return true
@@ -226,11 +226,11 @@ func (f *follower) mustAsk(samples []*sample) bool {
 	return f.wait > 0 && (f.asker == asksAgain && len(f.pending()) > 0 || f.lends == asksAgain && len(samples) > 0)
 }
 
-// answer is the call's result, whatever follow came to.
+// answer returns the call's result, for any outcome of follow.
 func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	asks := f.pending()
 	r := f.turn.result(f.h.id, asks)
-	if missing := f.h.a.State().Missing; missing != "" { // wherever in the log it is
+	if missing := f.h.a.State().Missing; missing != "" { // anywhere in the log
 		r.note(missing)
 	}
 	for _, a := range asks {
@@ -243,7 +243,7 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	return r.toolResult(f.req.ProtocolVersion()), r, nil
 }
 
-// run follows a turn and makes the call's result of what that comes to.
+// run follows a turn and returns the call's result.
 func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult, any, error) {
 	f.turn = f.h.borrow(f.turn.id)
 	f.logs = f.c.logsOf(f.req)

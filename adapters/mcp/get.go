@@ -33,7 +33,7 @@ type getResult struct {
 	More    bool    `json:"more"`
 }
 
-// getHead is what is true of a session now.
+// getHead is the current state of a session.
 type getHead struct {
 	Session core.SessionID `json:"session_id"`
 	Title   string         `json:"title,omitempty"`
@@ -52,7 +52,7 @@ func headOf(st core.State) getHead {
 	}
 }
 
-// entry is one thing that was said or done.
+// entry is one message or action.
 type entry struct {
 	Type   string      `json:"type"`
 	Turn   core.TurnID `json:"turn_id,omitempty"`
@@ -70,7 +70,7 @@ const (
 	entryAgent = "agent"
 )
 
-// get is session_get: it reads the log up to where it stands now, and never waits for more.
+// get is the tool session_get: it reads the log up to its present end, and never waits for more.
 func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in getArgs) (*mcp.CallToolResult, any, error) {
 	by.Place.Leave()
 	after, err := cursor.Parse(in.After)
@@ -88,7 +88,7 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 	return said(out.say()), out, nil
 }
 
-// page is the transcript behind a position, at most limit entries of it.
+// page returns the transcript after a position, at most limit entries of it.
 func (h *held) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
 	t := transcript{limit: limit, pos: after}
 	if err := t.read(ctx, h.a); err != nil {
@@ -100,14 +100,14 @@ func (h *held) page(ctx context.Context, after core.Pos, limit int) (getResult, 
 // transcript is a page of a session's log. Records come in order, runs in any pieces.
 type transcript struct {
 	limit   int
-	pos     core.Pos // up to where the page goes
+	pos     core.Pos // the end of the page
 	entries []entry
 	turn    core.TurnID
 	bytes   int
 	full    bool // there is more
 }
 
-// read takes what is there now.
+// read reads the log up to its present end.
 func (t *transcript) read(ctx context.Context, a *core.Attachment) error {
 	head := a.Head()
 	r := a.Read(t.pos)
@@ -146,7 +146,7 @@ func (t *transcript) add(r core.Record) {
 	t.pos = r.End()
 }
 
-// join adds the rest of a message to the entry that has its beginning.
+// join appends a part of a message to the entry that has its beginning.
 func (t *transcript) join(e entry) bool {
 	last := len(t.entries) - 1
 	if last < 0 || e.Type != entryAgent || t.entries[last].Type != entryAgent || t.entries[last].message != e.message {
@@ -162,7 +162,7 @@ func (t *transcript) join(e entry) bool {
 	return true
 }
 
-// page is what was collected; cut texts say so.
+// page returns the collected entries; cut texts are marked.
 func (t *transcript) page() []entry {
 	out := slices.Clone(t.entries)
 	for i, e := range out {
@@ -176,10 +176,10 @@ func (t *transcript) page() []entry {
 	return out
 }
 
-// entry is what a record becomes in a transcript.
+// entry returns the entry for a record in a transcript.
 //
-// On purpose there is none for: thoughts, calls that have not ended, what streams into and out of
-// them, questions and their answers (the call says what came of them), prompts that wait, usage,
+// Deliberately there is none for: thoughts, calls that have not ended, arguments and output as
+// they stream, questions and their answers (the call has their result), queued prompts, usage,
 // titles and settings, and the log's own bookkeeping.
 func (t *transcript) entry(ev core.Event) (entry, bool) {
 	switch e := any(ev).(type) {
@@ -203,7 +203,7 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 	return entry{}, false
 }
 
-// blocksText is a prompt as text; what is none is named.
+// blocksText returns a prompt as text; other content is named.
 func blocksText(blocks []core.Block) string {
 	parts := make([]string, 0, len(blocks))
 	for _, b := range blocks {
@@ -220,17 +220,17 @@ func blocksText(blocks []core.Block) string {
 			parts = append(parts, "["+b.URI+"]")
 		case core.Diff:
 			parts = append(parts, "[change to "+b.Path+"]")
-		case core.Terminal: // what it printed is text beside it
+		case core.Terminal: // its output is a text of its own
 		}
 	}
 	return strings.Join(parts, "\n")
 }
 
-// say is a page as a model reads it.
+// say returns a page as text for a model.
 func (r getResult) say() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s (%s) in %s: %s\n", r.Session, r.Status, r.Cwd, cmp.Or(r.Title, "untitled"))
-	if r.Missing != "" { // wherever the page is
+	if r.Missing != "" { // anywhere in the session
 		fmt.Fprintf(&b, "%s\n", r.Missing)
 	}
 	for _, e := range r.Entries {
@@ -255,7 +255,7 @@ func (r getResult) say() string {
 	return b.String()
 }
 
-// markdown is a page as a person reads it.
+// markdown returns a page as text for a person.
 func (r getResult) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\nSession %s in %s: %s.\n", cmp.Or(line(r.Title, 200), "Untitled"), r.Session, r.Cwd, r.Status)

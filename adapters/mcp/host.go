@@ -15,13 +15,14 @@ type host struct {
 	server    *Server
 	principal core.Principal
 	sdk       *mcp.Server
-	client    func(mcp.Request) *client // who asks; quick
+	client    func(mcp.Request) *client // returns the sender; quick
 	watches   watches
-	gone      chan struct{} // closed when nobody is served any more
+	gone      chan struct{} // closed when the host serves no more clients
 	wg        sync.WaitGroup
 }
 
-// newHost makes a host. client tells who has sent a request. Call close when the last connection has ended.
+// newHost returns a host. client returns the sender of a request. Call close when the last
+// connection has ended.
 func (s *Server) newHost(p core.Principal, client func(mcp.Request) *client) *host {
 	h := &host{server: s, principal: p, client: client, gone: make(chan struct{})}
 	h.watches.host = h
@@ -29,16 +30,16 @@ func (s *Server) newHost(p core.Principal, client func(mcp.Request) *client) *ho
 	return h
 }
 
-// leave ends what waits: calls, and whatever is watched. Turns go on.
+// leave ends waiting calls and watches. Turns continue.
 func (h *host) leave() { close(h.gone) }
 
-// close waits for what the host has started. leave was called before.
+// close waits for everything that the host has started, after leave.
 func (h *host) close() {
 	h.watches.close()
 	h.wg.Wait()
 }
 
-// until returns a context that also ends when a channel is closed; stop gives it back.
+// until returns a context that also ends when a channel is closed; stop releases it.
 func until(ctx context.Context, gone <-chan struct{}, cause error) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})

@@ -21,25 +21,26 @@ import (
 	"dragoman/core"
 )
 
-// replayBytes limits all messages that are kept for clients which may have missed them
+// replayBytes limits the total of messages that are kept for clients which may have missed them
 // (up to 2025-11-25, Resumability).
 const replayBytes = 16 << 20
 
 // HTTP serves MCP over Streamable HTTP, all versions at one URL. A request belongs to 2026-07-28
-// when anything in it says so; all others belong to the life cycle that begins with initialize.
+// if any part of it indicates that; all others belong to the life cycle that begins with
+// initialize.
 type HTTP struct {
 	server    *Server
 	principal func(*http.Request) core.Principal
-	guests    wire.Guests // those of all doors
+	guests    wire.Guests // of all doors
 	replay    int         // replayBytes, for each door
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	doors  map[core.Principal]*door
 	closed bool
 }
 
-// HTTP returns a handler. principal tells who a request is from; it must have been let in before,
-// and its body limited. Call Close when no more requests come.
+// HTTP returns a handler. principal identifies the sender of a request, which must be admitted
+// already, with a limited body. Call Close when no more requests come.
 func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
 		server: s, principal: principal, replay: replayBytes, doors: map[core.Principal]*door{},
@@ -47,19 +48,19 @@ func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
 	}
 }
 
-// door is what one principal comes in by.
+// door is the entrance of one principal.
 type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
 	guests         *wire.Guests
-	calls          streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
+	calls          streamable.Calls // of all sessions; at 2026-07-28 a client cancels a call by hanging up
 
-	mu     sync.Mutex        // guards the fields below
+	mu     sync.Mutex        // protects the fields below
 	visits map[string]*visit // by the ids of sessions
 	names  map[string]*visit // of 2026-07-28
 }
 
-// door finds a principal's door; nil when we are closing.
+// door finds a principal's door; nil while the server closes.
 func (h *HTTP) door(p core.Principal) *door {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +82,7 @@ func (h *HTTP) newDoor(p core.Principal) *door {
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(h.replay)
 	sdk := func(*http.Request) *mcp.Server { return d.sdk }
-	// Who may come in was looked at before, and the body is ours.
+	// The request was admitted before, and the body is limited by us.
 	o := mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, PropagateRequestCancellation: true}
 	o.Stateless = true
 	d.modern = mcp.NewStreamableHTTPHandler(sdk, &o)
@@ -91,7 +92,7 @@ func (h *HTTP) newDoor(p core.Principal) *door {
 	return d
 }
 
-// Close ends all sessions of the protocol and waits for what they do. Turns go on.
+// Close ends all sessions of the protocol and waits for their work. Turns continue.
 func (h *HTTP) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -137,14 +138,14 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost:
 		d.post(w, r, modern)
 	case modern:
-		d.modern.ServeHTTP(w, r) // which has nothing but POST
+		d.modern.ServeHTTP(w, r) // which only has POST
 	default:
 		d.other(w, r)
 	}
 }
 
-// other serves the requests that have no body: the stream of what belongs to no call, and the end of
-// a session.
+// other serves the requests without a body: the stream of messages that belong to no call, and
+// the end of a session.
 func (d *door) other(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	switch {
@@ -254,10 +255,11 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	d.legacy.ServeHTTP(w, r)
 }
 
-// headerCall is the header in which the SDK is given the id of a call. The client's own is dropped.
+// headerCall is the header in which the SDK receives the id of a call. A client's header of that
+// name is dropped.
 const headerCall = "Dragoman-Call"
 
-// known notes that the SDK knows a call, which it can cancel from here on.
+// known records that the SDK knows a call, and can cancel it from now on.
 func (d *door) known(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if extra := req.GetExtra(); extra != nil {

@@ -30,12 +30,12 @@ const (
 	guestIdle = 15 * time.Minute
 )
 
-// visit holds a client's state from one of its requests to the next.
+// visit holds a client's state between its requests.
 type visit struct {
 	place  *wire.Guest
 	client *client
 	id     string       // the session's; "": none yet, or a name at 2026-07-28; the door's lock guards it
-	filter *edge.Filter // of what the client is told
+	filter *edge.Filter // of messages to the client
 }
 
 func (v *visit) filtered() *edge.Filter {
@@ -76,7 +76,7 @@ func (d *door) programOf(r *http.Request, name string) string {
 	return string(d.principal) + "\x00" + streamable.Machine(r) + "\x00" + name
 }
 
-// noteSession notes the session that a visit's first request has begun.
+// noteSession records the session that a visit's first request has begun.
 func (d *door) noteSession(v *visit, id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +107,7 @@ func (d *door) releaseEnded(v *visit) {
 	v.client.close()
 }
 
-// endSession ends the session of a client that has been silent. Turns go on.
+// endSession ends the session of a client that has been silent. Turns continue.
 func (d *door) endSession(v *visit) {
 	v.client.leave()
 	d.mu.Lock()
@@ -124,7 +124,7 @@ func (d *door) newClient(gone chan struct{}) *client {
 	return &client{host: d.host, server: d.server, caller: newCaller(), gone: gone, held: map[core.SessionID]*held{}}
 }
 
-// newCaller makes up the identity that a client has for policies.
+// newCaller returns a new identity of a client for policies.
 func newCaller() core.Caller { return core.Caller(strings.ToLower(rand.Text())) }
 
 // namedCaller derives the identity of all requests under one name. It is the same after a long silence.
@@ -169,7 +169,7 @@ func (d *door) named(key string, r *http.Request) (*visit, error) {
 		if mine {
 			return v, nil
 		}
-		v.place.Leave() // somebody was quicker
+		v.place.Leave() // another request was quicker
 	}
 }
 
@@ -183,7 +183,7 @@ func (d *door) forget(key string, v *visit) {
 	v.client.close()
 }
 
-// from finds the client that has sent a request.
+// from finds the client that sent a request.
 func (d *door) from(req mcp.Request) *client {
 	id, key := "", ""
 	if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
@@ -201,7 +201,7 @@ func (d *door) from(req mcp.Request) *client {
 	if v != nil {
 		return v.client
 	}
-	c := d.newClient(d.gone) // for a request that is ending: it keeps nothing
+	c := d.newClient(d.gone) // the request is ending: nothing is kept for it
 	c.held, c.left = nil, true
 	return c
 }

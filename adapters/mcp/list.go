@@ -36,13 +36,13 @@ type listed struct {
 
 const statusIdle = "idle"
 
-// listCursor is behind which session a list goes on.
+// listCursor is the session after which a list continues.
 type listCursor struct {
 	Updated time.Time      `json:"u"`
 	Session core.SessionID `json:"s"`
 }
 
-// list is session_list.
+// list is the tool session_list.
 func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in listArgs) (*mcp.CallToolResult, any, error) {
 	after, err := parseListCursor(in.Cursor)
 	if err != nil {
@@ -78,7 +78,7 @@ func page(all []core.Summary, after *listCursor, limit int) listResult {
 	return out
 }
 
-// page is page with the states of the sessions that the client holds.
+// page returns the page of the list, with the states of the sessions that the client holds.
 func (c *client) page(all []core.Summary, after *listCursor, limit int) listResult {
 	out := page(all, after, limit)
 	for i := range out.Sessions {
@@ -114,7 +114,7 @@ func parseListCursor(s string) (*listCursor, error) {
 	return c, json.Unmarshal(b, c)
 }
 
-// status is a session's, which only those that this client holds tell exactly.
+// status returns a session's status, which is exact only for sessions that this client holds.
 func (c *client) status(id core.SessionID, otherwise string) string {
 	c.mu.Lock()
 	h := c.held[id]
@@ -160,8 +160,8 @@ type closeResult struct {
 	Deleted bool           `json:"deleted"`
 }
 
-// closeSession is session_close. A turn of others' goes on, unless the session is deleted; where
-// there is none, what runs behind the session ends with it.
+// closeSession is the tool session_close. A turn of other clients continues, unless the session
+// is deleted; if no turn runs, the session's background work ends with it.
 func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolRequest, in closeArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {

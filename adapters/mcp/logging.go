@@ -10,21 +10,21 @@ import (
 	"dragoman/core"
 )
 
-// levels are those that a log message can have.
+// levels are the levels of a log message.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// logger is who log messages are from, to the client.
+// logger is the name of the sender of log messages.
 const logger = "dragoman"
 
-// logs are a call's log messages (Server utilities, Logging): what happens in the turn, at the level
-// that the client has asked for, or none. It belongs to one goroutine.
+// logs sends a call's log messages (Server utilities, Logging): the events of the turn, from the
+// level on that the client has asked for, or none. It belongs to one goroutine.
 type logs struct {
 	req     *mcp.CallToolRequest
 	on      bool
 	stalled func() bool
 }
 
-// logsOf tells whether a call wants any.
+// logsOf returns the log messages that a call wants.
 func (c *client) logsOf(req *mcp.CallToolRequest) logs {
 	l := logs{req: req, stalled: c.stalled}
 	if req.ProtocolVersion() >= proto.Modern {
@@ -38,15 +38,15 @@ func (c *client) logsOf(req *mcp.CallToolRequest) logs {
 	return l
 }
 
-// logged is a log message's data.
+// logged is the data of a log message.
 type logged struct {
 	Session core.SessionID `json:"session_id"`
 	Turn    core.TurnID    `json:"turn_id"`
 	event
 }
 
-// tell sends what has happened in a turn. Successive pieces of text are one message. A client that
-// does not read gets none.
+// tell sends an event of a turn. Successive pieces of text are one message. A client that does
+// not read gets none.
 func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs []core.Record) {
 	if !l.on || l.stalled() {
 		return
@@ -63,7 +63,7 @@ func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs [
 			text.Reset()
 		}
 		last = nil
-		// A connection that ended has nobody to tell, and ends ctx as well.
+		// Nobody reads after the connection has ended, and ctx ends as well.
 		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(levelOf(e)), Logger: logger, Data: logged{session, t.id, e}}) //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
 	}
 	for _, rec := range recs {
@@ -83,7 +83,7 @@ func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs [
 	flush()
 }
 
-// levelOf is the level of what has happened.
+// levelOf returns the level of an event.
 func levelOf(e event) string {
 	switch {
 	case e.Type == eventText || e.Type == eventThought:

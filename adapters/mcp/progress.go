@@ -11,14 +11,15 @@ import (
 	"dragoman/core"
 )
 
-// progressEvery is the least time between two progress notifications of one call.
+// progressEvery is the minimum time between two progress notifications of one call.
 const progressEvery = 200 * time.Millisecond
 
-// told is the line that a record of a turn is to a person who waits, or "". t has folded the record.
+// told returns a line about a record of a turn for a waiting person, or "". t has folded the
+// record.
 //
-// On purpose there is none for: what is before and behind the turn, the prompt and its end (the
-// result says it), arguments and output as they stream, the text of thoughts, questions (the call
-// that waits has a line), and what is the session's rather than the turn's.
+// Deliberately there is none for: records before and after the turn, the prompt and its end (they
+// are in the result), arguments and output as they stream, the text of thoughts, questions (the
+// waiting call has a line), and records of the session rather than of the turn.
 func told(t *turn, ev core.Event) string {
 	switch e := any(ev).(type) {
 	case core.Phase:
@@ -44,11 +45,11 @@ func phaseLine(p core.Phase) string {
 	case core.PhaseCompacting:
 		return "summing the conversation up"
 	case core.PhaseRetrying:
-		if p.After == 0 { // nobody knows how long
+		if p.After == 0 { // the wait has no known end
 			return "waiting until the model's service may be asked"
 		}
 		return fmt.Sprintf("waiting for the model's service; next try in %s", p.Pause())
-	case core.PhaseGenerating, core.PhaseCalling: // what is generated and called has lines of its own
+	case core.PhaseGenerating, core.PhaseCalling: // text and calls have lines of their own
 	}
 	return ""
 }
@@ -88,21 +89,21 @@ func planLine(p core.PlanChanged) string {
 	return line(fmt.Sprintf("plan: %d of %d done%s", done, len(p.Entries), now), maxSummary)
 }
 
-// beatEvery is the longest time between two progress notifications of one call.
+// beatEvery is the maximum time between two progress notifications of one call.
 const beatEvery = 10 * time.Second
 
-// progress sends a call's progress notifications (Basic, Progress), at most one each progressEvery.
-// What comes in between is replaced by what comes after it, and dropped at the end: the result says
-// it. While nothing comes it repeats the newest line each beatEvery, so that the caller knows that
-// the call is open. Until follow is called a goroutine of its own does that; from there on it
-// belongs to the goroutine that follows the turn.
+// progress sends a call's progress notifications (Basic, Progress), at most one each
+// progressEvery. A line that comes in between is replaced by the next one, and dropped at the
+// end, because the result contains it. If nothing comes it repeats the newest line each
+// beatEvery, so that the caller knows that the call is open. Until follow is called a goroutine
+// of its own does that; after that it belongs to the goroutine that follows the turn.
 type progress struct {
 	req     *mcp.CallToolRequest
-	token   any // nil: none was sent, and none is to be
+	token   any // nil: no token was sent, so no progress is
 	stalled func() bool
-	n       int // lines so far; the progress that is sent
+	n       int // number of lines so far; sent as the progress
 	next    time.Time
-	again   time.Time // when the newest line is repeated
+	again   time.Time // the time when the newest line is repeated
 	waiting string
 	last    string
 
@@ -135,7 +136,7 @@ func newProgress(ctx context.Context, req *mcp.CallToolRequest, stalled func() b
 	return p
 }
 
-// follow gives the progress to the goroutine that calls it.
+// follow passes the progress to the goroutine that calls it.
 func (p *progress) follow() {
 	if p.token != nil {
 		p.once.Do(func() { close(p.over) })
@@ -143,7 +144,7 @@ func (p *progress) follow() {
 	}
 }
 
-// tell takes a line; "" is none. What is replayed is not sent, unless it is the newest.
+// tell takes a line; "" is none. Of replayed lines only the newest is sent.
 func (p *progress) tell(ctx context.Context, now time.Time, text string, replay bool) {
 	if p.token == nil || text == "" {
 		return
@@ -155,7 +156,7 @@ func (p *progress) tell(ctx context.Context, now time.Time, text string, replay 
 	}
 }
 
-// due returns the time when flush or beat has something to do; zero: never.
+// due returns the time of the next work of flush or beat; zero: never.
 func (p *progress) due() time.Time {
 	if p.waiting == "" {
 		return p.again
@@ -163,7 +164,7 @@ func (p *progress) due() time.Time {
 	return p.next
 }
 
-// flush sends the line that waits, if it is time. A client that does not read gets none.
+// flush sends the waiting line when it is due. A client that does not read gets none.
 func (p *progress) flush(ctx context.Context, now time.Time) {
 	if p.waiting == "" || now.Before(p.next) {
 		return
@@ -191,6 +192,6 @@ func (p *progress) beat(ctx context.Context, now time.Time) {
 
 func (p *progress) send(ctx context.Context, now time.Time, text string) {
 	p.again = now.Add(beatEvery)
-	// A connection that ended has nobody to tell, and ends ctx as well.
+	// Nobody reads after the connection has ended, and ctx ends as well.
 	_ = p.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: text})
 }

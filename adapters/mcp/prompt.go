@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// defaultWait is how long a tool waits for a turn: less than the minute after which many clients
-	// give a call up.
+	// defaultWait is the time that a tool waits for a turn: less than the minute after which many
+	// clients abandon a call.
 	defaultWait = 50 * time.Second
 
-	// maxHops limits the gateways that a request may have passed (proto.MetaHops): one that has
-	// passed more goes round in a circle.
+	// maxHops limits the gateways that a request may have passed (proto.MetaHops): a request over
+	// the limit goes in a circle.
 	maxHops = 4
 )
 
@@ -43,8 +43,8 @@ type promptArgs struct {
 	Wait      *int           `json:"wait_seconds"`
 }
 
-// prompt is agent_prompt: it begins a turn and follows it. When the call is taken back before it was
-// answered the turn is cancelled; a turn that was answered as running goes on.
+// prompt is the tool agent_prompt: it begins a turn and follows it. If the call is cancelled
+// before its answer, the turn is cancelled; a turn that was answered as running continues.
 func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest, in promptArgs) (*mcp.CallToolResult, any, error) {
 	back, err := c.unseal(req.Params)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 			turn, from, err = c.admit(ctx, req, h, by, p)
 		}
 	}
-	by.Place.Leave() // what comes behind finds the turn begun
+	by.Place.Leave() // the next call finds the turn begun
 	if busy, ok := errors.AsType[*core.BusyError](err); ok {
 		return h.busy(busy.Turn)
 	}
@@ -84,7 +84,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	return f.run(ctx, from)
 }
 
-// busy refuses a prompt while another turn runs, or waits for a decision.
+// busy refuses a prompt while another turn runs or waits for a decision.
 func (h *held) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
 	r := turnResult{Session: h.id, Turn: running, Status: statusRunning, Next: toolWait}
 	r.Text = fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", running)
@@ -128,9 +128,9 @@ func (c *client) follower(by *call, req *mcp.CallToolRequest, h *held, id core.T
 	return f
 }
 
-// composed is the prompt that the arguments make, without its settings.
+// composed returns the prompt that the arguments describe, without its settings.
 func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
-	// A session that somebody trusts in an editor is not trusted to the models of others.
+	// Trust given to a session in an editor does not extend to other users' models.
 	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: cmp.Or(in.Approvals, core.ApprovalsAsk)}
 	if in.Approvals == core.ApprovalsAuto && !c.server.opts.Settings().AllowAuto {
 		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
@@ -154,7 +154,7 @@ func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt,
 	return p, nil
 }
 
-// attached is a link to what a URI, or an absolute path, names.
+// attached returns a link for a URI or an absolute path.
 func attached(uri string) (core.Link, error) {
 	if filepath.IsAbs(uri) {
 		return core.Link{URI: fileuri.Of(uri), Name: filepath.Base(uri)}, nil
@@ -170,7 +170,7 @@ func attached(uri string) (core.Link, error) {
 	return core.Link{URI: uri, Name: name}, nil
 }
 
-// sessionFor opens the session that is named, or starts one.
+// sessionFor opens the named session, or creates one.
 func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in promptArgs) (*held, error) {
 	if in.Session != "" {
 		h, err := c.open(ctx, req, in.Session)
@@ -184,7 +184,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 		return nil, err
 	}
 	if _, err := c.settings(ctx, roots, core.Settings{}, in); err != nil {
-		return nil, err // before a session is left behind that nobody can use
+		return nil, err // before creating a session that nobody can use
 	}
 	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: c.host.principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
@@ -193,8 +193,8 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	return c.hold(req, s, true), nil
 }
 
-// settings are set with what the arguments choose, or nil when they choose nothing. A mode is an
-// agent by another name. A configuration that is wrong is an error, whatever is chosen.
+// settings returns set with the choices in the arguments, or nil without any choices. A mode is
+// an agent by another name. An error in the configuration is returned, whatever is chosen.
 func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
 	prof, err := c.server.opts.Gateway.Profile(ctx, c.server.opts.Profiles, roots)
 	if err != nil {
@@ -224,7 +224,7 @@ func (c *client) settings(ctx context.Context, roots []string, set core.Settings
 	return &set, nil
 }
 
-// names lists some names for people.
+// names lists names for people.
 func names[T any](list []T, name func(T) string) string {
 	const most = 20
 	var all []string

@@ -14,8 +14,8 @@ import (
 	"dragoman/core"
 )
 
-// commands are what a user can begin a prompt with in the client's workspace. Where nobody says what
-// that is there are still the user's own.
+// commands lists the commands for prompts in the client's workspace. If the workspace is unknown,
+// there are still the user's own.
 func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, []core.Command, error) {
 	roots, err := c.workspace(ctx, req, "")
 	if err != nil {
@@ -28,13 +28,13 @@ func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, [
 	if prof.Commands == nil {
 		return roots, nil, nil
 	}
-	// Prompts of MCP servers are handed on as what they are, or not at all.
+	// Prompts of MCP servers are passed on as prompts, or not at all.
 	list := slices.DeleteFunc(slices.Clone(prof.Commands(ctx, core.Meta{Roots: roots})), func(c core.Command) bool { return c.Kind == core.CommandMCP })
 	slices.SortStableFunc(list, func(a, b core.Command) int { return cmp.Compare(a.Name, b.Name) })
 	return roots, list, nil
 }
 
-// listPrompts adds the commands behind the last page of what is registered.
+// listPrompts appends the commands to the last page of registered prompts.
 func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	res, err := next(ctx, proto.MethodListPrompts, req)
 	list, ok := res.(*mcp.ListPromptsResult)
@@ -55,8 +55,8 @@ func (h *host) listPrompts(ctx context.Context, req *mcp.ListPromptsRequest, nex
 	return list, nil
 }
 
-// getPrompt is the text that a command stands for; for one that only our own agent can carry out,
-// how to have it do that.
+// getPrompt returns the text that a command means; for a command that only our own agent can
+// carry out, instructions to have it do so.
 func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	roots, commands, err := h.commands(ctx, h.client(req), req)
 	if err != nil {
@@ -88,8 +88,8 @@ func (h *host) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, next mc
 	return res, nil
 }
 
-// promptResult is GetPromptResult, whose resultType the SDK sets for prompts that are registered
-// with it alone.
+// promptResult is a GetPromptResult; the SDK sets resultType only for prompts that are registered
+// with it.
 type promptResult struct {
 	mcp.ResultBase
 	Description string               `json:"description,omitempty"`
@@ -97,7 +97,7 @@ type promptResult struct {
 	ResultType  string               `json:"resultType,omitempty"`
 }
 
-// commandLine is a command as a user types it.
+// commandLine returns a command as a user types it.
 func commandLine(c core.Command, args map[string]string) string {
 	words := []string{"/" + c.Name}
 	for _, a := range c.Arguments {

@@ -12,10 +12,10 @@ import (
 	"dragoman/core/forms"
 )
 
-// An agent's question is put like an approval: as a form with a field for a choice, a field for any
-// text, or both; to a client without forms as a pending question of the result, which agent_approve
-// answers. A form must not ask for a secret (Client, Elicitation), and a calling model must not pass
-// one on.
+// An agent's question is put like an approval: as a form with a field for a choice, a field for
+// any text, or both; to a client without forms as a pending question in the result, which
+// agent_approve answers. A form must not ask for a secret (Client, Elicitation), and a calling
+// model must not pass one on.
 
 // questionForm is the schema of the answer to a question.
 func questionForm(version string, f forms.Form) json.RawMessage {
@@ -37,7 +37,7 @@ func questionForm(version string, f forms.Form) json.RawMessage {
 	return append(b, '}')
 }
 
-// appendOptions appends a choice. Choices have had titles in this way since 2025-11-25.
+// appendOptions appends a choice. Since 2025-11-25 choices have titles in this form.
 func appendOptions(b []byte, version string, options []core.Option) []byte {
 	title := func(o core.Option) string {
 		if o.Description == "" {
@@ -82,7 +82,7 @@ type pendingQuestion struct {
 	Question string     `json:"question"`
 	Options  []string   `json:"options,omitempty"` // their labels
 	Freeform bool       `json:"freeform"`
-	Note     string     `json:"note,omitempty"` // why agent_approve takes nothing but a no
+	Note     string     `json:"note,omitempty"` // the reason why agent_approve can only reject
 }
 
 func pendingOf(a core.Ask) pendingQuestion {
@@ -94,7 +94,7 @@ func pendingOf(a core.Ask) pendingQuestion {
 	return p
 }
 
-// answers words what may be said to a question.
+// answers describes the possible answers to a question.
 func (p pendingQuestion) answers() string {
 	var all []string
 	for _, o := range p.Options {

@@ -8,11 +8,11 @@ import (
 	"dragoman/core"
 )
 
-// Render is what a client of 2025-11-25 with a progress token ("p") and elicitation gets for one
-// turn, as messages: a progress notification for each record that has a line (a connection sends at
+// Render returns the messages of one turn to a client of 2025-11-25 with a progress token ("p")
+// and elicitation: a progress notification for each record that has a line (a connection sends at
 // most five a second, and none right before the answer), the questions, and the answer to its
-// request, whose id is 1. records hold the turn; where they begin with the session's first record
-// its id is known.
+// request, whose id is 1. records hold the turn; if they begin with the session's first record,
+// the session's id is known.
 func Render(records []core.Record) []string {
 	var out []string
 	var t turn
@@ -56,7 +56,7 @@ func questionMessage(id int, m core.Meta, a core.Ask, c core.Call) string {
 	return message(`"id":`+strconv.Itoa(id)+`,"method":"`+proto.MethodElicit+`","params":`, elicitation(proto.Legacy, m, a, c))
 }
 
-// message ends an envelope with a value.
+// message completes an envelope with a value.
 func message(head string, v any) string {
 	b, err := wire.AppendJSON([]byte(`{"jsonrpc":"2.0",`+head), v)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"dragoman/core/cursor"
 )
 
-// The resources. Ids stand in a URI percent-encoded, since clients of other dialects choose them.
+// The resources. Ids in a URI are percent-encoded, because clients of other dialects choose them.
 const (
 	sessionsURI = "dragoman://sessions"
 	serversURI  = "dragoman://servers"
@@ -38,7 +38,7 @@ var templates = []*mcp.ResourceTemplate{
 	{Name: "diff", Title: "What a turn changed", URITemplate: sessionURI + "{id}/turn/{turn}/diff", MIMEType: mimeDiff, Description: "The changes to files that a turn's tools made, as a unified diff."},
 }
 
-// addResources registers what does not depend on sessions.
+// addResources registers the resources that do not depend on sessions.
 func (h *host) addResources(s *mcp.Server) {
 	for _, r := range []struct {
 		mcp.Resource
@@ -61,7 +61,7 @@ func (h *host) addResources(s *mcp.Server) {
 	}
 }
 
-// contents is what a resource holds.
+// contents returns the content of a resource.
 func contents(uri, mime, text string) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mime, Text: text}}}, nil
 }
@@ -74,14 +74,14 @@ func jsonContents(uri string, v any) (*mcp.ReadResourceResult, error) {
 	return contents(uri, mimeJSON, string(b))
 }
 
-// resourcePage is how many sessions a page of resources/list has, and sessionCursor what begins the
-// cursor of the pages behind the first.
+// resourcePage is the number of sessions on a page of resources/list, and sessionCursor begins
+// the cursor of the pages after the first.
 const (
 	resourcePage  = 100
 	sessionCursor = "sessions:"
 )
 
-// listResources adds the sessions' transcripts behind the last page of what is registered.
+// listResources appends the sessions' transcripts to the last page of registered resources.
 func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	c := h.client(req)
 	c.mu.Lock()
@@ -128,7 +128,7 @@ func transcriptResource(s listed) *mcp.Resource {
 
 func transcriptURI(id core.SessionID) string { return sessionURI + escaped(string(id)) + "/transcript" }
 
-// escaped is an id as a part of a URI: nothing but unreserved characters and percent signs.
+// escaped returns an id as a part of a URI: nothing but unreserved characters and percent signs.
 func escaped(id string) string { return strings.ReplaceAll(url.QueryEscape(id), "+", "%20") }
 
 // place is what a session's URI names.
@@ -172,7 +172,7 @@ func parseResource(uri string) (p resourcePlace, ok bool) {
 	return p, false
 }
 
-// readSession reads what a session's URI names.
+// readSession reads the resource that a session's URI names.
 func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	p, ok := parseResource(uri)
@@ -214,7 +214,7 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 	return contents(uri, mimeMarkdown, page.markdown())
 }
 
-// sessionAbout is what dragoman://session/{id} holds.
+// sessionAbout is the content of dragoman://session/{id}.
 type sessionAbout struct {
 	getHead
 	Roots   []string      `json:"roots"`
@@ -233,10 +233,10 @@ func (h *held) about() sessionAbout {
 	return a
 }
 
-// maxDiff is how many bytes of a turn's changes are told.
+// maxDiff limits the changes of a turn in a resource, in bytes.
 const maxDiff = 4 << 20
 
-// diff is what a turn's calls have changed in files: those that ended well.
+// diff returns the changes of files by a turn's successful calls.
 func (h *held) diff(ctx context.Context, id core.TurnID) (string, error) {
 	var b strings.Builder
 	t := turn{id: id}

@@ -27,7 +27,7 @@ type turnResult struct {
 	Events    []event           `json:"events,omitempty"`
 	Cursor    string            `json:"cursor,omitempty"`
 
-	answer string     // the agent's text
+	answer string     // the text of the agent
 	who    []standing // who may answer each pending ask
 }
 
@@ -43,7 +43,7 @@ type approval struct {
 	Tool    string     `json:"tool"`
 	Summary string     `json:"summary"`
 	Options []string   `json:"options"`        // that agent_approve takes
-	Note    string     `json:"note,omitempty"` // why it takes nothing but a no
+	Note    string     `json:"note,omitempty"` // the reason why it can only reject
 }
 
 type usageResult struct {
@@ -54,10 +54,10 @@ type usageResult struct {
 	Reasoning  int      `json:"reasoning_tokens,omitempty"`
 	Cost       *float64 `json:"cost_usd,omitempty"`
 	Estimated  bool     `json:"estimated,omitempty"`
-	Model      string   `json:"model,omitempty"` // that answered, where another one was asked
+	Model      string   `json:"model,omitempty"` // the one that answered, if it is not the requested one
 }
 
-// result is what the fold says. asks are those that wait.
+// result returns the result of the fold. asks are the open ones.
 func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	r := turnResult{Session: session, Turn: t.id, Status: t.status(), answer: t.text.String(), Stop: string(t.stop)}
 	if r.Status == statusAwaiting && len(asks) == 0 {
@@ -94,7 +94,7 @@ func usageOf(u core.Usage, model string) *usageResult {
 	return &usageResult{u.In, u.Out, u.CacheRead, u.CacheWrite, u.Reasoning, u.Cost, u.Estimated, model}
 }
 
-// note puts a sentence that is not the agent's in front of its text.
+// note puts a sentence that is not the agent's before its text.
 func (r *turnResult) note(text string) { r.answer = strings.TrimSpace("[" + text + "]\n\n" + r.answer) }
 
 func (t *turn) approval(a core.Ask) approval {
@@ -110,7 +110,7 @@ func (t *turn) approval(a core.Ask) approval {
 	return approval{ID: a.ID, Tool: toolName(c), Summary: text, Options: options}
 }
 
-// waiting are the asks of the turn's that still wait, by what the session says waits.
+// waiting returns the turn's asks that are still open in the session.
 func (t *turn) waiting(pending []core.Ask) []core.Ask {
 	var asks []core.Ask
 	for _, a := range t.asks {
@@ -121,8 +121,8 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 	return asks
 }
 
-// toolResult is a result as a client of a version gets it: a text that the calling model reads, and
-// where the rest is, beside what programs read. Links have been contents since 2025-06-18.
+// toolResult returns a result for a client of a version: a text for the calling model, links to
+// the rest, and the structured result for programs. Links have been contents since 2025-06-18.
 func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
 	if version >= proto.Forms {
@@ -131,7 +131,7 @@ func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 	return res
 }
 
-// say is the result in words.
+// say returns the result in words.
 func (r *turnResult) say() string {
 	switch r.Status {
 	case statusRunning:
@@ -172,7 +172,7 @@ func (r *turnResult) say() string {
 	return r.answer
 }
 
-// inParentheses returns a note as it follows another text; "" for none.
+// inParentheses formats a note to follow another text; "" for none.
 func inParentheses(note string) string {
 	if note == "" {
 		return ""
@@ -180,7 +180,7 @@ func inParentheses(note string) string {
 	return " (" + note + ")"
 }
 
-// refusal is a tool's error: what is wrong and what to do, for the calling model.
+// refusal returns a tool's error: the fault and advice, for the calling model.
 func refusal(format string, args ...any) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}, IsError: true}
 }

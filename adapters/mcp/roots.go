@@ -13,11 +13,11 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// rootsLimit is how long a client may take to list its roots.
+// rootsLimit limits the time that a client may take to list its roots.
 const rootsLimit = 10 * time.Second
 
-// workspace is where a new session works: cwd, which must lie within the roots, or all of them.
-// Symbolic links are resolved, so that nothing can be changed behind the check.
+// workspace returns the folders of a new session: cwd, which must lie within the roots, or all of
+// the roots. Symbolic links are resolved, so that nothing can change after the check.
 func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
 	roots, err := c.roots(ctx, req, true)
 	if err != nil || cwd == "" {
@@ -39,8 +39,8 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 }
 
 // roots returns the folders that sessions of this client may work in, at least one, with links
-// resolved. anew asks the client for its own roots, which is needed for a new session. Else those
-// that it gave last hold until it says that they have changed.
+// resolved. anew asks the client for its own roots, which is needed for a new session. Otherwise
+// the last known roots hold until the client reports a change.
 func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
@@ -82,13 +82,13 @@ func (c *client) told(ctx context.Context, req asking, anew bool) ([]string, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.foldersChanged == at { // they have not changed while it was asked
+	if c.foldersChanged == at { // no change was reported during the request
 		c.folders, c.foldersKnown = list, true
 	}
 	return list, nil
 }
 
-// rootsChanged notes that the client's roots have changed.
+// rootsChanged records that the client's roots have changed.
 func (c *client) rootsChanged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *client) reach(ctx context.Context, req asking) (*folders.Reach, error) 
 	return folders.NewReach(roots), err
 }
 
-// started is the directory that the gateway was started in, unless that says nothing.
+// started returns the directory that the gateway was started in, unless it is too general.
 func (c *client) started() ([]string, error) {
 	o := c.server.opts
 	dir, err := folders.Resolve(o.Cwd)
@@ -117,10 +117,11 @@ func (c *client) started() ([]string, error) {
 	return []string{dir}, nil
 }
 
-// clientRoots asks the client (Client, Roots; up to 2025-11-25). A client that has none returns none.
+// clientRoots asks the client (Client, Roots; up to 2025-11-25). It returns none if the client
+// has none.
 func clientRoots(ctx context.Context, req asking) ([]string, error) {
 	caps := req.ClientCapabilities()
-	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated from 2026-07-28 on, where it is not used
+	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated since 2026-07-28, where it is not used
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, rootsLimit)

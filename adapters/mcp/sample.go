@@ -19,36 +19,37 @@ import (
 	"dragoman/core/inference"
 )
 
-// owned names a session: clients of others may have one of the same id.
+// owned identifies a session: clients of other principals may have one of the same id.
 type owned struct {
 	principal core.Principal
 	id        core.SessionID
 }
 
-// lending is what a client lends to one turn that it has prompted: its model (Client, Sampling).
-// What the turn asks the model waits here until a call of the client's follows the turn and puts it.
+// lending is the model that a client lends to one turn that it has prompted (Client, Sampling).
+// The turn's requests to the model wait here until a call of the client follows the turn and
+// sends them.
 type lending struct {
 	h     *held
 	tools bool          // the model takes tools
-	ready chan struct{} // closed when turn stands
-	turn  core.TurnID   // "": nothing came of the prompt
+	ready chan struct{} // closed when turn is set
+	turn  core.TurnID   // "": the prompt began no turn
 
-	mu   sync.Mutex // guards the fields below
+	mu   sync.Mutex // protects the fields below
 	last int
 	open []*sample
 	news chan struct{} // closed when open has changed
 	gone bool          // the client has left
 }
 
-// sample is one thing that a turn asks its client's model.
+// sample is one request of a turn to its client's model.
 type sample struct {
-	id     core.AskID // as questions have them, beside which it is put
+	id     core.AskID // in the same form as a question's, with which it is sent
 	params *mcp.CreateMessageWithToolsParams
 	answer chan sampled  // holds the one answer
-	over   chan struct{} // closed when it is no longer asked
+	over   chan struct{} // closed when the answer is no longer wanted
 }
 
-// settled blocks until it is no longer asked, or ctx ends.
+// settled blocks until the answer is no longer wanted, or ctx ends.
 func (m *sample) settled(ctx context.Context) {
 	select {
 	case <-m.over:
@@ -61,7 +62,7 @@ type sampled struct {
 	err error
 }
 
-// lendsOf tells by a request how its client's model can be asked.
+// lendsOf derives from a request the way in which its client's model can be asked.
 func lendsOf(req asking) asker {
 	caps := req.ClientCapabilities()
 	switch {
@@ -73,8 +74,8 @@ func lendsOf(req asking) asker {
 	return asksNow
 }
 
-// lend notes, before a client's prompt is handed on, that its model answers in the turn that comes
-// of it; nil: it offers none. settled says which turn that is.
+// lend records, before a client's prompt is passed on, that its model answers in the resulting
+// turn; nil: it offers none. settled sets the turn.
 func (c *client) lend(req asking, h *held) *lending {
 	if lendsOf(req) == asksNobody {
 		return nil
@@ -88,8 +89,8 @@ func (c *client) lend(req asking, h *held) *lending {
 	return l
 }
 
-// settled says which turn came of the prompt, or none. What was lent to turns that are over is off
-// the list from here on.
+// settled sets the turn that a prompt began, or none. Lendings to ended turns are removed from
+// the list.
 func (s *Server) settled(l *lending, turn core.TurnID) {
 	if l == nil {
 		return
@@ -103,20 +104,20 @@ func (s *Server) settled(l *lending, turn core.TurnID) {
 		select {
 		case <-o.ready:
 			return o.turn == "" || o.turn != runs
-		default: // of a prompt that has not come to anything yet
+		default: // of a prompt whose turn is not set yet
 			return false
 		}
 	})
 }
 
-// lentLocked takes what is over off the list.
+// lentLocked removes ended lendings from the list.
 func (s *Server) lentLocked(id owned, over func(*lending) bool) {
 	if s.lent[id] = slices.DeleteFunc(s.lent[id], over); len(s.lent[id]) == 0 {
 		delete(s.lent, id)
 	}
 }
 
-// takenBack ends what a client that has left has lent.
+// takenBack ends the lendings of a client that has left.
 func (s *Server) takenBack(h *held) {
 	var all []*lending
 	s.mu.Lock()
@@ -139,7 +140,7 @@ func (s *Server) takenBack(h *held) {
 	}
 }
 
-// lending is what the client has lent to a turn, or nil.
+// lending returns the client's lending to a turn, or nil.
 func (h *held) lending(s *Server, turn core.TurnID) *lending {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[h.owned()])
@@ -150,15 +151,15 @@ func (h *held) lending(s *Server, turn core.TurnID) *lending {
 			if l.h == h && l.turn == turn {
 				return l
 			}
-		default: // of a prompt that has not come to anything yet
+		default: // of a prompt whose turn is not set yet
 		}
 	}
 	return nil
 }
 
-// lender finds the client whose model answers in a session: the one that prompted the turn which
-// runs there, or in the session that has handed over the task of this one. It is nil where that one
-// offers no model, or is no client of ours.
+// lender finds the client whose model answers in a session: the one that prompted the running
+// turn, or the running turn of the session that delegated this one's task. It is nil if that
+// client offers no model, or is not one of ours.
 func (s *Server) lender(ctx context.Context, id owned) *lending {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[id])
@@ -179,7 +180,7 @@ func (s *Server) lender(ctx context.Context, id owned) *lending {
 	return nil
 }
 
-// parent is the session that has handed over a session's task; "": none.
+// parent returns the session that delegated a session's task; "": none.
 func (s *Server) parent(ctx context.Context, id owned) core.SessionID {
 	s.mu.Lock()
 	idle := len(s.lent) == 0
@@ -196,17 +197,17 @@ func (s *Server) parent(ctx context.Context, id owned) core.SessionID {
 
 func (h *held) owned() owned { return owned{h.meta.Principal, h.id} }
 
-// Offers reports whether the client that prompted a session's turn lends its model, and whether that
-// takes tools.
+// Offers reports whether the client that prompted a session's turn lends its model, and whether
+// the model takes tools.
 func (s *Server) Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool) {
 	l := s.lender(ctx, owned{p, session})
 	return l != nil, l != nil && l.tools
 }
 
-// CreateMessage asks the model of the client that prompted a session's turn, with the parameters of
-// sampling/createMessage as 2025-11-25 has them, and returns its result. It blocks until the client
-// has answered: a call of the client's must follow the turn for that. An error that the client is to
-// blame for is a *inference.Error.
+// CreateMessage asks the model of the client that prompted a session's turn, with the parameters
+// of sampling/createMessage according to 2025-11-25, and returns its result. It blocks until the
+// client has answered, which requires a call of the client that follows the turn. An error that
+// the client causes is a *inference.Error.
 func (s *Server) CreateMessage(
 	ctx context.Context, p core.Principal, session core.SessionID, params json.RawMessage,
 ) (json.RawMessage, error) {
@@ -228,7 +229,7 @@ func (s *Server) CreateMessage(
 	return json.Marshal(res)
 }
 
-// ask leaves something to be asked and waits for the answer.
+// ask queues a request and waits for the answer.
 func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsParams, limit time.Duration) (*mcp.CreateMessageWithToolsResult, error) {
 	l.mu.Lock()
 	if l.gone {
@@ -254,7 +255,7 @@ func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsPar
 	}
 }
 
-// settle takes an answer; one for what is no longer asked is nobody's.
+// settle accepts an answer; it ignores one to a request that has ended.
 func (l *lending) settle(id core.AskID, a sampled) {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.open, func(m *sample) bool { return m.id == id })
@@ -271,13 +272,13 @@ func (l *lending) settle(id core.AskID, a sampled) {
 	}
 }
 
-// changedLocked wakes whoever follows the turn.
+// changedLocked wakes the calls that follow the turn.
 func (l *lending) changedLocked() {
 	close(l.news)
 	l.news = make(chan struct{})
 }
 
-// waiting are the things to be asked; the channel is closed when there are others.
+// waiting returns the open requests; the channel is closed when they change.
 func (l *lending) waiting() ([]*sample, <-chan struct{}) {
 	if l == nil {
 		return nil, nil
@@ -287,10 +288,11 @@ func (l *lending) waiting() ([]*sample, <-chan struct{}) {
 	return l.open, l.news
 }
 
-// sample asks the client's model by a request. What is no longer wanted is taken back by the SDK.
+// sample asks the client's model by a request. The SDK withdraws a request that is no longer
+// wanted.
 func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) (dismissed bool) {
 	res, err := req.Session.CreateMessageWithTools(ctx, m.params)
-	if ctx.Err() != nil { // withdrawn, or the call was taken back: whoever follows the turn next asks again
+	if ctx.Err() != nil { // withdrawn, or the call was cancelled: the next call that follows the turn asks again
 		return false
 	}
 	if err != nil {
@@ -300,7 +302,7 @@ func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sampl
 	return false
 }
 
-// sampledAgain takes what a client of 2026-07-28 has come back with.
+// sampledAgain accepts the answers that a client of 2026-07-28 has brought back.
 func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
 	open, _ := l.waiting()
 	for _, m := range open {
@@ -319,13 +321,13 @@ func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
 	}
 }
 
-// errLeft is the answer of a model whose client has left.
+// errLeft is the answer for a model whose client has left.
 var errLeft = &inference.Error{
 	Kind: inference.ErrNetwork, Message: "the MCP client that prompted has left, or lends no model",
 	Hint: "Choose another model, or prompt again from a client that offers sampling",
 }
 
-// refused is what a client's error means. Whatever its user may have said is not put to another model.
+// refused interprets a client's error. If its user may have refused, no other model is asked.
 func refused(err error) error {
 	e := &inference.Error{
 		Kind:    inference.ErrBadRequest,

@@ -1,6 +1,6 @@
 package mcp
 
-// The tools' schemas, as they stand in tools/list.
+// The tools' schemas, as in tools/list.
 
 const promptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
 "prompt":{"type":"string","minLength":1},
@@ -11,7 +11,7 @@ const promptInput = `{"type":"object","additionalProperties":false,"required":["
 "context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},
 "wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
 
-// turnOutput is the schema of what agent_prompt and agent_wait return.
+// turnOutput returns the schema of the results of agent_prompt and agent_wait.
 func turnOutput(more string) string {
 	return `{"type":"object","required":["session_id","turn_id","status","text"],"properties":{
 "session_id":{"type":"string"},"turn_id":{"type":"string"},
@@ -29,7 +29,7 @@ const waitInput = `{"type":"object","additionalProperties":false,"required":["se
 "after":{"type":"string","description":"Cursor of an earlier agent_wait: only later events are returned."},
 "wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
 
-// waitMore are the members that agent_wait returns beside agent_prompt's.
+// waitMore lists the members that agent_wait returns in addition to agent_prompt's.
 const waitMore = `,
 "events":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text","thought","tool","approval","question","plan","notice","ended"]},"text":{"type":"string"},"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
 "cursor":{"type":"string","description":"Pass it as after to get what comes next."}`

@@ -15,7 +15,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// newSDK makes the SDK's server: what is declared, offered, and looked at on the way.
+// newSDK returns the SDK's server, with its capabilities, features and middleware.
 func (h *host) newSDK() *mcp.Server {
 	o := h.server.opts
 	caps := &mcp.ServerCapabilities{
@@ -23,7 +23,7 @@ func (h *host) newSDK() *mcp.Server {
 		Prompts:     &mcp.PromptCapabilities{},
 		Resources:   &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true},
 		Completions: &mcp.CompletionCapabilities{},
-		Logging:     &mcp.LoggingCapabilities{}, //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
+		Logging:     &mcp.LoggingCapabilities{}, //nolint:staticcheck // deprecated since 2026-07-28, but still there
 	}
 	caps.AddExtension(proto.ExtensionTasks, nil)
 	if o.Capabilities != nil {
@@ -50,7 +50,7 @@ func (h *host) newSDK() *mcp.Server {
 	return s
 }
 
-// private keeps what is one person's, sessions and prompts, out of caches that others share.
+// private keeps one person's data, sessions and prompts, out of caches that others share.
 func private(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	switch req.(type) {
 	case *mcp.ListPromptsRequest, *mcp.ListResourcesRequest, *mcp.ReadResourceRequest:
@@ -58,7 +58,7 @@ func private(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// guard keeps what a client sends from ending the process: a panic is answered.
+// guard keeps a client's message from ending the process: a panic is answered.
 func (h *host) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -71,8 +71,8 @@ func (h *host) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// lists answers, or adds to, what is not registered with the SDK: prompts and resources come and go
-// with workspaces and sessions, and a call may become a task.
+// lists answers, or extends, lists that are not registered with the SDK: prompts and resources
+// come and go with workspaces and sessions, and a call may become a task.
 func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch r := req.(type) {
@@ -109,8 +109,8 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// notFound gives the error of a resource that is not there the code that it had up to 2025-11-25
-// (Resources, Error Handling); the SDK has that of 2026-07-28 alone.
+// notFound sets the code of the error for a missing resource that was valid up to 2025-11-25
+// (Resources, Error Handling); the SDK only has that of 2026-07-28.
 func notFound(version string, err error) error {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || version >= proto.Modern || !strings.EqualFold(e.Message, "resource not found") {
@@ -121,7 +121,8 @@ func notFound(version string, err error) error {
 	return &older
 }
 
-// withoutExtensions keeps from the versions that begin with initialize what only 2026-07-28 has.
+// withoutExtensions removes members that only 2026-07-28 has from results of the earlier
+// versions.
 func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 	if r, ok := res.(*mcp.InitializeResult); ok && err == nil && r.Capabilities != nil {
 		caps := *r.Capabilities
@@ -131,8 +132,8 @@ func withoutExtensions(res mcp.Result, err error) (mcp.Result, error) {
 	return res, err
 }
 
-// unasked drops what the SDK tells every client and this one has not asked for: that lists have
-// changed which it has never looked at.
+// unasked drops notifications that the SDK sends to every client and that this one has not asked
+// for: changes of lists that it has never read.
 func (h *host) unasked(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method == proto.NoteResourcesChanged && !subscribed(req) && !h.client(req).hasListed() {

@@ -22,70 +22,72 @@ import (
 	"dragoman/core/board"
 )
 
-// DefaultElicitationTimeout is how long a client's user has for an approval where [Settings] say nothing.
+// DefaultElicitationTimeout is the time that a client's user has for an approval if [Settings]
+// set none.
 const DefaultElicitationTimeout = 10 * time.Minute
 
-// Settings are what a configuration may say about approvals.
+// Settings are the options of a configuration for approvals.
 type Settings struct {
-	// AllowAuto admits approvals:"auto": what would be asked is allowed.
+	// AllowAuto admits approvals:"auto": calls that would be asked about are allowed.
 	AllowAuto bool
-	// ModelAnswers lets the calling model pass on by agent_approve that the user allows
-	// a call, where the client does not ask its user itself. What only a person may allow
-	// it never allows, and it can always reject.
+	// ModelAnswers lets the calling model pass on by agent_approve that the user allows a call,
+	// if the client does not ask its user itself. The model can never allow a call that only a
+	// person may allow, and it can always reject.
 	ModelAnswers bool
-	// ElicitationTimeout is how long a client's user has for an approval; then it is rejected. The
-	// client's model has as long for an answer. 0: DefaultElicitationTimeout.
+	// ElicitationTimeout is the time that a client's user has for an approval; then it is
+	// rejected. The client's model has the same time for an answer. 0: DefaultElicitationTimeout.
 	ElicitationTimeout time.Duration
-	// Workspaces are the folders that sessions may work in where Options.Roots names none,
-	// absolute. None: what the client says.
+	// Workspaces are the folders that sessions may work in if Options.Roots is empty, absolute.
+	// None: the client's folders.
 	Workspaces []string
 }
 
-// asking is how long a client's user has for an approval, and its model for an answer.
+// asking returns the time that a client's user has for an approval, and its model for an answer.
 func (s *Server) asking() time.Duration {
 	return cmp.Or(s.opts.Settings().ElicitationTimeout, DefaultElicitationTimeout)
 }
 
-// Options are a server's circumstances. Gateway is required, and Principal for Serve.
+// Options configure a server. Gateway is required, and Principal for Serve.
 type Options struct {
 	Gateway   *core.Gateway
-	Principal core.Principal // of the client that Serve serves: on whose behalf it acts
+	Principal core.Principal // of the client that Serve serves: the one it acts for
 	Profiles  core.Profiles  // of all clients; nil: the gateway's
 	Board     board.Reader   // the gateway's Listing; nil: an empty one
 	Log       *zap.Logger    // nil: nothing is logged
 	Version   string         // of the gateway
 
-	// Roots are the folders that sessions may work in. Without any they are the client's, where it
-	// tells them, else Cwd.
+	// Roots are the folders that sessions may work in. Without any they are the client's, if it
+	// reports them, and otherwise Cwd.
 	Roots []string
-	// Cwd is the process's directory and Home the user's; a session is never given Home, or the root
-	// of a file system, because nobody said otherwise.
+	// Cwd is the process's directory and Home the user's; a session never gets Home, or the root
+	// of a file system, as a default.
 	Cwd, Home string
 
-	// Settings are what the configuration says, asked for when they are needed and never before
+	// Settings returns the configured options. It is called when they are needed and never before
 	// initialize is answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
-	// Look is called at the beginning of each call of a tool, so that Settings are those that
-	// hold then; nil: Settings need no look.
+	// Look is called at the beginning of each call of a tool, so that Settings returns the
+	// current options; nil: Settings needs no such call.
 	Look func()
 
-	// Expand makes the text that a command of the workspace's or the user's stands for; ok is false
-	// for what only the agent can carry out. nil: none can be expanded.
+	// Expand returns the text that a command of the workspace or the user means; ok is false for
+	// one that only the agent can carry out. nil: none can be expanded.
 	Expand func(ctx context.Context, roots []string, name string, args map[string]string) (text string, ok bool, err error)
 
 	Instructions string         // for the calling model; "": DefaultInstructions
-	Recorder     *wire.Recorder // takes down both directions of a pipe; nil: none
+	Recorder     *wire.Recorder // records both directions of a pipe; nil: none
 
 	More
 }
 
-// More is what a server offers beside the agent, to be served by the same means. The zero value is nothing.
+// More lists features that a server offers besides the agent, in the same way. The zero value has
+// none.
 type More struct {
 	Extend       func(*mcp.Server)                                     // adds tools, prompts and resources
-	Capabilities func(*mcp.ServerCapabilities)                         // changes what is declared
-	Tasks        func(id string) Task                                  // finds a task; nil when it has none of that id
+	Capabilities func(*mcp.ServerCapabilities)                         // changes the declared capabilities
+	Tasks        func(id string) Task                                  // finds a task by id; nil: no such task
 	Complete     func(*mcp.CompleteParams) (*mcp.CompleteResult, bool) // completes arguments
-	Subscribe    func(uri string) bool                                 // whether a resource can be subscribed to
+	Subscribe    func(uri string) bool                                 // reports whether clients can subscribe to a resource
 }
 
 // DefaultInstructions tell the calling model how to use the tools.
@@ -101,14 +103,14 @@ A session's transcript, and the changes of a turn, are resources too: dragoman:/
 type Server struct {
 	opts  Options
 	log   *zap.Logger
-	key   cipher.AEAD // of what a client of 2026-07-28 brings back
-	names []byte      // of what makes its Caller of a client's name
+	key   cipher.AEAD // seals the state that a client of 2026-07-28 brings back
+	names []byte      // derives the Caller from a client's name
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	lent map[owned][]*lending
 }
 
-// New returns a server. Serve makes it go.
+// New returns a server. Serve runs it.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -126,7 +128,7 @@ func New(o Options) *Server {
 	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[owned][]*lending{}}
 }
 
-// newKey makes the process's own key: what it seals means nothing to any other process.
+// newKey returns a key of this process: no other process can open data sealed with it.
 func newKey() cipher.AEAD {
 	key := make([]byte, 32)
 	rand.Read(key) //nolint:errcheck // it never fails
@@ -142,16 +144,17 @@ func newKey() cipher.AEAD {
 }
 
 // Serve speaks the protocol over in and out. It blocks until the client has left or ctx ends, and
-// everything that it started has ended; both streams are closed then. Turns go on without the
-// client: they are the gateway's.
+// everything that it started has ended; both streams are closed then. Turns continue without the
+// client: they belong to the gateway.
 //
-// It returns nil when the client left, in whatever way, the cause of ctx when that ended, else what failed.
+// It returns nil when the client has left, in whatever way, the cause of ctx when that has ended,
+// and otherwise the error.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	return s.ServeFor(ctx, s.opts.Principal, in, out, nil)
 }
 
-// ServeFor is Serve for a client that somebody else has let in, under a name of its own, and who
-// wants to know whether something goes on for it; nil: nobody does.
+// ServeFor is Serve for a client that the caller has admitted, under a name of its own. works
+// reports to the caller whether work continues for the client; nil: it need not know.
 func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error {
 	frames := wire.Lines(in, wire.MaxMessage)
 	writer := wire.NewWriter(out, wire.Newline)
@@ -164,18 +167,18 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	var owner sync.WaitGroup
 	var written error
 	owner.Go(func() {
-		written = writer.Run(context.WithoutCancel(ctx)) // it ends by Close: what is queued still leaves
+		written = writer.Run(context.WithoutCancel(ctx)) // Close ends it: queued messages are still sent
 		end(wire.ErrClosed)
 	})
 	owner.Go(func() {
 		<-serving.Done()
-		in.Close() // ends a Read that is under way; what it returns is looked at there
+		in.Close() // ends a running Read; its result is checked there
 	})
 	c := s.connect(ctx, p, l)
 	works.Set(c.Works)
 	read := l.Run(serving)
 	if serving.Err() != nil {
-		read = wire.ErrClosed // it was ended
+		read = wire.ErrClosed // it was ended from here
 	}
 	if errors.Is(read, io.EOF) {
 		l.Drain(serving)
@@ -204,14 +207,14 @@ type Conn struct {
 	spoken []*mcp.ServerSession // one for each life cycle
 }
 
-// Connect begins to serve a client in this process, without bytes: hear takes what the client is
-// told, in order, and must not block; what the client says is given to Send. Handlers see ctx. The
-// connection lasts until Close.
+// Connect begins to serve a client in this process, without bytes: hear receives the messages to
+// the client, in order, and must not block; Send takes the client's messages. Handlers see ctx.
+// The connection lasts until Close.
 func (s *Server) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) *Conn {
 	return s.connect(ctx, p, edge.NewLocal(hear, s.linked()))
 }
 
-// linked are the options of a link to any client.
+// linked returns the options of a link to any client.
 func (s *Server) linked() edge.Options {
 	return edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates}
 }
@@ -230,13 +233,13 @@ func (s *Server) connect(ctx context.Context, p core.Principal, l *edge.Link) *C
 	return conn
 }
 
-// Send hands on a message of the client's. It waits until the SDK has taken the message.
+// Send passes on a message of the client. It waits until the SDK has taken the message.
 func (c *Conn) Send(m proto.Message) { c.client.link.Take(context.Background(), m) }
 
-// Works reports whether a call, or a turn of the client's, is under way.
+// Works reports whether a call, or a turn of the client, is running.
 func (c *Conn) Works() bool { return c.client.works() }
 
-// Close ends the connection and waits for all that it has started. Turns go on.
+// Close ends the connection and waits for everything that it has started. Turns continue.
 func (c *Conn) Close() {
 	h := c.client.host
 	h.leave()

@@ -7,20 +7,20 @@ import (
 	"dragoman/core"
 )
 
-// standing is the right to answer an ask that waits, by who has it.
+// standing is the right to answer an open ask, by its holder.
 type standing uint8
 
 const (
-	ofModel     standing = iota // the calling model passes the user's answer on, by agent_approve
+	ofModel     standing = iota // the calling model passes on the user's answer, by agent_approve
 	ofUser                      // the client's user, who is being asked
 	ofUserLater                 // the client's user, who is asked when a call follows the turn
-	ofPerson                    // a person, whom this client cannot ask
-	ofOthers                    // those who have begun or prompted the session
+	ofPerson                    // a person that this client cannot ask
+	ofOthers                    // clients that have created or prompted the session
 )
 
-// standing returns who may answer an ask. by is how the client can ask its user. While a dialog is
-// open only the user may answer. If it was dismissed, or the client has no dialogs, the calling
-// model may.
+// standing returns the holder of the right to answer an ask. by is the way in which the client
+// can ask its user. While a dialog is open only the user may answer. If it was dismissed, or the
+// client has no dialogs, the calling model may.
 func (c *client) standing(h *held, by asker, a core.Ask) standing {
 	dismissed, _ := h.dismissals()
 	switch {
@@ -69,7 +69,7 @@ func (s standing) note() string {
 	return ""
 }
 
-// addStanding adds to the result who may answer an ask.
+// addStanding adds the right to answer an ask to the result.
 func (r *turnResult) addStanding(a core.Ask, s standing) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
@@ -85,8 +85,8 @@ func (r *turnResult) addStanding(a core.Ask, s standing) {
 	r.who = append(r.who, s)
 }
 
-// finish completes a result: the tool to call next, and the text, for clients that show their model
-// nothing but the structured result.
+// finish completes a result: the tool to call next, and the text, for clients that show their
+// model only the structured result.
 func (r *turnResult) finish() {
 	switch r.Status {
 	case statusRunning:
@@ -103,7 +103,7 @@ func (r *turnResult) finish() {
 	}
 }
 
-// instructions tells the calling model how to deal with the pending asks.
+// instructions returns instructions for the calling model about the pending asks.
 func (r *turnResult) instructions() string {
 	switch {
 	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):

@@ -16,30 +16,30 @@ import (
 	"dragoman/core"
 )
 
-// taskPoll is how often a client should look at a task.
+// taskPoll is the recommended interval for polling a task.
 const taskPoll = time.Second
 
-// Task is work that goes on when the call that began it has been answered (extension Tasks). Its
-// methods do not wait for the work, and may be called by any goroutine.
+// Task is work that continues after the call that began it has been answered (extension Tasks).
+// Its methods do not wait for the work, and may be called by any goroutine.
 type Task interface {
 	ID() string
 	Look(context.Context) (TaskState, error)
-	Answer(context.Context, mcp.InputResponseMap) error // keys that were not asked for are passed over
+	Answer(context.Context, mcp.InputResponseMap) error // unknown keys are ignored
 	Stop(context.Context) error
 }
 
-// TaskStatus says how far a task is.
+// TaskStatus is the status of a task.
 type TaskStatus string
 
 const (
 	TaskWorking   TaskStatus = "working"
-	TaskAsks      TaskStatus = proto.ResultInputRequired // Questions says what
+	TaskAsks      TaskStatus = proto.ResultInputRequired // Questions holds the questions
 	TaskCompleted TaskStatus = "completed"               // Result holds the result of the call
-	TaskFailed    TaskStatus = "failed"                  // Err says why there is no result
+	TaskFailed    TaskStatus = "failed"                  // Err holds the reason
 	TaskCancelled TaskStatus = "cancelled"
 )
 
-// TaskState is what a task is now.
+// TaskState is the current state of a task.
 type TaskState struct {
 	Status         TaskStatus
 	Message        string // for a person; may be empty
@@ -49,11 +49,11 @@ type TaskState struct {
 	Err            *jsonrpc.Error
 }
 
-// taskSlot is the context's key for where a tool leaves the task that its call becomes.
+// taskSlot is the context's key for the place where a tool stores the task of its call.
 type taskSlot struct{}
 
-// BeginTask makes a task of the call that a tool is handling, whose result is then not looked at. It
-// reports whether the client can have one; else the tool answers as ever.
+// BeginTask turns the call that a tool is handling into a task; its result is then ignored. It
+// returns false if the client does not support tasks; then the tool answers as usual.
 func BeginTask(ctx context.Context, t Task) bool {
 	slot, ok := ctx.Value(taskSlot{}).(*Task)
 	if ok {
@@ -74,7 +74,7 @@ func hasTasks(c *mcp.ClientCapabilities) bool {
 	return ok
 }
 
-// callTool lets a call become a task, where the client knows such.
+// callTool lets a call become a task if the client supports tasks.
 func (h *host) callTool(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	if req.ProtocolVersion() < proto.Modern || !hasTasks(req.ClientCapabilities()) {
 		return next(ctx, proto.MethodCallTool, req)
@@ -91,14 +91,14 @@ func (h *host) callTool(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	return &taskResult{ResultType: proto.ResultTask, taskHead: st.head(task.ID())}, nil
 }
 
-// taskHead is a task as every message about it has it.
+// taskHead holds the members that every message about a task has.
 type taskHead struct {
 	ID      string     `json:"taskId"`
 	Status  TaskStatus `json:"status"`
 	Message string     `json:"statusMessage,omitempty"`
 	Begun   string     `json:"createdAt"`
 	Updated string     `json:"lastUpdatedAt"`
-	TTL     *int       `json:"ttlMs"` // null: as long as the session is there
+	TTL     *int       `json:"ttlMs"` // null: as long as the session exists
 	Poll    int64      `json:"pollIntervalMs"`
 }
 
@@ -109,7 +109,7 @@ func (s TaskState) head(id string) taskHead {
 	}
 }
 
-// taskResult is CreateTaskResult, and with the members behind the head the answer to tasks/get.
+// taskResult is CreateTaskResult, and with the members after the head the answer to tasks/get.
 type taskResult struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
@@ -131,8 +131,8 @@ type taskParams struct {
 	Answers map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// answers reads the answers one by one: those that nobody has asked for may be anything. One that
-// cannot be read is nil.
+// answers reads the answers one by one: unexpected ones may be anything. One that cannot be read
+// is nil.
 func (p *taskParams) answers() mcp.InputResponseMap {
 	all := mcp.InputResponseMap{}
 	for key, raw := range p.Answers {
@@ -160,7 +160,7 @@ func (h *host) addTasks(s *mcp.Server) {
 	} {
 		err := mcp.AddReceivingCustomMethod(s, method, func(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (mcp.Result, error) {
 			if p == nil {
-				p = new(taskParams) // the SDK asks them for the version
+				p = new(taskParams) // the SDK reads the version from them
 			}
 			req := &mcp.ServerRequest[*taskParams]{Session: ss, Params: p}
 			if req.ProtocolVersion() < proto.Modern {
@@ -176,12 +176,12 @@ func (h *host) addTasks(s *mcp.Server) {
 			return handle(ctx, t, p)
 		})
 		if err != nil {
-			panic(err) // the names are no methods of the protocol
+			panic(err) // the names are not methods of the protocol
 		}
 	}
 }
 
-// tasksMissing is the answer to a client that has not declared the extension.
+// tasksMissing returns the error for a client that has not declared the extension.
 func tasksMissing() error {
 	extensions := map[string]any{proto.ExtensionTasks: struct{}{}}
 	data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": extensions}})
@@ -241,8 +241,8 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 	return r, err
 }
 
-// turnTask is a turn as a task. Nothing is kept for it: what it says is read from the session's log,
-// so it outlives the process.
+// turnTask presents a turn as a task. Nothing is stored for it: its state is read from the
+// session's log, so it outlives the process.
 type turnTask struct {
 	c     *client
 	h     *held
@@ -254,7 +254,7 @@ type turnTask struct {
 // ID implements Task.
 func (t *turnTask) ID() string { return escaped(string(t.h.id)) + "." + string(t.turn) }
 
-// fold brings the turn's fold up to where the log stands, and gives it back: what it returns is a copy.
+// fold extends the turn's fold to the end of the log and gives it back; its result is a copy.
 func (t *turnTask) fold(ctx context.Context) (turn, error) {
 	f := &follower{c: t.c, h: t.h, turn: t.h.borrow(t.turn), asker: asksNobody, progress: new(progress)}
 	defer t.h.giveBack(f.turn)
@@ -276,7 +276,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	asks := f.waiting(t.h.a.Pending())
 	dismissed, _ := t.h.dismissals()
 	asks, closed := slices.DeleteFunc(slices.Clone(asks), func(a core.Ask) bool { return dismissed[a.ID] > 0 }), len(asks)
-	closed -= len(asks) // which a call that waits asks about again, or agent_approve answers
+	closed -= len(asks) // a waiting call asks about those again, or agent_approve answers them
 	var samples []*sample
 	if t.lends {
 		samples, _ = t.h.lending(t.c.server, t.turn).waiting()

@@ -90,12 +90,12 @@ func (h *host) addTools(s *mcp.Server) {
 	}, (*client).closeSession)
 }
 
-// handler is a tool. It has its place in the session's line when it is called, gives it up by itself
-// when others may go on, and loses it when it returns.
+// handler implements a tool. It has its place in the session's line when it is called, gives the
+// place up when later calls may continue, and loses it when it returns.
 type handler[In any] func(c *client, ctx context.Context, by *call, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error)
 
-// add adds a tool. Its schema is read when it is called for the first time, for reading all of them
-// would double the time until the answer to initialize.
+// add adds a tool. Its schema is read at its first call, because reading all of them would double
+// the time until the answer to initialize.
 func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 	schema := sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
@@ -145,10 +145,10 @@ func add[In any](h *host, s *mcp.Server, t *mcp.Tool, handle handler[In]) {
 	})
 }
 
-// arguments decodes a call's arguments. No arguments, or null, count as an empty object, and an
-// argument that is null as absent, because some clients fill in every argument with null. An error
-// names what does not fit the schema, for the calling model to correct (2025-11-25, Tools, Error
-// handling).
+// arguments decodes a call's arguments. Missing arguments, or null, count as an empty object, and
+// an argument that is null as absent, because some clients fill in every argument with null. An
+// error names the fault with respect to the schema, for the calling model to correct (2025-11-25,
+// Tools, Error handling).
 func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.RawMessage) (in In, err error) {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -173,8 +173,8 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	return in, nil
 }
 
-// checkable returns arguments as a schema is to check them: without those that are null, and with a
-// shorter text in place of a long one.
+// checkable returns arguments in a form for the check by a schema: without those that are null,
+// and with a shorter text in place of a long one.
 func checkable(args json.RawMessage) (any, error) {
 	if !json.Valid(args) || args[0] != '{' {
 		var v any

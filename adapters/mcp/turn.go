@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	maxText    = 200 << 10 // bytes of an answer that a result holds
-	maxCalls   = 200       // calls that a result lists
+	maxText    = 200 << 10 // bytes of an answer in a result
+	maxCalls   = 200       // calls in a result
 	maxSummary = 300       // bytes of a line about a call
 )
 
-// turn is the fold of one core turn's records: all that a result says. Records come in the log's
-// order, runs in any pieces. Those before the turn's beginning and behind its end are passed over.
+// turn is the fold of one core turn's records: the source of a result. Records come in the log's
+// order, runs in any pieces. Records before the turn's beginning and after its end are ignored.
 type turn struct {
 	id    core.TurnID
 	begun bool
 	ended bool
 	from  core.Pos // of the reader that gets the turn's first record next
-	at    core.Pos // up to where the fold goes, while nobody follows
+	at    core.Pos // the end of the fold, while nobody follows
 	line  string   // the newest line about it
 	began time.Time
 	news  time.Time               // of the newest record
-	asked map[core.AskID]approval // as they stood when they were asked
+	asked map[core.AskID]approval // as they were when they were asked
 
 	stop    core.StopReason
 	err     string
 	text    limited
 	message core.MessageID
-	fresh   bool // a call was made: the text that follows replaces what was said before
+	fresh   bool // a call was made: the next text replaces the earlier one
 	calls   []core.Call
 	more    int // calls beyond maxCalls that have ended
 	asks    []core.Ask
@@ -42,7 +42,7 @@ type turn struct {
 	fell    core.FellBack // the newest
 }
 
-// apply folds one record and reports whether it is one of the turn's.
+// apply folds one record and reports whether it belongs to the turn.
 func (t *turn) apply(r core.Record) bool {
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
@@ -73,7 +73,7 @@ func (t *turn) apply(r core.Record) bool {
 	return true
 }
 
-// copy is the fold for somebody who reads it while it goes on.
+// copy returns the fold for a reader while the fold grows.
 func (t *turn) copy() turn {
 	c := *t
 	c.calls, c.asks, c.asked = slices.Clone(t.calls), slices.Clone(t.asks), nil
@@ -104,7 +104,8 @@ func (t *turn) within(ev core.Event) {
 	}
 }
 
-// remember keeps how an approval was put, for events that are read again when its call has gone on.
+// remember keeps the form of an approval, for events that are read again after its call has
+// continued.
 func (t *turn) remember(a core.Ask) {
 	if t.asked == nil {
 		t.asked = map[core.AskID]approval{}
@@ -114,7 +115,7 @@ func (t *turn) remember(a core.Ask) {
 	}
 }
 
-// say adds to the answer: what the agent says behind its last call, its messages apart.
+// say extends the answer: the agent's text after its last call, with its messages kept apart.
 func (t *turn) say(e core.TextDelta) {
 	switch {
 	case t.fresh:
@@ -126,7 +127,7 @@ func (t *turn) say(e core.TextDelta) {
 	t.text.write(e.Text)
 }
 
-// call keeps what is said of a call. What it returned is the agent's business.
+// call keeps the state of a call. Its output is for the agent only.
 func (t *turn) call(c core.Call) {
 	if c.State != core.Awaiting {
 		c.Args = nil
@@ -146,7 +147,7 @@ func (t *turn) call(c core.Call) {
 	t.fresh = true
 }
 
-// called finds a call of the turn's.
+// called finds a call of the turn.
 func (t *turn) called(id core.CallID) core.Call {
 	for _, c := range t.calls {
 		if c.ID == id {
@@ -156,7 +157,7 @@ func (t *turn) called(id core.CallID) core.Call {
 	return core.Call{ID: id, Tool: "unknown"}
 }
 
-// callOf is the call that an approval is for: the turn's own, or one of a session that was handed a task.
+// callOf returns the call of an approval: the turn's own, or one of a sub-session.
 func (t *turn) callOf(a core.Ask) core.Call {
 	if a.About != nil {
 		return *a.About
@@ -164,7 +165,7 @@ func (t *turn) callOf(a core.Ask) core.Call {
 	return t.called(a.Call)
 }
 
-// status is the turn's status in a result.
+// status returns the turn's status in a result.
 func (t *turn) status() string {
 	switch {
 	case t.ended:
@@ -202,7 +203,7 @@ func stopStatus(s core.StopReason) string {
 	return statusFailed
 }
 
-// callStatus is the status of a call in a result.
+// callStatus returns the status of a call in a result.
 func callStatus(s core.CallState) string {
 	switch s {
 	case core.Proposed:
@@ -223,7 +224,7 @@ func callStatus(s core.CallState) string {
 	return string(s)
 }
 
-// toolName is a tool's name for people.
+// toolName returns a tool's name for people.
 func toolName(c core.Call) string {
 	if c.Server == core.Native || c.Server == "" {
 		return c.Tool
@@ -231,7 +232,7 @@ func toolName(c core.Call) string {
 	return c.Server + "/" + c.Tool
 }
 
-// summary is a line about a call: what it does, and why it did not.
+// summary returns a line about a call: its action, and the reason if it failed.
 func summary(c core.Call) string {
 	s := c.Title
 	if c.Why != "" && (c.State == core.Errored || c.State == core.Rejected || c.State == core.Awaiting) {
@@ -243,7 +244,7 @@ func summary(c core.Call) string {
 	return line(s, maxSummary)
 }
 
-// line is s in one line of at most limit bytes.
+// line returns s in one line of at most limit bytes.
 func line(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) <= limit {
@@ -252,7 +253,7 @@ func line(s string, limit int) string {
 	return display.Cut(s, limit-len("…")) + "…"
 }
 
-// limited is text that grows, of which the first maxText bytes are kept.
+// limited is a growing text, of which only the first maxText bytes are kept.
 type limited struct {
 	head []byte
 	size int

@@ -18,9 +18,10 @@ type waitArgs struct {
 	Wait    *int           `json:"wait_seconds"`
 }
 
-// wait is agent_wait: it follows a turn that was begun before. Taking the call back leaves the turn alone.
+// wait is the tool agent_wait: it follows a turn that was begun before. Cancelling the call does
+// not affect the turn.
 func (c *client) wait(ctx context.Context, by *call, req *mcp.CallToolRequest, in waitArgs) (*mcp.CallToolResult, any, error) {
-	by.Place.Leave() // the prompts and cancels before it are done with
+	by.Place.Leave() // the prompts and cancels before it are finished
 	back, err := c.unseal(req.Params)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +65,7 @@ type cancelResult struct {
 	Cancelled bool           `json:"cancelled"`
 }
 
-// cancel is agent_cancel. It does not wait for the turn's end.
+// cancel is the tool agent_cancel. It does not wait for the turn's end.
 func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, in cancelArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, 
 		}
 	}
 	if out.Cancelled && st.Turn != "" && (in.Turn == "" || in.Turn == st.Turn) {
-		h.stop(st.Turn) // a prompt behind this waits for its end
+		h.stop(st.Turn) // a later prompt waits for its end
 	}
 	if err := h.a.Cancel(context.WithoutCancel(ctx), in.Turn, core.ErrCanceled); err != nil {
 		return failed(h.id, err)
@@ -109,7 +110,7 @@ type approveResult struct {
 	Next     string         `json:"next"` // the tool to call
 }
 
-// What agent_approve takes for a decision.
+// The values of decision in agent_approve.
 const (
 	decisionOnce         = "allow_once"
 	decisionAlways       = "allow_always"
@@ -129,7 +130,7 @@ func decisionOf(name string) core.Decision {
 	return core.RejectOnce
 }
 
-// approve is agent_approve: the user's decision, by way of the calling model.
+// approve is the tool agent_approve: the user's decision, passed on by the calling model.
 func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest, in approveArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
 	if err != nil {
@@ -159,7 +160,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision, "", toolWait}, nil
 }
 
-// answered is agent_approve for a question.
+// answered handles agent_approve for a question.
 func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
 	r, ok := core.Reply{Outcome: core.OutcomeDeclined}, in.Decision == decisionReject || in.Decision == decisionRejectAlways
 	if in.Answer != "" {
@@ -174,7 +175,7 @@ func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveAr
 	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{h.id, a.ID, in.Decision, in.Answer, toolWait}, nil
 }
 
-// said is a result's text.
+// said returns a text as a result.
 func said(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

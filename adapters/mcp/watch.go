@@ -11,24 +11,24 @@ import (
 	"dragoman/core"
 )
 
-// watches follow the logs of the sessions to whose resources somebody has subscribed, one goroutine
-// for each session.
+// watches follow the logs of the sessions to whose resources clients have subscribed, one
+// goroutine for each session.
 type watches struct {
 	host *host
 	wg   sync.WaitGroup
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	open map[core.SessionID]*watch
 }
 
-// watch is one session that is followed. watches.mu guards it.
+// watch is one followed session. watches.mu guards it.
 type watch struct {
-	uris map[string]int // how many have subscribed to each
+	uris map[string]int // the number of subscriptions to each
 	stop context.CancelFunc
 }
 
-// subscribe notes who wants to hear of a resource (Server, Resources, Subscriptions; at 2026-07-28
-// subscriptions/listen). One that does not exist cannot be subscribed to.
+// subscribe records a subscription to a resource (Server, Resources, Subscriptions; at 2026-07-28
+// subscriptions/listen). A resource that does not exist cannot be subscribed to.
 func (h *host) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
 	c := h.client(req)
@@ -65,7 +65,7 @@ func (h *host) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	return nil
 }
 
-// unsubscribe ends what subscribe began; what nobody has begun is no error.
+// unsubscribe ends a subscription; a missing one is not an error.
 func (h *host) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	c := h.client(req)
 	key := fmt.Sprintf("%p %s", req.Session, req.Params.URI)
@@ -79,7 +79,7 @@ func (h *host) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error
 	return nil
 }
 
-// add follows a session for a resource of it.
+// add follows a session for one of its resources.
 func (w *watches) add(to *core.Attachment, uri string) {
 	id := to.Meta().ID
 	w.mu.Lock()
@@ -105,7 +105,7 @@ func (w *watches) add(to *core.Attachment, uri string) {
 	})
 }
 
-// drop is the end of one subscription.
+// drop ends one subscription.
 func (w *watches) drop(uri string) {
 	p, ok := parseResource(uri)
 	if !ok {
@@ -136,7 +136,8 @@ func (w *watches) close() {
 	w.wg.Wait()
 }
 
-// follow tells of a session's changes until ctx ends or the session is closed, at most once each tellEvery.
+// follow announces a session's changes until ctx ends or the session is closed, at most once each
+// tellEvery.
 func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
 	a := to.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
 	defer a.Close()
@@ -160,7 +161,7 @@ func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
 	}
 }
 
-// changes blocks until there is a record behind a position that stays.
+// changes blocks until there is a lasting record after a position.
 func changes(ctx context.Context, a *core.Attachment, from core.Pos) error {
 	r := a.Read(from)
 	defer r.Close()

@@ -16,8 +16,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// answer writes an answer of the SDK's under the client's own id. A call that the client
-// has taken back is not answered (Basic, Cancellation).
+// answer writes the SDK's answer under the client's own id. A call that the client has cancelled
+// is not answered (Basic, Cancellation).
 func (l *Link) answer(r *jsonrpc.Response) error {
 	c := l.take(r.ID)
 	if c == nil {
@@ -56,8 +56,8 @@ func (l *Link) answer(r *jsonrpc.Response) error {
 	return l.put(c.in, c.slot, append(wire.AppendRaw(b, result), '}'))
 }
 
-// withoutContent takes the content, which the SDK writes as null, out of a result that
-// asks for input (2026-07-28, Multi round-trip requests): it has none.
+// withoutContent removes the content, which the SDK writes as null, from a result that asks for
+// input (2026-07-28, Multi round-trip requests): such a result has none.
 func withoutContent(result json.RawMessage) json.RawMessage {
 	var r map[string]json.RawMessage
 	if !bytes.Contains(result, []byte(`"`+proto.ResultInputRequired+`"`)) ||
@@ -68,14 +68,14 @@ func withoutContent(result json.RawMessage) json.RawMessage {
 	return encoded(r)
 }
 
-// encoded encodes what was read from JSON, with texts and structures of our own in it: it
-// always can be.
+// encoded encodes a value that was read from JSON, with texts and structures of our own: it never
+// fails.
 func encoded(v any) json.RawMessage {
 	b, _ := json.Marshal(v)
 	return b
 }
 
-// negotiated notes the version that an initialize has led to.
+// negotiated records the version that an initialize has led to.
 func (l *Link) negotiated(result json.RawMessage) {
 	var r struct {
 		Version string `json:"protocolVersion"`
@@ -88,9 +88,9 @@ func (l *Link) negotiated(result json.RawMessage) {
 	l.mu.Unlock()
 }
 
-// refuse answers what never became a call; an id of nil is null.
+// refuse answers a message that never became a call; an id of nil is null.
 func (l *Link) refuse(in *batch, id json.RawMessage, err error) {
-	l.fault(in, in.begin(), id, err) //nolint:errcheck // a connection that ended has nobody to tell
+	l.fault(in, in.begin(), id, err) //nolint:errcheck // nobody reads after the connection has ended
 }
 
 // fault answers with an error.
@@ -103,7 +103,8 @@ func (l *Link) fault(in *batch, at int, id json.RawMessage, err error) error {
 	return l.put(in, at, AppendError(nil, id, err, filter))
 }
 
-// put queues an answer, or adds it to its batch; a nil one only ends what the batch expects.
+// put queues an answer, or adds it to its batch; a nil one only counts as one of the batch's
+// answers.
 func (l *Link) put(in *batch, at int, answer []byte) error {
 	if in != nil {
 		answer = in.end(at, answer)
@@ -124,7 +125,7 @@ func AppendError(dst []byte, id json.RawMessage, err error, f *Filter) []byte {
 }
 
 // appendFault appends an error object. The SDK gives plain errors the code 0; they are about
-// requests that do not fit the state of the connection.
+// requests that are invalid in the state of the connection.
 func appendFault(dst []byte, err error, f *Filter) []byte {
 	code, message, data := int64(jrpc2.InvalidRequest), err.Error(), json.RawMessage(nil)
 	if e, ok := errors.AsType[*jrpc2.Error](err); ok {
@@ -147,16 +148,16 @@ func appendFault(dst []byte, err error, f *Filter) []byte {
 	return append(dst, '}')
 }
 
-// batch collects the answers to one batch, which leave as one array when the last has
-// been given (2025-03-26, Base protocol, Batching), in the order of what they answer. A
-// nil batch is a single message.
+// batch collects the answers to one batch, which are sent as one array after the last one
+// (2025-03-26, Base protocol, Batching), in the order of the requests. A nil batch is a single
+// message.
 type batch struct {
-	mu    sync.Mutex // guards the fields below
-	open  int        // answers that are still to come
+	mu    sync.Mutex // protects the fields below
+	open  int        // the number of answers still missing
 	slots [][]byte
 }
 
-// begin expects one more answer, whose place it returns.
+// begin adds one more expected answer, and returns its index.
 func (b *batch) begin() int {
 	if b == nil {
 		return 0
@@ -168,7 +169,7 @@ func (b *batch) begin() int {
 	return len(b.slots) - 1
 }
 
-// end puts an answer in its place; a nil one is left out. The last returns the whole
+// end stores an answer at its index; a nil one is left out. The last call returns the whole
 // array, unless it is empty.
 func (b *batch) end(at int, answer []byte) []byte {
 	b.mu.Lock()
@@ -184,7 +185,7 @@ func (b *batch) end(at int, answer []byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
 }
 
-// batch takes the messages of an array, one after the other. Only 2025-03-26 has batches.
+// batch handles the messages of an array, one after the other. Only 2025-03-26 has batches.
 func (l *Link) batch(ctx context.Context, b []byte) error {
 	l.mu.Lock()
 	version := l.version

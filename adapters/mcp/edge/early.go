@@ -8,21 +8,21 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// A client of the first days has a number for a version; one spoke it before versions were
-// dates. To the SDK, and to all that lies behind, it is a client of the oldest version with
-// a date. Its answers suit both: what a client of 2024-11-05 looks for stays in them. What
-// it has a name of its own for, it says in that, and of our notifications it gets those that it
-// knows or has asked for. That a version nobody knows becomes the one that will be answered
-// is negotiation, and none of this.
+// A client of the early dialect has a number for a version; one spoke it before versions were
+// dates. The SDK, and all code behind it, sees a client of the oldest version with a date. Its
+// answers suit both: members that a client of 2024-11-05 expects stay in them. Things with
+// another name in the dialect get that name, and of our notifications the client receives those
+// that it knows or has asked for. Replacing an unknown version by the one that will be answered
+// is negotiation, and not a part of this.
 
-// Filter rewrites the messages of one client. A nil one leaves all as it is.
+// Filter rewrites the messages of one client. A nil one leaves them unchanged.
 type Filter struct {
 	version   json.RawMessage // the client's, a number
-	templates any             // the list of resource templates, which has no method of its own
+	templates any             // the list of resource templates; the dialect has no method for it
 }
 
-// begins looks at the parameters of initialize, and makes them those of a version that the
-// SDK knows. The filter is the client's; nil: it needs none.
+// begins checks the parameters of initialize, and turns them into those of a version that the SDK
+// knows. The filter is for the client; nil: it needs none.
 func begins(params json.RawMessage, templates any) (json.RawMessage, *Filter) {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
@@ -43,7 +43,7 @@ func begins(params json.RawMessage, templates any) (json.RawMessage, *Filter) {
 	return encoded(p), f
 }
 
-// BeginsBody does to a whole initialize what begins does to its parameters.
+// BeginsBody does the work of begins for a whole initialize.
 func BeginsBody(body []byte, templates any) ([]byte, *Filter) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(body, &m) != nil {
@@ -54,7 +54,7 @@ func BeginsBody(body []byte, templates any) ([]byte, *Filter) {
 	return encoded(m), f
 }
 
-// heard is the name that a notification of the client's has today.
+// heard returns today's name of a client's notification.
 func (f *Filter) heard(method string) string {
 	if f != nil && method == proto.NoteEarlyInitialized {
 		return proto.NoteInitialized
@@ -62,7 +62,7 @@ func (f *Filter) heard(method string) string {
 	return method
 }
 
-// Body does to a whole notification what heard does to its method.
+// Body does the work of heard for a whole notification.
 func (f *Filter) Body(m wire.Message, body []byte) []byte {
 	if name := f.heard(m.Method); m.ID == nil && name != m.Method {
 		return wire.Edit(body, wire.Set("method", encoded(name)))
@@ -70,8 +70,7 @@ func (f *Filter) Body(m wire.Message, body []byte) []byte {
 	return body
 }
 
-// sends reports whether the client gets a notification of ours: it never looks for lists
-// that change.
+// sends reports whether the client gets a notification of ours: it gets none about changed lists.
 func (f *Filter) sends(method string) bool {
 	switch method {
 	case proto.NoteProgress, proto.NoteMessage, proto.NoteResourceUpdated:
@@ -80,7 +79,8 @@ func (f *Filter) sends(method string) bool {
 	return f == nil
 }
 
-// fault is the code and the data of an error: the client knows one code, and no data.
+// fault returns the code and the data of an error for the client, which knows one code, and no
+// data.
 func (f *Filter) fault(code int64, data json.RawMessage) (int64, json.RawMessage) {
 	if f == nil {
 		return code, data
@@ -88,12 +88,12 @@ func (f *Filter) fault(code int64, data json.RawMessage) (int64, json.RawMessage
 	return proto.CodeClosed, nil
 }
 
-// earlyCapabilities are all that there were.
+// earlyCapabilities are all capabilities of the dialect.
 var earlyCapabilities = json.RawMessage(
 	`{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}}`,
 )
 
-// result adds to a result what the client looks for.
+// result adds the members that the client expects to a result.
 func (f *Filter) result(method string, result json.RawMessage) json.RawMessage {
 	if f == nil {
 		return result
@@ -106,7 +106,7 @@ func (f *Filter) result(method string, result json.RawMessage) json.RawMessage {
 	if json.Unmarshal(result, &r) != nil {
 		return result
 	}
-	delete(r, "ttlMs") // what the SDK adds at every version
+	delete(r, "ttlMs") // the SDK adds them at every version
 	delete(r, "cacheScope")
 	switch method {
 	case proto.MethodInitialize:
@@ -131,7 +131,7 @@ func (f *Filter) result(method string, result json.RawMessage) json.RawMessage {
 	return encoded(r)
 }
 
-// joined is the text of a list of contents, or of messages with a content each.
+// joined returns the text of a list of contents, or of messages with a content each.
 func joined(list json.RawMessage) json.RawMessage {
 	type content struct {
 		Text    string `json:"text"`
@@ -140,7 +140,7 @@ func joined(list json.RawMessage) json.RawMessage {
 		} `json:"content"`
 	}
 	var items []content
-	_ = json.Unmarshal(list, &items) // what has no text adds none
+	_ = json.Unmarshal(list, &items) // an item without text adds none
 	texts := make([]string, 0, len(items))
 	for _, c := range items {
 		if t := c.Text + c.Content.Text; t != "" {
@@ -150,7 +150,7 @@ func joined(list json.RawMessage) json.RawMessage {
 	return encoded(strings.Join(texts, "\n"))
 }
 
-// described fills in what the client shows of every prompt and each of its arguments.
+// described fills in the descriptions that the client shows of every prompt and argument.
 func described(list json.RawMessage) json.RawMessage {
 	var prompts []map[string]json.RawMessage
 	if json.Unmarshal(list, &prompts) != nil {
@@ -158,7 +158,7 @@ func described(list json.RawMessage) json.RawMessage {
 	}
 	for _, p := range prompts {
 		args := []map[string]json.RawMessage{}
-		_ = json.Unmarshal(p["arguments"], &args) // without any there are none
+		_ = json.Unmarshal(p["arguments"], &args) // no arguments: an empty list
 		for _, a := range args {
 			if a["description"] == nil {
 				a["description"] = json.RawMessage(`""`)
@@ -172,7 +172,7 @@ func described(list json.RawMessage) json.RawMessage {
 	return encoded(prompts)
 }
 
-// typed adds a contentType to each of a list of contents.
+// typed adds a contentType to each item of a list of contents.
 func typed(list json.RawMessage) json.RawMessage {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(list, &items) != nil {

@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// maxOpen is how many requests of the client's may be without an answer; one more is refused.
+	// maxOpen limits the unanswered requests of the client; one more is refused.
 	maxOpen = 1024
-	// maxBatch is how many messages one batch may hold, at the version that has batches.
+	// maxBatch limits the messages of one batch, at the version that has batches.
 	maxBatch = 100
-	// drainTime limits the time in which open calls may still be answered when the client has sent its
-	// last: a shell's pipe.
+	// drainTime limits the time in which open calls may still be answered after the client's last
+	// message: in a shell's pipe.
 	drainTime = time.Second
 )
 
-// Options say what a link has to know of those who are behind it.
+// Options describe the server and the client of a link.
 type Options struct {
-	// OwnTools says that all tools are ours: they read large arguments from the call, and
-	// not from the SDK.
+	// OwnTools means that all tools are ours: they read large arguments from the call, and not
+	// from the SDK.
 	OwnTools bool
 	// Ordered reports whether the calls of a tool that name the same session keep their order.
 	Ordered func(tool string) bool
@@ -42,49 +42,48 @@ type Options struct {
 	Templates any
 }
 
-// Link is a client's pipe. Run reads it and hands each message to the lane that it
-// belongs to; answers go the other way. The SDK sees ids of ours, the client its own,
-// byte for byte.
+// Link is a client's pipe. Run reads it and passes each message to its lane; answers go the other
+// way. The SDK sees ids of ours, the client its own, byte for byte.
 type Link struct {
 	frames wire.Framer
 	out    *wire.Writer        // nil: the client is in this process
-	hear   func(proto.Message) // takes what such a client is told
+	hear   func(proto.Message) // receives the messages to such a client
 	opts   Options
 	order  order
 	legacy *lane
 	modern *lane
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	last    int64
 	calls   map[jsonrpc.ID]*Call
 	byRaw   map[string]*Call
 	byExtra map[*mcp.RequestExtra]*Call
 	open    int           // calls whose answers are not queued yet
-	idle    chan struct{} // closed when open comes to 0; nil: nobody waits for that
-	hello   *Call         // the initialize that counts: the first that was not refused
+	idle    chan struct{} // closed when open reaches 0; nil: not waited for
+	hello   *Call         // the effective initialize: the first that was not refused
 	version string        // that was negotiated
-	filter  *Filter       // that hello has led to
+	filter  *Filter       // the result of hello
 }
 
-// Call is a request of the client's that has not been answered.
+// Call is an unanswered request of the client.
 type Call struct {
-	Place *Place // in the line of the session that it names; nil: it names none
+	Place *Place // in the line of the named session; nil: it names none
 
 	raw    json.RawMessage // its id as the client wrote it
-	id     jsonrpc.ID      // as the SDK knows it
+	id     jsonrpc.ID      // its id for the SDK
 	lane   *lane
 	method string
 	in     *batch
 	slot   int               // of the answer in its batch
-	extra  *mcp.RequestExtra // by which a tool finds its call
+	extra  *mcp.RequestExtra // a tool finds its call by it
 	ctx    context.Context   //nolint:containedctx // the call's own, as in http.Request
 	cancel context.CancelCauseFunc
-	args   json.RawMessage // of a tool of ours; nil: the request has them
-	watch  func()          // looks whether the client has taken it back; nil: that is seen where it is read
+	args   json.RawMessage // for a tool of ours; nil: the request has them
+	watch  func()          // checks for a cancellation by the client; nil: the reading goroutine notices it
 }
 
-// NewCall returns a call that did not come over a link. watch, if not nil, is called to
-// look whether the client has taken it back; then it calls Cancel.
+// NewCall returns a call that did not come over a link. watch, if not nil, is called to check
+// whether the client has cancelled the call; then it calls Cancel.
 func NewCall(watch func(*Call)) *Call {
 	c := new(Call)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -94,15 +93,14 @@ func NewCall(watch func(*Call)) *Call {
 	return c
 }
 
-// Context ends with core.ErrCanceled when the client takes the call back while it is
-// open, on the goroutine that reads; else never, so that a turn may outlive the call
-// that began it.
+// Context ends with core.ErrCanceled when the client cancels the call while it is open, on the
+// goroutine that reads; otherwise never, so that a turn may outlive the call that began it.
 func (c *Call) Context() context.Context { return c.ctx }
 
-// Cancel takes the call back.
+// Cancel cancels the call.
 func (c *Call) Cancel() { c.cancel(core.ErrCanceled) }
 
-// Canceled reports whether the client has taken the call back.
+// Canceled reports whether the client has cancelled the call.
 func (c *Call) Canceled() bool {
 	if c.watch != nil {
 		c.watch()
@@ -110,7 +108,8 @@ func (c *Call) Canceled() bool {
 	return c.ctx.Err() != nil
 }
 
-// TakeArguments returns the arguments that were kept from the SDK, once; nil: the request has them.
+// TakeArguments returns the arguments that were withheld from the SDK, once; nil: the request has
+// them.
 func (c *Call) TakeArguments() json.RawMessage {
 	args := c.args
 	c.args = nil
@@ -134,7 +133,7 @@ func newLink(o Options) *Link {
 	return l
 }
 
-// Lanes returns the two life cycles on the link, each for a session of the SDK's.
+// Lanes returns the two life cycles on the link, each for an SDK session.
 func (l *Link) Lanes() (legacy, modern mcp.Transport) { return l.legacy, l.modern }
 
 // Run reads until the stream or ctx ends; its error is the stream's.
@@ -165,7 +164,7 @@ func (l *Link) Run(ctx context.Context) error {
 // message handles one message. Its error means that the connection has ended.
 func (l *Link) message(ctx context.Context, b []byte, in *batch) error {
 	if len(b) > LargeArgs {
-		Collect() // what it was read into
+		Collect() // the memory it was read into
 	}
 	m, err := wire.Parse(b)
 	switch {
@@ -183,8 +182,8 @@ func (l *Link) message(ctx context.Context, b []byte, in *batch) error {
 	return l.request(ctx, m, in)
 }
 
-// answered hands on an answer to a request of the SDK's, whose ids are integers. Only
-// the legacy lane makes requests.
+// answered passes on an answer to a request of the SDK, whose ids are integers. Only the legacy
+// lane sends requests.
 func (l *Link) answered(ctx context.Context, m wire.Message) error {
 	var n int64
 	if json.Unmarshal(m.ID, &n) != nil {
@@ -205,8 +204,7 @@ func (l *Link) answered(ctx context.Context, m wire.Message) error {
 	return l.legacy.hand(ctx, r)
 }
 
-// notified hands a notification on. A cancel has its effect here, before anything behind
-// it is read.
+// notified passes on a notification. A cancel takes effect here, before the next message is read.
 func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	if m.Method != proto.NoteCancelled {
 		return l.legacy.hand(ctx, &jsonrpc.Request{Method: l.filtered().heard(m.Method), Params: m.Params})
@@ -221,7 +219,7 @@ func (l *Link) notified(ctx context.Context, m wire.Message) error {
 	l.mu.Lock()
 	c := l.byRaw[string(p.ID)]
 	l.mu.Unlock()
-	if c == nil || c.method == proto.MethodInitialize { // which must not be cancelled (Basic, Cancellation)
+	if c == nil || c.method == proto.MethodInitialize { // initialize must not be cancelled (Basic, Cancellation)
 		return nil
 	}
 	c.Cancel()
@@ -237,10 +235,10 @@ type Peek struct {
 
 	name   string
 	args   json.RawMessage
-	thread string // the session that the arguments name, by whatever name a tool has for it
+	thread string // the session named in the arguments, under any of the tools' names for it
 }
 
-// PeekAt looks at parameters, which are JSON or absent. It copies nothing but what it returns.
+// PeekAt reads parameters, which are JSON or absent. It copies only its result.
 func PeekAt(params json.RawMessage) (p Peek) {
 	for name, value := range wire.Members(params) {
 		switch string(name) {
@@ -259,7 +257,7 @@ func PeekAt(params json.RawMessage) (p Peek) {
 				}
 			}
 		case "clientInfo":
-			_ = json.Unmarshal(value, &p.Client) // what does not fit is left empty
+			_ = json.Unmarshal(value, &p.Client) // invalid members stay empty
 		case "_meta":
 			for name, value := range wire.Members(value) {
 				switch string(name) {
@@ -274,16 +272,16 @@ func PeekAt(params json.RawMessage) (p Peek) {
 	return p
 }
 
-// LargeArgs is the size in bytes above which a tool's arguments are kept from the SDK,
-// which would copy them several times, and memory is collected in between.
+// LargeArgs is the size in bytes above which a tool's arguments are withheld from the SDK, which
+// would copy them several times without a garbage collection in between.
 const LargeArgs = 1 << 20
 
-// Collect frees what a large message has left behind before the next copy of it is made.
-// Without it memory use would double. It gives the memory back to the system, since what
-// is left between other objects may have no room for a copy in one piece.
+// Collect frees the memory of a large message before the next copy of it is made. Without it
+// memory use would double. It gives the memory back to the system, because the gaps between other
+// objects may have no room for a copy in one piece.
 func Collect() { debug.FreeOSMemory() }
 
-// request gives a request its place among those that are open and hands it on.
+// request gives a request its place among the open ones and passes it on.
 func (l *Link) request(ctx context.Context, m wire.Message, in *batch) error {
 	p := PeekAt(m.Params)
 	to := l.legacy
@@ -341,7 +339,8 @@ func (l *Link) enter(c *Call) (err error) {
 	return nil
 }
 
-// Call finds a tool's call. A request that did not come over this link has one that nobody cancels.
+// Call finds a tool's call. A request that did not come over this link gets a call that is never
+// cancelled.
 func (l *Link) Call(extra *mcp.RequestExtra) *Call {
 	l.mu.Lock()
 	c := l.byExtra[extra]
@@ -368,7 +367,7 @@ func (l *Link) take(id jsonrpc.ID) *Call {
 	return c
 }
 
-// left notes that a call's answer is queued.
+// left records that a call's answer is queued.
 func (l *Link) left() {
 	l.mu.Lock()
 	idle := l.idle
@@ -404,8 +403,8 @@ func (l *Link) Drain(ctx context.Context) {
 	}
 }
 
-// subscription puts the client's own id of a subscriptions/listen in the place of the
-// SDK's, in what belongs to it.
+// subscription replaces the SDK's id of a subscriptions/listen by the client's own, in the
+// messages of that subscription.
 func (l *Link) subscription(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte(proto.MetaSubscription)) {
 		return params
@@ -436,14 +435,14 @@ func withSubscription(p, meta map[string]json.RawMessage, id json.RawMessage) js
 	return encoded(p)
 }
 
-// filtered is the filter of the client; nil: it needs none.
+// filtered returns the filter of the client; nil: it needs none.
 func (l *Link) filtered() *Filter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.filter
 }
 
-// begun notes what initialize has told of the client. One behind it is refused, and tells nothing.
+// begun records the filter of an initialize. A later initialize is refused, and has none.
 func (l *Link) begun(c *Call, f *Filter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -452,7 +451,7 @@ func (l *Link) begun(c *Call, f *Filter) {
 	}
 }
 
-// refusedHello notes that an initialize was refused: the next one counts.
+// refusedHello records that an initialize was refused: the next one takes its place.
 func (l *Link) refusedHello(c *Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -461,16 +460,17 @@ func (l *Link) refusedHello(c *Call) {
 	}
 }
 
-// HangUp ends both lanes: to the SDK the client has left.
+// HangUp ends both lanes: for the SDK the client has left.
 func (l *Link) HangUp() { close(l.legacy.gone) }
 
-// Stalled reports whether the client leaves so much unread that what can be left out should be.
+// Stalled reports whether the client leaves so much unread that optional messages should be
+// dropped.
 func (l *Link) Stalled() bool { return l.out != nil && l.out.Queued() > wire.PumpRoom }
 
-// lane is one life cycle on the link: to the SDK a transport, and the connection that it makes.
+// lane is one life cycle on the link: a transport and its connection for the SDK.
 type lane struct {
 	link   *Link
-	in     chan jsonrpc.Message // unbuffered: a message is read when the one before has been taken
+	in     chan jsonrpc.Message // unbuffered: a message is read when the SDK has taken the one before
 	gone   chan struct{}        // closed by HangUp; both lanes share it
 	closed chan struct{}        // closed by the SDK
 	once   sync.Once
@@ -485,7 +485,7 @@ func newLane(l *Link, gone chan struct{}) *lane {
 	return &lane{link: l, in: make(chan jsonrpc.Message), gone: gone, closed: make(chan struct{})}
 }
 
-// hand gives a message to the SDK, which takes it at once.
+// hand passes a message to the SDK, which takes it at once.
 func (n *lane) hand(ctx context.Context, m jsonrpc.Message) error {
 	select {
 	case n.in <- m:
@@ -522,7 +522,7 @@ func (n *lane) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && n == n.link.modern {
 		if r.Method == proto.NoteResourcesChanged && !bytes.Contains(r.Params, []byte(proto.MetaSubscription)) {
-			return nil // the SDK takes a lane that nobody has used for one of the other life cycle
+			return nil // the SDK takes an unused lane for one of the other life cycle
 		}
 		r.Params = n.link.subscription(r.Params)
 	}

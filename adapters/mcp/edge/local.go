@@ -9,16 +9,16 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// NewLocal returns a link to a client of this process, without bytes: hear takes what the
-// client is told, and [Link.Take] what it says. hear must not block.
+// NewLocal returns a link to a client of this process, without bytes: hear receives the messages
+// to the client, and [Link.Take] takes the client's. hear must not block.
 func NewLocal(hear func(proto.Message), o Options) *Link {
 	l := newLink(o)
 	l.hear = hear
 	return l
 }
 
-// Take hands on a message of a client of this process, to the SDK at once. What the client
-// says behind the end of the link is dropped.
+// Take passes a message of a client of this process to the SDK at once. After the end of the link
+// messages are dropped.
 func (l *Link) Take(ctx context.Context, p proto.Message) {
 	m := wire.Message{ID: p.ID, Method: p.Method, Params: p.Params, Result: p.Result, Error: p.Error}
 	var err error
@@ -31,11 +31,11 @@ func (l *Link) Take(ctx context.Context, p proto.Message) {
 		err = l.request(ctx, m, nil)
 	}
 	if err != nil && m.Kind() == wire.Request {
-		_ = l.fault(nil, 0, m.ID, wire.ErrClosed) // to a client of this process nothing fails
+		_ = l.fault(nil, 0, m.ID, wire.ErrClosed) // writing to a client of this process never fails
 	}
 }
 
-// say sends the client a request or a notification of the SDK's.
+// say sends the client a request or a notification of the SDK.
 func (l *Link) say(m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && l.hear != nil {
 		said := proto.Message{Method: r.Method, Params: r.Params}

@@ -8,22 +8,22 @@ import (
 	"dragoman/core"
 )
 
-// order gives the calls that name a session their places, in the order in which they
-// were read. The zero value is ready.
+// order gives the calls that name a session their places, in the order in which they were read.
+// The zero value is ready.
 type order struct {
-	mu    sync.Mutex // guards the field below
+	mu    sync.Mutex // protects the field below
 	lines map[core.SessionID][]*Place
 }
 
-// Place is a call's place in its session's line. A nil place has nobody before it. Its
-// methods may be called by any goroutine.
+// Place is a call's place in its session's line. A nil place is the first of its line. Any
+// goroutine may call its methods.
 type Place struct {
 	in    *order
 	id    core.SessionID
 	ready chan struct{} // closed when it is the first of its line
 }
 
-// enter takes the last place of a session's line. It is called by the goroutine that reads.
+// enter takes the last place of a session's line. Only the goroutine that reads calls it.
 func (o *order) enter(id core.SessionID) *Place {
 	p := &Place{in: o, id: id, ready: make(chan struct{})}
 	o.mu.Lock()

@@ -44,7 +44,7 @@ func (k kind) fits(value json.RawMessage) bool {
 	return false
 }
 
-// param is a parameter of a method. One that may be left out may be null.
+// param is a parameter of a method. An optional one may be null.
 type param struct {
 	name     string
 	is       kind
@@ -105,7 +105,7 @@ var methods = map[string][]param{
 func CheckParams(method string, params json.RawMessage) error {
 	known, ok := methods[method]
 	if !ok {
-		return nil // a method that there is not is refused for that
+		return nil // the SDK refuses an unknown method
 	}
 	if len(params) > 0 && params[0] != '{' {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "%s: params must be an object", method)
@@ -137,8 +137,8 @@ func CheckParams(method string, params json.RawMessage) error {
 	return nil
 }
 
-// misfit finds the member that does not fit at the end of the SDK's error about
-// parameters that it could not decode.
+// misfit finds the name of the invalid member at the end of the SDK's error about parameters that
+// it could not decode.
 var misfit = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`into Go struct field [\w.]*?([\w/]+) of type \S+$`) },
 )
@@ -151,7 +151,7 @@ func plainFault(method string, err error) (_ error, changed bool) {
 	if !strings.HasPrefix(text, "handling '") || !strings.Contains(text[:min(len(text), 200)], "unmarshaling") {
 		return err, false
 	}
-	const tail = 300 // bytes, in which the member is named
+	const tail = 300 // bytes at the end that contain the member's name
 	if m := misfit().FindStringSubmatch(text[max(0, len(text)-tail):]); m != nil {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %s is of the wrong type", method, m[1]), true
 	}

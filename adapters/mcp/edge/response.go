@@ -14,20 +14,20 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// ResponseWriter makes what the SDK writes over HTTP suit the client, as a [Link] does
-// over a pipe: it takes content that is null out of results that ask for input, gives
-// plain errors a code, and passes messages through the client's filter. The SDK writes a
-// whole event, or a whole body, at once.
+// ResponseWriter corrects the SDK's output over HTTP for the client, as a [Link] does over a
+// pipe: it removes content that is null from results that ask for input, gives plain errors a
+// code, and passes messages through the client's filter. The SDK writes a whole event, or a whole
+// body, at once.
 type ResponseWriter struct {
 	http.ResponseWriter
-	Method string  // of the request; "": it is no call
+	Method string  // of the request; "": it is not a call
 	Filter *Filter // the client's
-	// Begins notes the session that the request has begun, before the client knows of it;
-	// nil: it has one.
+	// Begins records the session that the request has begun, before the client knows of it; nil:
+	// the request belongs to a session.
 	Begins func(id string)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (w *ResponseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write implements io.Writer.
@@ -51,8 +51,7 @@ func (w *ResponseWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// events changes the messages of an event stream; an event that the filter does
-// not send is left out.
+// events rewrites the messages of an event stream; it drops events that the filter does not send.
 func (w *ResponseWriter) events(b []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
@@ -69,7 +68,7 @@ func (w *ResponseWriter) events(b []byte) []byte {
 	return out
 }
 
-// message changes one message; nil: the filter does not send it.
+// message rewrites one message; nil: the filter does not send it.
 func (w *ResponseWriter) message(b []byte) []byte {
 	if w.Filter == nil && !bytes.Contains(b, []byte(`"error":`)) && !bytes.Contains(b, []byte(`"content":null`)) {
 		return b
@@ -107,9 +106,8 @@ func (w *ResponseWriter) message(b []byte) []byte {
 	return append(append(append(appendHead(nil, id), `,"result":`...), result...), '}')
 }
 
-// ParseBody parses a body as a line on a pipe is parsed, so that both refuse the same.
-// For a batch, which the SDK answers, it checks each message and returns an empty
-// Message.
+// ParseBody parses a body like a line on a pipe, so that both refuse the same messages. For a
+// batch, which the SDK answers, it checks each message and returns an empty Message.
 func ParseBody(body []byte) (wire.Message, error) {
 	if !bytes.HasPrefix(body, []byte("[")) {
 		return wire.Parse(body)

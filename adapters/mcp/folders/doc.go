@@ -1,3 +1,3 @@
-// Package folders says by their folders, with symbolic links resolved, which sessions a client may see. So
-// nothing can be changed behind the check.
+// Package folders determines the sessions that a client may see by their folders, with symbolic
+// links resolved, so that nothing can change after the check.
 package folders

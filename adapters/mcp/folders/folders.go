@@ -14,13 +14,13 @@ import (
 // Reach describes the sessions whose folders all lie within some roots. It belongs to one goroutine.
 type Reach struct {
 	roots []string
-	known map[string]bool // folders that were looked at
+	known map[string]bool // folders that were checked
 }
 
-// NewReach returns the reach of roots that are resolved.
+// NewReach returns the reach of resolved roots.
 func NewReach(roots []string) *Reach { return &Reach{roots, map[string]bool{}} }
 
-// Covers reports whether a session is one of them.
+// Covers reports whether the reach includes a session.
 func (r *Reach) Covers(cwd string, roots []string) bool {
 	for _, dir := range append(roots[:len(roots):len(roots)], cwd) {
 		inside, known := r.known[dir]
@@ -46,7 +46,7 @@ func placeOf(dir string) (_ string, ok bool) {
 		if at, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(at, gone), true
 		}
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) { // a link that leads nowhere
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) { // a dangling link
 			return "", false
 		}
 		dir, gone = filepath.Dir(dir), filepath.Join(filepath.Base(dir), gone)
@@ -54,7 +54,7 @@ func placeOf(dir string) (_ string, ok bool) {
 	return "", false
 }
 
-// OfURI is the path that a file URI names.
+// OfURI returns the path that a file URI names.
 func OfURI(uri string) (string, bool) {
 	path, err := fileuri.Path(uri)
 	return path, err == nil && filepath.IsAbs(path)
