@@ -2,27 +2,27 @@ package acp
 
 import "encoding/json"
 
-// ModeState is the modes of a session and which of them is on.
+// ModeState lists the modes of a session and names the current one.
 type ModeState struct {
 	CurrentModeID  string `json:"currentModeId"`
 	AvailableModes []Mode `json:"availableModes"`
 }
 
-// Mode is one of them.
+// Mode is one mode.
 type Mode struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }
 
-// ModelState is what `models` was before configuration options took its place.
-// Clients of today still look at it.
+// ModelState was sent as `models` before configuration options replaced it. Today's clients still
+// read it.
 type ModelState struct {
 	CurrentModelID  string  `json:"currentModelId"`
 	AvailableModels []Model `json:"availableModels"`
 }
 
-// Model is one that can be chosen.
+// Model is one model that can be chosen.
 type Model struct {
 	ModelID     string `json:"modelId"`
 	Name        string `json:"name"`
@@ -36,8 +36,8 @@ const (
 	CategoryThought = "thought_level"
 )
 
-// ConfigOption is one thing to choose. Type "select" has a string as CurrentValue
-// and Options, "boolean" has true or false.
+// ConfigOption is one choice. Type "select" has a string as CurrentValue and Options, "boolean"
+// has true or false.
 type ConfigOption struct {
 	ID           string         `json:"id"`
 	Name         string         `json:"name"`
@@ -55,20 +55,20 @@ type SelectOption struct {
 	Description string `json:"description,omitempty"`
 }
 
-// SetModeRequest is `session/set_mode`.
+// SetModeRequest holds the params of `session/set_mode`.
 type SetModeRequest struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
 }
 
-// SetModelRequest is `session/set_model`.
+// SetModelRequest holds the params of `session/set_model`.
 type SetModelRequest struct {
 	SessionID string `json:"sessionId"`
 	ModelID   string `json:"modelId"`
 }
 
-// SetConfigOptionRequest is `session/set_config_option`. Value is a string, or for
-// a "boolean" true or false.
+// SetConfigOptionRequest holds the params of `session/set_config_option`. Value is a string, or
+// for a "boolean" true or false.
 type SetConfigOptionRequest struct {
 	SessionID string          `json:"sessionId"`
 	ConfigID  string          `json:"configId"`

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// Error codes beside those of JSON-RPC.
+// Error codes in addition to those of JSON-RPC.
 const (
 	CodeAuthRequired = -32000
 	CodeNotFound     = -32002
 	CodeCancelled    = -32800
 )
 
-// NoMethod is the message of the error for a method that is not known, a format for its
-// name. Clients look for it.
+// NoMethod is the error message for an unknown method, a format for its name. Clients compare it.
 const NoMethod = "Method not found - '%.100s'"
 
-// Details is the data of an error: its message again, since some clients show the
-// message and others the details.
+// Details is the data of an error: its message again, because some clients show the message and
+// others the details.
 type Details struct {
 	Details string `json:"details"`
 }
@@ -29,8 +28,8 @@ type Refusal struct {
 	Data    json.RawMessage
 }
 
-// Words returns what the client says of it: the message with the details, or with data
-// of another form as it is. It is empty where the client says nothing.
+// Words returns the client's text: the message with the details, or with data of another form
+// unchanged. It is empty if there is none.
 func (r Refusal) Words() string {
 	var data Details
 	if json.Unmarshal(r.Data, &data) != nil || data.Details == "" && string(r.Data) != "null" {
@@ -39,7 +38,8 @@ func (r Refusal) Words() string {
 	return strings.Trim(r.Message+": "+data.Details, ": ")
 }
 
-// NoFile reports whether the client has no file of that name. Most clients say so in words alone.
+// NoFile reports whether the client has no file of that name. Most clients report that only in
+// their text.
 func (r Refusal) NoFile() bool {
 	words := strings.ToLower(r.Words())
 	return r.Code == CodeNotFound || strings.Contains(words, "enoent") || strings.Contains(words, "no such file")

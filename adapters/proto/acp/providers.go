@@ -15,13 +15,13 @@ type ProviderInfo struct {
 	Current    *ProviderConfig `json:"current,omitempty"`
 }
 
-// ProviderConfig is how it is reached; its headers are secret.
+// ProviderConfig holds the access to a provider; its headers are secret.
 type ProviderConfig struct {
 	APIType string `json:"apiType"`
 	BaseURL string `json:"baseUrl"`
 }
 
-// SetProviderRequest is `providers/set`.
+// SetProviderRequest holds the params of `providers/set`.
 type SetProviderRequest struct {
 	ProviderID string            `json:"providerId"`
 	APIType    string            `json:"apiType"`
@@ -29,7 +29,7 @@ type SetProviderRequest struct {
 	Headers    map[string]string `json:"headers"`
 }
 
-// DisableProviderRequest is `providers/disable`.
+// DisableProviderRequest holds the params of `providers/disable`.
 type DisableProviderRequest struct {
 	ProviderID string `json:"providerId"`
 }

@@ -1,6 +1,6 @@
 package acp
 
-// CreateTerminal is `terminal/create`.
+// CreateTerminal holds the params of `terminal/create`.
 type CreateTerminal struct {
 	SessionID       string   `json:"sessionId"`
 	Command         string   `json:"command"`
@@ -10,13 +10,13 @@ type CreateTerminal struct {
 	OutputByteLimit *int     `json:"outputByteLimit,omitempty"`
 }
 
-// TerminalCreated answers it.
+// TerminalCreated answers `terminal/create`.
 type TerminalCreated struct {
 	TerminalID string `json:"terminalId"`
 }
 
-// TerminalRef is the parameter of `terminal/output`, `terminal/wait_for_exit`,
-// `terminal/kill` and `terminal/release`.
+// TerminalRef holds the params of `terminal/output`, `terminal/wait_for_exit`, `terminal/kill`
+// and `terminal/release`.
 type TerminalRef struct {
 	SessionID  string `json:"sessionId"`
 	TerminalID string `json:"terminalId"`
@@ -30,7 +30,7 @@ type TerminalOutputResponse struct {
 	ExitStatus *TerminalStatus `json:"exitStatus"`
 }
 
-// TerminalStatus is how a command ended, and answers `terminal/wait_for_exit`.
+// TerminalStatus is the exit status of a command, and answers `terminal/wait_for_exit`.
 type TerminalStatus struct {
 	ExitCode *int    `json:"exitCode"`
 	Signal   *string `json:"signal"`

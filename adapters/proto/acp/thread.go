@@ -1,7 +1,7 @@
 package acp
 
-// The thread protocol: what the protocol was in June 2025. Its messages have no
-// "jsonrpc", there are no notifications, and ids are whole numbers of 32 bits.
+// The thread protocol, the form of the protocol in June 2025. Its messages have no "jsonrpc",
+// there are no notifications, and ids are integers of 32 bits.
 
 // Thread is an entry of `getThreads`.
 type Thread struct {
@@ -15,7 +15,7 @@ type GetThreadsResponse struct {
 	Threads []Thread `json:"threads"`
 }
 
-// ThreadID is the result of `createThread`, and the parameter of `openThread` and
+// ThreadID is the result of `createThread`, and the params of `openThread` and
 // `getThreadEntries`.
 type ThreadID struct {
 	ThreadID string `json:"threadId"`
@@ -35,7 +35,7 @@ type ThreadEntry struct {
 	Content *string        `json:"content,omitempty"`
 }
 
-// Who says a message.
+// The roles of a message.
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
@@ -47,7 +47,7 @@ type MessageChunk struct {
 	Chunk string `json:"chunk"`
 }
 
-// SendMessage is `sendMessage`. It is answered with null at the end of the turn.
+// SendMessage holds the params of `sendMessage`. It is answered with null at the end of the turn.
 type SendMessage struct {
 	ThreadID string `json:"threadId"`
 	Message  struct {
@@ -56,13 +56,14 @@ type SendMessage struct {
 	} `json:"message"`
 }
 
-// StreamMessageChunk is `streamMessageChunk`, answered with null.
+// StreamMessageChunk holds the params of `streamMessageChunk`, answered with null.
 type StreamMessageChunk struct {
 	ThreadID string       `json:"threadId"`
 	Chunk    MessageChunk `json:"chunk"`
 }
 
-// ThreadFile is `readTextFile`, `readBinaryFile` and `stat`. Offsets are 0-based.
+// ThreadFile holds the params of `readTextFile`, `readBinaryFile` and `stat`. Offsets are
+// 0-based.
 type ThreadFile struct {
 	ThreadID   string `json:"threadId"`
 	Path       string `json:"path"`
@@ -75,7 +76,7 @@ type ThreadFile struct {
 // ThreadFileContent answers `readTextFile`, and `readBinaryFile` in base64.
 type ThreadFileContent struct {
 	Version uint64  `json:"version"`
-	Content *string `json:"content"` // required; nil: a peer that answers something else
+	Content *string `json:"content"` // required; nil: the peer's answer has another form
 }
 
 // ThreadStat answers `stat`.
@@ -84,13 +85,13 @@ type ThreadStat struct {
 	IsDirectory bool `json:"isDirectory"`
 }
 
-// GlobSearch is `globSearch`.
+// GlobSearch holds the params of `globSearch`.
 type GlobSearch struct {
 	ThreadID string `json:"threadId"`
 	Pattern  string `json:"pattern"`
 }
 
-// GlobSearchResponse answers it.
+// GlobSearchResponse answers `globSearch`.
 type GlobSearchResponse struct {
 	Matches []string `json:"matches"`
 }

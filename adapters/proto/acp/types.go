@@ -10,7 +10,7 @@ import (
 // Version is the protocol version that is spoken.
 const Version = 1
 
-// Types that the official library spells as the schema does.
+// Types that are correct in the official library.
 type (
 	ToolKind       = sdk.ToolKind
 	ToolStatus     = sdk.ToolCallStatus
@@ -40,15 +40,15 @@ const (
 	RejectAlways = sdk.PermissionOptionKindRejectAlways
 )
 
-// InitializeRequest is `initialize`. Info is what version 2 calls ClientInfo.
+// InitializeRequest holds the params of `initialize`. Info is version 2's name for ClientInfo.
 type InitializeRequest struct {
 	ProtocolVersion    json.RawMessage `json:"protocolVersion"`    // an integer
-	ClientCapabilities json.RawMessage `json:"clientCapabilities"` // a ClientCapabilities; a wrong one counts as none
+	ClientCapabilities json.RawMessage `json:"clientCapabilities"` // a ClientCapabilities; an invalid one counts as none
 	ClientInfo         *Implementation `json:"clientInfo"`
 	Info               *Implementation `json:"info"`
 }
 
-// ClientCapabilities is what the editor offers. Everything is optional.
+// ClientCapabilities lists the editor's features. Everything is optional.
 type ClientCapabilities struct {
 	FS struct {
 		ReadTextFile  Flag `json:"readTextFile"`
@@ -71,7 +71,7 @@ type ClientCapabilities struct {
 	} `json:"_meta"`
 }
 
-// Flag is a capability: true or an object. null and false mean that it is not there.
+// Flag is a capability: true or an object. null and false mean that it is missing.
 type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -80,7 +80,7 @@ func (f *Flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// InitializeResponse answers it.
+// InitializeResponse answers `initialize`.
 type InitializeResponse struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
@@ -88,10 +88,10 @@ type InitializeResponse struct {
 	AuthMethods       []struct{}        `json:"authMethods"`
 }
 
-// Marker is how an object says "supported".
+// Marker is an empty object that means "supported".
 type Marker struct{}
 
-// AgentCapabilities is what this side offers.
+// AgentCapabilities lists the features of this side.
 type AgentCapabilities struct {
 	LoadSession         bool                `json:"loadSession"`
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
@@ -100,20 +100,20 @@ type AgentCapabilities struct {
 	Providers           *Marker             `json:"providers,omitempty"` // unstable
 }
 
-// PromptCapabilities is which content a prompt may hold beside text and links.
+// PromptCapabilities lists the content that a prompt may have besides text and links.
 type PromptCapabilities struct {
 	Image           bool `json:"image"`
 	Audio           bool `json:"audio"`
 	EmbeddedContext bool `json:"embeddedContext"`
 }
 
-// MCPCapabilities is over which transports servers may be named.
+// MCPCapabilities lists the transports of MCP servers that clients may add.
 type MCPCapabilities struct {
 	HTTP bool `json:"http"`
 	SSE  bool `json:"sse"`
 }
 
-// SessionCapabilities is which of the optional session methods exist.
+// SessionCapabilities lists the optional session methods.
 type SessionCapabilities struct {
 	List                  *Marker `json:"list,omitempty"`
 	Resume                *Marker `json:"resume,omitempty"`
@@ -123,7 +123,7 @@ type SessionCapabilities struct {
 	Fork                  *Marker `json:"fork,omitempty"` // unstable
 }
 
-// SessionRequest is `session/new` (without SessionID), `session/load`,
+// SessionRequest holds the params of `session/new` (without SessionID), `session/load`,
 // `session/resume` and `session/fork`.
 type SessionRequest struct {
 	SessionID             string      `json:"sessionId"`
@@ -132,8 +132,8 @@ type SessionRequest struct {
 	MCPServers            []MCPServer `json:"mcpServers"`
 }
 
-// MCPServer is a tool server that a client gives to a session. Without a Type it
-// is a program (Command, Args, Env), else "http" or "sse" (URL, Headers).
+// MCPServer is an MCP server that a client adds to a session. Without a Type it is a program
+// (Command, Args, Env), otherwise "http" or "sse" (URL, Headers).
 type MCPServer struct {
 	Type    string  `json:"type,omitempty"`
 	Name    string  `json:"name"`
@@ -159,22 +159,21 @@ type SessionResponse struct {
 	SessionID     string         `json:"sessionId,omitempty"`
 	Modes         *ModeState     `json:"modes,omitempty"`
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
-	Models        *ModelState    `json:"models,omitempty"` // no longer in the schema, and still looked at
+	Models        *ModelState    `json:"models,omitempty"` // no longer in the schema, but still read
 }
 
-// SessionID is the parameter of `session/close`, `session/delete` and
-// `session/cancel`.
+// SessionID holds the params of `session/close`, `session/delete` and `session/cancel`.
 type SessionID struct {
 	SessionID string `json:"sessionId"`
 }
 
-// ListRequest is `session/list`.
+// ListRequest holds the params of `session/list`.
 type ListRequest struct {
 	Cwd    *string `json:"cwd"`
 	Cursor *string `json:"cursor"`
 }
 
-// ListResponse answers it.
+// ListResponse answers `session/list`.
 type ListResponse struct {
 	Sessions   []SessionInfo `json:"sessions"`
 	NextCursor string        `json:"nextCursor,omitempty"`
@@ -189,38 +188,38 @@ type SessionInfo struct {
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }
 
-// PromptRequest is `session/prompt`.
+// PromptRequest holds the params of `session/prompt`.
 type PromptRequest struct {
 	SessionID string         `json:"sessionId"`
 	Prompt    []ContentBlock `json:"prompt"`
 }
 
-// PromptResponse answers it.
+// PromptResponse answers `session/prompt`.
 type PromptResponse struct {
 	StopReason StopReason `json:"stopReason"`
 }
 
-// CancelRequest is `$/cancel_request`.
+// CancelRequest holds the params of `$/cancel_request`.
 type CancelRequest struct {
 	RequestID json.RawMessage `json:"requestId"`
 }
 
-// PermissionRequest is `session/request_permission`.
+// PermissionRequest holds the params of `session/request_permission`.
 type PermissionRequest struct {
 	SessionID string             `json:"sessionId"`
 	ToolCall  ToolCall           `json:"toolCall"`
 	Options   []PermissionOption `json:"options"`
 }
 
-// PermissionOption is one answer that is offered.
+// PermissionOption is one possible answer.
 type PermissionOption struct {
 	OptionID string         `json:"optionId"`
 	Name     string         `json:"name"`
 	Kind     PermissionKind `json:"kind"`
 }
 
-// PermissionResponse answers it: Outcome is "selected", with OptionID, or
-// "cancelled".
+// PermissionResponse answers `session/request_permission`: Outcome is "selected", with OptionID,
+// or "cancelled".
 type PermissionResponse struct {
 	Outcome struct {
 		Outcome  string `json:"outcome"`
@@ -228,7 +227,7 @@ type PermissionResponse struct {
 	} `json:"outcome"`
 }
 
-// ReadTextFile is `fs/read_text_file`.
+// ReadTextFile holds the params of `fs/read_text_file`.
 type ReadTextFile struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
@@ -236,19 +235,19 @@ type ReadTextFile struct {
 	Limit     int    `json:"limit,omitempty"`
 }
 
-// FileContent answers it.
+// FileContent answers `fs/read_text_file`.
 type FileContent struct {
-	Content *string `json:"content"` // required; nil: a client that answers something else
+	Content *string `json:"content"` // required; nil: the client's answer has another form
 }
 
-// WriteTextFile is `fs/write_text_file`.
+// WriteTextFile holds the params of `fs/write_text_file`.
 type WriteTextFile struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 	Content   string `json:"content"`
 }
 
-// ElicitationRequest is `elicitation/create` of the mode "form".
+// ElicitationRequest holds the params of `elicitation/create` in the mode "form".
 type ElicitationRequest struct {
 	Mode            string            `json:"mode"`
 	SessionID       string            `json:"sessionId"`
@@ -257,8 +256,8 @@ type ElicitationRequest struct {
 	RequestedSchema ElicitationSchema `json:"requestedSchema"`
 }
 
-// PageRequest is `elicitation/create` of the mode "url". Whoever accepts it has
-// agreed to open the page, and no more.
+// PageRequest holds the params of `elicitation/create` in the mode "url". A client that accepts
+// it has only agreed to open the page.
 type PageRequest struct {
 	Mode          string `json:"mode"`
 	SessionID     string `json:"sessionId"`
@@ -275,7 +274,7 @@ type ElicitationSchema struct {
 	Required   Strings             `json:"required,omitempty"`
 }
 
-// ElicitationProperty is the fields of a form by name.
+// ElicitationProperty holds the fields of a form by name.
 type ElicitationProperty = map[string]StringField
 
 // StringField is a field that takes text, or one of OneOf.
@@ -286,27 +285,27 @@ type StringField struct {
 	OneOf       []EnumOption `json:"oneOf,omitempty"`
 }
 
-// EnumOption is one value that a field may have.
+// EnumOption is one possible value of a field.
 type EnumOption struct {
 	Const       string `json:"const"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 }
 
-// ElicitationResponse answers it: Action is "accept", with Content, "decline" or
-// "cancel".
+// ElicitationResponse answers `elicitation/create`: Action is "accept", with Content, "decline"
+// or "cancel".
 type ElicitationResponse struct {
 	Action  string          `json:"action"`
-	Content json.RawMessage `json:"content"` // an object: the fields' values by their names
+	Content json.RawMessage `json:"content"` // an object: the values by field name
 }
 
-// PlanStatus and PlanPriority grade a step of a plan.
+// PlanStatus and PlanPriority classify a step of a plan.
 type (
 	PlanStatus   = sdk.PlanEntryStatus
 	PlanPriority = sdk.PlanEntryPriority
 )
 
-// Stamp writes a time as the protocol has it, in RFC 3339; the zero time is empty.
+// Stamp formats a time for the protocol, in RFC 3339; the zero time is empty.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

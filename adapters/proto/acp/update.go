@@ -2,8 +2,8 @@ package acp
 
 import "encoding/json"
 
-// ContentBlock is content of any type, flat: Type says which of the fields count
-// (text, image, audio, resource_link, resource).
+// ContentBlock is content of any type, flat: Type determines which fields are used (text, image,
+// audio, resource_link, resource).
 type ContentBlock struct {
 	Type        string    `json:"type"`
 	Text        *string   `json:"text,omitempty"`
@@ -30,7 +30,7 @@ type Resource struct {
 type ToolContent struct {
 	Type       string        `json:"type"`
 	Content    *ContentBlock `json:"content,omitempty"`
-	Path       string        `json:"path,omitempty"`    // of a diff: absolute
+	Path       string        `json:"path,omitempty"`    // in a diff: absolute
 	OldText    *string       `json:"oldText,omitempty"` // nil: a new file
 	NewText    *string       `json:"newText,omitempty"`
 	TerminalID string        `json:"terminalId,omitempty"`
@@ -42,9 +42,8 @@ type ToolLocation struct {
 	Line *int   `json:"line,omitempty"`
 }
 
-// ToolCall is the updates `tool_call` and `tool_call_update`, and what a
-// permission is asked for. Absent fields are unchanged; Content and Locations
-// replace.
+// ToolCall holds the updates `tool_call` and `tool_call_update`, and the subject of a permission
+// request. Absent fields are unchanged; Content and Locations replace.
 type ToolCall struct {
 	SessionUpdate string          `json:"sessionUpdate,omitempty"`
 	ToolCallID    string          `json:"toolCallId"`
@@ -59,20 +58,20 @@ type ToolCall struct {
 	Meta          *TerminalMeta   `json:"_meta,omitempty"`
 }
 
-// TerminalMeta is how an agent shows a terminal of its own (Zed).
+// TerminalMeta shows a terminal of the agent's own (Zed).
 type TerminalMeta struct {
 	Info   *TerminalInfo   `json:"terminal_info,omitempty"`
 	Output *TerminalOutput `json:"terminal_output,omitempty"`
 	Exit   *TerminalExit   `json:"terminal_exit,omitempty"`
 }
 
-// TerminalInfo makes one.
+// TerminalInfo creates one.
 type TerminalInfo struct {
 	TerminalID string `json:"terminal_id"`
 	Cwd        string `json:"cwd,omitempty"`
 }
 
-// TerminalOutput prints in it.
+// TerminalOutput appends output to one.
 type TerminalOutput struct {
 	TerminalID string `json:"terminal_id"`
 	Data       string `json:"data"`
@@ -118,7 +117,7 @@ type UsageUpdate struct {
 // InfoUpdate is the update `session_info_update`.
 type InfoUpdate struct {
 	SessionUpdate string  `json:"sessionUpdate"`
-	Title         *string `json:"title"`               // null: it has none any more
+	Title         *string `json:"title"`               // null: the title was removed
 	UpdatedAt     string  `json:"updatedAt,omitempty"` // RFC 3339
 }
 
@@ -134,7 +133,7 @@ type OptionsUpdate struct {
 	ConfigOptions []ConfigOption `json:"configOptions"`
 }
 
-// Notice is the update `notice`, for clients that say `session.notices`.
+// Notice is the update `notice`, for clients with `session.notices`.
 type Notice struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Severity      string `json:"severity"` // info, warning or error
@@ -142,8 +141,7 @@ type Notice struct {
 	Description   string `json:"description,omitempty"`
 }
 
-// CompactionUpdate is the update `compaction_update`, for clients that say
-// `session.compaction`.
+// CompactionUpdate is the update `compaction_update`, for clients with `session.compaction`.
 type CompactionUpdate struct {
 	SessionUpdate string         `json:"sessionUpdate"`
 	CompactionID  string         `json:"compactionId"`
@@ -164,7 +162,7 @@ type AvailableCommand struct {
 	Input       *CommandInput `json:"input,omitempty"`
 }
 
-// CommandInput says what to write behind the name.
+// CommandInput describes the text after the name.
 type CommandInput struct {
 	Hint string `json:"hint"`
 }

@@ -2,7 +2,7 @@ package eca
 
 import "encoding/json"
 
-// PromptParams is what the user says.
+// PromptParams holds a message of the user.
 type PromptParams struct {
 	ChatID   *string         `json:"chatId,omitempty"`
 	Message  string          `json:"message"`
@@ -14,7 +14,7 @@ type PromptParams struct {
 	Contexts json.RawMessage `json:"contexts,omitempty"` // a list of Context
 }
 
-// PromptStatus says what became of a prompt.
+// PromptStatus is the outcome of a prompt.
 type PromptStatus string
 
 const (
@@ -40,7 +40,7 @@ type ChatParams struct {
 // SaveSession remembers an approval for the session.
 const SaveSession = "session"
 
-// ApproveParams decides on a tool call, in toolCallApprove and toolCallReject.
+// ApproveParams holds the decision on a tool call, in toolCallApprove and toolCallReject.
 type ApproveParams struct {
 	ChatID     string `json:"chatId"`
 	ToolCallID string `json:"toolCallId"`
@@ -53,7 +53,7 @@ type QueryParams struct {
 	Query  string  `json:"query"`
 }
 
-// QueryContextParams asks for contexts besides those that are given.
+// QueryContextParams asks for contexts other than the given ones.
 type QueryContextParams struct {
 	ChatID   *string         `json:"chatId,omitempty"`
 	Query    string          `json:"query"`
@@ -78,7 +78,7 @@ type QueryCommandsResult struct {
 	Commands []Command `json:"commands"`
 }
 
-// Command is something that a user may type behind a slash.
+// Command is a command that a user may type after a slash.
 type Command struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
@@ -86,7 +86,7 @@ type Command struct {
 	Arguments   []Argument `json:"arguments"`
 }
 
-// Argument is one of a command's or a prompt's.
+// Argument is an argument of a command or a prompt.
 type Argument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -117,7 +117,7 @@ type ListResult struct {
 	Chats []ChatSummary `json:"chats"`
 }
 
-// ChatStatus is what a chat does.
+// ChatStatus is the activity of a chat.
 type ChatStatus string
 
 const (
@@ -145,28 +145,28 @@ type OpenParams struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// OpenResult answers open, behind all that was replayed.
+// OpenResult answers open, after the whole replay.
 type OpenResult struct {
 	Found     bool       `json:"found"`
 	ChatID    string     `json:"chatId,omitempty"`
 	Title     string     `json:"title,omitempty"`
 	Selection *Selection `json:"selection,omitempty"`
-	Meta      *PageMeta  `json:"meta,omitempty"` // of a part of the chat
+	Meta      *PageMeta  `json:"meta,omitempty"` // for a part of the chat
 	Error     *Refusal   `json:"error,omitempty"`
 }
 
-// LastCompaction is a cursor: where the agent's memory was compacted last.
+// LastCompaction is a cursor: the place of the last compaction of the agent's memory.
 const LastCompaction = "lastCompaction"
 
-// PageMeta tells which part of a chat was shown. A cursor is null where nothing is
-// left on its side.
+// PageMeta describes the visible part of a chat. A cursor is null if there is nothing more on its
+// side.
 type PageMeta struct {
 	Total        int     `json:"total"`
 	Returned     int     `json:"returned"`
-	BeforeCursor *string `json:"beforeCursor"` // before: what stands in front of the part
-	AfterCursor  *string `json:"afterCursor"`  // after: what stands behind it
+	BeforeCursor *string `json:"beforeCursor"` // before: to the items before the part
+	AfterCursor  *string `json:"afterCursor"`  // after: to the items after it
 
-	CompactionCursor *string `json:"compactionCursor"` // where LastCompaction is; null: nowhere
+	CompactionCursor *string `json:"compactionCursor"` // the place of LastCompaction; null: none
 }
 
 // HistoryParams asks for a part of a chat.
@@ -179,20 +179,20 @@ type HistoryResult struct {
 	Error    *Refusal          `json:"error,omitempty"`
 }
 
-// SteerParams says something to the turn that runs.
+// SteerParams holds a message to the running turn.
 type SteerParams struct {
 	ChatID  string `json:"chatId"`
 	Message string `json:"message"`
 }
 
-// FlagParams marks a message, in addFlag, or takes the mark off, in removeFlag.
+// FlagParams marks a message, in addFlag, or removes the mark, in removeFlag.
 type FlagParams struct {
 	ChatID    string `json:"chatId"`
 	ContentID string `json:"contentId"`
 	Text      string `json:"text,omitempty"` // of addFlag
 }
 
-// ForkParams makes a new chat of what stands in one up to a content.
+// ForkParams makes a new chat of the contents of a chat up to a given one.
 type ForkParams struct {
 	ChatID    string `json:"chatId"`
 	ContentID string `json:"contentId"`
@@ -205,7 +205,7 @@ type RollbackParams struct {
 	Include   []string `json:"include,omitempty"` // messages, tools; none: both
 }
 
-// Selection is what a chat has selected.
+// Selection holds the choices of a chat.
 type Selection struct {
 	Model    string   `json:"model"`
 	Agent    string   `json:"agent"`
@@ -214,33 +214,33 @@ type Selection struct {
 	Trust    bool     `json:"trust"`
 }
 
-// ClearedParams tells that messages of a chat are gone.
+// ClearedParams announces that messages of a chat are gone.
 type ClearedParams struct {
 	ChatID   string `json:"chatId"`
 	Messages bool   `json:"messages"`
 }
 
-// OpenedParams tells of a chat that the client shall show.
+// OpenedParams announces a chat that the client is to show.
 type OpenedParams struct {
 	ChatID string `json:"chatId"`
 	Title  string `json:"title,omitempty"`
 }
 
-// StatusChangedParams tells what a chat does.
+// StatusChangedParams announces the activity of a chat.
 type StatusChangedParams struct {
 	ChatID string     `json:"chatId"`
 	Status ChatStatus `json:"status"`
 }
 
-// ModelSelectedParams tells of the user's choice. Without a chat it is for all.
+// ModelSelectedParams announces the user's choice. Without a chat it is for all.
 type ModelSelectedParams struct {
 	ChatID  *string `json:"chatId,omitempty"`
 	Model   string  `json:"model"`
 	Variant *string `json:"variant,omitempty"`
 }
 
-// AgentSelectedParams tells of the user's choice; Behavior is the name of the
-// field in selectedBehaviorChanged.
+// AgentSelectedParams announces the user's choice; Behavior is the name of the field in
+// selectedBehaviorChanged.
 type AgentSelectedParams struct {
 	ChatID   *string `json:"chatId,omitempty"`
 	Agent    *string `json:"agent,omitempty"`

@@ -1,7 +1,7 @@
 package eca
 
-// ConfigUpdatedParams tells what can be chosen, and what is. With a chat it is
-// about that chat alone.
+// ConfigUpdatedParams announces the offer and the current choices. With a chat it applies only to
+// that chat.
 type ConfigUpdatedParams struct {
 	ChatID string      `json:"chatId,omitempty"` // not in 000
 	Chat   *ChatConfig `json:"chat,omitempty"`

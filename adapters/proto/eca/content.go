@@ -2,7 +2,7 @@ package eca
 
 import "encoding/json"
 
-// Role is whose a content is.
+// Role is the author of a content.
 type Role string
 
 const (
@@ -11,16 +11,16 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// ContentReceived is the params of chat/contentReceived. Content is one of the
-// types below, whose field Type is one of the constants.
+// ContentReceived holds the params of chat/contentReceived. Content is one of the types below,
+// whose field Type is one of the constants.
 type ContentReceived struct {
 	ChatID       string `json:"chatId"`
-	ParentChatID string `json:"parentChatId,omitempty"` // of a subagent's content; not in 000 and 001
+	ParentChatID string `json:"parentChatId,omitempty"` // for a subagent's content; not in 000 and 001
 	Role         Role   `json:"role"`
 	Content      any    `json:"content"`
 }
 
-// The types of content. Those that only some documents know say so.
+// The types of content, with the documents that have them.
 const (
 	TypeText             = "text"
 	TypeProgress         = "progress"
@@ -42,32 +42,32 @@ const (
 // TextContent is text.
 type TextContent struct {
 	Type      string `json:"type"`
-	ContentID string `json:"contentId,omitempty"` // of the user's, not in 000 and 001
+	ContentID string `json:"contentId,omitempty"` // for a user's text, not in 000 and 001
 	Text      string `json:"text"`
 }
 
-// FlagContent marks the message that stands in front of it.
+// FlagContent marks the message before it.
 type FlagContent struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
-	ContentID string `json:"contentId"` // the mark's own
+	ContentID string `json:"contentId"` // the id of the mark
 }
 
-// URLContent names a page that the agent speaks of.
+// URLContent names a page that the agent mentions.
 type URLContent struct {
 	Type  string `json:"type"`
 	Title string `json:"title"`
 	URL   string `json:"url"`
 }
 
-// ImageContent is a picture.
+// ImageContent is an image.
 type ImageContent struct {
 	Type      string `json:"type"`
 	MediaType string `json:"mediaType"`
 	Base64    []byte `json:"base64"`
 }
 
-// ProgressState is how a turn stands.
+// ProgressState is the state of a turn.
 type ProgressState string
 
 const (
@@ -75,14 +75,14 @@ const (
 	ProgressFinished ProgressState = "finished"
 )
 
-// ProgressContent says what the turn does. A finished one ends it.
+// ProgressContent describes the activity of the turn. A finished one ends it.
 type ProgressContent struct {
 	Type  string        `json:"type"`
 	State ProgressState `json:"state"`
 	Text  string        `json:"text"`
 }
 
-// ReasonContent begins, continues or ends a stretch of reasoning.
+// ReasonContent begins, continues or ends a thought.
 type ReasonContent struct {
 	Type        string `json:"type"`
 	ID          string `json:"id"`
@@ -102,13 +102,13 @@ type UsageContent struct {
 	Limit               *Limit `json:"limit,omitempty"` // not in 001
 }
 
-// Limit is what a model takes and gives, in tokens.
+// Limit holds the maximum input and output of a model, in tokens.
 type Limit struct {
 	Context int `json:"context"`
 	Output  int `json:"output"`
 }
 
-// ToolCallOrigin says whose tool it is.
+// ToolCallOrigin is the owner of a tool.
 type ToolCallOrigin string
 
 const (
@@ -122,11 +122,11 @@ const (
 	NativeServerTitle = "ECA"
 )
 
-// ToolTask is a tool of NativeServer that all clients treat in their own way: it
-// is no card in the chat, but fills the panel of tasks.
+// ToolTask is a tool of NativeServer that all clients treat in a special way: it has no card in
+// the chat, but fills the panel of tasks.
 const ToolTask = "task"
 
-// ToolCall is what all contents of a tool call begin with.
+// ToolCall holds the first members of all contents of a tool call.
 type ToolCall struct {
 	Type   string         `json:"type"`
 	Origin ToolCallOrigin `json:"origin"`
@@ -135,8 +135,8 @@ type ToolCall struct {
 	Server string         `json:"server"` // not in 001
 }
 
-// ToolCallPrepare tells of a call whose arguments arrive. ArgumentsText is a
-// part, to be appended; in 001 it is all of it.
+// ToolCallPrepare announces a call whose arguments are arriving. ArgumentsText is a part, to be
+// appended; in 001 it is all of it.
 type ToolCallPrepare struct {
 	ToolCall
 	ArgumentsText  string `json:"argumentsText"`
@@ -145,7 +145,7 @@ type ToolCallPrepare struct {
 	Details        any    `json:"details,omitempty"`
 }
 
-// ToolCallRun tells of a call that is about to run, or waits for approval.
+// ToolCallRun announces a call that is about to run, or waits for approval.
 type ToolCallRun struct {
 	ToolCall
 	Arguments      json.RawMessage `json:"arguments"` // an object
@@ -154,7 +154,7 @@ type ToolCallRun struct {
 	Details        any             `json:"details,omitempty"`
 }
 
-// ToolCallRunning tells that a call runs.
+// ToolCallRunning reports that a call runs.
 type ToolCallRunning struct {
 	ToolCall
 	Arguments json.RawMessage `json:"arguments"` // an object
@@ -162,7 +162,7 @@ type ToolCallRunning struct {
 	Details   any             `json:"details,omitempty"`
 }
 
-// ToolCalled tells what came of a call.
+// ToolCalled reports the result of a call.
 type ToolCalled struct {
 	ToolCall
 	Arguments   json.RawMessage `json:"arguments"` // an object
@@ -181,7 +181,7 @@ type Output struct {
 	Content string `json:"content"` // of 001
 }
 
-// RejectReason says why a call did not run.
+// RejectReason is the reason why a call did not run.
 type RejectReason string
 
 const (
@@ -193,7 +193,7 @@ const (
 	RejectAnybody001 RejectReason = "user"        // of 001
 )
 
-// ToolCallRejected tells that a call did not run.
+// ToolCallRejected reports that a call did not run.
 type ToolCallRejected struct {
 	ToolCall
 	Arguments json.RawMessage `json:"arguments"` // an object
@@ -205,7 +205,7 @@ type ToolCallRejected struct {
 // TypeFileChange is the type of FileChange.
 const TypeFileChange = "fileChange"
 
-// FileChange is the details of a call that changes a file.
+// FileChange holds the details of a call that changes a file.
 type FileChange struct {
 	Type         string `json:"type"`
 	Path         string `json:"path"`
@@ -217,7 +217,7 @@ type FileChange struct {
 // TypeShellCommand is the type of ShellCommand.
 const TypeShellCommand = "shellCommand"
 
-// ShellCommand is the details of a call that runs a command line.
+// ShellCommand holds the details of a call that runs a command line.
 type ShellCommand struct {
 	Type       string          `json:"type"`
 	Commands   []SimpleCommand `json:"commands"`
@@ -228,13 +228,13 @@ type ShellCommand struct {
 type SimpleCommand struct {
 	Command     string   `json:"command"`
 	Args        []string `json:"args"`
-	ApprovalKey string   `json:"approvalKey,omitempty"` // what an answer would be remembered for
+	ApprovalKey string   `json:"approvalKey,omitempty"` // the key for remembering an answer
 }
 
 // TypeJSONOutputs is the type of JSONOutputs.
 const TypeJSONOutputs = "jsonOutputs"
 
-// JSONOutputs is the details of a call that returned JSON.
+// JSONOutputs holds the details of a call that returned JSON.
 type JSONOutputs struct {
 	Type  string   `json:"type"`
 	JSONs []string `json:"jsons"`
@@ -243,10 +243,10 @@ type JSONOutputs struct {
 // TypeSubagent is the type of Subagent.
 const TypeSubagent = "subagent"
 
-// Subagent is the details of a call that hands a task to another agent.
+// Subagent holds the details of a call that delegates a task to another agent.
 type Subagent struct {
 	Type           string `json:"type"`
-	SubagentChatID string `json:"subagentChatId,omitempty"` // of the contents that belong to the call, once it runs
+	SubagentChatID string `json:"subagentChatId,omitempty"` // in the contents that belong to the call, once it runs
 	AgentName      string `json:"agentName"`
 	Model          string `json:"model"`
 	Variant        string `json:"variant,omitempty"`
@@ -263,7 +263,7 @@ type MetadataContent struct {
 // TypeTask is the type of Task.
 const TypeTask = "task"
 
-// Task is the details of a call of ToolTask: all of the agent's plan.
+// Task holds the details of a call of ToolTask: all of the agent's plan.
 type Task struct {
 	Type              string      `json:"type"`
 	Tasks             []TaskItem  `json:"tasks"`
@@ -272,7 +272,7 @@ type Task struct {
 	ActiveSummary     string      `json:"activeSummary,omitempty"`
 }
 
-// TaskStatus is how far a step is.
+// TaskStatus is the status of a step.
 type TaskStatus string
 
 const (

@@ -12,8 +12,8 @@ const (
 	ContextText        = "text"  // not in 000 and 001
 )
 
-// Context is something that a prompt refers to. It is the union of all kinds:
-// each uses the fields that its comment names.
+// Context is a reference of a prompt. It is the union of all kinds: each uses the fields whose
+// comments name it.
 type Context struct {
 	Type        string      `json:"type"`
 	Path        string      `json:"path,omitempty"`        // file, directory, cursor
@@ -31,16 +31,16 @@ type Context struct {
 	Content     string      `json:"content,omitempty"`     // text
 }
 
-// CursorContext is a Context of the kind ContextCursor as it is offered: the client
-// knows where its cursor is, but all fields are there.
+// CursorContext is a Context of the kind ContextCursor in an offer: the client knows its cursor,
+// but all fields are present.
 type CursorContext struct {
 	Type     string `json:"type"`
 	Path     string `json:"path"`
 	Position Span   `json:"position"`
 }
 
-// ResourceContext is a Context of the kind ContextMCPResource as it is offered, with
-// all of its fields.
+// ResourceContext is a Context of the kind ContextMCPResource in an offer, with all of its
+// fields.
 type ResourceContext struct {
 	Type        string `json:"type"`
 	URI         string `json:"uri"`

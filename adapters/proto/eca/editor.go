@@ -2,7 +2,7 @@ package eca
 
 import "encoding/json"
 
-// DiagnosticsParams asks for what is wrong in a file; without one, in all of them.
+// DiagnosticsParams asks for the diagnostics of a file; without one, of all files.
 type DiagnosticsParams struct {
 	URI string `json:"uri,omitempty"`
 }
@@ -12,7 +12,7 @@ type DiagnosticsResult struct {
 	Diagnostics []json.RawMessage `json:"diagnostics"`
 }
 
-// Diagnostic is one thing that is wrong. Its range counts from 0; in 000 from 1.
+// Diagnostic is one diagnostic. Its range counts from 0; in 000 from 1.
 type Diagnostic struct {
 	URI      string          `json:"uri"`
 	Severity string          `json:"severity"` // error, warning, info (some clients: information), hint
@@ -22,13 +22,13 @@ type Diagnostic struct {
 	Message  string          `json:"message"`
 }
 
-// LocateParams asks where the thing at a place is defined, or used. It counts from 1.
+// LocateParams asks for the definition, or the uses, of the name at a place. It counts from 1.
 type LocateParams struct {
 	URI      string `json:"uri"`
 	Position Place  `json:"position"`
 }
 
-// LocateStatus says what became of the question.
+// LocateStatus is the outcome of the request.
 type LocateStatus string
 
 const (
@@ -45,13 +45,13 @@ type LocateResult struct {
 	Message   string       `json:"message,omitempty"`
 }
 
-// Location is a stretch of a file. It counts from 1.
+// Location is a range in a file. It counts from 1.
 type Location struct {
 	URI   string `json:"uri"`
 	Range *Span  `json:"range"`
 }
 
-// QuestionParams asks the user something.
+// QuestionParams asks the user a question.
 type QuestionParams struct {
 	ChatID        string           `json:"chatId"`
 	Question      string           `json:"question"`
@@ -60,14 +60,13 @@ type QuestionParams struct {
 	AllowFreeform bool             `json:"allowFreeform"`
 }
 
-// QuestionOption is an answer that is offered.
+// QuestionOption is one possible answer.
 type QuestionOption struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
 }
 
-// QuestionResult is the answer: a text, or null where there is none. Some clients send
-// something else.
+// QuestionResult is the answer: a text, or null for none. Some clients send other values.
 type QuestionResult struct {
 	Answer    json.RawMessage `json:"answer"`
 	Cancelled bool            `json:"cancelled"`

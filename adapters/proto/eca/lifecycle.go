@@ -17,19 +17,19 @@ type ClientInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// InitOptions is what of the initialization options the protocol names.
+// InitOptions holds the initialization options that the protocol defines.
 type InitOptions struct {
 	ChatBehavior *string `json:"chatBehavior,omitempty"` // of 000 and 001
 	ChatAgent    *string `json:"chatAgent,omitempty"`
 }
 
-// ClientCapabilities says what the client does.
+// ClientCapabilities lists the client's features.
 type ClientCapabilities struct {
 	CodeAssistant *CodeAssistant `json:"codeAssistant,omitempty"`
 }
 
-// CodeAssistant lists capabilities. Those that only some documents know are raw:
-// that they are there tells the documents apart.
+// CodeAssistant lists capabilities. Those that only some documents have are raw: their presence
+// distinguishes the documents.
 type CodeAssistant struct {
 	Chat             *bool             `json:"chat,omitempty"`
 	Doc              json.RawMessage   `json:"doc,omitempty"`  // of 001
@@ -40,14 +40,14 @@ type CodeAssistant struct {
 	ChatCapabilities *ChatCapabilities `json:"chatCapabilities,omitempty"`
 }
 
-// EditorCaps says what the editor answers.
+// EditorCaps lists the requests that the editor answers.
 type EditorCaps struct {
 	Diagnostics bool `json:"diagnostics,omitempty"`
 	Definition  bool `json:"definition,omitempty"`
 	References  bool `json:"references,omitempty"`
 }
 
-// ChatCapabilities says what the chat of the client can do.
+// ChatCapabilities lists the features of the client's chat.
 type ChatCapabilities struct {
 	AskQuestion bool `json:"askQuestion,omitempty"`
 }
@@ -58,8 +58,8 @@ type WorkspaceFolder struct {
 	Name string `json:"name"`
 }
 
-// InitializeResult is the superset of what the documents answer: all of it in
-// 001, nothing in 000, the welcome message and what follows it today.
+// InitializeResult is the superset of the documents' results: 001 has all of it, 000 nothing, and
+// today's the welcome message and the members after it.
 type InitializeResult struct {
 	Models              []string   `json:"models"`
 	ChatDefaultModel    string     `json:"chatDefaultModel"`
@@ -85,7 +85,7 @@ type FoldersChangedParams struct {
 	} `json:"event"`
 }
 
-// ProgressType is what a ProgressParams tells.
+// ProgressType is the kind of a ProgressParams.
 type ProgressType string
 
 const (
@@ -93,14 +93,14 @@ const (
 	ProgressFinish ProgressType = "finish"
 )
 
-// ProgressParams tells of a task of the start.
+// ProgressParams reports the progress of a task at the start.
 type ProgressParams struct {
 	Type   ProgressType `json:"type"`
 	TaskID string       `json:"taskId"`
 	Title  string       `json:"title"`
 }
 
-// MessageType grades a ShowMessageParams.
+// MessageType is the severity of a ShowMessageParams.
 type MessageType string
 
 const (

@@ -6,13 +6,13 @@ type ServerParams struct {
 	Name string `json:"name"`
 }
 
-// The words for where a new server is kept.
+// The places where a new server is stored.
 const (
 	ScopeGlobal    = "global"
 	ScopeWorkspace = "workspace"
 )
 
-// UpdateServerParams changes how an MCP server is reached.
+// UpdateServerParams changes the command or the address of an MCP server.
 type UpdateServerParams struct {
 	Name    string   `json:"name"`
 	Command *string  `json:"command,omitempty"`
@@ -43,7 +43,7 @@ type Refusal struct {
 	Message string `json:"message"`
 }
 
-// The codes of refusals that clients know.
+// The codes of refusals, known to clients.
 const (
 	RefusedNoChat  = "chat_not_found"
 	RefusedCursor  = "cursor_expired"

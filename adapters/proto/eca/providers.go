@@ -15,7 +15,7 @@ type ProviderStatus struct {
 	Models     []ProviderModel `json:"models"`
 }
 
-// AuthStatus is how the access to a provider stands.
+// AuthStatus is the status of the access to a provider.
 type AuthStatus string
 
 const (
@@ -24,7 +24,7 @@ const (
 	AuthLocal           AuthStatus = "local"
 )
 
-// AuthKey is the type of an access by a key.
+// AuthKey is the type of access by a key.
 const AuthKey = "api-key"
 
 // ProviderAuth is the access to a provider.
@@ -40,19 +40,19 @@ type ProviderLogin struct {
 	Methods []LoginMethod `json:"methods"`
 }
 
-// LoginMethod is one of them.
+// LoginMethod is one way to log in.
 type LoginMethod struct {
 	Key   string `json:"key"`
 	Label string `json:"label"`
 }
 
-// LoginParams begins a login, or goes on with a method.
+// LoginParams begins a login, or continues it with a method.
 type LoginParams struct {
 	Provider string  `json:"provider"`
 	Method   *string `json:"method,omitempty"`
 }
 
-// LoginInputParams is what the user typed.
+// LoginInputParams holds the user's input.
 type LoginInputParams struct {
 	Provider string            `json:"provider"`
 	Data     map[string]string `json:"data"`
@@ -63,7 +63,7 @@ type LogoutParams struct {
 	Provider string `json:"provider"`
 }
 
-// LoginAction says what a client shall do next.
+// LoginAction is the next action of the client.
 type LoginAction string
 
 const (
@@ -73,8 +73,8 @@ const (
 	LoginDone      LoginAction = "done"
 )
 
-// LoginResult answers a step of a login. It is the union of the actions: each uses
-// the fields that its comment names.
+// LoginResult answers a step of a login. It is the union of the actions: each uses the fields
+// whose comments name it.
 type LoginResult struct {
 	Action  LoginAction   `json:"action,omitempty"`
 	Methods []LoginMethod `json:"methods,omitempty"` // choose-method
@@ -90,7 +90,7 @@ const (
 	InputText   = "text"
 )
 
-// InputField is something that the user types.
+// InputField is a field for the user's input.
 type InputField struct {
 	Key   string `json:"key"`
 	Label string `json:"label"`
@@ -109,7 +109,7 @@ type ProviderModel struct {
 	Capabilities Capabilities `json:"capabilities"`
 }
 
-// Capabilities says what a model can do.
+// Capabilities lists the features of a model.
 type Capabilities struct {
 	Reason    bool `json:"reason"`
 	Vision    bool `json:"vision"`
@@ -122,7 +122,7 @@ type JobsListResult struct {
 	Jobs []Job `json:"jobs"`
 }
 
-// Job is a program that runs beside the chats.
+// Job is a program that runs in the background of the chats.
 type Job struct {
 	ID        string  `json:"id"`
 	Type      string  `json:"type"`
@@ -159,7 +159,7 @@ const (
 	StreamErr = "stderr"
 )
 
-// JobLine is a line that a job printed.
+// JobLine is a line of a job's output.
 type JobLine struct {
 	Text   string `json:"text"`
 	Stream string `json:"stream"`

@@ -2,7 +2,7 @@ package eca
 
 import "encoding/json"
 
-// ServerType tells the server's own tools from those of others.
+// ServerType distinguishes the server's own tools from those of others.
 type ServerType string
 
 const (
@@ -10,8 +10,8 @@ const (
 	ServerMCP    ServerType = "mcp"
 )
 
-// ServerUpdatedParams tells of a server of tools. Command and Args stand there
-// for servers that are programs of their own; 000 and 001 demand them.
+// ServerUpdatedParams announces a tool server. Command and Args are set for servers that are
+// programs; 000 and 001 require them.
 type ServerUpdatedParams struct {
 	Type     ServerType   `json:"type"`
 	Name     string       `json:"name"`
@@ -34,7 +34,7 @@ type ServerPrompt struct {
 	Arguments   []Argument `json:"arguments"`
 }
 
-// ServerResource is something that an MCP server gives to read.
+// ServerResource is a resource of an MCP server.
 type ServerResource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name"`

@@ -14,14 +14,14 @@ type CompletionResult struct {
 	Error *Fault           `json:"error,omitempty"`
 }
 
-// CompletionItem is a text and where it belongs.
+// CompletionItem is a text and its place.
 type CompletionItem struct {
 	Text       string `json:"text"`
 	DocVersion int64  `json:"docVersion"`
 	Range      Span   `json:"range"`
 }
 
-// RewriteParams asks for a text to be written anew. Its range counts from 1.
+// RewriteParams asks for a rewrite of a text. Its range counts from 1.
 type RewriteParams struct {
 	ID     string  `json:"id"`
 	Text   string  `json:"text"`
@@ -48,13 +48,12 @@ const (
 	RewriteStarted   = "started"
 	RewriteReasoning = "reasoning"
 	RewriteText      = "text"    // Text: a part, to be appended
-	RewriteReplace   = "replace" // Text: all of it, in the place of the parts
+	RewriteReplace   = "replace" // Text: all of it, to replace the parts
 	RewriteError     = "error"   // Message
 	RewriteFinished  = "finished"
 )
 
-// RewriteContent is the union of its types: each uses the fields that are named
-// there.
+// RewriteContent is the union of its types: each uses the fields that are named there.
 type RewriteContent struct {
 	Type        string  `json:"type"`
 	Text        *string `json:"text,omitempty"`

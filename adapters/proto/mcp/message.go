@@ -2,11 +2,11 @@ package mcp
 
 import "encoding/json"
 
-// Message is one message, taken apart, as it passes within the process. All but Method are
-// JSON, and valid. A request has a method and an id, a notification a method, and an answer
-// an id and either a result or an error.
+// Message is one decoded message, as passed within the process. All members but Method are valid
+// JSON. A request has a method and an id, a notification a method, and a response an id and
+// either a result or an error.
 type Message struct {
-	ID     json.RawMessage // as it was written
+	ID     json.RawMessage // unchanged
 	Method string
 	Params json.RawMessage // nil: absent
 	Result json.RawMessage

@@ -19,8 +19,8 @@ const (
 	MethodSetLevel      = "logging/setLevel" // up to 2025-11-25
 )
 
-// Requests about tasks: of 2026-07-28, the extension Tasks, but for those that only
-// 2025-11-25 has.
+// Requests about tasks: of 2026-07-28, the extension Tasks, except those that only 2025-11-25
+// has.
 const (
 	MethodGetTask    = "tasks/get"
 	MethodUpdateTask = "tasks/update"
@@ -52,8 +52,8 @@ const (
 	NoteEarlyInitialized = "initialized"
 )
 
-// NamesTask reports whether a method is about a task that exists, whose id its header
-// Mcp-Name has (extension Tasks, Routing Headers).
+// NamesTask reports whether a method is about an existing task, whose id is in the header
+// Mcp-Name (extension Tasks, Routing Headers).
 func NamesTask(method string) bool {
 	switch method {
 	case MethodGetTask, MethodUpdateTask, MethodCancelTask:

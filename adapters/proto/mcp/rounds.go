@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// InputRequest is something that a server wants to know of the client: a request in a result.
+// InputRequest is a server's request for input, within a result.
 type InputRequest struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// InputRequired is a result that asks the client something first (2026-07-28, Multi Round-Trip
+// InputRequired is a result that first asks the client for input (2026-07-28, Multi Round-Trip
 // Requests): the client makes the same call again, with the answers and the state.
 type InputRequired struct {
 	Type     string                  `json:"resultType"` // ResultInputRequired
@@ -21,26 +21,24 @@ type InputRequired struct {
 	State    json.RawMessage         `json:"requestState,omitempty"` // a string
 }
 
-// ReadInputRequired reads a result that asks the client something first; ok is false for
-// any other.
+// ReadInputRequired reads a result that asks the client for input; ok is false for any other.
 func ReadInputRequired(result json.RawMessage) (r InputRequired, ok bool) {
 	return r, json.Unmarshal(result, &r) == nil && r.Type == ResultInputRequired
 }
 
-// MaxRounds limits how often Rounds makes a call.
+// MaxRounds limits the calls that Rounds makes.
 const MaxRounds = 10
 
-// RoundsError means that a server has asked for something again and again.
+// RoundsError means that a server keeps asking for input.
 type RoundsError struct{}
 
 func (RoundsError) Error() string {
 	return fmt.Sprintf("came back for answers %d times, and has no result yet", MaxRounds)
 }
 
-// Rounds makes a call, and makes it again for as long as its result asks the client
-// something first. call is given the answers and the state that it has to bring back,
-// both nil the first time, and answer the requests in the order of their names. An error
-// of either is returned as it is.
+// Rounds makes a call, and repeats it as long as its result asks the client for input. call gets
+// the answers and the state to bring back, both nil the first time, and answer gets the requests
+// in the order of their names. An error of either is returned unchanged.
 func Rounds(
 	call func(answers map[string]json.RawMessage, state json.RawMessage) (json.RawMessage, error),
 	answer func(InputRequest) (json.RawMessage, error),

@@ -6,37 +6,36 @@ import (
 	"strings"
 )
 
-// Implementation introduces a program.
+// Implementation identifies a program.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// String is the name with the version.
+// String returns the name with the version.
 func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
 
 // Types of a result (2026-07-28).
 const (
 	ResultComplete      = "complete"
 	ResultInputRequired = "input_required"
-	ResultTask          = "task" // the call goes on as a task
+	ResultTask          = "task" // the call continues as a task
 )
 
 // Actions that answer an elicitation (Client, Elicitation).
 const (
 	ActionAccept  = "accept"
 	ActionDecline = "decline"
-	ActionCancel  = "cancel" // the form was closed, and nobody has decided anything
+	ActionCancel  = "cancel" // the form was closed without a decision
 )
 
-// Modes of an elicitation; one without any is a form.
+// Modes of an elicitation; without a mode it is a form.
 const (
 	ModeForm = "form"
 	ModeURL  = "url"
 )
 
-// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "":
-// they name none.
+// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "": none.
 func VersionOf(params json.RawMessage) string {
 	if !bytes.Contains(params, []byte(MetaVersion)) {
 		return ""
@@ -46,6 +45,6 @@ func VersionOf(params json.RawMessage) string {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(params, &p) // without one there is none
+	_ = json.Unmarshal(params, &p) // invalid: no version
 	return p.Meta.Version
 }

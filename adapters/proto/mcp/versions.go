@@ -2,7 +2,8 @@ package mcp
 
 import "slices"
 
-// Versions of the protocol, named by what they were the first, the last or the only one to have.
+// Versions of the protocol, named by the feature that they were the first, the last or the only
+// one to have.
 const (
 	Numbered = "1"          // the early dialect: its version is a number
 	Oldest   = "2024-11-05" // the first with a date
@@ -10,7 +11,7 @@ const (
 	Forms    = "2025-06-18" // the first with elicitation
 	Titles   = Legacy       // the first with titles for the choices of a form
 	Legacy   = "2025-11-25" // the last that begins with initialize
-	Modern   = "2026-07-28" // the first without initialize: every request says its version
+	Modern   = "2026-07-28" // the first without initialize: every request has the version
 )
 
 var legacy = []string{Oldest, Batches, Forms, Legacy}
@@ -23,8 +24,8 @@ const (
 	HeaderSession = "Mcp-Session-Id"
 	HeaderVersion = "Mcp-Protocol-Version"
 	HeaderMethod  = "Mcp-Method" // of 2026-07-28, as are those below
-	HeaderName    = "Mcp-Name"   // of a tool, a prompt, a resource or a task
-	HeaderParam   = "Mcp-Param-" // and the name that a tool's schema gives an argument
+	HeaderName    = "Mcp-Name"   // of a tool, prompt, resource or task
+	HeaderParam   = "Mcp-Param-" // followed by an argument's name in the tool's schema
 )
 
 // Members of _meta.
@@ -43,11 +44,11 @@ const (
 // ExtensionTasks is the name of the extension Tasks among the capabilities.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// Error codes beside those of JSON-RPC.
+// Error codes in addition to those of JSON-RPC.
 const (
 	CodeClosed             = -32000 // the call has ended with its client; every error of the early dialect
 	CodeNoResource         = -32002 // up to 2025-11-25
-	CodeHeaderMismatch     = -32020 // a header does not say what the body says
-	CodeMissingCapability  = -32021 // the client has not declared what the method needs
+	CodeHeaderMismatch     = -32020 // a header and the body differ
+	CodeMissingCapability  = -32021 // the client has not declared a required capability
 	CodeUnsupportedVersion = -32022
 )
