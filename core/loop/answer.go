@@ -18,27 +18,27 @@ import (
 	"dragoman/core/toolsearch"
 )
 
-// answer is one answer while it streams. Its text goes into the log and is not
-// kept here.
+// answer is one answer while it streams. Its text is written to the log and not kept
+// here.
 type answer struct {
 	t      *core.Turn
 	tools  *index
 	isUsed func(core.CallID) bool
 
-	begun   bool // the model has said something since it was waited for
+	begun   bool // the model has sent something since the last wait
 	block   int  // of the open stretch
 	message core.MessageID
 	thought core.ThoughtID
 	since   time.Time // when the open thought began
 	calls   []*heard
 	usage   *core.Usage
-	model   inference.ModelInfo // that answers
-	fell    *[]core.FellBack    // that the turn has announced
+	model   inference.ModelInfo   // the model that answers
+	fell    *[]core.FellBack // announced in this turn
 	stop    core.StopReason
-	ended   bool // its terminal came
+	ended   bool // its terminal has arrived
 }
 
-// heard is a call that the model made.
+// modelCall is a call that the model has made.
 type heard struct {
 	id      core.CallID
 	block   int
@@ -46,10 +46,10 @@ type heard struct {
 	offered bool
 	args    json.RawMessage
 	bad     error
-	found   string // by toolsearch.Search
+	found   string // the result of toolsearch.Search
 }
 
-// listen streams one answer into the log. What came before an error stays there.
+// listen streams one answer into the log. Events before an error stay there.
 func (c *conversation) listen(
 	ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index,
 ) (*answer, error) {
@@ -143,8 +143,8 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
 }
 
-// fellBack announces, once in a turn, that another model is asked instead of is, which it
-// replaces. told holds the changes that were announced.
+// fellBack announces, once in a turn, that another model is asked in place of is. told
+// has the changes that were already announced.
 func fellBack(t core.TurnID, is *inference.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
 	if d.Instead == nil {
 		return nil
@@ -212,8 +212,8 @@ func (a *answer) openThought(events []core.Event, block int) []core.Event {
 	return append(events, core.ThoughtStarted{Thought: a.thought})
 }
 
-// seal ends a thought with what its provider wants to see again. A seal whose
-// thought is not the open one gets a thought without text.
+// seal ends a thought with the data that its provider expects back. A seal for a
+// thought that is not the open one gets a thought without text.
 func (a *answer) seal(d inference.Delta) []core.Event {
 	events := a.speaks(nil)
 	if a.thought == "" || a.block != d.Block {
@@ -251,7 +251,7 @@ func (a *answer) start(d inference.Delta) []core.Event {
 	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})
 }
 
-// whole takes a call's arguments.
+// whole adds a call's complete arguments.
 func (a *answer) whole(h *heard, d inference.Delta) []core.Event {
 	h.args, h.bad = arguments(d)
 	switch {
@@ -264,8 +264,8 @@ func (a *answer) whole(h *heard, d inference.Delta) []core.Event {
 	return nil
 }
 
-// fresh reports whether a call's id can serve as its id in the session: it is
-// new there, and of a reasonable kind.
+// fresh reports whether a call's id can be its id in the session: it must be new
+// there, and of a reasonable form.
 func (a *answer) fresh(id core.CallID) bool {
 	const most = 256
 	if id == "" || len(id) > most || !utf8.ValidString(string(id)) || a.isUsed(id) {
@@ -284,7 +284,7 @@ func (a *answer) fresh(id core.CallID) bool {
 	return true
 }
 
-// call finds the call that a delta belongs to.
+// call finds the call of a delta.
 func (a *answer) call(d inference.Delta) (*heard, error) {
 	for _, h := range a.calls {
 		if h.block == d.Block {

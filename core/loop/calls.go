@@ -19,7 +19,7 @@ var (
 	errNoObject   = errors.New("the arguments are not a JSON object")
 )
 
-// arguments are those of a call that is whole, as a JSON object.
+// arguments returns the arguments of a complete call, as a JSON object.
 func arguments(d inference.Delta) (json.RawMessage, error) {
 	if d.Bad != nil {
 		return nil, d.Bad
@@ -65,7 +65,7 @@ func runInOrder(ctx context.Context, t *core.Turn, calls []*heard) error {
 // runBeside runs at most n calls at a time and waits for all.
 func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
 	errs := make([]error, len(calls))
-	free := make(chan struct{}, n) // a place for each call that runs
+	free := make(chan struct{}, n) // a slot for each running call
 	var wg sync.WaitGroup
 	for i, h := range calls {
 		free <- struct{}{}
@@ -78,7 +78,8 @@ func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
 	return errors.Join(errs...)
 }
 
-// run runs one call. What the model should hear of it is in the log.
+// run runs one call. When it returns, the log has everything that the model should
+// learn about it.
 func (h *heard) run(ctx context.Context, t *core.Turn) error {
 	switch {
 	case h.bad != nil:
@@ -90,7 +91,7 @@ func (h *heard) run(ctx context.Context, t *core.Turn) error {
 				h.bad,
 			),
 		)
-	case !h.offered: // also one that is there, for others
+	case !h.offered: // even if the tool exists for other agents
 		return h.refuse(ctx, t, fmt.Sprintf("there is no tool %q here", h.spec.Name))
 	case h.found != "":
 		return h.tell(ctx, t)
@@ -99,19 +100,19 @@ func (h *heard) run(ctx context.Context, t *core.Turn) error {
 	return err
 }
 
-// refuse ends a call that cannot be made. Nobody is asked about it.
+// refuse ends a call that cannot be made. It asks no one for an approval.
 func (h *heard) refuse(ctx context.Context, t *core.Turn, why string) error {
 	call := h.proposed(t.ID())
 	call.State, call.End = core.Errored, time.Now()
 	call.Why, call.Args = why, h.args
 	if h.bad != nil {
-		call.Args = json.RawMessage("{}") // so that the model sees that it made the call
+		call.Args = json.RawMessage("{}") // so that the model sees its call
 	}
 	call.Content = []core.Block{core.Text{Text: call.Why}}
 	return t.Emit(ctx, core.CallChanged{Call: call})
 }
 
-// toolsOf names the tools of some calls, each once, for people.
+// toolsOf lists the tools of some calls, each once, for people.
 func toolsOf(calls []*heard) string {
 	var names []string
 	seen := map[string]bool{}

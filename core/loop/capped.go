@@ -11,10 +11,10 @@ import (
 // beginning and the end.
 const maxText = 256 << 10
 
-// capped is a growing text of which only the beginning and the end are kept. The result
-// does not depend on the pieces in which the text was written.
+// cappedText is a growing text of which only the beginning and the end are kept. The
+// result does not depend on the pieces in which the text was written.
 type capped struct {
-	head, tail []byte // half of maxText; at least the last half, if there is so much
+	head, tail []byte // half of maxText; at least the last half of a longer text
 	size       int
 }
 
@@ -40,7 +40,7 @@ func (c *capped) String() string {
 		return string(c.head) + string(c.tail)
 	}
 	head, tail := c.head, display.CutEnd(c.tail, maxText/2)
-	for i := 0; i < utf8.UTFMax && len(head) > 0; i++ { // no half a rune at the cut
+	for i := 0; i < utf8.UTFMax && len(head) > 0; i++ { // no partial rune at the cut
 		if r, n := utf8.DecodeLastRune(head); r != utf8.RuneError || n > 1 {
 			break
 		}

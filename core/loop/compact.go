@@ -20,11 +20,11 @@ func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model inferen
 	return err
 }
 
-// full reports whether the conversation should be summed up: it fills more than
-// its share, the model has said something that no summary covers, and there is
-// enough of that to make room.
+// full reports whether the conversation should be summarized: it fills more than its
+// share, the model has given an answer that no summary covers, and the new part is
+// large enough to make room.
 func (c *conversation) full(info inference.ModelInfo, base int) bool {
-	const least = 10 // a tenth of the window is worth a summary
+	const least = 10 // a summary must save at least a tenth of the window
 	h, window := c.history, windowOf(info)
 	fills := h.load.total(base)
 	return h.spoken && !info.Offline && float64(fills) > c.b.o.CompactAt*float64(window) &&
@@ -38,14 +38,14 @@ func windowOf(info inference.ModelInfo) int {
 	return unknownWindow
 }
 
-// overflowed reports whether a model failed since the request was too long for it.
+// overflowed reports whether a model failed because the request was too long for it.
 func overflowed(err error) bool {
 	var e *inference.Error
 	return errors.As(err, &e) && e.Kind == inference.ErrContextLength
 }
 
-// shrink makes room after a request that was too long. done says that it may be
-// asked again. An error means that the turn must end.
+// shrink makes room after a request that was too long. done means that the request may
+// be repeated. An error means that the turn must end.
 func (c *conversation) shrink(
 	ctx context.Context, t *core.Turn, model inference.Model, base int,
 ) (done bool, err error) {
@@ -110,17 +110,17 @@ func (c *conversation) compactNow(
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
 }
 
-// summary is one that is to be made.
+// summary is a request for a summary.
 type summary struct {
 	turn   *core.Turn
 	model  inference.Model
-	base   int // bytes of a request apart from its messages
-	window int // tokens that a request may have
+	base   int // bytes of a request without its messages
+	window int // maximum number of tokens of a request
 	auto   bool
 	focus  string
 }
 
-// noSummaryError reports why there is no summary.
+// noSummaryError is the reason for a missing summary.
 type noSummaryError struct{ err error }
 
 func (e *noSummaryError) Error() string {
@@ -129,9 +129,9 @@ func (e *noSummaryError) Error() string {
 
 func (e *noSummaryError) Unwrap() error { return e.err }
 
-// compact asks the model for a summary and puts it in the place of the
-// conversation. A *noSummaryError says that there is none, and everything is as it
-// was; any other error means that the turn must end.
+// compact asks the model for a summary and replaces the conversation by it. After a
+// *noSummaryError everything is unchanged; any other error means that the turn must
+// end.
 func (c *conversation) compact(ctx context.Context, s summary) error {
 	t := s.turn
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCompacting}); err != nil {
@@ -162,7 +162,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 	return errors.Join(failed, c.catchUp(ctx, t))
 }
 
-// after is about how many tokens a request would take behind a summary.
+// after estimates the tokens of a request after a summary.
 func (h *history) after(e core.Compacted, base int) int {
 	n := base + len(summaryText(e.Summary, e.Auto, e.Auto))
 	if e.Auto {
@@ -182,7 +182,7 @@ func (c *conversation) summarize(
 		return digest(past), nil, s.model.Info(), nil
 	}
 	const tries = 3
-	room := s.window / 4 * 3 * (bytesPerToken - 1) // for the answer, and for what tokens are shorter
+	room := s.window / 4 * 3 * (bytesPerToken - 1) // minus the answer, and a reserve for shorter tokens
 	for n := 1; ; n++ {
 		var used *core.Usage
 		text, used, by, err = c.ask(ctx, s, script(past, room))
@@ -199,7 +199,7 @@ func (c *conversation) summarize(
 	}
 }
 
-// ask asks the model for a summary of messages, which are only words.
+// ask asks the model for a summary of messages, which are only text.
 func (c *conversation) ask(
 	ctx context.Context, s summary, messages []inference.Message,
 ) (_ string, used *core.Usage, by inference.ModelInfo, _ error) {

@@ -11,12 +11,12 @@
 //
 // # What always holds
 //
-//   - The history is made from the log, so it is the same after a restart, a fork
-//     or a truncation. A conversation reads each record once: it keeps its place
-//     in the log, and starts again only after a truncation. The log does not record
-//     one fact: whether the model had already been asked when the user added a
-//     message. The running turn knows it; when the log is read again, such a
-//     message precedes the answer that it interrupted if nothing of that had come.
+//   - The history is made from the log, so it is the same after a restart, a fork or a
+//     truncation. A conversation reads each record once: it keeps its place in the
+//     log, and starts again only after a truncation. The log does not record one fact:
+//     whether the model had already been asked when the user added a message. The
+//     running turn knows it; when the log is read again, such a message precedes the
+//     answer that it interrupted if no part of that had arrived.
 //   - Every call in a request has exactly one result, and the results follow the
 //     calls in the same order. Calls that failed before their arguments were
 //     complete are left out.
@@ -24,7 +24,7 @@
 //   - An answer is never held as a whole while it streams. Its text in the
 //     history is cut in the middle at 256 KiB, and so is each text of a result.
 //   - The order and the names of the tools depend on the tools alone; the system
-//     prompt has no date. Each request begins with the one before, so that services
+//     prompt has no date. Each request begins with the previous one, so that services
 //     can cache it; only a summary breaks that.
 //   - A summary covers everything except the user's messages in the running turn.
 //     There are no two automatic summaries without an answer in between. Without
@@ -34,10 +34,10 @@
 //     model is not asked again, and later calls in the answer do not run.
 //   - A tool's name for the model is looked up to find the tool, never taken
 //     apart.
-//   - A model with more tools than its limit searches for those of servers. Its
-//     calls then appear to the log, the policy and people as calls of the tool
-//     itself. A conversation that searches continues to do so, because services
-//     cache requests from their beginning, which is the list of tools.
+//   - A model with more tools than its limit searches for the tools of servers. Its
+//     calls then appear to the log, the policy and people as calls of the tool itself.
+//     A conversation that searches continues to do so, because services cache requests
+//     from their beginning, which is the list of tools.
 //   - Instructions of a folder follow the results of the call that used a file there.
 //
 // # Locks and goroutines
@@ -47,17 +47,17 @@
 //
 // # Why
 //
-// Calls of one answer run concurrently only if none of them has an effect; otherwise in
-// the model's order, one after the other, since a model that writes a file and then runs
-// the tests means that order. A turn that ended without an answer leaves a short note in
-// its place: after two messages of the user in a row, a model would answer the one that
-// was cancelled.
+// Calls of one answer run concurrently only if none of them has an effect; otherwise
+// in the model's order, one after the other, because a model that writes a file and
+// then runs the tests means that order. A turn that ended without an answer leaves a
+// short note in its place: after two messages of the user in a row, a model would
+// answer the one that was cancelled.
 //
 // A turn that the model refused is left out of the history, and stays in the log. A
-// Truncated after it would hide its end from every reader that had not read so far: the
-// client that prompted would wait for ever, and people would see their words vanish
-// together with the refusal. A client whose protocol requires that can truncate when it
-// has read the end.
+// Truncated after it would hide its end from every reader that has not reached it: the
+// client that prompted would wait for ever, and people would see their message
+// disappear together with the refusal. A client whose protocol requires a truncation
+// can truncate when it has read the end.
 //
 // The request for a summary has its own short system prompt and no tools, and shows
 // calls as text: services refuse calls in a history without tools, and a model that is
@@ -65,11 +65,11 @@
 // to the model at that point of the history, because it would believe a history that
 // still shows the changes.
 //
-// A call through call_tool is proposed when its arguments are complete, since only they
-// name the tool; in the history it is a call of that tool by its name. The model may use
-// that name the next time, or call_tool again.
+// A call through call_tool is proposed when its arguments are complete, because only
+// they contain the tool's name; in the history it is a call of that tool by its name.
+// The model may use that name the next time, or call_tool again.
 //
-// The size of a request is the provider's count for the last one, plus a quarter of the
-// bytes that were added since: a result can be larger than the room that is left, and a
-// request that is too long costs a whole answer.
+// The size of a request is the provider's count for the last one, plus a quarter of
+// the bytes that were added since: a result can be larger than the remaining room, and
+// a request that is too long costs a whole answer.
 package loop

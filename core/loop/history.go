@@ -13,21 +13,21 @@ import (
 // empty.
 type history struct {
 	pos     core.Pos
-	settled []inference.Message  // of the turns that have ended
-	entries []*entry             // behind them
+	settled []inference.Message  // of ended turns
+	entries []*entry             // after them
 	open    map[core.CallID]*use // calls that have not ended
 	used    map[core.CallID]bool
 	total   core.Usage // of the session
 	load    load
-	spoken  bool              // the model has said something that no summary covers
-	given   map[string]string // instructions that the model sees, by file
+	spoken  bool              // the model has given an answer that no summary covers
+	given   map[string]string // instructions in the model's view, by file
 
 	usedNow, usedBefore []string // files of the turn's calls: not yet taken, and taken
 
 	turn    core.TurnID
-	first   int            // entries that were there when the turn began
-	mark    load           // what there was then
-	cur     *entry         // the answer that grows; nil: none
+	first   int            // number of entries when the turn began
+	mark    load           // the size at that time
+	cur     *entry         // the growing answer; nil: none
 	message core.MessageID // of the open stretch of text
 }
 
@@ -39,12 +39,12 @@ type entry struct {
 	text         capped
 	thoughts     []*thought
 	uses         []*use
-	asked        bool         // the model was asked for it here: where it ends is known
-	moved        bool         // a call has gone on from Proposed: the model has stopped speaking
-	counted      bool         // its usage came: it is complete
+	asked        bool         // a request was made here, so the end of the answer is known
+	moved        bool         // a call has left Proposed: the model has stopped speaking
+	counted      bool         // its usage has arrived: it is complete
 	note         string       // in place of an answer
 	instructions []core.Block // of folders; after the results
-	steered      []core.Block // of the user, meanwhile; after the instructions
+	steered      []core.Block // of the user, during the answer; after the instructions
 }
 
 type thought struct {
@@ -59,13 +59,13 @@ type use struct {
 	id           core.CallID
 	server, tool string
 	args         json.RawMessage
-	why          string // when it last changed before its end
+	why          string // its reason at the last change before its end
 	ended        bool
 	failed       bool
 	result       []core.Block
 }
 
-// follow folds the records after the history's place in the log. stale reports that a
+// follow folds the records after the history's place in the log. stale means that a
 // record which was folded before is hidden now: the history is useless then, and the
 // caller starts again with an empty one.
 func (h *history) follow(records iter.Seq2[core.Record, error]) (stale bool, err error) {
@@ -83,7 +83,8 @@ func (h *history) follow(records iter.Seq2[core.Record, error]) (stale bool, err
 	return false, nil
 }
 
-// apply folds one event. Events come in order; deltas in any number of pieces.
+// apply folds one event. Events must be in order; deltas may have any number of
+// pieces.
 func (h *history) apply(ev core.Event) {
 	switch e := ev.(type) {
 	case core.TurnStarted:
@@ -128,17 +129,17 @@ func (h *history) apply(ev core.Event) {
 	}
 }
 
-// ask marks that the model is asked now: the following events are one answer, and the
-// user's messages in the meantime follow it.
+// ask records that the model is asked now: the following events are one answer, and
+// the user's messages in the meantime follow it.
 func (h *history) ask() {
 	h.cur = &entry{asked: true}
 	h.entries = append(h.entries, h.cur)
 	h.message = ""
 }
 
-// answer returns the answer that a new stretch or call belongs to. The log does not mark
-// where one answer ends and the next begins, but events after the usage of an answer,
-// after the start of a call, or after a message of the user belong to another one.
+// answer returns the answer of a new stretch or call. The log does not mark the border
+// between two answers, but events after the usage of an answer, after the start of a
+// call, or after a message of the user belong to another one.
 func (h *history) answer() *entry {
 	if e := h.cur; e == nil || !e.asked && (e.moved || e.counted || len(e.instructions)+len(e.steered) > 0) {
 		h.cur = &entry{}
@@ -160,7 +161,7 @@ func (h *history) textDelta(e core.TextDelta) {
 	h.spoken = true
 }
 
-// write adds to a text, and weighs what of it a model is shown.
+// write appends to a text, and updates the size for the model.
 func (h *history) write(c *capped, s string) {
 	was := min(c.size, maxText)
 	c.write(s)
@@ -177,7 +178,7 @@ func (h *history) hear(blocks []core.Block) {
 	h.cur.steered = append(h.cur.steered, blocks...)
 }
 
-// thought finds a thought of the answer that grows, or begins it.
+// thought returns a thought of the growing answer, or starts it.
 func (h *history) thought(id core.ThoughtID) *thought {
 	if h.cur != nil {
 		for _, t := range h.cur.thoughts {
@@ -221,8 +222,8 @@ func (h *history) call(c core.Call) {
 	u.why = c.Why
 }
 
-// turnEnded closes the answer. A turn that brought none leaves a note; one that
-// the model refused leaves nothing.
+// turnEnded closes the answer. A turn without one leaves a note; one that the model
+// refused leaves nothing.
 func (h *history) turnEnded(e core.TurnEnded) {
 	if e.Turn != h.turn { // it never began
 		return
@@ -246,7 +247,7 @@ func (h *history) turnEnded(e core.TurnEnded) {
 // says reports whether a model would see the entry as an answer.
 func (e *entry) says() bool { return e.text.size > 0 || e.note != "" || len(e.kept()) > 0 }
 
-// kept are the calls that a model is shown: not those whose arguments never came.
+// kept returns the calls for the model: not those whose arguments never arrived.
 func (e *entry) kept() []*use {
 	var uses []*use
 	for _, u := range e.uses {
@@ -304,8 +305,8 @@ func addUser(list []inference.Message, blocks []core.Block) []inference.Message 
 	return append(list, inference.Message{Role: inference.RoleUser, Blocks: blocks})
 }
 
-// addAnswer appends an answer; one that follows another without a call becomes a
-// part of it.
+// addAnswer appends an answer; an answer that follows another one without a call
+// becomes a part of that.
 func addAnswer(list []inference.Message, e *entry, uses []*use) []inference.Message {
 	m := inference.Message{Role: inference.RoleAssistant, Text: e.text.String() + e.note}
 	for _, t := range e.thoughts {

@@ -7,12 +7,11 @@ import (
 	"dragoman/core/inference"
 )
 
-// compacted puts a summary in the place of all that is in front of it. What the
-// user said in the turn that runs stays as it was; but a turn that was prompted for
-// nothing but the summary is over with it.
+// compacted replaces everything before it by a summary. The user's messages in the
+// running turn stay; but a turn that was prompted only for the summary ends with it.
 func (h *history) compacted(e core.Compacted) {
 	var kept []*entry
-	begun := false // the turn's work has
+	begun := false // the turn's work has begun
 	if e.Auto && e.Turn == h.turn && h.turn != "" {
 		for _, was := range h.entries[h.first:] {
 			begun = begun || was.says()
@@ -37,8 +36,8 @@ func (h *history) compacted(e core.Compacted) {
 	h.mark = h.load
 }
 
-// reverted notes for the model, at this point of the history, which of the changes that it
-// knows were reverted.
+// reverted adds a note for the model, at this point of the history, on which of its
+// changes were reverted.
 func (h *history) reverted(e core.Reverted) {
 	var gone, left []string
 	for _, f := range e.Files {
@@ -62,8 +61,8 @@ func (h *history) reverted(e core.Reverted) {
 	h.hear([]core.Block{core.Text{Text: "(" + strings.Join(said, " ") + ")"}})
 }
 
-// past returns the messages that a summary has to cover: all except the user's messages
-// in the running turn that the model has not seen.
+// past returns the messages that a summary has to cover: all except the user's
+// messages in the running turn that the model has not seen.
 func (h *history) past() []inference.Message {
 	n := h.first
 	for i := len(h.entries) - 1; i >= n; i-- {

@@ -8,7 +8,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// Instructions is the text of one file of instructions, in the form in which a model reads it.
+// Instructions is the text of one file of instructions, in its form for the model.
 type Instructions struct {
 	File string // absolute
 	Text string
@@ -58,7 +58,7 @@ func (h *history) instructed(e core.Instructed) {
 	h.cur.instructions = append(h.cur.instructions, blocks...)
 }
 
-// uses notes the files that a call has read or changed in the turn.
+// uses records the files that a call has read or changed in the turn.
 func (h *history) uses(c core.Call) {
 	if c.State != core.Succeeded {
 		return
@@ -75,12 +75,13 @@ func (h *history) uses(c core.Call) {
 	}
 }
 
-// takeUsed returns the files that calls of the turn have used since it was last called.
+// takeUsed returns the files that calls of the turn have used since its last call.
 func (h *history) takeUsed() []string {
 	paths := h.usedNow
 	h.usedBefore, h.usedNow = append(h.usedBefore, paths...), nil
 	return paths
 }
 
-// forgetUsed forgets the files that calls have used: a new turn looks at their folders again.
+// forgetUsed drops the files that calls have used: a new turn checks their folders
+// again.
 func (h *history) forgetUsed() { h.usedNow, h.usedBefore = nil, nil }

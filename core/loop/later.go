@@ -9,7 +9,7 @@ import (
 )
 
 // leave ends a turn with the questions that the user's next message answers. They are
-// the last text of the turn, in the order of the calls that asked them.
+// the last text of the turn, in the order of their calls.
 func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) error {
 	place := func(a core.Ask) int {
 		return slices.IndexFunc(calls, func(h *heard) bool { return h.id == a.Call })
@@ -19,14 +19,14 @@ func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) 
 	for i, a := range asked {
 		texts[i] = a.InWords()
 	}
-	t.Steered() // the log has them now, and the next turn the answer
+	t.Steered() // the log has them now, and the next turn gets the answer
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: strings.Join(texts, "\n\n")})
 }
 
 const postponed = "the call did not run: the user has not answered the question before it; make it again after the answer, if it is still right"
 
 // postpone ends a call that the model made after a question that is not answered yet.
-// Nobody is asked about the call.
+// It asks no one for an approval.
 func (h *heard) postpone(ctx context.Context, t *core.Turn) error {
 	return h.refuse(ctx, t, postponed)
 }

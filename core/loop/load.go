@@ -5,11 +5,11 @@ import (
 	"dragoman/core/inference"
 )
 
-// How a conversation's size is estimated where no provider has counted it.
+// How a conversation's size is estimated if no provider has counted it.
 const (
 	bytesPerToken = 4
-	pictureBytes  = 6000 // the size of a picture, as if it were text
-	// unknownWindow is assumed for a model whose window is unknown.
+	pictureBytes  = 6000 // the size of a picture as text
+	// unknownWindow is the assumed window of a model whose window is unknown.
 	unknownWindow = 128_000
 )
 
@@ -21,7 +21,7 @@ type load struct {
 	tokens, at int
 }
 
-// total estimates the tokens of a request that has base bytes apart from the messages.
+// total estimates the tokens of a request that has base bytes without its messages.
 func (l load) total(base int) int {
 	if l.tokens == 0 {
 		return (base + l.bytes) / bytesPerToken
@@ -29,14 +29,14 @@ func (l load) total(base int) int {
 	return max(0, l.tokens+(l.bytes-l.at)/bytesPerToken)
 }
 
-// counted notes the counted size of a request and its answer.
+// counted records the counted size of a request and its answer.
 func (l *load) counted(tokens int) {
 	if tokens > 0 {
 		l.tokens, l.at = tokens, l.bytes
 	}
 }
 
-// weigh is about how many bytes of text blocks are worth.
+// weigh returns the approximate size of blocks in bytes of text.
 func weigh(blocks []core.Block) (n int) {
 	for _, b := range blocks {
 		switch b := b.(type) {
@@ -56,7 +56,7 @@ func weigh(blocks []core.Block) (n int) {
 	return n
 }
 
-// beside returns the number of bytes of a request apart from its messages.
+// beside returns the number of bytes of a request without its messages.
 func beside(req *inference.Request) int {
 	n := len(req.System)
 	for _, t := range req.Tools {

@@ -13,24 +13,25 @@ import (
 // Options configure a Backend. Model is required.
 type Options struct {
 	Name string // of the agent, for the model; empty: dragoman
-	// Model finds the model of a turn. Its error is for the user and names what there is.
+	// Model finds the model of a turn. Its error is for the user and lists the
+	// available models.
 	Model func(ctx context.Context, t *core.Turn) (inference.Model, error)
-	// System makes the system prompt for a session and a model's id. It should
-	// depend on nothing that changes often. nil: a short one of our own.
+	// System makes the system prompt for a session and a model's id. It should not
+	// depend on anything that changes often. nil: a short one of our own.
 	System func(m core.Meta, model string) string
 	// MaxRequests limits the requests of a turn to the model; 0: 200.
 	MaxRequests int
-	// Parallel limits the calls without effect that run at a time; 0: 8.
+	// Parallel limits the concurrent calls without effect; 0: 8.
 	Parallel int
-	// CompactAt is the share of the model's window from which on a conversation is
-	// summed up by itself; 0: 0.75; above 1: never.
+	// CompactAt is the share of the model's window above which a conversation is
+	// summarized automatically; 0: 0.75; above 1: never.
 	CompactAt float64
 	// Instructions returns the instructions of the folders of some files, beyond those in the
 	// system prompt, the outermost first, and warnings for the user. It may block on the disk.
 	// nil: there are none.
 	Instructions func(ctx context.Context, m core.Meta, files []string) (list []Instructions, warnings []string)
-	// Offer reports whether the agent is offered a tool; nil: all. The result for a tool
-	// must never change. Tools that are not offered are not run either.
+	// Offer reports whether the agent is offered a tool; nil: all. The result for a
+	// tool must never change. Tools that are not offered are not run either.
 	Offer func(core.Spec) bool
 	// MaxTools limits the tools in a request. If there are more, the model finds those of
 	// other servers with one tool and calls them through another; 0: no limit.
@@ -42,7 +43,7 @@ type Backend struct{ o Options }
 
 var _ core.Backend = (*Backend)(nil)
 
-// New returns a Backend. It starts nothing.
+// New returns a Backend, without starting anything.
 func New(o Options) *Backend {
 	o.Name = cmp.Or(o.Name, "dragoman")
 	if o.System == nil {
@@ -62,12 +63,12 @@ func New(o Options) *Backend {
 }
 
 // Caps returns the capabilities of the loop. Content that a model does not accept is
-// replaced by words.
+// replaced by text.
 func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
 	return core.BackendCaps{Rewind: true, Fork: true, Steer: true, Images: true, Resources: true}, nil
 }
 
-// Open begins a conversation. It reads nothing: the first turn does.
+// Open opens a conversation. It reads nothing: the first turn does.
 func (b *Backend) Open(context.Context, core.Binding) (core.Conversation, error) {
 	return &conversation{b: b, history: &history{}}, nil
 }
@@ -80,21 +81,21 @@ type conversation struct {
 	b       *Backend
 	history *history
 	gaveUp  core.TurnID // the turn in which a summary failed
-	// searches: there were too many tools once. It stays so, for what services cache
-	// begins with the tools.
+	// searches is set once there were too many tools. It stays set, because services
+	// cache requests from their beginning, which is the list of tools.
 	searches bool
-	fell     []core.FellBack // that the turn has announced
+	fell     []core.FellBack // announced in this turn
 	warned   []string        // about instructions
 }
 
-// Set does nothing: a turn brings its settings.
+// Set does nothing: every turn has its settings.
 func (c *conversation) Set(context.Context, core.Settings) error { return nil }
 
-// Close does nothing: a conversation holds memory only.
+// Close does nothing: a conversation only has memory.
 func (c *conversation) Close(context.Context) error { return nil }
 
-// Run answers a turn. It blocks until the model has stopped and every call has
-// ended, or ctx ends.
+// Run runs a turn. It blocks until the model has stopped and every call has ended, or
+// ctx ends.
 func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	model, err := c.b.o.Model(ctx, t)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		}
 	}
 	for range c.b.o.MaxRequests {
-		t.Steered() // the log has them now
+		t.Steered() // they are in the log now
 		if err := c.catchUp(ctx, t); err != nil {
 			return core.StopError, err
 		}
@@ -124,7 +125,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	return core.StopRequests, nil
 }
 
-// round asks the model once and runs its calls. over means that the turn is over.
+// round asks the model once and runs its calls. over means that the turn has ended.
 func (c *conversation) round(
 	ctx context.Context, t *core.Turn, model inference.Model,
 ) (stop core.StopReason, over bool, err error) {
@@ -145,7 +146,7 @@ func (c *conversation) round(
 		case failed != nil:
 			return core.StopError, true, failed
 		case done:
-			return c.round(ctx, t, model) // nothing was said since: it is not shrunk again
+			return c.round(ctx, t, model) // without an answer in between: it is not shrunk again
 		}
 	}
 	if err != nil {
@@ -164,10 +165,10 @@ func (c *conversation) round(
 	if len(t.Steered()) == 0 {
 		return a.stop, true, nil
 	}
-	return "", false, nil // something was said meanwhile: it wants an answer
+	return "", false, nil // a new message needs an answer
 }
 
-// tools are those that the agent is offered.
+// tools returns the tools that are offered to the agent.
 func (c *conversation) tools(ctx context.Context, t *core.Turn) ([]core.Spec, error) {
 	specs, err := t.Tools(ctx)
 	if err != nil || c.b.o.Offer == nil {
@@ -203,7 +204,7 @@ func (c *conversation) request(
 	return req, tools
 }
 
-// offer lists the tools for the model, which may have to look for some of them.
+// offer lists the tools for the model, which may have to search for some of them.
 func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	list, tools := offer(specs)
 	most := c.b.o.MaxTools
@@ -217,7 +218,7 @@ func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	return list, tools
 }
 
-// messages are the history as the model can take it.
+// messages returns the history in a form that the model accepts.
 func (c *conversation) messages(info inference.ModelInfo) []inference.Message {
 	list := c.history.messages()
 	if !info.Images {
@@ -226,7 +227,7 @@ func (c *conversation) messages(info inference.ModelInfo) []inference.Message {
 	return list
 }
 
-// withoutImages puts words in the place of pictures, for a model that takes none.
+// withoutImages replaces pictures by text, for a model that does not accept them.
 func withoutImages(messages []inference.Message, info inference.ModelInfo) {
 	for i := range messages {
 		m := &messages[i]

@@ -10,10 +10,10 @@ import (
 	"dragoman/core/inference"
 )
 
-// index finds the tool that a model means.
+// index finds a tool by the model's name for it.
 type index struct {
 	byName map[string]core.Spec
-	hidden []inference.ToolSpec // that the model is shown only when it looks for them
+	hidden []inference.ToolSpec // found by the model's search only
 }
 
 // offer lists tools for a model, in their order, and indexes them.
@@ -22,7 +22,7 @@ func offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	list := make([]inference.ToolSpec, 0, len(specs))
 	for _, s := range specs {
 		name := inference.ToolName(s.Server, s.Name)
-		for n := 2; ; n++ { // another tool's name holds the very checksum: rename this one
+		for n := 2; ; n++ { // another tool's name contains the same checksum: rename this one
 			if _, taken := byName[name]; !taken {
 				break
 			}
@@ -39,8 +39,8 @@ func offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 	return list, &index{byName: byName}
 }
 
-// find is the tool of that name. Of a name that was not offered it makes a tool
-// that does not exist, for people to see.
+// find returns the tool with this name. For a name that was not offered it returns a
+// tool that does not exist, to show to people.
 func (x *index) find(name string) (s core.Spec, ok bool) {
 	if x != nil {
 		if s, ok := x.byName[name]; ok {

@@ -8,16 +8,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// end notes the result of a call.
+// end records the result of a call.
 func (u *use) end(c core.Call) {
 	u.ended, u.failed = true, c.State != core.Succeeded
 	switch c.State {
 	case core.Succeeded:
 		u.result = told(c.Content)
 	case core.Errored:
-		// A tool that ran and failed has the reason in its content, and Why is still that
-		// of the decision. A call that was ended otherwise has the reason in Why, and its
-		// content shows what it would have done.
+		// The content of a tool that ran and failed has the reason, and Why still has
+		// the decision's. For a call that ended in another way, Why has the reason,
+		// and its content shows its intended effect.
 		if c.Why != "" && c.Why != u.why {
 			u.result = []core.Block{core.Text{Text: c.Why}}
 		} else if u.result = told(c.Content); len(u.result) == 0 {
@@ -52,7 +52,7 @@ func printed(content []core.Block) (list []core.Block) {
 	return list
 }
 
-// message is the result as the model sees it.
+// message returns the result in its form for the model.
 func (u *use) message() inference.ToolReturn {
 	r := inference.ToolReturn{
 		ID:     u.id,
@@ -69,8 +69,8 @@ func (u *use) message() inference.ToolReturn {
 	return r
 }
 
-// told returns the part of a call's content for a model. The model has made a diff itself,
-// so it is included only if there is nothing else.
+// told returns the part of a call's content for a model. The model already knows its
+// own diff, so a diff is included only if there is nothing else.
 func told(content []core.Block) []core.Block {
 	var list, diffs []core.Block
 	for _, b := range content {

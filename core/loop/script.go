@@ -9,10 +9,10 @@ import (
 	"dragoman/core/inference"
 )
 
-// script returns a conversation as text alone, of about most bytes, so that a model can
-// summarise it without being offered the tools. Results are cut first, then the other
-// texts, and then the oldest messages are left out, except the user's first. nil: there
-// is nothing.
+// script returns a conversation as text only, of about most bytes, so that a model can
+// summarize it without being offered the tools. Results are cut first, then the other
+// texts, and then the oldest messages are left out, except the user's first. nil:
+// there are none.
 func script(messages []inference.Message, most int) []inference.Message {
 	if len(messages) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func inScript(messages []inference.Message, cut int) []inference.Message {
 	return list
 }
 
-// said is blocks in words.
+// said returns blocks as text.
 func said(blocks []core.Block, most int) string {
 	var parts []string
 	for _, b := range blocks {
@@ -107,7 +107,7 @@ func said(blocks []core.Block, most int) string {
 	return strings.Join(parts, "\n")
 }
 
-// shorten cuts the middle out of a text that is longer than most bytes.
+// shorten cuts the middle of a text that is longer than most bytes.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

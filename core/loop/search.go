@@ -12,10 +12,10 @@ import (
 	"dragoman/core/toolsearch"
 )
 
-// behindSearch leaves the native tools in the list, and shows the others only to
-// those who look for them. The two tools for that are the loop's own: a call of
-// toolsearch.Call is one of the tool that it names. Every tool can still be called by
-// its name: a model that has seen it does so.
+// behindSearch keeps the native tools in the list, and hides the others behind a
+// search. The two tools for that are the loop's own: a call of toolsearch.Call is a
+// call of the tool that it names. Every tool can still be called by its name: a model
+// that has seen it does so.
 func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
 	var shown []inference.ToolSpec
 	var servers []string
@@ -56,13 +56,13 @@ func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
 	)
 }
 
-// isOwn reports whether a call is of one of the loop's own tools, which are there
-// only for who has to search.
+// isOwn reports whether a call is of one of the loop's own tools, which exist only in
+// conversations that search.
 func (h *heard) isOwn(name string) bool {
 	return h.offered && h.spec.Server == core.Native && h.spec.Name == name
 }
 
-// throughCall makes of a call of toolsearch.Call one of the tool that it names.
+// throughCall turns a call of toolsearch.Call into one of the tool that it names.
 func (h *heard) throughCall(tools *index) {
 	if h.bad != nil {
 		return
@@ -84,7 +84,8 @@ func (h *heard) throughCall(tools *index) {
 	h.args, h.bad = arguments(inference.Delta{Args: p.Args})
 }
 
-// tell answers a call of toolsearch.Search. It changes nothing, so it needs no approval.
+// answerSearch answers a call of toolsearch.Search. It changes nothing, so it needs no
+// approval.
 func (h *heard) tell(ctx context.Context, t *core.Turn) error {
 	call := h.proposed(t.ID())
 	call.Args, call.State, call.Start, call.Why = h.args, core.Running, time.Now(), "it reads the list of tools and nothing else"

@@ -6,9 +6,9 @@ import (
 	"dragoman/core"
 )
 
-// System is the system prompt that a Backend uses by default: who the model is,
-// where it works, and how. It depends on its arguments only, and holds nothing
-// that changes from day to day, so that services can cache it.
+// System is the default system prompt of a Backend: the model's role, its folders, and
+// its way of working. It depends only on its arguments, and does not change from day
+// to day, so that services can cache it.
 func System(name string, m core.Meta) string {
 	var b strings.Builder
 	b.WriteString(
