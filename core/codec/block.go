@@ -11,7 +11,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// The words for the types of blocks, as they are stored. They never change.
+// The stored names of the types of blocks. They never change.
 const (
 	blockText     = "text"
 	blockImage    = "image"
@@ -22,9 +22,9 @@ const (
 	blockTerminal = "terminal"
 )
 
-// ForeignBlock is the URI scheme of a block that a later version of the gateway
-// wrote. It is read as a Resource, dragoman-block:TYPE, whose text is the
-// block's JSON: so every reader can show it, and nothing of it is lost.
+// ForeignBlock is the URI scheme of a block that a later version of the gateway wrote.
+// It is read as a Resource, dragoman-block:TYPE, whose text is the block's JSON: so
+// every reader can show it, and nothing is lost.
 const ForeignBlock = "dragoman-block:"
 
 // AppendBlocks appends blocks to dst as a JSON array in one line. Each is an
@@ -43,7 +43,7 @@ func AppendBlocks(dst []byte, blocks []core.Block) []byte {
 	return append(dst, ']')
 }
 
-// ParseBlocks reads what AppendBlocks wrote.
+// ParseBlocks parses the output of AppendBlocks.
 func ParseBlocks(b []byte) ([]core.Block, error) {
 	blocks, ok := parseBlocks(b)
 	if !ok {
@@ -103,7 +103,7 @@ func parseBlocks(b []byte) ([]core.Block, bool) {
 	return blocks, !e.Bad
 }
 
-// parseBlock decodes one block. false: it is not an object.
+// parseBlock decodes one block; ok is false if it is not an object.
 func parseBlock(raw []byte) (b core.Block, ok bool) {
 	kind := ""
 	m := membersOf(raw)
@@ -131,7 +131,7 @@ func parseBlock(raw []byte) (b core.Block, ok bool) {
 	case blockTerminal:
 		b, ok = blockOf[core.Terminal](raw)
 	}
-	if !ok { // a later version's
+	if !ok { // from a later version
 		if !json.Valid(raw) {
 			return nil, false
 		}
@@ -196,7 +196,7 @@ func blockOf[T core.Block](raw []byte) (core.Block, bool) {
 	return b, err == nil
 }
 
-// equalBlocks reports whether two blocks say the same.
+// equalBlocks reports whether two blocks have the same content.
 func equalBlocks(a, b core.Block) bool {
 	switch a := a.(type) {
 	case core.Image:

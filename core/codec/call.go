@@ -17,8 +17,8 @@ const (
 	sameOutput  = "output"
 )
 
-// appendCall appends the members of a call, and remembers it for as long as
-// another record of it may follow.
+// appendCall appends the members of a call, and keeps it while other records of it may
+// follow.
 func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	last, again := e.calls[c.ID]
 	same := make([]string, 0, 4)
@@ -70,7 +70,7 @@ func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	return dst
 }
 
-// remember keeps what later records of a call may share with c.
+// remember keeps the fields of c that later records of the call may share.
 func remember(calls map[core.CallID]core.Call, c core.Call) map[core.CallID]core.Call {
 	if c.State.Ended() {
 		delete(calls, c.ID)
@@ -120,7 +120,7 @@ func parseLocations(b []byte) (locations []core.Location, ok bool) {
 	return locations, !e.Bad
 }
 
-// call decodes a call; false: this version does not understand it.
+// call decodes a call; ok is false if this version does not understand it.
 func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 	var same []byte
 	m, ok := membersOf(v), true
@@ -214,7 +214,7 @@ func (d *Decoder) skipCall(v []byte) {
 	d.skipped[id] = append(d.skipped[id], bytes.Clone(v))
 }
 
-// restore takes over the fields that a record only names.
+// restore copies the fields that a record only names.
 func restore(c *core.Call, last core.Call, same []byte) {
 	if bytes.Contains(same, []byte(strconv.Quote(sameTitle))) {
 		c.Title = last.Title
@@ -230,7 +230,7 @@ func restore(c *core.Call, last core.Call, same []byte) {
 	}
 }
 
-// callKind and callState spare a string for the words that are known.
+// callKind and callState avoid the allocation of a string for known names.
 func callKind(b []byte) core.CallKind {
 	for _, k := range [...]core.CallKind{
 		core.KindRead, core.KindEdit, core.KindDelete, core.KindMove, core.KindSearch, core.KindExecute, core.KindThink, core.KindFetch, core.KindOther,

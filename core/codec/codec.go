@@ -11,14 +11,14 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// Encoder writes one log's records. The zero value is ready; it may go on with
-// a log that another one began. It is not safe for concurrent use.
+// Encoder writes one log's records. The zero value is ready; it may continue a log of
+// another Encoder. It is not safe for concurrent use.
 type Encoder struct {
-	calls map[core.CallID]core.Call // that live, as they were written last
+	calls map[core.CallID]core.Call // live calls, in their last written form
 }
 
-// Append appends the stored form of r to dst, without a newline. It cannot
-// fail: what JSON cannot say (a time in the year 12000, a cost of NaN) is left
+// Append appends the stored form of r to dst, without a newline. It cannot fail:
+// values that JSON cannot express (a time in the year 12000, a cost of NaN) are left
 // out.
 func (e *Encoder) Append(dst []byte, r core.Record) []byte {
 	dst = append(dst, `{"e":`...)
@@ -34,23 +34,23 @@ func (e *Encoder) Append(dst []byte, r core.Record) []byte {
 	return append(dst, '}')
 }
 
-// Reset forgets all calls, after records were encoded that did not reach the
-// log: what follows is written whole.
+// Reset forgets all calls, after encoded records did not reach the log: the following
+// records are written in full.
 func (e *Encoder) Reset() { clear(e.calls) }
 
 // Decoder reads one log's records, in the log's order. The zero value is ready.
 // It is not safe for concurrent use.
 type Decoder struct {
-	calls   map[core.CallID]core.Call // that live, as they were read last
-	skipped map[core.CallID][][]byte  // bodies of live calls' records that calls lacks
-	id      string                    // of the last delta, to be used again
+	calls   map[core.CallID]core.Call // live calls, in their last read form
+	skipped map[core.CallID][][]byte  // bodies of live calls' records that are not in calls
+	id      string                    // of the last delta, for reuse
 }
 
 var errNotRecord = errors.New("not a record")
 
-// Decode reads a line that Append wrote. The record shares no memory with line.
-// An event of an unknown kind, or one that makes no sense to this version, comes
-// as Unknown; an error means that line is no record.
+// Decode reads a line of Append. The record shares no memory with line. An event of an
+// unknown kind, or one that makes no sense to this version, becomes Unknown; an error
+// means that line is not a record.
 func (d *Decoder) Decode(line []byte) (core.Record, error) {
 	l, err := ParseLine(line)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Decoder) Decode(line []byte) (core.Record, error) {
 	return d.DecodeLine(l)
 }
 
-// DecodeLine is Decode for a line that was looked at before.
+// DecodeLine is Decode for a line that ParseLine has read.
 func (d *Decoder) DecodeLine(l Line) (core.Record, error) {
 	r := l.record
 	var err error
@@ -69,8 +69,8 @@ func (d *Decoder) DecodeLine(l Line) (core.Record, error) {
 	return r, nil
 }
 
-// Skip stands for Decode where the record is not wanted, and costs less. It
-// keeps what the records behind it may refer to.
+// Skip replaces Decode for a record that is not needed, and costs less. It keeps the
+// data that later records may refer to.
 func (d *Decoder) Skip(line []byte) error {
 	l, err := Peek(line)
 	switch {
@@ -87,15 +87,14 @@ func (d *Decoder) Skip(line []byte) error {
 	return nil
 }
 
-// forget drops all calls, since a turn has ended and its calls before it, or since records
-// are missing that may belong to them.
+// forget drops all calls, because a turn has ended and its calls before it, or because
+// missing records may belong to them.
 func (d *Decoder) forget() {
 	clear(d.calls)
 	clear(d.skipped)
 }
 
-// Line is a record whose event is not decoded yet. It is a view of the bytes
-// that it was made of.
+// Line is a record whose event is not decoded yet. It is a view of its bytes.
 type Line struct {
 	record core.Record
 	kind   []byte
@@ -103,16 +102,16 @@ type Line struct {
 	text   []byte // v~
 }
 
-// Place is the record without its event.
+// Place returns the record without its event.
 func (l Line) Place() core.Record { return l.record }
 
-// Kind is the word for the kind of the event.
+// Kind returns the stored name of the event's kind.
 func (l Line) Kind() string { return string(l.kind) }
 
 // IsCall reports whether the event is a CallChanged, to which later ones may refer.
 func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
-// End returns the position behind the record, which ParseLine must have read.
+// End returns the position after the record, which ParseLine must have read.
 func (l Line) End() core.Pos {
 	if _, text, ok := l.delta(); ok {
 		return core.Pos{Epoch: l.record.Epoch, Seq: l.record.Seq, Off: l.record.Off + uint64(jsonscan.TextLen(text))}
@@ -124,8 +123,8 @@ func (l Line) End() core.Pos {
 	return r.End()
 }
 
-// AppendStream appends the name of the stream that the record is a piece of. It appends nothing
-// if the record is no piece of a stream. ParseLine must have read the record.
+// AppendStream appends the name of the record's stream. It appends nothing if the
+// record is not a piece of a stream. ParseLine must have read the record.
 func (l Line) AppendStream(dst []byte) []byte {
 	id, _, ok := l.delta()
 	if !ok {
@@ -134,7 +133,7 @@ func (l Line) AppendStream(dst []byte) []byte {
 	return append(append(dst, streamKind(string(l.kind))), id...)
 }
 
-// StreamDelta makes a piece of a stream that AppendStream has named.
+// StreamDelta makes a piece of a stream with a name from AppendStream.
 func StreamDelta(name []byte, text string) core.Event {
 	return deltaEvent(name[0], jsonscan.Text(name[1:]), text)
 }
@@ -147,7 +146,7 @@ func (l Line) delta() (id, text []byte, ok bool) {
 	return deltaOf(l.body)
 }
 
-// ParseLine finds what a line consists of.
+// ParseLine finds the parts of a line.
 func ParseLine(line []byte) (Line, error) {
 	var l Line
 	m := membersOf(line)
@@ -190,7 +189,7 @@ func Peek(line []byte) (Line, error) {
 	return l, nil
 }
 
-// set takes one member of the envelope.
+// set reads one member of the envelope.
 func (l *Line) set(key, val []byte) error {
 	var ok bool
 	switch string(key) {
@@ -218,8 +217,8 @@ func (l *Line) set(key, val []byte) error {
 	return nil
 }
 
-// storable is t as JSON can hold it: in UTC, and the zero time where the year
-// has not four digits.
+// storable returns t in a form for JSON: in UTC, and the zero time if the year does
+// not have four digits.
 func storable(t time.Time) time.Time {
 	t = t.UTC().Round(0)
 	if y := t.Year(); y < 0 || y > 9999 {

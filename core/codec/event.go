@@ -14,7 +14,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// The words for the kinds of events, as they are stored. They never change.
+// The stored names of the kinds of events. They never change.
 const (
 	kindOpened          = "opened"
 	kindClaimed         = "claimed"
@@ -48,10 +48,10 @@ const (
 	kindMoved           = "moved"
 	kindTruncated       = "truncated"
 	kindTurnEnded       = "turn_ended"
-	kindLost            = "lost" // what could not be encoded; nothing is known to lead here
+	kindLost            = "lost" // an event that could not be encoded; not known to happen
 )
 
-// What differs between an event in memory and in the log.
+// The stored forms that differ from the events in memory.
 type (
 	storedClaimed struct {
 		Epoch uint64 `json:"epoch"`
@@ -124,7 +124,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.Notice:
 		return appendPlain(dst, kindNotice, ev, nil)
 	case core.Missing:
-		clear(e.calls) // what is missing may be a record of theirs
+		clear(e.calls) // a missing record may belong to one of them
 		return appendPlain(dst, kindMissing, ev, nil)
 	case core.FellBack:
 		return appendPlain(dst, kindFellBack, ev, nil)
@@ -143,7 +143,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.Truncated:
 		return appendPlain(dst, kindTruncated, storedTruncated{cursor.Format(ev.After), ev.By}, nil)
 	case core.TurnEnded:
-		clear(e.calls) // all have ended before
+		clear(e.calls) // all calls have ended before
 		return appendPlain(dst, kindTurnEnded, ev, nil)
 	case core.Unknown:
 		return appendRawMember(appendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
@@ -165,8 +165,8 @@ func appendDelta(dst []byte, kind, id, text string) []byte {
 	return append(dst, '}')
 }
 
-// appendPlain appends an event that encoding/json knows how to write, and the
-// prompt that some have.
+// appendPlain appends an event in the form of encoding/json, and the prompt of events
+// that have one.
 func appendPlain(dst []byte, kind string, ev any, prompt []core.Block) []byte {
 	body, err := jsonscan.Append(nil, ev)
 	if err != nil {
@@ -180,7 +180,7 @@ func appendPlain(dst []byte, kind string, ev any, prompt []core.Block) []byte {
 	return append(dst, '}')
 }
 
-// finite is a cost that JSON can hold; nil: it is unknown.
+// finite returns a cost that JSON can express; nil: it is unknown.
 func finite(cost *float64) *float64 {
 	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
 		return nil
@@ -310,7 +310,7 @@ func (d *Decoder) delta(kind string, v []byte) core.Event {
 	return deltaEvent(streamKind(kind), d.id, jsonscan.Text(text))
 }
 
-// deltaEvent makes a piece of the stream of a streamKind and an id.
+// deltaEvent makes a piece of a stream from its streamKind and id.
 func deltaEvent(stream byte, id, text string) core.Event {
 	switch stream {
 	case 't':
@@ -338,7 +338,8 @@ func deltaOf(v []byte) (id, text []byte, ok bool) {
 	return id, text, !m.Bad && jsonscan.IsString(id) && jsonscan.IsString(text)
 }
 
-// streamKind is the kind of the stream whose deltas are stored as kind; 0: none are.
+// streamKind returns the kind of the stream whose deltas are stored as kind; 0: there
+// is none.
 func streamKind(kind string) byte {
 	switch kind {
 	case kindTextDelta:
@@ -353,7 +354,7 @@ func streamKind(kind string) byte {
 	return 0
 }
 
-// decodeRawEvent decodes the events that hold JSON of others.
+// decodeRawEvent decodes the events that contain JSON of other programs.
 func decodeRawEvent(kind string, v []byte) core.Event {
 	var ended core.ThoughtEnded
 	var bound core.Bound

@@ -11,10 +11,10 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// membersOf walks through an object of the stored form, however deep it is.
+// membersOf iterates over an object of the stored form, of any depth.
 func membersOf(b []byte) jsonscan.Members { return jsonscan.MembersOf(b, jsonscan.AnyDepth) }
 
-// elementsOf walks through an array, as membersOf does.
+// elementsOf iterates over an array, like membersOf.
 func elementsOf(b []byte) jsonscan.Elements { return jsonscan.ElementsOf(b, jsonscan.AnyDepth) }
 
 // parseUint reads a number that is a JSON integer without sign or exponent.
@@ -32,7 +32,7 @@ func parseUint(b []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// parseTime reads a string that holds a time.
+// parseTime reads a string with a time.
 func parseTime(b []byte) (t time.Time, ok bool) {
 	if len(b) < 2 || b[0] != '"' {
 		return time.Time{}, false
@@ -43,7 +43,8 @@ func parseTime(b []byte) (t time.Time, ok bool) {
 	return t.UTC(), true
 }
 
-// largeString is the size in bytes from which room for a string is made before it is written.
+// largeString is the size in bytes above which the space for a string is allocated in
+// advance.
 const largeString = 64 << 10
 
 // escapes returns the number of bytes that appendString adds to a text in UTF-8.
@@ -63,7 +64,7 @@ func escapes(s string) (n int) {
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	if len(s) > largeString {
-		dst = slices.Grow(dst, len(s)+escapes(s)+len(`""`)) // once, not by steps
+		dst = slices.Grow(dst, len(s)+escapes(s)+len(`""`)) // one allocation
 	}
 	dst = append(dst, '"')
 	start := 0
@@ -75,7 +76,7 @@ func appendString(dst []byte, s string) []byte {
 			case r == utf8.RuneError && n == 1:
 				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
 				start = i + n
-			case r == '\u2028' || r == '\u2029': // valid in JSON, ends a line for some readers
+			case r == '\u2028' || r == '\u2029': // valid in JSON, but a line end for some readers
 				dst = append(append(dst, s[start:i]...), '\\', 'u', '2', '0', '2', hex[r&0xf])
 				start = i + n
 			}
@@ -139,8 +140,8 @@ func appendTimeMember(dst []byte, key string, t time.Time) []byte {
 	return append(t.AppendFormat(dst, time.RFC3339Nano), '"')
 }
 
-// appendRawMember appends JSON that others wrote, byte for byte; none when raw
-// is empty.
+// appendRawMember appends JSON of other programs, byte for byte; none when raw is
+// empty.
 func appendRawMember(dst []byte, key string, raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return dst
