@@ -11,16 +11,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// Topic names one thing on the board. An empty Workspace or Principal means
-// everybody's.
+// Topic identifies one item on the board. An empty Workspace or Principal means all of
+// them.
 type Topic struct {
 	Kind      string // "models", "agents", "server", "session", "commands", "job", "account"
 	Name      string
 	Workspace string
 	Principal core.Principal
-	// Layer names the configuration that a topic without a principal is of, where connections
-	// lay something over the user's (empty: the first one's), or the connection that one with a
-	// principal is of (empty: all of the principal's).
+	// Layer is the configuration of a topic without a principal, if connections add
+	// settings to the user's (empty: the first connection's), or the connection of a
+	// topic with a principal (empty: all of the principal's).
 	Layer string
 }
 
@@ -44,26 +44,26 @@ type Server struct {
 	Status string // running, starting, stopped, failed, disabled, requires-auth
 	Why    string
 	Tools  []core.Spec
-	// Disabled: by the configuration. It may run all the same.
+	// Disabled: by the configuration. The server may be running all the same.
 	Disabled bool
-	// Command and Args are a program's, URL an address, as the configuration writes
-	// them: what refers to a secret is not looked up.
+	// Command and Args are a program's, URL an address, as in the configuration:
+	// references to secrets are not resolved.
 	Command string
 	Args    []string
 	URL     string
-	// LoggedIn: somebody has logged in to it, and that is kept.
+	// LoggedIn: there is a stored login.
 	LoggedIn  bool
-	Prompts   []core.Command // named as the server names them
+	Prompts   []core.Command // with the server's names
 	Resources []core.Link
 }
 
 // Session describes a session in the list.
 type Session struct{ Summary core.Summary }
 
-// Commands says that the agent of a session has listed other commands of its own.
+// Commands announces that the agent of a session has listed other commands of its own.
 type Commands struct{}
 
-// Account says that somebody logged in or out.
+// Account announces a login or logout.
 type Account struct{ Account control.Account }
 
 // Gone is the value of a topic whose item was removed.
@@ -78,7 +78,7 @@ func (Job) item()      {}
 func (Account) item()  {}
 func (Gone) item()     {}
 
-// Posting is a topic's newest value and the revision that it came with.
+// Posting is a topic's newest value and its revision.
 type Posting struct {
 	Topic Topic
 	Item  Item
@@ -89,22 +89,23 @@ type Posting struct {
 // forgets the oldest of them, down to maxPast.
 const maxPast = 1024
 
-// past reports whether a posting belongs to those whose number grows with time: those of
-// sessions and of things that are gone. Of the others there are as many as there are things.
+// past reports whether a posting belongs to those whose number grows with time: those
+// of sessions and of removed items. The number of others is limited by the number of
+// items.
 func (p Posting) past() bool {
 	_, gone := p.Item.(Gone)
 	return gone || p.Topic.Kind == "session" || p.Topic.Kind == "commands"
 }
 
-// Board holds the newest value of every topic. A
-// reader that was away gets each topic once, however often it changed; of sessions
-// and of what is gone it may miss all but the newest 1,024.
+// Board has the newest value of every topic. A reader that was away gets each topic
+// once, for any number of changes; of sessions and of removed items it may miss all
+// but the newest 1,024.
 type Board struct {
 	mu     sync.Mutex // guards the fields below
 	rev    uint64
 	topics map[Topic]Posting
 	past   int       // the number of past topics
-	order  []Posting // by revision; those that a newer one replaced are swept out now and then
+	order  []Posting // by revision; replaced ones are removed now and then
 	change chan struct{}
 }
 
@@ -168,8 +169,8 @@ func sessionTopic(p core.Principal, id core.SessionID) Topic {
 	return Topic{Kind: "session", Name: string(id), Principal: p}
 }
 
-// Next returns the postings newer than since, oldest first, and the revision to
-// ask with next time. It blocks until there is one or ctx ends.
+// Next returns the postings newer than since, oldest first, and the revision for the
+// next call. It blocks until there is one or ctx ends.
 func (b *Board) Next(ctx context.Context, since uint64) ([]Posting, uint64, error) {
 	for {
 		b.mu.Lock()
@@ -186,20 +187,21 @@ func (b *Board) Next(ctx context.Context, since uint64) ([]Posting, uint64, erro
 	}
 }
 
-// Now returns all postings, oldest first, and the revision to ask Next with.
+// Now returns all postings, oldest first, and the revision for Next.
 func (b *Board) Now() ([]Posting, uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sinceLocked(0), b.rev
 }
 
-// Reader shows a board, or a part of it.
+// Reader reads a board, or a part of it.
 type Reader interface {
 	Next(ctx context.Context, since uint64) ([]Posting, uint64, error)
 	Now() ([]Posting, uint64)
 }
 
-// View is the part of a board that one connection sees. Its revisions are those of this part.
+// View is the part of a board for one connection. Its revisions are those of this
+// part.
 type View struct {
 	b    *Board
 	sees func(Topic) bool
@@ -210,10 +212,11 @@ var (
 	_ Reader = (*View)(nil)
 )
 
-// For returns the view that shows certain topics. sees is called without a lock.
+// For returns the view of the topics for which sees returns true. sees is called
+// without a lock.
 func (b *Board) For(sees func(Topic) bool) *View { return &View{b, sees} }
 
-// Next is [Board.Next] for what is seen.
+// Next is [Board.Next] for the view's topics.
 func (v *View) Next(ctx context.Context, since uint64) ([]Posting, uint64, error) {
 	for at := since; ; {
 		list, rev, err := v.b.Next(ctx, at)
@@ -227,13 +230,13 @@ func (v *View) Next(ctx context.Context, since uint64) ([]Posting, uint64, error
 	}
 }
 
-// Now is [Board.Now] for what is seen.
+// Now is [Board.Now] for the view's topics.
 func (v *View) Now() ([]Posting, uint64) {
 	list, _ := v.b.Now()
 	return v.seen(list)
 }
 
-// seen returns those postings that are seen, and the revision of the last one.
+// seen returns the postings of the view's topics, and the revision of the last one.
 func (v *View) seen(list []Posting) (seen []Posting, last uint64) {
 	for _, p := range list {
 		if v.sees(p.Topic) {

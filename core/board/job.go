@@ -7,16 +7,17 @@ import (
 	"dragoman/core"
 )
 
-// Job is a command that runs, or ran, in the background of a session.
+// Job is a background command of a session, running or ended.
 type Job struct {
 	Info    JobInfo
 	Control JobControl
 }
 
-// JobControl is a handle on such a command. Its methods may be called by any goroutine.
+// JobControl is a handle on such a command. Its methods may be called by any
+// goroutine.
 type JobControl interface {
-	// Kill ends it and everything that it started, and waits for that; a job that
-	// has ended is no error. killed reports whether it ran until then.
+	// Kill ends it and everything that it started, and waits for that; a job that has
+	// already ended is no error. killed reports whether it was running until then.
 	Kill(context.Context) (killed bool, err error)
 	// Output returns the end of its output; at most 1 MiB.
 	Output() []JobLine
@@ -28,7 +29,7 @@ type JobStatus string
 const (
 	JobRunning JobStatus = "running"
 	JobDone    JobStatus = "completed" // with exit code 0
-	JobFailed  JobStatus = "failed"    // with another one, or it could not start
+	JobFailed  JobStatus = "failed"    // with another exit code, or it could not start
 	JobKilled  JobStatus = "killed"
 )
 
@@ -40,7 +41,7 @@ type JobInfo struct {
 	Command string
 	Cwd     string
 	Status  JobStatus
-	Exit    *int // nil: it runs, or a signal ended it
+	Exit    *int // nil: it is running, or a signal ended it
 	Started time.Time
 	Ended   time.Time
 }
