@@ -14,11 +14,10 @@ type Task struct {
 	Model  string // PROVIDER/MODEL; empty: that of the session
 	Title  string
 	Prompt []core.Block
-	Origin core.Origin // of the turn that hands it over
-	// Started is called when the session is there, before its turn begins; nil: it
-	// is not.
+	Origin core.Origin // of the delegating turn
+	// Started is called when the session exists, before its turn begins; nil: no call.
 	Started func(core.SessionID)
-	// Follow is called with everything that happens there, in order; nil: it is not.
+	// Follow is called with every record there, in order; nil: no call.
 	Follow func(core.Record)
 }
 
@@ -30,9 +29,10 @@ type Result struct {
 	Err     string // of StopError
 }
 
-// Run runs a task in a session of its own, whose parent is the host's, and blocks until its turn
-// has ended; when ctx ends that is stopped. The new session has the settings of its parent but for
-// the agent, and its turn may do no more than the turn which hands the task over.
+// Run runs a task in a session of its own, whose parent is the host's, and blocks
+// until its turn has ended; when ctx ends the turn is stopped. The new session has the
+// settings of its parent except for the agent, and its turn has no more rights than
+// the delegating turn.
 func Run(ctx context.Context, h core.ToolHost, t Task) (Result, error) {
 	child, set, err := h.Sub(ctx, t.Origin.Caller)
 	if err != nil {
@@ -45,14 +45,14 @@ func Run(ctx context.Context, h core.ToolHost, t Task) (Result, error) {
 	return d.run(ctx, set)
 }
 
-// delegation is a task on its way. One goroutine has its fields.
+// delegation is a running task. One goroutine uses its fields.
 type delegation struct {
 	parent core.ToolHost
 	child  *core.Attachment
 	task   Task
 
-	relays map[core.AskID]context.CancelFunc // questions that are put to the parent's user
-	wg     sync.WaitGroup                    // those who wait for their answers
+	relays map[core.AskID]context.CancelFunc // open questions to the parent's user
+	wg     sync.WaitGroup                    // goroutines that wait for their answers
 	calls  map[core.CallID]core.Call         // calls of the child that have not ended
 	last   core.MessageID
 	text   strings.Builder
@@ -74,8 +74,8 @@ func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error)
 	}
 	r := d.child.Read(core.Pos{})
 	defer r.Close()
-	// The prompt's life is its own: a parent's turn that ends for whatever reason
-	// stops it as cancelled.
+	// The prompt has a context of its own: if the parent's turn ends, for any reason,
+	// the task's turn ends as cancelled.
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { cancel(core.ErrCanceled) })()
 	id, err := d.child.Prompt(life, core.Prompt{
@@ -95,7 +95,7 @@ func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error)
 	return out, err
 }
 
-// follow reads until the turn has ended. A stopped one ends soon.
+// follow reads until the turn has ended. A stopped turn ends soon.
 func (d *delegation) follow(ctx context.Context, r *core.Reader, id core.TurnID) (core.StopReason, string, error) {
 	for {
 		recs, err := r.Next(context.WithoutCancel(ctx))
@@ -125,15 +125,15 @@ func (d *delegation) follow(ctx context.Context, r *core.Reader, id core.TurnID)
 	}
 }
 
-// relay puts to the parent's user what waits in the child, and withdraws what was
-// settled there.
+// relay asks the parent's user the open questions of the child, and withdraws those
+// that were settled there.
 func (d *delegation) relay(ctx context.Context) {
 	waits := map[core.AskID]bool{}
 	for _, a := range d.child.Pending() {
 		waits[a.ID] = true
 		c := d.calls[a.Call]
 		if d.relays[a.ID] != nil || a.Kind == core.AskApproval && c.State != core.Awaiting {
-			continue // it is asked, or will be when the reader has come to its call
+			continue // it is asked already, or will be when the reader reaches its call
 		}
 		ctx, withdraw := context.WithCancel(ctx)
 		d.relays[a.ID] = withdraw
@@ -179,5 +179,5 @@ func (d *delegation) settle(ctx context.Context, a core.Ask, c core.Call) {
 	case r.Outcome == core.OutcomeAlone && r.Text == "":
 		r.Text = "no client is attached that could be asked"
 	}
-	_ = d.child.Relay(ctx, a.ID, r) // somebody in the child may have been quicker
+	_ = d.child.Relay(ctx, a.ID, r) // another client may have settled it in the child
 }
