@@ -11,9 +11,10 @@ import (
 	"dragoman/core"
 )
 
-// Session makes a session that begins as another one is up to a position. id may be empty: made
-// up. It blocks until the copy is durable. An agent that owns its history forks its own side as
-// well, if it can, and only where it has said nothing behind the position.
+// Session makes a session that begins with the log of another one up to a position. If
+// id is empty, it makes one. It blocks until the copy is durable. An agent that owns
+// its history forks its own side as well, if it can, and only if it has added nothing
+// after the position.
 func Session(
 	ctx context.Context,
 	g *core.Gateway,
@@ -27,7 +28,7 @@ func Session(
 	if err != nil {
 		return nil, fmt.Errorf("fork session %s: %w", of, err)
 	}
-	m.ID, m.Parent, m.ParentAgent = id, "", "" // it is the user's own, whatever it was made of
+	m.ID, m.Parent, m.ParentAgent = id, "", "" // the copy is the user's own, even that of a sub-session
 	m.Forks++
 	to, err := g.Create(ctx, m)
 	if err != nil {
@@ -43,8 +44,9 @@ func Session(
 	return to, nil
 }
 
-// copies yields the events of a session up to a position that a fork takes over, with the ids of its
-// messages and calls: no open asks, no Bound of a back end, no prompts that have not started.
+// copies yields the events of a session up to a position for the fork, with the ids of
+// its messages and calls: no open asks, no Bound of a back end, no prompts that have
+// not started.
 func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
 		for rec, err := range from.Records(ctx, core.Pos{}, upto) {
@@ -66,15 +68,16 @@ func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2
 	}
 }
 
-// sideOf returns the published state (core.Bound) of the agent that has a side of the session to
-// fork; nil: there is nothing to fork. An error says why the session cannot be forked at a position.
+// sideOf returns the published state (core.Bound) of the agent that has a side of the
+// session to fork; nil: there is nothing to fork. The error is the reason why the
+// session cannot be forked at a position.
 func sideOf(ctx context.Context, g *core.Gateway, from *core.Attachment, upto core.Pos) (json.RawMessage, error) {
 	if err := g.Can(ctx, from, core.CanFork); err != nil {
 		return nil, err
 	}
 	st := from.State()
 	if len(st.Bound.State) == 0 || g.Can(ctx, from, core.CanCompact) == nil {
-		return nil, nil // it works from the log
+		return nil, nil // the agent works from the log
 	}
 	for rec, err := range from.Records(ctx, upto, from.Head()) {
 		if err != nil {
@@ -87,7 +90,8 @@ func sideOf(ctx context.Context, g *core.Gateway, from *core.Attachment, upto co
 	return st.Bound.State, nil
 }
 
-// Title returns the title of a fork: that of its session, and which fork it is (core.Meta.Forks).
+// Title returns the title of a fork: that of its session, and its number
+// (core.Meta.Forks).
 func Title(title string, forks int) string {
 	suffix := func(n int) string {
 		if n == 1 {
