@@ -12,23 +12,23 @@ import (
 	"dragoman/core/inference"
 )
 
-// What a word counts for by where it stands.
+// The weights of a word, by its place.
 const (
 	inName        = 4.0
 	inArguments   = 1.0
 	inDescription = 1.0
 )
 
-// rank lists the tools that have at least one of the query's words, the best
-// first: those that have more of them, in their names, and words that few others
-// have. Words that say nothing count only where there are no others.
+// rank lists the tools that have at least one of the query's words, the best first:
+// those that have more of them, in their names, and words that few others have. Filler
+// words count only if there are no others.
 func rank(list []inference.ToolSpec, query string) []inference.ToolSpec {
 	terms := tokens(query)
 	if said := slices.DeleteFunc(slices.Clone(terms), isFiller); len(said) > 0 {
 		terms = said
 	}
 	weights := make([]map[string]float64, len(list))
-	having := map[string]int{} // how many tools have a word
+	having := map[string]int{} // the number of tools that have a word
 	for i, t := range list {
 		w := map[string]float64{}
 		add := func(text string, weight float64) {
@@ -57,7 +57,7 @@ func rank(list []inference.ToolSpec, query string) []inference.ToolSpec {
 	var found []scored
 	for i, w := range weights {
 		score := 0.0
-		for _, term := range terms { // in their order: sums must not depend on that of a map
+		for _, term := range terms { // in their order: sums must not depend on the order of a map
 			score += w[term] * math.Log(1+float64(len(list))/float64(max(having[term], 1)))
 		}
 		if score > 0 {
@@ -77,12 +77,12 @@ func argumentNames(schema json.RawMessage) []string {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(schema, &s) // without any it has none
+	_ = json.Unmarshal(schema, &s) // without a valid schema there are none
 	return slices.Collect(maps.Keys(s.Properties))
 }
 
-// alike reports whether two words are the same but for their ends: issue and
-// issues, create and creates.
+// alike reports whether two words differ only in their ends: issue and issues, create
+// and creates.
 func alike(a, b string) bool {
 	short, long := a, b
 	if len(short) > len(long) {
@@ -91,8 +91,8 @@ func alike(a, b string) bool {
 	return short == long || len(short) >= 3 && len(long)-len(short) <= 3 && strings.HasPrefix(long, short)
 }
 
-// tokens are the words of a text in lower case. A name's parts are words: those of
-// snake_case and of camelCase.
+// tokens returns the words of a text in lower case. The parts of names are words, in
+// snake_case and in camelCase.
 func tokens(text string) []string {
 	var words []string
 	var word []rune
@@ -118,7 +118,7 @@ func tokens(text string) []string {
 	return words
 }
 
-// isFiller reports whether a word says nothing of what a tool does.
+// isFiller reports whether a word has no meaning for a tool's purpose.
 func isFiller(word string) bool {
 	switch word {
 	case "a", "an", "the", "and", "or", "to", "of", "for", "in", "on", "at", "by", "with", "from", "is", "it", "that", "this", "all", "tool", "tools":

@@ -15,7 +15,7 @@ const (
 	Call   = "call_tool"
 )
 
-// The tools as they are listed, beside SearchDescription.
+// The tools as listed, in addition to SearchDescription.
 const (
 	SearchTitle  = "Search for tools"
 	SearchSchema = `{"type":"object","properties":{` +
@@ -29,7 +29,7 @@ const (
 		`"arguments":{"type":"object","description":"The tool's arguments, which fit its schema."}},"required":["name","arguments"]}`
 )
 
-// SearchDescription describes Search where the tools of these servers are not listed.
+// SearchDescription describes Search when the tools of these servers are not listed.
 func SearchDescription(servers []string) string {
 	return "Finds tools that are not listed here, those of the MCP servers " + strings.Join(servers, ", ") +
 		": what each is for, and its arguments. Use it before you say that something cannot be done. Call what it finds with " + Call + "."
@@ -44,14 +44,14 @@ const (
 	maxShown = 16 << 10
 )
 
-// Answer answers a call of Search with the hidden tools that fit its arguments, or with the
-// names of all of them if it looks for nothing. The answer is bounded.
+// Answer answers a call of Search with the hidden tools that match its arguments, or
+// with the names of all of them if the query is empty. The answer is bounded.
 func Answer(hidden []inference.ToolSpec, args json.RawMessage) string {
 	var p struct {
 		Query string  `json:"query"`
 		Limit float64 `json:"limit"`
 	}
-	_ = json.Unmarshal(args, &p) // arguments that cannot be read look for nothing
+	_ = json.Unmarshal(args, &p) // invalid arguments count as an empty query
 	if strings.TrimSpace(p.Query) == "" {
 		return names(hidden)
 	}
