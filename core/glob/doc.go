@@ -1,13 +1,13 @@
-// Package glob has the two languages of patterns that people and models write.
+// Package glob has two languages of patterns that people and models write.
 //
-// A [Text] pattern is for names: tools, servers, commands. In it * is any text, and nothing
-// else is special; ?, [, { and a backslash, which mean something in other languages, are
-// errors rather than plain characters.
+// A [Text] pattern is for names: tools, servers, commands. In it * matches any text,
+// and nothing else is special; ?, [, { and a backslash, which mean something in other
+// languages, are errors rather than plain characters.
 //
-// A [Pattern] is for paths. * and ? match within a name, ** matches any number of folders,
-// [a-z] and [!a] match one character, {a,b} matches either, and a backslash escapes the next
-// character. [Word] reads a word of the shell, which stands for paths too, and [Meet] compares
-// two patterns with each other.
+// A [Pattern] is for paths. * and ? match within a name, ** matches any number of
+// folders, [a-z] and [!a] match one character, {a,b} matches either, and a backslash
+// escapes the next character. [Word] parses a word of the shell, which also matches
+// paths, and [Meet] compares two patterns.
 //
 // # What holds
 //
@@ -16,14 +16,14 @@
 //     No alternative is tried after another.
 //   - Matching a text takes at most its number of characters times the pattern's number
 //     of states and ways; comparing two patterns, at most the product of their sizes.
-//   - What is not a pattern is an error when it is read, and never one that matches nothing:
-//     a rule that should take something away would take nothing away then.
+//   - An invalid pattern is an error when it is parsed, and never a pattern without
+//     matches: a rule that should forbid something would forbid nothing then.
 //
 // # Why
 //
 // Patterns come from models (a tool's argument, a word of a command line) and from
 // workspaces. A matcher that tries one alternative of braces after the other needs 2^n
-// steps for n of them: 66 of {,} in one word held a session and a core for ever. An automaton
-// needs none of that, and unlike a regular expression it can be compared with another one,
-// which is how a rule about a path meets the wildcards of a command line.
+// steps for n of them: 66 of {,} in one word blocked a session and a core for ever. An
+// automaton avoids that, and unlike a regular expression it can be compared with
+// another one: so a rule about a path is applied to the wildcards of a command line.
 package glob

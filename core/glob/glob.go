@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is a set of texts, as an automaton: states with ways between them. It is
-// immutable, and any goroutine may use it.
+// Pattern is a set of texts, as an automaton: states with transitions between them. It
+// is immutable, and any goroutine may use it.
 type Pattern struct {
 	ways [][]way // by state; state 0 is the start
 	end  int     // the accepting state
 }
 
-// way leads to another state: with a character of a set, or without one (nil).
+// way is a transition to another state: with a character of a set, or without one
+// (nil).
 type way struct {
 	to int
 	by *set
@@ -64,8 +65,8 @@ func (s *set) meets(t *set) bool {
 	return false
 }
 
-// Meet reports whether some text is matched by both patterns, and how many steps it took to
-// find out: at most the product of their numbers of ways.
+// Meet reports whether some text is matched by both patterns, and the number of steps
+// of the search: at most the product of their numbers of ways.
 func Meet(a, b *Pattern) (ok bool, steps int) {
 	seen := make([]bool, len(a.ways)*len(b.ways))
 	todo := [][2]int{{0, 0}}
@@ -115,7 +116,7 @@ func (a *Pattern) Matches(text string) bool {
 		}
 		in[s] = true
 		list = append(list, s)
-		for at := len(list) - 1; at < len(list); at++ { // and what follows without a character
+		for at := len(list) - 1; at < len(list); at++ { // including states after transitions without a character
 			for _, w := range a.ways[list[at]] {
 				if w.by == nil && !in[w.to] {
 					in[w.to] = true
@@ -151,7 +152,7 @@ type builder struct {
 	dots bool // a wildcard matches a dot at the start of a name
 
 	groups int   // of braces
-	err    error // why it is no pattern for paths
+	err    error // why the pattern for paths is invalid
 }
 
 // Word parses a word of the shell. Its quotes and backslashes are already removed, so
@@ -163,13 +164,14 @@ func Word(word string, dots bool) *Pattern {
 	return &b.Pattern
 }
 
-// The bounds of a pattern for paths.
+// The limits of a pattern for paths.
 const (
-	MaxPath   = 256 // bytes from its first wildcard on; of what somebody writes, all of it
+	MaxPath   = 256 // bytes from its first wildcard; for CheckPath, of the whole text
 	MaxGroups = 8   // of braces
 )
 
-// CheckPath says why a text that somebody wrote is no pattern for paths; nil: it is one.
+// CheckPath returns the error of an invalid pattern for paths, as written by a person;
+// nil: it is valid.
 func CheckPath(pattern string) error {
 	if len(pattern) > MaxPath {
 		return errLong
@@ -180,7 +182,7 @@ func CheckPath(pattern string) error {
 
 var errLong = fmt.Errorf("it is longer than %d bytes", MaxPath)
 
-// Quote returns the pattern that matches a path alone.
+// Quote returns the pattern that matches only this path.
 func Quote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]").Replace(path)
 }
@@ -304,7 +306,7 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 	return at, start
 }
 
-// wrong keeps the first reason why the pattern is none.
+// wrong keeps the first reason why the pattern is invalid.
 func (b *builder) wrong(closed bool, why, open string) {
 	if !closed {
 		why = open
@@ -363,9 +365,9 @@ func (b *builder) either(alternatives []string, at int, start bool) (end int, st
 	return end, starts
 }
 
-// braces splits the alternatives at the beginning of a piece. A sequence such as {1..9} in
-// a shell word counts as *. ok is false where the brace is an ordinary character, as in {a}
-// for a shell.
+// braces splits the alternatives at the beginning of a piece. A sequence such as
+// {1..9} in a shell word counts as *. ok is false if the brace is an ordinary
+// character, like {a} in a shell.
 func braces(s string, path bool) (alternatives []string, rest string, ok bool) {
 	depth, from, protected := 0, 1, false
 	for i := range len(s) {
@@ -442,5 +444,5 @@ func one(s string, path bool) (c rune, length int) {
 	return c, n + 1
 }
 
-// Wild reports whether a text holds a character that may be a wildcard.
+// Wild reports whether a text contains a character that may be a wildcard.
 func Wild(s string) bool { return strings.ContainsAny(s, "*?[{") }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Text is a pattern for names: * is any text, also none, and everything else is itself. The
-// zero value matches the empty text alone.
+// Text is a pattern for names: * matches any text, even an empty one, and all other
+// characters match themselves. The zero value matches only the empty text.
 type Text struct {
-	parts []string // what stands between the stars
+	parts []string // the parts between the stars
 	fold  bool
 }
 
-// TextError says where a text is no pattern for names.
+// TextError is the position of a mistake in a pattern for names.
 type TextError struct {
 	At   int // the byte, from 0
 	Sign rune
@@ -26,7 +26,7 @@ func (e *TextError) Error() string {
 	)
 }
 
-// ParseText reads a pattern for names. The error is a *TextError.
+// ParseText parses a pattern for names. The error is a *TextError.
 func ParseText(pattern string) (Text, error) {
 	if at := strings.IndexAny(pattern, `?[{\`); at >= 0 {
 		return Text{}, &TextError{at, rune(pattern[at])}
@@ -34,8 +34,8 @@ func ParseText(pattern string) (Text, error) {
 	return Text{parts: strings.Split(pattern, "*")}, nil
 }
 
-// Fold returns the same pattern without regard to case, for lists and rules that take
-// something away.
+// Fold returns the same pattern without regard to case, for lists and rules that
+// forbid something.
 func (p Text) Fold() Text {
 	folded := make([]string, len(p.parts))
 	for i, part := range p.parts {
@@ -44,7 +44,7 @@ func (p Text) Fold() Text {
 	return Text{folded, true}
 }
 
-// Matches reports whether the pattern matches a text. It takes as long as the text is.
+// Matches reports whether the pattern matches a text. The time is linear in the text.
 func (p Text) Matches(text string) bool {
 	if p.fold {
 		text = strings.ToLower(text)
@@ -65,13 +65,13 @@ func (p Text) Matches(text string) bool {
 	return strings.HasSuffix(text, p.parts[last])
 }
 
-// AnyText reports whether one of the patterns matches a text. The error is that of ParseText,
-// for the first of them that is none.
+// AnyText reports whether one of the patterns matches a text. The error is that of
+// ParseText, for the first invalid pattern.
 func AnyText(patterns []string, text string) (bool, error) {
 	return anyText(patterns, text, false)
 }
 
-// AnyTextFolded is AnyText without regard to case, for lists that take something away.
+// AnyTextFolded is AnyText without regard to case, for lists that forbid something.
 func AnyTextFolded(patterns []string, text string) (bool, error) {
 	return anyText(patterns, text, true)
 }
