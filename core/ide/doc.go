@@ -1,7 +1,7 @@
-// Package ide holds what an editor can be asked: for files and its unsaved texts of them, for
-// terminals, and for what its language servers know.
+// Package ide has the requests to editors: for files and their unsaved texts, for
+// terminals, and for the knowledge of their language servers.
 //
-// Core passes an editor on, from the client that has it to the tools that need it, and asks it
-// nothing. An adapter implements [Editor] in its protocol; whoever is given a core.Editor asks
-// it through [Of].
+// Core passes an editor from its client to the tools that need it, without using it.
+// An adapter implements [Editor] in its protocol; a tool with a core.Editor makes
+// requests through [Of].
 package ide

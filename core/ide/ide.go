@@ -6,7 +6,7 @@ import (
 	"dragoman/core"
 )
 
-// Caps says what an editor does for us.
+// Caps are the services that an editor offers.
 type Caps struct {
 	ReadFile  bool `json:"read_file,omitempty"`  // unsaved buffers win over the disk
 	WriteFile bool `json:"write_file,omitempty"` // through its buffers
@@ -16,7 +16,7 @@ type Caps struct {
 	Glob      bool `json:"glob,omitempty"`
 	ReadBytes bool `json:"read_bytes,omitempty"`
 
-	Diagnostics bool `json:"diagnostics,omitempty"` // what its language servers find wrong
+	Diagnostics bool `json:"diagnostics,omitempty"` // problems found by its language servers
 	Definition  bool `json:"definition,omitempty"`
 	References  bool `json:"references,omitempty"`
 }
@@ -26,22 +26,23 @@ type Caps struct {
 type Editor interface {
 	core.Editor
 	Caps() Caps
-	// Do blocks until the editor answers or ctx ends. Callers set a deadline:
-	// some clients never answer. A *Lacks means that the disk or a shell of
-	// our own may take the editor's place; every other error is a refusal.
+	// Do blocks until the editor answers or ctx ends. Callers set a deadline: some
+	// clients never answer. A *Lacks means that the disk or our own shell may take the
+	// editor's place; every other error is a refusal.
 	Do(context.Context, Call) (Reply, error)
 }
 
-// Of returns an editor as one that can be asked; nil: there is none.
+// Of returns an editor that can be asked; nil: there is none.
 func Of(e core.Editor) Editor {
 	asked, _ := e.(Editor)
 	return asked
 }
 
-// Lend returns the editor for other sessions: whatever they ask is asked for the given one.
+// Lend returns the editor for other sessions: their requests are made for the given
+// session.
 func Lend(e Editor, session core.SessionID) core.Editor { return lent{e, session} }
 
-// lent is an editor that knows only one of the sessions that use it.
+// loan is an editor that knows only one of the sessions that use it.
 type lent struct {
 	Editor
 	session core.SessionID
@@ -52,8 +53,8 @@ func (l lent) Do(ctx context.Context, call Call) (Reply, error) {
 	return l.Editor.Do(ctx, call.of(l.session))
 }
 
-// Lacks means that an editor does not have what it was asked for: it does not know the
-// request, it has no such file, or its answer holds nothing.
+// Lacks means that an editor does not have the requested service or data: it does not
+// know the request, it has no such file, or its answer is empty.
 type Lacks struct {
 	Why string // continues the sentence "the editor …"
 }
@@ -83,19 +84,19 @@ type WriteFile struct {
 	Text    string         `json:"text"`
 }
 
-// StatFile asks what a path is.
+// StatFile asks for the type of a path.
 type StatFile struct {
 	Session core.SessionID `json:"session"`
 	Path    string         `json:"path"`
 }
 
-// GlobFiles asks for the files that a pattern fits.
+// GlobFiles asks for the files that match a pattern.
 type GlobFiles struct {
 	Session core.SessionID `json:"session"`
 	Pattern string         `json:"pattern"`
 }
 
-// ReadBytes asks for a part of a file as it is on the disk. Limit 0: to its end.
+// ReadBytes asks for a part of a file on the disk. Limit 0: to its end.
 type ReadBytes struct {
 	Session core.SessionID `json:"session"`
 	Path    string         `json:"path"`
@@ -103,15 +104,15 @@ type ReadBytes struct {
 	Limit   int64          `json:"limit,omitempty"`
 }
 
-// Diagnose asks for what is found wrong in a file; the empty path: in all that
-// the editor knows of.
+// Diagnose asks for the problems of a file; the empty path: of all files that the
+// editor knows.
 type Diagnose struct {
 	Session core.SessionID `json:"session"`
 	Path    string         `json:"path,omitempty"`
 }
 
-// Locate asks where the thing that stands at a place is defined, or, with
-// References, used. Line and Column are 1-based; columns count UTF-16 units.
+// Locate asks for the definition of the symbol at a place, or, with References, for
+// its uses. Line and Column are 1-based; columns count UTF-16 units.
 type Locate struct {
 	Session    core.SessionID `json:"session"`
 	Path       string         `json:"path"`
@@ -120,8 +121,8 @@ type Locate struct {
 	References bool           `json:"references,omitempty"`
 }
 
-// OpenTerminal runs a command in a terminal of the editor's. Limit is how many
-// bytes of output it keeps, of the end.
+// OpenTerminal runs a command in a terminal of the editor. Limit is the number of
+// bytes of output that it keeps, from the end.
 type OpenTerminal struct {
 	Session core.SessionID    `json:"session"`
 	Command string            `json:"command"`
@@ -131,19 +132,19 @@ type OpenTerminal struct {
 	Limit   int               `json:"limit,omitempty"`
 }
 
-// AwaitTerminal waits until its command has ended.
+// AwaitTerminal waits until the terminal's command has ended.
 type AwaitTerminal struct {
 	Session core.SessionID `json:"session"`
 	ID      string         `json:"id"`
 }
 
-// PeekTerminal asks for what it has printed so far.
+// PeekTerminal asks for the output so far.
 type PeekTerminal struct {
 	Session core.SessionID `json:"session"`
 	ID      string         `json:"id"`
 }
 
-// CloseTerminal ends its command, if it runs, and gives it back.
+// CloseTerminal ends the command, if it is running, and releases the terminal.
 type CloseTerminal struct {
 	Session core.SessionID `json:"session"`
 	ID      string         `json:"id"`
@@ -157,7 +158,7 @@ type Reply interface{ reply() }
 // FileText answers ReadFile.
 type FileText struct {
 	Text    string `json:"text"`
-	Version uint64 `json:"version,omitempty"` // changes with the text; 0: the editor counts none
+	Version uint64 `json:"version,omitempty"` // changes with the text; 0: the editor has no versions
 }
 
 // FileStat answers StatFile.
@@ -182,8 +183,8 @@ type Diagnostics struct {
 	Items []Diagnostic `json:"items"`
 }
 
-// Diagnostic is one thing that is wrong. Lines and columns are 1-based; the end is
-// behind the last character.
+// Diagnostic is one problem. Lines and columns are 1-based; the end is after the last
+// character.
 type Diagnostic struct {
 	Path     string `json:"path"`
 	Severity string `json:"severity"` // error, warning, information or hint
@@ -196,14 +197,14 @@ type Diagnostic struct {
 	EndCol   int    `json:"end_column,omitempty"`
 }
 
-// Places answers Locate. Why says why there are none: no language server, one that
-// still starts.
+// Places answers Locate. Why is the reason why there are none: no language server, or
+// one that is still starting.
 type Places struct {
 	Items []Place `json:"items,omitempty"`
 	Why   string  `json:"why,omitempty"`
 }
 
-// Place is a stretch of a file, 1-based; the end is behind the last character.
+// Place is a range in a file, 1-based; the end is after the last character.
 type Place struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`
@@ -222,11 +223,11 @@ type TerminalOutput struct {
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated,omitempty"` // the beginning is missing
 	Ended     bool   `json:"ended,omitempty"`
-	Exit      *int   `json:"exit,omitempty"` // nil: it runs, or a signal ended it
+	Exit      *int   `json:"exit,omitempty"` // nil: it is running, or a signal ended it
 	Signal    string `json:"signal,omitempty"`
 }
 
-// Done answers what has nothing to say.
+// Done is a reply without content.
 type Done struct{}
 
 func (c ReadFile) of(s core.SessionID) Call      { c.Session = s; return c }

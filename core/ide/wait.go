@@ -9,12 +9,12 @@ import (
 	"dragoman/core/display"
 )
 
-// Wait is how long an editor may take for what it was asked.
+// Wait is the time limit for an editor's answer.
 const Wait = 10 * time.Second
 
-// Lacking returns the reason why an editor does not have what it was asked for, from the
-// error of [Editor.Do]. Anything else that went wrong is an error, in the editor's words.
-// wait is the context of the question, which ends with ctx or after Wait.
+// Lacking returns the reason why an editor does not have the requested service or
+// data, from the error of [Editor.Do]. Any other failure is an error, in the editor's
+// words. wait is the context of the request, which ends with ctx or after Wait.
 func Lacking(ctx, wait context.Context, err error) (string, error) {
 	var lacks *Lacks
 	switch {
