@@ -20,33 +20,33 @@ import (
 	"dragoman/core/netguard"
 )
 
-// MaxPage is how much of an answer is read, in bytes.
+// MaxPage limits the part of an answer that is read, in bytes.
 const MaxPage = 1 << 20
 
 const (
 	fetchTime = 10 * time.Second
 	maxHops   = 5 // redirects
 	maxURL    = 8 << 10
-	sniffed   = 8000 // bytes that show whether an answer is text
+	sniffed   = 8000 // bytes that decide whether an answer is text
 )
 
 // Fetcher gets texts from the public network. The zero value is ready.
 type Fetcher struct {
-	// Permit is asked about every address before a connection is made to it; nil:
-	// only those of the public network are allowed. Tests serve from this machine.
+	// Permit decides about every address before a connection is made to it; nil: only
+	// those of the public network are allowed. Tests serve from this machine.
 	Permit func(netip.AddrPort) error
-	// Hop is asked before a redirect is followed; nil: all are.
+	// Hop decides about each redirect before it is followed; nil: all are followed.
 	Hop func(from, to *url.URL) error
 }
 
-// Page is what was fetched, as text.
+// Page is a fetched page, as text.
 type Page struct {
 	MIME string
 	Text string
-	Cut  bool // there is more than MaxPage
+	Cut  bool // the answer is longer than MaxPage
 }
 
-// ParseURL takes an address that may be fetched. It reaches for nothing.
+// ParseURL parses an address that may be fetched. It makes no connection.
 func ParseURL(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, errors.New("the URL is too long")
@@ -96,8 +96,8 @@ func (f Fetcher) request(ctx context.Context, u *url.URL) (Page, error) {
 	}
 	req.Header.Set("Accept", "text/html, text/plain, text/markdown, application/json;q=0.9, text/*;q=0.8, */*;q=0.1")
 	req.Header.Set("User-Agent", "dragoman")
-	// A client for this request alone: nothing is shared, no cookies, and no proxy
-	// from the environment, which would resolve names where nobody can look.
+	// A client only for this request: nothing is shared, no cookies, and no proxy from
+	// the environment, whose name lookups could not be checked.
 	client := &http.Client{Transport: f.transport(), CheckRedirect: f.redirect}
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
@@ -124,8 +124,8 @@ func (f Fetcher) transport() *http.Transport {
 		permit = publicAddr
 	}
 	d := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
-		// The address that is about to be connected to: whatever a name meant when
-		// somebody looked at it, this is what it means now.
+		// The address of the connection itself: the name may have had another meaning
+		// when it was checked earlier.
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return fmt.Errorf("the address %s is refused", address)
@@ -156,8 +156,8 @@ func (f Fetcher) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SameHost is a Hop that lets redirects go on only where they stay with the host: what was
-// approved names it.
+// SameHost is a Hop that follows redirects only within the host, because the approval
+// was for that host.
 func SameHost(from, to *url.URL) error {
 	if strings.EqualFold(from.Hostname(), to.Hostname()) &&
 		(from.Port() == to.Port() || from.Port() == "" && to.Port() == "443") {
@@ -178,15 +178,15 @@ func plainError(err error) error {
 	return err
 }
 
-// refusal says why no connection is made to an address.
+// refusal is the error for an address to which no connection may be made.
 type refusal struct{ addr netip.Addr }
 
 func (r *refusal) Error() string {
 	return fmt.Sprintf("the address %s is not on the public network: refused", r.addr)
 }
 
-// publicAddr refuses the addresses that lead to this machine, to its networks, or
-// to nobody: a page must not be a way to what only we can reach.
+// publicAddr refuses the addresses of this machine and its networks, and unusable
+// ones: a page must not give access to services that only we can reach.
 func publicAddr(to netip.AddrPort) error {
 	class, err := netguard.Of(to.Addr())
 	if err != nil {
@@ -198,7 +198,7 @@ func publicAddr(to netip.AddrPort) error {
 	return nil
 }
 
-// pageText turns an answer into text.
+// pageText converts an answer to text.
 func pageText(contentType string, data []byte, base *url.URL) (kind, text string, err error) {
 	if contentType == "" {
 		contentType = http.DetectContentType(data)
@@ -217,7 +217,7 @@ func pageText(contentType string, data []byte, base *url.URL) (kind, text string
 	return kind, text, nil
 }
 
-// textual reports whether a content type is one that people read.
+// textual reports whether a content type is readable text.
 func textual(kind string) bool {
 	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") ||
 		strings.HasSuffix(kind, "+xml") && !strings.HasPrefix(kind, "image/") {
@@ -241,7 +241,7 @@ func textual(kind string) bool {
 	return false
 }
 
-// decodeText reads what most of the web is written in: UTF-8, or Latin-1.
+// decodeText decodes the usual encodings of the web: UTF-8, or Latin-1.
 func decodeText(data []byte, charset string) string {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch strings.ToLower(charset) {

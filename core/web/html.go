@@ -10,9 +10,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// htmlText is a page as a reader sees it, roughly: its text with headings, lists,
-// links and preformatted lines, without scripts, styles and forms. It is read as
-// a stream of tags, so a page that nests without end costs nothing more.
+// htmlText returns roughly the text that a reader of a page sees: with headings,
+// lists, links and preformatted lines, without scripts, styles and forms. It reads a
+// stream of tags, so endless nesting in a page costs nothing.
 func htmlText(page string, base *url.URL) string {
 	z := html.NewTokenizer(strings.NewReader(page))
 	p := prose{base: base}
@@ -34,21 +34,21 @@ func htmlText(page string, base *url.URL) string {
 	}
 }
 
-// prose is the text of a page as it is written.
+// prose is the text of a page while it is written.
 type prose struct {
 	base *url.URL
 	out  strings.Builder
 
-	hidden atom.Atom // what is being left out, up to its end; 0: nothing
-	deep   int       // how often that has begun
+	hidden atom.Atom // the element that is left out, up to its end; 0: none
+	deep   int       // its nesting
 	pre    int       // nested preformatted parts
-	blank  bool      // a blank is due before the next word
+	blank  bool      // a blank is needed before the next word
 	lines  int       // line ends at the end of out
-	link   string    // where the link that is open leads
-	at     int       // where its text begins in out
+	link   string    // the target of the open link
+	at     int       // the offset of its text in out
 }
 
-// start takes a tag that begins something.
+// start processes a start tag.
 func (p *prose) start(t html.Token) {
 	if p.hidden != 0 {
 		if t.DataAtom == p.hidden && t.Type == html.StartTagToken {
@@ -100,7 +100,7 @@ func (p *prose) start(t html.Token) {
 	}
 }
 
-// end takes a tag that ends something.
+// end processes an end tag.
 func (p *prose) end(a atom.Atom) {
 	if p.hidden != 0 {
 		if a == p.hidden {
@@ -161,7 +161,7 @@ func block(a atom.Atom) bool {
 	return false
 }
 
-// spacing is how many line ends stand around a block.
+// spacing returns the number of line ends around a block.
 func spacing(a atom.Atom) int {
 	switch a {
 	case atom.Tr, atom.Li, atom.Dt, atom.Dd, atom.Div:
@@ -175,7 +175,7 @@ func (p *prose) paragraph(mark string) {
 	p.write(mark)
 }
 
-// newline makes sure that n line ends are there, unless nothing is.
+// newline ensures that out ends with n line ends, unless it is empty.
 func (p *prose) newline(n int) {
 	p.blank = false
 	if p.out.Len() == 0 {
@@ -197,7 +197,7 @@ func (p *prose) write(s string) {
 	}
 }
 
-// text takes text between tags.
+// text processes the text between tags.
 func (p *prose) text(s string) {
 	if p.hidden != 0 {
 		return
@@ -235,7 +235,7 @@ func (p *prose) begin(t html.Token) {
 	}
 }
 
-// close writes where the open link leads, behind its text.
+// close writes the target of the open link, after its text.
 func (p *prose) close() {
 	if p.link != "" && p.out.Len() > p.at && strings.TrimSpace(p.out.String()[p.at:]) != "" {
 		p.write(" <" + p.link + ">")
