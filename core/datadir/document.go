@@ -17,13 +17,13 @@ import (
 // defaultMax limits a Document, in bytes, if Max does not.
 const defaultMax = 16 << 20
 
-// Document is a value in a file, for all processes. The fields must not change after the
-// first call; methods may be called by any number of goroutines.
+// Document is a value in a file, shared by all processes. The fields must not change
+// after the first call; methods may be called by any number of goroutines.
 type Document[T any] struct {
-	// Path is the file. One that is not there holds the zero value.
+	// Path is the file. A missing file has the zero value.
 	Path string
-	// Lock is the file that is locked while the document is changed; "": Path with ".lock"
-	// behind it. It stays.
+	// Lock is the file that is locked while the document is changed; "": Path with
+	// ".lock" appended. It stays.
 	Lock string
 	// Max limits the file, in bytes; 0: defaultMax.
 	Max int64
@@ -38,9 +38,9 @@ type Document[T any] struct {
 	err  error // why the file cannot be used
 }
 
-// version is a file as it was when it was read. A file that is replaced is another one, even
-// if its size and time are the same.
-type version struct{ info fs.FileInfo } // nil: it was not there
+// version is the state of a file when it was read. A replaced file is a different one,
+// even if its size and time are the same. info is nil if the file was missing.
+type version struct{ info fs.FileInfo } // nil: missing
 
 func (v *version) same(info fs.FileInfo) bool {
 	if v == nil || v.info == nil || info == nil {
@@ -50,8 +50,8 @@ func (v *version) same(info fs.FileInfo) bool {
 		v.info.Mode() == info.Mode()
 }
 
-// Read returns the value. It reads the file when it has changed since, and looks at it each
-// time. The value must not be changed. On an error it is the zero value.
+// Read returns the value. It checks the file at each call, and reads it if it has
+// changed. The value must not be changed. With an error it is the zero value.
 func (d *Document[T]) Read() (T, error) {
 	info, err := os.Stat(d.Path)
 	if err != nil {
@@ -76,12 +76,12 @@ func (d *Document[T]) keep(v T, info fs.FileInfo, err error) {
 	d.read, d.held, d.err = &version{info}, v, err
 }
 
-// absent reports whether an error means that there is no file. A folder that is none is told
-// of by whoever makes files in it.
+// absent reports whether an error means that there is no file. If a folder in the path
+// is not a folder, the error comes when a file is created in it.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
-// load reads the file. Its size and time are those from before it was read: what is written
-// meanwhile is read the next time.
+// load reads the file. It takes size and time before reading: later changes are then
+// read the next time.
 func (d *Document[T]) load() (v T, info fs.FileInfo, err error) {
 	info, err = os.Stat(d.Path)
 	switch {
@@ -108,7 +108,7 @@ func (d *Document[T]) content() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	limit := cmp.Or(d.Max, defaultMax)
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
@@ -137,11 +137,11 @@ func (d *Document[T]) encode(v T) ([]byte, error) {
 // ErrUnchanged is for the function that Change calls: the value stays as it is.
 var ErrUnchanged = errors.New("unchanged")
 
-// Change replaces the value by what change makes of it. Other processes, and other goroutines
-// of this one, that change it wait meanwhile, as long as ctx lasts; readers do not. change
-// gets the value as it is in the file at that time, which it must not change; its error is
-// returned, unless it is ErrUnchanged, and the file stays. A file that cannot be read is not
-// changed.
+// Change replaces the value by the result of change. Other processes, and other
+// goroutines of this one, that change it wait meanwhile, until ctx ends; readers do
+// not. change gets the current value of the file, which it must not modify; its error
+// is returned, unless it is ErrUnchanged, and the file stays. A file that cannot be
+// read is not changed.
 func (d *Document[T]) Change(ctx context.Context, change func(T) (T, error)) error {
 	lock := d.Lock
 	if lock == "" {

@@ -14,14 +14,14 @@ import (
 // one.
 var ErrHeld = errors.New("another process has it")
 
-// Lock is a lock on a file that is held.
+// Lock is a held lock on a file.
 type Lock struct{ f *os.File }
 
 // TryLock locks the file at path. It creates the file if there is none, for this user only. It
 // does not wait: if the lock is taken it returns ErrHeld.
 //
-// A lock on a removed file excludes nobody, so TryLock checks afterwards that the name still
-// means the locked file.
+// A lock on a removed file excludes no one, so TryLock checks afterwards that the name
+// still refers to the locked file.
 func TryLock(path string) (*Lock, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
@@ -90,8 +90,8 @@ func LockWhile(ctx context.Context, path string, worth func() bool) (*Lock, erro
 // Unlock releases the lock. The file stays.
 func (l *Lock) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
 
-// Remove releases the lock and removes its file. Where an open file cannot be
-// removed it is closed first; somebody else may lock it in between.
+// Remove releases the lock and removes its file. On systems that cannot remove an open
+// file it is closed first; another process may lock it in between.
 func (l *Lock) Remove() error {
 	path := l.f.Name()
 	if runtime.GOOS == "windows" {

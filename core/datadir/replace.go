@@ -7,21 +7,23 @@ import (
 	"path/filepath"
 )
 
-// Replace puts data into the file at path, whole or not at all, for this user only; what root
-// replaces still belongs to whom it belonged. It makes the folder if there is none. When it returns, the loss of power does not undo it.
+// Replace writes data to the file at path, as a whole or not at all, only for this
+// user; a file that root replaces keeps its owner. It creates the folder if there is
+// none. When it returns, a loss of power does not undo it.
 func Replace(path string, data []byte) error {
 	return aside(path, data, os.Rename)
 }
 
-// Create is like Replace, but for a file that is not there: if there is one, also one that
-// another process has just made, the error is fs.ErrExist and the file stays.
+// Create is like Replace, but only for a new file: if the file exists, even if another
+// process has just made it, the error is fs.ErrExist and the file stays.
 func Create(path string, data []byte) error {
 	return aside(path, data, func(made, path string) error {
 		err := os.Link(made, path)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// A file system without links: of two processes at once the second one wins.
+		// A file system without links: of two processes at the same time the second
+		// one wins.
 		if _, err := os.Lstat(path); err == nil {
 			return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 		}
@@ -29,7 +31,8 @@ func Create(path string, data []byte) error {
 	})
 }
 
-// aside writes a file beside path and has put give it that name.
+// aside writes a temporary file in the folder of path and calls put to give it that
+// name.
 func aside(path string, data []byte, put func(made, path string) error) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

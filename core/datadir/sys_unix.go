@@ -11,22 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow makes opening a file fail where its name is a symbolic link.
+// noFollow makes opening a file fail if its name is a symbolic link.
 const noFollow = unix.O_NOFOLLOW
 
-// keepOwner gives a new file to the owner of the one that it replaces, or else of the folder. Only
-// root can: who changes somebody's file with sudo must not take it away.
+// keepOwner gives a new file to the owner of the file that it replaces, or else of the
+// folder. Only root can do that: changing a user's file with sudo must not change its
+// owner.
 func keepOwner(f *os.File, path string) {
 	var is unix.Stat_t
 	if os.Geteuid() != 0 {
 		return
 	}
 	if unix.Stat(path, &is) == nil || unix.Stat(filepath.Dir(path), &is) == nil {
-		_ = f.Chown(int(is.Uid), int(is.Gid)) // else it is root's
+		_ = f.Chown(int(is.Uid), int(is.Gid)) // if that fails it is root's
 	}
 }
 
-// take locks a file for this open file alone; false: somebody else has it.
+// take locks a file for this open file only; false: another one has the lock.
 func take(f *os.File) (bool, error) {
 	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -35,7 +36,7 @@ func take(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// release unlocks it, also for a child that has a copy of the descriptor.
+// release unlocks it, even if a child has a copy of the descriptor.
 func release(f *os.File) error { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
@@ -58,7 +59,7 @@ func SyncDir(dir string) error {
 		return err
 	}
 	err = d.Sync()
-	if errors.Is(err, unix.EINVAL) { // a file system that has nothing to sync
+	if errors.Is(err, unix.EINVAL) { // a file system without anything to sync
 		err = nil
 	}
 	return errors.Join(err, d.Close())

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow has no counterpart: making a symbolic link takes a privilege here.
+// noFollow has no counterpart: creating a symbolic link requires a privilege here.
 const noFollow = 0
 
-// keepOwner does nothing: a file belongs to who made it here.
+// keepOwner does nothing: a file belongs to the user who creates it here.
 func keepOwner(*os.File, string) {}
 
-// take locks a file for this open file alone; false: somebody else has it.
+// take locks a file for this open file only; false: another one has the lock.
 func take(f *os.File) (bool, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
