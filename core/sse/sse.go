@@ -1,16 +1,16 @@
 // Package sse reads server-sent events.
 //
-// It follows the HTML standard (section 9.2.6): lines end with CR, LF or CRLF, comments and
-// unknown fields are skipped, data lines are joined by LF, a byte order mark is ignored, and
-// an event that the stream ends within is none. In two things it does more, because its
-// callers need it: an event without data is returned if it names an id, a time to retry or
-// itself, since those of MCP do their work that way; and the event that a stream ended
-// within can be had ([Reader.Rest]), since some model services end theirs without the last
-// empty line.
+// It follows the HTML standard (section 9.2.6): lines end with CR, LF or CRLF,
+// comments and unknown fields are skipped, data lines are joined by LF, a byte order
+// mark is ignored, and an event that is cut off by the end of the stream is dropped.
+// It does more in two cases, because its callers need it: an event without data is
+// returned if it has an id, a retry time or a name, because MCP uses such events; and
+// an event that was cut off by the end of the stream is available from [Reader.Rest],
+// because some model services omit the last empty line.
 //
-// The lines of an event hold no more bytes than the limit that the caller sets. Room that a
-// long one needed is given up with it. Writing events is left to who writes them: it is one
-// line.
+// The lines of an event have no more bytes than the limit that the caller sets. The
+// space for a long event is released with it. The package does not write events: that
+// takes one line.
 package sse
 
 import (
@@ -25,35 +25,36 @@ import (
 // ErrTooLong is wrapped by the error of a stream with an event longer than the limit.
 var ErrTooLong = errors.New("an event of the stream is too long")
 
-// An Event is what stands between two empty lines.
+// An Event is the text between two empty lines.
 type Event struct {
 	Name  []byte        // its type; empty if it has none
 	ID    []byte        // empty if it has none
 	Data  []byte        // nil if it has none
-	Retry time.Duration // how long to wait before the stream is asked for again; 0: not given
+	Retry time.Duration // how long to wait before the next connection; 0: not given
 }
 
-// Reader reads events from a stream. It has no goroutine, and reads no further than it has to.
+// Reader reads events from a stream. It has no goroutine, and reads no further than
+// necessary.
 type Reader struct {
 	src   io.Reader
 	limit int
 
 	buf     []byte // buf[from:] was read and not used yet
 	from    int
-	scanned int // buf[from:scanned] holds no line end
+	scanned int // buf[from:scanned] has no line end
 	skipLF  bool
 	begun   bool
 	err     error
 
-	event Event // what is read of it
+	event Event // the fields so far
 	data  []byte
-	some  bool // of its fields count
+	some  bool // it has a field that counts
 	size  int  // of its lines
 }
 
 const (
 	firstBuffer = 16 << 10
-	// keptBuffer is the largest room in bytes that is kept for the next event.
+	// keptBuffer is the largest buffer in bytes that is kept for the next event.
 	keptBuffer = 1 << 20
 )
 
@@ -62,9 +63,9 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return &Reader{src: src, limit: limit, buf: make([]byte, 0, firstBuffer)}
 }
 
-// Next blocks until an event is whole and returns it; it is valid until the next call. At
-// the end it returns io.EOF, when the stream broke off the error of the source, and an
-// ErrTooLong for an event beyond the limit.
+// Next blocks until an event is complete and returns it; it is valid until the next
+// call. At the end it returns io.EOF, for a broken stream the error of the source, and
+// an ErrTooLong for an event beyond the limit.
 func (r *Reader) Next() (*Event, error) {
 	r.begin()
 	for {
@@ -86,8 +87,8 @@ func (r *Reader) Next() (*Event, error) {
 	}
 }
 
-// Rest returns the event that the stream ended within, once Next has returned io.EOF.
-// Whether it is whole is for the caller to see.
+// Rest returns the event that was cut off by the end of the stream, once Next has
+// returned io.EOF. The caller checks whether it is complete.
 func (r *Reader) Rest() (e *Event, ok bool) {
 	if !r.some || !errors.Is(r.err, io.EOF) {
 		return nil, false
@@ -95,7 +96,7 @@ func (r *Reader) Rest() (e *Event, ok bool) {
 	return &r.event, true
 }
 
-// begin forgets the last event, and the room that a very long one took.
+// begin drops the last event, and the buffer of a very long one.
 func (r *Reader) begin() {
 	if r.some = false; cap(r.data) > keptBuffer {
 		r.data = nil
@@ -176,7 +177,7 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-// fill reads once, into room that it makes.
+// fill reads once, into space that it makes.
 func (r *Reader) fill() error {
 	unread := len(r.buf) - r.from
 	switch {
@@ -202,7 +203,7 @@ func (r *Reader) tooLong() error {
 	return fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.limit)
 }
 
-// withoutMark drops the byte order mark that a stream may begin with.
+// withoutMark drops the byte order mark at the beginning of a stream.
 func (r *Reader) withoutMark(line []byte) []byte {
 	if r.begun {
 		return line
