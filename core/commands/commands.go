@@ -16,20 +16,21 @@ import (
 
 // Commands carries out slash commands. All fields are required. Goroutines may share it.
 type Commands struct {
-	// Guide returns what files say in a workspace; nil: its folders cannot be looked at, and
-	// nothing is a command there.
+	// Guide returns the guidance of a workspace; nil: its folders cannot be read, and
+	// there are no commands there.
 	Guide func(ctx context.Context, roots []string) Guide
-	// ServerPrompt expands a prompt of an MCP server; ok is false if there is none of that name.
+	// ServerPrompt expands a prompt of an MCP server; ok is false if there is none
+	// with that name.
 	ServerPrompt func(ctx context.Context, m core.Meta, name, args string) (text string, ok bool, err error)
 	// Load returns the configuration in use. Its error is for the user.
 	Load func() (Profile, error)
-	// Accounts are the keys of the providers.
+	// Accounts returns the keys of the providers.
 	Accounts func() Accounts
-	// Gateway holds the sessions; it returns nil where there are none.
+	// Gateway returns the gateway of the sessions; nil: there is none.
 	Gateway func() *core.Gateway
 	// People reports whether people write the prompts, and not other agents.
 	People func() bool
-	// Doctor examines the program, and what files say in the turn's workspace.
+	// Doctor examines the program and the files of the turn's workspace.
 	Doctor func(context.Context, *core.Turn) string
 	// Export writes a session to a file, without the turn that requests it, and returns its
 	// path.
@@ -38,43 +39,44 @@ type Commands struct {
 	Suggest func(word string, candidates []string) string
 }
 
-// Guide holds the commands of a workspace and of its user, including the built-in ones, and
-// the instructions for agents. A guide.Guide is one.
+// Guide has the commands of a workspace and of its user, including the built-in ones,
+// and the instructions for agents. A guide.Guide is one.
 type Guide interface {
 	List() []core.Command
-	// Find finds a command by its name. prompts says that Expand makes a prompt of it.
+	// Find finds a command by its name. prompts reports whether Expand makes a prompt
+	// of it.
 	Find(name string) (c core.Command, prompts, ok bool)
 	Expand(name, args string) (string, error)
-	// Sizes yields what of the texts every request holds, and its bytes.
+	// Sizes yields the kinds of texts in every request, with their sizes in bytes.
 	Sizes(agent, model string) iter.Seq2[string, int]
 	ShowRules(agent, model string) string
 	ShowSkills() string
 }
 
-// Profile is the configuration in use, as commands need it.
+// Profile is the configuration in use, in the form for commands.
 type Profile struct {
 	core.Profile
 	// CheckKey returns an error if the provider of a model needs a key and has none.
 	CheckKey func(model string) error
-	// CheckModel returns an error if no provider has a model of a name.
+	// CheckModel returns an error if no provider has a model with this name.
 	CheckModel func(name string) error
 	// Config returns the configuration as text, without secrets.
 	Config      func() string
-	ConfigFiles []string // that it was read from
+	ConfigFiles []string // the files of the configuration
 }
 
 // Accounts are the keys of the providers.
 type Accounts interface {
 	control.Accounts
-	// Find returns a provider that a person named. Its error is for the user.
+	// Find returns the provider that a person has named. Its error is for the user.
 	Find(name string) (control.Account, error)
 }
 
 // Run implements core.Profile.Command. A command replaces the prompt by a text of the
-// workspace or the user, answers it, or acts. A name that is not a command's is text, such as
-// a path; a mistyped name gets a suggestion. An agent's own command wins over ours of the same
-// name if ours gives way. In the session of a task there are no commands, because a model
-// writes the prompts there.
+// workspace or the user, answers it, or acts. A name that is not a command, such as a
+// path, is text; a mistyped name gets a suggestion. An agent's own command wins over
+// ours of the same name if ours gives way. In the session of a task there are no
+// commands, because a model writes the prompts there.
 func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
 	m := t.Meta()
 	have := c.Guide(ctx, m.Roots)
@@ -92,7 +94,7 @@ func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.Com
 			return core.CommandResult{Prompt: prompt}, true, err
 		}
 		if !known && lacks(t.Can(ctx, core.CanCompact)) != nil {
-			return core.CommandResult{}, false, nil // it may be the agent's, which has listed none yet
+			return core.CommandResult{}, false, nil // it may be the agent's, which has not listed its commands yet
 		}
 		answer := c.near(name, have)
 		return core.CommandResult{Answer: answer}, answer != "", nil
@@ -120,8 +122,8 @@ func lacks(err error) error {
 	return nil
 }
 
-// Expand returns the text of a command in a workspace; ok is false for a command that shows
-// something or acts.
+// Expand returns the text of a command in a workspace; ok is false for a command that
+// shows something or acts.
 func (c *Commands) Expand(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error) {
 	have := c.Guide(ctx, roots)
 	if have == nil {
@@ -137,7 +139,7 @@ func (c *Commands) Expand(ctx context.Context, roots []string, name, args string
 	return text, true, err
 }
 
-// commandLine takes a command's name and its arguments apart.
+// commandLine splits a command's name from its arguments.
 func commandLine(text string) (name, args string) {
 	name = strings.TrimPrefix(text, "/")
 	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
@@ -146,7 +148,7 @@ func commandLine(text string) (name, args string) {
 	return name, args
 }
 
-// near returns the command that a mistyped name is close to; "" if there is none.
+// near returns the command that resembles a mistyped name; "" if there is none.
 func (c *Commands) near(name string, have Guide) string {
 	if strings.ContainsAny(name, `/\.`) {
 		return "" // a path
@@ -199,7 +201,7 @@ func (c *Commands) act(ctx context.Context, t *core.Turn, have Guide, name, args
 	return core.CommandResult{}, fmt.Errorf("/%s cannot be done here", name)
 }
 
-// state collects what commands show.
+// state collects the data that commands show.
 func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 	made, err := c.Load()
 	if err != nil {
@@ -212,7 +214,7 @@ func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 	return s, nil
 }
 
-// rename gives the session a title of the user's.
+// rename gives the session a title from the user.
 func rename(ctx context.Context, t *core.Turn, args string) (string, error) {
 	title := strings.Join(strings.Fields(args), " ")
 	if title == "" {
@@ -225,7 +227,7 @@ func rename(ctx context.Context, t *core.Turn, args string) (string, error) {
 	return "This session is now called “" + display.Visible(title) + "”.\n", nil
 }
 
-// export writes the session into a file.
+// export writes the session to a file.
 func (c *Commands) export(ctx context.Context, t *core.Turn, name string) (string, error) {
 	s, err := c.session(ctx, t)
 	if err != nil {

@@ -52,7 +52,7 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 	return step.Message + "\n", nil
 }
 
-// accountsText lists the providers and where their keys come from.
+// accountsText lists the providers and the sources of their keys.
 func accountsText(list []control.Account) string {
 	var b strings.Builder
 	b.WriteString("**Providers**\n\n")
@@ -63,7 +63,7 @@ func accountsText(list []control.Account) string {
 	return b.String()
 }
 
-// KeySource describes where a provider's key comes from.
+// KeySource describes the source of a provider's key.
 func KeySource(a control.Account) string {
 	switch a.Source {
 	case "config":

@@ -45,8 +45,8 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 	return text + "\n", nil
 }
 
-// findModel finds the model that a person named: by its id, or by the part of it after the
-// provider. unsure means that the model is unknown here.
+// findModel finds the model that a person has named: by its id, or by the part of it
+// after the provider. unsure means that the model is unknown here.
 func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wrong string) {
 	var ids, named []string
 	for _, i := range inference.ModelsOf(&p.Profile).List {
@@ -67,7 +67,7 @@ func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wr
 	if s := c.Suggest(want, ids); s != "" {
 		return "", false, there + "; did you mean `" + s + "`?"
 	}
-	for _, id := range ids { // the name alone, mistyped
+	for _, id := range ids { // the mistyped name only
 		if _, short, _ := strings.Cut(id, "/"); c.Suggest(want, []string{short}) != "" {
 			return "", false, there + "; did you mean `" + id + "`?"
 		}

@@ -13,10 +13,10 @@ import (
 	"dragoman/core/fork"
 )
 
-// errNoGateway keeps commands that need sessions from a profile without any.
+// errNoGateway is the error of commands that need sessions in a profile without any.
 var errNoGateway = errors.New("there are no sessions here")
 
-// session is the one that a turn runs in.
+// session returns the session of a turn.
 func (c *Commands) session(ctx context.Context, t *core.Turn) (*core.Session, error) {
 	g := c.Gateway()
 	if g == nil {
@@ -25,8 +25,7 @@ func (c *Commands) session(ctx context.Context, t *core.Turn) (*core.Session, er
 	return g.Open(ctx, t.Meta().Principal, t.Meta().ID)
 }
 
-// fork makes a copy of the session as it was before the command, and moves the
-// user there.
+// fork makes a copy of the session up to the command, and moves the user there.
 func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	s, err := c.session(ctx, t)
 	if err != nil {
@@ -67,7 +66,7 @@ func (c *Commands) goOn(id core.SessionID) string {
 	return how + "dragoman chat --session " + string(id)
 }
 
-const maxResumes = 10 // sessions that are listed
+const maxResumes = 10 // listed sessions
 
 // resume lists the sessions of these folders, or moves the user to one.
 func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (string, error) {
@@ -81,7 +80,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 			continue // a session that cannot be read cannot be continued
 		}
 		if !c.People() && !withinFolders(sum, t.Meta()) {
-			continue // another agent may see only what lies within its folders
+			continue // another agent may see only sessions within its folders
 		}
 		if want != "" && strings.HasPrefix(string(sum.ID), want) {
 			found = append(found, sum)
@@ -114,7 +113,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	return "The session to continue is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + c.goOn(to.ID) + "\n", nil
 }
 
-// sharesFolder reports whether a session works in one of the folders of another.
+// sharesFolder reports whether a session and another one have a folder in common.
 func sharesFolder(s core.Summary, m core.Meta) bool {
 	mine := append([]string{m.Cwd}, m.Roots...)
 	return slices.ContainsFunc(
@@ -123,7 +122,7 @@ func sharesFolder(s core.Summary, m core.Meta) bool {
 	)
 }
 
-// withinFolders reports whether a session works in no other folders than another does.
+// withinFolders reports whether all folders of a session are folders of another one.
 func withinFolders(s core.Summary, m core.Meta) bool {
 	mine := append([]string{m.Cwd}, m.Roots...)
 	return !slices.ContainsFunc(
@@ -148,7 +147,7 @@ func resumesText(list []core.Summary) string {
 	return b.String()
 }
 
-// cell is a title in a line of Markdown.
+// cell returns a title for a line of Markdown.
 func cell(title string) string {
 	if title = display.Line(title, 60); title == "" {
 		return "without a title"

@@ -14,16 +14,16 @@ import (
 // State is the input for the texts of built-in commands.
 type State struct {
 	Session core.State
-	Agent   string              // that the session uses
+	Agent   string         // that the session uses
 	Model   inference.ModelInfo // that the session uses
-	// Config is the configuration in use, as text without secrets, and
-	// ConfigFiles are the files that it was read from.
+	// Config is the configuration in use, as text without secrets, and ConfigFiles are
+	// its files.
 	Config      string
 	ConfigFiles []string
 }
 
-// Show makes the text, in Markdown, that a built-in command shows the user. It depends on the
-// guide and the state only. ok is false where the command shows nothing.
+// Show makes the text, in Markdown, of a built-in command that shows something. It
+// depends only on the guide and the state. ok is false if the command shows nothing.
 func Show(g Guide, name string, s State) (text string, ok bool) {
 	switch name {
 	case "costs":
@@ -79,8 +79,8 @@ func showCosts(s State) string {
 	return b.String()
 }
 
-// dollars shows small amounts too: two digits behind the point, or as many more
-// as it takes to see two that are not 0, at most six.
+// dollars formats small amounts too: two digits after the point, or as many more as
+// are needed to show two that are not 0, at most six.
 func dollars(x float64) string {
 	digits := 2
 	for limit := 0.1; digits < 6 && x > 0 && x < limit; limit /= 10 {

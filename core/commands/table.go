@@ -7,7 +7,7 @@ import (
 	"dragoman/core/display"
 )
 
-// BuiltIn is a command that is always there.
+// BuiltIn is a command that is always available.
 type BuiltIn struct {
 	core.Command
 	// Prompt returns the command's text for the model, in the folders of a workspace; nil: the
@@ -98,7 +98,7 @@ func Table() []BuiltIn {
 // initPrompt is the text of /init.
 func initPrompt(folders []string) string { return initBegin + initFolders(folders) + initRest }
 
-// initFolders is the part of it that names folders.
+// initFolders returns the part of it with the folders.
 func initFolders(folders []string) string {
 	if len(folders) < 2 {
 		return "\n"
