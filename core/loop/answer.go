@@ -30,7 +30,7 @@ type answer struct {
 	message core.MessageID
 	thought core.ThoughtID
 	since   time.Time // when the open thought began
-	calls   []*heard
+	calls   []*modelCall
 	usage   *core.Usage
 	model   inference.ModelInfo   // the model that answers
 	fell    *[]core.FellBack // announced in this turn
@@ -39,7 +39,7 @@ type answer struct {
 }
 
 // modelCall is a call that the model has made.
-type heard struct {
+type modelCall struct {
 	id      core.CallID
 	block   int
 	spec    core.Spec
@@ -239,7 +239,7 @@ func (a *answer) closeStretch(events []core.Event) []core.Event {
 
 func (a *answer) start(d inference.Delta) []core.Event {
 	events := a.closeStretch(a.speaks(nil))
-	h := &heard{id: d.ToolID, block: d.Block, bad: errUnfinished}
+	h := &modelCall{id: d.ToolID, block: d.Block, bad: errUnfinished}
 	h.spec, h.offered = a.tools.find(d.ToolName)
 	if !a.fresh(h.id) {
 		h.id = a.t.NewCall()
@@ -252,7 +252,7 @@ func (a *answer) start(d inference.Delta) []core.Event {
 }
 
 // whole adds a call's complete arguments.
-func (a *answer) whole(h *heard, d inference.Delta) []core.Event {
+func (a *answer) whole(h *modelCall, d inference.Delta) []core.Event {
 	h.args, h.bad = arguments(d)
 	switch {
 	case h.isOwn(toolsearch.Call):
@@ -285,7 +285,7 @@ func (a *answer) fresh(id core.CallID) bool {
 }
 
 // call finds the call of a delta.
-func (a *answer) call(d inference.Delta) (*heard, error) {
+func (a *answer) call(d inference.Delta) (*modelCall, error) {
 	for _, h := range a.calls {
 		if h.block == d.Block {
 			return h, nil
@@ -294,7 +294,7 @@ func (a *answer) call(d inference.Delta) (*heard, error) {
 	return nil, fmt.Errorf("arguments came for a call that was not begun (part %d)", d.Block)
 }
 
-func (h *heard) proposed(turn core.TurnID) core.Call {
+func (h *modelCall) proposed(turn core.TurnID) core.Call {
 	kind := cmp.Or(h.spec.Kind, core.KindOther)
 	return core.Call{
 		ID:     h.id,

@@ -37,7 +37,7 @@ func arguments(d inference.Delta) (json.RawMessage, error) {
 // run runs the calls of one answer: concurrently if none has an effect, else one after the
 // other. Their results are in the log when it returns. An error means that the turn must
 // end.
-func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*heard) error {
+func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*modelCall) error {
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: toolsOf(calls)}); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*heard) er
 	return runBeside(ctx, t, calls, c.b.o.Parallel)
 }
 
-func runInOrder(ctx context.Context, t *core.Turn, calls []*heard) error {
+func runInOrder(ctx context.Context, t *core.Turn, calls []*modelCall) error {
 	for _, h := range calls {
 		run := h.run
 		if len(t.Later()) > 0 {
@@ -63,7 +63,7 @@ func runInOrder(ctx context.Context, t *core.Turn, calls []*heard) error {
 }
 
 // runBeside runs at most n calls at a time and waits for all.
-func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
+func runBeside(ctx context.Context, t *core.Turn, calls []*modelCall, n int) error {
 	errs := make([]error, len(calls))
 	free := make(chan struct{}, n) // a slot for each running call
 	var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func runBeside(ctx context.Context, t *core.Turn, calls []*heard, n int) error {
 
 // run runs one call. When it returns, the log has everything that the model should
 // learn about it.
-func (h *heard) run(ctx context.Context, t *core.Turn) error {
+func (h *modelCall) run(ctx context.Context, t *core.Turn) error {
 	switch {
 	case h.bad != nil:
 		return h.refuse(
@@ -94,14 +94,14 @@ func (h *heard) run(ctx context.Context, t *core.Turn) error {
 	case !h.offered: // even if the tool exists for other agents
 		return h.refuse(ctx, t, fmt.Sprintf("there is no tool %q here", h.spec.Name))
 	case h.found != "":
-		return h.tell(ctx, t)
+		return h.answerSearch(ctx, t)
 	}
 	_, err := t.Invoke(ctx, core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args})
 	return err
 }
 
 // refuse ends a call that cannot be made. It asks no one for an approval.
-func (h *heard) refuse(ctx context.Context, t *core.Turn, why string) error {
+func (h *modelCall) refuse(ctx context.Context, t *core.Turn, why string) error {
 	call := h.proposed(t.ID())
 	call.State, call.End = core.Errored, time.Now()
 	call.Why, call.Args = why, h.args
@@ -113,7 +113,7 @@ func (h *heard) refuse(ctx context.Context, t *core.Turn, why string) error {
 }
 
 // toolsOf lists the tools of some calls, each once, for people.
-func toolsOf(calls []*heard) string {
+func toolsOf(calls []*modelCall) string {
 	var names []string
 	seen := map[string]bool{}
 	for _, h := range calls {

@@ -13,12 +13,12 @@ const maxText = 256 << 10
 
 // cappedText is a growing text of which only the beginning and the end are kept. The
 // result does not depend on the pieces in which the text was written.
-type capped struct {
+type cappedText struct {
 	head, tail []byte // half of maxText; at least the last half of a longer text
 	size       int
 }
 
-func (c *capped) write(s string) {
+func (c *cappedText) write(s string) {
 	const half = maxText / 2
 	c.size += len(s)
 	if room := half - len(c.head); room > 0 {
@@ -35,7 +35,7 @@ func (c *capped) write(s string) {
 	c.tail = append(c.tail, s...)
 }
 
-func (c *capped) String() string {
+func (c *cappedText) String() string {
 	if c.size <= maxText {
 		return string(c.head) + string(c.tail)
 	}

@@ -207,7 +207,7 @@ func (c *conversation) ask(
 		Principal: s.turn.Meta().Principal, Session: s.turn.Meta().ID, System: summarySystem,
 		Messages: addUser(messages, []core.Block{core.Text{Text: instructionFor(s.focus)}}),
 	}
-	var text capped
+	var text cappedText
 	by = s.model.Info()
 	var stop core.StopReason
 	for d, err := range s.model.Stream(ctx, req) {

@@ -36,7 +36,7 @@ type entry struct {
 	user []core.Block   // of a message of the user
 	said core.MessageID // its id
 
-	text         capped
+	text         cappedText
 	thoughts     []*thought
 	uses         []*use
 	asked        bool         // a request was made here, so the end of the answer is known
@@ -49,7 +49,7 @@ type entry struct {
 
 type thought struct {
 	id     core.ThoughtID
-	text   capped
+	text   cappedText
 	sealed json.RawMessage
 }
 
@@ -162,7 +162,7 @@ func (h *history) textDelta(e core.TextDelta) {
 }
 
 // write appends to a text, and updates the size for the model.
-func (h *history) write(c *capped, s string) {
+func (h *history) write(c *cappedText, s string) {
 	was := min(c.size, maxText)
 	c.write(s)
 	h.load.bytes += min(c.size, maxText) - was

@@ -480,10 +480,10 @@ func TestCappedPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := strings.Repeat("0123456789abcdef", maxText/8+3)
 	for _, size := range []int{0, 1, maxText/2 - 1, maxText / 2, maxText/2 + 1, maxText - 1, maxText, maxText + 1, 2*maxText + 17} {
-		var whole capped
+		var whole cappedText
 		whole.write(all[:size])
 		for range 20 {
-			var c capped
+			var c cappedText
 			for left := all[:size]; left != ""; {
 				n := 1 + r.IntN(min(len(left), 1+r.IntN(maxText)))
 				c.write(left[:n])

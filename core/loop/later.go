@@ -10,9 +10,9 @@ import (
 
 // leave ends a turn with the questions that the user's next message answers. They are
 // the last text of the turn, in the order of their calls.
-func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*heard) error {
+func leave(ctx context.Context, t *core.Turn, asked []core.Ask, calls []*modelCall) error {
 	place := func(a core.Ask) int {
-		return slices.IndexFunc(calls, func(h *heard) bool { return h.id == a.Call })
+		return slices.IndexFunc(calls, func(h *modelCall) bool { return h.id == a.Call })
 	}
 	slices.SortStableFunc(asked, func(a, b core.Ask) int { return place(a) - place(b) })
 	texts := make([]string, len(asked))
@@ -27,6 +27,6 @@ const postponed = "the call did not run: the user has not answered the question 
 
 // postpone ends a call that the model made after a question that is not answered yet.
 // It asks no one for an approval.
-func (h *heard) postpone(ctx context.Context, t *core.Turn) error {
+func (h *modelCall) postpone(ctx context.Context, t *core.Turn) error {
 	return h.refuse(ctx, t, postponed)
 }

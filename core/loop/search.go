@@ -58,12 +58,12 @@ func (x *index) behindSearch(list []inference.ToolSpec) []inference.ToolSpec {
 
 // isOwn reports whether a call is of one of the loop's own tools, which exist only in
 // conversations that search.
-func (h *heard) isOwn(name string) bool {
+func (h *modelCall) isOwn(name string) bool {
 	return h.offered && h.spec.Server == core.Native && h.spec.Name == name
 }
 
 // throughCall turns a call of toolsearch.Call into one of the tool that it names.
-func (h *heard) throughCall(tools *index) {
+func (h *modelCall) throughCall(tools *index) {
 	if h.bad != nil {
 		return
 	}
@@ -86,7 +86,7 @@ func (h *heard) throughCall(tools *index) {
 
 // answerSearch answers a call of toolsearch.Search. It changes nothing, so it needs no
 // approval.
-func (h *heard) tell(ctx context.Context, t *core.Turn) error {
+func (h *modelCall) answerSearch(ctx context.Context, t *core.Turn) error {
 	call := h.proposed(t.ID())
 	call.Args, call.State, call.Start, call.Why = h.args, core.Running, time.Now(), "it reads the list of tools and nothing else"
 	if err := t.Emit(ctx, core.CallChanged{Call: call}); err != nil {
