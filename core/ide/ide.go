@@ -40,16 +40,16 @@ func Of(e core.Editor) Editor {
 
 // Lend returns the editor for other sessions: their requests are made for the given
 // session.
-func Lend(e Editor, session core.SessionID) core.Editor { return lent{e, session} }
+func Lend(e Editor, session core.SessionID) core.Editor { return loan{e, session} }
 
 // loan is an editor that knows only one of the sessions that use it.
-type lent struct {
+type loan struct {
 	Editor
 	session core.SessionID
 }
 
 // Do implements Editor.
-func (l lent) Do(ctx context.Context, call Call) (Reply, error) {
+func (l loan) Do(ctx context.Context, call Call) (Reply, error) {
 	return l.Editor.Do(ctx, call.of(l.session))
 }
 
