@@ -14,7 +14,7 @@ import (
 // State is the input for the texts of built-in commands.
 type State struct {
 	Session core.State
-	Agent   string         // that the session uses
+	Agent   string              // that the session uses
 	Model   inference.ModelInfo // that the session uses
 	// Config is the configuration in use, as text without secrets, and ConfigFiles are
 	// its files.

@@ -32,8 +32,8 @@ type answer struct {
 	since   time.Time // when the open thought began
 	calls   []*modelCall
 	usage   *core.Usage
-	model   inference.ModelInfo   // the model that answers
-	fell    *[]core.FellBack // announced in this turn
+	model   inference.ModelInfo // the model that answers
+	fell    *[]core.FellBack    // announced in this turn
 	stop    core.StopReason
 	ended   bool // its terminal has arrived
 }
