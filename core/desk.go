@@ -128,7 +128,7 @@ func (s *Session) profile(ctx context.Context) (*Profile, error) {
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
 	servers := host{s}.Servers()
-	if d.tools != nil && (d.tools.profile == prof || sameBoxes(d.tools.profile.Toolboxes, prof.Toolboxes)) {
+	if d.tools != nil && (d.tools.profile == prof || slices.EqualFunc(d.tools.profile.Toolboxes, prof.Toolboxes, sameBox)) {
 		d.tools.profile = prof // its policy; the jobs of the session continue
 		if !reflect.DeepEqual(d.tools.servers, servers) {
 			d.tools.servers = servers
@@ -145,9 +145,7 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	return errors.Join(over.close(), b.list(ctx))
 }
 
-// sameBoxes reports whether two profiles have the very same toolboxes.
-func sameBoxes(a, b []Toolbox) bool { return slices.EqualFunc(a, b, sameBox) }
-
+// sameBox reports whether two profiles have the very same toolbox.
 func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
 // prepareConversation opens the conversation with an agent. fork is the agent's state of the

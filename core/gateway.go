@@ -204,13 +204,11 @@ func (g *Gateway) forget(key sessionKey, o *opening) {
 // drop takes a session that has closed off the list of those that are open.
 func (g *Gateway) drop(s *Session) {
 	key := sessionKey{s.meta.Principal, s.meta.ID}
-	if g.live(key) != s {
-		return
-	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if o := g.sessions[key]; o != nil && o.s == s {
-		delete(g.sessions, key)
+	o := g.sessions[key]
+	g.mu.Unlock()
+	if g.live(key) == s {
+		g.forget(key, o)
 	}
 }
 

@@ -17,15 +17,15 @@ type outputTail struct {
 }
 
 func (p *outputTail) add(text string) {
-	p.end = append(p.end, text...)
-	if n := len(p.end) - maxPrinted; n > maxPrinted {
-		p.drop(n)
+	if p.end = append(p.end, text...); len(p.end) > 2*maxPrinted {
+		p.cut()
 	}
 }
 
-// drop removes n bytes, and the rest of a character that they cut.
-func (p *outputTail) drop(n int) {
-	for n < len(p.end) && !utf8.RuneStart(p.end[n]) {
+// cut drops all but the last maxPrinted bytes, and the rest of a character that this cuts.
+func (p *outputTail) cut() {
+	n := max(len(p.end)-maxPrinted, 0)
+	for n > 0 && n < len(p.end) && !utf8.RuneStart(p.end[n]) {
 		n++
 	}
 	p.end = bytes.Clone(p.end[n:])
@@ -34,9 +34,7 @@ func (p *outputTail) drop(n int) {
 
 // text returns the kept output after a note of how many bytes are left out.
 func (p *outputTail) text() string {
-	if n := len(p.end) - maxPrinted; n > 0 {
-		p.drop(n)
-	}
+	p.cut()
 	if p.dropped > 0 {
 		return fmt.Sprintf("[the first %d bytes are left out]\n%s", p.dropped, p.end)
 	}

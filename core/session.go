@@ -240,13 +240,10 @@ func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events 
 	lagging := s.laggingLocked()
 	s.mu.Unlock()
 	s.wake(wake)
-	for lagging {
-		var err error
-		if lagging, err = s.waitRoom(ctx); err != nil {
-			return err
-		}
+	for lagging && err == nil {
+		lagging, err = s.waitRoom(ctx)
 	}
-	return nil
+	return err
 }
 
 // laggingLocked reports whether the store, or every reader that counts, is far

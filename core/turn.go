@@ -150,8 +150,8 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 		t.begun.Reset(begunIdle)
 	}
 	for _, ev := range events {
-		if err := t.may(ev); err != nil {
-			return err
+		if !is(ev, byTurn) {
+			return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 		}
 	}
 	if t.ctx.Err() != nil {
@@ -160,12 +160,10 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 	return t.s.publishIf(ctx, func() error { return t.fitLocked(events) }, events...)
 }
 
-var errOver = errors.New("the turn is over")
-
 // fitLocked refuses events that come too late: after the turn's end, or a call's.
 func (t *Turn) fitLocked(events []Event) error {
 	if t.over {
-		return errOver
+		return errors.New("the turn is over")
 	}
 	for _, ev := range events {
 		e, ok := ev.(CallChanged)
@@ -174,14 +172,6 @@ func (t *Turn) fitLocked(events []Event) error {
 		}
 	}
 	return nil
-}
-
-// may refuses events that are not a back end's to make.
-func (t *Turn) may(ev Event) error {
-	if is(ev, byTurn) {
-		return nil
-	}
-	return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 }
 
 // Records yields the session's effective log after a position, up to its end at the time of
@@ -284,14 +274,9 @@ func (s *Session) runAll() {
 			return
 		}
 		s.mu.Unlock()
-		s.runTurn(t)
+		stop, err := s.answer(t)
+		s.finish(t, stop, err)
 	}
-}
-
-// runTurn runs one turn to its end and begins the next.
-func (s *Session) runTurn(t *Turn) {
-	stop, err := s.answer(t)
-	s.finish(t, stop, err)
 }
 
 // answer lets the agent's conversation run the turn. A panic of a back end ends

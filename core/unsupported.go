@@ -104,7 +104,7 @@ func (l *lent) ask(ctx context.Context) (BackendCaps, error) {
 // able is can for the agent that a session would use with these settings. If the configuration
 // has no such agent, nothing is refused: the session's next turn reports it.
 func (g *Gateway) able(ctx context.Context, of Profiles, roots []string, set Settings, needs ...Capability) error {
-	look := func() error {
+	for again := false; ; again = true {
 		prof, err := g.Profile(ctx, of, roots)
 		if err != nil {
 			return nil //nolint:nilerr // as above
@@ -113,11 +113,8 @@ func (g *Gateway) able(ctx context.Context, of Profiles, roots []string, set Set
 		if !ok {
 			return nil
 		}
-		return g.can(ctx, a, needs...)
+		if err := g.can(ctx, a, needs...); again || !errors.Is(err, errRetired) {
+			return err
+		}
 	}
-	err := look()
-	if errors.Is(err, errRetired) {
-		err = look()
-	}
-	return err
 }
