@@ -22,7 +22,6 @@ type pass struct {
 	method string
 	own    string // the name that the server knows it by; "": as it was written
 	q      request
-	again  bool                                  // it may be repeated
 	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
 	kept   *upstream.Record
 
@@ -348,9 +347,10 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	p := x.part
 	<-peer.Done
 	why := peer.Why()
+	harmless := !p.agent() && p.view.MayRepeat(x.method, x.own)
 	x.mu.Lock()
 	call := x.call
-	again := call != nil && !x.tried && (x.again || !sent) && !p.agent()
+	again := call != nil && !x.tried && (harmless || !sent) && !p.agent()
 	x.tried, x.forget, x.asked = true, nil, nil // the tokens have gone with the peer
 	x.mu.Unlock()
 	p.leave(x)
@@ -362,11 +362,7 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 		}
 		why = err.Error()
 	}
-	text := "ended in the middle of the call, which may have had its effect"
-	if x.again {
-		text = "ended in the middle of the call"
-	}
-	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s %s: %s", p.server.Name, text, why))
+	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "%v", upstream.EndedError(p.server.Name, harmless, why)))
 }
 
 // enter and leave keep the calls in which the server may ask.

@@ -253,7 +253,6 @@ func (p *part) unfollow(uri string) {
 // again. A server of 2026-07-28 is asked in its own way.
 func (s *side) subscribe(call *wire.Call, q request, p *part) {
 	x := s.newPass(p, call, q)
-	x.again = true
 	x.after = func(res json.RawMessage) json.RawMessage {
 		p.mu.Lock()
 		p.kept[q.uri] = true

@@ -240,19 +240,14 @@ func (p *part) look(ctx context.Context, k kind) {
 // keep takes a list in. What cannot be used is left out, and told.
 func (p *part) keep(k kind, list []json.RawMessage) {
 	items := make([]item, 0, len(list))
-	again := map[string]bool{}
 	taken := map[string]bool{}
 	var out []string
 	for _, words := range list {
 		var t struct {
-			Name        string `json:"name"`
-			URI         string `json:"uri"`
-			Template    string `json:"uriTemplate"`
-			Task        string `json:"taskId"`
-			Annotations struct {
-				ReadOnly   bool `json:"readOnlyHint"`
-				Idempotent bool `json:"idempotentHint"`
-			} `json:"annotations"`
+			Name     string `json:"name"`
+			URI      string `json:"uri"`
+			Template string `json:"uriTemplate"`
+			Task     string `json:"taskId"`
 		}
 		err := wire.Unmarshal(words, &t)
 		id := [...]string{toolList: t.Name, promptList: t.Name, resourceList: t.URI, templateList: t.Template, taskList: t.Task}[k]
@@ -269,18 +264,12 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 		}
 		taken[id] = true
 		items = append(items, item{id, words})
-		if t.Annotations.ReadOnly || t.Annotations.Idempotent {
-			again[id] = true
-		}
 	}
 	runs := p.running() != nil
 	p.mu.Lock()
 	same := slices.EqualFunc(p.known[k], items, func(a, b item) bool { return string(a.raw) == string(b.raw) })
 	late := p.late && !same
 	p.known[k] = items
-	if k == toolList {
-		p.again = again
-	}
 	if runs {
 		p.late = false
 	}

@@ -136,7 +136,7 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *ups
 		return
 	}
 	x := s.newPass(p, call, q)
-	x.own, x.kept, x.again = own, kept, call.Method == proto.MethodGetPrompt || p.mayRepeat(own)
+	x.own, x.kept = own, kept
 	x.send()
 }
 
@@ -154,13 +154,6 @@ func (p *part) permits(tool string, q request, asked bool) (upstream.Ruling, err
 	return p.view.Rule(upstream.Call{
 		Tool: tool, Params: q.params, Args: q.args, Offers: s.offers, Modern: s.modern(), Asked: asked,
 	})
-}
-
-// mayRepeat reports whether a tool says that its calls may be repeated.
-func (p *part) mayRepeat(tool string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.again[tool]
 }
 
 // consult shows the client's user the form of a ruling, and makes the call when they agree.

@@ -36,7 +36,6 @@ type part struct {
 	late   bool       // a list has waited for it in vain
 	known  [allKinds][]item
 	busy   [allKinds]int          // listings that are under way
-	again  map[string]bool        // tools whose calls may be repeated
 	open   []*pass                // calls in which it may ask, oldest first
 	asking int                    // questions that are with the client
 	level  string                 // of its log messages, as it was told

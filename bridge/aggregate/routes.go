@@ -155,7 +155,6 @@ func (s *side) toLocated(call *wire.Call, q request, p *part) {
 			return
 		}
 		x := s.newPass(p, call, q)
-		x.again = true
 		x.send()
 	}
 }
@@ -176,7 +175,6 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 			q.params = wire.Edit(q.params, wire.Set("ref", wire.Edit(q.ref, wire.Set("name", wire.JSON(own)))))
 		}
 		x := s.newPass(p, call, q)
-		x.again = true
 		x.send()
 	}
 	s.aside(func() {

@@ -67,7 +67,6 @@ func (s *side) task(call *wire.Call, q request) {
 
 func (s *side) relayTask(p *part, call *wire.Call, q request) {
 	x := s.newPass(p, call, q)
-	x.again = call.Method == proto.MethodGetTask
 	x.send()
 }
 

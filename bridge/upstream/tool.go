@@ -222,11 +222,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	<-p.Done
 	why := t.up.endOf(p)
 	if !t.spec.Idempotent && !errors.Is(err, errUnsent) {
-		return core.Result{}, fmt.Errorf(
-			"the MCP server %s ended in the middle of the call, which may have had its effect: %s",
-			t.spec.Server,
-			why,
-		)
+		return core.Result{}, EndedError(t.spec.Server, false, why)
 	}
 	if p, err = t.up.Acquire(ctx, true); err != nil {
 		return core.Result{}, err

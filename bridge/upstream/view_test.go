@@ -64,3 +64,30 @@ func TestListIsKnownOncePinned(t *testing.T) {
 		t.Errorf("known %v, pinned %v", v.Known(), names)
 	}
 }
+
+// A request may be repeated if it only reads, or if its tool is annotated so in the last list.
+func TestWhatMayBeRepeated(t *testing.T) {
+	e, _ := New(Options{Servers: []Server{{Name: "up"}}}).Export("up", nil)
+	v := e.View(nil)
+	v.Shown("", json.RawMessage(`{"tools":[{"name":"looks","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},`+
+		`{"name":"sets","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},`+
+		`{"name":"acts","inputSchema":{"type":"object"},"annotations":{"idempotentHint":false}},{"name":"plain","inputSchema":{"type":"object"}}]}`))
+	for _, c := range []struct {
+		method, tool string
+		want         bool
+	}{
+		{"tools/call", "looks", true},
+		{"tools/call", "sets", true},
+		{"tools/call", "acts", false},
+		{"tools/call", "plain", false},
+		{"tools/call", "unknown", false},
+		{"prompts/get", "", true},
+		{"resources/read", "", true},
+		{"tasks/cancel", "", false},
+		{"a/method/of/its/own", "", false},
+	} {
+		if got := v.MayRepeat(c.method, c.tool); got != c.want {
+			t.Errorf("%s %s: %v", c.method, c.tool, got)
+		}
+	}
+}
