@@ -322,8 +322,8 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	session := h.session
 	h.mu.Unlock()
 	if resp.StatusCode == http.StatusNotFound && session != "" && m.Method != proto.MethodInitialize {
+		h.refuse(m, ErrSessionLost.Error()) // before the end, so that it arrives
 		h.fail(ErrSessionLost)
-		h.refuse(m, ErrSessionLost.Error())
 		return
 	}
 	if kind == "application/json" {
