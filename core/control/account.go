@@ -11,8 +11,8 @@ type Accounts interface {
 	core.Accounts
 	// List returns every provider that is configured or known.
 	List(context.Context) []Account
-	// Login takes a step: with no fields it begins. Method is one of the account's,
-	// the empty one the first. An error is for the user.
+	// Login takes the next step of a login. Without fields it begins one. Method is the Key of
+	// one of the account's methods; empty: the first. An error is for the user.
 	Login(ctx context.Context, provider, method string, fields map[string]string) (LoginStep, error)
 	// Logout forgets what Login kept; no error if there is nothing.
 	Logout(ctx context.Context, provider string) error
@@ -31,7 +31,7 @@ func AccountsOf(p *core.Profile) Accounts {
 type Account struct {
 	Provider   string
 	Label      string // for people
-	Configured bool   // it can be asked now, or needs no key
+	Configured bool   // the provider can be used now: it has a key or needs none
 	Local      bool   // it needs no key
 	Source     string // of the key: config, env or login; empty: there is none
 	EnvVar     string // where Source is env, or where it would be looked for

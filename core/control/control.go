@@ -9,66 +9,63 @@ import (
 	"dragoman/core"
 )
 
-// Servers are the MCP servers of the user's own configuration, for whoever sees to
-// them.
+// Servers are the MCP servers of the user's own configuration.
 type Servers interface {
 	core.Servers
-	// Do does something with a server for a client, which must be one that decides.
-	// roots are the workspace in which a server starts. It blocks on the disk, and on a
-	// person where one logs in. The board tells what becomes of the server. An error is
-	// for the user.
+	// Do carries out an action on a server for a client, which must have the role Decide.
+	// roots are the workspace in which the server starts. It blocks on the disk, and on the
+	// person in a login. The board shows the new state of the server. An error is for the user.
 	Do(ctx context.Context, by core.Client, roots []string, server string, what Action) error
 }
 
-// Of returns the servers of a profile; nil: nobody can do anything with them.
+// Of returns the servers of a profile; nil: they cannot be controlled here.
 func Of(p *core.Profile) Servers {
 	s, _ := p.Servers.(Servers)
 	return s
 }
 
-// Action is what can be done with an MCP server.
+// Action is an action on an MCP server.
 //
 //sumtype:decl
 type Action interface{ action() }
 
-// Start has it run, and Stop ends it until it is started again. Neither
-// changes the configuration.
+// Start starts it, and Stop ends it until it is started again. Neither changes the configuration.
 type Start struct{}
 
 // Stop is the opposite of Start.
 type Stop struct{}
 
-// Enable has it used again, and starts it; Disable has it left alone.
+// Enable allows its use again, and starts it. Disable ends it, and it is not used any more.
 type Enable struct{}
 
 // Disable is the opposite of Enable.
 type Disable struct{}
 
-// Add puts a new one into the configuration, and starts it.
+// Add adds a server to the configuration, and starts it.
 type Add struct {
 	Spec core.ServerSpec // without its name
-	// Disabled: it is only put there.
+	// Disabled adds it without starting it.
 	Disabled bool
-	// ClientID, ClientSecret and Port are of a client that is registered with whoever
-	// gives logins to the server, and of its redirect address.
+	// ClientID and ClientSecret identify a client that is registered with the server's
+	// authority for logins. Port is that of its redirect address.
 	ClientID, ClientSecret string
 	Port                   int
 }
 
-// Change changes where it is, and starts it anew. What is empty stays, unless a
-// program becomes an address or an address a program.
+// Change changes the program or the address, and starts the server again. Empty fields stay
+// unchanged, unless a program becomes an address or an address a program.
 type Change struct {
 	Command string
-	Args    []string // nil: they stay
+	Args    []string // nil: unchanged
 	URL     string
 }
 
-// Remove takes it out of the configuration, and forgets a login.
+// Remove removes it from the configuration, and forgets its login.
 type Remove struct{}
 
 // Login logs in to it, and starts it.
 type Login struct {
-	// Show tells the user of an address to be opened in a browser. It must not block.
+	// Show shows the user an address to open in a browser. It must not block.
 	Show func(address string)
 }
 
