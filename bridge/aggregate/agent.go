@@ -12,26 +12,26 @@ import (
 
 // Agent is our own agent, as an MCP server in this process.
 type Agent interface {
-	// Connect connects a client of the principal p. hear takes what the agent says to it, in
-	// order, and does not block. What the agent does for the client sees ctx.
+	// Connect connects a client of the principal p. hear receives the agent's messages to it, in
+	// order, and does not block. The agent's work for the client runs under ctx.
 	Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) AgentConn
-	// ServeFor serves a client of the early dialect over its own pipe, and returns when that
-	// has ended. It sets works to report whether a turn of the client's runs.
+	// ServeFor serves a client of the early dialect over its own pipe, and returns when the pipe
+	// has ended. It makes works report whether a turn runs for the client.
 	ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
 }
 
 // AgentConn is a client's connection to our agent.
 type AgentConn interface {
-	// Send says a message of the client's, which is valid. It may wait until the agent has
-	// taken it, for no longer.
+	// Send passes on a valid message of the client. It may block until the agent has taken the
+	// message, but no longer.
 	Send(m proto.Message)
-	// Works reports whether a turn of the client's runs.
+	// Works reports whether a turn runs for the client.
 	Works() bool
-	// Close ends the connection, and waits for what the agent has started for it.
+	// Close ends the connection and waits for everything that the agent has started for it.
 	Close()
 }
 
-// messages are a connection to our agent as the wire has messages.
+// messages adapts a connection to our agent to the messages of package wire.
 type messages struct{ AgentConn }
 
 // Send implements upstream.LocalServer.
@@ -47,7 +47,7 @@ func enveloped(m proto.Message) wire.Message {
 	}
 }
 
-// attach connects our agent, which says its hello to the client itself.
+// attach connects our agent, which answers the client's initialize itself.
 func (p *part) attach(ctx context.Context) {
 	c := p.side.caller
 	peer := upstream.NewLocalPeer(p.hello(p.side.version, p.hops), func(hear func(wire.Message)) upstream.LocalServer {

@@ -21,38 +21,38 @@ import (
 	"dragoman/core/child"
 )
 
-// Server shows our own agent and the servers of a configuration to MCP clients as
-// one server, message by message and session to session.
+// Server presents our own agent and the servers of a configuration to MCP clients as one
+// server. It passes messages on, and maps sessions to sessions.
 type Server struct {
 	agent Agent
 	box   *upstream.Box
-	key   []byte // of cursors
+	key   []byte // signs cursors
 	lists atomic.Uint64
 
-	changing sync.Mutex // held while the servers are being changed, and while a client leaves
+	changing sync.Mutex // held while the servers change, and while a client leaves
 
 	mu      sync.Mutex // guards the fields below
 	opts    Options
-	exports []*upstream.Export // the servers that are shown, by name
+	exports []*upstream.Export // the servers that clients see, by name
 	callers map[*caller]struct{}
 }
 
-// Options say what a Server shows.
+// Options are the settings of a Server.
 type Options struct {
 	Agent Agent
-	// Servers name those that are shown; * is any text.
+	// Servers are patterns for the names of the servers that clients see; * is any text.
 	Servers []string
 	Prefix  Prefix
-	// Tools is how many tools a client is shown; of more it is shown the agent's, and
-	// two by which it finds and calls the others. 0: all.
+	// Tools limits the tools in a client's list. If there are more, the list has the agent's
+	// tools and two that find and call the others. 0: no limit.
 	Tools int
-	// Check is asked before each call of a server's tool. nil: nothing is refused beyond
-	// what the servers' own lists take out.
+	// Check is called before each call of a server's tool. If it is nil, only the tools that the
+	// configuration of the servers leaves out are refused.
 	Check upstream.Check
 }
 
-// New returns what shows the servers of the box as they are now. Those that are
-// disabled are left out, and those that a person would have to agree to first.
+// New returns a Server for the current servers of the box. Servers that are disabled, or that
+// need a person's consent first, are left out.
 func New(b *upstream.Box, o Options) *Server {
 	a := &Server{agent: o.Agent, box: b, key: make([]byte, 32), callers: map[*caller]struct{}{}}
 	rand.Read(a.key) //nolint:errcheck // it never fails
@@ -60,9 +60,9 @@ func New(b *upstream.Box, o Options) *Server {
 	return a
 }
 
-// Update shows the servers of the box as they are now to all clients, those that are
-// connected too, who are told. Connections to servers that have not changed go on. Names and
-// the number of tools follow the options for clients that come later. The agent stays.
+// Update switches to the current servers of the box. Connected clients are notified; their
+// connections to servers that have not changed stay open. The options for names and the number of
+// tools apply to new clients. The agent stays.
 func (a *Server) Update(o Options) {
 	exports := a.box.Exports(o.Servers, o.Check)
 	a.changing.Lock()
@@ -80,29 +80,29 @@ func (a *Server) Update(o Options) {
 	}
 }
 
-// shown is what is shown now.
+// shown returns the current options and servers.
 func (a *Server) shown() (Options, []*upstream.Export) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.opts, a.exports
 }
 
-// Empty reports whether no server is shown beside the agent.
+// Empty reports whether clients see no server besides the agent.
 func (a *Server) Empty() bool {
 	_, exports := a.shown()
 	return len(exports) == 0
 }
 
 const (
-	// maxHops is how many gateways a request may have passed; more go round in a circle.
+	// maxHops limits the gateways that a request may have passed; with more it is in a loop.
 	maxHops = 4
-	// maxSides is how many ways of being a client there may be on one connection.
+	// maxSides limits the sides of one connection.
 	maxSides = 16
 )
 
-// Serve serves one client that speaks over a pipe; programs are started in dir. It
-// blocks until the client leaves or ctx ends, and everything that it started has
-// ended; both streams are closed then.
+// Serve serves one client over a pipe; servers' programs are started in dir. It returns when the
+// client has left or ctx has ended, and everything that it started has ended. Both streams are
+// closed then.
 func (a *Server) Serve(
 	ctx context.Context,
 	dir string,
@@ -119,7 +119,7 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 		c.left()
 		return err
 	}
-	c.conn = wire.NewConn(&last{in, c.leaving}, out, clientOptions())
+	c.conn = wire.NewConn(&inputEnd{in, c.leaving}, out, clientOptions())
 	serving, end := context.WithCancel(ctx)
 	err = c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
 	end()
@@ -142,7 +142,7 @@ func (a *Server) newCaller(dir string, p core.Principal) *caller {
 	return c
 }
 
-// left waits until all has ended that was started for a client who has left.
+// left waits until everything that was started for a client that has left has ended.
 func (c *caller) left() {
 	a := c.agg
 	a.changing.Lock()
@@ -154,12 +154,12 @@ func (c *caller) left() {
 	c.guard.Close()
 }
 
-// publish makes a side known, by put, and brings it up to date.
+// publish makes a side known by calling put, and brings its servers up to date.
 func (c *caller) publish(s *side, put func()) {
 	c.mu.Lock()
 	put()
 	c.mu.Unlock()
-	_, exports := c.agg.shown() // they may have changed while it was made
+	_, exports := c.agg.shown() // they may have changed meanwhile
 	s.show(exports)
 }
 
@@ -168,23 +168,21 @@ type caller struct {
 	agg       *Server
 	dir       string
 	principal core.Principal
-	// shared: several clients' requests of 2026-07-28 come over it.
-	shared bool
-	posted bool // they come over HTTP
-	bypass *bypass
-	conn   *wire.Conn
-	owned  sync.WaitGroup
-	guard  child.Guard // of the client's programs
+	shared    bool // requests of several clients of 2026-07-28 arrive on it
+	posted    bool // requests arrive over HTTP
+	bypass    *bypass
+	conn      *wire.Conn
+	owned     sync.WaitGroup
+	guard     child.Guard // of the programs that run for the client
 
 	mu     sync.Mutex       // guards the fields below
-	legacy *side            // since initialize
-	modern map[string]*side // by what the requests say of the client
+	legacy *side            // begun by initialize; nil: there was none
+	modern map[string]*side // by the client's name and capabilities, as in its requests
 	tokens map[string]origin
-	last   int64 // of the tokens
+	last   int64 // the last of our tokens
 }
 
-// receive takes what the client says; it runs on the reading goroutine and does not
-// block.
+// receive handles a message of the client. It runs on the reading goroutine and does not block.
 func (c *caller) receive(ctx context.Context, call *wire.Call) {
 	if call.IsNotification() {
 		c.notified(call)
@@ -218,7 +216,7 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 	}
 }
 
-// notified takes what has no answer.
+// notified handles a notification of the client.
 func (c *caller) notified(call *wire.Call) {
 	switch call.Method {
 	case proto.NoteCancelled:
@@ -238,21 +236,21 @@ func (c *caller) notified(call *wire.Call) {
 	}
 	for i, p := range s.parts() {
 		if i > 0 && call.Method == proto.NoteInitialized {
-			return // each has had its own
+			return // servers got theirs when they were started
 		}
 		p.tell(call.Method, call.Params)
 	}
 }
 
-// initialize begins the older life cycle: what the agent says of itself is said, and
-// what the servers add.
+// initialize begins a session of the older versions. The answer is the agent's own, with the
+// capabilities and instructions that the servers add.
 func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
 	var hello struct {
 		Version string          `json:"protocolVersion"`
 		Client  json.RawMessage `json:"clientInfo"`
 		Caps    json.RawMessage `json:"capabilities"`
 	}
-	_ = json.Unmarshal(call.Params, &hello) // the agent says what is wrong
+	_ = json.Unmarshal(call.Params, &hello) // the agent reports errors
 	if !proto.IsLegacy(hello.Version) {
 		hello.Version = proto.Legacy
 	}
@@ -278,8 +276,8 @@ func (c *caller) initialize(ctx context.Context, call *wire.Call, q request) {
 	}
 }
 
-// sideOf is the side of a client of 2026-07-28, by what its request says of it. Only
-// the reading goroutine calls it.
+// sideOf returns the side of a client of 2026-07-28, found by the name and capabilities in its
+// request. Only the reading goroutine calls it.
 func (c *caller) sideOf(ctx context.Context, q request) (*side, error) {
 	key := string(q.client) + "\x00" + string(q.caps)
 	c.mu.Lock()
@@ -296,7 +294,7 @@ func (c *caller) sideOf(ctx context.Context, q request) (*side, error) {
 	return s, nil
 }
 
-// makeRoom ends the side that has been silent for longest, where there are too many.
+// makeRoom ends the side that has been idle for longest if there are too many.
 func (c *caller) makeRoom() error {
 	c.mu.Lock()
 	oldest := ""
@@ -320,7 +318,7 @@ func (c *caller) makeRoom() error {
 	return nil
 }
 
-// sides lists them all.
+// sides returns all sides of the connection.
 func (c *caller) sides() []*side {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -334,27 +332,27 @@ func (c *caller) sides() []*side {
 	return list
 }
 
-// works reports whether a turn of the client's runs in our agent.
+// works reports whether our agent runs a turn for the client.
 func (c *caller) works() bool {
 	return c.bypass.works() || slices.ContainsFunc(c.sides(), func(s *side) bool { return s.agent.works() })
 }
 
-// leaving is called when the client has sent its last: what never ends by itself
-// ends now, and what else is open is still answered.
+// leaving is called when the client has closed its output. Requests that never end by themselves
+// end now; the others are still answered.
 func (c *caller) leaving() {
 	for _, s := range c.sides() {
-		s.endListening()
+		s.endListeners()
 	}
 }
 
-// last is a stream that tells when it has ended.
-type last struct {
+// inputEnd is a stream that calls ended when it has ended.
+type inputEnd struct {
 	io.ReadCloser
 	ended func()
 }
 
 // Read implements io.Reader.
-func (l *last) Read(b []byte) (int, error) {
+func (l *inputEnd) Read(b []byte) (int, error) {
 	n, err := l.ReadCloser.Read(b)
 	if err != nil {
 		l.ended()

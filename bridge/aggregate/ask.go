@@ -14,8 +14,8 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// receive hands on what a server says unasked. It runs on the peer's reading
-// goroutine, in the order of the stream, and does not block.
+// receive handles a request or notification of a server. It runs on the peer's reading goroutine,
+// in the order of the stream, and does not block.
 func (p *part) receive(c *wire.Call) {
 	if c.IsNotification() {
 		p.notified(c)
@@ -32,7 +32,7 @@ func (p *part) receive(c *wire.Call) {
 	}
 }
 
-// notified hands on a notification.
+// notified passes a notification to the client.
 func (p *part) notified(c *wire.Call) {
 	s := p.side
 	if name, ok := strings.CutSuffix(c.Method, "/list_changed"); ok {
@@ -51,7 +51,7 @@ func (p *part) notified(c *wire.Call) {
 	case proto.NoteResourceUpdated:
 		s.updated(c.Params)
 		return
-	case proto.NoteAcknowledged: // we have said so ourselves
+	case proto.NoteAcknowledged: // the client has got ours
 		return
 	case proto.NoteMessage:
 		if s.modern() && !p.agent() && !p.wantsLog() || s.caller.behind() {
@@ -61,8 +61,8 @@ func (p *part) notified(c *wire.Call) {
 	_ = conn.Notify(c.Method, orNothing(c.Params)) // it has left
 }
 
-// wantsLog reports whether a request that is open has asked for log messages, as
-// those of 2026-07-28 do.
+// wantsLog reports whether an open request has asked for log messages, as requests of 2026-07-28
+// can.
 func (p *part) wantsLog() bool {
 	peer := p.running()
 	p.mu.Lock()
@@ -71,9 +71,9 @@ func (p *part) wantsLog() bool {
 		slices.ContainsFunc(p.open, func(x *pass) bool { return x.q.level != "" })
 }
 
-// offersFor reports whether the client can be asked that. A request that is none of the
-// protocol's questions is for a client of the older versions to refuse, in its own words; one of
-// 2026-07-28 could not be asked.
+// offersFor reports whether a server's request can be passed to the client. Requests outside of
+// the protocol are passed to clients of the older versions, which can refuse them; at 2026-07-28
+// there is no way to pass them.
 func (s *side) offersFor(method string) bool {
 	switch method {
 	case proto.MethodRoots:
@@ -86,10 +86,10 @@ func (s *side) offersFor(method string) bool {
 	return !s.modern()
 }
 
-// maxAskingClient is how many questions of one server may be with a client.
+// maxAskingClient limits the questions of one server that a client has not answered.
 const maxAskingClient = 64
 
-// ask counts a question that goes to the client; false: there are too many.
+// ask counts a question to the client; false: there are too many.
 func (p *part) ask() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *part) answered() {
 	p.asking--
 }
 
-// put asks the client what a server asks, as a request like the server's own.
+// put passes a server's request to the client as a request of our own.
 func (p *part) put(c *wire.Call) {
 	if !p.ask() {
 		c.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient))
@@ -124,7 +124,7 @@ func (p *part) put(c *wire.Call) {
 		c.Reply(nil, err)
 		return
 	}
-	context.AfterFunc(c.Context(), func() { // the server has its answer, takes the question back, or has ended
+	context.AfterFunc(c.Context(), func() { // the server has its answer, has cancelled the question, or has ended
 		if a.Withdraw() {
 			forget()
 			p.answered()
@@ -133,14 +133,14 @@ func (p *part) put(c *wire.Call) {
 	})
 }
 
-// origin is who has asked for progress, under which token.
+// origin is the server that has asked for progress, and its token.
 type origin struct {
 	part  *part
 	token json.RawMessage
 }
 
-// track gives a question a progress token of ours, if it has one: those of several
-// servers may be the same.
+// track replaces the progress token of a question by one of ours, because several servers may
+// use the same.
 func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forget func()) {
 	token := upstream.ProgressToken(params)
 	if token == nil {
@@ -161,7 +161,7 @@ func (c *caller) track(p *part, params json.RawMessage) (_ json.RawMessage, forg
 	}
 }
 
-// progressed hands the client's progress on to the server that has asked for it.
+// progressed passes the client's progress to the server that has asked for it.
 func (c *caller) progressed(params json.RawMessage) {
 	var n upstream.Progress
 	if wire.Unmarshal(params, &n) != nil {
@@ -175,7 +175,7 @@ func (c *caller) progressed(params json.RawMessage) {
 	}
 }
 
-// setLevel tells a server from which level on it is to log.
+// setLevel sets the log level of a server.
 func (p *part) setLevel(peer *upstream.Peer, level string) {
 	p.mu.Lock()
 	same := p.level == level || peer.Modern() || peer.Caps.Logging == nil
@@ -187,15 +187,15 @@ func (p *part) setLevel(peer *upstream.Peer, level string) {
 		return
 	}
 	_, _ = peer.Conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": level}),
-		func(json.RawMessage, error) {}) // its end is noticed elsewhere
+		func(json.RawMessage, error) {}) // the peer's end is handled elsewhere
 }
 
-// setLevel has our agent judge a level, and tells it to all.
+// setLevel sets the log level of all servers, if our agent accepts it.
 func (s *side) setLevel(call *wire.Call, q request) {
 	var p struct {
 		Level string `json:"level"`
 	}
-	_ = json.Unmarshal(q.params, &p) // the agent says what is wrong
+	_ = json.Unmarshal(q.params, &p) // the agent reports errors
 	x := s.newPass(s.agent, call, q)
 	x.after = func(res json.RawMessage) json.RawMessage {
 		s.mu.Lock()

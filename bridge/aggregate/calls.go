@@ -16,25 +16,25 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// pass is a request of the client's on its way to a server and back.
+// pass is a client's request on its way to a server, and its answer on the way back.
 type pass struct {
 	part   *part
 	method string
-	own    string // the name that the server knows it by; "": as it was written
+	own    string // the server's own name for the tool or prompt; "": as in the request
 	q      request
-	after  func(json.RawMessage) json.RawMessage // what becomes of the result; nil: nothing
+	after  func(json.RawMessage) json.RawMessage // rewrites the result; nil: it stays as it is
 	kept   *upstream.Record
 
 	mu      sync.Mutex // guards the fields below
-	call    *wire.Call // nil: the client has what was asked in its place, and will come back
+	call    *wire.Call // nil: it was answered with questions, and the client will call again
 	token   json.RawMessage
 	asked   *wire.Asked
-	watched bool   // the call's end is being watched
-	forget  func() // the server's progress token
-	reason  string // the client's, for taking the call back
+	watched bool   // Ended will be called
+	forget  func() // gives up the progress token; nil: there is none
+	reason  string // why the client has cancelled the call
 	tried   bool
 	over    bool
-	parked
+	inquiry
 }
 
 func (s *side) newPass(p *part, call *wire.Call, q request) *pass {
@@ -42,12 +42,12 @@ func (s *side) newPass(p *part, call *wire.Call, q request) *pass {
 	return &pass{part: p, method: call.Method, call: call, q: q, token: q.token}
 }
 
-// relay hands a request on as it is.
+// relay passes a request on as it is.
 func (s *side) relay(p *part, call *wire.Call, q request) {
 	s.newPass(p, call, q).send()
 }
 
-// asks reports whether a server may ask the client for something in such a request.
+// asks reports whether a server may ask the client questions during such a request.
 func (x *pass) asks() bool {
 	switch x.method {
 	case proto.MethodCallTool, proto.MethodGetPrompt, proto.MethodReadResource:
@@ -56,7 +56,7 @@ func (x *pass) asks() bool {
 	return false
 }
 
-// send sends the request as soon as the server runs.
+// send sends the request, once the server runs.
 func (x *pass) send() {
 	if peer := x.part.running(); peer != nil {
 		x.sendTo(peer)
@@ -110,13 +110,13 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	x.asked = asked
 	over := x.over
 	x.mu.Unlock()
-	if over { // it was taken back meanwhile
+	if over { // it was cancelled meanwhile
 		asked.Withdraw()
 	}
 }
 
-// params are the request's as the server is to have them: under its own name for the
-// tool, with a progress token of ours, and what each version wants to be said.
+// params returns the parameters for the server: with its own name for the tool, a progress token
+// of ours, and the metadata that its version requires.
 func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessage {
 	s := x.part.side
 	var metas [8]wire.Member
@@ -154,7 +154,7 @@ func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessag
 	return wire.Edit(x.q.params, all...)
 }
 
-// hopped is the number of gateways that a request has passed behind us.
+// hopped returns the number of gateways that a request has passed, including us.
 func hopped(before int) json.RawMessage {
 	if before == 0 {
 		return once
@@ -164,7 +164,7 @@ func hopped(before int) json.RawMessage {
 
 var once = json.RawMessage("1")
 
-// says is what a request of 2026-07-28 says of the client.
+// says returns the metadata about the client in a request of 2026-07-28.
 func (s *side) says() []wire.Member {
 	list := []wire.Member{
 		wire.Set(proto.MetaVersion, wire.JSON(proto.Modern)), wire.Set(proto.MetaClient, s.client), wire.Set(proto.MetaCapabilities, s.caps),
@@ -177,29 +177,29 @@ func (s *side) says() []wire.Member {
 	return list
 }
 
-// note hands progress on under the client's own token; it runs on the peer's reading
-// goroutine, so that it keeps its place before the answer.
+// note passes progress on under the client's own token. It runs on the peer's reading goroutine,
+// so that it comes before the answer.
 func (x *pass) note(n upstream.Progress) {
 	x.mu.Lock()
 	token, call := x.token, x.call
 	x.mu.Unlock()
 	x.part.silence.sign(x)
 	if token == nil || call == nil || x.part.side.caller.behind() {
-		return // the next one says more
+		return // a later one will say more
 	}
 	_ = call.Notify(proto.NoteProgress, wire.Edit(n.Raw, wire.Set(proto.MetaToken, token))) // it has left
 }
 
-// maxUnread is how much a client may leave unread before it is told less.
+// maxUnread limits the bytes that wait for a client before notifications are dropped.
 const maxUnread = 4 << 20
 
-// behind reports whether the client leaves more unread over its pipe.
+// behind reports whether more than that waits for a client on a pipe.
 func (c *caller) behind() bool {
 	out := c.conn.Writer()
 	return out != nil && out.Queued() > maxUnread
 }
 
-// answered takes the server's answer; it runs on the peer's reading goroutine.
+// answered handles the server's answer. It runs on the peer's reading goroutine.
 func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {
 	s := x.part.side
 	switch {
@@ -214,7 +214,7 @@ func (x *pass) answered(peer *upstream.Peer, res json.RawMessage, err error) {
 	}
 }
 
-// wrong is an error as the client's version has it.
+// wrong translates an error to the client's version.
 func (x *pass) wrong(err error) error {
 	var e *jrpc2.Error
 	if s := x.part.side; errors.As(err, &e) && s.modern() && e.Code == proto.CodeNoResource &&
@@ -224,7 +224,7 @@ func (x *pass) wrong(err error) error {
 	return x.part.wrong(err)
 }
 
-// fit is a result as the client's version has it.
+// fit translates a result to the client's version.
 func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	s := x.part.side
 	if x.after != nil {
@@ -244,7 +244,7 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	return res
 }
 
-// finish answers the client; only the first time counts.
+// finish answers the client; only the first call counts.
 func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(outcome{res, err}, true); ok {
 		call.Reply(wire.Checked(res), err)
@@ -253,7 +253,7 @@ func (x *pass) finish(res json.RawMessage, err error) {
 	}
 }
 
-// faulty is what an audit takes for an error.
+// faulty returns an error as the audit expects it.
 func faulty(err error) json.RawMessage {
 	if err == nil {
 		return nil
@@ -261,8 +261,8 @@ func faulty(err error) json.RawMessage {
 	return json.RawMessage(`{}`)
 }
 
-// end ends the pass, and returns what there is to answer and to take back. false: it
-// has ended before, or the client will come back for the outcome.
+// end ends the pass, and returns the call to answer and the request to withdraw. false: the pass
+// has ended before, or the client will call again for the outcome.
 func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked, ok bool) {
 	x.mu.Lock()
 	call, asked = x.call, x.asked
@@ -292,8 +292,8 @@ func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked,
 	return call, asked, true
 }
 
-// Ended implements wire.Watcher: the client has taken the call back, or has left. Over HTTP an answer ends
-// the request that has brought the call.
+// Ended implements wire.Watcher: the client has cancelled the call, or has left. Over HTTP the
+// call is answered all the same, which ends its HTTP request.
 func (x *pass) Ended(cause error) {
 	if why, ok := errors.AsType[*wire.CanceledError](cause); ok {
 		x.mu.Lock()
@@ -325,7 +325,8 @@ func (x *pass) silent() {
 	})
 }
 
-// giveUp takes the request back at the server.
+// giveUp withdraws the request from the server, and passes the call that is still to be answered,
+// if any, to then.
 func (x *pass) giveUp(then func(*wire.Call)) {
 	call, asked, ok := x.end(outcome{}, false)
 	if !ok {
@@ -341,8 +342,8 @@ func (x *pass) giveUp(then func(*wire.Call)) {
 	}
 }
 
-// lost deals with a server that has ended before its answer. The request is repeated
-// only where that does no harm.
+// lost handles the end of a server before its answer. The request is repeated only if that does
+// no harm.
 func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	p := x.part
 	<-peer.Done
@@ -351,7 +352,7 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	x.mu.Lock()
 	call := x.call
 	again := call != nil && !x.tried && (harmless || !sent) && !p.agent()
-	x.tried, x.forget, x.asked = true, nil, nil // the tokens have gone with the peer
+	x.tried, x.forget, x.asked = true, nil, nil // the peer's tokens have ended with it
 	x.mu.Unlock()
 	p.leave(x)
 	if again {
@@ -365,7 +366,7 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "%v", upstream.EndedError(p.server.Name, harmless, why)))
 }
 
-// enter and leave keep the calls in which the server may ask.
+// enter and leave maintain the list of calls in which the server may ask.
 func (p *part) enter(x *pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -380,7 +381,7 @@ func (p *part) leave(x *pass) {
 	}
 }
 
-// waits reports whether a question of the server's is with the client.
+// waits reports whether a question of the server waits for the client's answer.
 func (p *part) waits() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

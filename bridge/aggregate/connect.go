@@ -8,7 +8,7 @@ import (
 	"dragoman/core"
 )
 
-// Client is the connection of a client that has no pipe, as over HTTP. It is a
+// Client is the connection of a client without a pipe, as over HTTP. It implements
 // streamable.Conn.
 type Client struct {
 	caller *caller
@@ -16,8 +16,8 @@ type Client struct {
 	close  func()
 }
 
-// Connect connects a client that has no pipe; send takes what is said to it, and programs are
-// started in dir. shared: several clients' requests of 2026-07-28 come over the connection.
+// Connect connects a client without a pipe. send receives the messages to it; servers' programs
+// are started in dir. shared: requests of several clients of 2026-07-28 arrive on the connection.
 func (a *Server) Connect(p core.Principal, dir string, shared bool, send wire.Send) *Client {
 	ctx, end := context.WithCancelCause(context.Background())
 	c := a.newCaller(dir, p)
@@ -39,14 +39,14 @@ func (a *Server) Connect(p core.Principal, dir string, shared bool, send wire.Se
 	}
 }
 
-// Take says a message of the client's, which is valid.
+// Take handles a valid message of the client.
 func (c *Client) Take(key string, m wire.Message) { c.take(key, m) }
 
-// Cancel takes back a request.
+// Cancel cancels the request with that key.
 func (c *Client) Cancel(key string) { c.caller.conn.CancelRequest(json.RawMessage(key)) }
 
-// Works reports whether a turn of the client's runs in our agent.
+// Works reports whether our agent runs a turn for the client.
 func (c *Client) Works() bool { return c.caller.works() }
 
-// Close ends the connection and waits for all that it has started.
+// Close ends the connection and waits for everything that it has started.
 func (c *Client) Close() { c.close() }

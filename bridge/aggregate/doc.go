@@ -1,94 +1,93 @@
-// Package aggregate shows our own agent and many MCP servers to clients as one server.
+// Package aggregate presents our own agent and many MCP servers to clients as one server.
 //
 // # Vocabulary
 //
-// A [Server] is what is shown. A caller is a client's connection to it (aggregate.go). A
-// side is one way of being a client there: since its initialize, or, at 2026-07-28, by the
-// name and the capabilities that its requests say (side.go). A part is a server behind a
-// side, or our agent, which is handed messages within the process (part.go, agent.go); a pass is
-// a request on its way to a part and back (calls.go, named.go). What a part lists goes into a
-// snapshot, of which the client gets pages (lists.go); names (names.go) and routes
-// (routes.go) find whose something is. Where there are too many tools for a client, it is
-// shown two that find the others (search.go).
+// A [Server] is the one server that clients see. A caller is a client's connection to it
+// (aggregate.go). A side is a client as servers see it: with the version, name and capabilities of
+// its initialize, or, at 2026-07-28, of its requests (side.go). A part is a server behind a side,
+// or our agent, which gets messages within the process (part.go, agent.go). A pass is a request on
+// its way to a part, and its answer on the way back (calls.go, named.go). The lists of all parts
+// are combined into a snapshot, of which the client gets pages (lists.go). Names (names.go) and
+// routes (routes.go) find the server of a tool, prompt or resource. A client with too many tools
+// gets two that find and call the others (search.go).
 //
 // # A call and its answer
 //
-// One tools/call of a program's tool passes these functions, in this order. Over HTTP
-// streamable's Handler.post and Client.Take stand in the place of the first two, and its
-// session.send and output in the place of the last.
+// A tools/call of a program's tool passes these functions, in this order. Over HTTP,
+// streamable's Handler.post and Client.Take replace the first two, and its session.send and output
+// the last. Small messages are written by the functions that queue them (wire.Writer), so that no
+// other goroutine has to wake up.
 //
-//	lineFramer.Next   cuts the client's line out of its stream        wire
-//	Conn.frame        checks that it is JSON, and takes it apart       wire
-//	Conn.dispatch     enters it among the calls that are open         wire
+//	lineFramer.Next   reads the client's line from its stream         wire
+//	Conn.frame        checks that it is JSON, and parses the envelope  wire
+//	Conn.dispatch     adds it to the open calls                       wire
 //	caller.receive    finds the client's side
-//	inspect           reads the parameters, once
-//	side.receive      tells methods apart
-//	side.named        finds the tool by the name that the client has
-//	side.toNamed      begins the record; has the tools listed if need be
-//	side.ruled        asks the rules, and the user where a rule wants that
-//	side.toPart       goes on with a call that has waited for an answer
-//	pass.send         starts the server if need be; tokens, timer
-//	pass.params       puts in its place what the server is to read otherwise
-//	Conn.Start        enters the request, and queues it                wire
+//	inspect           reads the parameters
+//	side.receive      chooses by method
+//	side.named        finds the tool by the client's name for it
+//	side.toNamed      begins the record, and updates the tools if need be
+//	side.ruled        applies the rules, and asks the user if one demands it
+//	side.toPart       continues a call that has waited for an answer
+//	pass.send         starts the server if need be
+//	pass.params       translates names, tokens and metadata
+//	Conn.Start        adds the request to our open ones, and queues it wire
 //
-//	sieve.Next        cuts the server's line out, checks and parses it  upstream
+//	sieve.Next        reads, checks and parses the server's line      upstream
 //	Conn.answered     finds the request                               wire
-//	pass.answered     repeats, asks, or goes on
-//	pass.fit          gives the result the form of the client's version
+//	pass.answered     repeats the call, asks the client, or continues
+//	pass.fit          translates the result to the client's version
 //	pass.finish       ends the pass and its record
 //	Conn.put          frees the id, and queues the answer              wire
 //
 // # Borders
 //
-// Text is checked where it comes from somebody who is not us, and nowhere else: a client's
-// line in Conn.frame, a client's body in streamable's Handler.post, a program's line in
-// sieve.Next, a server's answer over HTTP in streamable's Client. What a client's parameters
-// mean is a border of its own: inspect refuses what a server could read in another way than
-// the rules do. Behind that a text is passed as it is (wire.Checked), and to our agent too,
-// which checks what a parameter means for its own methods and not whether it is JSON.
+// Text is checked where it enters the process, and nowhere else: a client's line in Conn.frame, a
+// client's body in streamable's Handler.post, a program's line in sieve.Next, a server's answer
+// over HTTP in streamable's Client. A second border is the meaning of a client's parameters:
+// inspect refuses what a server might read differently from the rules. Behind it a text is passed
+// on as it is (wire.Checked). Our agent gets it unchecked, too: it checks the parameters of its own
+// methods, but not again whether they are JSON.
 //
 // # What holds
 //
-//   - Each side has connections of its own, dialled at the client's version and with the
-//     client's own name and capabilities, no more and no less; a server that refuses the
-//     version is spoken to at another, and what the two have differently is translated.
-//   - What is said passes as raw JSON, session to session. Only what has to be is put in
-//     its place: another name, another progress token, the gateways that a call has
-//     passed, what the other version wants to be said.
-//   - A name that was given keeps its meaning while the client stays. What it means is
-//     looked up, never read from it. Our agent's tools keep theirs.
+//   - Each side has its own connections to servers, with the client's version, name and
+//     capabilities. A server that refuses the version gets another, and differences between the
+//     two are translated.
+//   - Messages pass as raw JSON, session to session. Only what must differ is replaced: names,
+//     progress tokens, the number of gateways that a call has passed, and metadata of versions.
+//   - A name keeps its meaning while the client stays. Its meaning is looked up, never parsed
+//     from the name. Our agent's tools keep their names.
 //   - A slow server delays at most one answer, a list, by at most the grace of the
-//     upstream.Box. What comes later is announced.
-//   - Which call a question of a server's belongs to must be clear, or it is refused; a
-//     question that the client does not offer to answer is refused at once. Other requests
-//     of servers, outside of the protocol, are passed to clients of the older versions.
+//     upstream.Box. Items that arrive later are announced.
+//   - A server's question is refused if it is not clear which call it belongs to, or if the client
+//     does not offer to answer such questions. Other requests of servers, outside of the protocol,
+//     are passed to clients of the older versions.
 //   - Errors pass as they were written, with their data, in both directions.
+//   - A call of a server that gives no sign of life for its call timeout is given up (silence.go).
 //
-// Every mutex is a leaf. A caller owns the goroutines of its parts and of what waits for
-// them; Serve returns after them all.
+// Every mutex is a leaf. A caller owns the goroutines of its parts and of the calls that wait
+// for them; Serve returns after they have ended.
 //
 // # Why
 //
-// An aggregate speaks as a server itself, in place of relaying: its lists and names are
-// made of many, and at 2026-07-28 a question is a result, which at the older versions
-// is a request in the middle of a call. Such a call stays open at the server while the
-// client has the question, under a handle that nobody can guess; the client's second
-// call goes on where the first one was. What our agent says of itself is its own
-// answer to initialize, to which capabilities are added, so that it is written once.
-// Lists say that they change and resources that they can be subscribed to before it is
-// known whether a server has such. What a server says of itself is told once, when a client
-// begins: the first one waits for it for at most three seconds, and no longer than the
-// grace. A client of the early dialect gets the agent alone.
+// An aggregate is a server itself and not a relay, because its lists and names are combined from
+// many servers, and because versions differ in questions: at 2026-07-28 a question is the result of
+// a call, at the older versions it is a request during the call. Such a call stays open at the
+// server while the client has the question, under a handle that cannot be guessed; the client's
+// second call continues the first. Our agent's introduction is its own answer to initialize, to
+// which capabilities are added. Changes of lists and subscriptions to resources are declared before
+// it is known whether a server supports them. A client gets the instructions of servers only once,
+// when it begins: the first client waits for them for at most three seconds, and no longer than the
+// grace. A client of the early dialect gets the agent alone (early.go).
 //
-// At 2026-07-28 over HTTP nothing says which requests are one client's: those of one
-// principal, name and set of capabilities share a side. With several calls open there
-// at an older server nothing says whose a question is, and it is refused. A call whose
-// questions the client has is no such call: it is given up when another one is open, since
-// a dialog that was closed never comes back.
+// At 2026-07-28 over HTTP, requests do not identify their client: those of one principal, name and
+// set of capabilities share a side. If several calls are open there at an older server, a question
+// cannot be assigned to one of them and is refused. A call that waits for answers to its questions
+// is given up when another call is open, because a client whose dialog was closed never comes back.
 //
-// The servers are those of the configuration as it is (Server.Update): a change ends the
-// connections to what it changes and no others, and the client's session lives on.
+// The servers follow the configuration (Server.Update): a change ends only the connections to the
+// servers that it changes, and the client's session continues.
 //
-// It serves clients over a pipe. Over HTTP they are served by a streamable.Handler, which
-// connects them by Connect: the command joins the two.
+// Serve serves clients over a pipe. Over HTTP a streamable.Handler serves them and connects them by
+// Connect; the command joins the two.
 package aggregate

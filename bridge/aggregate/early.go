@@ -12,21 +12,19 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// bypass connects a client of the early dialect with our agent alone, which gets the client's
-// messages as they are: its answers have shapes of their own. For other clients it does
-// nothing.
+// bypass connects a client of the early dialect to our agent alone, and passes messages on as
+// they are, because the answers of that dialect have another form. Other clients do not use it.
 type bypass struct {
 	mu    sync.Mutex // guards the fields below
-	agent AgentConn  // of such a client without a pipe; nil: the client is another one
+	agent AgentConn  // of such a client without a pipe; nil: the client speaks a later one
 	begun bool       // a message has come without a pipe
 }
 
 // early returns the bypass of a new client.
 func early() *bypass { return new(bypass) }
 
-// serve serves a client of the early dialect over its pipe, and blocks until that has ended. For
-// another client it returns the pipe, of which nothing is missing, once the first message is
-// there, and false.
+// serve serves a client of the early dialect over its pipe, until that has ended. For another
+// client it returns false and the whole pipe, as soon as the first message has arrived.
 func (b *bypass) serve(
 	ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser,
 ) (io.ReadCloser, bool, error) {
@@ -39,7 +37,7 @@ func (b *bypass) serve(
 	return nil, true, c.agg.agent.ServeFor(ctx, c.principal, r, out, nil)
 }
 
-// take takes a message of a client without a pipe, if the client speaks the early dialect.
+// take handles a message of a client without a pipe, if the client speaks the early dialect.
 func (b *bypass) take(ctx context.Context, c *caller, m wire.Message, send wire.Send) bool {
 	agent := b.connected(ctx, c, m, send)
 	if agent == nil {
@@ -49,8 +47,8 @@ func (b *bypass) take(ctx context.Context, c *caller, m wire.Message, send wire.
 	return true
 }
 
-// connected returns the connection of a client of the early dialect, which begins with its
-// first message; nil: the client is another one.
+// connected returns the agent's connection to a client of the early dialect, which begins with the
+// first message; nil: the client speaks a later one.
 func (b *bypass) connected(ctx context.Context, c *caller, m wire.Message, send wire.Send) AgentConn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,8 +72,8 @@ func (b *bypass) works() bool {
 	return agent != nil && agent.Works()
 }
 
-// readAhead reads the first message on a pipe, and reports whether it begins the early dialect.
-// It returns the pipe as it was.
+// readAhead reports whether the first message on a pipe begins the early dialect, and returns the
+// whole pipe.
 func readAhead(in io.ReadCloser) (io.ReadCloser, bool) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	var line []byte
@@ -86,7 +84,7 @@ func readAhead(in io.ReadCloser) (io.ReadCloser, bool) {
 			line = line[:i]
 			break
 		}
-		if err != nil { // whoever reads on gets it too
+		if err != nil { // the next reader gets it too
 			break
 		}
 	}
@@ -95,11 +93,11 @@ func readAhead(in io.ReadCloser) (io.ReadCloser, bool) {
 		Params json.RawMessage `json:"params"`
 	}
 	begins := json.Unmarshal(line, &m) == nil && m.Method == proto.MethodInitialize && numbered(m.Params)
-	return &peeked{r, in}, begins
+	return &lookahead{r, in}, begins
 }
 
-// peeked is a stream with a part that was read ahead.
-type peeked struct {
+// lookahead is a stream of which a part was read ahead.
+type lookahead struct {
 	io.Reader
 	io.Closer
 }

@@ -11,20 +11,20 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// listening is a client's request of 2026-07-28 to be told of changes, which stays
-// open. Servers of that version get one like it; others are subscribed at, or tell
-// unasked.
-type listening struct {
+// listener is a client's open request of 2026-07-28 for notifications of changes. Servers of that
+// version get such a request too; at others we subscribe to resources, and they send the other
+// notifications anyway.
+type listener struct {
 	call  *wire.Call
 	id    json.RawMessage
-	key   string // of the call
+	key   string // the call's key
 	wants changes
 	uris  map[string]bool
 
 	asked map[*part]*wire.Asked // guarded by the side's mutex
 }
 
-// changes are those that a client wants to be told of.
+// changes are the kinds of changes that a client wants to be notified of.
 type changes struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
@@ -34,9 +34,9 @@ type changes struct {
 
 func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources && len(c.URIs) == 0 }
 
-// listen acknowledges the request, and follows the servers from then on.
+// listen acknowledges the request, and subscribes at the servers.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
-	l := &listening{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
+	l := &listener{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
 	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))
 		return
@@ -48,7 +48,7 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	s.mu.Lock()
 	s.listens[l.key] = l
 	s.mu.Unlock()
-	context.AfterFunc(call.Context(), func() { s.deaf(l) })
+	context.AfterFunc(call.Context(), func() { s.endListener(l) })
 	_ = call.Notify(proto.NoteAcknowledged, wire.Edit(nil,
 		wire.Set("_meta", l.meta()), wire.Set("notifications", wire.JSON(l.wants)))) // it has left
 	if l.wants.empty() {
@@ -80,16 +80,16 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	})
 }
 
-func (l *listening) meta() json.RawMessage {
+func (l *listener) meta() json.RawMessage {
 	return wire.Edit(nil, wire.Set(proto.MetaSubscription, l.id))
 }
 
-func (l *listening) result() json.RawMessage {
+func (l *listener) result() json.RawMessage {
 	return wire.Edit(nil, wire.Set("resultType", wire.JSON(proto.ResultComplete)), wire.Set("_meta", l.meta()))
 }
 
-// deaf ends a listening: the client does not want to hear any more.
-func (s *side) deaf(l *listening) {
+// endListener ends a listener whose request has ended.
+func (s *side) endListener(l *listener) {
 	s.mu.Lock()
 	_, was := s.listens[l.key]
 	if was = was && s.listens[l.key] == l; was {
@@ -118,19 +118,19 @@ func (s *side) deaf(l *listening) {
 
 // wanted reports whether a client of 2026-07-28 still listens to a resource.
 func (s *side) wanted(uri string) bool {
-	return len(s.hearing(func(l *listening) bool { return l.uris[uri] })) > 0
+	return len(s.listeners(func(l *listener) bool { return l.uris[uri] })) > 0
 }
 
-// endListening answers what never ends by itself.
-func (s *side) endListening() {
-	for _, l := range s.hearing(anything) {
+// endListeners answers the requests of all listeners, which never end by themselves.
+func (s *side) endListeners() {
+	for _, l := range s.listeners(anything) {
 		l.call.Reply(l.result(), nil)
-		s.deaf(l)
+		s.endListener(l)
 	}
 }
 
-// follow has a server tell what a listening wants of it.
-func (p *part) follow(peer *upstream.Peer, l *listening) {
+// follow subscribes a listener to the changes of one server.
+func (p *part) follow(peer *upstream.Peer, l *listener) {
 	s := p.side
 	wants := l.wants
 	wants.URIs = nil
@@ -166,15 +166,15 @@ func (p *part) follow(peer *upstream.Peer, l *listening) {
 	}
 }
 
-// hear asks a server of 2026-07-28 to tell of changes. What it answers in the end is noticed
-// elsewhere.
+// hear requests notifications of changes from a server of 2026-07-28. The answer comes when the
+// subscription ends, and needs no handling.
 func hear(peer *upstream.Peer, wants changes) (*wire.Asked, error) {
 	return peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
 		func(json.RawMessage, error) {})
 }
 
-// followLists has a server of 2026-07-28 tell of its lists to a client of an older
-// version, which hears of them unasked.
+// followLists subscribes a client of an older version to the lists of a server of 2026-07-28:
+// such a client gets notifications of lists without asking.
 func (p *part) followLists(peer *upstream.Peer) {
 	if !peer.Modern() || p.side.modern() {
 		return
@@ -189,13 +189,13 @@ func (p *part) followLists(peer *upstream.Peer) {
 	}
 }
 
-// followAgain tells a server that has been started what clients listen to.
+// followAgain renews all subscriptions at a server that was started.
 func (s *side) followAgain(p *part) {
 	peer := p.running()
 	if peer == nil {
 		return
 	}
-	for _, l := range s.hearing(anything) {
+	for _, l := range s.listeners(anything) {
 		p.follow(peer, l)
 	}
 	p.mu.Lock()
@@ -209,7 +209,7 @@ func (s *side) followAgain(p *part) {
 	}
 }
 
-// followOne subscribes to a resource, as the server's version has it.
+// followOne subscribes to a resource in the way of the server's version.
 func (p *part) followOne(peer *upstream.Peer, uri string) {
 	p.mu.Lock()
 	_, have := p.subs[uri]
@@ -222,7 +222,7 @@ func (p *part) followOne(peer *upstream.Peer, uri string) {
 	}
 	if !peer.Modern() {
 		_, _ = peer.Conn.Start(proto.MethodSubscribe, wire.JSON(map[string]string{"uri": uri}),
-			func(json.RawMessage, error) {}) // its end is noticed elsewhere
+			func(json.RawMessage, error) {}) // the peer's end is handled elsewhere
 		return
 	}
 	if a, err := hear(peer, changes{URIs: []string{uri}}); err == nil {
@@ -249,8 +249,8 @@ func (p *part) unfollow(uri string) {
 	}
 }
 
-// subscribe relays resources/subscribe, and remembers it for a server that is started
-// again. A server of 2026-07-28 is asked in its own way.
+// subscribe passes on resources/subscribe, and remembers it in case the server is started again.
+// A server of 2026-07-28 gets a request of its own version instead.
 func (s *side) subscribe(call *wire.Call, q request, p *part) {
 	x := s.newPass(p, call, q)
 	x.after = func(res json.RawMessage) json.RawMessage {
@@ -286,7 +286,7 @@ func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
 	x.send()
 }
 
-// updated hands on that a resource has changed.
+// updated notifies the client of a changed resource.
 func (s *side) updated(params json.RawMessage) {
 	const method = proto.NoteResourceUpdated
 	if !s.modern() {
@@ -299,33 +299,33 @@ func (s *side) updated(params json.RawMessage) {
 	if json.Unmarshal(params, &n) != nil {
 		return
 	}
-	for _, l := range s.hearing(func(l *listening) bool { return l.uris[n.URI] }) {
+	for _, l := range s.listeners(func(l *listener) bool { return l.uris[n.URI] }) {
 		s.tellListening(l, method, params)
 	}
 }
 
-// tellChanged tells that a list has changed.
+// tellChanged notifies the client of a changed list.
 func (s *side) tellChanged(k kind) {
 	method := kinds[k].changed
 	if !s.modern() {
 		_ = s.caller.conn.Notify(method, nil) // it has left
 		return
 	}
-	for _, l := range s.hearing(func(l *listening) bool {
+	for _, l := range s.listeners(func(l *listener) bool {
 		return k == toolList && l.wants.Tools || k == promptList && l.wants.Prompts || k == resourceList && l.wants.Resources
 	}) {
 		s.tellListening(l, method, nil)
 	}
 }
 
-// anything is what each listening wants.
-func anything(*listening) bool { return true }
+// anything selects every listener.
+func anything(*listener) bool { return true }
 
-// hearing returns the listenings that want something.
-func (s *side) hearing(wants func(*listening) bool) []*listening {
+// listeners returns the listeners that wants selects.
+func (s *side) listeners(wants func(*listener) bool) []*listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []*listening
+	var list []*listener
 	for _, l := range s.listens {
 		if wants(l) {
 			list = append(list, l)
@@ -334,6 +334,6 @@ func (s *side) hearing(wants func(*listening) bool) []*listening {
 	return list
 }
 
-func (s *side) tellListening(l *listening, method string, params json.RawMessage) {
+func (s *side) tellListening(l *listener, method string, params json.RawMessage) {
 	_ = l.call.Notify(method, upstream.EditMeta(params, wire.Set(proto.MetaSubscription, l.id))) // it has left
 }

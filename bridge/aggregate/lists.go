@@ -20,7 +20,7 @@ import (
 	"dragoman/core/display"
 )
 
-// kind is what is listed.
+// kind is a kind of list.
 type kind uint8
 
 const (
@@ -30,10 +30,10 @@ const (
 	templateList
 	taskList // of 2025-11-25
 	allKinds
-	namedKinds = resourceList // those before it have names of ours
+	namedKinds = resourceList // the kinds before it get names from us
 )
 
-// kinds are how each is listed, and how a change of the list is told.
+// kinds has the method of each list, the members of its result, and the notification of changes.
 var kinds = [allKinds]struct{ method, field, id, changed string }{
 	toolList:     {proto.MethodListTools, "tools", "name", proto.NoteToolsChanged},
 	promptList:   {proto.MethodListPrompts, "prompts", "name", proto.NotePromptsChanged},
@@ -70,22 +70,22 @@ func (p *part) has(k kind, peer *upstream.Peer) bool {
 	return false
 }
 
-// item is one of a list.
+// item is an element of a list.
 type item struct {
-	id  string          // as its server has it
-	raw json.RawMessage // the server's own words
+	id  string          // the server's own name or URI
+	raw json.RawMessage // as the server has written it
 }
 
-// snapshot is a list as it was given to the client, for its further pages.
+// snapshot is a list of which the client has got the first page.
 type snapshot struct {
-	at    uint64 // which it is, of all that the process makes
+	at    uint64 // its number in the process
 	items []json.RawMessage
 }
 
 const (
-	// pageItems is how many of a list are on a page.
+	// pageItems is the size of a page, in items.
 	pageItems = 1000
-	// maxListing is how many listings of one server may be under way.
+	// maxListing limits the open requests for one list of a server.
 	maxListing = 4
 )
 
@@ -110,7 +110,7 @@ func (s *side) list(ctx context.Context, call *wire.Call, q request) {
 	})
 }
 
-// page is a part of a list, with a cursor where there is more.
+// page returns a page of a list, with a cursor if there is more.
 func (s *side) page(k kind, of *snapshot, from int) json.RawMessage {
 	to := min(from+pageItems, len(of.items))
 	b := append([]byte(`{"`), kinds[k].field...)
@@ -131,7 +131,7 @@ func (s *side) page(k kind, of *snapshot, from int) json.RawMessage {
 	return append(b, '}')
 }
 
-// cursor says where a page begins, so that nobody else can make one.
+// cursor encodes the beginning of a page, with a signature so that it cannot be forged.
 func (a *Server) cursor(k kind, at uint64, from int) string {
 	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{byte(k)}, at), uint32(from)) //nolint:gosec // maxItems bounds it
 	mac := hmac.New(sha256.New, a.key)
@@ -148,10 +148,9 @@ func (a *Server) openCursor(text string, k kind, of *snapshot) (from int, ok boo
 	return from, from < len(of.items) && hmac.Equal([]byte(a.cursor(k, of.at, from)), []byte(text))
 }
 
-// gather lists what all have, at the same time. It waits a little for those that are
-// being started or do not answer, all of them together; of those it takes what they
-// had before, and tells the client when that is known to have changed. life is how
-// long it may go on behind its caller's back.
+// gather asks all servers for a list at the same time. It waits for slow ones for at most the
+// grace, takes their last list instead, and notifies the client when theirs arrives. ctx bounds the
+// wait, life the requests that continue after it.
 func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
 	grace, cancel := context.WithTimeout(ctx, s.caller.agg.box.Grace())
 	defer cancel()
@@ -167,7 +166,7 @@ func (s *side) gather(life, ctx context.Context, k kind) *snapshot {
 	}
 	for i, done := range waits {
 		if parts[i].isLate() {
-			continue // a list has waited for it before
+			continue // an earlier list has waited in vain
 		}
 		select {
 		case <-done:
@@ -192,10 +191,10 @@ func (p *part) isLateNow() {
 	p.late = true
 }
 
-// look lists what the server has, and keeps that.
+// look asks the server for a list and keeps it.
 func (p *part) look(ctx context.Context, k kind) {
 	p.mu.Lock()
-	full := p.busy[k] >= maxListing && !p.agent() // who answers at once; its tools are there for a client's first calls
+	full := p.busy[k] >= maxListing && !p.agent() // the agent answers at once, and its tools must be known for a client's first calls
 	if !full {
 		p.busy[k]++
 	}
@@ -214,7 +213,7 @@ func (p *part) look(ctx context.Context, k kind) {
 	for range 2 {
 		peer, err := p.acquire(ctx, false)
 		if err != nil {
-			return // which was told
+			return // it was logged
 		}
 		if !p.has(k, peer) {
 			break
@@ -237,7 +236,7 @@ func (p *part) look(ctx context.Context, k kind) {
 	p.keep(k, list)
 }
 
-// keep takes a list in. What cannot be used is left out, and told.
+// keep stores a list. Items that cannot be used are left out and logged.
 func (p *part) keep(k kind, list []json.RawMessage) {
 	items := make([]item, 0, len(list))
 	taken := map[string]bool{}
@@ -284,10 +283,10 @@ func (p *part) keep(k kind, list []json.RawMessage) {
 	}
 }
 
-// maxURI is how long a URI may be, in bytes.
+// maxURI limits a URI, in bytes.
 const maxURI = 8 << 10
 
-// put makes one list of what is known of all.
+// put combines the known lists of all servers into one.
 func (s *side) put(k kind) *snapshot {
 	type named struct {
 		part *part
@@ -352,7 +351,7 @@ func (s *side) put(k kind) *snapshot {
 		for id, p := range owners {
 			s.tasks[id] = p
 		}
-	case toolList, promptList, allKinds: // which are found by their names
+	case toolList, promptList, allKinds: // found by name
 	}
 	s.mu.Unlock()
 	if before == nil || len(before.items) != len(snap.items) {
@@ -367,13 +366,13 @@ func (s *side) put(k kind) *snapshot {
 	return snap
 }
 
-// tellEvery is how often a client is told that a list has changed at most.
+// tellEvery is the shortest time between two notifications of changes of a list.
 const tellEvery = 200 * time.Millisecond
 
-// changed tells the client that a list has changed, at most five times a second.
+// changed notifies the client of a changed list, at most once per tellEvery.
 func (s *side) changed(k kind) {
 	if k == templateList {
-		k = resourceList // they are told of together
+		k = resourceList // both have one notification
 	}
 	if kinds[k].changed == "" {
 		return

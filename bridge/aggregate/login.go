@@ -7,7 +7,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// loginNotice says that the server wants a login, and how to log in; "": it does not.
+// loginNotice returns a text with the command for a login if the server requires one, else "".
 func (p *part) loginNotice() string {
 	if p.agent() {
 		return ""
@@ -19,7 +19,7 @@ func (p *part) loginNotice() string {
 	return "The MCP server " + p.server.Name + " is missing: " + wants.Error()
 }
 
-// loginNotices returns the notices of the servers among parts that want a login.
+// loginNotices returns the notices of all servers that require a login.
 func loginNotices(parts []*part) string {
 	var all []string
 	for _, p := range parts {
@@ -33,8 +33,8 @@ func loginNotices(parts []*part) string {
 // severe are the levels of log messages above a warning.
 var severe = []string{"error", "critical", "alert", "emergency"}
 
-// logNotice sends the client a warning, unless it wants to see none. At 2026-07-28 there are log
-// messages within requests alone.
+// logNotice sends a warning to the client, unless its log level excludes warnings. At 2026-07-28
+// log messages are only sent within requests.
 func (s *side) logNotice(notice string) {
 	s.mu.Lock()
 	level := s.level

@@ -11,7 +11,7 @@ import (
 	"dragoman/core/toolsearch"
 )
 
-// named relays tools/call and prompts/get to whose tool, or prompt, it is.
+// named passes tools/call and prompts/get to the server of the tool or prompt.
 func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 	k := toolList
 	if call.Method == proto.MethodGetPrompt {
@@ -37,7 +37,7 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 	s.seek(ctx, call, q, k)
 }
 
-// seek is named for what the client may know from before.
+// seek is named for a name that is not known yet: the client may have it from an earlier session.
 func (s *side) seek(ctx context.Context, call *wire.Call, q request, k kind) {
 	s.aside(func() {
 		s.agent.look(ctx, k)
@@ -84,7 +84,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 	s.known(ctx, p, call, q, r, kept)
 }
 
-// known is toNamed for a server whose list has changed.
+// known is toNamed for a server whose list is out of date.
 func (s *side) known(ctx context.Context, p *part, call *wire.Call, q request, r ref, kept *upstream.Record) {
 	s.aside(func() {
 		p.look(ctx, toolList)
@@ -102,10 +102,10 @@ func (s *side) known(ctx context.Context, p *part, call *wire.Call, q request, r
 	})
 }
 
-// ruled makes a call of a server's tool, if nothing refuses it and its user has agreed where
-// a rule wants that. It does not block.
+// ruled makes a call of a server's tool, unless it is refused. Where a rule demands it, the
+// client's user is asked first. It does not block.
 func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
-	asked := s.parkedCall(p, call.Method, q, own) != nil // when it was first made
+	asked := s.parkedCall(p, call.Method, q, own) != nil // it was judged then
 	v, err := p.permits(own, q, asked)
 	if err == nil && v.Resumed {
 		q, err = inspect(v.Params)
@@ -114,7 +114,7 @@ func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upst
 		if s.resumes(p, call, q, own, kept) {
 			return
 		}
-		err = errState // that call has ended meanwhile
+		err = errState // the waiting call has ended meanwhile
 	}
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upst
 	}
 }
 
-// toPart relays what has a name to whose it is, which knows it by its own.
+// toPart passes a request to its server, under the server's own name for the tool or prompt.
 func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *upstream.Record) {
 	if s.resumes(p, call, q, own, kept) {
 		return
@@ -140,7 +140,7 @@ func (s *side) toPart(p *part, call *wire.Call, q request, own string, kept *ups
 	x.send()
 }
 
-// permits judges a call, and refuses one that goes round in a circle.
+// permits judges a call. It refuses calls in a loop of gateways.
 func (p *part) permits(tool string, q request, asked bool) (upstream.Ruling, error) {
 	s := p.side
 	if q.hops >= maxHops {
@@ -156,8 +156,8 @@ func (p *part) permits(tool string, q request, asked bool) (upstream.Ruling, err
 	})
 }
 
-// consult shows the client's user the form of a ruling, and makes the call when they agree.
-// It does not block.
+// consult shows a ruling's form to the client's user, and makes the call if they agree. It does
+// not block.
 func (s *side) consult(
 	p *part,
 	call *wire.Call,

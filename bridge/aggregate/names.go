@@ -8,36 +8,35 @@ import (
 	"dragoman/core/inference"
 )
 
-// Prefix says when the names of servers' tools and prompts begin with the server's.
+// Prefix is a rule for when the name of a tool or prompt begins with its server's name.
 type Prefix string
 
 const (
-	PrefixCollision Prefix = "collision" // where several have the same
-	PrefixNever     Prefix = "never"     // of several with the same the first one counts
+	PrefixCollision Prefix = "collision" // if several servers have the name
+	PrefixNever     Prefix = "never"     // if several servers have the name, the first one gets it
 	PrefixAlways    Prefix = "always"
 )
 
-// ref is a tool, or a prompt, as its server names it. Our agent's server is
-// core.Native.
+// ref is the server of a tool or prompt, and the server's own name for it. The server of our
+// agent is core.Native.
 type ref struct{ server, name string }
 
-// names gives the tools of several servers names that no two share. A name that was
-// given once means the same tool for as long as the names live, and what it means is
-// looked up, never read from it.
+// names gives the tools of several servers unique names. A name keeps its meaning for as long as
+// the names live. Its meaning is looked up, never parsed from the name.
 type names struct {
 	prefix Prefix
-	legal  bool // only what every client takes for a tool's name
+	legal  bool // use only characters that every client accepts in a tool's name
 	given  map[ref]string
 	by     map[string]ref
-	long   map[string]ref // by the spelling with the server's name, which always works
+	long   map[string]ref // by the name with the server's prefix, which always works
 }
 
 func newNames(p Prefix, legal bool) *names {
 	return &names{prefix: p, legal: legal, given: map[ref]string{}, by: map[string]ref{}, long: map[string]ref{}}
 }
 
-// assign names what was not named before. expected are those that may come, which
-// counts for what collides. It returns those that get no name.
+// assign names what has no name yet. expected are tools that may come later; they count as
+// collisions. It returns those that get no name.
 func (n *names) assign(list []ref, expected []ref) (left []ref) {
 	have := map[string]string{} // the one server that has a name, or "" for several
 	note := func(r ref) {
@@ -74,7 +73,7 @@ func (n *names) assign(list []ref, expected []ref) (left []ref) {
 	return left
 }
 
-// choose is a name for what has none; "": it gets none.
+// choose returns a name for a tool that has none; "": it gets none.
 func (n *names) choose(r ref, collides bool) string {
 	bare := n.bare(r.name)
 	_, taken := n.by[bare]
@@ -85,7 +84,7 @@ func (n *names) choose(r ref, collides bool) string {
 		return ""
 	}
 	name := inference.ToolName(r.server, r.name)
-	for i := 2; n.by[name] != (ref{}); i++ { // another's own name is spelled like that
+	for i := 2; n.by[name] != (ref{}); i++ { // it is the name of another tool
 		end := fmt.Sprintf("_%d", i)
 		name = strings.TrimSuffix(name, fmt.Sprintf("_%d", i-1))
 		name = name[:min(len(name), inference.MaxToolName-len(end))] + end
@@ -93,7 +92,7 @@ func (n *names) choose(r ref, collides bool) string {
 	return name
 }
 
-// bare is a name without its server's.
+// bare returns a name without a prefix.
 func (n *names) bare(name string) string {
 	if !n.legal || inference.LegalToolName(name) {
 		return name
@@ -101,7 +100,7 @@ func (n *names) bare(name string) string {
 	return inference.ToolName(core.Native, name)
 }
 
-// find looks up what a name means.
+// find looks up a name.
 func (n *names) find(name string) (ref, bool) {
 	r, ok := n.by[name]
 	if !ok {

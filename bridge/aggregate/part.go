@@ -15,35 +15,35 @@ import (
 	"dragoman/core"
 )
 
-// part is a server behind a side, or our agent. A keeper makes its connection when it is
-// first needed, and makes it again when it breaks.
+// part is a server behind a side, or our agent. A keeper connects it when it is first needed, and
+// again when the connection breaks.
 type part struct {
 	side   *side
 	server upstream.Server  // core.Native by name: our agent
 	export *upstream.Export // nil: our agent
-	view   *upstream.View   // what of its tools may be used; nil: our agent's may
-	hops   int              // of the client's requests
+	view   *upstream.View   // the tools that may be used; nil: our agent
+	hops   int              // gateways that the client's requests have passed
 	keeper *upstream.Keeper // nil: our agent
 	cancel func()           // ends the keeping; nil: our agent
-	own    *upstream.Peer   // our agent; set before anything is asked of it
-	works  func() bool      // of our agent: whether a turn of the client's runs
-	// owes: a list has waited in vain for the start that is under way, or the last. It is of
-	// the keeper's goroutine.
+	own    *upstream.Peer   // our agent's connection, set before any request; nil: a server
+	works  func() bool      // reports whether our agent runs a turn for the client; nil: a server
+	// owes: a list has waited in vain for the current start, or the last one. Only the keeper's
+	// goroutine uses it.
 	owes    bool
 	silence silence
 
 	mu     sync.Mutex // guards the fields below
-	late   bool       // a list has waited for it in vain
+	late   bool       // a list has waited for the server in vain
 	known  [allKinds][]item
-	busy   [allKinds]int          // listings that are under way
-	open   []*pass                // calls in which it may ask, oldest first
-	asking int                    // questions that are with the client
-	level  string                 // of its log messages, as it was told
-	subs   map[string]*wire.Asked // what it was asked to tell of, by URI; nil at the older versions
-	kept   map[string]bool        // what the client has subscribed to
+	busy   [allKinds]int          // open requests for the list
+	open   []*pass                // calls in which the server may ask, oldest first
+	asking int                    // questions that the client has not answered
+	level  string                 // the log level that the server was given
+	subs   map[string]*wire.Asked // subscriptions at the server, by URI; values are nil at the older versions
+	kept   map[string]bool        // URIs that the client has subscribed to
 }
 
-// newPart makes the part of an export, or of our agent where that is nil.
+// newPart makes the part of an export, or of our agent if export is nil.
 func newPart(s *side, export *upstream.Export, hops int) *part {
 	p := &part{
 		side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops,
@@ -62,7 +62,7 @@ func (p *part) box() *upstream.Box { return p.side.caller.agg.box }
 
 func (p *part) log(level, text string) { p.box().Log(p.server.Name, level, text) }
 
-// Begin implements Job: it starts the server, and agrees with it on a version.
+// Begin implements upstream.Job: it starts the server and agrees on a version.
 func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 	limit := p.server.StartFor()
 	ctx, cancel := upstream.Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
@@ -78,7 +78,7 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 		version = proto.Legacy
 	}
 	peer, err := p.meet(ctx, e, version)
-	if err != nil && version == proto.Modern && ctx.Err() == nil { // some end at what they do not know
+	if err != nil && version == proto.Modern && ctx.Err() == nil { // some servers end when they see an unknown method
 		peer, err = p.meet(ctx, e, proto.Legacy)
 	}
 	if err != nil {
@@ -103,13 +103,13 @@ func (p *part) meet(ctx context.Context, e upstream.Endpoint, version string) (*
 	return upstream.Meet(ctx, l, p.hello(version, p.hops+1))
 }
 
-// hello is what a server is told of the client.
+// hello returns the introduction of the client to a server.
 func (p *part) hello(version string, hops int) upstream.Hello {
 	s := p.side
 	return upstream.Hello{Client: s.client, Caps: s.caps, Version: version, Hops: hops, Handle: p.receive}
 }
 
-// Follow implements Job: it tells the server what the client wants of all.
+// Follow implements upstream.Job: it gives the server the client's log level and subscriptions.
 func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	s := p.side
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	return peer.Why()
 }
 
-// Failed implements Job.
+// Failed implements upstream.Job.
 func (p *part) Failed(why string) {
 	p.mu.Lock()
 	p.late = true
@@ -150,7 +150,7 @@ func (p *part) Failed(why string) {
 	}
 }
 
-// running is the connection; nil: there is none.
+// running returns the connection; nil: there is none.
 func (p *part) running() *upstream.Peer {
 	switch {
 	case !p.agent():
@@ -161,8 +161,8 @@ func (p *part) running() *upstream.Peer {
 	return p.own
 }
 
-// acquire returns the connection, and has it made where there is none. It waits for
-// a start that is under way; a pause it waits out only if patient.
+// acquire returns the connection, and starts the server if there is none. It waits for a start in
+// progress; if patient, also for the end of a pause between starts.
 func (p *part) acquire(ctx context.Context, patient bool) (*upstream.Peer, error) {
 	if !p.agent() {
 		return p.keeper.Acquire(ctx, patient)
@@ -173,7 +173,7 @@ func (p *part) acquire(ctx context.Context, patient bool) (*upstream.Peer, error
 	return nil, &upstream.DownError{Server: p.server.Name, Why: "the connection has ended"}
 }
 
-// tell hands on a notification of the client's, if there is anybody to hear it.
+// tell passes on a notification of the client, if the server runs and takes it.
 func (p *part) tell(method string, params json.RawMessage) {
 	peer := p.running()
 	if peer == nil || peer.Modern() && !p.agent() {
@@ -182,8 +182,7 @@ func (p *part) tell(method string, params json.RawMessage) {
 	_ = peer.Conn.Notify(method, orNothing(params)) // it has ended
 }
 
-// orNothing are parameters for a wire.Conn, which leaves out nothing but nil. They are from a
-// message that was parsed.
+// orNothing prepares parameters of a parsed message for a wire.Conn, which leaves out only nil.
 func orNothing(params json.RawMessage) any {
 	if params == nil {
 		return nil
@@ -191,8 +190,7 @@ func orNothing(params json.RawMessage) any {
 	return wire.Checked(params)
 }
 
-// wrong is an error of a server's as the client gets it: as it was written, unless we
-// made it.
+// wrong returns an error of a server for the client: as it was written, unless it is ours.
 func (p *part) wrong(err error) error {
 	if why, ok := streamable.Unreached(err); ok {
 		return jrpc2.Errorf(jrpc2.InternalError, "the MCP server %s: %s", p.server.Name, why)

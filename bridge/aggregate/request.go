@@ -12,9 +12,9 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// request is what an aggregate looks at in a request's parameters.
+// request holds the parts of a request's parameters that an aggregate needs.
 type request struct {
-	params json.RawMessage // all of it, as it was written
+	params json.RawMessage // all parameters, as they were written
 
 	name, uri, cursor, task, state string
 	args, ref, answers, changes    json.RawMessage
@@ -25,13 +25,13 @@ type request struct {
 	hops                int
 }
 
-// members are those of the parameters that an aggregate looks at.
+// members are the names of those parts.
 var members = []string{
 	"name", "uri", "cursor", "taskId", "requestState", "arguments", "ref", "inputResponses", "notifications", "_meta",
 }
 
-// inspect reads parameters once. What a server could read in another way than we do
-// is refused: a duplicate member, or one whose name differs in its case.
+// inspect reads parameters once. It refuses what a server might read differently: a duplicate
+// member, or one whose name differs only in case.
 func inspect(params json.RawMessage) (q request, err error) {
 	q.params = params
 	if err := upstream.Distinct(params, members...); err != nil {

@@ -17,29 +17,29 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// parked is what a pass has while a server of an older version asks in the middle of
-// it, and the client is of 2026-07-28, where nobody asks: the call is answered with
-// the questions, and the client makes it again with the answers.
-type parked struct {
+// inquiry holds a server's questions to a client of 2026-07-28, where servers send no requests.
+// If a server of an older version asks during a call, the call is answered with the questions, and
+// the client makes it again with the answers.
+type inquiry struct {
 	questions []*question
 	numbered  int
-	result    *outcome // came in the meantime
+	result    *outcome // came while the client had the questions
 	expiry    *time.Timer
 }
 
-// question is a request of the server's that waits for the client.
+// question is a server's request that waits for the client's answer.
 type question struct {
 	id   string
 	call *wire.Call
 }
 
-// outcome is a server's answer.
+// outcome is a server's answer to a call.
 type outcome struct {
 	res json.RawMessage
 	err error
 }
 
-// park hands a question on with the call that it belongs to.
+// park adds a question to the call that it belongs to.
 func (p *part) park(c *wire.Call) {
 	open := p.asks()
 	var x *pass
@@ -53,13 +53,13 @@ func (p *part) park(c *wire.Call) {
 		c.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest,
 			"%s: %d calls are open, and nothing says to which of them this belongs", c.Method, len(open)))
 	default:
-		x.wonder(c)
+		x.enqueueQuestion(c)
 	}
 }
 
-// asks lists the calls that a question may belong to. Where several clients may share the
-// connection, those whose questions a client has and has not come back to are given up as soon
-// as another call is open: whose a question is must be clear, and it may never come back.
+// asks returns the calls that a question may belong to. If several clients may share the
+// connection, calls whose questions a client has not answered are given up as soon as another call
+// is open: the owner of a question must be clear, and those clients may never come back.
 func (p *part) asks() (open []*pass) {
 	p.mu.Lock()
 	all := slices.Clone(p.open)
@@ -80,16 +80,15 @@ func (p *part) asks() (open []*pass) {
 	return open
 }
 
-// isParked reports whether the client has the pass's questions.
+// isParked reports whether the call waits for the client's answers to questions.
 func (x *pass) isParked() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.call == nil && !x.over
 }
 
-// wonder takes a question in, and puts it to the client if the call is not with it
-// already.
-func (x *pass) wonder(c *wire.Call) {
+// enqueueQuestion adds a question, and asks the client unless the client has questions already.
+func (x *pass) enqueueQuestion(c *wire.Call) {
 	x.mu.Lock()
 	if x.over || len(x.questions) >= maxAskingClient {
 		x.mu.Unlock()
@@ -103,7 +102,7 @@ func (x *pass) wonder(c *wire.Call) {
 	x.hand()
 }
 
-// forgetQuestion: the server has taken it back, or has its answer.
+// forgetQuestion drops a question that the server has cancelled, or that was answered.
 func (x *pass) forgetQuestion(c *wire.Call) {
 	x.mu.Lock()
 	n := len(x.questions)
@@ -115,7 +114,7 @@ func (x *pass) forgetQuestion(c *wire.Call) {
 	}
 }
 
-// dropQuestions takes back the questions of a pass that has ended: no answer will come.
+// dropQuestions refuses the questions of a pass that has ended.
 func (x *pass) dropQuestions() {
 	x.mu.Lock()
 	open := x.questions
@@ -126,7 +125,7 @@ func (x *pass) dropQuestions() {
 	}
 }
 
-// hand answers the client's call with the questions that are open.
+// hand answers the client's call with the open questions.
 func (x *pass) hand() {
 	s := x.part.side
 	handle := rand.Text()
@@ -134,7 +133,7 @@ func (x *pass) hand() {
 	call := x.call
 	if call == nil || x.over || len(x.questions) == 0 {
 		x.mu.Unlock()
-		return // it is with the client, who will see them when it comes back
+		return // the client gets them when it calls again
 	}
 	requests := map[string]proto.InputRequest{}
 	for _, q := range x.questions {
@@ -175,7 +174,7 @@ func (s *side) unpark(handle string) *pass {
 	return x
 }
 
-// parkedCall returns the call that a request goes on with; nil: there is none.
+// parkedCall returns the waiting call that a request continues; nil: there is none.
 func (s *side) parkedCall(p *part, method string, q request, own string) *pass {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,12 +185,12 @@ func (s *side) parkedCall(p *part, method string, q request, own string) *pass {
 	return x
 }
 
-// errState refuses a call that brings a state which no call waits with.
+// errState refuses a requestState that belongs to no waiting call.
 var errState = jrpc2.Errorf(jrpc2.InvalidParams,
 	"requestState is not one that this gateway gave out for the call, or it is too old")
 
-// resumes goes on with a call that the client makes again; false: it is a new one, or
-// the server's own affair.
+// resumes continues a waiting call. false: the request is a new call, or the server handles its
+// requestState itself.
 func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *upstream.Record) bool {
 	if !s.modern() || p.agent() || q.state == "" && q.answers == nil {
 		return false
@@ -205,15 +204,15 @@ func (s *side) resumes(p *part, call *wire.Call, q request, own string, kept *up
 		call.Reply(nil, errState)
 		return true
 	}
-	kept.End(upstream.OutcomeOK, 0) // what comes of it is the first call's
+	kept.End(upstream.OutcomeOK, 0) // the first call records the outcome
 	answers := map[string]json.RawMessage{}
-	_ = json.Unmarshal(q.answers, &answers) // what is none answers nothing
+	_ = json.Unmarshal(q.answers, &answers) // anything else answers no question
 	x.resume(call, q, answers)
 	return true
 }
 
-// resume gives a server the answers to its questions, and the call that has brought
-// them in the place of the one before.
+// resume passes the answers to the server, and replaces the client's earlier call by the one that
+// has brought them.
 func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMessage) {
 	x.mu.Lock()
 	var told []*question
@@ -235,7 +234,7 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 	if !over {
 		call.Watch(x)
 	}
-	if over { // it was taken back while it was on its way to the client
+	if over { // it was cancelled while the client had the questions
 		call.Reply(nil, wire.ErrCanceled)
 	}
 	for _, q := range told {
@@ -245,11 +244,11 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 		x.finish(result.res, result.err)
 		return
 	}
-	x.hand() // what is still open
+	x.hand() // questions that are still open
 }
 
-// rounds asks a client of the older versions what a server of 2026-07-28 wants to
-// know, and makes the call again with the answers.
+// rounds puts the questions of a server of 2026-07-28 to a client of the older versions, and makes
+// the call again with the answers.
 func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 	p, s := x.part, x.part.side
 	x.mu.Lock()
@@ -260,7 +259,7 @@ func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 	}
 	ctx := call.Context()
 	first := true
-	var failed error // of the server, and not of the client
+	var failed error // the server's error, not the client's
 	res, err := proto.Rounds(
 		func(answers map[string]json.RawMessage, state json.RawMessage) (next json.RawMessage, err error) {
 			if first {
@@ -296,7 +295,7 @@ func (x *pass) rounds(peer *upstream.Peer, res json.RawMessage) {
 	}
 }
 
-// askClient asks the client something and waits for the answer.
+// askClient sends a question to the client and waits for the answer.
 func (s *side) askClient(
 	ctx context.Context,
 	p *part,

@@ -13,12 +13,12 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// route is a template of URIs, and whose it is.
+// route is a URI template and the server that has it.
 type route struct {
 	part     *part
 	template string
 	match    *regexp.Regexp
-	literal  int // how much of it is no variable: more is a closer match
+	literal  int // bytes outside of its variables; the route with most wins
 }
 
 func routesOf(owners map[string]*part) []route {
@@ -38,7 +38,8 @@ func routesOf(owners map[string]*part) []route {
 	return list
 }
 
-// pattern is what a URI template (RFC 6570) can become; nil: it is none.
+// pattern returns an expression for the URIs of a template (RFC 6570), and the bytes outside of
+// its variables; nil: the template is malformed or too long.
 func pattern(template string) (_ *regexp.Regexp, literal int) {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -71,7 +72,7 @@ func pattern(template string) (_ *regexp.Regexp, literal int) {
 	return re, literal
 }
 
-// owner is whose a URI is, as far as the lists say.
+// owner returns the server of a URI according to the lists; nil: they do not have it.
 func (s *side) owner(uri string) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +87,9 @@ func (s *side) owner(uri string) *part {
 	return nil
 }
 
-// locate finds whose a URI is, if need be by listing what all have. Where one server
-// alone has resources, those that it does not list are its as well. nil: nobody's.
+// locate finds the server of a URI; if need be all servers are asked for their lists. If only one
+// server has resources, it also gets the URIs that no list has. nil: the URI could be any
+// server's.
 func (s *side) locate(life, ctx context.Context, uri string) *part {
 	agent := s.agent
 	for _, k := range []kind{resourceList, templateList} {
@@ -119,7 +121,7 @@ func (s *side) locate(life, ctx context.Context, uri string) *part {
 	return only
 }
 
-// located relays what is about a resource to whose it is.
+// located passes a request about a resource to its server.
 func (s *side) located(ctx context.Context, call *wire.Call, q request) {
 	if p := s.owner(q.uri); p != nil {
 		s.toLocated(call, q, p)
@@ -135,7 +137,7 @@ func (s *side) located(ctx context.Context, call *wire.Call, q request) {
 	})
 }
 
-// noResource is the error for a resource that nobody has.
+// noResource returns the error for a resource that no server has.
 func (s *side) noResource(uri string) error {
 	code := jrpc2.Code(proto.CodeNoResource)
 	if s.modern() {
@@ -159,7 +161,7 @@ func (s *side) toLocated(call *wire.Call, q request, p *part) {
 	}
 }
 
-// complete relays a completion to whose prompt, or resource, it is for.
+// complete passes a completion to the server of the prompt or resource.
 func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 	var about struct {
 		Type string `json:"type"`
@@ -167,7 +169,7 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 		URI  string `json:"uri"`
 	}
 	if json.Unmarshal(q.ref, &about) != nil {
-		s.relay(s.agent, call, q) // which says what is wrong
+		s.relay(s.agent, call, q) // it reports the error
 		return
 	}
 	to := func(p *part, own string) {

@@ -13,8 +13,8 @@ import (
 	"dragoman/core/toolsearch"
 )
 
-// searchTools are the two tools with which a client finds and calls those that it is not
-// shown, as a client lists them; %s is the description of the search.
+// searchTools are the list entries of the two tools that find and call tools that are not listed;
+// %s is the description of the search.
 var searchTools = [...]string{
 	`{"name":"` + toolsearch.Search + `","title":"` + toolsearch.SearchTitle + `","description":%s,"inputSchema":` + toolsearch.SearchSchema + `,` +
 		`"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`,
@@ -25,9 +25,8 @@ var searchTools = [...]string{
 // searches reports whether tools may be hidden behind a search.
 func (s *side) searches() bool { return s.tools > 0 && len(s.parts()) > 1 }
 
-// behindSearch is the list of tools as a client sees it: all of them, or where they
-// are too many our agent's and those that find the others. Every tool can still be
-// called by its name.
+// behindSearch returns the list of tools for a client: all of them, or, if there are too many, our
+// agent's and the two that find the others. Every tool can still be called by its name.
 func (s *side) behindSearch(
 	own, all []json.RawMessage,
 ) (shown []json.RawMessage, hidden []inference.ToolSpec) {
@@ -52,7 +51,7 @@ func (s *side) behindSearch(
 	return append(own[:len(own):len(own)], json.RawMessage(fmt.Sprintf(searchTools[0], wire.JSON(description))), json.RawMessage(searchTools[1])), hidden
 }
 
-// through is the call that a call of toolsearch.Call stands for.
+// through returns the call within a call of toolsearch.Call.
 func (q request) through() (request, error) {
 	var p struct {
 		Name string          `json:"name"`

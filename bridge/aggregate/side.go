@@ -22,48 +22,47 @@ import (
 	"dragoman/core/toolsearch"
 )
 
-// side is one way in which a client is on a connection: since its initialize, or, at
-// 2026-07-28, by the name and the capabilities that its requests say. Each has
-// connections of its own, made for that.
+// side is a client as servers see it: with the version, name and capabilities of its initialize,
+// or, at 2026-07-28, of its requests. Each side has its own connections to the servers.
 type side struct {
 	caller       *caller
 	version      string
 	client, caps json.RawMessage
-	program      string // the client, as it says
+	program      string // the client's name and version, as it says
 	offers       upstream.Offers
 	agent        *part
 	tools        int         // Options.Tools
-	keep         func(*part) // keeps a server's connection, until its cancel is called
+	keep         func(*part) // keeps a server connected until the part's cancel is called; nil: no servers
 	end          context.CancelFunc
-	busy         atomic.Int64 // requests that are open, and calls that wait for answers
-	used         atomic.Int64 // when it was last heard of; of 2026-07-28
+	busy         atomic.Int64 // open requests, and calls that wait for answers to questions
+	used         atomic.Int64 // the time of the last request, in ns; at 2026-07-28
 	consents     upstream.Consents
 
 	all      atomic.Pointer[[]*part] // our agent, then the servers by name
-	changing sync.Mutex              // held while the servers are being changed; no other lock is taken within but leaves
+	changing sync.Mutex              // held while the servers change; only leaves are locked within
 
 	mu      sync.Mutex // guards the fields below
-	level   string     // that the client has set
+	level   string     // the client's log level; "": it has set none
 	names   [namedKinds]*names
 	lists   [allKinds]*snapshot
 	uris    map[string]*part
 	routes  []route
 	tasks   map[string]*part
 	parked  map[string]*pass
-	listens map[string]*listening // by the request's id
-	hidden  []inference.ToolSpec  // that a client finds by searching
-	stirred [allKinds]bool        // a change of it is about to be told
+	listens map[string]*listener // by the request's id
+	hidden  []inference.ToolSpec // tools that the client finds by searching
+	stirred [allKinds]bool       // a notification of its change is due
 }
 
-// newSide makes a side and starts our agent for it. Nothing else is started yet.
+// newSide makes a side and connects our agent to it. Servers are started when they are needed.
 func (c *caller) newSide(ctx context.Context, version string, client, caps json.RawMessage, hops int) *side {
 	ctx, end := context.WithCancel(ctx)
 	s := &side{
 		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
-		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listening{},
+		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listener{},
 	}
 	var who proto.Implementation
-	_ = json.Unmarshal(s.client, &who) // what is not there is not said
+	_ = json.Unmarshal(s.client, &who) // missing members stay empty
 	s.program = who.String()
 	s.offers = upstream.ReadOffers(caps)
 	o, exports := c.agg.shown()
@@ -96,14 +95,14 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 	return s
 }
 
-// parts lists our agent, and the servers by name.
+// parts returns our agent, then the servers by name.
 func (s *side) parts() []*part { return *s.all.Load() }
 
-// show changes the servers to those of the configuration. Connections to servers that are as
-// they were go on, and so do calls there; the others end. It reports whether anything has changed.
+// show switches to the servers given. Connections to servers that have not changed stay open,
+// with their calls; the others end. It reports whether anything has changed.
 func (s *side) show(exports []*upstream.Export) bool {
 	if s.keep == nil {
-		return false // it is too many gateways away
+		return false // the client is too many gateways away
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -131,10 +130,10 @@ func (s *side) show(exports []*upstream.Export) bool {
 	return true
 }
 
-// changedServers tells the client that the servers have changed.
+// changedServers notifies the client of changed servers.
 func (s *side) changedServers() {
 	for _, k := range []kind{resourceList, templateList} {
-		s.put(k) // so that nothing is looked for where it was
+		s.put(k) // so that resources are looked for at the new servers
 	}
 	for _, k := range []kind{toolList, promptList, resourceList} {
 		s.changed(k)
@@ -150,7 +149,7 @@ func orObject(b json.RawMessage) json.RawMessage {
 
 func (s *side) modern() bool { return s.version == proto.Modern }
 
-// partOf finds a server by its name.
+// partOf finds a server by name; nil: there is none.
 func (s *side) partOf(server string) *part {
 	for _, p := range s.parts() {
 		if p.server.Name == server {
@@ -160,11 +159,11 @@ func (s *side) partOf(server string) *part {
 	return nil
 }
 
-// receive takes a request; it does not block.
+// receive handles a request. It does not block.
 func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 	agent := s.agent
 	if s.modern() && (q.version != proto.Modern || q.caps == nil) {
-		s.relay(agent, call, q) // which says what is wrong with that
+		s.relay(agent, call, q) // it reports the error
 		return
 	}
 	if s.modern() && isOver(call.Method) || !s.modern() && call.Method == proto.MethodListen {
@@ -192,14 +191,14 @@ func (s *side) receive(ctx context.Context, call *wire.Call, q request) {
 		s.listen(ctx, call, q)
 	case proto.MethodGetTask, proto.MethodUpdateTask, proto.MethodCancelTask, proto.MethodTaskResult:
 		s.task(call, q)
-	case proto.MethodInitialize: // for the second time
+	case proto.MethodInitialize: // a second one
 		s.relay(agent, call, q)
 	default:
 		call.Reply(nil, jrpc2.Errorf(jrpc2.MethodNotFound, "there is no method %.100q", call.Method))
 	}
 }
 
-// aside answers a request in a goroutine of its own; f blocks until that is done.
+// aside calls f, which answers a request and may block, in a goroutine of its own.
 func (s *side) aside(f func()) {
 	s.busy.Add(1)
 	s.caller.owned.Go(func() {
@@ -208,7 +207,7 @@ func (s *side) aside(f func()) {
 	})
 }
 
-// isOver reports whether a method is not any more at 2026-07-28.
+// isOver reports whether 2026-07-28 has removed a method.
 func isOver(method string) bool {
 	switch method {
 	case proto.MethodInitialize,
@@ -223,7 +222,7 @@ func isOver(method string) bool {
 	return false
 }
 
-// discover says what initialize says at the older versions.
+// discover answers server/discover, which replaces initialize at 2026-07-28.
 func (s *side) discover(call *wire.Call, q request) {
 	s.aside(func() {
 		s.meet(call.Context())
@@ -233,35 +232,35 @@ func (s *side) discover(call *wire.Call, q request) {
 	})
 }
 
-// meetFor limits how long a client waits for what servers say of themselves that have never
-// been started.
+// meetFor limits how long a client waits for the instructions of servers that have never been
+// started.
 const meetFor = 3 * time.Second
 
-// meet starts the servers that have never been started, and waits for that a while: what they
-// say of themselves is told to a client once, when it begins.
+// meet starts the servers that have never been started, and waits for them for a while: a client
+// gets their instructions only once, when it begins.
 func (s *side) meet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(meetFor, s.caller.agg.box.Grace()))
 	defer cancel()
 	var met sync.WaitGroup
 	for _, p := range s.parts()[1:] {
 		if !p.export.Introduction().Known {
-			met.Go(func() { _, _ = p.acquire(ctx, false) }) // what it says when it comes later is for the next client
+			met.Go(func() { _, _ = p.acquire(ctx, false) }) // if it comes later, the next client gets its instructions
 		}
 	}
 	met.Wait()
 }
 
-// maxSaid is how much of a server's instructions is handed on, in bytes.
+// maxSaid limits a server's instructions, in bytes.
 const maxSaid = 4000
 
-// introduced is how our agent introduces itself, with what the servers add.
+// introduced adds the capabilities and instructions of the servers to those of our agent.
 func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	var r struct {
 		Caps         map[string]json.RawMessage `json:"capabilities"`
 		Instructions string                     `json:"instructions"`
 	}
 	if json.Unmarshal(res, &r) != nil {
-		return res // it is ours
+		return res // it is the agent's, and always valid
 	}
 	if r.Caps == nil {
 		r.Caps = map[string]json.RawMessage{}
@@ -271,7 +270,7 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	} {
 		r.Caps[name] = json.RawMessage(value)
 	}
-	if s.hasTasks() { // each tool says whether it can be a task
+	if s.hasTasks() { // each tool declares whether it can run as a task
 		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 	}
 	text := r.Instructions

@@ -10,10 +10,10 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// maxTasks is how many tasks are remembered with their servers.
+// maxTasks limits the tasks whose servers are remembered.
 const maxTasks = 4096
 
-// learn notes whose a task is, from a result that names one.
+// learn remembers the server of a task that a result names.
 func (s *side) learn(p *part, res json.RawMessage) {
 	var r struct {
 		ID   string `json:"taskId"` // 2026-07-28
@@ -31,17 +31,17 @@ func (s *side) learn(p *part, res json.RawMessage) {
 			continue
 		}
 		if len(s.tasks) >= maxTasks {
-			clear(s.tasks) // those that are forgotten are looked for
+			clear(s.tasks) // forgotten tasks are looked up at the servers
 		}
 		s.tasks[id] = p
 	}
 }
 
-// hasTasks reports whether the tasks of 2025-11-25 are declared, all of which are servers'.
+// hasTasks reports whether the tasks of 2025-11-25 are declared. Only servers have them.
 func (s *side) hasTasks() bool { return len(s.parts()) > 1 && s.version == proto.Legacy }
 
-// task relays what is about a task to whose it is. One that nobody remembers, from
-// before a restart perhaps, is looked for.
+// task passes a request about a task to its server. A task that is not remembered, perhaps from
+// before a restart, is looked up at the servers.
 func (s *side) task(call *wire.Call, q request) {
 	declared := s.hasTasks() && call.Method != proto.MethodUpdateTask
 	if declared && q.task == "" {
@@ -70,8 +70,7 @@ func (s *side) relayTask(p *part, call *wire.Call, q request) {
 	x.send()
 }
 
-// seekTask asks those that have tasks for one. Where nobody knows it, it is our
-// agent's to say so.
+// seekTask asks the servers that have tasks for one. If none knows it, it returns our agent.
 func (s *side) seekTask(ctx context.Context, q request) *part {
 	for _, p := range s.parts() {
 		peer := p.running()
@@ -79,7 +78,7 @@ func (s *side) seekTask(ctx context.Context, q request) *part {
 			continue
 		}
 		if p.agent() && !s.modern() {
-			continue // it has none at these versions
+			continue // our agent has no tasks at these versions
 		}
 		x := &pass{
 			part:   p,
