@@ -11,14 +11,14 @@ import (
 	"dragoman/core/datadir"
 )
 
-// Agreements records the user's permanent consent to things that clients bring along:
-// programs and addresses of servers, and settings. It keeps only a checksum of all that
-// was shown, which may hold keys.
+// Agreements records the user's permanent consents to things that clients bring along: programs
+// and addresses of servers, and settings. It stores only a checksum of the text that was shown,
+// because that may hold keys.
 type Agreements struct {
-	// Path is the file; empty: nothing is kept.
+	// Path is the file; empty: nothing is stored.
 	Path string
 
-	of core.Principal // of whom; empty: the owner of the file
+	of core.Principal // the one who agreed; empty: the owner of the file
 }
 
 // Of returns a principal's agreements. The owner's are those without a principal.
@@ -38,32 +38,31 @@ func (a Agreements) keyOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// consentKey names what a principal has been asked about.
+// consentKey identifies a question that a principal has been asked.
 type consentKey struct {
 	of  core.Principal
 	key string
 }
 
-// agreement is when the user agreed, for people who look into the file.
+// agreement is the time at which the user agreed, for people who read the file.
 type agreement struct {
 	Server string    `json:"server"`
 	At     time.Time `json:"at"`
 }
 
-// agreementOf names what would be started. The folder counts: what ./server is depends
-// on it.
+// agreementOf identifies an endpoint. The folder counts: the meaning of ./server depends on it.
 func agreementOf(e Endpoint) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", e.URL, e.Command, e.Args, e.Env, e.Dir))
 	return hex.EncodeToString(sum[:])
 }
 
-// document is the file, which is read anew by whoever makes it.
+// document returns the file. Each call returns a new document, which reads the file again.
 func (a Agreements) document() *datadir.Document[map[string]agreement] {
 	return &datadir.Document[map[string]agreement]{Path: a.Path}
 }
 
-// Has reports whether the user has agreed. A file that cannot be read holds nothing:
-// the user is asked then.
+// Has reports whether the user has agreed. If the file cannot be read there is no agreement, and
+// the user is asked.
 func (a Agreements) Has(key string) bool {
 	if a.Path == "" {
 		return false
@@ -73,8 +72,8 @@ func (a Agreements) Has(key string) bool {
 	return ok && err == nil
 }
 
-// Add records an agreement, with a name for people who read the file. It may be called by
-// several processes at once.
+// Add records an agreement, with a name for people who read the file. Several processes may call
+// it at once.
 func (a Agreements) Add(key, name string) error {
 	if a.Path == "" {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"dragoman/core/display"
 )
 
-// Audit is what is kept of a tool's call that an MCP client has made through us.
-// What the call said and what came of it are not.
+// Audit describes one call of a tool that an MCP client has made through us. It contains neither
+// the arguments of the call nor its result.
 type Audit struct {
-	Time         time.Time // when it came
+	Time         time.Time // the beginning of the call
 	Principal    core.Principal
-	Client       string // the client's program and its version, as it says; "": it did not
+	Client       string // the client's program with its version, as reported; "": unknown
 	Server, Tool string
 	Outcome      Outcome
 	Took         time.Duration
-	In, Out      int // bytes of the message that asked, and of the answer
+	In, Out      int // bytes of the request and of the response
 }
 
 // Outcome is how a call ended.
@@ -29,23 +29,23 @@ type Outcome string
 // The ways in which a call ends.
 const (
 	OutcomeOK        Outcome = "ok"
-	OutcomeToolError Outcome = "tool_error" // a result that says it is an error
+	OutcomeToolError Outcome = "tool_error" // a result that is marked as an error
 	OutcomeError     Outcome = "error"      // an error in place of a result, or no answer
 	OutcomeRefused   Outcome = "refused"    // by us
 	OutcomeCancelled Outcome = "cancelled"  // by the client
 )
 
-// Record is the audit of a call that is under way. A nil one is kept nowhere.
+// Record is the audit of a running call. A nil one is stored nowhere.
 type Record struct {
 	keep func(Audit)
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	a     Audit
 	ended bool
 }
 
-// Record begins the record of a call that has come, a message of in bytes; nil: nobody
-// audits. End or Answered must follow.
+// Record begins the record of a call, whose message has in bytes; nil: there is no audit. End or
+// Answered must follow.
 func (e *Export) Record(p core.Principal, client, tool string, in int) *Record {
 	if e.box.opts.Audit == nil {
 		return nil
@@ -55,7 +55,7 @@ func (e *Export) Record(p core.Principal, client, tool string, in int) *Record {
 	}}
 }
 
-// End notes how the call ended, with an answer of out bytes. What comes first counts.
+// End records the outcome of the call, with an answer of out bytes. Only the first one counts.
 func (r *Record) End(o Outcome, out int) {
 	if r == nil {
 		return
@@ -71,7 +71,7 @@ func (r *Record) End(o Outcome, out int) {
 	}
 }
 
-// Answered notes the answer, a message of out bytes.
+// Answered records the answer, a message of out bytes.
 func (r *Record) Answered(m wire.Message, out int) {
 	if r != nil {
 		r.End(outcomeOf(m), out)
@@ -85,7 +85,7 @@ func outcomeOf(m wire.Message) Outcome {
 	var r struct {
 		IsError bool `json:"isError"`
 	}
-	// Most results are no errors and some are large: those are not decoded.
+	// Most results are not errors and some are large: those are not decoded.
 	if at := bytes.Index(m.Result, []byte(`"isError"`)); at >= 0 && bytes.Contains(m.Result[at:], []byte("true")) &&
 		json.Unmarshal(m.Result, &r) == nil &&
 		r.IsError {
@@ -94,7 +94,7 @@ func outcomeOf(m wire.Message) Outcome {
 	return OutcomeOK
 }
 
-// short is a name as it is kept.
+// short limits the length of a name for the record.
 func short(name string) string {
 	return display.Cut(display.Plain(name), MaxName)
 }

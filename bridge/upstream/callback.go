@@ -16,17 +16,17 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// maxAsking is how many questions of one server may be with the user at a time.
+// maxAsking limits the questions of one server that are put to the user at a time.
 const maxAsking = 8
 
-// capabilities is what we offer to a server: the session's folders, its user for
-// questions, and its model.
+// capabilities returns the capabilities that we offer to a server: the session's folders, its
+// user for questions, and its model.
 func (u *upstream) capabilities() json.RawMessage {
 	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
 }
 
-// receive hears what the server says unasked. It runs on the reading goroutine:
-// what waits for a person gets one of its own.
+// receive handles the server's own messages. It runs on the reading goroutine: a request that
+// waits for a person gets a goroutine of its own.
 func (u *upstream) receive(c *wire.Call) {
 	switch c.Method {
 	case proto.NoteMessage:
@@ -54,8 +54,8 @@ func (u *upstream) receive(c *wire.Call) {
 	}
 }
 
-// mayAsk takes a place among the questions of the server. Unasked, while none of
-// its tools is called, it gets none, except while it starts.
+// mayAsk takes a place among the questions of the server. A question while none of its tools is
+// called gets none, except while the server starts.
 func (u *upstream) mayAsk() bool {
 	runs := u.now().status == statusRunning
 	u.mu.Lock()
@@ -73,7 +73,7 @@ func (u *upstream) asked() {
 	u.asking--
 }
 
-// logged hands on a log message (Utilities, Logging).
+// logged passes on a log message (Utilities, Logging).
 func (u *upstream) logged(params json.RawMessage) {
 	var m struct {
 		Level  string          `json:"level"`
@@ -94,7 +94,7 @@ func (u *upstream) logged(params json.RawMessage) {
 	u.box.opts.Log(u.server.Name, level(m.Level), display.Plain(text[:min(len(text), maxJunk)]))
 }
 
-// level is one of four words for the eight of the protocol.
+// level maps the eight levels of the protocol to four.
 func level(s string) string {
 	switch s {
 	case "debug":
@@ -107,7 +107,7 @@ func level(s string) string {
 	return "info"
 }
 
-// answer answers a request of the server's, whichever way it came.
+// answer answers a request of the server, in whatever form it came.
 func (u *upstream) answer(
 	ctx context.Context,
 	method string,
@@ -141,8 +141,8 @@ func rootsOf(m core.Meta) json.RawMessage {
 	return wire.JSON(map[string]any{"roots": list})
 }
 
-// rounds makes a call, and makes it again for as long as the server wants to know
-// something first (2026-07-28). call is given what it has to say besides.
+// rounds makes a call, and repeats it as long as the server asks for input first (2026-07-28).
+// call gets the additional members of the params.
 func (u *upstream) rounds(
 	ctx context.Context,
 	p *Peer,
@@ -173,7 +173,7 @@ func (u *upstream) rounds(
 	return res, err
 }
 
-// BroughtBack returns the parameters that a call has in addition when it is made again.
+// BroughtBack returns the additional params of a call that is repeated with answers.
 func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (more []wire.Member) {
 	if len(answers) > 0 {
 		more = append(more, wire.Set("inputResponses", wire.JSON(answers)))
@@ -184,7 +184,7 @@ func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (mor
 	return more
 }
 
-// tells returns the lists whose changes the server tells of, by their names in
+// tells returns the lists whose changes the server announces, by their names in
 // subscriptions/listen.
 func (p *Peer) tells() map[string]bool {
 	changes := map[string]bool{}
@@ -200,8 +200,8 @@ func (p *Peer) tells() map[string]bool {
 	return changes
 }
 
-// subscribe asks a modern server to tell of changed lists (2026-07-28,
-// subscriptions/listen); others do so unasked. The function ends that.
+// subscribe asks a modern server to announce changes of lists (2026-07-28, subscriptions/listen);
+// others do so without a request. The function ends the subscription.
 func (u *upstream) subscribe(p *Peer) (stop func()) {
 	changes := p.tells()
 	if !p.Modern() || len(changes) == 0 {

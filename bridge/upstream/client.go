@@ -10,8 +10,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// ClientOf names the program that a request of a client's is from, as it says: initialize,
-// or one of 2026-07-28. "": it does not.
+// ClientOf returns the name of the client's program according to a request: initialize, or one of
+// 2026-07-28. "": unknown.
 func ClientOf(m wire.Message) string {
 	if !bytes.Contains(m.Params, []byte("clientInfo")) {
 		return ""
@@ -22,14 +22,14 @@ func ClientOf(m wire.Message) string {
 			Client proto.Implementation `json:"io.modelcontextprotocol/clientInfo"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
+	_ = json.Unmarshal(m.Params, &p) // missing members stay empty
 	if m.Method == proto.MethodInitialize {
 		return short(p.Client.String())
 	}
 	return short(p.Meta.Client.String())
 }
 
-// Offers is what a client says it can be asked.
+// Offers lists the kinds of requests that a client accepts.
 type Offers struct {
 	Roots       *struct{} `json:"roots"`
 	Sampling    *struct{} `json:"sampling"`
@@ -41,12 +41,12 @@ type Offers struct {
 
 // ReadOffers reads a client's capabilities.
 func ReadOffers(caps json.RawMessage) (o Offers) {
-	_ = json.Unmarshal(caps, &o) // what is none of them is not offered
+	_ = json.Unmarshal(caps, &o) // unknown members are ignored
 	return o
 }
 
-// OffersOf returns the ways in which a client can be asked, as it says in initialize or in
-// a request of 2026-07-28.
+// OffersOf returns the kinds of requests that a client accepts, according to initialize or a
+// request of 2026-07-28.
 func OffersOf(m wire.Message) Offers {
 	params := wire.Object(m.Params)
 	if m.Method == proto.MethodInitialize {
@@ -61,8 +61,8 @@ func (o Offers) forms() bool {
 	return e != nil && (e.Form != nil || e.URL == nil)
 }
 
-// ProgressToken returns the token under which a request with these parameters wants to hear
-// of progress; nil: it does not.
+// ProgressToken returns the token for the progress of a request with these params; nil: it wants
+// none.
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
 }
@@ -72,9 +72,9 @@ func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
 	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Object(params)["_meta"], changes...)))
 }
 
-// Distinct returns an error if an object has a member of these names twice, or one whose
-// name differs from them in its case: some readers take the first of two, some the last, and
-// some are careless about the case.
+// Distinct returns an error if an object has a member of these names twice, or one whose name
+// differs from them in case: some readers take the first of two, some the last, and some ignore
+// the case.
 func Distinct(object []byte, names ...string) error {
 	seen := 0
 	for key := range wire.Members(object) {

@@ -14,8 +14,8 @@ import (
 
 var errRefused = errors.New("you did not agree to starting it")
 
-// confirm asks the user once for what would be started, if the user's own
-// configuration does not name it.
+// confirm asks the user once whether to start a server that is not in the user's own
+// configuration.
 func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !u.server.Confirm {
 		return nil
@@ -62,12 +62,12 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	return nil
 }
 
-// agreements are those of a principal that outlive the process.
+// agreements returns the agreements of a principal that outlive the process.
 func (b *Box) agreements(p core.Principal) Agreements {
 	return Agreements{Path: b.opts.AgreedFile}.Of(p, b.opts.Owner)
 }
 
-// mayStart are the answers to the question whether something may be started.
+// mayStart returns the options for the question whether to start a server.
 func (b *Box) mayStart() []core.Option {
 	list := []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}}
 	if b.opts.AgreedFile != "" {
@@ -79,9 +79,8 @@ func (b *Box) mayStart() []core.Option {
 	return append(list, core.Option{ID: "no", Label: "Do not start it", Decision: core.RejectOnce})
 }
 
-// program says what would be started, so that it can be judged: each argument apart,
-// the folder, and the names of the variables, of those that load code also what they
-// are set to.
+// program describes a program so that the user can judge it: each argument separately, the
+// folder, and the names of the variables, with the values of those that load code.
 func (e Endpoint) program() string {
 	words := []string{display.Word(e.Command)}
 	for _, a := range e.Args {
@@ -102,8 +101,7 @@ func (e Endpoint) program() string {
 	return text
 }
 
-// loadsCode reports whether a variable can make a program run other code than its
-// own.
+// loadsCode reports whether a variable can make a program run foreign code.
 func loadsCode(name string) bool {
 	name = strings.ToUpper(name)
 	for _, begin := range []string{"LD_", "DYLD_", "NODE_OPTIONS", "NODE_PATH", "PYTHON", "PERL5", "RUBY", "JAVA_TOOL", "_JAVA", "BASH_ENV", "ENV", "PATH", "GIT_", "NPM_CONFIG"} {

@@ -20,7 +20,7 @@ import (
 
 // AskFirst is the error of a check that requires a person to be asked before the call is made.
 type AskFirst struct {
-	Why string // the rule, in words
+	Why string // names the rule
 }
 
 // Error returns the reason for the refusal if nobody can be asked.
@@ -28,8 +28,8 @@ func (e *AskFirst) Error() string {
 	return e.Why + ", and this client cannot ask its user here: use a client with forms (elicitation), or have the agent call the tool (agent_prompt)"
 }
 
-// judged returns nil if the user allowed the call, where reply is their answer to its
-// form and err why there is none.
+// judged returns nil if the user allowed the call; reply is the user's answer to the form, and
+// err the reason if there is none.
 func (e *AskFirst) judged(reply json.RawMessage, err error) error {
 	switch {
 	case err != nil:
@@ -40,22 +40,22 @@ func (e *AskFirst) judged(reply json.RawMessage, err error) error {
 	return nil
 }
 
-// ourMark begins the states that calls have which wait for their users' answers, so that
-// what comes back is known even if nothing waits for it any more. It is this process's,
-// and no server can guess it.
+// ourMark begins the states of calls that wait for their users' answers, so that a returning
+// state is recognized even if its call is gone. It belongs to this process, and no server can
+// guess it.
 var ourMark = sync.OnceValue(rand.Text)
 
 const (
-	// ParkedFor is how long a client of 2026-07-28 may take to come back with answers.
+	// ParkedFor limits the time until a client of 2026-07-28 comes back with answers.
 	ParkedFor = 15 * time.Minute
-	// MaxParked is how many of a client's calls may wait for the same.
+	// MaxParked limits the waiting calls of a client that await answers to the same question.
 	MaxParked = 64
 )
 
-// Consents are the calls of 2026-07-28 that wait until the client makes them again with its
-// user's answer. Each is then made as it was shown. The zero value holds none.
+// Consents holds the calls of 2026-07-28 that wait until the client repeats them with its user's
+// answer. Each is then made exactly as the user saw it. The zero value holds none.
 type Consents struct {
-	mu   sync.Mutex          // guards the field below
+	mu   sync.Mutex          // protects the field below
 	open map[string]*consent // by state
 }
 
@@ -66,7 +66,7 @@ type consent struct {
 	expiry       *time.Timer
 }
 
-// park keeps a call for at most ParkedFor and returns the result that asks about it.
+// park keeps a call for at most ParkedFor and returns the result that asks for the consent.
 func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessage, error) {
 	state := ourMark() + rand.Text()
 	c.mu.Lock()
@@ -90,7 +90,7 @@ func (c *Consents) park(server string, call Call, ask *AskFirst) (json.RawMessag
 	}), nil
 }
 
-// take removes the call of a state and returns it; nil: there is none.
+// take removes the call of a state and returns it; nil: it does not exist.
 func (c *Consents) take(state string) *consent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +102,8 @@ func (c *Consents) take(state string) *consent {
 	return kept
 }
 
-// answered returns the call of a state, if it is that of the server's tool and the answers
-// say that its user has allowed it, and else an error. nil without an error: there is none.
+// answered returns the call of a state if it is for the server's tool and its user has allowed it
+// according to the answers, and otherwise an error. nil without an error: it does not exist.
 func (c *Consents) answered(server, tool, state string, answers json.RawMessage) (*consent, error) {
 	kept := c.take(state)
 	if kept == nil {
@@ -112,15 +112,15 @@ func (c *Consents) answered(server, tool, state string, answers json.RawMessage)
 	var replies struct {
 		Allow json.RawMessage `json:"allow"`
 	}
-	err := wire.Unmarshal(answers, &replies) // anything else answers nothing
+	err := wire.Unmarshal(answers, &replies) // other values are no answer
 	if err != nil || kept.server != server || kept.tool != tool || !agreed(replies.Allow) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the client's user did not allow the call")
 	}
 	return kept, nil
 }
 
-// resumed returns the call that c makes again, with the _meta of c, if its user has allowed
-// it; nil without an error: c makes none again.
+// resumed returns the call that c repeats, with the _meta of c, if its user has allowed it; nil
+// without an error: c is a new call.
 func (v *View) resumed(c Call) (*consent, error) {
 	var again struct {
 		State   string          `json:"requestState"`
@@ -145,7 +145,7 @@ func (v *View) resumed(c Call) (*consent, error) {
 	return kept, nil
 }
 
-// consentForm returns the form that asks the question, with the tool and the server first.
+// consentForm returns the form with the question, beginning with the tool and the server.
 func consentForm(server string, c Call, ask *AskFirst) json.RawMessage {
 	shown := cmp.Or(display.Args(c.Args, maxShownArgs), "{}")
 	text := fmt.Sprintf("May the tool %s of the MCP server %s be called? Its arguments: %s (%s.)",

@@ -13,12 +13,12 @@ import (
 	"dragoman/core/display"
 )
 
-// maxText is how much text of a result is handed on, in bytes: its beginning and
-// its end. The whole lies in a file then.
+// maxText limits the text of a result that is passed on, in bytes: its beginning and its end. The
+// whole text is then in a file.
 const maxText = 64 << 10
 
-// parseResult reads the result of a call. What it holds that nobody knows is handed
-// on as JSON, so that nothing is lost.
+// parseResult reads the result of a call. Unknown content is passed on as JSON, so that nothing
+// is lost.
 func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	var r struct {
 		Content    []json.RawMessage `json:"content"`
@@ -37,7 +37,7 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}
 	}
 	out.Blocks = shorten(out.Blocks, spills)
-	if len(res) > maxText { // a log is no place for it, and the blocks say what there was
+	if len(res) > maxText { // it does not belong in a log, and the blocks show its kind
 		out.Raw = nil
 	}
 	if len(out.Structured) > maxText {
@@ -46,7 +46,7 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	return out, nil
 }
 
-// present is nil for null.
+// present returns nil for null.
 func present(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
@@ -102,8 +102,8 @@ func parseContent(item json.RawMessage) core.Block {
 	return core.Text{Text: string(item)}
 }
 
-// shorten cuts the text of blocks to maxText altogether. Where something is cut, it
-// says so, and where the whole is.
+// shorten cuts the text of blocks to maxText in total. A cut text is marked, with a reference to
+// the whole.
 func shorten(blocks []core.Block, spills core.Spills) []core.Block {
 	total := 0
 	for _, b := range blocks {
@@ -153,13 +153,13 @@ func withText(b core.Block, text string) core.Block {
 	return core.Text{Text: text}
 }
 
-// ends is the beginning and the end of a text, n bytes together.
+// ends returns the beginning and the end of a text, n bytes in total.
 func ends(text string, n int, where string) string {
 	head, tail, left := display.Ends(text, n*2/3, n/3)
 	return fmt.Sprintf("%s\n… %d bytes are left out; %s …\n%s", head, left, where, tail)
 }
 
-// keep writes the text of blocks to a file, and returns the reference to it.
+// keep writes the text of blocks to a file, and returns a reference to it.
 func keep(blocks []core.Block, spills core.Spills) (ref string, err error) {
 	if spills == nil {
 		return "", errors.New("there is no place for it")

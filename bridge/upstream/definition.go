@@ -8,13 +8,13 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// anyObject is the schema of a tool whose own one is no schema of an object.
+// anyObject replaces the schema of a tool that does not describe an object.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// checks are what values must fulfil, by the name of the member.
+// checks holds a validation for each member of an object, by name.
 type checks map[string]func(json.RawMessage) bool
 
-// optionalMembers are those of a tool beside its name and its schemas.
+// optionalMembers validates a tool's members other than its name and its schemas.
 var optionalMembers = checks{
 	"title":       decodes[string],
 	"description": decodes[string],
@@ -73,11 +73,11 @@ func decodes[T any](value json.RawMessage) bool {
 	return string(value) != "null" && wire.Unmarshal(value, &v) == nil
 }
 
-// fitTool returns the name of a listed tool, and the tool as every client can read it: many
-// clients reject a whole list because of one malformed tool. An input schema that is no schema
-// of an object is replaced by one that allows every object, since the server checks arguments
-// anyway; an optional member of the wrong type is removed. A well-formed tool is returned as
-// it is. A tool without a usable name is an error.
+// fitTool returns the name of a listed tool, and the tool in a form that every client can read:
+// many clients reject a whole list because of one malformed tool. An input schema that does not
+// describe an object is replaced by one that allows every object, because the server checks
+// arguments anyway; an optional member of the wrong type is removed. A well-formed tool is
+// returned unchanged. A tool without a usable name is an error.
 func fitTool(item json.RawMessage) (name string, tool json.RawMessage, err error) {
 	var t struct {
 		Name string `json:"name"`
@@ -122,8 +122,9 @@ func replaced(
 	return append(changes, wire.Set(name, value))
 }
 
-// fitSchema returns a schema of an object with the members that clients look at in order; nil:
-// it is no such schema. A type that is missing, or a list of types with object, becomes object.
+// fitSchema returns a schema of an object, with corrected values for the members that clients
+// check; nil: it does not describe an object. A missing type, or a list of types with object,
+// becomes object.
 func fitSchema(schema json.RawMessage) json.RawMessage {
 	if !isObject(schema) {
 		return nil
@@ -154,7 +155,7 @@ func fitSchema(schema json.RawMessage) json.RawMessage {
 }
 
 // fitProperties returns the properties of a schema with an object for each of them: the schema
-// true is written {}, and false {"not":{}}. nil: they are no object.
+// true becomes {}, and false {"not":{}}. nil: they are not an object.
 func fitProperties(all json.RawMessage) json.RawMessage {
 	if !isObject(all) {
 		return nil

@@ -9,30 +9,30 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Before versions were dates one was a number, and servers of that day are spoken to as
-// well. Which version is spoken is agreed on like any other. An edge in the connection turns
-// what such a server says into what the oldest version with a date has:
+// Before versions were dates one was a number, and servers of that time are supported as well.
+// The version is negotiated like any other. An edge in the connection turns such a server's
+// messages into those of the oldest version with a date:
 //
-//   - An error without an id belongs to the request that has waited longest: the server has
-//     no other errors, also while the version is being agreed on.
+//   - An error without an id belongs to the oldest open request: the server has no other errors,
+//     also during the negotiation of the version.
 //   - The text of a tool's output, or of a prompt, becomes a content.
-//   - Nothing at all (null) becomes an empty result.
+//   - A null result becomes an empty one.
 //
-// A server of that day may have fewer lists than it says: that is a matter of its version
-// (Peer.Lists), and not of the edge.
+// A server of that time may have fewer lists than it announces: that depends on its version
+// (Peer.Lists), and not on the edge.
 
-// early returns the edge of a connection to a server whose version is not known yet.
+// early returns the edge of a connection to a server whose version is unknown yet.
 func early() wire.Edge { return new(earlyEdge) }
 
-// earlyOpen is how many requests are remembered that wait for their answers.
+// earlyOpen limits the open requests that are remembered.
 const earlyOpen = 1000
 
 // earlyEdge is the edge of one connection.
 type earlyEdge struct {
 	requests wire.Pending
 
-	mu   sync.Mutex        // guards the field below
-	open []json.RawMessage // the ids of requests that wait, the oldest first
+	mu   sync.Mutex        // protects the field below
+	open []json.RawMessage // the ids of open requests, the oldest first
 }
 
 // Send implements wire.Edge.
@@ -77,7 +77,7 @@ func (e *earlyEdge) Read(msg []byte) []byte {
 	return msg
 }
 
-// earlyResults take the place of results, by the methods of their requests.
+// earlyResults replaces results, by the methods of their requests.
 var earlyResults = map[string]func(json.RawMessage) json.RawMessage{
 	proto.MethodCallTool: func(result json.RawMessage) json.RawMessage {
 		return earlyText(result, "output", "content", func(content any) any { return content })
@@ -87,7 +87,7 @@ var earlyResults = map[string]func(json.RawMessage) json.RawMessage{
 	},
 }
 
-// earlyText puts a list of one item in the place of a text, unless there is a list.
+// earlyText replaces a text by a list of one item, unless there is a list.
 func earlyText(result json.RawMessage, text, list string, item func(content any) any) json.RawMessage {
 	var said *string
 	r := wire.Object(result)

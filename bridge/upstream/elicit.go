@@ -15,12 +15,11 @@ import (
 	"dragoman/core/forms"
 )
 
-// maxRetries is how often a field is asked for again after an answer that does not fit.
+// maxRetries limits the repetitions of a field after invalid answers.
 const maxRetries = 3
 
-// elicit puts a server's question to the session's user. A form is asked field by
-// field, since that is what every client can show. Nothing but an answer is ever
-// taken for one.
+// elicit puts a server's question to the session's user. A form is asked field by field, because
+// every client can show that. Only a real answer counts as one.
 func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var q struct {
 		Mode    string          `json:"mode"`
@@ -61,14 +60,13 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 
 func acted(action string) json.RawMessage { return wire.JSON(map[string]string{"action": action}) }
 
-// form is one question of a server's.
+// form is one question of a server.
 type form struct {
 	u       *upstream
 	message string
 }
 
-// put asks the user. The text says who wants to know, since the rest is the
-// server's own words.
+// put asks the user. The text names the server, because the rest is in the server's own words.
 func (f form) put(ctx context.Context, a core.Ask) (core.Reply, string, error) {
 	a.Kind, a.Text = core.AskQuestion, "The MCP server "+f.u.server.Name+" asks: "+a.Text
 	r, err := f.u.host.Ask(ctx, a)
@@ -104,8 +102,8 @@ func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 	return wire.JSON(map[string]any{"action": proto.ActionAccept, "content": struct{}{}}), nil
 }
 
-// visit asks the user to open an address. We do not open it: the user sees where it
-// leads and goes there, or not.
+// visit asks the user to open an address. We do not open it: the user sees the address and
+// decides.
 func (f form) visit(ctx context.Context, address string) (json.RawMessage, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
@@ -122,7 +120,7 @@ func (f form) visit(ctx context.Context, address string) (json.RawMessage, error
 	return acted(action), err
 }
 
-// ask asks for a field until an answer fits. A nil value with accept: it is left out.
+// ask asks for a field until an answer is valid. A nil value with accept: it is left out.
 func (f form) ask(ctx context.Context, field forms.Field, first bool) (json.RawMessage, string, error) {
 	a := field.Ask()
 	text := a.Text

@@ -8,15 +8,15 @@ import (
 	"dragoman/core/child"
 )
 
-// chainName is the variable by which gateways that start each other notice that.
+// chainName is the variable by which gateways notice that they start each other.
 const chainName = "DRAGOMAN_CHAIN"
 
-// proxyNames are the variables that a server gets with the password in them, since
-// without it the server could not reach the network through such a proxy.
+// proxyNames are the variables that a server gets including the password, because without it the
+// server could not use the network through such a proxy.
 var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// childEnv is the environment of a server: what every program gets of ours, and what
-// it is given, in a fixed order.
+// childEnv returns the environment of a server: the part of ours that every program gets, and the
+// server's own variables, in a fixed order.
 func childEnv(ours []string, given map[string]string) []string {
 	env := slices.DeleteFunc(
 		child.Environ(ours, append([]string{chainName}, proxyNames...)),
@@ -33,7 +33,7 @@ func childEnv(ours []string, given map[string]string) []string {
 	return env
 }
 
-// lookup finds a variable; the last one of a name counts.
+// lookup finds a variable; the last one of that name counts.
 func lookup(env []string, name string) (value string) {
 	for _, kv := range env {
 		n, v, _ := strings.Cut(kv, "=")

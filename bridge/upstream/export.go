@@ -14,11 +14,10 @@ import (
 	"dragoman/core/glob"
 )
 
-// Export is a server of the configuration as MCP clients are given it, where there is no
-// user of ours to ask. What the server's own lists take out or a rule denies is refused,
-// and so is a tool that is not what was pinned, until somebody has agreed to it
-// (dragoman mcp-servers approve). Where a rule wants a call asked about, the client's
-// user is asked (consent.go).
+// Export is a server of the configuration as offered to MCP clients, which have no user of ours
+// to ask. A tool that the server's own lists exclude or a rule denies is refused, and so is a
+// tool that differs from its pin, until a user has agreed to it (dragoman mcp-servers approve).
+// If a rule requires a question, the client's user is asked (consent.go).
 type Export struct {
 	Server Server
 
@@ -26,12 +25,12 @@ type Export struct {
 	check Check
 }
 
-// Check is asked before each call of a server's tool. Its error refuses the call; an
-// *AskFirst has the client's user asked, and refuses it where that cannot be.
+// Check is called before each call of a server's tool. Its error refuses the call; after an
+// *AskFirst the client's user is asked, and the call is refused if that is not possible.
 type Check func(server, tool string, args json.RawMessage) error
 
-// Export returns a configured server as clients are given it; false: there is none of
-// that name, or it is disabled. A nil check refuses nothing.
+// Export returns a configured server for clients; false: it does not exist or is disabled. A nil
+// check refuses nothing.
 func (b *Box) Export(name string, check Check) (*Export, bool) {
 	s, ok := b.find(name)
 	if !ok || s.Disabled {
@@ -40,9 +39,8 @@ func (b *Box) Export(name string, check Check) (*Export, bool) {
 	return &Export{Server: s, box: b, check: check}, true
 }
 
-// Exports returns the servers whose names fit one of the patterns (* is any text), by
-// name. Those that are disabled are left out, and those that a person would have to
-// agree to first.
+// Exports returns the servers whose names match one of the patterns (* is any text), by name.
+// Disabled servers are left out, and those that need a person's consent first.
 func (b *Box) Exports(patterns []string, check Check) []*Export {
 	var list []*Export
 	for _, s := range b.list() {
@@ -55,14 +53,13 @@ func (b *Box) Exports(patterns []string, check Check) []*Export {
 	return list
 }
 
-// Same reports whether two exports are of the same server, as the configuration of the
-// same box has it.
+// Same reports whether two exports are of the same server in the configuration of the same box.
 func (e *Export) Same(o *Export) bool { return e.box == o.box && e.Server.is(o.Server) }
 
-// Current reports whether the configuration still has the server as it was.
+// Current reports whether the configuration of the server is unchanged.
 func (e *Export) Current() bool { return e.box.configured(e.Server) }
 
-// Usable returns why the server must not be used now; nil: it may.
+// Usable returns the reason why the server must not be used now; nil: it may.
 func (e *Export) Usable() error {
 	switch {
 	case !e.Current():
@@ -73,14 +70,14 @@ func (e *Export) Usable() error {
 	return nil
 }
 
-// Dial opens a link to the server, whose programs the guard starts. It does not wait for
-// the server to say anything.
+// Dial opens a link to the server, whose programs the guard starts. It does not wait for a
+// message of the server.
 func (e *Export) Dial(at Endpoint, guard *child.Guard) (*Link, error) {
 	return e.box.dialer(e.Server, guard).dial(at)
 }
 
-// DialVerbatim is Dial for a link whose messages are passed on as they were written:
-// what cannot be understood is not mended.
+// DialVerbatim is Dial for a link whose messages are passed on unchanged: unintelligible ones are
+// not corrected.
 func (e *Export) DialVerbatim(at Endpoint, guard *child.Guard) (*Link, error) {
 	d := e.box.dialer(e.Server, guard)
 	d.whole = true
@@ -93,12 +90,12 @@ func (e *Export) Client(at Endpoint) *http.Client { return e.box.clientFor(e.Ser
 // Log logs a text about the server.
 func (e *Export) Log(level, text string) { e.box.Log(e.Server.Name, level, text) }
 
-// WantsLogin returns an error that says how to log in to the server, if it wants that; nil: it
-// does not.
+// WantsLogin returns an error with instructions for the login to the server; nil: it requires
+// none.
 func (e *Export) WantsLogin() error { return e.box.wantsLogin(e.Server) }
 
-// View returns what a new connection to the server sees of its tools: nothing yet. Calls
-// that wait for their user's answer are kept in c; nil: in consents of the view's own.
+// View returns the view of a new connection to the server, which knows no tools yet. Calls that
+// wait for their user's answer are stored in c; nil: in consents of the view's own.
 func (e *Export) View(c *Consents) *View {
 	return &View{
 		Export:   e,
@@ -108,10 +105,10 @@ func (e *Export) View(c *Consents) *View {
 	}
 }
 
-// Pins reports whether tools are compared with what they said at first.
+// Pins reports whether tools are compared with their first descriptions.
 func (e *Export) Pins() bool { return e.box.pins.kept() }
 
-// Pinned lists the tools of the server that are pinned and that it may offer.
+// Pinned lists the pinned tools of the server that it may offer.
 func (e *Export) Pinned() []string {
 	return slices.DeleteFunc(
 		e.box.pins.names(e.Server.Name),
@@ -119,9 +116,9 @@ func (e *Export) Pinned() []string {
 	)
 }
 
-// NewKeeper returns a keeper of a client's connection to the server. Keep must follow.
-// What people do to the server holds for the connection, too: it ends when the server is
-// stopped, until that is started again, and for good when the configuration has changed.
+// NewKeeper returns a keeper of a client's connection to the server. Keep must follow. The users'
+// actions on the server also apply to the connection: it ends when the server is stopped, until
+// that is started again, and permanently when the configuration has changed.
 func (e *Export) NewKeeper(j Job) *Keeper {
 	b := e.box
 	k := newKeeper(e.Server.Name, j, b.pause, func() error { return b.wantsLogin(e.Server) }, nil)
@@ -131,7 +128,7 @@ func (e *Export) NewKeeper(j Job) *Keeper {
 		b.exported[k] = e.Server
 	}
 	if b.stopped[e.Server.Name] {
-		k.held = whyStopped // nobody else has it yet
+		k.held = whyStopped // no other goroutine has it yet
 	}
 	b.mu.Unlock()
 	if !known {
@@ -140,7 +137,7 @@ func (e *Export) NewKeeper(j Job) *Keeper {
 	return k
 }
 
-// Keep keeps the connection of a keeper until ctx ends, or it has ended for good.
+// Keep keeps the connection of a keeper until ctx ends, or the connection has ended permanently.
 func (e *Export) Keep(ctx context.Context, k *Keeper) {
 	k.run(ctx)
 	e.box.mu.Lock()
@@ -148,21 +145,21 @@ func (e *Export) Keep(ctx context.Context, k *Keeper) {
 	delete(e.box.exported, k)
 }
 
-// Introduction is what a server said of itself when it was last started for a client.
+// Introduction describes a server according to its last start for a client.
 type Introduction struct {
 	Instructions string
-	Refused      bool // it has refused 2026-07-28
+	Refused      bool // it has refused version 2026-07-28
 	Known        bool // it has been started
 }
 
-// Introduction returns what the server said of itself last.
+// Introduction returns the server's last description of itself.
 func (e *Export) Introduction() Introduction {
 	e.box.mu.Lock()
 	defer e.box.mu.Unlock()
 	return e.box.introduced[e.Server.Name]
 }
 
-// Introduce keeps what the server has said of itself.
+// Introduce stores the server's description of itself.
 func (e *Export) Introduce(i Introduction) {
 	e.box.mu.Lock()
 	defer e.box.mu.Unlock()
@@ -172,8 +169,8 @@ func (e *Export) Introduce(i Introduction) {
 	e.box.introduced[e.Server.Name] = i
 }
 
-// listing lists the tools over a connection of the box's own, which is nobody's session; ok
-// is false where the server's version may have no list of them.
+// listing lists the tools over a connection of the box's own, which belongs to no session; ok is
+// false if the server's version may have no list of tools.
 func (e *Export) listing(ctx context.Context, dir string) (list []*listed, ok bool, err error) {
 	u := e.box.side([]string{dir}, e.Server)
 	if u == nil {

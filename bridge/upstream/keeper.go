@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// maxTries bounds the starts in a row that nobody asks for. After them a call starts
-	// the server.
+	// maxTries limits the automatic starts in a row. After them a call starts the server.
 	maxTries = 5
-	// maxPause bounds the pause between two starts.
+	// maxPause limits the pause between two starts.
 	maxPause = time.Minute
-	// A server that has run for steadyFor has its earlier failures forgotten.
+	// The earlier failures of a server that has run for steadyFor are forgotten.
 	steadyFor = 30 * time.Second
 )
 
@@ -24,17 +23,17 @@ const (
 type change int
 
 const (
-	onWanted    change = iota // it is to be made
+	onWanted    change = iota // it is needed
 	onAsked                   // its start waits for a person
 	onMade                    // it has been made
 	onFailed                  // it could not be made, or broke
-	onLockedOut               // the same, because the server wants a login
-	onAdmitted                // a login has come
+	onLockedOut               // the same, because the server requires a login
+	onAdmitted                // a login was made
 	onEnded                   // it was ended from this side
 )
 
-// following is the table of transitions. A change that a status does not list has come too
-// late, and changes nothing.
+// following is the table of transitions. A change that is not listed for a status has come too
+// late, and has no effect.
 var following = map[string]map[change]string{
 	statusStopped: {onWanted: statusStarting, onEnded: statusStopped},
 	statusStarting: {
@@ -46,32 +45,31 @@ var following = map[string]map[change]string{
 	statusLogin:   {onWanted: statusStarting, onAdmitted: statusStarting, onEnded: statusStopped},
 }
 
-// Keeper looks after one connection to a server: it makes the connection when somebody needs
-// it, and makes it again, after a growing pause, when it breaks. While a person holds the
-// server it makes none. run does all that in one goroutine; any goroutine may call the other
-// methods.
+// Keeper maintains one connection to a server: it makes the connection when it is needed, and
+// makes it again, after a growing pause, when it breaks. While the server is held it makes none.
+// run does all that in one goroutine; any goroutine may call the other methods.
 type Keeper struct {
 	job    Job
 	server string
-	pause  func(fails int) time.Duration // before the next start; fails is 1 or more
-	login  func() error                  // why the server wants a login; nil: it does not
+	pause  func(fails int) time.Duration // the time before the next start; fails is 1 or more
+	login  func() error                  // the reason why the server requires a login; nil: it does not
 	notify func(status string)           // called after each change; may be nil
-	want   chan struct{}                 // holds a token when somebody needs the connection
-	over   chan struct{}                 // closed when the connection is held for good
+	want   chan struct{}                 // holds a token when the connection is needed
+	over   chan struct{}                 // closed when the connection is held permanently
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	status string
-	why    string        // why it does not run, or what its start waits for
+	why    string        // the reason why it does not run, or the reason why its start waits
 	moved  chan struct{} // closed at the next change of the fields above
 	peer   *Peer         // nil: it does not run
 	fails  int           // failures in a row
-	missed int           // all starts that have failed
+	missed int           // all failed starts
 	after  time.Time     // no start before this time
-	held   string        // why no connection is made; "": one may be
+	held   string        // the reason why no connection is made; "": one may be
 	ended  bool          // over is closed
 	cut    func()        // ends the connection, or its start; nil: there is none
 
-	admitted bool // a login has come since the last start began
+	admitted bool // a login was made since the last start began
 }
 
 // Job makes and uses the connection of a Keeper, whose run calls the methods.
@@ -81,7 +79,7 @@ type Job interface {
 	// Follow uses the connection until it breaks or ctx ends, closes it, and returns the
 	// reason for its end.
 	Follow(ctx context.Context, p *Peer) (why string)
-	// Failed takes the reason why the server does not run, before anybody else sees it.
+	// Failed receives the reason why the server does not run, before others can see it.
 	Failed(why string)
 }
 
@@ -94,7 +92,7 @@ func newKeeper(
 	}
 }
 
-// run keeps the connection until ctx ends, or it is held for good.
+// run keeps the connection until ctx ends, or it is held permanently.
 func (k *Keeper) run(ctx context.Context) {
 	for k.awaitWant(ctx) {
 		err := k.once(ctx)
@@ -108,10 +106,10 @@ func (k *Keeper) run(ctx context.Context) {
 	k.step(onEnded, "", nil)
 }
 
-// errCut means that the connection was ended from this side.
+// errCut means that this side ended the connection.
 var errCut = errors.New("it was ended")
 
-// once makes the connection and uses it until it ends. The error says why it did.
+// once makes the connection and uses it until its end. The error is the reason for that.
 func (k *Keeper) once(ctx context.Context) error {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
@@ -147,8 +145,8 @@ func (k *Keeper) once(ctx context.Context) error {
 	return errors.New(why)
 }
 
-// awaitWant waits until somebody needs the server, or the pause after a failure is over. It
-// returns false when ctx has ended, or the connection is held for good.
+// awaitWant waits until the server is needed, or the pause after a failure is over. It returns
+// false when ctx has ended, or the connection is held permanently.
 func (k *Keeper) awaitWant(ctx context.Context) bool {
 	k.mu.Lock()
 	again := k.status == statusFailed && k.fails <= maxTries && k.held == ""
@@ -179,14 +177,14 @@ func (k *Keeper) awaitWant(ctx context.Context) bool {
 	}
 }
 
-// fail notes the reason why the server does not run, and when it may be started again.
+// fail records the reason why the server does not run, and the time of the next possible start.
 func (k *Keeper) fail(err error) {
 	what, why := onFailed, display.Plain(err.Error())
 	if login := k.login(); login != nil {
 		what, why = onLockedOut, login.Error()
 	}
 	k.mu.Lock()
-	if k.admitted && k.status == statusStarting && k.held == "" { // it was refused before the login came
+	if k.admitted && k.status == statusStarting && k.held == "" { // it was refused before the login was made
 		k.mu.Unlock()
 		k.nudge()
 		return
@@ -199,7 +197,7 @@ func (k *Keeper) fail(err error) {
 		k.fails = maxTries + 1
 	}
 	if what == onLockedOut {
-		k.after = time.Time{} // a login may come at any time
+		k.after = time.Time{} // a login may be made at any time
 	}
 	k.mu.Unlock()
 	k.job.Failed(why)
@@ -211,8 +209,8 @@ func (b *Box) pause(fails int) time.Duration {
 	return min(b.opts.FirstPause<<min(fails-1, 10), maxPause)
 }
 
-// step makes a change and wakes everybody who waits for one. p is the connection that was
-// made. It returns false if the change has come too late.
+// step makes a change and wakes the goroutines that wait for one. p is the new connection. It
+// returns false if the change has come too late.
 func (k *Keeper) step(c change, why string, p *Peer) bool {
 	k.mu.Lock()
 	status, ok := k.stepLocked(c, why, p)
@@ -234,7 +232,7 @@ func (k *Keeper) stepLocked(c change, why string, p *Peer) (status string, ok bo
 	return status, true
 }
 
-// waits notes what the start that is under way waits for.
+// waits records the reason why the running start waits.
 func (k *Keeper) waits(why string) { k.step(onAsked, why, nil) }
 
 // nudge has the server started, unless it has failed and its pause is not over.
@@ -247,7 +245,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// expect has the server started, and notes that at once, so that a listing waits for it.
+// expect has the server started, and records that at once, so that a listing waits for it.
 func (k *Keeper) expect() {
 	k.mu.Lock()
 	held := k.held != ""
@@ -260,7 +258,7 @@ func (k *Keeper) expect() {
 	}
 }
 
-// summon has the server started at once, without regard to earlier failures.
+// summon has the server started at once, even after failures.
 func (k *Keeper) summon() {
 	k.mu.Lock()
 	if k.peer == nil {
@@ -282,7 +280,7 @@ func (k *Keeper) hold(why string) {
 	k.step(onEnded, "", nil)
 }
 
-// retire holds the connection for good; run returns.
+// retire holds the connection permanently; run returns.
 func (k *Keeper) retire(why string) {
 	k.mu.Lock()
 	if !k.ended {
@@ -293,8 +291,8 @@ func (k *Keeper) retire(why string) {
 	k.hold(why)
 }
 
-// release takes back a hold, and forgets earlier failures. usable is false if the connection
-// is held for good; was reports whether a hold was taken back.
+// release ends a hold, and forgets earlier failures. usable is false if the connection is held
+// permanently; was reports whether there was a hold.
 func (k *Keeper) release() (usable, was bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -304,9 +302,9 @@ func (k *Keeper) release() (usable, was bool) {
 	return !k.ended, was
 }
 
-// admit starts a server that has waited for a login, which has come. The server may already
-// have refused a start that is under way: if that fails, another start follows, and those
-// who wait for the first one wait for the second.
+// admit starts a server that waits for a login, which was made now. The server may already have
+// refused a running start: if that fails, another start follows, and the callers that wait for
+// the first one wait for the second.
 func (k *Keeper) admit() {
 	k.mu.Lock()
 	k.admitted = true
@@ -320,21 +318,21 @@ func (k *Keeper) admit() {
 	}
 }
 
-// dismiss ends the connection, whose login is over.
+// dismiss ends the connection, whose login has ended.
 func (k *Keeper) dismiss() {
 	k.mu.Lock()
 	p := k.peer
 	k.mu.Unlock()
 	if p != nil {
-		p.link.In.Close() // run sees to the rest
+		p.link.In.Close() // run does the rest
 	}
 }
 
-// moment is the state of a keeper at one time.
+// moment is the state of a keeper at a time.
 type moment struct {
 	status, why, held string
 	peer              *Peer
-	left              time.Duration // until it may be started
+	left              time.Duration // the time until the next possible start
 	missed            int
 	moved             <-chan struct{}
 }
@@ -361,8 +359,8 @@ func (k *Keeper) endOf(p *Peer) string {
 	return p.link.Why()
 }
 
-// settled waits until no start is under way, or ctx ends, and returns the status of that
-// moment: a server that has failed is soon started again.
+// settled waits until no start is running, or ctx ends, and returns the status of that moment: a
+// server that has failed is soon started again.
 func (k *Keeper) settled(ctx context.Context) (status, why string) {
 	for {
 		n := k.now()
@@ -380,7 +378,7 @@ func (k *Keeper) settled(ctx context.Context) (status, why string) {
 // DownError reports that a server does not run.
 type DownError struct {
 	Server, Why string
-	Again       time.Duration // until it may be started again; 0: now
+	Again       time.Duration // time until it may be started again; 0: now
 }
 
 func (e *DownError) Error() string {
@@ -391,9 +389,9 @@ func (e *DownError) Error() string {
 	return s
 }
 
-// Acquire returns the connection, and has it made if there is none. It waits for a start
-// that is under way, and gives up if one fails meanwhile. It waits for the end of a pause
-// only if patient. Its error may be a *DownError.
+// Acquire returns the connection, and has it made if there is none. It waits for a running start,
+// and gives up if one fails in the meantime. It waits for the end of a pause only if patient. Its
+// error may be a *DownError.
 func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 	for before := k.now().missed; ; {
 		n := k.now()
@@ -403,7 +401,7 @@ func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 			return nil, &DownError{Server: k.server, Why: n.held}
 		case n.peer != nil && !n.peer.Over():
 			return n.peer, nil
-		case n.peer != nil: // its end is about to be noted
+		case n.peer != nil: // its end is about to be recorded
 		case n.status == statusStarting:
 		case tried && (n.status == statusFailed || n.status == statusLogin) || n.left > 0 && !patient:
 			return nil, &DownError{k.server, n.why, n.left}

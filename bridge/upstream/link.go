@@ -19,24 +19,24 @@ import (
 	"dragoman/core/display"
 )
 
-// Endpoint is where a server is: a program that is started, or an address.
+// Endpoint is the place of a server: a program to start, or an address.
 type Endpoint struct {
 	Command string
 	Args    []string
-	Env     map[string]string // beside the safe part of ours
+	Env     map[string]string // in addition to the safe part of ours
 	Dir     string            // "": the session's folder
 
 	URL     string
 	Headers map[string]string // sent with every request
 	SSE     bool              // the transport of 2024-11-05: a stream, and an address to post to
-	OAuth   login.Config      // for a login; a header Authorization turns that off
+	OAuth   login.Config      // for a login; a header Authorization disables that
 }
 
-// Folder stands in the texts of an Endpoint for the folder of the session, which only who starts
-// the server knows. It is nothing that an argument, a variable or an address can hold.
+// Folder stands for the folder of the session in the texts of an Endpoint; only the code that
+// starts the server knows the folder. No argument, variable or address can contain this text.
 const Folder = "\x00folder\x00"
 
-// In returns the endpoint as it is for a session in dir.
+// In returns the endpoint for a session in dir.
 func (e Endpoint) In(dir string) Endpoint {
 	dir = cmp.Or(dir, ".")
 	in := func(s string) string { return strings.ReplaceAll(s, Folder, dir) }
@@ -58,40 +58,40 @@ func (e Endpoint) In(dir string) Endpoint {
 // Remote reports whether the server is an address.
 func (e Endpoint) Remote() bool { return e.URL != "" }
 
-// Link is a stream of messages to a server and back, one a line, whatever carries
-// them. A wire.Conn is spoken over it.
+// Link is a stream of messages to a server and back, one a line, over any transport. A wire.Conn
+// uses it.
 type Link struct {
 	In  io.ReadCloser
 	Out io.WriteCloser
-	// Settled is told which version was agreed on.
+	// Settled receives the negotiated version.
 	Settled func(version string)
-	// Close ends what carries the link, and waits for that.
+	// Close ends the transport of the link, and waits for that.
 	Close func()
-	// Why says how the link ended, in words; it is called after Close.
+	// Why describes the end of the link; it is called after Close.
 	Why func() string
 }
 
-// dialer makes links.
+// dialer opens links.
 type dialer struct {
 	environ []string
 	guard   *child.Guard // starts programs
 	client  func(Endpoint) *http.Client
-	limit   int // bytes of one message
-	// whole: what cannot be understood is not mended, for it is handed on.
+	limit   int // in bytes, for one message
+	// whole: unintelligible messages are not corrected, because they are passed on.
 	whole bool
-	// junk is told what a server says outside of the protocol: on standard error, or
-	// between the messages.
+	// junk receives a server's output outside of the protocol: on standard error, or between the
+	// messages.
 	junk func(line string)
-	// learn is told what a server is given, and hide takes the secret part of it out of
-	// what it says.
+	// learn receives a server's configuration, and hide removes the secret part of it from the
+	// server's output.
 	learn func(Endpoint)
 	hide  func(text string) string
-	// listening is called when a server at an address can say something unasked, at
-	// first or again.
+	// listening is called when a server at an address can send its own messages, for the first
+	// time or again.
 	listening func()
 }
 
-// dial opens a link. It does not wait for the server to say anything.
+// dial opens a link. It does not wait for a message of the server.
 func (d dialer) dial(e Endpoint) (*Link, error) {
 	d.learn(e)
 	if e.Remote() {
@@ -100,7 +100,7 @@ func (d dialer) dial(e Endpoint) (*Link, error) {
 	return d.dialStdio(e)
 }
 
-// dialHTTP makes a link to an address.
+// dialHTTP opens a link to an address.
 func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 	client := streamable.NewClient
 	if e.SSE {
@@ -113,7 +113,7 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 			if !errors.As(err, &wants) {
 				return nil, false
 			}
-			return wants, !wants.More && !d.whole // a relay's client may go on once there is a login
+			return wants, !wants.More && !d.whole // a relay's client may continue once there is a login
 		},
 		Listening: d.listening,
 	})
@@ -144,21 +144,20 @@ func (d dialer) dialStdio(e Endpoint) (*Link, error) {
 	}, nil
 }
 
-// sieve lets through the lines that are messages. What else a server prints on its
-// standard output (banners, logs) is told to junk and harms nothing; in particular
-// it is not answered, since a reader of our answers may be as careless as the
-// writer of those lines.
+// sieve passes lines that are messages. Other output of a server on its standard output (banners,
+// logs) goes to junk and does no harm; in particular it is not answered, because a reader of our
+// answers may be as careless as the writer of those lines.
 type sieve struct {
 	in     io.ReadCloser
 	frames wire.Framer
 	junk   func(string)
 	whole  bool
-	line   []byte // what of the current line was not read yet
+	line   []byte // the unread part of the current line
 	parsed wire.Message
-	valid  bool // parsed is the line that Next returned
+	valid  bool // parsed is the line returned by Next
 }
 
-// maxJunk is how much of a line that is no message is told, in bytes.
+// maxJunk limits the part of a line that is passed to junk, in bytes.
 const maxJunk = 1000
 
 // Read implements io.Reader.
@@ -175,7 +174,7 @@ func (s *sieve) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Next implements wire.Framer, so that a line is not put into a stream again to be cut out of it.
+// Next implements wire.Framer, so that a line is not put into a stream and cut out of it again.
 func (s *sieve) Next() ([]byte, error) {
 	for {
 		line, err := s.frames.Next()
@@ -200,7 +199,7 @@ func (s *sieve) Next() ([]byte, error) {
 // Parsed implements wire.Parser.
 func (s *sieve) Parsed() (wire.Message, bool) { return s.parsed, s.valid }
 
-// pass returns the line to read in the place of one that came; nil: none.
+// pass returns the line to read in place of a given one; nil: none.
 func (s *sieve) pass(line []byte) []byte {
 	if line[0] == '[' && json.Valid(line) {
 		return line // a batch of 2025-03-26
@@ -214,7 +213,7 @@ func (s *sieve) pass(line []byte) []byte {
 		return line
 	}
 	if m.Kind() == wire.Response && m.ID == nil && m.Error != nil {
-		s.drop(m.Error) // it may be the answer to a request all the same
+		s.drop(m.Error) // it may still be the answer to a request
 		return line
 	}
 	if err != nil {
@@ -231,18 +230,18 @@ func (s *sieve) drop(line []byte) {
 	}
 }
 
-// Close implements io.Closer; it ends a Read that is under way.
+// Close implements io.Closer; it ends a running Read.
 func (s *sieve) Close() error { return s.in.Close() }
 
-// Within is context.WithTimeout with a cause that says what took too long.
+// Within is context.WithTimeout with a cause that names the slow operation.
 func Within(ctx context.Context, d time.Duration, what string) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, timeoutOf{what})
 }
 
-// timeoutOf is a cause that says what took too long.
+// timeoutOf is a cause that names the slow operation.
 type timeoutOf struct{ what string }
 
 func (e timeoutOf) Error() string { return e.what }
 
-// Is makes it a deadline's end for those who look for that.
+// Is makes it equal to the end of a deadline.
 func (timeoutOf) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -10,9 +10,9 @@ import (
 	"dragoman/bridge/login"
 )
 
-// Login logs in to a server: show is given the address that a person is to open in a
-// browser, and must not block. Login blocks until the browser comes back from there, five
-// minutes at most, and keeps what came of it. Connections that waited for it are made.
+// Login logs in to a server: show receives the address that a person is to open in a browser, and
+// must not block. Login blocks until the browser returns, five minutes at most, and stores the
+// login. Connections that waited for it are made.
 func (b *Box) Login(ctx context.Context, server string, show func(address string)) error {
 	s, err := b.site(ctx, server)
 	if err == nil {
@@ -28,9 +28,9 @@ func (b *Box) Login(ctx context.Context, server string, show func(address string
 	return nil
 }
 
-// Logout takes the login to a server back, there and here, and ends the connections
-// that were made with it. Where the server could not be told, the error says so, and
-// the login is forgotten all the same.
+// Logout revokes the login to a server, there and here, and ends the connections that were made
+// with it. If the server could not be reached, the error reports that, and the login is forgotten
+// all the same.
 func (b *Box) Logout(ctx context.Context, server string) error {
 	s, err := b.site(ctx, server)
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *Box) Logout(ctx context.Context, server string) error {
 	return nil
 }
 
-// site looks up where the login of a server is made.
+// site looks up the place of the login to a server.
 func (b *Box) site(ctx context.Context, server string) (login.Site, error) {
 	s, ok := b.find(server)
 	if !ok {
@@ -67,12 +67,12 @@ func (b *Box) site(ctx context.Context, server string) (login.Site, error) {
 	return s.site(e), err
 }
 
-// site is where the login of a server is made.
+// site returns the place of the login to a server.
 func (s Server) site(e Endpoint) login.Site {
 	return login.Site{Server: s.Name, URL: e.URL, Keyed: e.keyed(), Config: e.OAuth}
 }
 
-// keyed reports whether the configuration names a key for the server.
+// keyed reports whether the configuration has a key for the server.
 func (e Endpoint) keyed() bool {
 	for name := range e.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -82,8 +82,8 @@ func (e Endpoint) keyed() bool {
 	return false
 }
 
-// clientFor is the client for requests to a server. What a client of ours brings along
-// has no login.
+// clientFor returns the client for requests to a server. A server that a client brings along has
+// no login.
 func (b *Box) clientFor(s Server, e Endpoint) *http.Client {
 	if !b.configured(s) {
 		return b.client
@@ -91,7 +91,7 @@ func (b *Box) clientFor(s Server, e Endpoint) *http.Client {
 	return b.logins.Client(s.site(e))
 }
 
-// keepers are the keepers of the connections to a server, of all sessions and clients.
+// keepers returns the keepers of the connections to a server, of all sessions and clients.
 func (b *Box) keepers(server string) (list []*Keeper) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

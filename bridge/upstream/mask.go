@@ -10,21 +10,21 @@ import (
 	"dragoman/core/display"
 )
 
-// masks takes out of what servers say what they were given to keep: the values of
-// their environment and of their headers, and the secret of a client.
+// masks removes secrets from the output of servers: the values of their environment and of their
+// headers, and a client's secret.
 type masks struct {
-	mu sync.Mutex // guards the field below
+	mu sync.Mutex // protects the field below
 	of map[string][]string
 }
 
 const (
 	masked = "***"
-	// minMasked is the shortest value that is taken out: shorter ones are words such as
-	// "warn", unless their name says that they are secret.
+	// minMasked is the length of the shortest value that is removed: shorter ones are words such
+	// as "warn", unless their name marks them as secret.
 	minMasked = 6
 )
 
-// learn notes what a server is given. What it was given before stays hidden too.
+// learn records a server's configuration. Earlier values stay hidden too.
 func (m *masks) learn(server string, e Endpoint) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +47,7 @@ func (m *masks) learn(server string, e Endpoint) {
 	}
 	for name, value := range e.Headers {
 		add(name, value)
-		if _, key, ok := strings.Cut(value, " "); ok { // behind the scheme
+		if _, key, ok := strings.Cut(value, " "); ok { // after the scheme
 			add(name, strings.TrimSpace(key))
 		}
 	}
@@ -57,10 +57,10 @@ func (m *masks) learn(server string, e Endpoint) {
 	m.of[server] = all
 }
 
-// hide takes a server's secrets out of a text.
+// hide removes a server's secrets from a text.
 func (m *masks) hide(server, text string) string {
 	m.mu.Lock()
-	values := m.of[server] // it is replaced, never changed
+	values := m.of[server] // it is replaced, never modified
 	m.mu.Unlock()
 	for _, v := range values {
 		text = strings.ReplaceAll(text, v, masked)

@@ -20,37 +20,35 @@ import (
 	"dragoman/core/display"
 )
 
-// Server is an upstream MCP server, as it is configured.
+// Server is an upstream MCP server in the configuration.
 type Server struct {
 	Name string
-	// Rev tells apart what the configuration has said of it: while that stays, so do
-	// its connections (Box.Set).
+	// Rev identifies a version of the server's configuration: while it is unchanged, the
+	// connections stay (Box.Set).
 	Rev int
-	// Shown is what people are told of where it is.
+	// Shown is the description of its place for people.
 	Shown Shown
-	// Endpoint looks up where it is, each time it is started; its error says what is
-	// wrong in the configuration.
+	// Endpoint looks up its place, at each start; its error describes a fault in the
+	// configuration.
 	Endpoint func(context.Context) (Endpoint, error)
 	Disabled bool
-	// Eager: every session starts one of its own as it opens its tools. Without it that
-	// waits for the first call, once the process knows from another session which tools
-	// there are.
+	// Eager: every session starts one of its own when it opens its tools. Otherwise the start
+	// waits for the first call, once the process knows the tools from another session.
 	Eager bool
-	// Allow and Deny name tools, with * for any text. Deny wins; an empty Allow allows
-	// all.
+	// Allow and Deny name tools, with * for any text. Deny wins; an empty Allow allows all.
 	Allow, Deny []string
-	// StartTimeout is how long it may take until its tools are known; 0: one minute.
+	// StartTimeout limits the time until its tools are known; 0: one minute.
 	StartTimeout time.Duration
-	// CallTimeout is how long a call may stay without a sign of life; 0: for ever.
+	// CallTimeout limits the time of a call without a sign of life; 0: no limit.
 	CallTimeout time.Duration
-	// Confirm: it is started only after a person has agreed, because somebody else
-	// than the user's own configuration names it.
+	// Confirm: it is started only after a person has agreed, because it is not in the user's own
+	// configuration.
 	Confirm bool
 
-	brought bool // by a session's client
+	brought bool // by a client of a session
 }
 
-// StartFor returns how long the server may take until its tools are known.
+// StartFor returns the time limit until the server's tools are known.
 func (s Server) StartFor() time.Duration {
 	if s.StartTimeout > 0 {
 		return s.StartTimeout
@@ -58,70 +56,69 @@ func (s Server) StartFor() time.Duration {
 	return defaultStartTimeout
 }
 
-// Shown is where a server is, in words that hold no secret.
+// Shown is the place of a server in words without secrets.
 type Shown struct {
 	Command string // of a program
 	Args    []string
 	URL     string
 }
 
-// Options say which servers there are, and what a Box does for them.
+// Options configure a Box.
 type Options struct {
 	Servers []Server // at first; Set changes them
-	// Board is told how they are; nil: nobody is.
+	// Board receives the servers' states; nil: none does.
 	Board *board.Board
-	Layer string // of what is posted there (board.Topic)
-	// Connection names a connection, as the layer of the servers that its clients bring along;
-	// nil: the layer is empty.
+	Layer string // of the entries there (board.Topic)
+	// Connection identifies a connection, as the layer of the servers that its clients bring
+	// along; nil: the layer is empty.
 	Connection func(core.Profiles) string
-	// Owner is on whose behalf the consents of AgreedFile were given; other principals have
-	// their own.
+	// Owner is the principal of the consents in AgreedFile; other principals have their own.
 	Owner   core.Principal
-	Environ []string // ours; the safe part of it is handed on
+	Environ []string // ours; its safe part is passed on
 	Version string   // ours, for servers
-	// Log is told what servers say beside the protocol, and what becomes of them. It must
-	// not block; nil: nobody is.
+	// Log receives the output of servers outside of the protocol, and their changes of state. It
+	// must not block; nil: no log.
 	Log func(server, level, text string)
-	// PinFile keeps what tools said of themselves when they were first seen; empty: a
-	// tool that changes is not noticed.
+	// PinFile stores the descriptions of tools when they were first seen; empty: changes of tools
+	// are not noticed.
 	PinFile string
-	// AgreedFile keeps which programs of those that clients bring along the user has
-	// agreed to for good; empty: each process asks anew.
+	// AgreedFile stores the programs of clients to which the user has agreed permanently; empty:
+	// each process asks again.
 	AgreedFile string
-	// Tokens keeps the logins to servers that want one; nil: nobody can log in.
+	// Tokens stores the logins to servers that require one; nil: logins are impossible.
 	Tokens login.Store
-	// Audit is told of each call of a tool that an MCP client has made through us, when it
-	// ends. It must not block; nil: nobody is.
+	// Audit receives each call of a tool by an MCP client, when the call ends. It must not block;
+	// nil: no audit.
 	Audit func(Audit)
-	// Guards has the guard that starts a session's servers, by the session; nil: these
-	// servers have guards of their own.
+	// Guards returns the guard that starts a session's servers, by session; nil: these servers
+	// have guards of their own.
 	Guards *child.Guards
 	// Transport carries requests to servers that are addresses; nil: http.DefaultTransport's
 	// settings, with connections of our own.
 	Transport http.RoundTripper
-	// Grace is how long the listing of tools waits for servers that are still being
-	// started; 0: five seconds. The tools of later ones are there at the next turn.
+	// Grace limits the time that the listing of tools waits for servers that are starting; 0:
+	// five seconds. The tools of later ones appear in the next turn.
 	Grace time.Duration
 
-	// FirstPause is how long a server that has ended is left alone before it is started
-	// again for the first time; 0: one second. Later pauses are longer.
+	// FirstPause is the time between the end of a server and its first restart; 0: one second.
+	// Later pauses are longer.
 	FirstPause time.Duration
 }
 
 const (
 	defaultGrace        = 5 * time.Second
 	defaultStartTimeout = time.Minute
-	// MaxMessage bounds one message of a server's, or of a client's for it, in bytes.
+	// MaxMessage limits one message of a server, or of a client to it, in bytes.
 	MaxMessage = 64 << 20
-	// DrainFor is how long a server may still answer when its client has sent its last.
+	// DrainFor is the time that a server may still answer after its client's last message.
 	DrainFor = 5 * time.Second
-	// settleFor is how long a changed list must have been quiet before it is read again.
+	// settleFor is the time that a changed list must be stable before it is read again.
 	settleFor = 200 * time.Millisecond
 )
 
-// Box is the upstream MCP servers as a core.Toolbox. Each session has connections
-// of its own, since what a server asks or tells does not say which of its callers
-// it is for.
+// Box presents the upstream MCP servers as a core.Toolbox. Each session has connections of its
+// own, because the requests and notifications of a server do not name the caller that they are
+// for.
 type Box struct {
 	opts   Options
 	hello  json.RawMessage
@@ -130,23 +127,23 @@ type Box struct {
 	pins   *pins
 	masks  *masks
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex // protects the fields below
 	servers   []Server
 	stopped   map[string]bool // until they are started again
-	roused    map[string]bool // that run although they are disabled
+	roused    map[string]bool // running although disabled
 	sets      map[*set]bool   // that are open
 	known     map[string][]*listed
 	live      map[string][]*upstream // by server, of all sessions
-	confirmed map[consentKey]bool    // by what would be started
+	confirmed map[consentKey]bool    // by endpoint
 	offers    map[string]offer
-	sides     map[string]*upstream // that belong to no session
-	exported  map[*Keeper]Server   // of clients that servers are exported to
-	// introduced is what servers said of themselves to clients of an aggregate.
+	sides     map[string]*upstream // without a session
+	exported  map[*Keeper]Server   // connections of clients that servers are exported to
+	// introduced holds the descriptions that servers gave to clients of an aggregate.
 	introduced map[string]Introduction
 	closed     bool
 
 	owned sync.WaitGroup // of sides
-	guard child.Guard    // of what belongs to no session
+	guard child.Guard    // of servers without a session
 }
 
 var _ core.Toolbox = (*Box)(nil)
@@ -195,13 +192,12 @@ func (b *Box) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 	return s, nil
 }
 
-// set is what one session has of a box. Its methods are called by one goroutine at
-// a time.
+// set is a box's toolset for one session. One goroutine at a time calls its methods.
 type set struct {
 	box     *Box
 	host    core.ToolHost
 	ups     []*upstream
-	brought []core.ServerSpec // by the session's clients; what is started of them is among ups
+	brought []core.ServerSpec // by the session's clients; their running servers are in ups
 	changed chan struct{}
 	guard   *child.Guard // of the session's programs
 	release func()       // gives guard back
@@ -218,8 +214,8 @@ func (s *set) start(server Server) *upstream {
 	return u
 }
 
-// follow starts what is new in the configuration, and lets go of what is not there
-// any more. What stays is left alone, and the order is that of the configuration.
+// follow starts new servers of the configuration, and releases removed ones. Unchanged ones are
+// not touched, and the order is that of the configuration.
 func (s *set) follow() {
 	old := s.ups
 	s.ups = nil
@@ -241,8 +237,8 @@ func (s *set) follow() {
 	}
 }
 
-// bring starts the servers that the session's clients bring along, and ends those of
-// clients that have left. A name that the user's own configuration has means that.
+// bring starts the servers that the session's clients bring along, and ends those of clients that
+// have left. A name in the user's own configuration means the server there.
 func (s *set) bring() {
 	specs := s.host.Servers()
 	if slices.EqualFunc(specs, s.brought, sameSpec) {
@@ -279,8 +275,8 @@ func sameSpec(a, b core.ServerSpec) bool {
 		slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
 }
 
-// broughtServer is a server that a client brings along. A program is asked about: to
-// name one is to run it.
+// broughtServer returns a server that a client brings along. A program needs consent, because
+// naming one runs it.
 func broughtServer(spec core.ServerSpec) Server {
 	e := Endpoint{
 		Command: spec.Command,
@@ -306,7 +302,7 @@ func broughtServer(spec core.ServerSpec) Server {
 	}
 }
 
-// broughtName returns the name that we use for a server that a client brings along.
+// broughtName returns our name for a server that a client brings along.
 func broughtName(spec core.ServerSpec) string {
 	if spec.Name == core.Native {
 		return spec.Name + " (the client's)"
@@ -314,8 +310,8 @@ func broughtName(spec core.ServerSpec) string {
 	return spec.Name
 }
 
-// misnamed is a server that a client brings along under the name of our own tools. It
-// does not start, and says why.
+// misnamed returns a server that a client brings along under the name of our own tools. It does
+// not start, and gives the reason.
 func misnamed(spec core.ServerSpec) Server {
 	return Server{
 		Name: broughtName(spec), brought: true,
@@ -330,9 +326,9 @@ func misnamed(spec core.ServerSpec) Server {
 
 func (s *set) wake() { poke(s.changed) }
 
-// Tools implements core.Toolset: those of every server that has been started, or
-// that another session knows. It waits a little for those that are starting, all of
-// them together, and never for one that has failed.
+// Tools implements core.Toolset: it lists the tools of every server that has been started, or
+// that another session knows. It waits a little for those that are starting, all of them
+// together, and never for one that has failed.
 func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
 	s.follow()
 	s.bring()
@@ -351,8 +347,8 @@ func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
 // Changed implements core.Toolset.
 func (s *set) Changed() <-chan struct{} { return s.changed }
 
-// Close implements core.Toolset: it ends the session's connections and programs,
-// all together, and waits for that.
+// Close implements core.Toolset: it ends the session's connections and programs, all together,
+// and waits for that.
 func (s *set) Close() error {
 	s.box.mu.Lock()
 	delete(s.box.sets, s)

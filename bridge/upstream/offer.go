@@ -18,11 +18,11 @@ import (
 	"dragoman/core/display"
 )
 
-// offer is what a server has beside tools, as it was when it was last started.
+// offer lists a server's features other than tools, as of its last start.
 type offer struct {
 	prompts   []prompt
 	resources []core.Link
-	templates []string // of URIs: what stands before the first variable
+	templates []string // beginnings of URIs, up to the first variable
 }
 
 // prompt is a prompt as a server lists it (Server, Prompts).
@@ -37,7 +37,7 @@ type prompt struct {
 	} `json:"arguments"`
 }
 
-// offered lists what the server has beside tools. What cannot be listed is left out.
+// offered lists the server's features other than tools. Lists that cannot be read are left out.
 func (u *upstream) offered(ctx context.Context, p *Peer) {
 	var o offer
 	if p.Caps.Prompts != nil {
@@ -71,14 +71,14 @@ func (u *upstream) offered(ctx context.Context, p *Peer) {
 	u.offer = o
 	u.mu.Unlock()
 	if !u.box.configured(u.server) {
-		return // a session's own servers are nobody else's
+		return // a session's own servers belong only to it
 	}
 	u.box.mu.Lock()
 	defer u.box.mu.Unlock()
 	u.box.offers[u.server.Name] = o
 }
 
-// itemsAs lists what can be decoded.
+// itemsAs lists the items that can be decoded.
 func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field string) (list []T) {
 	items, err := p.List(ctx, method, field)
 	if err != nil && ctx.Err() == nil && p.Lists() {
@@ -93,7 +93,7 @@ func itemsAs[T any](u *upstream, ctx context.Context, p *Peer, method, field str
 	return list
 }
 
-// command is a prompt as a command of that name.
+// command returns a prompt as a command of that name.
 func (p prompt) command(name string) core.Command {
 	c := core.Command{
 		Kind:        core.CommandMCP,
@@ -109,7 +109,7 @@ func (p prompt) command(name string) core.Command {
 	return c
 }
 
-// commandOf is the name under which a prompt is a command.
+// commandOf returns the name of the command for a prompt.
 func commandOf(server, prompt string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || display.Plain(string(r)) == "" {
@@ -119,16 +119,16 @@ func commandOf(server, prompt string) string {
 	}, server+":"+prompt)
 }
 
-// offering is what a server offers in a session: over a connection of the session's
-// own, if a client of it has brought the server along.
+// offering is a server's offer in a session: over a connection of the session's own if a client
+// has brought the server along.
 type offering struct {
 	offer
 	server Server
 	up     *upstream // nil: a side is used
 }
 
-// offerings is what the servers that have been started offer in a session; without
-// one, what those of the configuration do.
+// offerings lists the offers of started servers in a session; without a session, those of servers
+// in the configuration.
 func (b *Box) offerings(session core.SessionID) (list []offering) {
 	var brought []*upstream
 	b.mu.Lock()
@@ -155,8 +155,8 @@ func (b *Box) offerings(session core.SessionID) (list []offering) {
 	return list
 }
 
-// Commands lists the prompts of the servers that have been started, as commands
-// named SERVER:PROMPT; in a session also those that its clients have brought along.
+// Commands lists the prompts of the started servers, as commands named SERVER:PROMPT; in a
+// session also those that its clients have brought along.
 func (b *Box) Commands(session core.SessionID) []core.Command {
 	var list []core.Command
 	for _, o := range b.offerings(session) {
@@ -167,9 +167,8 @@ func (b *Box) Commands(session core.SessionID) []core.Command {
 	return list
 }
 
-// Expand asks the server for the text that a command of Commands stands for; false:
-// it is none of them. The arguments are words in the prompt's order; the last one has
-// the rest.
+// Expand asks the server for the text that a command of Commands means; false: it is not one of
+// those. The arguments are words in the prompt's order; the last one has the rest.
 func (b *Box) Expand(
 	ctx context.Context,
 	m core.Meta,
@@ -237,8 +236,8 @@ func (b *Box) prompt(session core.SessionID, command string) (from offering, p p
 	return offering{}, prompt{}, false
 }
 
-// List implements the Resources of package workspace: the resources of the servers that have been
-// started whose name or address holds the query. A Link's title is its server.
+// List implements the Resources of package workspace: the resources of the started servers whose
+// name or address contains the query. A Link's title is its server.
 func (b *Box) List(_ context.Context, _ []string, query string, most int) []core.Link {
 	query = strings.ToLower(query)
 	b.mu.Lock()
@@ -303,8 +302,8 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	return shorten([]core.Block{out}, nil)[0], nil
 }
 
-// owner finds the server of a resource: by the lists, then by the beginning of what
-// it says addresses of its own look like.
+// owner finds the server of a resource: by the lists, then by the beginnings of its resource
+// templates.
 func (b *Box) owner(uri string) (Server, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -325,7 +324,7 @@ func (b *Box) owner(uri string) (Server, bool) {
 	return best, length > 0
 }
 
-// read asks a server for something that is no call. nil: there is no connection.
+// read sends a server a request that is not a call. nil: there is no connection.
 func (u *upstream) read(ctx context.Context, method string, members ...wire.Member) (json.RawMessage, error) {
 	if u == nil {
 		return nil, errClosing
@@ -340,13 +339,13 @@ func (u *upstream) read(ctx context.Context, method string, members ...wire.Memb
 	})
 }
 
-// maxOutside limits the connections outside of sessions, over all servers and workspaces.
-// There are more only while a call is under way on each.
+// maxOutside limits the connections outside of sessions, over all servers and workspaces. There
+// are more only while a call is running on each.
 const maxOutside = 16
 
-// side returns the connection to a server in a workspace outside of any session: nobody
-// answers what the server would ask a person there. It is made when it is first needed.
-// It lasts until Close, or until others need its place. nil: the box is closed.
+// side returns the connection to a server in a workspace outside of any session: nobody answers
+// the server's questions there. It is made when it is first needed. It lasts until Close, or
+// until others need its place. nil: the box is closed.
 func (b *Box) side(roots []string, server Server) *upstream {
 	b.mu.Lock()
 	u := b.sideLocked(roots, server)
@@ -380,8 +379,8 @@ func (b *Box) sideLocked(roots []string, server Server) *upstream {
 	return u
 }
 
-// unusedLocked takes out the connections outside of sessions that are too many, the
-// longest unused first, but for those at work and now. The caller ends them.
+// unusedLocked removes the excess connections outside of sessions, the longest unused first, but
+// not those at work and now. The caller ends them.
 func (b *Box) unusedLocked(now *upstream) (over []*upstream) {
 	if len(b.sides) <= maxOutside {
 		return nil
@@ -399,8 +398,7 @@ func (b *Box) unusedLocked(now *upstream) (over []*upstream) {
 	return over
 }
 
-// Close ends the connections that belong to no session. Those of sessions end with
-// their toolsets.
+// Close ends the connections without a session. Those of sessions end with their toolsets.
 func (b *Box) Close() {
 	b.mu.Lock()
 	b.closed = true

@@ -11,8 +11,8 @@ import (
 	"dragoman/adapters/wire/streamable"
 )
 
-// oversized returns an error for the request that a message answers which exceeds the limit, so
-// that it ends; nil: the message is not known to be an answer. frames has returned the fault.
+// oversized returns an error for the request whose response exceeds the limit, so that the
+// request ends; nil: the message is not known to be a response. frames has returned the fault.
 func oversized(fault *wire.FrameError, frames wire.Framer) []byte {
 	skipper, ok := frames.(wire.Skipper)
 	if !ok || fault.Head == nil {
@@ -27,8 +27,8 @@ func oversized(fault *wire.FrameError, frames wire.Framer) []byte {
 		jrpc2.Errorf(jrpc2.InternalError, "%v", streamable.TooLong(MaxMessage)))
 }
 
-// answerID finds the id of an answer of which only the beginning and the end are known: as a
-// member before the result, or as the last but for the version. nil: there is none.
+// answerID finds the id of a response of which only the beginning and the end are known: as a
+// member before the result, or as the last one except for the version. nil: it is not there.
 func answerID(head, tail []byte) json.RawMessage {
 	for _, at := range []struct {
 		pattern *regexp.Regexp
@@ -41,9 +41,9 @@ func answerID(head, tail []byte) json.RawMessage {
 	return nil
 }
 
-// The patterns match no id within a result: one begins with the line, and the other ends with
-// the brace that closes the message. They are compiled for the first message that is too long,
-// not at the start of every process.
+// The patterns match no id within a result: one begins with the line, and the other ends with the
+// brace that closes the message. They are compiled for the first message that is too long, not at
+// the start of every process.
 var (
 	idFirst = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\{\s*` + version + `?"id"\s*:\s*(` + scalar + `)\s*,\s*` +

@@ -9,7 +9,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// The bounds of a list.
+// The limits of a list.
 const (
 	maxPages = 1000
 	maxItems = 20000
@@ -18,8 +18,8 @@ const (
 // askPage asks a server for one page of a list, the first with the cursor "".
 type askPage func(ctx context.Context, cursor string) (json.RawMessage, error)
 
-// eachPage asks for all pages of a list. take gets the items of each, and returns how many there
-// are by now. A cursor that comes again ends the list.
+// eachPage asks for all pages of a list. take gets the items of each, and returns the total so
+// far. A repeated cursor ends the list.
 func eachPage(
 	ctx context.Context,
 	method, field string,
@@ -44,7 +44,7 @@ func eachPage(
 	}
 }
 
-// pageOf takes the answer to a request for a page apart.
+// pageOf decodes the response to a request for a page.
 func pageOf(
 	result json.RawMessage,
 	method, field string,
@@ -59,7 +59,7 @@ func pageOf(
 	if err != nil {
 		return nil, "", fmt.Errorf("the answer to %s: %v", method, err)
 	}
-	_ = json.Unmarshal(page["nextCursor"], &next) // what is no text is no cursor
+	_ = json.Unmarshal(page["nextCursor"], &next) // a value that is not a text is ignored
 	return items, next, nil
 }
 

@@ -18,38 +18,38 @@ import (
 	"dragoman/adapters/wire/streamable"
 )
 
-// Peer is a server that is spoken to.
+// Peer is the server at the other end of a connection.
 type Peer struct {
 	Conn *wire.Conn
 	link *Link // nil: the server is in this process
 	end  func()
 	says Hello
 
-	Version      string // as agreed
-	Name         string // as it calls itself, with its version
+	Version      string // negotiated
+	Name         string // its own name, with its version
 	Instructions string
 	Caps         ServerCaps
 
-	Done chan struct{} // closed when the connection and all that carried it have ended
+	Done chan struct{} // closed when the connection and its transport have ended
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	tokens int64
 	notes  map[string]func(Progress) // by progress token
 }
 
-// Hello is what we say of ourselves, and who hears what the server says unasked.
+// Hello is our introduction, and the receiver of the server's own messages.
 type Hello struct {
 	Client json.RawMessage // proto.Implementation
 	Caps   json.RawMessage // ClientCapabilities
-	// Version is the one to offer first; "": the last with a handshake.
+	// Version is the first one to offer; "": the last with a handshake.
 	Version string
-	Hops    int // how many gateways are in front of the server; 0: that is not said
-	// Handle is called for each request and notification of the server's, in the
-	// order of the stream, and must not block. Progress does not come here.
+	Hops    int // number of gateways before the server; 0: omitted
+	// Handle is called for each request and notification of the server, in the order of the
+	// stream, and must not block. It does not get progress.
 	Handle func(*wire.Call)
 }
 
-// ServerCaps is what a server says it can do.
+// ServerCaps lists a server's capabilities.
 type ServerCaps struct {
 	Tools       *ListCaps       `json:"tools"`
 	Prompts     *ListCaps       `json:"prompts"`
@@ -65,31 +65,30 @@ type ServerCaps struct {
 // HasTasks reports whether a server has the tasks of 2025-11-25.
 func (c ServerCaps) HasTasks() bool { return present(c.Tasks) != nil }
 
-// ListCaps is what a server says of one of its lists.
+// ListCaps lists a server's capabilities for one of its lists.
 type ListCaps struct {
 	ListChanged bool `json:"listChanged"`
 	Subscribe   bool `json:"subscribe"`
 }
 
-// Progress is a notification of how far a request is.
+// Progress is a notification of the progress of a request.
 type Progress struct {
 	Token    json.RawMessage `json:"progressToken"`
 	Progress float64         `json:"progress"`
 	Total    float64         `json:"total"`
 	Message  string          `json:"message"`
 
-	Raw json.RawMessage `json:"-"` // all of it, as it was written
+	Raw json.RawMessage `json:"-"` // all of it, unchanged
 }
 
-// Meet begins to speak over a link and agrees on a version. It blocks until that
-// is done or ctx ends. The peer lasts until Close, or until the server leaves; the
-// link is closed in any case.
+// Meet begins to use a link and negotiates a version. It blocks until that is done or ctx ends.
+// The peer lasts until Close, or until the server leaves; the link is closed in any case.
 func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 	p := NewPeer(l, says)
 	p.Conn.SetEdge(early())
 	err := p.agree(ctx)
 	if err == nil {
-		if p.Lists() { // it has a date for a version
+		if p.Lists() { // its version is a date
 			p.Conn.SetEdge(nil)
 		}
 		l.Settled(p.Version)
@@ -102,7 +101,7 @@ func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 	return nil, err
 }
 
-// NewPeer begins to read from a link, without a word.
+// NewPeer begins to read from a link, and sends nothing.
 func NewPeer(l *Link, says Hello) *Peer {
 	p := &Peer{link: l, says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
 	p.end = func() {
@@ -112,20 +111,20 @@ func NewPeer(l *Link, says Hello) *Peer {
 	p.Conn = wire.NewConn(l.In, l.Out, withdrawing())
 	go func() { // Close waits for it
 		defer close(p.Done)
-		_ = p.Conn.Serve(context.Background(), p.receive) // however it ends: the link says why
+		_ = p.Conn.Serve(context.Background(), p.receive) // the link knows the reason of the end
 		l.Close()
 	}()
 	return p
 }
 
-// LocalServer is a server of this process, to which a client is connected.
+// LocalServer is a server of this process with a connected client.
 type LocalServer interface {
 	Send(m wire.Message)
 	Close() // ends the connection, and waits for that
 }
 
-// NewLocalPeer begins to speak to a server of this process, without a word. connect connects
-// it: the server gives its messages to hear, decoded.
+// NewLocalPeer connects to a server of this process, and sends nothing. connect makes the
+// connection: the server passes its messages to hear, decoded.
 func NewLocalPeer(says Hello, connect func(hear func(wire.Message)) LocalServer) *Peer {
 	p := &Peer{says: says, Done: make(chan struct{}), notes: map[string]func(Progress){}}
 	ctx, stop := context.WithCancelCause(context.Background())
@@ -146,15 +145,14 @@ func NewLocalPeer(says Hello, connect func(hear func(wire.Message)) LocalServer)
 	return p
 }
 
-// withdrawing are the options of a connection to a server, by which it hears what is taken back.
+// withdrawing returns the options of a connection that notifies the server of cancelled requests.
 func withdrawing() wire.Options {
 	return wire.Options{
 		MaxBatch: 100, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	}
 }
 
-// ended reports whether the connection has ended; it waits for the reason, if the
-// end has begun.
+// ended reports whether the connection has ended; if the end has begun, it waits for the reason.
 func (p *Peer) ended() bool {
 	return p.Over() || awaited(p.Done, politeFor/4)
 }
@@ -169,7 +167,7 @@ func (p *Peer) Over() bool {
 	}
 }
 
-// Why says how the connection has ended, in words; it is called after Done.
+// Why describes the end of the connection; it is called after Done.
 func (p *Peer) Why() string {
 	if p.link == nil {
 		return "the connection has ended"
@@ -177,16 +175,16 @@ func (p *Peer) Why() string {
 	return p.link.Why()
 }
 
-// Close ends the connection and what carries it, and waits for that.
+// Close ends the connection and its transport, and waits for that.
 func (p *Peer) Close() {
 	p.end()
 	<-p.Done
 }
 
-// agree finds a version that both speak (Basic, Lifecycle). Nearly every server
-// knows the last one with a handshake, which lets the server ask and tell us things
-// on its own; so that is offered first, then the modern one, then the number of the oldest.
-// Who is to speak the modern one begins with that.
+// agree finds a version that both support (Basic, Lifecycle). Nearly every server knows the last
+// one with a handshake, on which the server can send requests and notifications on its own; so
+// that is offered first, then the modern one, then the number of the oldest. If Hello has the
+// modern version, it is offered first.
 func (p *Peer) agree(ctx context.Context) error {
 	version := cmp.Or(p.says.Version, proto.Legacy)
 	if version == proto.Modern {
@@ -211,17 +209,17 @@ func (p *Peer) agree(ctx context.Context) error {
 		return nil
 	}
 	if refused.Code == jrpc2.InvalidParams &&
-		p.probe(ctx) == nil { // it misses what the modern version has in every request
+		p.probe(ctx) == nil { // it misses the members that the modern version has in every request
 		return nil
 	}
 	return err
 }
 
-// probeFor is how long a server may take to say that it speaks the modern version,
-// before it is offered another: some say nothing to what they do not know.
+// probeFor limits the time until a server answers a request of the modern version, before it is
+// offered another: some do not answer unknown requests.
 const probeFor = 10 * time.Second
 
-// probe looks whether the server speaks the modern version.
+// probe checks whether the server speaks the modern version.
 func (p *Peer) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
@@ -258,7 +256,7 @@ func (p *Peer) initialize(ctx context.Context, version string) error {
 	return p.Conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
 }
 
-// discover begins at 2026-07-28, where there is no handshake.
+// discover begins a connection of 2026-07-28, which has no handshake.
 func (p *Peer) discover(ctx context.Context) error {
 	p.Version = proto.Modern
 	var r struct {
@@ -283,14 +281,14 @@ func (p *Peer) discover(ctx context.Context) error {
 	return nil
 }
 
-// Lists reports whether the version has all the lists: of those before versions had dates
-// many are missing, and a server does not say so.
+// Lists reports whether the version has all the lists: many are missing in those before versions
+// had dates, and a server does not announce that.
 func (p *Peer) Lists() bool { return p.Version != proto.Numbered }
 
-// Modern reports whether every request says its version.
+// Modern reports whether every request has the version.
 func (p *Peer) Modern() bool { return p.Version == proto.Modern }
 
-// With puts parameters together; token is that for progress, or nil.
+// With builds params; token is for progress, or nil.
 func (p *Peer) With(token json.RawMessage, members ...wire.Member) json.RawMessage {
 	var meta []wire.Member
 	if token != nil {
@@ -321,7 +319,7 @@ func (p *Peer) ask(
 	return raw, err
 }
 
-// receive hands on what the server says; it runs on the reading goroutine.
+// receive passes on the server's messages; it runs on the reading goroutine.
 func (p *Peer) receive(c *wire.Call) {
 	switch c.Method {
 	case proto.MethodPing:
@@ -347,8 +345,8 @@ func (p *Peer) receive(c *wire.Call) {
 	}
 }
 
-// Track has note called with the progress of a request that is sent with the
-// token; forget ends that. note runs on the reading goroutine and must not block.
+// Track calls note with the progress of a request that is sent with the token; forget ends that.
+// note runs on the reading goroutine and must not block.
 func (p *Peer) Track(note func(Progress)) (token json.RawMessage, forget func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

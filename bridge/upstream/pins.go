@@ -17,34 +17,32 @@ import (
 	"dragoman/core/display"
 )
 
-// pins is what the tools of servers said of themselves when they were first seen,
-// or last agreed to. A server that is trusted for what its tools say can change what
-// they say later; so a tool that has changed, or that a known server has not had
-// before, is asked about before it is used, and until then a model is told what it
-// said before.
+// pins stores the descriptions of tools when they were first seen, or last agreed to. A server
+// that is trusted because of its tools' descriptions can change them later; so a tool that has
+// changed, or that is new at a known server, needs consent before it is used, and until then a
+// model gets the old description.
 type pins struct {
 	file datadir.Document[pinned] // Path "": nothing is pinned
 
-	mu      sync.Mutex           // guards the fields below
-	looking bool                 // nothing is pinned at first sight
-	young   map[string]time.Time // when this process has first seen a server that nobody knew
+	mu      sync.Mutex           // protects the fields below
+	looking bool                 // nothing is pinned when first seen
+	young   map[string]time.Time // the time when this process first saw a new server
 }
 
-// pinned is what tools said, by server and tool.
+// pinned holds descriptions, by server and tool.
 type pinned map[string]map[string]string
 
-// pinsIn are the pins in a file; "": nothing is pinned.
+// pinsIn returns the pins in a file; "": nothing is pinned.
 func pinsIn(path string) *pins {
 	return &pins{file: datadir.Document[pinned]{Path: path}, young: map[string]time.Time{}}
 }
 
-// pinnedFields are what of a tool is pinned: all that a model reads, or that says
-// what it may do.
+// pinnedFields are the pinned members of a tool: all that a model reads, and its permissions.
 var pinnedFields = []string{"title", "description", "inputSchema", "outputSchema", "annotations"}
 
-// canonical is what a tool says of itself, with its members in one order; "": it is
-// no object. A member whose name differs from a pinned one in its case counts too,
-// for there are clients that take it for that.
+// canonical returns a tool's description with its members in a fixed order; "": it is not an
+// object. A member whose name differs from a pinned one only in case counts too, because some
+// clients accept it.
 func canonical(item json.RawMessage) string {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(item))
@@ -59,14 +57,14 @@ func canonical(item json.RawMessage) string {
 			some[name] = v
 		}
 	}
-	return string(wire.JSON(some)) // in the order of their names
+	return string(wire.JSON(some)) // sorted by name
 }
 
 // kept reports whether anything is pinned at all.
 func (p *pins) kept() bool { return p.file.Path != "" }
 
-// all reads the file. One that is not there pins nothing; one that cannot be read is an error,
-// for to go on without it would be to agree to everything.
+// all reads the file. A missing file pins nothing; an unreadable one is an error, because
+// continuing without it would mean agreeing to everything.
 func (p *pins) all() (pinned, error) {
 	all, err := p.file.Read()
 	if err != nil {
@@ -79,8 +77,8 @@ func (p *pins) all() (pinned, error) {
 	return all, nil
 }
 
-// known is what is pinned of a server's tools, by name; nil: it was never seen. It is not
-// changed any more.
+// known returns the pins of a server's tools, by name; nil: the server is new. The result is not
+// modified any more.
 func (p *pins) known(server string) (map[string]string, error) {
 	if !p.kept() {
 		return nil, nil
@@ -89,12 +87,12 @@ func (p *pins) known(server string) (map[string]string, error) {
 	return all[server], err
 }
 
-// firstSight is how long the first sight of a server takes: there are some that list
-// further tools when they know their client.
+// firstSight is the duration of the first sight of a server: some list further tools when they
+// know their client.
 const firstSight = time.Minute
 
-// first pins the tools of a server that was never seen, and those that it adds while that is
-// new. It returns what is pinned; nil: nothing is, for only a look is taken.
+// first pins the tools of a new server, and those that it adds during the first sight. It returns
+// the pins; nil: nothing is pinned, because this is only a look.
 func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
 	known, err := p.known(server)
 	if err != nil || p.onlyLooks() || known != nil && !p.isYoung(server) {
@@ -103,7 +101,7 @@ func (p *pins) first(server string, tools map[string]string) (map[string]string,
 	err = p.change(server, func(now map[string]string) map[string]string {
 		if now != nil && !p.isYoung(server) {
 			known = now
-			return now // another process has just seen it
+			return now // another process has seen it first
 		}
 		if now == nil {
 			now = map[string]string{}
@@ -127,7 +125,7 @@ func (p *pins) sawFirst(server string) {
 	p.young[server] = time.Now()
 }
 
-// isYoung reports whether the first sight of a server is not over.
+// isYoung reports whether the first sight of a server continues.
 func (p *pins) isYoung(server string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +133,8 @@ func (p *pins) isYoung(server string) bool {
 	return ok && time.Since(at) < firstSight
 }
 
-// look compares a server's tools with what is pinned, and pins them all at first
-// sight. The tools that have changed say so.
+// look compares a server's tools with the pins, and pins all tools of a new server. It marks the
+// tools that have changed.
 func (p *pins) look(server string, list []*listed) error {
 	if !p.kept() {
 		return nil
@@ -167,7 +165,7 @@ func (p *pins) look(server string, list []*listed) error {
 	return nil
 }
 
-// onlyLook keeps what is seen for the first time from being pinned.
+// onlyLook prevents the pinning of tools that are seen for the first time.
 func (p *pins) onlyLook() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,16 +184,16 @@ func withName(tool, name string) json.RawMessage {
 	return wire.JSON(m)
 }
 
-// names lists the tools of a server that are pinned.
+// names lists the pinned tools of a server.
 func (p *pins) names(server string) []string {
 	known, err := p.known(server)
 	if err != nil {
-		return nil // whoever wants to use one hears of it
+		return nil // the error is reported when one is used
 	}
 	return slices.Collect(maps.Keys(known))
 }
 
-// agree pins a tool as it is now.
+// agree pins the current description of a tool.
 func (p *pins) agree(server, tool string, item json.RawMessage) error {
 	return p.change(server, func(known map[string]string) map[string]string {
 		if known == nil {
@@ -211,8 +209,8 @@ func (p *pins) agreed(server string, l *listed) bool {
 	return err == nil && known[l.spec.Name] == canonical(l.raw)
 }
 
-// change replaces a server's pins by what change makes of a copy of them; nil: none. Processes
-// do so one after the other, so that none takes back what another one has pinned.
+// change replaces a server's pins by the result of change on a copy of them; nil: none. Processes
+// do so one after the other, so that none undoes the pins of another.
 func (p *pins) change(server string, change func(known map[string]string) map[string]string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
 	defer cancel()
@@ -232,13 +230,13 @@ func (p *pins) change(server string, change func(known map[string]string) map[st
 	})
 }
 
-// lockFor is how long one process waits for another one that changes a file.
+// lockFor limits the time that a process waits for another one that changes a file.
 const lockFor = 10 * time.Second
 
-// maxDiff is how much of a field a difference shows, in bytes.
+// maxDiff limits the visible part of a field in a difference, in bytes.
 const maxDiff = 1500
 
-// differences says in words what has changed.
+// differences describes changes in words.
 func differences(was, is string) string {
 	old, now := wire.Object(json.RawMessage(was)), wire.Object(json.RawMessage(is))
 	var s strings.Builder
@@ -263,7 +261,7 @@ func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// shownField shows every character, also those that nobody would see.
+// shownField shows every character, also invisible ones.
 func shownField(v json.RawMessage) string {
 	var text string
 	if json.Unmarshal(v, &text) != nil {
@@ -283,14 +281,14 @@ func shownField(v json.RawMessage) string {
 	return text
 }
 
-// changed asks about a tool that has changed, and reports whether it may be used.
+// changed asks about a changed tool, and reports whether it may be used.
 func (t *tool) changed(ctx context.Context) (bool, error) {
 	pins := t.up.box.pins
 	if t.change == "" {
 		return true, nil
 	}
 	if pins.agreed(t.spec.Server, t.listed) {
-		poke(t.up.stale) // somebody has agreed elsewhere, and the list has its old words yet
+		poke(t.up.stale) // the user has agreed in another place, and the list still has the old description
 		return true, nil
 	}
 	r, err := t.up.host.Ask(ctx, core.Ask{
@@ -315,6 +313,6 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	if err := pins.agree(t.spec.Server, t.spec.Name, t.raw); err != nil {
 		t.up.box.opts.Log(t.spec.Server, "error", err.Error())
 	}
-	poke(t.up.stale) // the list has its new words from now on
+	poke(t.up.stale) // the list has its new description from now on
 	return true, nil
 }

@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// politeFor is how long a child may take to end after its input has ended, and
-	// then again after it was asked to.
+	// politeFor is the time that a child may take to end after its input has ended, and again
+	// after a request to end.
 	politeFor = 2 * time.Second
-	// tailSize is how much of a child's standard error is kept.
+	// tailSize limits the stored part of a child's standard error.
 	tailSize = 16 << 10
-	// maxWhy is how much of that a reason says, in bytes.
+	// maxWhy limits the part of that in a reason, in bytes.
 	maxWhy = 500
 )
 
 // command is a program to start. Env is the whole environment.
 type command struct {
-	path string // a path, or a name that is looked for in PATH of env
+	path string // a path, or a name to look up in PATH of env
 	args []string
 	env  []string
 	dir  string              // "": the current folder
-	line func(string)        // is told each line of standard error; nil: nobody is
-	hide func(string) string // takes secrets out of what is said of its end; nil: nothing does
+	line func(string)        // receives each line of standard error; nil: none does
+	hide func(string) string // removes secrets from the description of its end; nil: removes nothing
 
 	guard *child.Guard
 }
 
-// process is a child with one owner, who calls close. With it ends its group, also
-// when we are killed.
+// process is a child with one owner, who calls close. Its group ends with it, even if we are
+// killed.
 type process struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *tail
 
 	group *child.Group
-	how   child.Ending  // once done is closed
+	how   child.Ending  // set before done is closed
 	done  chan struct{} // closed when the child has ended, and its group with it
 	said  chan struct{} // closed when its standard error has ended
 
@@ -115,7 +115,7 @@ func (c command) find() (string, error) {
 	}
 	for _, dir := range filepath.SplitList(lookup(c.env, "PATH")) {
 		if !filepath.IsAbs(dir) {
-			continue // a folder that depends on where we stand may be the workspace's
+			continue // a folder relative to our own may be the workspace's
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, c.path)); err == nil {
 			return path, nil
@@ -124,18 +124,17 @@ func (c command) find() (string, error) {
 	return "", fmt.Errorf("start %s: there is no such program in PATH", c.path)
 }
 
-// wait waits for the child, and ends what it leaves behind in its group.
+// wait waits for the child, and ends the rest of its group.
 func (p *process) wait() {
 	p.group.Await()
 	p.how = p.group.Close()
-	awaited(p.said, politeFor) // its last words; somebody who left the group may hold the pipe
+	awaited(p.said, politeFor) // its last words; a process that left the group may hold the pipe
 	close(p.done)
 }
 
-// close ends the child: it closes its input, waits, asks it to end, waits, and
-// ends it. It blocks until the child, its group and all of ours that serves them
-// have ended, at most a little longer than 2*politeFor. Any goroutine may call it,
-// more than once.
+// close ends the child: it closes its input, waits, asks it to end, waits, and ends it. It blocks
+// until the child, its group and all of our goroutines for them have ended, at most a little
+// longer than 2*politeFor. Any goroutine may call it, more than once.
 func (p *process) close() {
 	p.once.Do(func() {
 		p.stdin.Close()
@@ -147,7 +146,7 @@ func (p *process) close() {
 		}
 		<-p.done
 		p.stdout.Close()
-		p.stderrEnd.Close() // whoever left the group may hold the other end for ever
+		p.stderrEnd.Close() // a process that left the group may hold the other end for ever
 	})
 	p.owned.Wait()
 }
@@ -163,8 +162,7 @@ func awaited(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// why says how the child ended and what it complained of last. It is called after
-// done.
+// why describes the end of the child, with its last error output. It is called after done.
 func (p *process) why() string {
 	var s strings.Builder
 	if p.how.Signal != "" {
@@ -178,14 +176,14 @@ func (p *process) why() string {
 	return s.String()
 }
 
-// tail keeps the end of what is written to it, and hands on whole lines.
+// tail keeps the end of the output written to it, and passes on whole lines.
 type tail struct {
 	line func(string)
 	hide func(string) string
 
-	mu   sync.Mutex // guards the fields below
+	mu   sync.Mutex // protects the fields below
 	text []byte
-	rest []byte // of a line that has not ended; used by the writer only
+	rest []byte // an unfinished line; only for the writer
 }
 
 // Write implements io.Writer.
@@ -202,7 +200,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lines hands whole lines on; one that does not end in tailSize bytes in pieces.
+// lines passes on whole lines; a line longer than tailSize bytes in pieces.
 func (t *tail) lines(b []byte) {
 	for _, c := range b {
 		if c != '\n' && len(t.rest) < tailSize {
@@ -219,7 +217,7 @@ func (t *tail) lines(b []byte) {
 	}
 }
 
-// last is the last n lines that are not empty, in one line of at most maxWhy bytes.
+// last returns the last n lines that are not empty, as one line of at most maxWhy bytes.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	text := strings.ToValidUTF8(string(t.text), "\uFFFD")

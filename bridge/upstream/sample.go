@@ -14,7 +14,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// maxSampled bounds the answer that a server may ask a model for, in tokens.
+// maxSampled limits the answer that a server may request of a model, in tokens.
 const maxSampled = 8192
 
 // sampling is a server's request to our model (Client, Sampling).
@@ -28,8 +28,8 @@ type sampling struct {
 	Tools     []json.RawMessage `json:"tools"`
 }
 
-// sample asks the model on a server's behalf, each time with the user's consent: it
-// costs money, and the server reads the answer.
+// sample asks the model on a server's behalf, each time with the user's consent: it costs money,
+// and the server reads the answer.
 func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var s sampling
 	if err := wire.Unmarshal(params, &s); err != nil {
@@ -72,7 +72,7 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		nil
 }
 
-// stopReason is why the model has stopped, in the protocol's words where it has one.
+// stopReason returns the reason of the model's stop, in the protocol's words if there is one.
 func stopReason(s core.StopReason) string {
 	switch s {
 	case core.StopEnd:
@@ -114,11 +114,11 @@ func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
 	return &jrpc2.Error{Code: -1, Message: "the user rejected the sampling request"}
 }
 
-// maxShown bounds what the user is shown of a request, in bytes.
+// maxShown limits the part of a request that is shown to the user, in bytes.
 const maxShown = 4000
 
-// shown is all that the model would be told, as far as the user can be expected to
-// read it: a question is no consent to what it does not say.
+// shown returns all that the model would get, as far as the user can be expected to read it: a
+// question gives no consent to anything it does not show.
 func (s sampling) shown() string {
 	var b strings.Builder
 	if s.System != "" {
@@ -163,7 +163,7 @@ func (s sampling) request(m core.Meta) *inference.Request {
 	return r
 }
 
-// itemsOf is a list of blocks, or one alone.
+// itemsOf returns a list of blocks, or a single one as a list.
 func itemsOf(content json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(content, &list) != nil && present(content) != nil {

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/board"
 )
 
-// The words for how a server is (board.Server).
+// The states of a server (board.Server).
 const (
 	statusStopped  = "stopped"
 	statusStarting = "starting"
@@ -28,20 +28,20 @@ func (s Server) is(o Server) bool {
 	return s.Name == o.Name && s.Rev == o.Rev && !s.brought && !o.brought
 }
 
-// list is the servers of the configuration.
+// list returns the servers of the configuration.
 func (b *Box) list() []Server {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.servers // it is replaced, never changed
+	return b.servers // it is replaced, never modified
 }
 
 // Log logs a text about a server.
 func (b *Box) Log(server, level, text string) { b.opts.Log(server, level, text) }
 
-// Grace returns how long a listing waits for servers that are still being started.
+// Grace returns the time that a listing waits for servers that are starting.
 func (b *Box) Grace() time.Duration { return b.opts.Grace }
 
-// find is a server of the configuration.
+// find returns a server of the configuration.
 func (b *Box) find(name string) (Server, bool) {
 	for _, s := range b.list() {
 		if s.Name == name {
@@ -51,23 +51,23 @@ func (b *Box) find(name string) (Server, bool) {
 	return Server{}, false
 }
 
-// configured reports whether a server is everybody's, rather than a session's own,
-// and still what the configuration says.
+// configured reports whether a server is in the configuration, unchanged, and not a session's
+// own.
 func (b *Box) configured(s Server) bool {
 	now, ok := b.find(s.Name)
 	return ok && now.is(s)
 }
 
-// Announce puts the servers on the board before anything has started one.
+// Announce puts the servers on the board before any of them is started.
 func (b *Box) Announce() {
 	for _, s := range b.list() {
 		b.post(s.Name)
 	}
 }
 
-// Set replaces the servers of the configuration. Those whose Rev is what it was go
-// on; connections to the others end at once, and calls that are under way there fail.
-// Sessions take up what is new when they list their tools next.
+// Set replaces the servers of the configuration. Those with an unchanged Rev continue;
+// connections to the others end at once, and their running calls fail. Sessions use the new
+// servers when they list their tools next.
 func (b *Box) Set(servers []Server) {
 	servers = slices.Clone(servers)
 	var over []*upstream
@@ -124,7 +124,7 @@ func (b *Box) wake() {
 	}
 }
 
-// connectionsLocked are those to a server of the configuration.
+// connectionsLocked returns the connections to a server of the configuration.
 func (b *Box) connectionsLocked(s Server) (list []*upstream) {
 	for _, u := range b.live[s.Name] {
 		if u.server.is(s) {
@@ -134,7 +134,7 @@ func (b *Box) connectionsLocked(s Server) (list []*upstream) {
 	return list
 }
 
-// exportedLocked are those of clients that the server is exported to.
+// exportedLocked returns the connections of clients that the server is exported to.
 func (b *Box) exportedLocked(s Server) (list []*Keeper) {
 	for k, of := range b.exported {
 		if of.is(s) {
@@ -144,8 +144,8 @@ func (b *Box) exportedLocked(s Server) (list []*Keeper) {
 	return list
 }
 
-// used are the servers of the configuration that sessions have: those that are not
-// disabled, and those that somebody has started all the same.
+// used returns the servers of the configuration that sessions use: those that are not disabled,
+// and those that a user has started anyway.
 func (b *Box) used() (list []Server) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,10 +159,9 @@ func (b *Box) used() (list []Server) {
 
 var errUnknown = errors.New("the configuration has no server of that name")
 
-// Start has a server run: in a session that is open in the workspace, or over a
-// connection that belongs to none. It does not wait for that: the board tells what
-// becomes of it. Where it runs already nothing happens. One that is disabled runs, too,
-// until Stop.
+// Start has a server run: in a session that is open in the workspace, or over a connection
+// without a session. It does not wait for that: the board shows the progress. A running server
+// stays. A disabled one also runs, until Stop.
 func (b *Box) Start(roots []string, name string) error {
 	s, ok := b.find(name)
 	if !ok {
@@ -199,8 +198,7 @@ func (b *Box) Start(roots []string, name string) error {
 	return nil
 }
 
-// Stop ends every connection to a server, and keeps it from being started until
-// Start. Calls that are under way fail.
+// Stop ends every connection to a server, and prevents starts until Start. Running calls fail.
 func (b *Box) Stop(name string) error {
 	s, ok := b.find(name)
 	if !ok {
@@ -228,7 +226,7 @@ func (b *Box) isStopped(name string) bool {
 	return b.stopped[name]
 }
 
-// remember keeps a server's list for sessions that have not started it.
+// remember stores a server's list for sessions that have not started it.
 func (b *Box) remember(s Server, list []*listed) {
 	if !b.configured(s) {
 		return
@@ -248,8 +246,8 @@ func (b *Box) recall(s Server) (list []*listed, ok bool) {
 	return list, ok
 }
 
-// enter and leave note who has a connection to a server, for the board. One that is
-// stopped is held from the beginning.
+// enter and leave record the connections to a server, for the board. A stopped server is held
+// from the beginning.
 func (b *Box) enter(u *upstream) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -259,7 +257,7 @@ func (b *Box) enter(u *upstream) {
 func (b *Box) enterLocked(u *upstream) {
 	b.live[u.server.Name] = append(b.live[u.server.Name], u)
 	if b.stopped[u.server.Name] && !u.server.brought {
-		u.held = whyStopped // nobody else has it yet
+		u.held = whyStopped // no other goroutine has it yet
 	}
 }
 
@@ -269,11 +267,11 @@ func (b *Box) leave(u *upstream) {
 	b.live[u.server.Name] = slices.DeleteFunc(b.live[u.server.Name], func(o *upstream) bool { return o == u })
 }
 
-// post says on the board how a server of the configuration is.
+// post puts the state of a server of the configuration on the board.
 func (b *Box) post(name string) { b.postFor(name, posted{layer: b.opts.Layer}) }
 
-// postFor says on the board how a server is: as well as the best of its connections.
-// Of one that has gone nothing is said any more.
+// postFor puts the state of a server on the board: that of its best connection. A removed server
+// is taken off.
 func (b *Box) postFor(name string, to posted) {
 	if b.opts.Board == nil {
 		return
@@ -286,21 +284,21 @@ func (b *Box) postFor(name string, to posted) {
 		} else {
 			b.opts.Board.Drop(topic)
 		}
-		// Whoever has put something older over something newer puts it right.
+		// If the state has changed since, this post may have replaced a newer one.
 		if now, still := b.item(name, to); still == ok && reflect.DeepEqual(now, item) {
 			return
 		}
 	}
 }
 
-// posted says who is shown a server: one that a client brings along has a principal and the layer of
-// its connection.
+// posted describes the audience of a server's state: for a server that a client brings along, a
+// principal and the layer of the connection.
 type posted struct {
 	principal core.Principal
 	layer     string
 }
 
-// item is how a server is; false: there is none of that name.
+// item returns the state of a server; false: it does not exist.
 func (b *Box) item(name string, to posted) (board.Server, bool) {
 	s, ok := b.find(name)
 	ok = ok && to.principal == ""

@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	// MaxName is how long a tool's name may be at a server, in bytes; a longer one is
-	// left out.
+	// MaxName limits the name of a tool at a server, in bytes; a tool with a longer one is left
+	// out.
 	MaxName = 256
-	// maxDescription is how much of a description is handed on, in bytes.
+	// maxDescription limits the part of a description that is passed on, in bytes.
 	maxDescription = 16 << 10
-	// showEvery is how often the progress of a call is shown at most.
+	// showEvery is the minimum interval of the visible progress of a call.
 	showEvery = 200 * time.Millisecond
 )
 
-// listed is a tool as a server lists it.
+// listed is a tool in a server's list.
 type listed struct {
 	spec core.Spec
 	raw  json.RawMessage // the server's own words
-	// change says how they differ from those that were pinned; "": they do not.
+	// change describes the difference from the pin; "": none.
 	change string
 }
 
-// tools lists the server's tools. What cannot be used is left out, and told.
+// tools lists the server's tools. Unusable ones are left out, and logged.
 func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 	if p.Caps.Tools == nil {
 		return nil, nil
@@ -47,7 +47,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 	items, err := p.List(ctx, proto.MethodListTools, "tools")
 	var refused *jrpc2.Error
 	if !p.Lists() && errors.As(err, &refused) {
-		return nil, nil // it may know tools/call alone
+		return nil, nil // it may only know tools/call
 	}
 	if err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 	}}, nil
 }
 
-// seenSchema is a schema whose texts are as seen makes them. One without hidden
-// characters stays as it came.
+// seenSchema returns a schema with visible forms of its texts. One without hidden characters
+// stays unchanged.
 func seenSchema(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -149,8 +149,8 @@ func seenSchema(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// offers reports whether the configuration lets a tool through. A list that holds something
-// else than patterns lets nothing through.
+// offers reports whether the configuration offers a tool. A list with an invalid pattern offers
+// none.
 func (s Server) offers(tool string) bool {
 	denied, err := glob.AnyTextFolded(s.Deny, tool)
 	if err != nil || denied {
@@ -186,20 +186,20 @@ func (t *tool) Preview(_ context.Context, inv core.Invocation) (core.Preview, er
 		title += " (" + display.Clipped(own, maxTitleArgs) + ")"
 	}
 	pv := core.Preview{Title: title, Kind: t.spec.Kind}
-	if _, left := display.Clip(text, maxTitleArgs); left > 0 { // else all of it is in the title
+	if _, left := display.Clip(text, maxTitleArgs); left > 0 { // otherwise all of it is in the title
 		pv.Content = []core.Block{core.Text{Text: text}}
 	}
 	return pv, nil
 }
 
-// How many characters of a call's arguments are shown to those who decide about it.
+// Limits of a call's arguments in characters, for the user who decides about it.
 const (
 	maxTitleArgs = 160
 	maxShownArgs = 8000
 )
 
-// Run implements core.Tool. A call whose server ends in the middle is repeated once
-// where the tool says that this does no harm, and else not.
+// Run implements core.Tool. A call whose server ends in the middle is repeated once if the tool
+// is declared harmless to repeat, and otherwise not.
 func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
 	if ok, err := t.changed(ctx); err != nil || !ok {
 		return core.Result{
@@ -233,7 +233,7 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 	return res, err
 }
 
-// errUnsent: the connection had ended before the call was sent.
+// errUnsent means that the connection had ended before the call was sent.
 var errUnsent = errors.New("it was not sent")
 
 // call makes one call. wire.ErrClosed: the connection ended before the answer.
@@ -260,8 +260,8 @@ func (t *tool) call(ctx context.Context, p *Peer, inv core.Invocation) (core.Res
 	return parseResult(res, t.up.host.Spills())
 }
 
-// refused is what a failed call comes to: an error that the server answers with is
-// for the model to read.
+// refused returns the result of a failed call: an error in the server's answer is for the model
+// to read.
 func (t *tool) refused(err error) (core.Result, error) {
 	var e *jrpc2.Error
 	if !errors.As(err, &e) {
@@ -282,7 +282,7 @@ func (t *tool) refused(err error) (core.Result, error) {
 	return core.Result{Blocks: []core.Block{core.Text{Text: text}}, Failed: true}, nil
 }
 
-// await sends the call and waits for its answer; meanwhile it shows how far it is.
+// await sends the call and waits for its answer; meanwhile it shows the progress.
 func (t *tool) await(
 	ctx context.Context,
 	p *Peer,
@@ -348,7 +348,7 @@ func (t *tool) await(
 	}
 }
 
-// show puts what a call says of its progress into its output.
+// show writes a call's progress to its output.
 func (n Progress) show(inv core.Invocation) {
 	text := display.Seen(n.Message)
 	if n.Total > 0 {
@@ -359,10 +359,10 @@ func (n Progress) show(inv core.Invocation) {
 	}
 }
 
-// clock is a timer that need not run.
+// clock is a timer that may be stopped.
 type clock struct {
 	t *time.Timer
-	c <-chan time.Time // nil: it does not run
+	c <-chan time.Time // nil: it is stopped
 }
 
 func newClock(d time.Duration) *clock {
@@ -371,7 +371,7 @@ func newClock(d time.Duration) *clock {
 	return k
 }
 
-// Reset starts it; 0: it does not run.
+// Reset starts it; 0: it stays stopped.
 func (k *clock) Reset(d time.Duration) {
 	k.Stop()
 	if k.t, k.c = nil, nil; d > 0 {
@@ -386,7 +386,7 @@ func (k *clock) Stop() {
 	}
 }
 
-// calling notes a call that is under way; the function ends that.
+// calling records a running call; the function ends that.
 func (u *upstream) calling() func() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -398,7 +398,7 @@ func (u *upstream) calling() func() {
 	}
 }
 
-// isCalled reports whether a call is under way.
+// isCalled reports whether a call is running.
 func (u *upstream) isCalled() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

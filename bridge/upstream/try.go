@@ -9,24 +9,23 @@ import (
 	"dragoman/core/board"
 )
 
-// Tried is how a server was when it was started once.
+// Tried is the result of a trial start of a server.
 type Tried struct {
 	board.Server
 	Changes []Change
 }
 
-// Change is a tool that is not what was pinned: until the user agrees, it is used by
-// nobody, and a model reads what it said before.
+// Change is a tool that differs from its pin: until the user agrees it cannot be used, and a
+// model gets the old description.
 type Change struct {
 	Tool string
-	Text string // what differs, line by line, every character to be seen
+	Text string // the differences, line by line, with every character visible
 
 	item []byte
 }
 
-// Try starts every server once, beside each other, says how they are, in their
-// order, and ends them again. It pins nothing. It blocks until each runs or has
-// failed, or ctx ends.
+// Try starts every server once, concurrently, returns their states, in their order, and ends them
+// again. It pins nothing. It blocks until each runs or has failed, or ctx ends.
 func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 	b.pins.onlyLook()
 	opened, err := b.Open(ctx, alone{m})
@@ -55,8 +54,7 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 	return all, errors.Join(opened.Close(), context.Cause(ctx))
 }
 
-// Agree pins tools as they were when they were tried: what has changed since then is
-// asked about again.
+// Agree pins tools as they were when they were tried: later changes need consent again.
 func (b *Box) Agree(server string, changes []Change) error {
 	for _, c := range changes {
 		if err := b.pins.agree(server, c.Tool, c.item); err != nil {
@@ -66,8 +64,7 @@ func (b *Box) Agree(server string, changes []Change) error {
 	return nil
 }
 
-// Forget unpins what a server's tools said when they were first seen. file is that of
-// Options.PinFile.
+// Forget removes the pins of a server. file is that of Options.PinFile.
 func Forget(file, server string) error {
 	p := pinsIn(file)
 	if known, err := p.known(server); err != nil || known == nil {
@@ -76,7 +73,7 @@ func Forget(file, server string) error {
 	return p.change(server, func(map[string]string) map[string]string { return nil })
 }
 
-// alone is a session with nobody in it.
+// alone is a session without clients.
 type alone struct{ meta core.Meta }
 
 func (a alone) Meta() core.Meta     { return a.meta }

@@ -12,29 +12,29 @@ import (
 	"dragoman/core/child"
 )
 
-// upstream is a session's connection to one server, which a keeper keeps.
+// upstream is a session's connection to one server, maintained by a keeper.
 type upstream struct {
 	*Keeper
 	box    *Box
 	server Server
 	host   core.ToolHost
-	to     posted // of what a client brings along
+	to     posted // for a server that a client brings along
 	guard  *child.Guard
 	wake   func()             // the list has changed
-	stale  chan struct{}      // the server says that its list has changed
-	missed chan struct{}      // the server can tell of changes; those before may be unknown
-	stop   context.CancelFunc // ends run; set before it begins
-	used   time.Time          // outside of sessions: when it was last needed; guarded by the box's mu
+	stale  chan struct{}      // the server announces that its list has changed
+	missed chan struct{}      // the server can announce changes from now on; earlier ones may be unknown
+	stop   context.CancelFunc // ends run; set before run begins
+	used   time.Time          // outside of sessions: its last use; protected by the box's mu
 	asks   sync.WaitGroup
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	list   []*listed
 	offer  offer
-	calls  int // under way
-	asking int // questions that are with the user
+	calls  int // running
+	asking int // open questions to the user
 }
 
-// Why a connection is kept from running.
+// Reasons for keeping a connection from running.
 const (
 	whyStopped = "it was stopped, and stays so until somebody starts it again"
 	whyOver    = "the configuration has changed, and no longer has it as it was"
@@ -56,8 +56,8 @@ func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake 
 	return u
 }
 
-// wantsLogin returns what to tell a person if a server wants a login; nil: it does not,
-// or it is one that a client brings along, which has none.
+// wantsLogin returns instructions for a person if a server requires a login; nil: it does not, or
+// a client has brought it along, which has none.
 func (b *Box) wantsLogin(s Server) error {
 	if _, wants := b.logins.Standing(s.Name); wants != nil && !s.brought {
 		return wants
@@ -65,7 +65,7 @@ func (b *Box) wantsLogin(s Server) error {
 	return nil
 }
 
-// report says on the board how the server is, and has the session list its tools.
+// report puts the state of the server on the board, and has the session list its tools.
 func (u *upstream) report(status string) {
 	u.post()
 	switch status {
@@ -87,7 +87,7 @@ func (u *upstream) ready() {
 	}
 }
 
-// release takes back a hold; false: it has ended for good.
+// release ends a hold; false: it has ended permanently.
 func (u *upstream) release() bool {
 	usable, was := u.Keeper.release()
 	if was {
@@ -129,7 +129,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 		return nil, err
 	}
 	select {
-	case <-u.missed: // the list has what changed before
+	case <-u.missed: // the list contains earlier changes
 	default:
 	}
 	list, err := u.tools(ctx, p)
@@ -219,8 +219,7 @@ func (u *upstream) relist(ctx context.Context, p *Peer) {
 	u.wake()
 }
 
-// recheck starts a server that has waited for a login, if one has come by another
-// process.
+// recheck starts a server that waits for a login, if another process has made one.
 func (u *upstream) recheck(ctx context.Context) {
 	if status, _, _ := u.state(); status != statusLogin {
 		return
@@ -239,22 +238,21 @@ func (u *upstream) post() {
 	u.box.post(u.server.Name)
 }
 
-// state is how the connection is, and the tools that are known.
+// state returns the state of the connection, and the known tools.
 func (u *upstream) state() (status, why string, list []*listed) {
 	n := u.now()
 	return n.status, n.why, u.known()
 }
 
-// known are the server's tools as it listed them last.
+// known returns the server's last list of tools.
 func (u *upstream) known() []*listed {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.list // it is replaced, never changed
+	return u.list // it is replaced, never modified
 }
 
-// listed is the server's tools: those of now, or, while it starts, those that are
-// known. It waits for a start that nothing is known of until grace ends, and for as
-// long as the user is being asked about it.
+// listed returns the server's current tools, or, while it starts, the known ones. If none are
+// known it waits for the start until grace ends, and as long as the user is being asked about it.
 func (u *upstream) listed(ctx, grace context.Context) []*listed {
 	for {
 		n := u.now()

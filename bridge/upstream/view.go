@@ -19,40 +19,39 @@ import (
 	"dragoman/core/display"
 )
 
-// View is what an Export's server has said of its tools on one connection. Every list
-// for a client goes through Shown, or Agreed, and every call through Rule. A call needs
-// the tools to be known (Known), which the connection asks for (Know), or the box
-// (KnowFromBox).
+// View is the knowledge about the tools of an Export's server on one connection. Every list for a
+// client goes through Shown, or Agreed, and every call through Rule. A call needs the tools to be
+// known (Known); the connection asks for them (Know), or the box does (KnowFromBox).
 type View struct {
 	*Export
 	consents *Consents
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	said   map[string]string
-	whole  bool // said is all of them, as they are now
+	whole  bool // said has all current tools
 	bare   bool // the server's version may have no list of tools
-	silent bool // the server has no list, and nothing of it is pinned
-	at     int  // how often the list has changed
+	silent bool // the server has no list, and none of its tools is pinned
+	at     int  // the number of changes of the list
 	pages  gathered
 	own    *learning
-	taken  []*listed         // by KnowFromBox
-	warned map[string]string // what was logged, by tool
+	taken  []*listed         // from KnowFromBox
+	warned map[string]string // logged changes, by tool
 }
 
-// gathered is a list of which some pages have come.
+// gathered is a list of which some pages have arrived.
 type gathered struct {
 	tools map[string]string
-	next  string // the cursor of the page that is missing
+	next  string // the cursor of the missing page
 	at    int    // View.at at its beginning
 }
 
-// learning is a list that is being asked for.
+// learning is a running request for a list.
 type learning struct {
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// Stale notes that the server's list has changed.
+// Stale records that the server's list has changed.
 func (v *View) Stale() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -60,14 +59,14 @@ func (v *View) Stale() {
 	v.whole = false
 }
 
-// Settled notes the version that a server has answered initialize with.
+// Settled records the version in a server's response to initialize.
 func (v *View) Settled(version json.RawMessage) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.bare = string(version) == proto.Numbered
 }
 
-// Known reports whether calls can be judged: all that the server says is known.
+// Known reports whether calls can be judged: the server's whole list is known.
 func (v *View) Known() bool {
 	if !v.Pins() {
 		return true
@@ -77,9 +76,9 @@ func (v *View) Known() bool {
 	return v.whole
 }
 
-// Know has the server's tools listed, if they are not known: page asks for one page
-// of them, the first with the cursor "". Callers at the same time wait for one
-// listing. A list that changes meanwhile is asked for again the next time.
+// Know has the server's tools listed if they are not known: page asks for one page of them, the
+// first with the cursor "". Concurrent callers wait for one listing. A list that changes in the
+// meantime is requested again the next time.
 func (v *View) Know(ctx context.Context, page askPage) error {
 	v.mu.Lock()
 	if v.whole {
@@ -133,9 +132,8 @@ func (v *View) learn(ctx context.Context, all *gathered, page askPage) error {
 	return v.complete(*all)
 }
 
-// KnowFromBox learns the tools over a connection of the box's own, which is nobody's
-// session and whose programs are started in dir. It does nothing where tools are not
-// pinned.
+// KnowFromBox lists the tools over a connection of the box's own, which belongs to no session and
+// whose programs are started in dir. It does nothing if tools are not pinned.
 func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 	if !v.Pins() {
 		return nil
@@ -164,8 +162,8 @@ func (v *View) KnowFromBox(ctx context.Context, dir string) error {
 	return v.took(list)
 }
 
-// refused: a server that lists nothing says nothing that could change; one whose
-// tools are known hides them.
+// refused handles a refused list: a server without a list has nothing that could change; one with
+// pinned tools hides them.
 func (v *View) refused(why string) error {
 	known, err := v.box.pins.known(v.Server.Name)
 	if err == nil && len(known) > 0 {
@@ -184,12 +182,12 @@ func (v *View) refused(why string) error {
 	return nil
 }
 
-// complete takes a whole list for what the server says, and pins it at first sight.
+// complete accepts a whole list as the server's current one, and pins it if the server is new.
 func (v *View) complete(all gathered) (err error) {
 	v.mu.Lock()
-	v.said, v.silent = maps.Clone(all.tools), false // which changes with what is said next
+	v.said, v.silent = maps.Clone(all.tools), false // it is modified by the next page
 	v.mu.Unlock()
-	if v.Pins() { // before a call is judged by it
+	if v.Pins() { // before calls are judged with it
 		_, err = v.box.pins.first(v.Server.Name, all.tools)
 	}
 	v.mu.Lock()
@@ -198,7 +196,7 @@ func (v *View) complete(all gathered) (err error) {
 	return err
 }
 
-// took takes a list of tools that another connection has.
+// took accepts a list of tools from another connection.
 func (v *View) took(list []*listed) error {
 	v.mu.Lock()
 	all := gathered{tools: map[string]string{}, at: v.at}
@@ -209,15 +207,15 @@ func (v *View) took(list []*listed) error {
 	return v.complete(all)
 }
 
-// Shown returns a page of the list as the client gets it that has asked for it with the
-// cursor: without what is not offered, without a tool that is new at a known server, and with
-// malformed ones repaired or left out (fitTool). A tool that has changed says what it said
-// before. Where nothing has to be changed it is result itself.
+// Shown returns the page of the list for the client that asked for it with the cursor: without
+// tools that are not offered, without new tools of a known server, and with malformed ones
+// repaired or left out (fitTool). A changed tool has its old description. If there is nothing to
+// change it returns result itself.
 func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 	items, next, err := pageOf(result, proto.MethodListTools, "tools")
 	if err != nil {
 		v.Log("warn", err.Error())
-		return json.RawMessage(`{"tools":[]}`) // a client might find tools in it all the same
+		return json.RawMessage(`{"tools":[]}`) // a client might still find tools in it
 	}
 	known, err := v.box.pins.known(v.Server.Name)
 	if err != nil {
@@ -277,7 +275,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 // errTwice is the reason for leaving out the second tool of a name.
 func errTwice(name string) error { return fmt.Errorf("there are two of the name %q", name) }
 
-// leftOut says why a tool is missing from a list.
+// leftOut gives the reason why a tool is missing from a list.
 func leftOut(err error) string { return "a tool is left out: " + display.Plain(err.Error()) }
 
 // earlier returns the names on the pages before the one with the cursor.
@@ -293,13 +291,13 @@ func (v *View) earlier(cursor string) map[string]bool {
 	return names
 }
 
-// gather puts a page of a client's list to those before it.
+// gather adds a page of a client's list to the earlier ones.
 func (v *View) gather(cursor, next string, page map[string]string) {
 	v.mu.Lock()
 	if cursor == "" {
 		v.pages = gathered{tools: map[string]string{}, at: v.at}
 	}
-	maps.Copy(v.said, page) // what was said last counts
+	maps.Copy(v.said, page) // the last description counts
 	follows := v.pages.tools != nil && v.pages.next == cursor
 	if !follows {
 		v.mu.Unlock()
@@ -320,41 +318,41 @@ func (v *View) gather(cursor, next string, page map[string]string) {
 	}
 }
 
-// Agreed returns a whole list of tools as a client gets it.
+// Agreed returns a whole list of tools in its form for a client.
 func (v *View) Agreed(list []json.RawMessage) []json.RawMessage {
 	var page struct {
 		Tools []json.RawMessage `json:"tools"`
 	}
 	if err := json.Unmarshal(v.Shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list)))), &page); err != nil {
-		return nil // a list is a list
+		return nil // an empty list is still a list
 	}
 	return page.Tools
 }
 
-// Call is a call of a tool as a client makes it.
+// Call is a client's call of a tool.
 type Call struct {
 	Tool   string
-	Params json.RawMessage // of tools/call
-	Args   json.RawMessage // the tool's arguments among them
-	Offers Offers          // the ways in which the client's user can be asked
-	Modern bool            // it is of 2026-07-28: the client makes it again with its user's answer
-	Asked  bool            // its user has been asked about it before
+	Params json.RawMessage // params of tools/call
+	Args   json.RawMessage // the tool's arguments in them
+	Offers Offers          // the kinds of requests that the client accepts
+	Modern bool            // it is of 2026-07-28: the client repeats it with its user's answer
+	Asked  bool            // its user was asked about it before
 }
 
-// Ruling says how to proceed with a call that nothing refuses.
+// Ruling describes how to proceed with a call that is not refused.
 type Ruling struct {
-	Tool    string          // the call's
-	Params  json.RawMessage // to make the call with
+	Tool    string          // of the call
+	Params  json.RawMessage // params for the call
 	Resumed bool            // Params are those of an earlier call, which the user has allowed now
-	Reply   json.RawMessage // the client gets this in place of a result; nil: it does not
-	Form    json.RawMessage // the client's user is asked with this first (Decided); nil: nobody is
+	Reply   json.RawMessage // the client's response instead of a result; nil: none
+	Form    json.RawMessage // for asking the client's user first (Decided); nil: nothing to ask
 
-	ask *AskFirst // of Form
+	ask *AskFirst // for Form
 }
 
-// Rule judges a call: what the server's lists, a rule or the pins take out is refused. A
-// call of 2026-07-28 that brings its user's answer gets the parameters that the user was
-// shown, and is judged by them.
+// Rule judges a call: a tool that the server's lists, a rule or the pins exclude is refused. A
+// call of 2026-07-28 with its user's answer gets the params that the user was shown, and is
+// judged by them.
 func (v *View) Rule(c Call) (r Ruling, err error) {
 	r = Ruling{Tool: c.Tool, Params: c.Params}
 	if c.Modern && v.check != nil && bytes.Contains(c.Params, []byte(ourMark())) {
@@ -381,8 +379,8 @@ func (v *View) Rule(c Call) (r Ruling, err error) {
 	return r, err
 }
 
-// Decided returns nil if the user has allowed the call of a ruling, where reply is their
-// answer to its form and err why there is none.
+// Decided returns nil if the user has allowed the call of a ruling; reply is the user's answer to
+// its form, and err the reason if there is none.
 func (v *View) Decided(r Ruling, reply json.RawMessage, err error) error {
 	if err := r.ask.judged(reply, err); err != nil {
 		return v.refuse(r.Tool, err)
@@ -390,8 +388,8 @@ func (v *View) Decided(r Ruling, reply json.RawMessage, err error) error {
 	return nil
 }
 
-// judge refuses a call of a tool that the server's lists or a rule take out, or that is
-// not what was pinned. ask says that a person must be asked.
+// judge refuses a call of a tool that the server's lists or a rule exclude, or that differs from
+// its pin. ask is set if a person must be asked.
 func (v *View) judge(tool string, args json.RawMessage) (ask *AskFirst, err error) {
 	if !v.Server.offers(tool) {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
@@ -414,8 +412,8 @@ func (v *View) refuse(tool string, err error) error {
 	return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
 }
 
-// unchanged refuses a tool that is not what was pinned. A name that the server does
-// not list now is the server's to refuse, if it ever had it.
+// unchanged refuses a tool that differs from its pin. A tool that the server does not list now is
+// left to the server to refuse.
 func (v *View) unchanged(tool string) error {
 	v.mu.Lock()
 	is, said := v.said[tool]
@@ -437,8 +435,8 @@ func (v *View) unchanged(tool string) error {
 	return jrpc2.Errorf(jrpc2.InvalidRequest, "%s", change)
 }
 
-// change says in one line what became of a tool, and what to do. None of it is in
-// the server's own words: a model reads it.
+// change describes the change of a tool in one line, with advice. It contains no words of the
+// server, because a model reads it.
 func (v *View) change(tool, was, is string, pinned bool) string {
 	what := "is new"
 	if pinned {
