@@ -23,7 +23,7 @@ func Patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// Eras are the versions that clients are tried at.
+// Eras are the versions that clients are tested at.
 var Eras = []string{proto.Legacy, proto.Modern}
 
 // Connected returns a session of the SDK's client.
@@ -41,7 +41,7 @@ func Connected(t *testing.T, tr mcp.Transport, version string, o *mcp.ClientOpti
 	return cs
 }
 
-// ToolNames lists the tools that a client is shown.
+// ToolNames lists the tools that a client gets.
 func ToolNames(t *testing.T, cs *mcp.ClientSession) []string {
 	t.Helper()
 	var names []string
@@ -54,7 +54,7 @@ func ToolNames(t *testing.T, cs *mcp.ClientSession) []string {
 	return names
 }
 
-// Said is the text of a call's result.
+// Said returns the text of a call's result.
 func Said(t *testing.T, cs *mcp.ClientSession, name string, args any) string {
 	t.Helper()
 	res, err := cs.CallTool(Patient(t), &mcp.CallToolParams{Name: name, Arguments: args})
@@ -89,7 +89,7 @@ func (c *Raw) Say(line string) {
 	}
 }
 
-// Until reads up to a line that contains a text, and returns all.
+// Until reads up to a line that contains a text, and returns all lines.
 func (c *Raw) Until(text string) (lines []string) {
 	c.t.Helper()
 	for c.Out.Scan() {
@@ -102,10 +102,10 @@ func (c *Raw) Until(text string) (lines []string) {
 	return nil
 }
 
-// Next is the next line.
+// Next returns the next line.
 func (c *Raw) Next() string { return Last(c.Until("")) }
 
-// Last is the last of some lines.
+// Last returns the last of some lines.
 func Last(lines []string) string { return lines[len(lines)-1] }
 
 // ModernMeta returns the metadata of the client in a request of 2026-07-28.
@@ -113,11 +113,11 @@ func ModernMeta(caps, more string) string {
 	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`
 }
 
-// MustAsk is the reason of a rule that wants a call asked about.
+// MustAsk is the reason of a rule that requires a question about a call.
 const MustAsk = "must be asked by rule 1 (ask tool e*)"
 
-// WellFormedTools lists the names of the tools that a client is shown, and fails where an input
-// schema is not one of an object.
+// WellFormedTools lists the names of the tools that a client gets, and fails if an input schema
+// does not describe an object.
 func WellFormedTools(t *testing.T, cs *mcp.ClientSession) (names []string) {
 	t.Helper()
 	for tool, err := range cs.Tools(Patient(t), nil) {

@@ -1,3 +1,3 @@
-// Package bridgetest has the servers and clients with which the packages of the bridge are
-// tested. It imports none of them, since their own tests import it.
+// Package bridgetest provides the servers and clients for the tests of the bridge's packages. It
+// imports none of them, because their own tests import it.
 package bridgetest

@@ -8,10 +8,10 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// OneGuard checks that a client, or a session, has one guard for all of its servers, which
-// ends with the last of them, together with all that they have left behind. use has the n
-// servers started, each of which leaves a daemon behind as it starts, calls look, and ends
-// them again, or leaves that to the end of its test.
+// OneGuard checks that a client, or a session, has one guard for all of its servers, which ends
+// with the last of them, together with all processes that they left behind. use has the n servers
+// started, each of which leaves a daemon behind as it starts, calls look, and ends them again, or
+// leaves that to the end of its test.
 func OneGuard(t *testing.T, n int, use func(t *testing.T, servers []Place, look func())) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// PlayVar is the variable that makes a test's binary one of the servers below.
+// PlayVar is the variable that turns a test's binary into one of the servers below.
 const PlayVar = "BRIDGE_TEST_PLAYS"
 
 // Main is the TestMain of a package whose tests start their own binary as a server.
@@ -30,8 +30,8 @@ func Main(m *testing.M) {
 	leave(0)
 }
 
-// leave ends a server at once. With os.Exit, and at main's end, the race detector sleeps
-// for a second first, in each of several hundred processes.
+// leave ends a server at once. With os.Exit, and at main's end, the race detector sleeps for a
+// second first, in each of several hundred processes.
 func leave(code int) { syscall.Exit(code) }
 
 func play(role string) {
@@ -61,7 +61,7 @@ func play(role string) {
 	}
 }
 
-// repeats has a tool t whose answer is a text of SIZE bytes.
+// repeats offers a tool t that answers with a text of SIZE bytes.
 func repeats() {
 	size, _ := strconv.Atoi(os.Getenv("SIZE"))
 	answer := `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}`
@@ -84,7 +84,7 @@ func repeats() {
 	}
 }
 
-// stubborn ignores its input's end and polite signals, and has a child that does too.
+// stubborn ignores the end of its input and polite signals, and has a child that does too.
 func stubborn() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if os.Getenv("DEPTH") == "" {
@@ -99,12 +99,12 @@ func stubborn() {
 	select {}
 }
 
-// script answers each method with what the variable SCRIPT says: lines of METHOD,
-// a space, and one line to print, in which $ID is the request's id and $TOKEN its
-// progress token, and $REASON that of a cancellation. "exit" ends the program. METHOD@CURSOR is the page behind a cursor,
-// METHOD#2 the second request of that method. An answer of ours has the METHOD answer, and
-// $ERROR is its error; $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big"
-// and "huge" are what they say.
+// script answers each method according to the variable SCRIPT: lines of METHOD, a space, and one
+// line to print, in which $ID is the request's id, $TOKEN its progress token, and $REASON that of
+// a cancellation. "exit" ends the program. METHOD@CURSOR is the page after a cursor, METHOD#2 the
+// second request of that method. A response of ours has the METHOD answer, and $ERROR is its
+// error; $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big" and
+// "huge" print what their names suggest.
 func script() {
 	var replies [][2]string
 	for line := range strings.Lines(os.Getenv("SCRIPT")) {
@@ -208,7 +208,7 @@ func script() {
 	}
 }
 
-// Place is where a server is, as upstream has it, whose own tests use this package.
+// Place describes a server in the same form as upstream, whose own tests use this package.
 type Place struct {
 	Command string
 	Args    []string

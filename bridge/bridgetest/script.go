@@ -4,13 +4,13 @@ package bridgetest
 const Greeting = `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"script","version":"1"}}}
 `
 
-// OneTool lists a tool named t, with the annotations given.
+// OneTool returns a list of a tool named t, with the given annotations.
 func OneTool(annotations string) string {
 	return `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"annotations":{` + annotations + `}}]}}
 `
 }
 
-// DescribedTool is a script's list of one tool.
+// DescribedTool returns a script's list of one tool.
 func DescribedTool(name, description string) string {
 	return `tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"` + name + `","description":"` + description + `","inputSchema":{"type":"object"}}]}}
 `

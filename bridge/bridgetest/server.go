@@ -15,11 +15,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// schemas are those of the tools below. Servers are made by the hundred, one for each session, and without a state for
-// each request.
+// schemas caches the schemas of the tools below. Tests create hundreds of servers, one for each
+// session, and without a state one for each request.
 var schemas = mcp.NewSchemaCache()
 
-// SDKServer is a server as the SDK makes them.
+// SDKServer returns a server of the SDK.
 func SDKServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, &mcp.ServerOptions{SchemaCache: schemas})
 	s.AddPrompt(
@@ -74,13 +74,13 @@ func SDKServer() *mcp.Server {
 			select {
 			case <-ctx.Done():
 				fmt.Fprintln(os.Stderr, "the wait was cancelled")
-			case <-time.After(Patience): // which a test that waits for that notices
+			case <-time.After(Patience): // a test that waits for that notices
 			}
 			return nil, nil, ctx.Err()
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "roots"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers that ask for them live on
+			res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers that ask for them still exist
 			if err != nil {
 				return nil, nil, err
 			}
@@ -98,7 +98,7 @@ func SDKServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "sample"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			ask := &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so live on
+			ask := &mcp.CreateMessageParams{ //nolint:staticcheck // servers that do so still exist
 				MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "2+2?"}}}, //nolint:staticcheck // as above
 			}
 			res, err := r.Session.CreateMessage(ctx, ask) //nolint:staticcheck // as above
@@ -164,7 +164,7 @@ func SDKServer() *mcp.Server {
 	return s
 }
 
-// DescribedServer is a server of the SDK's with tools of these descriptions.
+// DescribedServer returns a server of the SDK with tools of these descriptions.
 func DescribedServer(tools map[string]string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up"}, nil)
 	for name, description := range tools {
@@ -188,7 +188,7 @@ func SmallServer(name string, tools ...string) *mcp.Server {
 	return s
 }
 
-// ModernOnly knows no handshake.
+// ModernOnly wraps a server that does not know a handshake.
 func ModernOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "" && r.Method == http.MethodPost {
@@ -201,7 +201,7 @@ func ModernOnly(h http.Handler) http.Handler {
 	})
 }
 
-// Ways are the transports and eras that the SDK's server is reached by.
+// Ways lists the transports and eras of the SDK's server.
 func Ways(t *testing.T) map[string]Place {
 	t.Helper()
 	serve := func(h http.Handler) Place {
@@ -231,13 +231,13 @@ func Ways(t *testing.T) map[string]Place {
 	}
 }
 
-// result is the result of a call that says a text.
+// result returns the result of a call with a text.
 func result(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// JSONServer answers each request with JSON: initialize as Greeting does, and every other one
-// with answer, in which %s is the request's id.
+// JSONServer answers each request with JSON: initialize like Greeting, and every other one with
+// answer, in which %s is the request's id.
 func JSONServer(answer string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m struct {

@@ -16,11 +16,11 @@ import (
 	"dragoman/core/display"
 )
 
-// RequiredError reports that a server wants a login, or one with more rights.
+// RequiredError reports that a server requires a login, or one with more rights.
 type RequiredError struct {
 	Server string
-	More   bool     // there is a login, but its rights do not suffice
-	Scopes []string // those that are missing, if the server names them
+	More   bool     // the rights of the login do not suffice
+	Scopes []string // the missing rights, if the server names them
 }
 
 func (e *RequiredError) Error() string {
@@ -41,12 +41,12 @@ type bearer struct {
 	url    *url.URL
 	store  Store
 	client *http.Client  // without the token
-	turn   chan struct{} // holds the one token of whoever loads or renews
+	turn   chan struct{} // holds the one token of the goroutine that loads or renews
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	loaded bool
 	held   record         // without Access there is no login
-	wants  *RequiredError // the login that the server has asked for last; nil: none
+	wants  *RequiredError // the login that the server has required last; nil: none
 }
 
 // RoundTrip implements http.RoundTripper. Its error may be a *RequiredError.
@@ -82,7 +82,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// again repeats a request that was refused, if there is another token by now.
+// again repeats a request that was refused, if the token has changed since.
 func (b *bearer) again(req *http.Request, refused *http.Response, l record) (*http.Response, error) {
 	discard(refused)
 	newer, err := b.renew(req.Context(), l.Access)
@@ -117,11 +117,11 @@ func (b *bearer) send(req *http.Request, body io.ReadCloser, l record) (*http.Re
 
 // discard closes a response whose body is not needed.
 func discard(resp *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // the connection can then be used again
 	resp.Body.Close()
 }
 
-// missing returns the rights that a refusal asks for; false: it has another reason.
+// missing returns the rights that a refusal requires; false: it has another reason.
 func missing(resp *http.Response) (scopes []string, ok bool) {
 	c := challengeOf(resp)
 	scopes = strings.Fields(c["scope"])
@@ -143,7 +143,7 @@ func challengeOf(resp *http.Response) map[string]string {
 	return nil
 }
 
-// refused notes that the server wants a login.
+// refused records that the server requires a login.
 func (b *bearer) refused(e *RequiredError) error {
 	b.heard(e)
 	return e
@@ -176,8 +176,8 @@ func (b *bearer) current(ctx context.Context) (record, error) {
 	return b.renew(ctx, "")
 }
 
-// renew returns the login to use in place of one whose token was refused. If refused is
-// empty, the login is only not loaded yet, or stale. One caller renews it for all.
+// renew returns the login to use in place of one whose token was refused. If refused is empty,
+// the login is only not loaded yet, or stale. One caller renews it for all.
 func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -199,8 +199,8 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		}
 		return b.hold(l), nil
 	}
-	// A renewal is finished even if the caller leaves: a token that can be used once is lost
-	// with its answer.
+	// A renewal is completed even if the caller leaves: a single-use token is lost without its
+	// answer.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*answerFor)
 	defer cancel()
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
@@ -221,7 +221,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 		return json.Marshal(l)
 	})
 	if err != nil && l.Access != refused && l.Access != "" && !l.over() {
-		return l, nil // the old token is still good for a moment
+		return l, nil // the old token is still valid for a moment
 	}
 	if err != nil {
 		return record{}, fmt.Errorf(
@@ -234,7 +234,7 @@ func (b *bearer) renew(ctx context.Context, refused string) (record, error) {
 	return b.hold(l), nil
 }
 
-// want keeps the rights that the next login is to ask for.
+// want stores the rights that the next login is to request.
 func (b *bearer) want(ctx context.Context, scopes []string) error {
 	return b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {
 		l := parseRecord(kept, b.url.String())

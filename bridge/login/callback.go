@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// loginFor bounds the time that a person takes in the browser.
+// loginFor limits the time that a person takes in the browser.
 const loginFor = 5 * time.Minute
 
-// closeFor bounds the answer to the browser that is under way when the listening ends.
+// closeFor limits the time of a running answer to the browser when the listening ends.
 const closeFor = 2 * time.Second
 
-// callback is the address that the browser comes back to.
+// callback is the address that the browser returns to.
 type callback struct {
 	address string
-	state   string // known to this login alone
+	state   string // known only to this login
 	got     chan url.Values
 	server  *http.Server
 	ended   chan struct{}
 }
 
-// listenBack listens on this machine alone; port 0 is any. close must follow.
+// listenBack listens only on this machine; port 0 is any. close must follow.
 func listenBack(port int) (*callback, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text)) // the browser may have left
 }
 
-// wait returns the parameters that the browser brings, or an error when ctx or its time ends.
+// wait returns the parameters of the browser's request, or an error when ctx or its time ends.
 func (c *callback) wait(ctx context.Context) (url.Values, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginFor, fmt.Errorf("the login was not finished within %v", loginFor))
 	defer cancel()
@@ -86,8 +86,8 @@ func (c *callback) wait(ctx context.Context) (url.Values, error) {
 	}
 }
 
-// close ends the listening. It lets an answer that is under way finish, for closeFor at
-// most. A second close does nothing.
+// close ends the listening. It lets a running answer finish, for closeFor at most. A second close
+// does nothing.
 func (c *callback) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()

@@ -18,16 +18,16 @@ import (
 	"dragoman/core/display"
 )
 
-// authority is the authorization server that a server names, and what to ask it for.
+// authority is the authorization server of a server, with the scopes to request.
 type authority struct {
-	resource string   // the server, by the name that it gives itself
-	scopes   []string // those that the server asks for, or else all that it knows
+	resource string   // the server, by its own name for itself
+	scopes   []string // those that the server requires, or else all that it knows
 	meta     *oauthex.AuthServerMeta
 }
 
-// discover finds the authorization server of a server (Authorization, Server Discovery):
-// the server names it, and it names its endpoints. refused says that the server has refused
-// a request without a token.
+// discover finds the authorization server of a server (Authorization, Server Discovery): the
+// server names it, and it names its endpoints. refused means that the server has refused a
+// request without a token.
 func discover(
 	ctx context.Context,
 	c *http.Client,
@@ -42,7 +42,7 @@ func discover(
 	if asked := strings.Fields(challenge["scope"]); len(asked) > 0 {
 		a.scopes = asked
 	}
-	issuer = strings.TrimSuffix(issuer, "/") // a lone slash at the end leads to addresses that no server has
+	issuer = strings.TrimSuffix(issuer, "/") // a slash at the end leads to addresses that do not exist
 	if a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, c); err != nil {
 		return authority{}, fmt.Errorf("the authorization server %s does not say how to log in: %s",
 			display.Line(issuer, 100), display.Line(display.WithoutURL(err).Error(), 300))
@@ -50,7 +50,7 @@ func discover(
 	if a.meta == nil && !refused {
 		return authority{}, errors.New("it asks for no login, and does not say where one is made")
 	}
-	if a.meta == nil { // what servers of 2025-03-26 leave unsaid
+	if a.meta == nil { // servers of 2025-03-26 have no metadata
 		a.meta = &oauthex.AuthServerMeta{
 			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize",
 			TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register",
@@ -65,9 +65,8 @@ func discover(
 	return a, nil
 }
 
-// resourceOf reads the metadata of the server (RFC 9728) where its refusal points to, or at
-// the well-known places. A server of 2025-03-26 has none: it is its own authorization
-// server.
+// resourceOf reads the metadata of the server (RFC 9728) at the address in its refusal, or at the
+// well-known places. A server of 2025-03-26 has none: it is its own authorization server.
 func resourceOf(
 	ctx context.Context,
 	c *http.Client,
@@ -109,8 +108,8 @@ func resourceOf(
 // errNothing means that a server has no metadata at an address.
 var errNothing = errors.New("there is nothing")
 
-// readResource reads metadata of a resource. The SDK's own reader takes it only under the
-// very address of the server; many servers name what is above it.
+// readResource reads metadata of a resource. The SDK's own reader accepts only the exact address
+// of the server; many servers name a parent of it.
 func readResource(
 	ctx context.Context,
 	c *http.Client,
@@ -130,7 +129,7 @@ func readResource(
 	switch {
 	case resp.StatusCode >= http.StatusInternalServerError:
 		return nil, fmt.Errorf("the server answered %s", resp.Status)
-	case resp.StatusCode != http.StatusOK || kind == "text/html": // a page for everything that is not there
+	case resp.StatusCode != http.StatusOK || kind == "text/html": // a page for every missing address
 		return nil, errNothing
 	}
 	body, err := readAnswer(resp)
@@ -144,8 +143,7 @@ func readResource(
 	return &meta, nil
 }
 
-// covers reports whether a resource is the server, or what is above it on the same
-// host.
+// covers reports whether a resource is the server, or a parent of it on the same host.
 func covers(resource string, server *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Scheme != server.Scheme || !strings.EqualFold(r.Host, server.Host) ||
@@ -156,8 +154,8 @@ func covers(resource string, server *url.URL) bool {
 	return strings.HasPrefix(below, above) && !strings.Contains(above, "..")
 }
 
-// client returns our registration at the authorization server: the one that is configured,
-// or one that is made for this login alone.
+// client returns our registration at the authorization server: the configured one, or one that is
+// made only for this login.
 func (a authority) client(
 	ctx context.Context,
 	c *http.Client,
@@ -186,7 +184,7 @@ func (a authority) client(
 		ClientName: "dragoman", ApplicationType: "native", Scope: strings.Join(scopes, " "),
 	}, c)
 	if err != nil {
-		// The SDK's errors quote the answer, in which a secret may be.
+		// The SDK's errors quote the answer, which may contain a secret.
 		text := "the answer cannot be used"
 		var said *oauthex.ClientRegistrationError
 		var failed *url.Error

@@ -1,37 +1,37 @@
-// Package login logs in to MCP servers with OAuth 2.1, as their protocol has it
+// Package login logs in to MCP servers with OAuth 2.1, according to their protocol
 // (Authorization).
 //
 // # Vocabulary
 //
-// A [Site] is a server, as far as a login is concerned. A [Wallet] has the logins to all of
-// them. A record keeps what a login gave in a [Store] (record.go). A bearer gives the
-// requests to one server the token of its login, and renews it (bearer.go). An authority is
-// where one logs in to a server, which the server says (discover.go). A guard is the way to
-// what a server names for its login (guard.go), a callback the address on this machine that
-// the browser comes back to (callback.go).
+// A [Site] describes a server for a login. A [Wallet] has the logins to all of them. A record
+// stores a login in a [Store] (record.go). A bearer adds the token of a login to the requests to
+// one server, and renews it (bearer.go). An authority is the authorization server of a server,
+// which names it (discover.go). A guard is the transport to the addresses that a server names for
+// its login (guard.go), a callback the address on this machine that the browser returns to
+// (callback.go).
 //
 // # What holds
 //
-//   - A token goes to the address that it was made for and nowhere else. A server that a
-//     client of ours brings along has no login: who makes the Sites sees to that.
-//   - What a server names for its login is no nearer to us than the server, and encrypted,
-//     except on this machine. An address that a name stands for is looked at when it is
-//     connected to.
-//   - A client that was registered by hand shows its secret to the authorization server that
-//     it belongs to, and to no other.
+//   - A token is sent only to the address that it was made for. A server that a client brings
+//     along has no login: the code that makes the Sites ensures that.
+//   - An address that a server names for its login is no nearer to us than the server, and
+//     encrypted, except on this machine. The address of a name is checked when it is connected
+//     to.
+//   - The secret of a client that was registered by hand is sent to its own authorization server,
+//     and to no other.
 //   - No token, code or secret is in an error or a log.
-//   - A token is renewed once, for all who wait, whatever process they are in: a renewal
-//     that was begun is ended, because a token that can be used once is lost with its answer.
-//   - A key that the configuration names is used in the place of a login.
+//   - A token is renewed once, for all waiting requests in all processes. A renewal that has
+//     begun is completed, because a single-use token is lost without its answer.
+//   - A key in the configuration replaces a login.
 //
-// Every mutex is a leaf, and none is held while anything is asked for. A callback owns the
-// goroutine that listens; its close waits for it.
+// Every mutex is a leaf, and none is held during a request. A callback owns the goroutine that
+// listens; its close waits for it.
 //
 // # Why
 //
-// Of the SDK's packages auth and oauthex we use the forms and the discovery, and not
-// its AuthorizationCodeHandler: that neither tells the issuer, which a login is bound to,
-// nor where tokens are revoked; its renewals (golang.org/x/oauth2) leave the
-// resource out, cannot be kept, and fail with the text of the answer. It takes a
-// server's metadata only under the server's very address, where many name their host.
+// We use the forms and the discovery of the SDK's packages auth and oauthex, and not its
+// AuthorizationCodeHandler: that reports neither the issuer, which a login is bound to, nor the
+// address for revoking tokens; its renewals (golang.org/x/oauth2) omit the resource, cannot be
+// stored, and fail with the text of the answer. It accepts a server's metadata only under the
+// server's exact address, but many servers name their host.
 package login

@@ -18,10 +18,9 @@ import (
 )
 
 const (
-	// answerFor bounds the wait for an answer from an address that a server names for its
-	// login.
+	// answerFor limits the wait for an answer from an address that a server names for its login.
 	answerFor = 30 * time.Second
-	// maxAnswer bounds such an answer, in bytes.
+	// maxAnswer limits such an answer, in bytes.
 	maxAnswer = 1 << 20
 )
 
@@ -31,7 +30,7 @@ func classOfHost(ctx context.Context, host string) netguard.Class {
 	if isLoopback(host) {
 		return netguard.Local
 	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // an address stands for itself
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // an address needs no lookup
 	if err != nil || len(ips) == 0 {
 		return netguard.Public
 	}
@@ -51,9 +50,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// guard is the transport to the addresses that a server names for its login. None may be
-// nearer to us than the server itself, so that one from outside cannot have us speak
-// to this machine or its network. What is said is encrypted, except on this machine.
+// guard is the transport to the addresses that a server names for its login. None may be nearer
+// to us than the server itself, so that an outside server cannot make us send requests to this
+// machine or its network. Connections are encrypted, except on this machine.
 type guard struct {
 	server           netguard.Class
 	direct, throughs http.RoundTripper
@@ -80,7 +79,7 @@ func guardedClient(ctx context.Context, server *url.URL) *http.Client {
 	}
 }
 
-// control refuses a connection by the address that is really connected to.
+// control checks the address of a connection when it is made.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -95,7 +94,7 @@ func (g *guard) admits(ip netip.Addr) error {
 		return err
 	}
 	if class == netguard.Translated {
-		class = netguard.Public // where only IPv6 is spoken every server of IPv4 is reached so
+		class = netguard.Public // in a network with only IPv6, every IPv4 server is reached this way
 	}
 	if class == netguard.Never || class > g.server {
 		return fmt.Errorf("%s is an address inside, which a server outside must not name", ip)
@@ -128,13 +127,14 @@ func (g *guard) pass(req *http.Request) (*http.Response, error) {
 			req.Body.Close()
 		}
 		return nil, err
-	case proxy != nil: // names are looked up over there
+	case proxy != nil: // the proxy looks up names
 		return g.throughs.RoundTrip(req)
 	}
 	return g.direct.RoundTrip(req)
 }
 
-// readAnswer reads an answer that came through a guard, which lets one byte too many pass.
+// readAnswer reads an answer that came through a guard, which passes one byte more than the
+// limit.
 func readAnswer(resp *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && len(body) > maxAnswer {

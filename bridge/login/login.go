@@ -83,8 +83,8 @@ func (b *bearer) login(ctx context.Context, o Config, show func(string)) error {
 	return nil
 }
 
-// belongs refuses an authorization server that a client registered by hand does not
-// belong to, because it would see the client's secret.
+// belongs refuses an authorization server that is not that of a client registered by hand,
+// because it would see the client's secret.
 func (b *bearer) belongs(a authority, o Config, old record) error {
 	want := o.Issuer
 	if want == "" && o.ClientID != "" && old.Client.ID == o.ClientID {
@@ -100,7 +100,7 @@ func (b *bearer) belongs(a authority, o Config, old record) error {
 	)
 }
 
-// probe sends the server a request without a login, to see how it refuses that.
+// probe sends the server a request without a login, and returns its refusal.
 func (b *bearer) probe(ctx context.Context) (refused bool, challenge map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
@@ -170,7 +170,8 @@ func (l record) code(
 	return got.Get("code"), verifier, nil
 }
 
-// logout forgets the login. unrevoked says why the authorization server still honours it.
+// logout forgets the login. unrevoked is the reason why the authorization server still honours
+// it.
 func (b *bearer) logout(ctx context.Context) (unrevoked, err error) {
 	var l record
 	err = b.store.Change(ctx, b.server, func(kept []byte) ([]byte, error) {

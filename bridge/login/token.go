@@ -19,7 +19,7 @@ import (
 type client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
-	Auth   string `json:"auth,omitempty"` // how the secret is sent
+	Auth   string `json:"auth,omitempty"` // the way to send the secret
 }
 
 // The ways to send a client's secret (RFC 7591, 2).
@@ -29,7 +29,7 @@ const (
 	authBasic = "client_secret_basic"
 )
 
-// chooseAuth returns how to send a secret to a server that knows these ways.
+// chooseAuth returns the way to send a secret to a server that supports the known ones.
 func chooseAuth(secret string, known []string) string {
 	switch {
 	case secret == "":
@@ -63,11 +63,11 @@ func (e *refusal) final() bool {
 	return false
 }
 
-// granted is the answer of a token endpoint (RFC 6749, 5.1).
+// granted is the response of a token endpoint (RFC 6749, 5.1).
 type granted struct {
 	Access  string          `json:"access_token"`
 	Type    string          `json:"token_type"`
-	Expires json.RawMessage `json:"expires_in"` // a number; some write it as text
+	Expires json.RawMessage `json:"expires_in"` // a number; some servers send a text
 	Refresh string          `json:"refresh_token"`
 	Scope   *string         `json:"scope"`
 }
@@ -88,7 +88,7 @@ func (l record) with(g granted, now time.Time) record {
 	return l
 }
 
-// refresh gets a new token in place of one that has expired.
+// refresh requests a new token in place of an expired one.
 func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 	now := time.Now()
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}}
@@ -99,7 +99,7 @@ func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 	return l.with(g, now), nil
 }
 
-// grant asks a token endpoint for a token for the server alone (RFC 8707).
+// grant requests a token for this server only (RFC 8707) from a token endpoint.
 func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g granted, err error) {
 	form.Set("resource", l.Resource)
 	body, err := l.Client.post(ctx, c, l.TokenURL, form)
@@ -121,8 +121,8 @@ func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g g
 	return g, nil
 }
 
-// revoke revokes the login at the authorization server (RFC 7009). Most servers
-// revoke all tokens of a login along with its refresh token.
+// revoke revokes the login at the authorization server (RFC 7009). Most servers revoke all tokens
+// of a login along with its refresh token.
 func (l record) revoke(ctx context.Context, server *url.URL) error {
 	if l.RevokeURL == "" {
 		return nil
@@ -139,7 +139,7 @@ func (l record) revoke(ctx context.Context, server *url.URL) error {
 	return nil
 }
 
-// post sends a form as the client. No error holds values of the form.
+// post sends a form as the client. No error contains values of the form.
 func (c client) post(ctx context.Context, h *http.Client, to string, form url.Values) ([]byte, error) {
 	if c.Auth != authBasic {
 		form.Set("client_id", c.ID)
@@ -171,7 +171,7 @@ func (c client) post(ctx context.Context, h *http.Client, to string, form url.Va
 	var said refusal
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && json.Unmarshal(body, &said) == nil && said.Code != "" {
-		for _, values := range form { // some quote what they do not like
+		for _, values := range form { // some servers quote the values that they refuse
 			for _, v := range values {
 				if len(v) >= 8 {
 					said.Description = strings.ReplaceAll(said.Description, v, "***")

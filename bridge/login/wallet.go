@@ -8,54 +8,52 @@ import (
 	"sync"
 )
 
-// Wallet makes the logins to servers, keeps them in a store, and gives requests their
-// tokens. Its methods may be called at the same time.
+// Wallet makes the logins to servers, stores them, and adds their tokens to requests. Its methods
+// may be called concurrently.
 type Wallet struct {
-	store  Store        // nil: nobody can log in
+	store  Store        // nil: logins are impossible
 	client *http.Client // for requests to the servers
 
-	mu      sync.Mutex         // guards the field below
+	mu      sync.Mutex         // protects the field below
 	bearers map[string]*bearer // by server
 }
 
-// New returns a wallet. client sends the requests to the servers through its
-// Transport, which must not be nil, and says which redirects are followed.
+// New returns a wallet. client sends the requests to the servers through its Transport, which
+// must not be nil, and decides which redirects are followed.
 func New(store Store, client *http.Client) *Wallet {
 	return &Wallet{store: store, client: client, bearers: map[string]*bearer{}}
 }
 
 // Config has the settings of a login. With the zero value the server decides everything.
 type Config struct {
-	// ClientID and ClientSecret are of a client that was registered by hand; without
-	// them one is registered at each login, where the server allows that.
+	// ClientID and ClientSecret belong to a client that was registered by hand; without them one
+	// is registered at each login, if the server allows that.
 	ClientID, ClientSecret string
-	// Issuer is the authorization server that the client belongs to. Empty: the one that
-	// the first login meets.
+	// Issuer is the client's authorization server. Empty: the one of the first login.
 	Issuer string
 	Scopes []string // empty: those that the server names
-	Port   int      // of the address that the browser comes back to; 0: any
+	Port   int      // of the address that the browser returns to; 0: any
 }
 
-// Store keeps what logins gave, as text that only a Wallet understands.
+// Store stores logins, as text that only a Wallet understands.
 type Store interface {
 	// Load returns the stored record of a server; nil: there is none.
 	Load(ctx context.Context, server string) ([]byte, error)
-	// Change replaces the stored record of a server by the result of change; nil removes
-	// it. No other Change of that server runs meanwhile, in any process. change may use
-	// the network.
+	// Change replaces the stored record of a server by the result of change; nil removes it. No
+	// other Change of that server runs concurrently, in any process. change may use the network.
 	Change(ctx context.Context, server string, change func(kept []byte) ([]byte, error)) error
 }
 
-// Site is a server of the configuration, as far as a login is concerned.
+// Site describes a server of the configuration for a login.
 type Site struct {
 	Server string // its name
 	URL    string // empty: it is a program
-	Keyed  bool   // the configuration names a key for it
+	Keyed  bool   // the configuration has a key for it
 	Config Config
 }
 
-// bearer returns the bearer of a server, which need not have a login yet; nil: it can have
-// none, because it is a program or the configuration names a key.
+// bearer returns the bearer of a server, which need not have a login yet; nil: it cannot have
+// one, because it is a program or the configuration has a key.
 func (w *Wallet) bearer(s Site) *bearer {
 	if w.store == nil || s.URL == "" || s.Keyed {
 		return nil
@@ -74,14 +72,14 @@ func (w *Wallet) bearer(s Site) *bearer {
 	return have
 }
 
-// known returns the bearer of a server; nil: it was not requested yet.
+// known returns the bearer of a server; nil: there was no request to it yet.
 func (w *Wallet) known(server string) *bearer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.bearers[server]
 }
 
-// Client returns the client for requests to a server. The error of one may be a
+// Client returns the client for requests to a server. The error of a request may be a
 // *RequiredError.
 func (w *Wallet) Client(s Site) *http.Client {
 	b := w.bearer(s)
@@ -93,9 +91,9 @@ func (w *Wallet) Client(s Site) *http.Client {
 	return &c
 }
 
-// Login logs in to a server: show is given the address that a person is to open in a
-// browser, and must not block. Login blocks until the browser comes back from there, five
-// minutes at most, and keeps the login.
+// Login logs in to a server: show receives the address that a person is to open in a browser, and
+// must not block. Login blocks until the browser returns, five minutes at most, and stores the
+// login.
 func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) error {
 	b, err := w.account(s)
 	if err != nil {
@@ -104,8 +102,8 @@ func (w *Wallet) Login(ctx context.Context, s Site, show func(address string)) e
 	return b.login(ctx, s.Config, show)
 }
 
-// Logout revokes the login to a server, and forgets it. unrevoked is the reason
-// why the authorization server still honours it; it is forgotten all the same.
+// Logout revokes the login to a server, and forgets it. unrevoked is the reason why the
+// authorization server still honours it; it is forgotten all the same.
 func (w *Wallet) Logout(ctx context.Context, s Site) (unrevoked, err error) {
 	b, err := w.account(s)
 	if err != nil {
@@ -114,8 +112,8 @@ func (w *Wallet) Logout(ctx context.Context, s Site) (unrevoked, err error) {
 	return b.logout(ctx)
 }
 
-// account is bearer for a server that a person logs in to or out of. The error says why that
-// cannot be.
+// account returns the bearer of a server that a person logs in to or out of. The error is the
+// reason if that is impossible.
 func (w *Wallet) account(s Site) (*bearer, error) {
 	b := w.bearer(s)
 	switch {
@@ -133,8 +131,8 @@ func (w *Wallet) account(s Site) (*bearer, error) {
 	return b, nil
 }
 
-// Standing reports whether there is a login to a server, and which one the server has
-// asked for last; nil: none.
+// Standing reports whether there is a login to a server, and the login that the server has
+// required last; nil: none.
 func (w *Wallet) Standing(server string) (loggedIn bool, wants *RequiredError) {
 	b := w.known(server)
 	if b == nil {
@@ -145,8 +143,7 @@ func (w *Wallet) Standing(server string) (loggedIn bool, wants *RequiredError) {
 	return b.held.Access != "", b.wants
 }
 
-// Gained reports whether a server that wants a login has another one by now, made by
-// another process.
+// Gained reports whether another process has made a new login to a server that requires one.
 func (w *Wallet) Gained(ctx context.Context, server string) bool {
 	b := w.known(server)
 	if b == nil {
@@ -154,7 +151,7 @@ func (w *Wallet) Gained(ctx context.Context, server string) bool {
 	}
 	kept, err := b.store.Load(ctx, server)
 	if err != nil {
-		return false // the next start says why
+		return false // the next start reports the error
 	}
 	l := parseRecord(kept, b.url.String())
 	b.mu.Lock()

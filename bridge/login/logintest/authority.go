@@ -1,5 +1,5 @@
-// Package logintest has an authorization server for tests, in front of an MCP server that
-// wants its tokens.
+// Package logintest provides an authorization server for tests, and an MCP server that requires
+// its tokens.
 package logintest
 
 import (
@@ -23,27 +23,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// Authority is an authorization server, and the MCP server that it gives tokens for.
-// Tests change its fields before they use it.
+// Authority is an authorization server, and the MCP server that its tokens are for. Tests change
+// its fields before they use it.
 type Authority struct {
 	URL      string // of the authorization server
 	Resource string // of the MCP server
 
 	Lifetime time.Duration                            // of an access token
 	Meta     func(m map[string]any)                   // changes the metadata
-	About    func(*oauthex.ProtectedResourceMetadata) // changes what the MCP server says
-	Return   func(url.Values)                         // changes what the browser comes back with
-	MCP      http.Handler                             // behind the tokens
-	Known    map[string]string                        // Secrets of clients that were registered by hand
+	About    func(*oauthex.ProtectedResourceMetadata) // changes the metadata of the MCP server
+	Return   func(url.Values)                         // changes the parameters that the browser returns with
+	MCP      http.Handler                             // handles requests with a token
+	Known    map[string]string                        // secrets of clients that were registered by hand
 
-	mu      sync.Mutex          // guards the fields below
+	mu      sync.Mutex          // protects the fields below
 	clients map[string][]string // redirect addresses, by id
 	codes   map[string]url.Values
 	tokens  map[string]*token // access tokens
 	renewal map[string]*token // refresh tokens
-	seen    []string          // what was asked of the authorization server
-	bearers []string          // that the MCP server was shown
-	needs   []string          // the rights that it wants
+	seen    []string          // requests to the authorization server
+	bearers []string          // received by the MCP server
+	needs   []string          // the rights that it requires
 }
 
 type token struct {
@@ -53,7 +53,7 @@ type token struct {
 	dead     bool
 }
 
-// New starts an authority in front of a handler. Both end with the test.
+// New starts an authority with a handler. Both end with the test.
 func New(t testing.TB, behind http.Handler) *Authority {
 	a := &Authority{
 		Lifetime: time.Hour, MCP: behind, Known: map[string]string{},
@@ -148,7 +148,7 @@ func (a *Authority) handler() http.Handler {
 	})
 }
 
-// authorize agrees in the place of a person.
+// authorize agrees in place of a person.
 func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a.mu.Lock()
@@ -205,7 +205,7 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 			refuse()
 			return
 		}
-		old.dead = true // each is good for one time
+		old.dead = true // each may be used once
 		k.scopes = old.scopes
 	default:
 		answer(w, http.StatusBadRequest, map[string]string{"error": "unsupported_grant_type"})
@@ -226,14 +226,14 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// Want changes the rights that the MCP server wants.
+// Want changes the rights that the MCP server requires.
 func (a *Authority) Want(scopes ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.needs = scopes
 }
 
-// End ends all access tokens, as time does.
+// End makes all access tokens expire.
 func (a *Authority) End() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,7 +242,7 @@ func (a *Authority) End() {
 	}
 }
 
-// Count returns how often something was asked of the authorization server.
+// Count returns the number of requests of a kind to the authorization server.
 func (a *Authority) Count(what string) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -254,7 +254,7 @@ func (a *Authority) Count(what string) (n int) {
 	return n
 }
 
-// Secrets are the tokens and codes that it gave.
+// Secrets returns the tokens and codes that it issued.
 func (a *Authority) Secrets() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -269,14 +269,14 @@ func (a *Authority) Secrets() (all []string) {
 	return all
 }
 
-// EndRenewals makes all refresh tokens worthless.
+// EndRenewals makes all refresh tokens invalid.
 func (a *Authority) EndRenewals() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.renewal = map[string]*token{}
 }
 
-// Live are the access tokens that are good for something.
+// Live returns the valid access tokens.
 func (a *Authority) Live() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -288,8 +288,7 @@ func (a *Authority) Live() (all []string) {
 	return all
 }
 
-// Shown are the values of Authorization that the MCP server has been shown since the last
-// time.
+// Shown returns the values of Authorization that the MCP server has received since the last call.
 func (a *Authority) Shown() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -298,8 +297,8 @@ func (a *Authority) Shown() []string {
 	return all
 }
 
-// Browse is the browser: it goes wherever it is sent, and should end at a page with
-// the status. The test waits for its end.
+// Browse returns a browser: it follows all redirects, and should end at a page with the status.
+// The test waits for its end.
 func Browse(t testing.TB, status int) func(string) {
 	return func(address string) {
 		done := make(chan struct{})
@@ -311,7 +310,7 @@ func Browse(t testing.TB, status int) func(string) {
 	}
 }
 
-// Visit is Browse for one address. It blocks until the page is there.
+// Visit is Browse for one address. It blocks until the page has arrived.
 func Visit(t testing.TB, address string, status int) {
 	resp, err := http.Get(address)
 	if err != nil {
@@ -331,14 +330,14 @@ type Memory struct {
 	kept map[string][]byte
 }
 
-// Load returns what is kept for a server.
+// Load returns the stored text of a server.
 func (m *Memory) Load(_ context.Context, server string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kept[server], nil
 }
 
-// Change replaces what is kept for a server by what change makes of it.
+// Change replaces the stored text of a server by the result of change.
 func (m *Memory) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
@@ -356,19 +355,19 @@ func (m *Memory) Change(ctx context.Context, server string, change func([]byte) 
 	return nil
 }
 
-// Put keeps a text for a server.
+// Put stores a text for a server.
 func (m *Memory) Put(server string, text []byte) {
-	_ = m.Change(context.Background(), server, func([]byte) ([]byte, error) { return text, nil }) // it cannot fail
+	_ = m.Change(context.Background(), server, func([]byte) ([]byte, error) { return text, nil }) // it never fails
 }
 
-// Login is a part of what is kept of a login.
+// Login is a part of a stored login.
 type Login struct {
 	Server          string // its address
 	Access, Refresh string
 	Scopes, Wanted  []string
 }
 
-// Login returns the login that is kept for a server at an address.
+// Login returns the stored login for a server at an address.
 func (m *Memory) Login(server, address string) (l Login) {
 	kept, _ := m.Load(context.Background(), server)
 	if json.Unmarshal(kept, &l) != nil || l.Server != address {
