@@ -58,12 +58,12 @@
 //	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
 //	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
 //	guards                                  tools, upstream  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
-//	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotLookedAt
+//	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotChecked
 //	watch of a session                      Session          1; 0 of what is ours            its readers leave               core.TestNothingIsWatchedForNobody
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
-//	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastsAreShared
+//	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastCacheIsShared
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
-//	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestWhatIsKnownOfModelsIsBounded
+//	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestExperienceIsBounded
 //	MCP servers' processes                  upstream         1 for each server and session   the session closes              bridge/upstream.TestATurnCallsAServer
 //	MCP servers outside of sessions         upstream         16 unused                       the longest unused              bridge/upstream.TestConnectionsOutsideOfSessionsAreBounded
 //	children of an MCP server               upstream         any number                      the server's end                bridge/upstream.TestCloseEndsTheWholeGroup

@@ -162,8 +162,8 @@ func BenchmarkDurable(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkListEmpty lists 2,000 sessions in which nothing has happened, and 50 of them;
-// x-noted is how many times as long as a page of sessions with a summary that takes.
+// BenchmarkListEmpty lists 2,000 sessions in which nothing has happened, and 50 of
+// them; x-noted is the ratio of its time to that of a page of sessions with a summary.
 func BenchmarkListEmpty(b *testing.B) {
 	list := func(s *jsonl.Store, most int) time.Duration {
 		began, n := time.Now(), 0
@@ -201,7 +201,7 @@ func BenchmarkListEmpty(b *testing.B) {
 	}
 }
 
-// BenchmarkList lists 2,000 sessions, and the ten that were used last.
+// BenchmarkList lists 2,000 sessions, and the ten used last.
 func BenchmarkList(b *testing.B) {
 	s := newStore(b)
 	for i := range 2000 {
@@ -233,9 +233,9 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkListAfterCrash lists the first 50 of 500 sessions that dead owners have left,
-// and as many that were given back. x-clean is how many times
-// as long it takes; first-x-clean, when that list is the first one.
+// BenchmarkListAfterCrash lists the first 50 of 500 sessions whose owners are dead,
+// and as many that were released. x-clean is the ratio of their times; first-x-clean,
+// if that list is the first one.
 func BenchmarkListAfterCrash(b *testing.B) {
 	const sessions, page = 500, 50
 	folder := func(crash bool) *jsonl.Store {
@@ -281,7 +281,7 @@ func BenchmarkListAfterCrash(b *testing.B) {
 	b.ReportMetric(first, "first-x-clean")
 }
 
-// leaveOwners leaves an owner that is dead in each session of a data folder.
+// leaveOwners leaves a dead owner in each session of a data folder.
 func leaveOwners(b *testing.B, dir string) {
 	b.Helper()
 	host, err := os.Hostname()
@@ -299,7 +299,8 @@ func leaveOwners(b *testing.B, dir string) {
 	}
 }
 
-// BenchmarkFollow reads what another process adds to a session of 100,000 records, one at a time.
+// BenchmarkFollow reads additions of another process to a session of 100,000 records,
+// one at a time.
 func BenchmarkFollow(b *testing.B) {
 	dir := b.TempDir()
 	s, other := jsonl.New(dir), jsonl.New(dir)

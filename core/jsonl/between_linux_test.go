@@ -16,15 +16,15 @@ import (
 	"dragoman/core"
 )
 
-// between has another process act before call at. Beside, programs are being started all
-// the time: each has a copy of a lock that is given back, for a while.
+// between lets another process act before call at. Meanwhile programs are being
+// started all the time: each has a copy of a released lock, for a while.
 type between struct {
 	faulty
 	another func()
-	copies  []func() // close what those programs have
+	copies  []func() // close the copies of those programs
 }
 
-// executes is the time that a program takes to execute: longer than anybody waits for it.
+// executes is the time until a program executes: longer than any wait for it.
 const executes = 2 * ownerless
 
 func (l *between) call(c *call, do func() error) error {
@@ -38,7 +38,7 @@ func (l *between) call(c *call, do func() error) error {
 	return l.faulty.call(c, do)
 }
 
-// fork copies what is open of path, as a program has it before it executes.
+// fork copies the open files of path, like a program before it executes.
 func (l *between) fork(path string) {
 	const open = "/proc/self/fd"
 	fds, err := os.ReadDir(open)
@@ -54,7 +54,7 @@ func (l *between) fork(path string) {
 			continue
 		}
 		if n, err = unix.Dup(n); err == nil {
-			l.copies = append(l.copies, sync.OnceFunc(func() { _ = unix.Close(n) })) // it was only held
+			l.copies = append(l.copies, sync.OnceFunc(func() { _ = unix.Close(n) })) // only held open
 			time.AfterFunc(executes, l.copies[len(l.copies)-1])
 		}
 	}
@@ -105,7 +105,7 @@ var intruders = map[string]func(t *testing.T, s *Store) (gone bool){
 				t.Errorf("List: %v", err)
 			}
 		}
-		_ = s.changeIndex(ctx, func(root string) error { return s.sweep(ctx, root) }) // there may be no folder
+		_ = s.changeIndex(ctx, func(root string) error { return s.sweep(ctx, root) }) // the folder may be missing
 		return false
 	},
 	"deletes": func(t *testing.T, s *Store) bool {
@@ -117,15 +117,16 @@ var intruders = map[string]func(t *testing.T, s *Store) (gone bool){
 		if owned := (*core.OwnedError)(nil); err != nil && !errors.As(err, &owned) && ctx.Err() == nil {
 			t.Errorf("Delete: %v", err)
 		}
-		_, err = s.Open(t.Context(), core.Local, "s1") // it may be gone though the index could not be changed
+		_, err = s.Open(t.Context(), core.Local, "s1") // the session may be gone even if the index could not be changed
 		return there && errors.Is(err, core.ErrNotFound)
 	},
 }
 
-// TestBetweenAnyTwoCalls has another process act between any two calls of one that makes,
-// claims, writes, gives back, lists and deletes: between making a session and claiming
-// it, writing and saying so, giving back and claiming again. Neither notices more than it
-// must: nobody is refused for what nobody has, and nothing that was acknowledged is lost.
+// TestBetweenAnyTwoCalls lets another process act between any two calls of a process
+// that creates, claims, writes, releases, lists and deletes: between creating a
+// session and claiming it, writing and reporting it, releasing and claiming again.
+// Neither notices more than necessary: no claim is refused for a session without an
+// owner, and nothing that was acknowledged is lost.
 func TestBetweenAnyTwoCalls(t *testing.T) {
 	counting := newFaulty(0, fails)
 	newRun(t, filepath.Join(inMemory(t), "data"), counting, func() bool { return false }).play()
@@ -146,9 +147,9 @@ func TestBetweenAnyTwoCalls(t *testing.T) {
 						wrote = len(r.acked["s1"])
 					}
 					r.play()
-					if gone { // it was not owned then, and nothing was written behind that
+					if gone { // it had no owner then, and nothing was written after that
 						if _, err := New(dir).Open(t.Context(), core.Local, "s1"); !errors.Is(err, core.ErrNotFound) {
-							t.Errorf("what was deleted is there: %v", err)
+							t.Errorf("the deleted session is there: %v", err)
 						}
 						if n := len(r.acked["s1"]); n > wrote {
 							t.Errorf("%d writes to what was deleted succeeded", n-wrote)

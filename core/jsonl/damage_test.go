@@ -17,7 +17,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// logOf makes a session with an owner's records in it and gives the claim back.
+// logOf makes a session with an owner's records in it and releases the claim.
 func logOf(t *testing.T, s *Store, id core.SessionID, events ...core.Event) *journal {
 	t.Helper()
 	t.Cleanup(func() { _ = s.Close() })
@@ -91,8 +91,8 @@ func put(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestLog looks at the file itself: one line of JSON per record, with its sum
-// last, and the id nowhere but in the first record.
+// TestLog checks the file itself: one line of JSON per record, with its checksum last,
+// and the id only in the first record.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	j := logOf(t, New(dir), "s1", coretest.Samples()[2:]...)
@@ -124,7 +124,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts a log everywhere in its last line.
+// TestTornTail cuts a log at every byte of its last line.
 func TestTornTail(t *testing.T) {
 	s := New(t.TempDir())
 	j := logOf(t, s, "s1", notices(3)...)
@@ -148,7 +148,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// seen is a log of notices in short: their numbers, and what is missing.
+// seen describes a log of notices: their numbers, and the missing ones.
 func seen(records []core.Record) string {
 	var b strings.Builder
 	for i, r := range records {
@@ -163,15 +163,15 @@ func seen(records []core.Record) string {
 	return b.String()
 }
 
-// TestDamage: what is good in front of damage and behind it is read, and what is
-// missing is told: where it is, if numbers show that, and else behind all others.
+// TestDamage: good records before and after damage are read, and missing ones are
+// reported: in their place, if the numbers show that, and otherwise after all others.
 func TestDamage(t *testing.T) {
 	noise := strings.Repeat("x", maxLine+10)
 	tests := []struct {
 		name    string
 		damage  func(lines []string) []string // of the log: the format, Opened, Claimed, five notices
 		seen    string
-		claimed bool // the log can be gone on with
+		claimed bool // the log can be continued
 	}{
 		{"none", func(l []string) []string { return l }, "1 2 3 4 5 6 7", true},
 		{"last line", func(l []string) []string { l[7] = strings.Replace(l[7], "notice", "Notice", 1); return l }, "1 2 3 4 5 6 7-7:missing", false},
@@ -226,7 +226,7 @@ func TestDamage(t *testing.T) {
 					t.Errorf("record %d says %q", r.Seq, m.Text)
 				}
 			}
-			for i := range got { // from wherever one reads, one reads the same
+			for i := range got { // the result is the same from every position
 				var rest []core.Record
 				for r, err := range opened.Read(t.Context(), got[i].End()) {
 					if err != nil {
@@ -258,8 +258,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedRun: text of a run that is missing is told in its place, by as many bytes
-// where their number is known, so that positions behind it stay what they were.
+// TestDamagedRun: missing text of a run is replaced in its place, by as many bytes if
+// their number is known, so that positions after it stay valid.
 func TestDamagedRun(t *testing.T) {
 	text := func(i int) core.Event {
 		return core.TextDelta{Message: "m", Text: strings.Repeat(string(rune('a'+i)), 50)}
@@ -304,7 +304,7 @@ func TestDamagedRun(t *testing.T) {
 				t.Errorf("the last record is %d, %+v", last.Seq, last.Event)
 			}
 			whole := coretest.Joined(got)
-			for off := range uint64(len(want)) { // from wherever one reads, one reads the same
+			for off := range uint64(len(want)) { // the result is the same from every position
 				at := core.Pos{Epoch: 1, Seq: 3, Off: off}
 				var read []core.Record
 				if off > 0 {
@@ -327,7 +327,7 @@ func TestDamagedRun(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what has no readable beginning is not opened, nor deleted.
+// TestUnreadable: a log without a readable beginning is neither opened nor deleted.
 func TestUnreadable(t *testing.T) {
 	for name, b := range map[string]string{
 		"empty": "", "garbage": "garbage\n", "another format": string(seal([]byte(`{"format":"dragoman log","version":2,"features":[]}`), 0)),
@@ -350,8 +350,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestFence takes the lock away under an owner, as a careless person could. The
-// log decides: the first owner stops, and what it still writes does not count.
+// TestFence removes the lock of an owner, like a careless person could. The log
+// decides: the first owner stops, and its later records do not count.
 func TestFence(t *testing.T) {
 	dir := t.TempDir()
 	j := logOf(t, New(dir), "s1")
@@ -383,7 +383,7 @@ func TestFence(t *testing.T) {
 	if err := j.Sync(t.Context()); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("Sync by the first owner: %v, want ErrFenced", err)
 	}
-	// As if it had looked at the length just before the second wrote.
+	// As if it had checked the length just before the second wrote.
 	line := seal(new(codec.Encoder).Append(nil, late), 0)
 	if _, err := stale.log.Write(line); err != nil {
 		t.Fatal(err)
@@ -406,14 +406,14 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestLogRemoved: an owner notices that its log is no longer there.
+// TestLogRemoved: an owner notices that its log is missing.
 func TestLogRemoved(t *testing.T) {
 	j := logOf(t, New(t.TempDir()), "s1")
 	if err := own(t, j); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(j.files.log); err != nil {
-		t.Skip(err) // not while it is open, here
+		t.Skip(err) // an open file cannot be removed here
 	}
 	r := core.Record{Epoch: 1, Seq: j.claimed().end.Seq, Event: core.Notice{}}
 	if err := j.Write(t.Context(), []core.Record{r}); !errors.Is(err, core.ErrNotFound) {
@@ -426,8 +426,8 @@ func TestLogRemoved(t *testing.T) {
 	}
 }
 
-// TestBigValues: what is too big for a line stands in a file, once, and is read
-// back; if it is lost, that is told in its record's place.
+// TestBigValues: a body that is too long for a line is in a file, once, and is read
+// back; if it is lost, a core.Missing reports that in its record's place.
 func TestBigValues(t *testing.T) {
 	s := New(t.TempDir())
 	image := bytes.Repeat([]byte{0, 1, 2, 255}, 100_000)
@@ -456,7 +456,7 @@ func TestBigValues(t *testing.T) {
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%d files for three values that differ", len(files))
 	}
-	// From behind the call's first record: the second refers to it.
+	// From after the call's first record: the second refers to it.
 	for r, err := range j.Read(t.Context(), got[4].End()) {
 		if err != nil || !reflect.DeepEqual(r.Event, events[3]) {
 			t.Errorf("%v: the call's record was not restored", err)

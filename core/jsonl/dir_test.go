@@ -46,8 +46,8 @@ func TestDefaultDir(t *testing.T) {
 	}
 }
 
-// TestNothingIsMade: looking makes nothing.
-func TestNothingIsMade(t *testing.T) {
+// TestReadingCreatesNothing: reading creates no files.
+func TestReadingCreatesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "data")
 	s := New(dir)
 	for range s.List(t.Context(), core.Local) {
@@ -74,13 +74,13 @@ func TestNothingIsMade(t *testing.T) {
 	}
 }
 
-// TestFolderRemoved: a session can be made after somebody has removed all.
+// TestFolderRemoved: a session can be made after the whole folder was removed.
 func TestFolderRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := New(dir)
 	logOf(t, s, "s1")
 	if err := os.RemoveAll(dir); err != nil {
-		t.Skip(err) // not while a file is open, here
+		t.Skip(err) // an open file cannot be removed here
 	}
 	if got := listAll(t, s); len(got) > 0 {
 		t.Errorf("listed %v", got)
@@ -91,7 +91,7 @@ func TestFolderRemoved(t *testing.T) {
 	}
 }
 
-// TestLinks: the data folder may be a symbolic link, nothing in it may.
+// TestLinks: the data folder may be a symbolic link, its contents may not.
 func TestLinks(t *testing.T) {
 	base := t.TempDir()
 	top := filepath.Join(base, "link")
@@ -123,7 +123,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNotAFolder: what is in the way is named.
+// TestNotAFolder: the error names the file in the folder's place.
 func TestNotAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	put(t, dir, nil)

@@ -20,7 +20,7 @@ func TestModes(t *testing.T) {
 	for _, umask := range []int{0, 0o22, 0o77, 0o777} {
 		t.Run(fmt.Sprintf("umask %#o", umask), func(t *testing.T) {
 			top := t.TempDir()
-			old := unix.Umask(umask) // of the whole process: no test runs beside this one
+			old := unix.Umask(umask) // for the whole process: no test runs at the same time
 			s := New(filepath.Join(top, "state", "dragoman"))
 			j := logOf(t, s, "s1", core.Notice{Text: strings.Repeat("x", 300<<10)})
 			err := own(t, j)
@@ -54,8 +54,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestForeignFolder: a data folder of others, or one that they can change, is
-// refused with a reason.
+// TestForeignFolder: a data folder that others own or can change is refused with a
+// reason.
 func TestForeignFolder(t *testing.T) {
 	refused := func(t *testing.T, dir, why string) {
 		t.Helper()

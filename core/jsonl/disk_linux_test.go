@@ -19,8 +19,8 @@ const fullAt = 20_000 // bytes, for each file of the child
 
 var errFull = error(unix.EFBIG)
 
-// lessRoom makes the kernel refuse what would make a file larger than fullAt,
-// in the middle of a write if need be.
+// lessRoom makes the kernel refuse to make a file larger than fullAt, in the middle of
+// a write if necessary.
 func lessRoom() error {
 	signal.Ignore(unix.SIGXFSZ)
 	var have unix.Rlimit
@@ -38,7 +38,7 @@ func moreRoom() error {
 	return unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: have.Max, Max: have.Max})
 }
 
-// TestFileCannotGrow: a write that fails half way is cut back.
+// TestFileCannotGrow: a partial write is cut off.
 func TestFileCannotGrow(t *testing.T) {
 	dir := t.TempDir()
 	create(t, dir, "s1")
@@ -51,7 +51,7 @@ func TestFileCannotGrow(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a real file system, where that may be mounted.
+// TestDiskFull fills a real file system, where one may be mounted.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=0700"); err != nil {

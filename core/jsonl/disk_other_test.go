@@ -4,8 +4,8 @@ package jsonl_test
 
 import "errors"
 
-// Only Linux lets a process limit the size of its files without privileges and
-// go on.
+// Only Linux lets a process without privileges limit the size of its files and
+// continue.
 var errFull = errors.ErrUnsupported
 
 func lessRoom() error { return errors.ErrUnsupported }

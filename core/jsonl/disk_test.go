@@ -10,9 +10,9 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// childFill writes to a session until the disk is full, then checks that the
-// log is whole, that other sessions are not disturbed, and that it goes on when
-// there is room. It asks for room, and for less, by a line of its output.
+// childFill writes to a session until the disk is full, then checks that the log is
+// sound, that other sessions are not affected, and that writing continues when there
+// is room. It asks for room, and for less, by a line of its output.
 func childFill(dir string, id core.SessionID) error {
 	if err := lessRoom(); err != nil {
 		return fmt.Errorf("cannot test: %w", err)
@@ -57,7 +57,7 @@ func childFill(dir string, id core.SessionID) error {
 	if n := count(); n != written {
 		return fmt.Errorf("%d records were written before the disk was full, %d are there", written, n)
 	}
-	for range 3 { // again and again
+	for range 3 { // repeatedly
 		if err := j.Write(ctx, batch); !errors.Is(err, errFull) {
 			return fmt.Errorf("a second write to a full disk: %w", err)
 		}

@@ -17,28 +17,28 @@ import (
 	"dragoman/core/datadir"
 )
 
-// fault names a way in which a call of the file system goes wrong.
+// fault is a way in which a call of the file system fails.
 type fault string
 
 const (
-	fails      fault = "fails"                 // it does nothing
-	failsLate  fault = "fails when it is done" // it says that it failed
+	fails      fault = "fails"                 // does nothing
+	failsLate  fault = "fails when it is done" // succeeds, but returns an error
 	fallsShort fault = "falls short"           // a write that writes half
-	diesBefore fault = "dies before"           // with the process
+	diesBefore fault = "dies before"           // the process dies
 	diesAfter  fault = "dies after"
 	diesShort  fault = "dies half way" // of a write
 )
 
 var errDead = errors.New("the process is dead")
 
-// faulty is a file system of which one call goes wrong. Nothing is really synced.
+// faulty is a file system of which one call fails. Nothing is really synced.
 type faulty struct {
-	at  int // the call, from 1 on; 0: none
+	at  int // the call, from 1; 0: none
 	how fault
 
 	calls  int
-	writes map[int]bool // the calls that write something
-	hit    string       // which one it was
+	writes map[int]bool // the calls that write data
+	hit    string       // the call that failed
 	dead   bool
 	files  map[*os.File]bool      // open
 	locks  map[*datadir.Lock]bool // held
@@ -134,12 +134,12 @@ type run struct {
 	store *Store
 	dead  func() bool
 
-	created, deleted map[core.SessionID]bool // as the process was told
-	begun            map[core.SessionID]bool // whatever it was told
+	created, deleted map[core.SessionID]bool // as reported to the process
+	begun            map[core.SessionID]bool // whatever was reported
 	deleting         map[core.SessionID]bool
-	acked            map[core.SessionID][]string // what was written
-	synced           map[core.SessionID]int      // how much of it
-	under            map[core.SessionID][]string // what was being written when the process died
+	acked            map[core.SessionID][]string // the written records
+	synced           map[core.SessionID]int      // how many of them are synced
+	under            map[core.SessionID][]string // the records being written when the process died
 	epoch            uint64
 }
 
@@ -152,7 +152,7 @@ func newRun(t *testing.T, dir string, l layer, dead func() bool) *run {
 	}
 }
 
-// again calls a function, and once more if it fails: only one call goes wrong.
+// again calls a function, and once more if it fails: only one call fails.
 func (r *run) again(what string, do func() error) bool {
 	r.t.Helper()
 	err := do()
@@ -165,7 +165,7 @@ func (r *run) again(what string, do func() error) bool {
 	return err == nil
 }
 
-// play does all that processes do to sessions.
+// play does everything that processes do with sessions.
 func (r *run) play() {
 	first := r.create("s1")
 	r.own(first, "s1", notices(2), notices(1), []core.Event{core.Notice{Text: strings.Repeat("big ", 1000)}}, notices(1), notices(1))
@@ -191,7 +191,7 @@ func (r *run) play() {
 	}
 	r.create("s4")
 	if !r.dead() {
-		_ = r.store.Close() // what it could not give back its end gives back
+		_ = r.store.Close() // its death releases what it could not release
 	}
 }
 
@@ -210,7 +210,7 @@ func (r *run) create(id core.SessionID) (j *journal) {
 	return j
 }
 
-// own claims a session, writes batches of notices, and gives it back.
+// own claims a session, writes batches of notices, and releases it.
 func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
 	if j == nil || r.dead() {
 		return
@@ -258,11 +258,11 @@ func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
 		}
 	}
 	if err := j.Release(); err != nil && !r.dead() {
-		return // who claims it next takes it
+		return // the next claim takes it over
 	}
 }
 
-// sync syncs a log. Once that has failed nobody knows what the disk has: it is not
+// sync syncs a log. After a failure the content of the disk is unknown: nothing is
 // acknowledged, not by the next sync either, and nothing more is written.
 func (r *run) sync(j *journal) error {
 	l, ok := r.store.disk.layer.(*faulty)
@@ -279,7 +279,7 @@ func (r *run) sync(j *journal) error {
 	return err
 }
 
-// another is the name of another process that writes to the same session.
+// another is the text of another process that writes to the same session.
 const another = "another process"
 
 func saidBy(ev core.Event) string {
@@ -307,10 +307,10 @@ func saidIn(records []core.Record) (said []string) {
 	return said
 }
 
-// check opens what a process has left, as another one does, and compares it with what
-// the first was told. Nothing that was acknowledged may be missing, and nothing may be
-// there that was refused. What was under way when it died may be there, whole or its
-// first records; a session that was being made or deleted may be there or not.
+// check opens the data folder of a process, as another one does, and compares it with
+// the results reported to the first one. Everything acknowledged must be there, and
+// nothing that was refused. Records being written when it died may be there, all or
+// the first of them; a session that was being created or deleted may be there or not.
 func (r *run) check(dir string) {
 	r.t.Helper()
 	s := New(dir)
@@ -361,7 +361,7 @@ func (r *run) checkLog(j *journal, id core.SessionID) {
 	got := saidIn(readAll(r.t, j))
 	acked, under := r.acked[id], r.under[id]
 	if len(got) < len(acked) || !slices.Equal(got[:len(acked)], acked) {
-		r.t.Errorf("session %s has\n%q\nand was told that it has\n%q", id, got, acked)
+		r.t.Errorf("session %s has\n%q\nand reported\n%q", id, got, acked)
 		return
 	}
 	if more := got[len(acked):]; len(more) > len(under) || !slices.Equal(more, under[:len(more)]) || len(more) > 0 && !r.dead() {
@@ -381,7 +381,8 @@ func (r *run) checkLog(j *journal, id core.SessionID) {
 	}
 }
 
-// inMemory is a folder that no disk makes slow, where the system has one.
+// inMemory returns a folder in memory, so that no disk slows it down, if the system
+// has one.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "dragoman-")
@@ -396,11 +397,12 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-// TestEveryCallGoesWrong fails, shortens and loses each call of the file system once. A
-// process that lives and is told so tries again and gets what it wants; one that dies
-// loses nothing that it was told. After each, another process opens what is left,
-// compares it with what was acknowledged, goes on and deletes it.
-func TestEveryCallGoesWrong(t *testing.T) {
+// TestEveryCallFails makes each call of the file system fail, fall short or kill
+// the process once. A living process that gets the error tries again and succeeds; a
+// dead one loses nothing that was acknowledged. After each, another process opens the
+// folder, compares it with the acknowledged results, continues and deletes the
+// session.
+func TestEveryCallFails(t *testing.T) {
 	counting := newFaulty(0, fails)
 	whole := newRun(t, filepath.Join(inMemory(t), "data"), counting, func() bool { return false })
 	whole.play()
@@ -411,7 +413,7 @@ func TestEveryCallGoesWrong(t *testing.T) {
 	for _, how := range []fault{fails, failsLate, fallsShort, diesBefore, diesAfter, diesShort} {
 		for n := 1; n <= counting.calls; n++ {
 			if (how == fallsShort || how == diesShort) && !counting.writes[n] {
-				continue // nothing would go wrong
+				continue // nothing would fail
 			}
 			l := newFaulty(n, how)
 			if !t.Run(fmt.Sprint(how, " ", n), func(t *testing.T) {

@@ -34,7 +34,7 @@ func ids(sums []core.Summary) (ids []core.SessionID) {
 	return ids
 }
 
-// conversation is what a session of some turns has, and its summary.
+// conversation returns the events of a session with some turns, and its summary.
 func conversation(id core.SessionID, at time.Time) ([]core.Event, core.Summary) {
 	title := "about " + string(id)
 	events := []core.Event{
@@ -49,10 +49,10 @@ func conversation(id core.SessionID, at time.Time) ([]core.Event, core.Summary) 
 	}
 }
 
-// ended is when the last event of a conversation happens, by coretest.Records.
+// ended is the time of a conversation's last event, by coretest.Records.
 var ended = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC).Add(5 * time.Second)
 
-// TestIndexLost removes and damages the index: it is made again from the logs.
+// TestIndexLost removes and damages the index: it is rebuilt from the logs.
 func TestIndexLost(t *testing.T) {
 	s := New(t.TempDir())
 	var want []core.Summary
@@ -113,8 +113,8 @@ func TestIndexLost(t *testing.T) {
 	}
 }
 
-// TestIndexTorn cuts the index everywhere in its last line: what was noted
-// before is there, and a note goes on behind it.
+// TestIndexTorn cuts the index at every byte of its last line: earlier entries are
+// there, and a note continues after them.
 func TestIndexTorn(t *testing.T) {
 	s := New(t.TempDir())
 	for _, id := range []core.SessionID{"s1", "s2"} {
@@ -131,7 +131,7 @@ func TestIndexTorn(t *testing.T) {
 	whole := content(t, indexPath(root))
 	for cut := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1; cut < len(whole); cut += 7 {
 		put(t, indexPath(root), whole[:cut])
-		if got := ids(listAll(t, s)); !slices.Equal(got, []core.SessionID{"s2", "s1"}) { // s2 was listed when it was made
+		if got := ids(listAll(t, s)); !slices.Equal(got, []core.SessionID{"s2", "s1"}) { // s2 was listed when it was created
 			t.Fatalf("cut at %d: listed %v", cut, got)
 		}
 		put(t, indexPath(root), whole[:cut])
@@ -144,8 +144,8 @@ func TestIndexTorn(t *testing.T) {
 	}
 }
 
-// TestIndexStale: a process that died between writing and noting leaves a
-// summary that is too old; the log tells better.
+// TestIndexStale: a process that died between writing and noting leaves an outdated
+// summary; the log replaces it.
 func TestIndexStale(t *testing.T) {
 	s := New(t.TempDir())
 	j := logOf(t, s, "s1")
@@ -189,11 +189,11 @@ func hostname(t *testing.T) string {
 	return h
 }
 
-// TestDerivedFollowsTruncation: what is hidden does not count.
+// TestDerivedFollowsTruncation: hidden records do not count.
 func TestDerivedFollowsTruncation(t *testing.T) {
 	s := New(t.TempDir())
 	events, want := conversation("s1", ended)
-	after := core.Pos{Seq: 7} // behind the text: Opened, Claimed, then five
+	after := core.Pos{Seq: 7} // after the text: Opened, Claimed, then five
 	events = append(events, core.TurnStarted{Turn: "t2", Message: "m3", Prompt: []core.Block{core.Text{Text: "oops"}}},
 		core.TitleChanged{Title: "oops"}, core.TurnEnded{Turn: "t2", Stop: core.StopEnd}, core.Truncated{After: after})
 	events[4] = core.Notice{Text: "in place of the end"}
@@ -205,8 +205,8 @@ func TestDerivedFollowsTruncation(t *testing.T) {
 	}
 }
 
-// TestIndexStaysSmall: notes do not make the index grow for ever, and what was
-// deleted is gone from it at once.
+// TestIndexStaysSmall: notes do not make the index grow for ever, and deleted sessions
+// are removed from it at once.
 func TestIndexStaysSmall(t *testing.T) {
 	s := New(t.TempDir())
 	for i := range 20 {
@@ -240,8 +240,8 @@ func TestIndexStaysSmall(t *testing.T) {
 	}
 }
 
-// TestNotesMeet: notes of several processes, made while the index is rewritten
-// and made again, are all kept.
+// TestNotesMeet: notes of several processes are all kept while the index is rewritten
+// and rebuilt.
 func TestNotesMeet(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestLines compares reading in pieces with splitting, from the beginning and again from a line.
+// TestLines compares reading in pieces with splitting, from the beginning and from any
+// line.
 func TestLines(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	for range 200 {
@@ -50,7 +51,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Whoever wants the first line of a file does not pay for a large buffer.
+// Reading only the first line of a file does not allocate a large buffer.
 func TestFirstLineIsReadInASmallPiece(t *testing.T) {
 	l := newLines(strings.NewReader(strings.Repeat("short\n", 100_000)))
 	if line, err := l.read(); string(line) != "short" || err != nil || len(l.buf) != firstPiece {

@@ -11,14 +11,14 @@ import (
 	"dragoman/core/datadir"
 )
 
-// TestLockWithoutOwner: a lock that no living process says is its own is about to be
-// given back and is waited for, as long as that may take; a living owner's is not. A
-// process that ends, one that has just started, and what a killed one was about to start
-// have such a lock for a moment.
+// TestLockWithoutOwner: a lock without a living owner is about to be released, and a
+// claim waits for it as long as that may take; it does not wait for a living owner's.
+// A process that is ending or has just started, and a program that a killed one was
+// starting, hold such a lock for a moment.
 func TestLockWithoutOwner(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		owner *owner // nil: nobody says so
+		owner *owner // nil: no owner file
 		waits bool
 	}{
 		{"a living owner", &owner{PID: os.Getpid()}, false},

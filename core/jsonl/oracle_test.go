@@ -14,8 +14,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// good returns the records of a log whose sums are right, without those of stale
-// owners, by looking at each line alone.
+// good returns the records of a log whose checksums are right, without those of stale
+// owners, by reading each line independently.
 func good(b []byte) (records []core.Record) {
 	var dec codec.Decoder
 	epoch := uint64(0)
@@ -36,11 +36,11 @@ func good(b []byte) (records []core.Record) {
 	return records
 }
 
-// checkTold fails unless each good record of the log b is shown, or said to be
-// missing, and nothing else is; and unless damage is told at all.
-func checkTold(t *testing.T, b []byte, shown []core.Record) {
+// checkReported fails unless each good record of the log b is shown, or reported as
+// missing, and nothing else is; and unless there is a report of damage at all.
+func checkReported(t *testing.T, b []byte, shown []core.Record) {
 	t.Helper()
-	at, told := core.Pos{}, false
+	at, reported := core.Pos{}, false
 	for _, r := range shown {
 		next, rest, ok, err := at.Splice(r)
 		if err != nil || !ok || !reflect.DeepEqual(rest, r) {
@@ -48,7 +48,7 @@ func checkTold(t *testing.T, b []byte, shown []core.Record) {
 		}
 		at = next
 		_, missing := r.Event.(core.Missing)
-		told = told || missing
+		reported = reported || missing
 	}
 	whole := map[uint64]core.Record{}
 	for _, r := range coretest.Joined(shown) {
@@ -60,16 +60,17 @@ func checkTold(t *testing.T, b []byte, shown []core.Record) {
 			hidden++
 		}
 	}
-	if hidden > 0 && !told {
-		t.Fatalf("%d good records are not shown, and nobody is told", hidden)
+	if hidden > 0 && !reported {
+		t.Fatalf("%d good records are not shown, and nothing reports it", hidden)
 	}
 }
 
-// within reports whether all of r is shown in a whole record: its kind, and its text.
+// within reports whether all of r is contained in a whole record: its kind, and its
+// text.
 func within(whole, r core.Record) bool {
 	if reflect.TypeOf(whole.Event) != reflect.TypeOf(r.Event) {
 		_, missing := whole.Event.(core.Missing)
-		return missing && r.Event == nil // it makes no sense
+		return missing && r.Event == nil // it cannot be decoded
 	}
 	_, all, ok := textOf(whole.Event)
 	_, part, _ := textOf(r.Event)
@@ -85,7 +86,7 @@ func textOf(ev core.Event) (stream, text string, ok bool) {
 	return "", "", false
 }
 
-// realLog has a conversation, and returns the path and the content of its log.
+// realLog makes a conversation, and returns the path and the content of its log.
 func realLog(t testing.TB, s *Store) (log string, whole []byte) {
 	t.Helper()
 	run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
@@ -143,8 +144,8 @@ func realLog(t testing.TB, s *Store) (log string, whole []byte) {
 	return log, whole
 }
 
-// TestEveryByte turns one byte after the other of a real log into another. No session
-// is silently shorter, none is shown as running, and nothing is written.
+// TestEveryByte changes each byte of a real log, one at a time. No session is silently
+// shorter, none is shown as running, and nothing is written.
 func TestEveryByte(t *testing.T) {
 	dir := inMemory(t)
 	s := New(dir)
@@ -177,7 +178,7 @@ func TestEveryByte(t *testing.T) {
 			shown = append(shown, recs...)
 		}
 		r.Close()
-		checkTold(t, b, shown)
+		checkReported(t, b, shown)
 		missing := 0
 		for _, rec := range shown {
 			if _, ok := rec.Event.(core.Missing); ok {
@@ -185,7 +186,7 @@ func TestEveryByte(t *testing.T) {
 			}
 		}
 		if missing == 0 {
-			t.Errorf("byte %d: %d of %d records are shown, and nobody is told", at, len(shown), sound)
+			t.Errorf("byte %d: %d of %d records are shown, and nothing reports it", at, len(shown), sound)
 		}
 		if _, err := a.Prompt(t.Context(), core.Prompt{Blocks: []core.Block{core.Text{Text: "more"}}}); !errors.Is(err, core.ErrReadOnly) || !strings.Contains(err.Error(), log) {
 			t.Errorf("byte %d: a prompt: %v", at, err)
@@ -203,7 +204,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// FuzzLog opens, reads, claims and goes on with whatever is in a log.
+// FuzzLog opens, reads, claims and continues logs with any content.
 func FuzzLog(f *testing.F) {
 	s := New(f.TempDir())
 	j, err := s.Create(f.Context(), core.Meta{ID: "s1", Principal: core.Local})
@@ -225,8 +226,8 @@ func FuzzLog(f *testing.F) {
 	f.Add(bytes.Join([][]byte{text, line(`{"e":1,"s":2,"o":9,"k":"text","v":{"id":"m","text":"\u00e9y"}}`), text, line(`{"e":1,"s":2,"o":3,"k":"text","v":{"id":"n","text":"y"}}`)}, nil))
 	f.Add(bytes.Join([][]byte{line(`{"e":2,"s":4,"k":"notice","v":{}}`), line(`{"e":1,"s":5,"k":"notice","v":{}}`), line(`{"e":2,"s":3,"k":"notice","v":{}}`), line(`{"e":2,"s":5,"k":"missing","v":{"records":7}}`), line(`{"e":2,"s":12,"k":"turn_started","v":{"turn":"t"}}`)}, []byte("\xff\n")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// A bar stands for what makes a good line of what is in front of it, so that
-		// the fuzzer can make lines with good sums.
+		// A bar seals the text before it, so that the fuzzer can make lines with good
+		// checksums.
 		var log []byte
 		for _, part := range bytes.SplitAfter(b, []byte("|")) {
 			object, ok := bytes.CutSuffix(part, []byte("|"))
@@ -253,7 +254,7 @@ func FuzzLog(f *testing.F) {
 		if len(shown) == 0 {
 			t.Fatal("the first record is not read")
 		}
-		checkTold(t, log, shown)
+		checkReported(t, log, shown)
 		for i := range min(len(shown), 20) {
 			if rest := read(shown[i].End()); len(rest) != len(shown)-i-1 {
 				t.Fatalf("%d records behind %v, want %d", len(rest), shown[i].End(), len(shown)-i-1)

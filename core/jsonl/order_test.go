@@ -10,8 +10,8 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// Sessions are listed last used first, by every process that asks, however often:
-// their closing records, behind the last note, must not move them.
+// Sessions are listed by last use, by every process, each time: their closing records,
+// after the last note, must not move them.
 func TestListKeepsItsOrder(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []core.SessionID{"one", "two", "three"} {

@@ -15,31 +15,31 @@ import (
 	"dragoman/core"
 )
 
-// volatile is a file system that remembers what was synced, so that power can be cut: a
-// change of a file counts for sure when the file was synced, a name when its folder was.
-// Of all others any may be lost, in any order. Nothing is really synced.
+// volatile is a file system that records syncs, so that power can be cut: a change of
+// a file is durable when the file was synced, a name when its folder was. Of all
+// others any may be lost, in any order. Nothing is really synced.
 type volatile struct {
 	root  string
-	inner *faulty // which call the power is cut at
+	inner *faulty // determines the call at which the power is cut
 
-	names map[string]*node // as they are, by path below root
+	names map[string]*node // the current ones, by path below root
 	log   []change         // since the beginning
 }
 
 // node is a file or a folder.
 type node struct {
 	folder bool
-	size   int64 // as it is
+	size   int64 // the current size
 }
 
-// change is one that may be lost until durable is set.
+// change is a change that may be lost until durable is set.
 type change struct {
 	durable bool
 	file    *node  // whose content changes; nil: names change
-	at      int64  // where data is written, or where the file is cut
-	data    []byte // nil: it is cut
-	gone    string // a name that means nothing afterwards; "": none
-	name    string // a name that means node afterwards; "": none
+	at      int64  // the offset of the data, or the new size
+	data    []byte // nil: the file is cut
+	gone    string // a name that no longer exists; "": none
+	name    string // a name that refers to node afterwards; "": none
 	node    *node
 }
 
@@ -72,7 +72,7 @@ func (v *volatile) call(c *call, do func() error) error {
 	return v.inner.call(c, done)
 }
 
-// below is a path as names has it.
+// below returns a path in the form of names.
 func (v *volatile) below(path string) string {
 	rel, err := filepath.Rel(v.root, path)
 	if err != nil {
@@ -130,12 +130,12 @@ func (v *volatile) note(c *call, fresh bool) {
 		n = &node{folder: true}
 		v.names[path] = n
 		v.log = append(v.log, change{name: path, node: n})
-	case opRead, opClose, opLock, opUnlock, opTakeLock: // locks are no data
+	case opRead, opClose, opLock, opUnlock, opTakeLock: // locks are not data
 	}
 }
 
-// after writes what is there when power comes back. keep says which of the changes that
-// were not synced are on the medium.
+// after writes the files that exist when power returns. keep decides which of the
+// unsynced changes are on the medium.
 func (v *volatile) after(t *testing.T, dir string, keep func() bool) {
 	t.Helper()
 	names, contents := map[string]*node{}, map[*node][]byte{}
@@ -162,7 +162,7 @@ func (v *volatile) after(t *testing.T, dir string, keep func() bool) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) { // a folder before what is in it
+	for _, name := range slices.Sorted(maps.Keys(names)) { // a folder before its contents
 		path := filepath.Join(dir, name)
 		if _, err := os.Lstat(filepath.Dir(path)); err != nil {
 			continue // its folder is lost
@@ -177,11 +177,11 @@ func (v *volatile) after(t *testing.T, dir string, keep func() bool) {
 	}
 }
 
-// checkPower compares what is left after a power cut with what the process was told. A
-// session that was made is there and listed, one that was deleted is not, and what was
-// written before a sync that succeeded is there, in order, and is listed. May be missing:
-// whatever was written behind the last sync, any part of it, so that the log may be
-// damaged there; then it can be read and is not gone on with.
+// checkPower compares the files after a power cut with the results reported to the
+// process. A created session exists and is listed, a deleted one does not, and records
+// written before a successful sync are there, in order, and listed. Anything written
+// after the last sync may be missing, any part of it, so that the log may be damaged
+// there; then it can be read and is not continued.
 func (r *run) checkPower(dir string) (damaged bool) {
 	r.t.Helper()
 	s := New(dir)
@@ -220,8 +220,8 @@ func (r *run) checkPower(dir string) (damaged bool) {
 	return damaged
 }
 
-// TestPowerCut cuts the power behind each call of the file system. Of what was not synced
-// nothing is on the medium, or all, or whatever chance says.
+// TestPowerCut cuts the power after each call of the file system. Of the unsynced
+// changes none, all, or a random selection are on the medium.
 func TestPowerCut(t *testing.T) {
 	dir := filepath.Join(inMemory(t), "data")
 	whole := newVolatile(filepath.Dir(dir), 0)
@@ -229,7 +229,7 @@ func TestPowerCut(t *testing.T) {
 	cuts(t, whole.inner.calls, 1, rand.New(rand.NewPCG(1, 2)))
 }
 
-// cuts tries each of so many calls, with as many chances.
+// cuts tries each of the calls, with several random selections.
 func cuts(t *testing.T, calls, chances int, rnd *rand.Rand) {
 	t.Helper()
 	base := inMemory(t)
@@ -260,7 +260,7 @@ func cuts(t *testing.T, calls, chances int, rnd *rand.Rand) {
 	t.Logf("%d power cuts; after %d of them a log could only be read", tried, damaged)
 }
 
-// TestTorturePowerCut cuts it with other chances, again and again.
+// TestTorturePowerCut cuts it repeatedly, with other random selections.
 func TestTorturePowerCut(t *testing.T) {
 	end := torture(t)
 	dir := filepath.Join(inMemory(t), "data")
@@ -271,7 +271,7 @@ func TestTorturePowerCut(t *testing.T) {
 	}
 }
 
-// torture is when a long test ends. Such tests run with "make torture" alone.
+// torture returns the end of a long test. Such tests run only with "make torture".
 func torture(t *testing.T) time.Time {
 	t.Helper()
 	d, err := time.ParseDuration(os.Getenv("DRAGOMAN_TORTURE"))

@@ -20,9 +20,9 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// The tests start this very binary again as other processes of the same store.
-// What such a child does is chosen by this variable; its arguments are in
-// childDir and childID.
+// The tests start this binary again as other processes of the same store. This
+// variable chooses the action of such a child; its arguments are in childDir and
+// childID.
 const (
 	childDoes = "JSONL_TEST_CHILD"
 	childDir  = "JSONL_TEST_DIR"
@@ -77,7 +77,7 @@ func start(t *testing.T, do, dir string, id core.SessionID) *child {
 	return c
 }
 
-// line reads a line that the child has said.
+// line reads a line of the child's output.
 func (c *child) line(t *testing.T) string {
 	t.Helper()
 	s, err := c.out.ReadString('\n')
@@ -87,7 +87,7 @@ func (c *child) line(t *testing.T) string {
 	return strings.TrimSpace(s)
 }
 
-// kill ends the child at once, without its doing, and returns what it had said.
+// kill ends the child at once, without its cooperation, and returns its output.
 func (c *child) kill() (said string) {
 	_ = c.Process.Kill()
 	rest, _ := io.ReadAll(c.out)
@@ -95,7 +95,7 @@ func (c *child) kill() (said string) {
 	return string(rest)
 }
 
-// childOwn claims a session and keeps it until it is killed.
+// childOwn claims a session and keeps the claim until it is killed.
 func childOwn(dir string, id core.SessionID) error {
 	j, err := jsonl.New(dir).Open(context.Background(), core.Local, id)
 	if err != nil {
@@ -113,7 +113,7 @@ func childOwn(dir string, id core.SessionID) error {
 	return err
 }
 
-// childWrite writes records of all sizes and says the number of each when it is
+// childWrite writes records of all sizes and prints the number of each when it is
 // written.
 func childWrite(dir string, id core.SessionID) error {
 	j, err := jsonl.New(dir).Open(context.Background(), core.Local, id)
@@ -134,14 +134,14 @@ func childWrite(dir string, id core.SessionID) error {
 		}
 		size := n * 37 % 5000
 		if n%20 == 19 {
-			size = 300 << 10 // a file of its own
+			size = 300 << 10 // in a file of its own
 		}
 		r = core.Record{Epoch: epoch, Seq: r.Seq + 1, Event: core.Notice{Severity: core.Info, Text: strings.Repeat("x", size) + strconv.Itoa(n)}}
 	}
 }
 
-// childCompete claims and releases a session again and again, and makes sure
-// that it is alone in between.
+// childCompete claims and releases a session repeatedly, and checks that it is alone
+// in between.
 func childCompete(dir string, id core.SessionID) error {
 	inside := filepath.Join(dir, "inside")
 	for range competing {
@@ -170,7 +170,7 @@ func childCompete(dir string, id core.SessionID) error {
 	return nil
 }
 
-// next is the record that follows what a log has.
+// next returns the record that follows a log.
 func next(j core.Journal, epoch uint64, ev core.Event) core.Record {
 	at := core.Pos{Seq: 1}
 	for r, err := range j.Read(context.Background(), core.Pos{}) {
@@ -229,8 +229,8 @@ func TestOwnerDies(t *testing.T) {
 	}
 }
 
-// TestKilledWhileWriting: whatever a process was told to be written is there
-// after its death, and the next owner goes on with a whole log.
+// TestKilledWhileWriting: all acknowledged records are there after the death of a
+// process, and the next owner continues with a sound log.
 func TestKilledWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	j := create(t, dir, "s1")
@@ -278,7 +278,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestProcessesCompete: of eight processes no two own a session at once.
+// TestProcessesCompete: of eight processes no two own a session at the same time.
 func TestProcessesCompete(t *testing.T) {
 	dir := t.TempDir()
 	j := create(t, dir, "s1")
@@ -303,8 +303,8 @@ func TestProcessesCompete(t *testing.T) {
 	}
 }
 
-// TestDeleteRaces lets claims, deletions and creations of one session meet. Each
-// of them excludes the others, so a claim is never of a session that is gone.
+// TestDeleteRaces lets claims, deletions and creations of one session compete. Each of
+// them excludes the others, so a claim is never of a session that is gone.
 func TestDeleteRaces(t *testing.T) {
 	dir := t.TempDir()
 	meta := core.Meta{ID: "s1", Principal: core.Local, Cwd: "/x", Created: time.Unix(1, 0)}
@@ -337,7 +337,7 @@ func TestDeleteRaces(t *testing.T) {
 				epoch, err := j.Claim(t.Context())
 				if err == nil {
 					err = j.Write(t.Context(), []core.Record{next(j, epoch, core.Claimed{Epoch: epoch})})
-					if err != nil { // nobody can have deleted it, or claimed it
+					if err != nil { // no other process can have deleted or claimed it
 						t.Errorf("Write to what was claimed: %v", err)
 					}
 				}

@@ -13,7 +13,7 @@ import (
 	"dragoman/core"
 )
 
-// damages are ways in which a log of at least five lines may be damaged.
+// damages are ways to damage a log of at least five lines.
 var damages = map[string]func(lines []string) []string{
 	"a bad line":            func(l []string) []string { l[3] = "x" + l[3]; return l },
 	"a missing line":        func(l []string) []string { l[3] = ""; return l },
@@ -23,14 +23,14 @@ var damages = map[string]func(lines []string) []string{
 	"and an unfinished one": func(l []string) []string { n := len(l) - 1; l[3], l[n] = "x\n", l[n][:9]; return l },
 }
 
-// linesOf are the lines of a file, with their ends.
+// linesOf returns the lines of a file, with their ends.
 func linesOf(t *testing.T, path string) []string {
 	t.Helper()
 	lines := strings.SplitAfter(string(content(t, path)), "\n")
 	return lines[:len(lines)-1]
 }
 
-// damage damages the log of a session, and returns what it is then.
+// damage damages the log of a session, and returns its new content.
 func damage(t *testing.T, path string, how func([]string) []string) []byte {
 	t.Helper()
 	b := []byte(strings.Join(how(linesOf(t, path)), ""))
@@ -38,8 +38,8 @@ func damage(t *testing.T, path string, how func([]string) []string) []byte {
 	return b
 }
 
-// checkSame fails unless two readings have the same records at the same places; what
-// is missing may be told in other words.
+// checkSame fails unless two readings have the same records at the same places; the
+// texts about missing ones may differ.
 func checkSame(t *testing.T, got, want []core.Record) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
@@ -58,8 +58,8 @@ func checkSame(t *testing.T, got, want []core.Record) {
 	}
 }
 
-// TestRepair: what is read of a damaged log is what its repair writes. The damaged log
-// is kept as it was, and the session goes on.
+// TestRepair: repairing a damaged log writes the result of reading it. The damaged log
+// is kept unchanged, and the session continues.
 func TestRepair(t *testing.T) {
 	for name, how := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRepair(t *testing.T) {
 					t.Errorf("round %d: %+v, want %q, %q", round, done, kept, told)
 				}
 				if !bytes.Equal(content(t, kept), was) {
-					t.Error("what is kept is not the damaged log")
+					t.Error("the kept log is not the damaged one")
 				}
 				now := readAll(t, j)
 				checkSame(t, now, shown)
@@ -130,7 +130,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestRepairOfTheBeginning: what a session was made with is made again from the index.
+// TestRepairOfTheBeginning: a session's Meta is restored from the index.
 func TestRepairOfTheBeginning(t *testing.T) {
 	for name, how := range map[string]func([]string) []string{
 		"the first line":        func(l []string) []string { l[0] = "x" + l[0]; return l },
@@ -171,7 +171,7 @@ func TestRepairOfTheBeginning(t *testing.T) {
 }
 
 // TestDamagedBeginningIsListed: a new index has a session whose first line is damaged,
-// so that it can be found and repaired.
+// so that users can find and repair it.
 func TestDamagedBeginningIsListed(t *testing.T) {
 	s := New(t.TempDir())
 	j := logOf(t, s, "s1", notices(2)...)
@@ -266,10 +266,10 @@ func TestRepairIsRefused(t *testing.T) {
 	}
 }
 
-// TestRepairGoesWrong has each call of the file system go wrong once while a log is
+// TestRepairFails makes each call of the file system fail once while a log is
 // repaired. The log is always the damaged one or the sound one, the damaged one is
-// never lost, and the repair can be done again.
-func TestRepairGoesWrong(t *testing.T) {
+// never lost, and the repair can be repeated.
+func TestRepairFails(t *testing.T) {
 	for _, how := range []fault{fails, failsLate, fallsShort, diesBefore, diesAfter, diesShort} {
 		t.Run(string(how), func(t *testing.T) {
 			for at, done := 1, false; !done; at++ {

@@ -14,9 +14,9 @@ import (
 	"dragoman/core"
 )
 
-// Cut output is for this user alone, and goes with its session. An earlier version told models
-// the path of the file, which is still read: this one, and no other. No link is followed, and no
-// error names the data folder.
+// Cut output is only for this user, and is deleted with its session. An earlier
+// version gave models the path of the file, which can still be read: this path, and no
+// other. No link is followed, and no error contains the path of the data folder.
 func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
@@ -53,18 +53,18 @@ func TestSpill(t *testing.T) {
 		ref  string
 		want string
 	}{
-		"a reference":             {j, ref, "kept"},
-		"a path":                  {j, filepath.Join(folder, "output.txt"), "kept"},
-		"another session":         {other, ref, ""},
-		"another session's path":  {other, filepath.Join(folder, "output.txt"), ""},
-		"a path that leads out":   {j, folder + "/../output.txt", ""},
-		"the log":                 {j, j.files.log, ""},
-		"a link":                  {j, "spill:link", ""},
-		"the path of a link":      {j, filepath.Join(folder, "link"), ""},
-		"a folder":                {j, "spill:folder", ""},
-		"the folder of all":       {j, folder, ""},
-		"what is not there":       {j, "spill:nothing", ""},
-		"the path of what is not": {j, filepath.Join(folder, "nothing"), ""},
+		"a reference":                {j, ref, "kept"},
+		"a path":                     {j, filepath.Join(folder, "output.txt"), "kept"},
+		"another session":            {other, ref, ""},
+		"another session's path":     {other, filepath.Join(folder, "output.txt"), ""},
+		"a path that leads out":      {j, folder + "/../output.txt", ""},
+		"the log":                    {j, j.files.log, ""},
+		"a link":                     {j, "spill:link", ""},
+		"the path of a link":         {j, filepath.Join(folder, "link"), ""},
+		"a folder":                   {j, "spill:folder", ""},
+		"the folder of all":          {j, folder, ""},
+		"a missing file":             {j, "spill:nothing", ""},
+		"the path of a missing file": {j, filepath.Join(folder, "nothing"), ""},
 	} {
 		f, err := c.in.Spilled(c.ref)
 		if c.want == "" {

@@ -17,7 +17,7 @@ import (
 	"dragoman/core/datadir"
 )
 
-// overwritten damages a log without changing its length, which only reading all of it
+// overwritten damages a log without changing its length, which only a full reading
 // shows.
 func overwritten(t *testing.T, j *journal) {
 	t.Helper()
@@ -28,8 +28,8 @@ func overwritten(t *testing.T, j *journal) {
 	put(t, j.files.log, b)
 }
 
-// crashed makes a session as a dead owner leaves it: with an owner file, and with more
-// in the log than in the index.
+// crashed makes the session of a dead owner: with an owner file, and with more in the
+// log than in the index.
 func crashed(t *testing.T, s *Store, id core.SessionID) (*journal, core.Summary) {
 	t.Helper()
 	j := logOf(t, s, id)
@@ -46,8 +46,8 @@ func crashed(t *testing.T, s *Store, id core.SessionID) (*journal, core.Summary)
 	return j, sum
 }
 
-// TestListAfterCrash: what a list has looked up in the logs of dead owners the next one
-// believes, in the same order and without reading a log.
+// TestListAfterCrash: the next list uses the summaries that a list has derived from
+// the logs of dead owners, in the same order and without reading a log.
 func TestListAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
@@ -66,7 +66,7 @@ func TestListAfterCrash(t *testing.T) {
 	for _, j := range journals {
 		overwritten(t, j)
 		if exists(j.files.owner) {
-			t.Errorf("what said who owned %s is still there", j.meta.ID)
+			t.Errorf("the owner file of %s is still there", j.meta.ID)
 		}
 	}
 	before := len(content(t, indexPath(dir)))
@@ -80,7 +80,7 @@ func TestListAfterCrash(t *testing.T) {
 	if after := len(content(t, indexPath(dir))); after != before {
 		t.Errorf("the index went from %d to %d bytes", before, after)
 	}
-	if err := s.compact(t.Context()); err != nil { // what was looked up stays
+	if err := s.compact(t.Context()); err != nil { // derived summaries stay
 		t.Fatal(err)
 	}
 	if got := listAll(t, s); !slices.Equal(ids(got), wantIDs) || got[2].Title != want[2].Title {
@@ -88,7 +88,8 @@ func TestListAfterCrash(t *testing.T) {
 	}
 }
 
-// TestListsOfManyPages: a list that stops early keeps what it has looked up, too.
+// TestListsOfManyPages: a list that stops early also keeps the summaries that it has
+// derived.
 func TestListsOfManyPages(t *testing.T) {
 	s := New(t.TempDir())
 	old, _ := crashed(t, s, "old")
@@ -106,9 +107,9 @@ func TestListsOfManyPages(t *testing.T) {
 	}
 }
 
-// TestLookedUpIsOlder: a session that goes on while a list looks it up is listed as it is
-// then.
-func TestLookedUpIsOlder(t *testing.T) {
+// TestDerivedSummaryIsOutdated: a session that changes while a list derives its summary is
+// listed in its new state.
+func TestDerivedSummaryIsOutdated(t *testing.T) {
 	s := New(t.TempDir())
 	j, sum := crashed(t, s, "s1")
 	e, err := derive(t.Context(), j.files)
@@ -136,8 +137,8 @@ func TestLookedUpIsOlder(t *testing.T) {
 	}
 }
 
-// TestEmptySessionsAreNotRead: a session in which nothing has happened is listed from the
-// index alone.
+// TestEmptySessionsAreNotRead: a session in which nothing has happened is listed from
+// the index only.
 func TestEmptySessionsAreNotRead(t *testing.T) {
 	s := New(t.TempDir())
 	for i := range 3 {
@@ -147,7 +148,7 @@ func TestEmptySessionsAreNotRead(t *testing.T) {
 		if !ok {
 			t.Fatal("the log does not begin as this test expects")
 		}
-		lines[1] = seal(bytes.Replace(opened, []byte("/home/ada"), []byte("/home/bob"), 1), 0) // as long, and sound
+		lines[1] = seal(bytes.Replace(opened, []byte("/home/ada"), []byte("/home/bob"), 1), 0) // the same length, and sound
 		put(t, log, bytes.Join(lines, nil))
 	}
 	for _, sum := range listAll(t, s) {
@@ -160,7 +161,7 @@ func TestEmptySessionsAreNotRead(t *testing.T) {
 	}
 }
 
-// left lists the files of a data folder, each session's by its name.
+// left lists the files of a data folder, with the sessions' names.
 func left(t *testing.T, dir string, names map[string]core.SessionID) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -181,8 +182,8 @@ func left(t *testing.T, dir string, names map[string]core.SessionID) (files []st
 	return files
 }
 
-// TestSweep: one list takes away all that crashes have left, and nothing that somebody
-// uses or another host may use.
+// TestSweep: one list removes all remains of crashes, and no file that is in use or
+// that another host may use.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
@@ -202,11 +203,11 @@ func TestSweep(t *testing.T) {
 		}
 	}
 
-	f := session("created") // the maker died before the log was there
+	f := session("created") // the creator died before the log existed
 	if err := os.Rename(f.log, f.log+unfinished); err != nil {
 		t.Fatal(err)
 	}
-	f = session("deleted") // who deleted it died on the way
+	f = session("deleted") // the deleter died before the end
 	if err := os.Rename(f.log, f.gone); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestSweep(t *testing.T) {
 	folder(f.spill)
 	f = session("claimed")
 	put(t, f.owner+unfinished, nil)
-	f = session("never") // the maker died at once
+	f = session("never") // the creator died at once
 	folder(f.dir)
 	put(t, f.lock, nil)
 	if err := writeFileOwner(session("crashed").owner, owner{PID: 1 << 30, Host: hostname(t)}); err != nil {
@@ -245,7 +246,7 @@ func TestSweep(t *testing.T) {
 		"index.jsonl", "index.lock", "used.jsonl", "used.jsonl.new", "used.lock", "used.owner.new", "whole.jsonl", "whole.lock", "whole.spill", "whole.values",
 	}
 	got := left(t, dir, names)
-	// logOf has claimed none of them: a session's lock is there since it was made.
+	// logOf has claimed none of them: a session's lock file exists from its creation.
 	if !slices.Equal(got, want) {
 		t.Errorf("left are\n%v\nwant\n%v", got, want)
 	}
@@ -254,9 +255,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestDeleteGoesOn: a deletion that a crash has cut short is finished, also by the next
-// one, and the session can be made again.
-func TestDeleteGoesOn(t *testing.T) {
+// TestInterruptedDelete: a deletion that a crash has interrupted is completed, also by the
+// next deletion, and the session can be created again.
+func TestInterruptedDelete(t *testing.T) {
 	for name, next := range map[string]func(s *Store) error{
 		"deleted again": func(s *Store) error { return s.Delete(t.Context(), core.Local, "s1") },
 		"made again": func(s *Store) error {
@@ -265,7 +266,7 @@ func TestDeleteGoesOn(t *testing.T) {
 				return err
 			}
 			if f := j.(*journal).files; exists(f.gone) || exists(f.values) {
-				t.Error("what belonged to the session that was deleted is there")
+				t.Error("files of the deleted session are there")
 			}
 			return errors.Join(j.Close(), s.Delete(t.Context(), core.Local, "s1"))
 		},
@@ -290,8 +291,8 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepMeetsOwners: while two sweep again and again, others make, claim, write and
-// delete sessions, and none of them notices.
+// TestSweepMeetsOwners: while two processes sweep repeatedly, others create, claim,
+// write and delete sessions without any failure.
 func TestSweepMeetsOwners(t *testing.T) {
 	dir := inMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,9 +9,9 @@ import (
 	"dragoman/core"
 )
 
-// Of sessions that nobody owns, no log is looked at until one of them is claimed. From then on
-// that one's is, until its owner leaves.
-func TestSessionsWithoutAnOwnerAreNotLookedAt(t *testing.T) {
+// Logs of sessions without an owner are not checked until one of them is claimed. From
+// then on that one's is, until its owner leaves.
+func TestSessionsWithoutAnOwnerAreNotChecked(t *testing.T) {
 	const many = 40
 	dir := t.TempDir()
 	mine, theirs := New(dir), New(dir)
@@ -66,7 +66,7 @@ func TestSessionsWithoutAnOwnerAreNotLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := fmt.Sprintf(`{"pid":%d,"epoch":1,"host":%q}`, math.MaxInt32, host) // no system gives it out
+	dead := fmt.Sprintf(`{"pid":%d,"epoch":1,"host":%q}`, math.MaxInt32, host) // an impossible process id
 	if err := f.disk.replace(f.owner, []byte(dead), false); err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func TestSessionsWithoutAnOwnerAreNotLookedAt(t *testing.T) {
 	looks("it is still dead", 0, 0, false)
 }
 
-// A log that was cut back into what a viewer has read, and goes on otherwise, is read from its
-// beginning again: nothing looks damaged that is not.
-func TestReadOnInALogThatWasCut(t *testing.T) {
+// A log that was cut to less than a viewer has read, and then continued differently,
+// is read again from its beginning: nothing looks damaged that is not.
+func TestReadAfterTheLogWasCut(t *testing.T) {
 	s := New(t.TempDir())
 	longer := logOf(t, s, "s1", core.Notice{Text: "one"}, core.Notice{Text: "two and more, as it was written later"})
 	b := content(t, longer.files.log)
@@ -89,7 +89,8 @@ func TestReadOnInALogThatWasCut(t *testing.T) {
 	}
 }
 
-// BenchmarkLook measures one look at the index and at the logs of sessions that have an owner.
+// BenchmarkLook measures one check of the index and of the logs of sessions that have
+// an owner.
 func BenchmarkLook(b *testing.B) {
 	for _, owned := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprint("owned=", owned), func(b *testing.B) {

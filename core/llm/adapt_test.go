@@ -13,16 +13,16 @@ import (
 	"dragoman/core/coretest"
 )
 
-// What a service refuses of a request is given up, once and for the later requests
-// too, and nothing else is.
+// A feature that a service refuses is dropped, once and for later requests too, and no
+// other one is.
 func TestAdapts(t *testing.T) {
-	type no struct{ has, says string } // what it refuses, and in which words
+	type no struct{ has, says string } // the refused feature, and the words of the refusal
 	for _, c := range []struct {
 		name, kind string
 		voice      func() voice
 		refuses    []no
 		tries      int    // of the first request
-		ends       string // what the last body holds
+		ends       string // content of the last body
 	}{
 		{"adaptive", KindAnthropic, func() voice { return &messagesVoice{} }, []no{
 			{`"budget_tokens"`, `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking.`},
@@ -86,7 +86,7 @@ func TestAdapts(t *testing.T) {
 	}
 }
 
-// TestEfforts shows what each wire format makes of each effort.
+// TestEfforts shows the form of each effort in each wire format.
 func TestEfforts(t *testing.T) {
 	got := ""
 	for _, kind := range wireKinds {

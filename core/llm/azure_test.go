@@ -11,7 +11,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// The key of Azure has a header of its own, and the version of its older API stays in the address.
+// The key of Azure has a header of its own, and the version of its older API stays in
+// the address.
 func TestAzure(t *testing.T) {
 	key := func(context.Context) (string, error) { return "sk-1", nil }
 	for base, want := range map[string]string{

@@ -9,7 +9,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// endless is the body of an answer that does not end.
+// endless is the body of an endless answer.
 type endless struct {
 	event []byte
 	at    int
@@ -27,7 +27,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// wireDelta is a delta as OpenAI sends it.
+// wireDelta is a delta in OpenAI's form.
 const wireDelta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
 	`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`
 
@@ -55,7 +55,7 @@ func BenchmarkDeltas(b *testing.B) {
 			for n < b.N {
 				for _, err := range m.Stream(b.Context(), coretest.ModelRequest()) {
 					if err != nil {
-						break // the bound of arguments
+						break // the limit of arguments
 					}
 					if n++; n >= b.N {
 						break

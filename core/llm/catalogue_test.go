@@ -11,8 +11,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// Every line of the catalogue is a model with a window, and the file says where it
-// is from, and under which terms.
+// Every line of the catalogue is a model with a window, and the file names its source
+// and its licence.
 func TestCatalogue(t *testing.T) {
 	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// What is configured wins over the catalogue, and that over what we suppose.
+// The configuration wins over the catalogue, and that over assumptions.
 func TestInfo(t *testing.T) {
 	p := &provider{Provider: Provider{Name: "anthropic", Models: []inference.ModelInfo{
 		{ID: "anthropic/claude-sonnet-4-6", Tools: true, Images: true, Window: 200_000}, {ID: "own", Tools: false, Window: 4096},

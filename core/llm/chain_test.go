@@ -19,7 +19,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// chained are what the services behind langchaingo answer with; %s is a JSON string.
+// chained are the answers of the services behind langchaingo; %s is a JSON string.
 var chained = map[string]string{
 	"cloudflare":  `{"result":{"response":%s},"success":true,"errors":[]}`,
 	"cohere":      `{"id":"x","generations":[{"id":"y","text":%s}]}`,
@@ -28,7 +28,7 @@ var chained = map[string]string{
 	"maritaca":    `{"answer":%s}`,
 }
 
-// chainTo makes a model whose service is h.
+// chainTo makes a model with the service h.
 func chainTo(t *testing.T, name, key string, h http.HandlerFunc) inference.Model {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -55,8 +55,8 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Each service gets all of the conversation, as it can take it, and its answer
-// comes as one text.
+// Each service gets the whole conversation, in a form that it accepts, and its answer
+// is one text.
 func TestChain(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "first question"})
 	r.Messages = append(r.Messages, inference.Message{Role: inference.RoleAssistant, Text: "first answer"},
@@ -85,8 +85,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// What fails is an error of the right kind, without the key, and a context that
-// ends wins.
+// A failure is an error of the right kind, without the key, and the end of the context
+// wins.
 func TestChainFails(t *testing.T) {
 	const key = "canary-0123456789"
 	for name := range chained {
@@ -101,7 +101,7 @@ func TestChainFails(t *testing.T) {
 			if !errors.As(h.Err, &e) || strings.Contains(h.Err.Error(), key) {
 				t.Fatalf("error %v", h.Err)
 			}
-			if name != "cohere" && (e.Kind != inference.ErrRateLimit || e.RetryAfter == 0) { // that client looks at no status, and lets nobody else
+			if name != "cohere" && (e.Kind != inference.ErrRateLimit || e.RetryAfter == 0) { // that client checks no status, and does not let others do it
 				t.Errorf("kind %q, retry after %v: %v", e.Kind, e.RetryAfter, e)
 			}
 
@@ -128,8 +128,8 @@ func TestChainFails(t *testing.T) {
 	}
 }
 
-// What takes long to make is made once, whoever asks at once and whatever else of the
-// configuration changes; another key, model or address gets another.
+// An expensive model is made once, even for concurrent requests and after other
+// changes of the configuration; another key, model or address gets another one.
 func TestChainIsKept(t *testing.T) {
 	key, base := "key-0123", "http://svc.test"
 	reg := func(before ...*Registry) *Registry {
@@ -175,7 +175,7 @@ func TestChainIsKept(t *testing.T) {
 	}
 }
 
-// Many use the same at once, with the address that the library has of its own.
+// Many requests use the same model at once, with the library's own address.
 func TestChainIsShared(t *testing.T) {
 	r := New(Config{Providers: []Provider{{
 		Name: "svc", Kind: KindChain + "cohere", Key: func(context.Context) (string, error) { return "key-0123", nil },
@@ -198,7 +198,7 @@ func TestChainIsShared(t *testing.T) {
 	all.Wait()
 }
 
-// An address that would not be used is refused, rather than ignored.
+// An address that would not be used is refused, not ignored.
 func TestChainFixedAddress(t *testing.T) {
 	r := New(Config{Providers: []Provider{{Name: "svc", Kind: KindChain + "maritaca", BaseURL: "http://svc.test"}}})
 	if _, err := r.Model("svc/m"); err == nil || !strings.Contains(err.Error(), "has a fixed address") {
@@ -206,8 +206,8 @@ func TestChainFixedAddress(t *testing.T) {
 	}
 }
 
-// What of the suite a service without streams can do: limits, tries, time-outs, cancels
-// and errors. The others go to an address, or by a client, of their own.
+// The cases of the suite for a service without streams: limits, tries, timeouts,
+// cancels and errors. The other services have an address, or a client, of their own.
 func TestChainSuite(t *testing.T) {
 	for name, reply := range chained {
 		if name != "cloudflare" && name != "huggingface" {
@@ -238,7 +238,7 @@ func TestChainSuite(t *testing.T) {
 	}
 }
 
-// chainSpeaks is speaks for a service that answers at once.
+// chainSpeaks is speaks for a service that does not stream.
 func chainSpeaks(w http.ResponseWriter, r *http.Request, c coretest.ModelCase, reply string) {
 	refuse := func(status int, message string) {
 		w.WriteHeader(status)

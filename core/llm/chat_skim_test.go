@@ -53,7 +53,7 @@ var skims = map[string]bool{
 	``:               false,
 }
 
-// asRead fails unless what was skimmed is what encoding/json reads.
+// asRead fails unless the skimmed event equals the result of encoding/json.
 func asRead(t *testing.T, data []byte) (skimmed bool) {
 	t.Helper()
 	var s skimmer
@@ -95,7 +95,7 @@ func TestSkim(t *testing.T) {
 	}
 }
 
-// FuzzSkim: whatever is skimmed is read as encoding/json reads it.
+// FuzzSkim: every skimmed event equals the result of encoding/json.
 func FuzzSkim(f *testing.F) {
 	for event := range skims {
 		f.Add([]byte(event))
@@ -103,7 +103,8 @@ func FuzzSkim(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { asRead(t, data) })
 }
 
-// An answer is the same, whichever way its events are read, and whatever comes between them.
+// An answer is the same, however its events are read, and whatever other events are
+// between them.
 func TestChatSkimmed(t *testing.T) {
 	plain := `{"id":"x","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`
 	for name, format := range map[string]string{

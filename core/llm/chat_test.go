@@ -21,12 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// folders are where the answers of each wire format are kept.
+// folders are the folders with the answers of each wire format.
 var folders = map[string]string{"chat": KindOpenAIChat, "messages": KindAnthropic, "responses": KindOpenAIResponses, "ollama": KindOllama}
 
-// TestAnswers reads each file of these folders in testdata: "answer" is what a
-// service sends as the body, "deltas" what core gets of it. An answer is read whole
-// and byte by byte. "(new)" stands for an id of our own.
+// TestAnswers reads each file of these folders in testdata: "answer" is the body of a
+// service's answer, "deltas" has core's deltas for it. Each answer is read in one
+// piece and byte by byte. "(new)" replaces a new id of ours.
 func TestAnswers(t *testing.T) {
 	for folder, kind := range folders {
 		t.Run(folder, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// chatFor makes a model without a service, for what needs none.
+// chatFor makes a model without a service, for tests that need none.
 func chatFor(base string) *remote { return remoteFor(base, KindOpenAIChat) }
 
 // remoteFor is the same in any wire format.
@@ -57,7 +57,7 @@ func remoteFor(base, kind string) *remote {
 	return newRemote(&provider{Provider: Provider{Name: "svc", Kind: kind, BaseURL: base, KeyHint: "Set SVC_KEY"}, experience: experienceOf(nil, Provider{}), pasts: newPastCache()}, u, "m", wireOf(kind))
 }
 
-// encodeWhole is a request's body in one piece.
+// encodeWhole returns a request's body in one piece.
 func encodeWhole(m *remote, r *inference.Request) ([]byte, error) {
 	p, err := m.wire.encode(m, r)
 	if err != nil {
@@ -66,7 +66,7 @@ func encodeWhole(m *remote, r *inference.Request) ([]byte, error) {
 	return io.ReadAll(p.reader())
 }
 
-// answered lets a chat model read a body.
+// answered makes a chat model read a body.
 type answered struct {
 	*remote
 	body io.Reader
@@ -122,7 +122,7 @@ func readAnswer(t *testing.T, kind string, body io.Reader) string {
 	return b.String()
 }
 
-// lineDiff shows the first line that differs, and a few around it.
+// lineDiff shows the first line that differs, with the lines around it.
 func lineDiff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	i := 0
@@ -143,12 +143,12 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		if wireOf(kind) != nil {
-			readAnswer(t, kind, bytes.NewReader(body)) // which checks the rules of inference.Model
+			readAnswer(t, kind, bytes.NewReader(body)) // checks the rules of inference.Model
 		}
 	})
 }
 
-// TestChatRequest encodes one history that has everything.
+// TestChatRequest encodes one history that has all kinds of content.
 func TestChatRequest(t *testing.T) {
 	seal := sealedData{Of: "svc/m", Field: "reasoning_content"}.encode()
 	extra := sealedData{Of: "svc/m", Calls: []sealedCall{{Call: 1, Extra: []byte(`{"google":{"thought_signature":"abc"}}`)}}}.encode()

@@ -16,7 +16,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// TestChatFailures: what the user reads when a service refuses.
+// TestChatFailures: the messages for users when a service refuses.
 func TestChatFailures(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -133,8 +133,8 @@ func TestChatFailures(t *testing.T) {
 	}
 }
 
-// TestChatStreamOptions: a service that refuses the field is asked once more
-// without it, and never again with it.
+// TestChatStreamOptions: a service that refuses the field gets a second request
+// without it, and never the field again.
 func TestChatStreamOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var with []bool
@@ -158,8 +158,7 @@ func TestChatStreamOptions(t *testing.T) {
 	})
 }
 
-// TestChatKeyFails: a key that cannot be read is the user's to mend; nothing is
-// sent.
+// TestChatKeyFails: if a key cannot be read, the user gets the error; nothing is sent.
 func TestChatKeyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := func(context.Context) (string, error) { return "", errors.New("the variable SVC_KEY is empty") }
@@ -171,8 +170,8 @@ func TestChatKeyFails(t *testing.T) {
 	})
 }
 
-// TestChatLostBeforeAnswer: a connection that breaks before the first word is
-// tried again.
+// TestChatLostBeforeAnswer: if a connection breaks before the first delta, the request
+// is repeated.
 func TestChatLostBeforeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -180,10 +179,10 @@ func TestChatLostBeforeAnswer(t *testing.T) {
 			switch n++; n {
 			case 1: // before the head
 				breakOff(w)
-			case 2: // behind it
+			case 2: // after it
 				newStream(w).raw(": hello\n\n")
 				breakOff(w)
-			case 3: // an error instead of an answer
+			case 3: // an error in place of an answer
 				newStream(w).data(`{"error":{"message":"busy","type":"overloaded_error"}}`)
 			default:
 				s := newStream(w)
@@ -203,7 +202,7 @@ func TestChatLostBeforeAnswer(t *testing.T) {
 	})
 }
 
-// TestChatNoEnd: a service that says it is done but neither ends the stream nor
+// TestChatNoEnd: a service that announces the end but neither ends the stream nor
 // sends anything more costs a few seconds, not the answer.
 func TestChatNoEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,8 +220,7 @@ func TestChatNoEnd(t *testing.T) {
 	})
 }
 
-// TestChatBackpressure: while core does not read, the clock of the service's
-// silence stands still.
+// TestChatBackpressure: while core does not read, the idle timeout does not run.
 func TestChatBackpressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, _ *http.Request) {

@@ -16,7 +16,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// timed serves "fine" after a while, and notes when requests came.
+// timed answers "fine" after a while, and records the times of the requests.
 type timed struct {
 	began time.Time
 	takes time.Duration
@@ -54,8 +54,8 @@ func (s *timed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 }
 
-// TestGateConcurrent: no more than two are on their way; the others say that they
-// wait, may give up, and then have used nothing.
+// TestGateConcurrent: no more than two requests run; the others report that they wait,
+// may give up, and then have used no slot.
 func TestGateConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timed{began: time.Now(), takes: 10 * time.Second}
@@ -83,7 +83,7 @@ func TestGateConcurrent(t *testing.T) {
 			if cancel(); !errors.Is(h.Err, context.Canceled) || len(h.Retries) != 1 {
 				t.Fatalf("%v after %v", h.Err, h.Retries)
 			}
-			// Who only leaves is waited for no longer.
+			// A consumer that stops reading is no longer waited for.
 			coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), func(inference.Delta) bool { return false })
 		}
 		all.Wait()
@@ -93,8 +93,8 @@ func TestGateConcurrent(t *testing.T) {
 	})
 }
 
-// TestGatePerMinute: three a minute are sent, the others in their order, and those
-// who give up count for nothing.
+// TestGatePerMinute: three requests a minute are sent, the others in their order, and
+// requests that give up do not count.
 func TestGatePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timed{began: time.Now(), takes: time.Second}
@@ -139,8 +139,8 @@ func TestGatePerMinute(t *testing.T) {
 	})
 }
 
-// TestGateHeeds: what a service says of its limits holds for the next request, of
-// the same model, unless it is too long to wait for.
+// TestGateHeeds: the limits in a service's answer apply to the next request for the
+// same model, unless the wait is too long.
 func TestGateHeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		head map[string]string
@@ -179,7 +179,7 @@ func TestGateHeeds(t *testing.T) {
 	}
 }
 
-// A refusal holds back the other sessions as well.
+// A refusal delays the other sessions as well.
 func TestGateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timed{began: time.Now(), head: func(n int, h http.Header) {
@@ -205,14 +205,14 @@ func TestGateRefused(t *testing.T) {
 	})
 }
 
-// A registry that replaces another goes on with the limits of the providers that have
-// not changed: what was sent counts, what is on its way does, and what the service has
-// said. Others begin anew.
+// A registry that replaces another continues with the limits of unchanged providers:
+// sent and running requests count, and so do the limits in the service's answers.
+// Others start again.
 func TestGateOutlivesRegistry(t *testing.T) {
 	again := func(t *testing.T, before *Registry, change func(*Provider)) inference.Model {
 		t.Helper()
 		p := before.providers[0].Provider
-		p.Headers = map[string]string{"X-New": "1"} // is no other service
+		p.Headers = map[string]string{"X-New": "1"} // still the same service
 		if change != nil {
 			change(&p)
 		}

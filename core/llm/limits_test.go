@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A provider may have any number of models: what was learned of 256 is remembered, and a
-// time to wait for makes room when it is over.
-func TestWhatIsKnownOfModelsIsBounded(t *testing.T) {
+// A provider may have any number of models: the knowledge about 256 of them is kept,
+// and a time to wait makes room when it is over.
+func TestExperienceIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, full := newGate(0, 0), http.Header{"Retry-After": {"30"}}
 		for i := range 1000 {
@@ -30,6 +30,6 @@ func TestWhatIsKnownOfModelsIsBounded(t *testing.T) {
 		known.drop(fmt.Sprint("model ", i), traitEffort)
 	}
 	if n := len(known.refused); n != 256 {
-		t.Errorf("what %d models do not take is remembered", n)
+		t.Errorf("the refused traits of %d models are kept", n)
 	}
 }

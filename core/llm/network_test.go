@@ -19,11 +19,11 @@ import (
 	"dragoman/core/inference"
 )
 
-// These tests use real sockets, for what pipes in memory do otherwise: resets,
-// refused connections, and connections that are counted.
+// These tests use real sockets, where pipes in memory behave differently: resets,
+// refused connections, and the number of connections.
 
-// listen serves h over TCP and returns a model of it, and how many connections
-// are open.
+// listen serves h over TCP and returns a model of it, and the number of open
+// connections.
 func listen(t *testing.T, h http.HandlerFunc) (m inference.Model, open *atomic.Int64) {
 	t.Helper()
 	open = new(atomic.Int64)
@@ -95,8 +95,8 @@ func TestNetworkRefused(t *testing.T) {
 	}
 }
 
-// TestNetworkCancel: 40 answers are cancelled in the middle; no connection and
-// no goroutine is left, and none of them is a success.
+// TestNetworkCancel: 40 answers are cancelled in the middle; no connection and no
+// goroutine is left, and none of them is a success.
 func TestNetworkCancel(t *testing.T) {
 	m, open := listen(t, func(w http.ResponseWriter, _ *http.Request) {
 		for s := newStream(w); s.text("word "); {
@@ -121,8 +121,8 @@ func TestNetworkCancel(t *testing.T) {
 	eventually(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestNetworkReuse: whole answers share one connection, also where the end of the
-// body comes a little later than [DONE].
+// TestNetworkReuse: complete answers share one connection, even if the end of the body
+// comes a little later than [DONE].
 func TestNetworkReuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := model(t, serve(t, Provider{}, func(w http.ResponseWriter, r *http.Request) {

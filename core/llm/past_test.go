@@ -16,7 +16,7 @@ import (
 
 var wireKinds = []string{KindOpenAIChat, KindOpenAIResponses, KindAnthropic, KindOllama}
 
-// growth makes a history longer, in ways that a session may take.
+// growth makes a history longer, in the ways of a session.
 type growth struct {
 	rnd *rand.Rand
 	n   int
@@ -47,15 +47,14 @@ func (g *growth) more(list []inference.Message) []inference.Message {
 		answer.Calls = append(answer.Calls, inference.ToolUse{ID: core.CallID(fmt.Sprintf("c%d_%d", g.n, i)), Name: "get_time", Args: []byte(`{"tz":"CET"}`)})
 	}
 	list = append(list, answer)
-	for _, c := range answer.Calls[:calls-g.rnd.IntN(2)] { // the last one may still run
+	for _, c := range answer.Calls[:calls-g.rnd.IntN(2)] { // the last one may still be running
 		list = append(list, inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: c.ID, Name: c.Name, Blocks: text, Failed: g.rnd.IntN(9) == 0}})
 	}
 	return list
 }
 
-// What is sent is the same whether an earlier request was encoded or not, whatever
-// becomes of the history; and it begins as the request before, so that caches of
-// prompts hit.
+// The request is the same whether an earlier one was encoded or not, for any change of
+// the history; and it begins like the previous request, so that prompt caches hit.
 func TestPast(t *testing.T) {
 	for _, kind := range wireKinds {
 		t.Run(kind, func(t *testing.T) {
@@ -67,14 +66,14 @@ func TestPast(t *testing.T) {
 				for step := range 30 {
 					grown := true
 					switch g.rnd.IntN(12) {
-					case 0: // undone, or summed up
+					case 0: // undone, or summarized
 						r.Messages, grown = slices.Clone(r.Messages[:g.rnd.IntN(len(r.Messages)+1)]), false
-					case 1: // something in the middle is shown otherwise
+					case 1: // something in the middle has changed
 						if n := len(r.Messages); n > 0 {
 							r.Messages, grown = slices.Clone(r.Messages), false
 							r.Messages[g.rnd.IntN(n)].Text += "!"
 						}
-					case 2: // made anew, with the same content
+					case 2: // a new copy with the same content
 						r.Messages = copied(r.Messages)
 					case 3:
 						r.System, grown = r.System+".", false
@@ -102,7 +101,7 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// unmarked is a body without what says where to cache, and without what follows the
+// unmarked returns a body without cache marks, and without the members after the
 // messages.
 func unmarked(body string) string {
 	body = strings.ReplaceAll(body, `,"cache_control":{"type":"ephemeral"}`, "")
@@ -114,9 +113,9 @@ func unmarked(body string) string {
 	return body
 }
 
-// settled is what of a body can no longer change: pictures of results that follow
-// each other are shown behind the last of them, and of a message that others join
-// the end is open.
+// settled returns the part of a body that can no longer change: pictures of
+// consecutive results come after the last of them, and the end of a message that
+// others may join is open.
 func settled(kind, body string) string {
 	last := map[string]string{KindOpenAIChat: `,{"role":`, KindAnthropic: `,{"role":`}[kind]
 	if last == "" {
@@ -130,7 +129,7 @@ func settled(kind, body string) string {
 	return body
 }
 
-// copied is a history of the same content in other memory.
+// copied returns a history with the same content in other memory.
 func copied(list []inference.Message) []inference.Message {
 	list = slices.Clone(list)
 	for i := range list {
@@ -145,9 +144,9 @@ func copied(list []inference.Message) []inference.Message {
 	return list
 }
 
-// Many sessions at once, two of which are one, are encoded rightly, and little is
-// kept of them.
-func TestPastsAreShared(t *testing.T) {
+// Many concurrent sessions, two of which are the same one, are encoded correctly, and
+// little memory is kept.
+func TestPastCacheIsShared(t *testing.T) {
 	m := remoteFor("http://svc.test/v1", KindOpenAIChat)
 	var all sync.WaitGroup
 	for i := range 2 * maxPasts {
@@ -198,7 +197,7 @@ func TestPastsAreShared(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest encodes the next request of a session that has called so often.
+// BenchmarkRequest encodes the next request of a session with this number of calls.
 func BenchmarkRequest(b *testing.B) {
 	for _, kind := range wireKinds {
 		for _, n := range []int{10, 1000} {
@@ -211,7 +210,7 @@ func BenchmarkRequest(b *testing.B) {
 						inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: id, Blocks: []core.Block{core.Text{Text: strings.Repeat(wireDelta, 4)}}}})
 				}
 				m := remoteFor("http://svc.test/v1", kind)
-				if _, err := m.wire.encode(m, r); err != nil { // of the request before
+				if _, err := m.wire.encode(m, r); err != nil { // of the previous request
 					b.Fatal(err)
 				}
 				list := slices.Grow(slices.Clone(r.Messages), 2)
@@ -222,7 +221,7 @@ func BenchmarkRequest(b *testing.B) {
 				for b.Loop() {
 					again := before
 					m.p.pasts.put(key, &again)
-					r.Messages = append(list, // as the loop makes it: a new list with most of the old in it
+					r.Messages = append(list, // like the loop: a new list with mostly old messages
 						inference.Message{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "new", Name: "get_time", Args: []byte(`{"tz":"CET"}`)}}},
 						inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "new", Blocks: []core.Block{core.Text{Text: wireDelta}}}})
 					if _, err := m.wire.encode(m, r); err != nil {

@@ -71,7 +71,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestRegistryOffline: the demo is told apart from a provider of that name.
+// TestRegistryOffline: the demo is distinguished from a provider with that name.
 func TestRegistryOffline(t *testing.T) {
 	r := New(Config{Offline: offline.New(offline.Config{}), Providers: []Provider{{Name: "offline", Kind: KindOpenAIChat, BaseURL: "http://x.test"}}})
 	if m, err := r.Model(offline.ID); err != nil || !m.Info().Offline {

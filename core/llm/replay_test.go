@@ -31,7 +31,7 @@ const turns = `{"fixtures":[
   {"match":{"userMessage":"length"},"response":{"content":"cut","finishReason":"length"}}
 ]}`
 
-// player makes a model that plays a file.
+// playerOf makes a model that plays a file.
 func playerOf(t *testing.T, text string, options map[string]string) inference.Model {
 	t.Helper()
 	if options == nil {
@@ -98,7 +98,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// What is recorded plays the same again, and holds no secret.
+// A recording plays the same answers again, and contains no secret.
 func TestRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "recorded.json")
 	const key = "sk-canary-0123456789"
@@ -117,7 +117,7 @@ func TestRecord(t *testing.T) {
 	asked := []string{"plain", "reason", "tools", "limit", "length"}
 	var first []*coretest.Transcript
 	for i, text := range asked {
-		// Who has the end of an answer need not stay for more.
+		// A consumer that has the end of an answer may stop reading.
 		leaves := func(d inference.Delta) bool { return i%2 == 0 || d.Kind != inference.DeltaStop }
 		first = append(first, coretest.Hear(t.Context(), t, m, coretest.ModelRequest(core.Text{Text: text}), leaves))
 	}
@@ -150,7 +150,7 @@ func FuzzFixtures(f *testing.F) {
 	f.Add([]byte(`[{"match":{},"chunkSize":9000000000000000000,"response":{"content":"text"}}]`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
-			return // what a file holds is bounded elsewhere
+			return // the limits of a file have their own test
 		}
 		synctest.Test(t, func(t *testing.T) { // pauses take no time
 			m := playerOf(t, string(b), nil)

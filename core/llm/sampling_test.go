@@ -37,7 +37,7 @@ func sampled(t *testing.T, s Sampler, name string) inference.Model {
 	return m
 }
 
-// TestSampling: what clients are sent, with tools and without, and what is made of
+// TestSampling: the requests to clients, with tools and without, and the deltas of
 // their answers.
 func TestSampling(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "look <at> this"}, core.Image{MIME: "image/png", Data: []byte{1, 2, 3}}, core.Image{URI: "https://x.test/y.png"})

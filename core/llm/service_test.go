@@ -21,8 +21,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// pipes is a network in memory, so that services and clients live in one
-// synctest bubble.
+// pipes is a network in memory, so that services and clients are in one synctest
+// bubble.
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -30,7 +30,7 @@ type pipes struct {
 	open  atomic.Int32 // at the client's end
 }
 
-// held is a connection that is counted.
+// held is a counted connection.
 type held struct {
 	net.Conn
 	once sync.Once
@@ -68,7 +68,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// serve makes a registry with one provider "svc" that h serves in memory.
+// serve makes a registry with one provider "svc", which h serves in memory.
 func serve(t *testing.T, p Provider, h http.HandlerFunc) *Registry {
 	t.Helper()
 	r, _ := serveCounted(t, p, h)
@@ -140,7 +140,7 @@ func (s stream) flush() {
 	}
 }
 
-// raw writes bytes as they are. It reports whether the client is there.
+// raw writes bytes unchanged. It reports whether the client is still connected.
 func (s stream) raw(text string) bool {
 	_, err := io.WriteString(s.w, text)
 	s.flush()
@@ -165,7 +165,7 @@ func (s stream) text(pieces ...string) bool {
 	return true
 }
 
-// end finishes an answer as OpenAI does.
+// end finishes an answer in OpenAI's form.
 func (s stream) end(reason, usage string) {
 	s.data(finished(reason))
 	if usage != "" {
@@ -201,7 +201,7 @@ func quote(s string) string {
 
 const usage12and3 = `{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}`
 
-// fail answers with an error as OpenAI writes it.
+// fail answers with an error in OpenAI's form.
 func fail(w http.ResponseWriter, status int, message, kind string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -334,7 +334,7 @@ var cases = map[coretest.ModelCase]act{
 	},
 }
 
-// seq is what a Model streams.
+// seq is the result of Model.Stream.
 type seq = iter.Seq2[inference.Delta, error]
 
 func indented(t *testing.T, body []byte) string {

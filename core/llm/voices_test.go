@@ -14,23 +14,23 @@ import (
 	"dragoman/core/inference"
 )
 
-// voice speaks a wire format, as its service does, for the cases of the suite.
+// voice writes a wire format like its service, for the cases of the suite.
 type voice interface {
 	begin(w http.ResponseWriter) stream
 	text(s stream, pieces ...string) bool
 	thought(s stream, pieces ...string)
-	calls(s stream) // two, their pieces in turns, behind "Let me look."
+	calls(s stream) // two, with interleaved pieces, after "Let me look."
 	call(s stream, pieces ...string)
 	// end ends the answer; u holds in, out, cached and reasoning.
 	end(s stream, reason string, u [4]int)
-	report(s stream) // that it is overloaded
+	report(s stream) // that the service is overloaded
 	alive(s stream) bool
 	fail(w http.ResponseWriter, status int, message, kind string)
 	image(body []byte) string // MIME:BASE64
 	key(r *http.Request) string
 }
 
-// speaks is what a service of the suite says in a voice.
+// speaks is a service of the suite with a voice.
 func speaks(v voice, c coretest.ModelCase, w http.ResponseWriter, r *http.Request, body []byte) {
 	const stop, calls = "stop", "calls"
 	u := [4]int{12, 3, 0, 0}
@@ -111,8 +111,8 @@ func speaks(v voice, c coretest.ModelCase, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// TestSuite runs every wire format but the one of chat completions, which has cases
-// of its own, through the suite of models.
+// TestSuite runs every wire format except chat completions, which has its own cases,
+// through the suite of models.
 func TestSuite(t *testing.T) {
 	for _, k := range []struct {
 		kind  string
@@ -237,7 +237,7 @@ func (v *messagesVoice) image(body []byte) string {
 	return src.MediaType + ":" + src.Data
 }
 
-// responsesVoice is that of OpenAI's responses.
+// responsesVoice is OpenAI's for responses.
 type responsesVoice struct{ n int }
 
 func (v *responsesVoice) begin(w http.ResponseWriter) stream {

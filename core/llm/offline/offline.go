@@ -1,5 +1,5 @@
-// Package offline implements the demo model, which needs neither a network nor a key. It is
-// not a language model, and says so.
+// Package offline implements the demo model, which needs neither a network nor a key.
+// It is not a language model, and its texts say so.
 //
 // It follows plain instructions (steps.go) with the tools that a request offers
 // (tools.go), and answers in words (words.go, speak.go). Everything else it answers with
@@ -18,32 +18,31 @@ import (
 	"dragoman/core/inference"
 )
 
-// The offline demo's name, and that of its provider.
+// The name of the offline demo, and of its provider.
 const (
 	Provider = "offline"
 	ID       = Provider + "/demo"
 )
 
-// Config holds the facts about the environment that the demo mentions.
+// Config has the facts about the environment that the demo mentions.
 type Config struct {
-	// Wanted are the providers that no key was found for, in the order in which
-	// the introduction lists them.
+	// Wanted are the providers without a key, in the order of the introduction.
 	Wanted []Wanted
-	// KeyFile is the file that takes a key, as the user would open it.
+	// KeyFile is the file for keys, in the form in which the user would open it.
 	KeyFile string
 }
 
-// Wanted is a provider and the environment variables that may hold its key;
-// none: it needs no key.
+// Wanted is a provider and the environment variables for its key; none: it needs no
+// key.
 type Wanted struct {
 	Provider  string
 	Variables []string
 }
 
-// Model is an inference.Model that is not a language model. It follows plain instructions
-// with the tools that the request offers, so that every feature of a turn can be seen
-// without a key. It keeps no state: the request's history shows how far the answer is.
-// Equal requests get equal answers. It is safe for concurrent use.
+// Model is an inference.Model that is not a language model. It follows plain
+// instructions with the tools that the request offers, so that every feature of a turn
+// can be shown without a key. It keeps no state: the request's history shows which
+// steps are done. Equal requests get equal answers. It is safe for concurrent use.
 type Model struct{ config Config }
 
 var _ inference.Model = (*Model)(nil)
@@ -143,7 +142,7 @@ func perform(ctx context.Context, s *speaker, steps []step, p prompt, tools []in
 // prompt is the last message of the user and the calls that were made for it.
 type prompt struct {
 	texts   []string
-	files   []string // that are attached or linked
+	files   []string // attached or linked
 	number  int      // of the user's messages
 	results []*inference.ToolReturn
 }
@@ -166,7 +165,7 @@ func lastPrompt(messages []inference.Message) prompt {
 	return p
 }
 
-// withoutInstructions returns the blocks that the user has written.
+// withoutInstructions returns only the blocks that the user has written.
 func withoutInstructions(blocks []core.Block) []core.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b core.Block) bool {
 		text, ok := b.(core.Text)

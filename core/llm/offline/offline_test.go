@@ -20,11 +20,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestDemo plays each file of testdata/demo: "prompt" is what the user says,
-// "tools" are the names of the tools that are offered, "schema" is the schema of
-// all of them, each "result" answers one call, "failed" answers it as a failure,
-// and "answers" is what the demo yields, round by round. Each line of "attached"
-// is a link in the prompt.
+// TestDemo plays each file of testdata/demo: "prompt" is the user's text, "tools" are
+// the names of the offered tools, "schema" is the schema of all of them, each "result"
+// answers one call, "failed" answers it as a failure, and "answers" has the demo's
+// answers, round by round. Each line of "attached" is a link in the prompt.
 func TestDemo(t *testing.T) {
 	coretest.Golden(t, "testdata/demo/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) {
 		coretest.SetSection(ar, "answers", playDemo(t, ar))
@@ -92,7 +91,7 @@ func TestDemoIntroduction(t *testing.T) {
 	}
 }
 
-// What was said is set as code whatever backticks it holds.
+// Quoted text is formatted as code, whatever backticks it contains.
 func TestDemoQuotesBackticks(t *testing.T) {
 	for step, want := range map[string]string{"make ``tea``": "``` make ``tea`` ```", "make `a` tea": "``make `a` tea``"} {
 		got := New(Config{}).introduction(&stepError{step: step, why: "no"})
@@ -102,7 +101,7 @@ func TestDemoQuotesBackticks(t *testing.T) {
 	}
 }
 
-// TestDemoStream counts what a stream of a million deltas takes.
+// TestDemoStream measures the memory of a stream of a million deltas.
 func TestDemoStream(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "stream 1000000 of 10"})
 	var before, after runtime.MemStats
@@ -140,7 +139,7 @@ func TestDemoCanceled(t *testing.T) {
 	}
 }
 
-// TestDemoSteered: a new message in the middle of a turn replaces what was asked.
+// TestDemoSteered: a new message in the middle of a turn replaces the request.
 func TestDemoSteered(t *testing.T) {
 	user := func(s string) inference.Message {
 		return inference.Message{Role: inference.RoleUser, Blocks: []core.Block{core.Text{Text: s}}}
@@ -157,8 +156,8 @@ func TestDemoSteered(t *testing.T) {
 	}
 }
 
-// TestDemoMerged: of two messages that became one the last counts, where they
-// are not one instruction.
+// TestDemoMerged: of two messages that became one the last counts, unless they are one
+// instruction.
 func TestDemoMerged(t *testing.T) {
 	r := coretest.ModelRequest(core.Text{Text: "read a"}, core.Text{Text: "read b"})
 	r.Tools = []inference.ToolSpec{{Name: "read_file"}}

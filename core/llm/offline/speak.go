@@ -15,11 +15,12 @@ type speaker struct {
 	yield func(inference.Delta, error) bool
 	gone  bool
 	block int // the last one that was started; -1: none
-	chars int // that were said
+	chars int // yielded so far
 	texts int // deltas of text
 }
 
-// errGone ends an answer whose consumer has left. It goes nowhere.
+// errGone ends an answer whose consumer has stopped reading. It is never returned to a
+// caller.
 type errGone struct{}
 
 func (errGone) Error() string { return "the consumer has left" }
@@ -80,7 +81,7 @@ func (s *speaker) stream(ctx context.Context, count, size int) error {
 	return nil
 }
 
-// argPieces is in how many pieces, at most, a call's arguments are streamed.
+// argPieces is the maximum number of pieces of a call's arguments.
 const argPieces = 4
 
 // call yields a call, its arguments in pieces that end on whole runes.

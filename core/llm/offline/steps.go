@@ -41,16 +41,16 @@ var instructions = [...]struct{ form, does string }{
 	{"stream N of SIZE", "stream N pieces of text, of SIZE bytes if you like"},
 }
 
-// step is one instruction. Which args it has, its verb says.
+// step is one instruction. The verb determines its args.
 type step struct {
 	verb  verb
-	said  string // as the user wrote it, on one line
+	said  string // the user's text, on one line
 	args  []string
 	count int // of stream
 	size  int // of stream, in bytes
 }
 
-// The bounds of stream.
+// The limits of stream.
 const (
 	maxStream     = 1_000_000_000
 	maxStreamSize = 1 << 20
@@ -62,12 +62,12 @@ type stepError struct{ step, why string }
 
 func (e *stepError) Error() string { return fmt.Sprintf("%q: %s", e.step, e.why) }
 
-// errNoInstruction: the prompt is no instruction at all.
+// errNoInstruction: the prompt is not an instruction at all.
 var errNoInstruction = errors.New("not an instruction")
 
-// parseSteps reads instructions that " then " joins. All must be understood: an
-// error means that none is carried out. A read without a path takes the next of
-// the files, which are attached to the prompt.
+// parseSteps parses instructions that are joined by " then ". With an error none of
+// them is carried out. A read without a path takes the next of the files, which are
+// attached to the prompt.
 func parseSteps(text string, files []string) ([]step, error) {
 	var steps []step
 	for _, part := range splitOutside(text, " then ") {
@@ -141,8 +141,8 @@ func parseStep(text string) (step, error) {
 	return s, nil
 }
 
-// writeArgs splits PATH: TEXT. The colon is the first that a space follows, so
-// that C:\file is a path; failing that, the first behind the second character.
+// writeArgs splits PATH: TEXT. The colon is the first one before a space, so that
+// C:\file is a path; otherwise, the first one after the second character.
 func writeArgs(s string) ([]string, bool) {
 	m := mask(s) + " "
 	i := strings.Index(m, ": ")
@@ -210,7 +210,7 @@ func unquote(s string) string {
 	return strings.ReplaceAll(s[1:len(s)-1], `\"`, `"`)
 }
 
-// closing finds the quote that closes the one at i; -1: none does.
+// closing finds the quote that closes the one at i; -1: there is none.
 func closing(s string, i int) int {
 	for j := i + 1; j < len(s); j++ {
 		if s[j] == '"' && s[j-1] != '\\' {
@@ -224,7 +224,7 @@ func closing(s string, i int) int {
 // spaces for all white space.
 func mask(s string) string {
 	var m strings.Builder
-	m.Grow(len(s)) // once: it may be large
+	m.Grow(len(s)) // one allocation: it may be large
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
@@ -242,7 +242,7 @@ func mask(s string) string {
 	return m.String()
 }
 
-// splitOutside splits s at sep outside of quotes, in whatever case.
+// splitOutside splits s at sep outside of quotes, in upper or lower case.
 func splitOutside(s, sep string) []string {
 	var parts []string
 	for m := mask(s); ; {
@@ -255,7 +255,7 @@ func splitOutside(s, sep string) []string {
 	}
 }
 
-// oneLine writes a text on one line of at most 80 characters.
+// oneLine returns a text in one line of at most 80 characters.
 func oneLine(s string) string {
 	const most = 80
 	const enough = utf8.UTFMax * (most + 1) // bytes, of a text that may be as long as a message
@@ -274,7 +274,7 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// filePath is the path of a file: URI, and any other URI as it is.
+// filePath returns the path of a file: URI, and any other URI unchanged.
 func filePath(uri string) string {
 	path, err := fileuri.Path(uri)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// tool is the name of the native tool that does a step.
+// tool returns the name of the native tool for a step.
 func (s step) tool() string {
 	switch s.verb {
 	case verbRead:
@@ -35,8 +35,8 @@ func (s step) tool() string {
 	return ""
 }
 
-// findTool finds a tool by its native name, with or without a prefix in front.
-// Without one wins, then the first.
+// findTool finds a tool by its native name, with or without a prefix. A name without a
+// prefix wins, then the first tool.
 func findTool(tools []inference.ToolSpec, name string) (inference.ToolSpec, bool) {
 	i := slices.IndexFunc(tools, func(t inference.ToolSpec) bool { return t.Name == name })
 	if i < 0 {
@@ -48,7 +48,7 @@ func findTool(tools []inference.ToolSpec, name string) (inference.ToolSpec, bool
 	return tools[i], true
 }
 
-// schema is as much of a JSON Schema as the demo looks at.
+// schema is the part of a JSON Schema that the demo reads.
 type schema struct {
 	Properties map[string]schema `json:"properties"`
 	Items      *schema           `json:"items"`
@@ -71,10 +71,10 @@ type (
 	member = jsonscan.Member
 )
 
-// toolArgs writes a step's arguments as the tool's schema names them.
+// toolArgs writes a step's arguments with the names in the tool's schema.
 func toolArgs(s step, raw json.RawMessage) json.RawMessage {
 	var sc schema
-	_ = json.Unmarshal(raw, &sc) // without a schema the usual names do
+	_ = json.Unmarshal(raw, &sc) // without a schema the usual names are used
 	path := sc.pick("path", "file_path", "file")
 	var o object
 	switch s.verb {
@@ -100,12 +100,13 @@ func toolArgs(s step, raw json.RawMessage) json.RawMessage {
 	}
 	b, err := o.MarshalJSON()
 	if err != nil {
-		return json.RawMessage("{}") // not possible: members are texts
+		return json.RawMessage("{}") // impossible: members are texts
 	}
 	return b
 }
 
-// searchArgs searches for the text literally, also if the tool takes a regular expression.
+// searchArgs searches for the text literally, even if the tool takes a regular
+// expression.
 func searchArgs(text string, sc schema) object {
 	name := sc.pick("pattern", "regex", "query", "text")
 	literal := ""

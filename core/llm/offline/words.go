@@ -54,7 +54,7 @@ type outcome struct {
 	result *inference.ToolReturn
 }
 
-// How much of a result is shown.
+// The limits of a shown result.
 const (
 	shownLines = 20
 	shownBytes = 8 << 10
@@ -113,7 +113,7 @@ func writeResult(b *strings.Builder, blocks []core.Block) {
 	}
 }
 
-// blockText is a block in words.
+// blockText returns a block as text.
 func blockText(block core.Block) string {
 	switch b := block.(type) {
 	case core.Text:
