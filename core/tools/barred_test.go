@@ -12,8 +12,8 @@ import (
 	"dragoman/core/ide"
 )
 
-// What a rule forbids to read is neither searched nor listed, whoever lists: it is
-// only said how much that was.
+// Files that a rule forbids to read are neither searched nor listed by any tool: only
+// their number is shown.
 func TestForbiddenIsNotListed(t *testing.T) {
 	var fault error
 	b := newBed(t, Options{Forbids: func(h core.ToolHost) (func(core.Access) bool, error) {
@@ -76,7 +76,7 @@ func TestForbiddenIsNotListed(t *testing.T) {
 	}
 }
 
-// Nor is it offered to be referred to, by a link either.
+// Nor can they be found as references, even through a link.
 func TestForbiddenIsNotFound(t *testing.T) {
 	b := newBed(t)
 	b.put("dir/secret.txt", "")

@@ -12,7 +12,8 @@ import (
 	"dragoman/core/ide"
 )
 
-// An editor that counts versions has what changed since the read refused.
+// An editor with versions rejects changes of a text that has changed since it was
+// read.
 func TestVersions(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "one\n")
@@ -31,7 +32,7 @@ func TestVersions(t *testing.T) {
 		return text, nil
 	}
 	b.editor = w
-	// What was never read is not held against anybody.
+	// A file that was never read has no expected version.
 	b.ok("edit_file", m{"path": "a.txt", "old": "one", "new": "two"})
 	text = ide.FileText{Text: "two\n", Version: 4}
 	b.ok("read_file", m{"path": "a.txt"})
@@ -40,18 +41,18 @@ func TestVersions(t *testing.T) {
 	b.fails("write_file", m{"path": "a.txt", "content": "three"}, "changed since it was read")
 	b.ok("read_file", m{"path": "a.txt"})
 	b.ok("edit_file", m{"path": "a.txt", "old": "two", "new": "three"})
-	// After a change of ours the editor has another version, and rightly so.
+	// After our own change the editor has another version, which is accepted.
 	text = ide.FileText{Text: b.get("a.txt"), Version: 6}
 	b.ok("edit_file", m{"path": "a.txt", "old": "three", "new": "four"})
-	// Editors that count none, and files that they do not have, are as before.
+	// Editors without versions, and files that they do not have, behave as before.
 	text = ide.FileText{Text: "five\n", Version: 7}
 	b.ok("read_file", m{"path": "a.txt"})
 	text.Version = 0
 	b.ok("edit_file", m{"path": "a.txt", "old": "five", "new": "six"})
 }
 
-// An editor's text wins over the disk. What the editor does not have is read from the
-// disk, and what it refuses fails.
+// An editor's text wins over the disk. Files that the editor does not have are read
+// from the disk, and reads that it refuses fail.
 func TestEditorFiles(t *testing.T) {
 	b := newBed(t)
 	pic := "\x89PNG\r\n\x1a\n"
@@ -136,9 +137,9 @@ func TestEditorFiles(t *testing.T) {
 	b.fails("glob", m{"pattern": "**/*.txt", "path": "sub"}, "sub: not allowed")
 }
 
-// An editor that does not answer may have a text that nobody has saved: the disk does
-// not take its place.
-func TestEditorThatDoesNotAnswer(t *testing.T) {
+// An editor that does not answer may have an unsaved text: the disk does not take its
+// place.
+func TestUnresponsiveEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
 		b.put("a.txt", "on the disk\n")

@@ -10,11 +10,11 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// daemons counts the programs that sleep for a number of seconds.
+// daemons counts the programs that sleep for this number of seconds.
 func daemons(t *testing.T, odd string) int { return len(childtest.Asleep(t, odd)) }
 
-// A command or a job that we end takes its daemons along, and nobody else's. One that has
-// ended by itself leaves them to the session, which has one guard for all of it.
+// Ending a command or a job ends its daemons, and no others. A command that ends by
+// itself leaves them to the session, which has one guard for all of it.
 func TestDaemons(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)

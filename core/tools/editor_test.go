@@ -14,7 +14,7 @@ import (
 	"dragoman/core/ide"
 )
 
-// window is an editor that answers as a test says.
+// window is an editor with the answers of a test.
 type window struct {
 	caps  ide.Caps
 	do    func(context.Context, ide.Call) (ide.Reply, error)
@@ -36,7 +36,7 @@ func noAnswer(ctx context.Context, _ ide.Call) (ide.Reply, error) {
 	return nil, ctx.Err()
 }
 
-// names are the tools that are offered beside those that always are.
+// names returns the tools that are offered in addition to those that always are.
 func (b *bed) names() string {
 	b.t.Helper()
 	list, err := b.set.Tools(b.t.Context())
@@ -61,7 +61,7 @@ func isClosedOrReady(c <-chan struct{}) bool {
 	}
 }
 
-// Tools are offered while the editor that makes them possible is there.
+// Tools are offered while the editor that makes them possible is connected.
 func TestOffered(t *testing.T) {
 	agents := []Subagent{{Name: "explorer", Description: "Looks."}}
 	b := newBed(t, Options{Subagents: func(core.ToolHost) []Subagent { return agents }})
@@ -194,7 +194,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// Editors that leave, or never answer, cost a call and no more.
+// Editors that leave, or never answer, cost one call.
 func TestEditorGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
@@ -328,7 +328,7 @@ func TestTerminal(t *testing.T) {
 
 func unanswered(ctx context.Context) (ide.Reply, error) { return noAnswer(ctx, nil) }
 
-// A command that the editor cannot run is run here; one that it may have run is
+// A command that the editor cannot run is run here; a command that it may have run is
 // not.
 func TestTerminalFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -338,9 +338,9 @@ func TestTerminalFails(t *testing.T) {
 		s.open = unanswered
 		b.fails("shell_command", m{"command": "echo here > f"}, "did not say within 10s")
 		b.fails("read_file", m{"path": "f"}, "there is no f")
-		// It opened one after all, but the turn was stopped meanwhile.
+		// It opened one, but the turn was stopped meanwhile.
 		s.log, s.open = nil, func(ctx context.Context) (ide.Reply, error) {
-			<-time.After(2 * time.Second) // of the test's own clock
+			<-time.After(2 * time.Second) // of the bubble's clock
 			return ide.TerminalOpened{ID: "late"}, nil
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -352,7 +352,7 @@ func TestTerminalFails(t *testing.T) {
 		if got := strings.Join(s.log, ", "); got != "open, close late" {
 			t.Errorf("calls %s", got)
 		}
-		// It is stopped while the command runs: the terminal is closed.
+		// The turn is stopped while the command runs: the terminal is closed.
 		s.log, s.end, s.peek = nil, unanswered, ide.TerminalOutput{Text: "so far\n"}
 		s.open = func(context.Context) (ide.Reply, error) { return ide.TerminalOpened{ID: "t"}, nil }
 		ctx, cancel = context.WithCancelCause(t.Context())
@@ -382,7 +382,7 @@ func TestTerminalFallsBack(t *testing.T) {
 	if out != "here\nexit status 0\n[the editor could not open a terminal, so the command ran without one: the editor does not know terminal/create]" || len(s.log) != 1 {
 		t.Errorf("%q, calls %v", out, s.log)
 	}
-	// What the editor refuses is not run here.
+	// A command that the editor refuses is not run here.
 	for want, open := range map[string]func(context.Context) (ide.Reply, error){
 		"run it: not allowed": func(context.Context) (ide.Reply, error) { return nil, errors.New("run it: not allowed") },
 		"with no terminal":    func(context.Context) (ide.Reply, error) { return ide.Done{}, nil },
@@ -391,7 +391,7 @@ func TestTerminalFallsBack(t *testing.T) {
 		b.fails("shell_command", m{"command": "echo here > ran"}, want)
 		b.fails("read_file", m{"path": "ran"}, "there is no ran")
 	}
-	// A job stays here.
+	// Jobs run here.
 	s.log = nil
 	if out := b.ok("shell_command", m{"command": "true", "background": true}); !strings.Contains(out, "started in the background") || len(s.log) > 0 {
 		t.Errorf("%q, calls %v", out, s.log)

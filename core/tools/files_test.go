@@ -13,8 +13,8 @@ import (
 	"dragoman/core/workspace"
 )
 
-// found are the paths that a query finds, relative to the workspace; a folder
-// ends in a slash.
+// found returns the paths that a query finds, relative to the workspace; a folder ends
+// in a slash.
 func (b *bed) found(f *Files, query string, most int) string {
 	b.t.Helper()
 	var names []string
@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 	if got := b.found(f, "~", 2); got != "cmd/ domain/" {
 		t.Errorf("home: %s", got)
 	}
-	// Roots within another one, and roots that are no more, add nothing.
+	// Roots within another one, and roots that no longer exist, add nothing.
 	n := f.Find(t.Context(), []string{b.dir, filepath.Join(b.dir, "cmd"), b.dir, filepath.Join(b.away, "absent"), "relative"}, "run.go", 9)
 	if len(n) != 1 || n[0].Path != filepath.Join(b.dir, "cmd", "main", "run.go") {
 		t.Errorf("found %+v", n)
@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Of a huge workspace the near part is looked at.
+// Of a huge workspace only the near part is visited.
 func TestFindIsBounded(t *testing.T) {
 	b := newBed(t)
 	for i := range maxListed + 100 {
@@ -144,7 +144,7 @@ func TestReadReference(t *testing.T) {
 		{"open.txt", [2]int{2, 9}, "two", [2]int{2, 2}},
 		{"empty", [2]int{1, 5}, "", [2]int{}},
 		{"bad.txt", [2]int{}, "a\ufffdb\n", [2]int{}},
-		{".env", [2]int{}, "mine", [2]int{}}, // the user's own, in the workspace, by name
+		{".env", [2]int{}, "mine", [2]int{}}, // the user's own file, in the workspace, by name
 		{away, [2]int{}, "away", [2]int{}},
 		{"bin", [2]int{}, "[It could not be read: " + "bin: it is binary (3 bytes)]", [2]int{}},
 		{"absent", [2]int{}, "[It could not be read: there is no absent]", [2]int{}},
@@ -223,7 +223,7 @@ func TestReadFolder(t *testing.T) {
 	}
 }
 
-// forbid is a policy that denies what ends so.
+// forbid is a policy that denies paths and URLs with a suffix.
 type forbid struct{ suffix string }
 
 func (f forbid) Decide(c core.Check) core.Verdict {
@@ -235,7 +235,7 @@ func (f forbid) Decide(c core.Check) core.Verdict {
 	return core.Verdict{Effect: core.MustAsk}
 }
 
-// What the rules forbid is not read by the way of a link or a redirect either.
+// A forbidden file or page is not read through a link or a redirect either.
 func TestReadForbidden(t *testing.T) {
 	b := newBed(t)
 	b.put("secret.txt", "canary")

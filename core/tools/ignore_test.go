@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// files that the ignore tests have in their tree.
+// ignoreTree lists the files in the tree of the ignore tests.
 var ignoreTree = []string{
 	"a", "b.log", "d/a", "d/b.log", "d/e/a", "d/e/f/a", "d/e/x.go", "d/.hid", "foo/bar", "foo/baz/q", "x y", "#h", "!n", "ab", "a1", "trail ", "build/x",
 	"src/build/x", "src/b", "[x]", "a*b", ".env", ".env.local", "{a,b}", "a-b", "é", "d/f/a", "z/d/a", "back\\slash",
@@ -114,7 +114,7 @@ func agreeWithGit(t *testing.T, b *bed, git, name string) {
 	}
 }
 
-// A walk that begins below the root heeds the rules above it.
+// A walk that begins below the root applies the rules of the folders above it.
 func TestIgnoreFromBelow(t *testing.T) {
 	b := newBed(t)
 	b.put(".gitignore", "*.log\n/src/gen/\n")
@@ -126,7 +126,7 @@ func TestIgnoreFromBelow(t *testing.T) {
 		".":       ".gitignore\nsrc/.gitignore\nsrc/a.go\nsrc/keep.log\nsrc/sub/c.go\n",
 		"src":     "src/.gitignore\nsrc/a.go\nsrc/keep.log\nsrc/sub/c.go\n",
 		"src/sub": "src/sub/c.go\n",
-		"src/gen": "src/gen/x.go\nsrc/gen/y.log\n", // named, so wanted
+		"src/gen": "src/gen/x.go\nsrc/gen/y.log\n", // named by the caller, so shown
 	} {
 		if got := b.ok("glob", m{"pattern": "**", "path": path}); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)

@@ -39,7 +39,7 @@ func (b *bed) begin(args m) *job {
 	return j
 }
 
-// posted is what stands on the board, by topic.
+// posted returns the content of the board, by topic.
 func (b *bed) posted() map[board.Topic]board.Item {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
@@ -169,7 +169,8 @@ func TestJobEndings(t *testing.T) {
 	if out := none.ok("background_jobs", m{"action": "list"}); !strings.Contains(out, "no job") {
 		t.Errorf("list %q", out)
 	}
-	// Elsewhere than on Linux, such an environment keeps it from waiting for its guard, so that we hear of it.
+	// On systems other than Linux, this environment stops it from waiting for its
+	// guard, so that we see the error.
 	_, err = none.set.jobs.start(t.Context(), board.JobInfo{}, command{guard: none.set.guard, argv: []string{"/absent"}, env: []string{"a.b=c"}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
@@ -179,8 +180,8 @@ func TestJobEndings(t *testing.T) {
 	}
 }
 
-// However a job is ended, nothing that it started is left; and another session
-// does not see it.
+// However a job is ended, no process that it started is left; and other sessions do
+// not see the job.
 func TestJobLeavesNothing(t *testing.T) {
 	tree := `trap "" TERM; sh -c 'sleep %[1]s & sleep %[1]s; true' & sleep %[1]s & wait; wait`
 	for _, c := range []struct {
@@ -225,7 +226,7 @@ func TestJobLeavesNothing(t *testing.T) {
 	}
 }
 
-// A turn that is stopped leaves no job behind that it did not hear of.
+// A turn that is stopped leaves no job that its model has not seen.
 func TestJobOfStoppedTurn(t *testing.T) {
 	b := newBed(t)
 	inv, _, err := b.preview("shell_command", m{"command": "sleep 600", "background": true})
@@ -240,7 +241,7 @@ func TestJobOfStoppedTurn(t *testing.T) {
 			t.Errorf("%s is left after %v", j.info.ID, err)
 		}
 	}
-	// And one that runs goes on when its turn ends.
+	// A job that is running continues when its turn ends.
 	ctx, cancel = context.WithCancelCause(t.Context())
 	inv, _, _ = b.preview("shell_command", m{"command": "sleep 600", "background": true})
 	if _, err := b.tool("shell_command").Run(ctx, inv); err != nil {
@@ -318,7 +319,7 @@ func TestRing(t *testing.T) {
 	}
 	r = ring{}
 	for range 300 {
-		r.write(strings.Repeat("é", 5000), false) // never a line's end
+		r.write(strings.Repeat("é", 5000), false) // without a line end
 	}
 	for _, l := range r.all() {
 		if len(l.Text) > ringLine || !strings.HasPrefix(l.Text, "é") {
@@ -335,8 +336,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// While a session rests the output of its jobs takes no memory, and can be read as before.
-// Nothing is left of it when the session closes.
+// While a session rests the output of its jobs takes no memory, and can be read as
+// before. It is removed when the session closes.
 func TestOutputOfJobsRests(t *testing.T) {
 	b := newBed(t)
 	j := b.begin(m{"command": "echo one; printf 'two\\r\\n'; seq 200000; printf '\\n\\npart'; echo bad >&2"})
@@ -382,7 +383,7 @@ func TestOutputOfJobsRests(t *testing.T) {
 		t.Errorf("%d files, %v", files(), err)
 	}
 
-	b = newBed(t) // where nothing can be written it stays in memory
+	b = newBed(t) // if no file can be written it stays in memory
 	b.spills.Err = errors.New("the disk is full")
 	j = b.begin(m{"command": "echo z"})
 	j.await(t)
@@ -391,8 +392,8 @@ func TestOutputOfJobsRests(t *testing.T) {
 	}
 }
 
-// A session does not rest while a job runs. When it rests it closes its handles of the workspace, and opens them again
-// at the next call.
+// A session does not rest while a job runs. When it rests it closes its handles of the
+// workspace, and opens them again at the next call.
 func TestRest(t *testing.T) {
 	b := newBed(t)
 	b.put("a.txt", "hello\n")
@@ -410,7 +411,7 @@ func TestRest(t *testing.T) {
 	if _, err := j.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	open := func() int { // what is open; 0 where the system does not tell
+	open := func() int { // number of open files; 0 on systems that do not report it
 		list, _ := os.ReadDir("/proc/self/fd")
 		return len(list)
 	}

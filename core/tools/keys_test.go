@@ -12,8 +12,8 @@ import (
 	"dragoman/core/ide"
 )
 
-// A search of the workspace leaves out where programs keep keys, and says so; one that
-// names such a place looks there.
+// A search of the workspace leaves out places where programs keep keys, and reports
+// that; a search that names such a place visits it.
 func TestSearchesLeaveOutKeys(t *testing.T) {
 	b := newBed(t)
 	b.put("a.go", "needle\n")
@@ -68,8 +68,8 @@ func TestEditorsSearchesLeaveOutKeys(t *testing.T) {
 	}
 }
 
-// A file with other names may also lie outside: reading it tells the policy so, and a
-// search leaves it out.
+// A file with other names may also be outside: the access for the policy says so, and
+// a search leaves the file out.
 func TestLinkedFilesAreNotRead(t *testing.T) {
 	b := newBed(t)
 	victim := b.put(filepath.Join(b.away, "v.txt"), "needle\n")
@@ -78,7 +78,7 @@ func TestLinkedFilesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if runtime.GOOS == "windows" {
-		return // where it cannot be told
+		return // on systems that do not report it
 	}
 	for _, tool := range []string{"read_file", "grep"} {
 		for path, want := range map[string]bool{"h.txt": true, "a.txt": false, victim: false} {
@@ -104,8 +104,9 @@ func TestLinkedFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// The policy is told if a workspace is the home folder or contains it, but not of a
-// workspace inside the home folder, even if that is also a root in a wide workspace.
+// The access for the policy says so if a workspace is the home folder or contains it,
+// but not for a workspace inside the home folder, even if that is also a root in a
+// wide workspace.
 func TestWideWorkspaces(t *testing.T) {
 	b := newBed(t)
 	home := b.dir

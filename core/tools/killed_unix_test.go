@@ -17,8 +17,8 @@ import (
 
 const killedVar = "TOOLS_TEST_KILLED"
 
-// TestKilledParent is the process that is killed by TestKilled. It runs each of
-// the commands that it is given at the same time.
+// TestKilledParent is the process that TestKilled kills. It runs all given commands at
+// the same time.
 func TestKilledParent(t *testing.T) {
 	commands := os.Getenv(killedVar)
 	if commands == "" {
@@ -36,7 +36,7 @@ func TestKilledParent(t *testing.T) {
 	}
 }
 
-// However we are killed, nothing that a command or a job started outlives us.
+// However we are killed, no process that a command or a job started outlives us.
 func TestKilled(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -71,7 +71,7 @@ func TestMoveRefused(t *testing.T) {
 	if b.get("a.txt") != "a" || b.get("taken.txt") != "taken" || b.get(out) != "x" {
 		t.Error("something was changed")
 	}
-	// What happens between the preview and the run.
+	// Changes between the preview and the run.
 	for name, change := range map[string]func(){
 		"something already": func() { b.put("free.txt", "mine") },
 		"changed since":     func() { b.put("a.txt", "another") },
@@ -95,7 +95,7 @@ func TestMoveRefused(t *testing.T) {
 	}
 }
 
-// What the user has typed and not saved would be saved at the old place.
+// Text that the user has typed and not saved would be saved at the old place.
 func TestMoveUnsaved(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "a")

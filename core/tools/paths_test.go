@@ -10,8 +10,7 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// Every way in which a path can leave the workspace, and every one in which it
-// only seems to.
+// All ways in which a path can leave the workspace, or only seems to.
 func TestPathsAreClassified(t *testing.T) {
 	b := newBed(t)
 	b.put("a.txt", "inside")
@@ -139,8 +138,8 @@ func TestOutsideNeedsApproval(t *testing.T) {
 	}
 }
 
-// Before an approval the model must not find out what is outside.
-func TestPreviewTellsNothingOfOutside(t *testing.T) {
+// Before an approval the model must not learn anything about files outside.
+func TestPreviewRevealsNothingOutside(t *testing.T) {
 	b := newBed(t)
 	secret := b.put(filepath.Join(b.away, "s.txt"), "password=hunter2\n")
 	for _, c := range []struct {
@@ -211,7 +210,7 @@ func TestSwappedForALink(t *testing.T) {
 	}
 }
 
-// The same with the file itself, swapped to and fro as fast as possible.
+// The same with the file itself, swapped back and forth as fast as possible.
 func TestSwapRace(t *testing.T) {
 	b := newBed(t)
 	b.put(filepath.Join(b.away, "f.txt"), "SECRET")
@@ -239,7 +238,7 @@ func TestSwapRace(t *testing.T) {
 	for i := range 1000 {
 		inv, pv, err := b.preview("read_file", m{"path": "f.txt"})
 		if err != nil || pv.Access[0].Outside {
-			continue // it was seen for what it is
+			continue // the change was noticed
 		}
 		out, err := b.finish("read_file", inv)
 		if err == nil {
@@ -267,7 +266,7 @@ func TestSwapRace(t *testing.T) {
 	}
 }
 
-// Writing to a file that has a second name outside leaves that one alone.
+// Writing to a file that has a second name outside does not change that one.
 func TestHardLink(t *testing.T) {
 	b := newBed(t)
 	victim := b.put(filepath.Join(b.away, "v.txt"), "theirs")
@@ -282,7 +281,7 @@ func TestHardLink(t *testing.T) {
 
 func TestRoots(t *testing.T) {
 	b := newBed(t)
-	// A root that is a link is the folder behind it, for good.
+	// A root that is a link stays the folder that it led to at the beginning.
 	real := filepath.Join(b.away, "real")
 	b.put(filepath.Join(real, "a.txt"), "real")
 	b.put(filepath.Join(b.away, "other/a.txt"), "other")
@@ -311,7 +310,7 @@ func TestRoots(t *testing.T) {
 	if got := b.ok("read_file", m{"path": absent + "/a.txt"}); got != "late" {
 		t.Errorf("got %q", got)
 	}
-	// One that was removed and made again.
+	// A root that was removed and made again.
 	if err := os.RemoveAll(absent); err != nil {
 		t.Fatal(err)
 	}

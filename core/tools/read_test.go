@@ -116,7 +116,7 @@ func TestUnsavedTextWins(t *testing.T) {
 	}
 	b.fails("read_file", m{"path": "big.txt", "offset": 700_000}, "past its end")
 	b.fails("read_file", m{"path": "absent.txt"}, "there is no absent.txt")
-	// Our own rules come first: the editor is not even asked.
+	// Our own rules come first: the editor is not asked.
 	e.onAsk = func() { t.Error("the editor was asked") }
 	inv, _, err := b.preview("read_file", m{"path": b.away + "/s.txt"})
 	if err != nil {
@@ -128,12 +128,12 @@ func TestUnsavedTextWins(t *testing.T) {
 	}
 	b.fails("read_file", m{"path": "/proc/self/environ"}, "refused")
 	e.onAsk = nil
-	// The disk takes the place of an editor that has no such file.
+	// The disk takes the place of an editor that does not have the file.
 	delete(e.texts, path)
 	if got := b.ok("read_file", m{"path": "a.txt"}); got != "disk\n\n[a.txt: the editor has no such file, so this is what is on the disk]" {
 		t.Errorf("got %q", got)
 	}
-	// One that never answers does not outlive the call.
+	// An editor that never answers does not outlive the call.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.editor = silent{func() { cancel(core.ErrCanceled) }}
 	inv, _, err = b.preview("read_file", m{"path": "a.txt"})
@@ -174,7 +174,7 @@ func TestTree(t *testing.T) {
 	if got, want := b.ok("directory_tree", m{"path": "src", "depth": 4}), "src/\n  deep/\n    er/\n      x.go\n  main.go\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// What is named is shown, ignored or not.
+	// A place that the caller names is shown, ignored or not.
 	if got, want := b.ok("directory_tree", m{"path": "out"}), "out/\n  x\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

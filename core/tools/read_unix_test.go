@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What would block, or never end, is refused at once.
+// Files that would block, or never end, are refused at once.
 func TestPipesAndDevices(t *testing.T) {
 	b := newBed(t)
 	fifo := filepath.Join(b.dir, "fifo")
@@ -36,7 +36,7 @@ func TestPipesAndDevices(t *testing.T) {
 	if got := b.ok("directory_tree", m{}); !strings.Contains(got, "fifo (not a file)") {
 		t.Errorf("tree: %q", got)
 	}
-	// One that takes the place of a file between Preview and Run.
+	// A pipe that replaces a file between Preview and Run.
 	inv, _, err := b.preview("read_file", m{"path": "a.txt"})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestModes(t *testing.T) {
 		}
 		b.fails("edit_file", m{"path": "run.sh", "old": "two", "new": "three"}, "permission denied")
 	}
-	// Nothing is left beside the files.
+	// No other files are left in the folder.
 	if got := b.ok("glob", m{"pattern": "**"}); got != "new/f.txt\nrun.sh\n" {
 		t.Errorf("left: %q", got)
 	}

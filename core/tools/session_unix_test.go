@@ -19,8 +19,8 @@ import (
 	"dragoman/core/workspace"
 )
 
-// studio is a gateway whose agents call the tools that prompts name: "TOOL {…}", a
-// line for each.
+// studio is a gateway whose agents call the tools in their prompts: "TOOL {…}", a line
+// for each.
 type studio struct {
 	board   *board.Board
 	t       *testing.T
@@ -120,8 +120,7 @@ func (st *studio) file(name string) string {
 	return string(data)
 }
 
-// In a real session, what calls changed is undone with them, a subagent's changes
-// too.
+// In a real session, changes by calls are undone with them, including a subagent's.
 func TestSessionUndo(t *testing.T) {
 	st := newStudio(t)
 	if err := os.WriteFile(filepath.Join(st.dir, "a.txt"), []byte("one"), 0o600); err != nil {
@@ -137,7 +136,7 @@ spawn_agent {"agent": "writer", "task": "write_file {\"path\": \"b.txt\", \"cont
 		t.Fatalf("a %s, b %s, said %v", st.file("a.txt"), st.file("b.txt"), st.results)
 	}
 	list, err := workspace.Rollback(t.Context(), st.g, st.att, at, true, true)
-	if err != nil || len(list) != 3 || list[0].Why+list[1].Why+list[2].Why != "" { // c.txt is where it was moved from, for a while
+	if err != nil || len(list) != 3 || list[0].Why+list[1].Why+list[2].Why != "" { // c.txt is the temporary place of the moved file
 		t.Errorf("%+v %v", list, err)
 	}
 	if st.file("a.txt") != "two" || st.file("b.txt") != "-" {
@@ -145,8 +144,7 @@ spawn_agent {"agent": "writer", "task": "write_file {\"path\": \"b.txt\", \"cont
 	}
 }
 
-// A session's turns have the tools of the editor that is there, and its jobs end
-// with it.
+// A session's turns have the tools of the connected editor, and its jobs end with it.
 func TestSessionTools(t *testing.T) {
 	st := newStudio(t)
 	st.prompt("directory_tree {}")

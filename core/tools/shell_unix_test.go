@@ -83,7 +83,7 @@ func TestShellFound(t *testing.T) {
 	}
 	b.open(Options{Shell: "no-such-shell"})
 	b.fails("shell_command", m{"command": "ls"}, "there is no shell")
-	// A shell that lies in the workspace is not taken for the system's.
+	// A shell in the workspace is not used in place of the system's.
 	evil := filepath.Dir(b.put("bash", "#!/bin/sh\necho evil\n"))
 	if err := os.Chmod(filepath.Join(evil, "bash"), 0o755); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestShellFound(t *testing.T) {
 	}
 }
 
-// Commands get none of our secrets.
+// Commands do not get our secrets.
 func TestShellEnvironment(t *testing.T) {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/home/u", "LANG=C.UTF-8", "GOFLAGS=-mod=mod", "HTTP_PROXY=http://u:canary@proxy:1", "VIRTUAL_ENV=/v",
@@ -120,7 +120,7 @@ func TestShellEnvironment(t *testing.T) {
 	}
 }
 
-// pids collects the process ids that a command prints, and says when there are
+// pids collects the process ids that a command prints, and reports when there are
 // enough of them.
 type pids struct {
 	mu    sync.Mutex
@@ -149,7 +149,7 @@ func (p *pids) found() (list []int) {
 	return list
 }
 
-// Whatever way a command ends, nothing that it started is left.
+// However a command ends, no process that it started is left.
 func TestShellLeavesNothing(t *testing.T) {
 	tree := `sh -c 'sleep 600 & echo pid $!; echo pid $$; wait' & echo pid $$; wait`
 	stubborn := `trap "" TERM; sh -c 'trap "" TERM; echo pid $$; while :; do sleep 0.05; done' & echo pid $$; while :; do sleep 0.05; done`
@@ -217,7 +217,8 @@ func TestShellEndsOtherGroups(t *testing.T) {
 	}
 }
 
-// One that left its session when the command ended by itself lives on, but cannot hold the call.
+// A process that left its session when the command ended by itself lives on, but
+// cannot hold up the call.
 func TestShellEscaped(t *testing.T) {
 	b := newBed(t)
 	if _, err := b.run("shell_command", m{"command": "command -v setsid"}); err != nil {
@@ -237,7 +238,7 @@ func TestShellEscaped(t *testing.T) {
 	}
 }
 
-// Output comes while the command runs, in pieces, whole and in order.
+// Output arrives while the command runs, in pieces, complete and in order.
 func TestShellStreams(t *testing.T) {
 	b := newBed(t)
 	fifo := filepath.Join(b.dir, "go")
@@ -295,8 +296,8 @@ func TestShellStreams(t *testing.T) {
 	}
 }
 
-// A client that takes nothing slows the command down; it does not keep it from
-// being stopped.
+// A client that reads nothing slows the command down; the command can still be
+// stopped.
 func TestShellBlockedOutput(t *testing.T) {
 	b := newBed(t)
 	blocked, release := make(chan int, 1), make(chan struct{})
@@ -312,7 +313,7 @@ func TestShellBlockedOutput(t *testing.T) {
 		})
 	}()
 	pid := <-blocked
-	for childtest.Running(pid) { // ends by the time-out, while the output is still blocked
+	for childtest.Running(pid) { // until the timeout, while the output is still blocked
 		runtime.Gosched()
 	}
 	close(release)
@@ -338,7 +339,7 @@ func TestShellHugeOutput(t *testing.T) {
 	}
 }
 
-// Files and goroutines are given back.
+// Files and goroutines are released.
 func TestShellLeaksNothing(t *testing.T) {
 	b := newBed(t)
 	fds := func() int {
@@ -360,7 +361,7 @@ func TestShellLeaksNothing(t *testing.T) {
 	if now := fds(); now > before+1 {
 		t.Errorf("%d files are open, there were %d", now, before)
 	}
-	// What ends on its own may need a moment more.
+	// Goroutines that end by themselves may need a moment.
 	for left := time.After(30 * time.Second); runtime.NumGoroutine() > routines; runtime.Gosched() {
 		select {
 		case <-left:

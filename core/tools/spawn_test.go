@@ -10,7 +10,7 @@ import (
 	"dragoman/core/delegate"
 )
 
-// office is a host of a session that hands tasks over.
+// office is a host of a session that delegates tasks.
 type office struct{ *bed }
 
 func (office) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }

@@ -11,7 +11,8 @@ import (
 	"dragoman/core"
 )
 
-// Output that was cut is read and searched by its reference, like a file, and by nothing else.
+// Output that was cut can be read and searched by its reference, like a file, and by
+// no other tool.
 func TestCutOutput(t *testing.T) {
 	b := newBed(t)
 	w, ref, err := b.spills.Spill("output-1.txt")
@@ -63,7 +64,7 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// earlier is a session that an earlier version has begun: its log has the paths of its files.
+// earlier is a session of an earlier version: its log has the paths of its files.
 type earlier struct {
 	core.Spills
 	dir string
@@ -84,8 +85,8 @@ type bedOfEarlier struct {
 
 func (b bedOfEarlier) Spills() core.Spills { return b.spills }
 
-// The path of cut output that an earlier version has told the model is still read, and only read,
-// without asking.
+// The path of cut output that an earlier version has shown to the model can still be
+// read, and only read, without asking.
 func TestCutOutputByItsPath(t *testing.T) {
 	b := newBed(t)
 	dir := filepath.Join(filepath.Dir(b.dir), "spill")

@@ -10,9 +10,9 @@ import (
 	"dragoman/core/workspace"
 )
 
-// A file or a folder that becomes a link while a search is under way is not followed to
-// what a rule forbids to read. It is swapped when the rules have been asked about it.
-func TestSearchesFollowNoLinkThatAppears(t *testing.T) {
+// If a file or a folder becomes a link during a search, the search does not follow it
+// to a place that a rule forbids to read. The swap happens after the rules were asked.
+func TestSearchesFollowNoNewLink(t *testing.T) {
 	for _, swapped := range []string{"a.txt", "sub"} {
 		for tool, args := range map[string]m{
 			"grep": {"pattern": "."}, "glob": {"pattern": "**"}, "directory_tree": {},
@@ -39,8 +39,8 @@ func TestSearchesFollowNoLinkThatAppears(t *testing.T) {
 	}
 }
 
-// The same for a folder that a prompt refers to.
-func TestReferencesFollowNoLinkThatAppears(t *testing.T) {
+// The same for a folder in a reference of a prompt.
+func TestReferencesFollowNoNewLink(t *testing.T) {
 	for _, swapped := range []string{"a.txt", "sub"} {
 		b := newBed(t)
 		target := map[string]string{"a.txt": "private/canary.txt", "sub": "private"}[swapped]
@@ -70,7 +70,7 @@ func TestReferencesFollowNoLinkThatAppears(t *testing.T) {
 	}
 }
 
-// policyFunc is a policy.
+// policyFunc is a function as a policy.
 type policyFunc func(core.Check) core.Verdict
 
 func (f policyFunc) Decide(c core.Check) core.Verdict { return f(c) }

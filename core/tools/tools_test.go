@@ -19,11 +19,11 @@ import (
 	"dragoman/core/ide"
 )
 
-// bed is a session's workspace for a test, and the session's host.
+// bed is the workspace of a session under test, and the session's host.
 type bed struct {
 	t    testing.TB
 	dir  string // the workspace root
-	away string // a folder beside it
+	away string // another folder next to it
 	meta core.Meta
 	set  *toolset
 
@@ -127,7 +127,7 @@ func (b *bed) preview(name string, args any) (core.Invocation, core.Preview, err
 	return inv, pv, err
 }
 
-// run is a whole call. A failure is returned as an error.
+// run makes a whole call. A failure is returned as an error.
 func (b *bed) run(name string, args any) (string, error) {
 	b.t.Helper()
 	inv, _, err := b.preview(name, args)
@@ -241,7 +241,7 @@ func TestToolsAreListedInOrder(t *testing.T) {
 		if spec.Server != core.Native || spec.Description == "" || spec.Kind == "" || spec.Title == "" {
 			t.Errorf("%s: incomplete spec %+v", spec.Name, spec)
 		}
-		// What the schema names is what the tool reads: the error lists it.
+		// The tool reads the arguments in its schema: the error lists them.
 		_, _, err := b.preview(spec.Name, m{"nonsense": 1})
 		if err == nil {
 			t.Errorf("%s: an unknown argument was accepted", spec.Name)
@@ -261,7 +261,7 @@ func TestToolsAreListedInOrder(t *testing.T) {
 		t.Error("the list has not changed")
 	default:
 	}
-	// Somebody who only lists them has no session.
+	// A caller that only lists them has no session.
 	set, err := New(Options{}).Open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v, want %q", c.tool, c.args, err, c.want)
 		}
-		// Run does not trust that Preview was called.
+		// Run does not assume that Preview was called.
 		res, err := b.tool(c.tool).Run(t.Context(), inv)
 		if err != nil || !res.Failed || !strings.Contains(said(res), c.want) {
 			t.Errorf("run %s %s: %+v %v, want %q", c.tool, c.args, res, err, c.want)
@@ -322,7 +322,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 	}
 }
 
-func TestWhatWasPreviewedIsWhatRuns(t *testing.T) {
+func TestRunFollowsThePreview(t *testing.T) {
 	b := newBed(t)
 	b.put("a.txt", "a\n")
 	b.put("b.txt", "b\n")
@@ -334,7 +334,7 @@ func TestWhatWasPreviewedIsWhatRuns(t *testing.T) {
 	if out, err := b.finish("read_file", inv); err == nil || !strings.Contains(out, "changed after the call was previewed") {
 		t.Errorf("other arguments ran: %q", out)
 	}
-	// A change needs its preview: without one nobody saw what it compares with.
+	// A change needs its preview: without one nobody has seen the compared content.
 	for _, c := range []struct {
 		tool string
 		args m
@@ -347,7 +347,7 @@ func TestWhatWasPreviewedIsWhatRuns(t *testing.T) {
 			t.Errorf("%s ran without a preview: %q", c.tool, out)
 		}
 	}
-	// And its preview counts once.
+	// Its preview counts once.
 	inv, _, _ = b.preview("edit_file", m{"path": "a.txt", "old": "a", "new": "aa"})
 	if _, err := b.finish("edit_file", inv); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestWhatWasPreviewedIsWhatRuns(t *testing.T) {
 	if got := b.get("a.txt"); got != "aa\n" {
 		t.Errorf("a.txt: %q", got)
 	}
-	// Steps of an earlier turn are forgotten.
+	// Steps of an earlier turn are dropped.
 	inv, _, _ = b.preview("write_file", m{"path": "a.txt", "content": "x"})
 	next := b.invocation(m{"path": "b.txt"})
 	next.Turn = "t2"
@@ -440,7 +440,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// buffers is an editor.
+// buffers is an editor with unsaved texts.
 type buffers struct {
 	caps  ide.Caps
 	texts map[string]string
@@ -487,8 +487,8 @@ func (e *buffers) Do(_ context.Context, c ide.Call) (ide.Reply, error) {
 func TestManyAlternatives(t *testing.T) {
 	b := newBed(t, Options{})
 	b.put("a.go", "x\n")
-	b.put("b.go", "x\n")                                                   // which none of them matches
-	pattern := strings.Repeat("{"+strings.Repeat(",", 29)+"}", 8) + "a.go" // 30 to the power of 8 of them
+	b.put("b.go", "x\n")                                                   // no alternative matches it
+	pattern := strings.Repeat("{"+strings.Repeat(",", 29)+"}", 8) + "a.go" // 30 to the power of 8 alternatives
 	if got := b.ok("glob", m{"pattern": pattern}); got != "a.go\n" {
 		t.Error(got)
 	}

@@ -11,7 +11,7 @@ import (
 	"dragoman/core/ide"
 )
 
-// What the tools' own calls changed is undone, file by file, the last first.
+// Changes by the tools' own calls are undone, file by file, the last first.
 func TestUndoCalls(t *testing.T) {
 	b := newBed(t)
 	if err := os.Chmod(b.put("a.sh", "one\r\n"), 0o751); err != nil {
@@ -47,8 +47,8 @@ func TestUndoCalls(t *testing.T) {
 	}
 }
 
-// Moves are undone among the other changes, the last first, and only while the file
-// is what was moved.
+// Moves are undone among the other changes, the last first, and only while the file at
+// the new path is the one that was moved.
 func TestUndoMoves(t *testing.T) {
 	type call struct {
 		tool string
@@ -62,7 +62,7 @@ func TestUndoMoves(t *testing.T) {
 		calls []call
 		then  func(*bed)
 		want  string // the files, as "name=text"
-		why   string // of what could not be undone, as "name: why"
+		why   string // reasons for changes that could not be undone, as "name: why"
 	}{
 		{"a move", []call{move("a", "dir/x")}, nil, "a=1 b=2", ""},
 		{"changed, moved, changed", []call{edit("a", "1", "one"), move("a", "x"), edit("x", "one", "two")}, nil, "a=1 b=2", ""},
@@ -122,7 +122,7 @@ func (b *bed) drop(name string) {
 	}
 }
 
-// The editor's text is what counts, and it is changed there.
+// The editor's text counts, and it is changed there.
 func TestUndoInEditor(t *testing.T) {
 	b := newBed(t)
 	path := b.put("a.txt", "on the disk")
@@ -134,7 +134,7 @@ func TestUndoInEditor(t *testing.T) {
 	if got := b.get("a.txt"); got != "on the disk" {
 		t.Errorf("the disk was written: %q", got)
 	}
-	// What the user typed since is not lost, saved or not.
+	// Text that the user has typed since is not lost, saved or not.
 	made := b.put("made.txt", "new")
 	e.texts[made] = "new, and typed on"
 	list = NewFiles(FilesOptions{}).Undo(t.Context(), b.meta, e, []core.Diff{{Path: made, New: "new", Created: true}})

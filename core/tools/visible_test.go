@@ -38,7 +38,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// Two texts look the same only if they are.
+// Only equal texts look the same.
 func FuzzVisible(f *testing.F) {
 	f.Add("a\nb", "a⏎b")
 	f.Add("⟨U+202E⟩", "\u202e")
@@ -64,7 +64,7 @@ func FuzzVisible(f *testing.F) {
 
 func longestPrefix(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
 
-// The text of an approval shows all that runs.
+// The text of an approval shows everything that runs.
 func TestTitles(t *testing.T) {
 	b := newBed(t)
 	b.put("sub/<!-- x -->.md", "x")
@@ -73,7 +73,7 @@ func TestTitles(t *testing.T) {
 		tool  string
 		args  m
 		title string
-		more  string // what Content holds
+		more  string // the content of Content
 	}{
 		{"shell_command", m{"command": "go test ./..."}, "Run `go test ./...`", ""},
 		{"shell_command", m{"command": "ls\nrm -rf x"}, "Run `ls⏎rm -rf x`", "```bash\nls\nrm -rf x\n```"},

@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What changes between Preview and Run is not overwritten.
+// A file that changes between Preview and Run is not overwritten.
 func TestChangedSincePreview(t *testing.T) {
 	b := newBed(t)
 	for name, change := range map[string]func(path string){
@@ -153,7 +153,7 @@ func TestEditPreview(t *testing.T) {
 	if len(pv.Access) != 2 || pv.Access[0].Op != core.OpRead || pv.Access[1].Op != core.OpWrite || pv.Locations[0].Line != 10 {
 		t.Errorf("%+v", pv)
 	}
-	// Characters that hide within a diff are pointed out, those that were there are not.
+	// New hidden characters in a diff are reported, existing ones are not.
 	b.put("x.go", "a\u200bb\n")
 	_, pv, err = b.preview("edit_file", m{"path": "x.go", "old": "b\n", "new": "b\nif x { //\u202e }\n"})
 	if err != nil {
@@ -192,26 +192,28 @@ func TestThroughTheEditor(t *testing.T) {
 	if len(e.wrote) != 1 || e.wrote[0] != (ide.WriteFile{Session: "s1", Path: path, Text: "buffer two\n"}) || b.get(path) != "disk\n" {
 		t.Errorf("wrote %+v, disk %q", e.wrote, b.get(path))
 	}
-	// The buffer changed meanwhile.
+	// The buffer has changed meanwhile.
 	inv, _, _ := b.preview("write_file", m{"path": "a.txt", "content": "x"})
 	e.texts[path] = "typed\n"
 	if out, err := b.finish("write_file", inv); err == nil || !strings.Contains(out, "has changed since") {
 		t.Errorf("got %q", out)
 	}
-	// A write that the editor refuses is not done here, and the model gets its words.
+	// A write that the editor refuses is not done here, and the model gets the
+	// editor's message.
 	e.err = errors.New("not in the project")
 	b.fails("write_file", m{"path": "sub/new.txt", "content": "new"}, "not in the project")
 	b.fails("write_file", m{"path": "a.txt", "content": "new"}, "not in the project")
 	if _, err := os.Stat(filepath.Join(b.dir, "sub", "new.txt")); err == nil || b.get(path) != "disk\n" {
 		t.Errorf("the disk was written: %v, %q", err, b.get(path))
 	}
-	// What it has not got is written on the disk, with the folders above it.
+	// A file that the editor does not have is written to the disk, with the folders
+	// above it.
 	e.err = noFile
 	const note = "\n[the editor has no such file, so the file was written on the disk]"
 	if got := b.ok("write_file", m{"path": "sub/new.txt", "content": "new"}); got != "created sub/new.txt (+1)"+note || b.get("sub/new.txt") != "new" {
 		t.Errorf("got %q", got)
 	}
-	// But never over what only the editor has.
+	// But never over a file that only the editor has.
 	b.fails("edit_file", m{"path": "a.txt", "old": "typed", "new": "done"}, "changes of it that are not saved")
 	e.texts[path] = "disk\r\n"
 	if got := b.ok("edit_file", m{"path": "a.txt", "old": "disk", "new": "done"}); got != "wrote a.txt (+1 −1)"+note {
@@ -220,7 +222,7 @@ func TestThroughTheEditor(t *testing.T) {
 }
 
 // With an editor that can only read files the disk is written, if that loses nothing.
-func TestEditorThatOnlyReads(t *testing.T) {
+func TestReadOnlyEditor(t *testing.T) {
 	b := newBed(t)
 	path, fresh := b.put("a.txt", "\ufeffone\r\ntwo\r\n"), filepath.Join(b.dir, "new.txt")
 	e := &buffers{caps: ide.Caps{ReadFile: true}, texts: map[string]string{path: "one\ntwo, typed\n", fresh: "typed\n"}}
@@ -234,13 +236,13 @@ func TestEditorThatOnlyReads(t *testing.T) {
 	if _, err := os.Stat(fresh); err == nil {
 		t.Error("the new file was written")
 	}
-	// It is saved: ends of lines and marks stay as they are on the disk.
+	// The text is saved: line ends and marks stay as on the disk.
 	e.texts[path] = "one\ntwo"
 	b.ok("edit_file", m{"path": "a.txt", "old": "two", "new": "three"})
 	if got := b.get(path); got != "\ufeffone\r\nthree\r\n" {
 		t.Errorf("the disk has %q", got)
 	}
-	// It changes between the approval and the writing.
+	// The text changes between the approval and the writing.
 	e.texts[path] = "one\nthree\n"
 	inv, _, err := b.preview("write_file", m{"path": "a.txt", "content": "x"})
 	if err != nil {
@@ -252,7 +254,7 @@ func TestEditorThatOnlyReads(t *testing.T) {
 	}
 }
 
-// An empty text from the editor counts as no such file if the disk has none, and is
+// An empty text from the editor counts as a missing file if the disk has none, and is
 // reported if the disk has text.
 func TestEmptyInTheEditor(t *testing.T) {
 	b := newBed(t)
@@ -270,7 +272,7 @@ func TestEmptyInTheEditor(t *testing.T) {
 	if got := b.ok("write_file", m{"path": "a.txt", "content": "new\n"}); got != "wrote a.txt (+1)\n[it was empty in the editor and had 5 bytes on the disk]" {
 		t.Errorf("got %q", got)
 	}
-	// The editor answers with nothing.
+	// The editor's answer is empty.
 	b.editor = &window{caps: e.caps, do: func(context.Context, ide.Call) (ide.Reply, error) {
 		return nil, &ide.Lacks{Why: "answered without a text"}
 	}}
@@ -304,12 +306,12 @@ func FuzzEdit(f *testing.F) {
 		if strings.HasPrefix(was, files.BOM) != strings.HasPrefix(now, files.BOM) && !strings.HasPrefix(text, files.BOM) {
 			t.Errorf("the mark is not kept: %q to %q", was, now)
 		}
-		// A file whose lines all end in CRLF still does.
+		// A file with only CRLF line ends keeps them.
 		pure := func(s string) bool { return strings.Count(s, "\n") == strings.Count(s, "\r\n") }
 		if strings.Contains(was, "\r\n") && pure(was) && !pure(now) && pure(strings.ReplaceAll(was, e.old, "")) {
 			t.Errorf("line ends are mixed: %q to %q", was, now)
 		}
-		// All that is not old stays.
+		// Everything except old stays.
 		if !all && !strings.Contains(was, "\r") && !strings.Contains(old, "\r") && !strings.HasPrefix(was, files.BOM) && strings.Replace(was, old, text, 1) != now {
 			t.Errorf("%q with %q for %q: %q", was, text, old, now)
 		}
