@@ -101,8 +101,8 @@ func FuzzExpand(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Arguments are never expanded: a mark in each of their places comes out as
-		// it went in.
+		// Arguments are never expanded: a mark in each placeholder is unchanged in the
+		// result.
 		const mark = "\x00$1{{a}}$ARGUMENTS\x00"
 		named := map[string]string{}
 		for _, a := range list {

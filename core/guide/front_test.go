@@ -95,7 +95,7 @@ func TestSplitFront(t *testing.T) {
 	}
 }
 
-// What real front matter says, the YAML library reads the same.
+// The YAML library reads real front matter in the same way.
 func TestFrontMatterIsYAML(t *testing.T) {
 	for _, text := range []string{
 		"name: pdf\ndescription: Work with PDF files, when: not\n",
@@ -129,7 +129,7 @@ func TestFrontMatterIsYAML(t *testing.T) {
 	}
 }
 
-// library spells what the YAML library read.
+// library formats the YAML library's result.
 func library(v any) string {
 	switch v := v.(type) {
 	case yaml.MapSlice:
@@ -148,7 +148,7 @@ func library(v any) string {
 	return fmt.Sprintf("%q", strings.TrimRight(fmt.Sprint(v), "\n"))
 }
 
-// Hostile front matter is refused, or read as text, in little time.
+// Hostile front matter is refused, or read as text, in a short time.
 func TestHostileFrontMatter(t *testing.T) {
 	bomb := "a: &a [x, x, x]\n"
 	for i := range 20 {

@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// tree writes files below a new folder and returns it. A name that ends in " ->"
-// is a symbolic link to what the file holds.
+// tree writes files below a new folder and returns it. A name that ends in " ->" is a
+// symbolic link whose target is the file's content.
 func tree(t testing.TB, files []txtar.File) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -58,8 +58,8 @@ func mkdir(t testing.TB, path string) {
 	}
 }
 
-// options are those of the trees in testdata: the workspace is ws, or what roots
-// says; the home folder is home.
+// options returns the options for the trees in testdata: the workspace is ws, or the
+// folders in roots; the home folder is home.
 func options(dir, roots string) Options {
 	home := filepath.Join(dir, "home")
 	o := Options{Home: home, ConfigDirs: ConfigDirs("", home), BuiltIn: builtIns()}
@@ -70,7 +70,7 @@ func options(dir, roots string) Options {
 }
 
 // An archive is a tree of files, the questions to ask of it, one a line, and the
-// answers. $T is the folder in which it is laid out.
+// answers. $T is the folder of the tree.
 func TestGolden(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *update, func(t *testing.T, _ string, ar *txtar.Archive) {
 		var in []txtar.File
@@ -102,7 +102,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// answer asks a guide one thing.
+// answer asks a guide one question.
 func answer(t *testing.T, g *Guide, dir, line string) string {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")

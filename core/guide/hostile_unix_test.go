@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Pipes are not waited for, and what may not be read is warned of.
+// Pipes do not block, and unreadable files lead to warnings.
 func TestPipes(t *testing.T) {
 	dir := tree(t, []txtar.File{file("ws/a.md", "@pipe.md @locked.md"), file("ws/locked.md", "x"), file("ws/.eca/rules/a.md", "a rule"), file("ws/.eca/skills/x/y", "")})
 	for _, name := range []string{"AGENTS.md", "pipe.md", ".eca/rules/pipe.md", ".eca/skills/x/SKILL.md"} {

@@ -27,7 +27,7 @@ func load(t testing.TB, o Options) *Guide {
 	return g
 }
 
-// builtIns are the built-in commands of the program.
+// builtIns returns the built-in commands of the program.
 func builtIns() (list []BuiltIn) {
 	for _, b := range commands.Table() {
 		list = append(list, BuiltIn(b))
@@ -79,7 +79,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// Two loads of the same files say the same, whatever else there is.
+// Two loads of the same files give the same text, whatever other files there are.
 func TestStable(t *testing.T) {
 	dir := everything(t)
 	g := load(t, options(dir, ""))
@@ -89,7 +89,7 @@ func TestStable(t *testing.T) {
 			t.Fatal("another load, another text")
 		}
 	}
-	// The same folder twice, or by another name, counts once.
+	// The same folder twice, or under another name, counts once.
 	o := options(dir, "")
 	o.Roots = append(o.Roots, o.Roots[0], o.Roots[0]+"/docs/..")
 	o.ConfigDirs = append(o.ConfigDirs, o.ConfigDirs...)
@@ -162,8 +162,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// A skill or a rule is read when it is asked for, also after a change; what went
-// into the system prompt stays.
+// A skill or a rule is read when it is requested, even after a change; the text in the
+// system prompt stays.
 func TestLazy(t *testing.T) {
 	dir := everything(t)
 	g := load(t, options(dir, ""))
