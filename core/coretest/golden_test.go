@@ -10,8 +10,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// With update a golden file is written anew, and is then what it is to hold; one that
-// was so already is not touched.
+// With update a golden file is rewritten with the expected content; a file that
+// already has it is not touched.
 func TestGoldenUpdate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "one.txtar")
 	if err := os.WriteFile(path, []byte("about\n-- in --\na\n-- out --\nwrong\n"), 0o600); err != nil {

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// TestSamplesAreComplete reads the source of core: a type that joins a closed
-// union without a sample fails.
+// TestSamplesAreComplete reads the source of core: a type of a closed union without a
+// sample fails.
 func TestSamplesAreComplete(t *testing.T) {
 	have := map[string]map[string]bool{"event": {}, "block": {}}
 	for _, ev := range coretest.Samples() {
@@ -50,7 +50,7 @@ func TestSamplesAreComplete(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOneLog: every record follows the one before.
+// TestSamplesAreOneLog: every record follows the previous one.
 func TestSamplesAreOneLog(t *testing.T) {
 	var at core.Pos
 	for _, r := range coretest.Records(1, coretest.Samples()...) {
