@@ -17,8 +17,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// summarizes answers requests for a summary with one, and the others with what
-// they are asked for.
+// summarizes answers requests for a summary with summary, and the others with reply.
 func summarizes(summary coretest.Answer, reply func(n int, r *inference.Request) coretest.Answer) *coretest.Script {
 	others := 0
 	return &coretest.Script{
@@ -45,7 +44,7 @@ func asked(s *coretest.Script, summaries bool) (list []inference.Request) {
 	return list
 }
 
-// happened renders what a user is told beside the answer.
+// happened renders the notices for users besides the answer.
 func happened(events []core.Event) (list []string) {
 	for _, ev := range events {
 		switch e := ev.(type) {
@@ -74,7 +73,7 @@ func (r *rig) until(id core.TurnID) []core.Event {
 	return r.read(func(ev core.Event) bool { e, ok := ev.(core.TurnEnded); return ok && e.Turn == id })
 }
 
-// wantMessagesOf is wantMessages of some request.
+// wantMessagesOf is wantMessages for a given request.
 func wantMessagesOf(t *testing.T, r inference.Request, want ...string) {
 	t.Helper()
 	if got, text := show(r.Messages), strings.Join(want, "\n")+"\n"; got != text {
@@ -82,7 +81,7 @@ func wantMessagesOf(t *testing.T, r inference.Request, want ...string) {
 	}
 }
 
-// quoted is a message as show renders it.
+// quoted returns a message in show's format.
 func quoted(texts ...string) string {
 	s := "user:"
 	for _, t := range texts {
@@ -91,14 +90,14 @@ func quoted(texts ...string) string {
 	return s
 }
 
-// mini stands for the tools and the system prompt of a small request.
+// mini replaces the tools and the system prompt by those of a small request.
 func mini(o Options) Options {
 	o.System = func(core.Meta, string) string { return "Be brief." }
 	return o
 }
 
-// A conversation that nearly fills the window is summed up in front of the next
-// request, and not before; the prompt stands behind the summary as it was.
+// A conversation that nearly fills the window is summarized before the next request,
+// and not earlier; the prompt follows the summary unchanged.
 func TestCompactAuto(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -111,7 +110,7 @@ func TestCompactAuto(t *testing.T) {
 		{"just its share", 750 - len("go on")/bytesPerToken, 1000, 0, false},
 		{"another share", 510, 1000, 0.5, true},
 		{"never", 990, 1000, 2, false},
-		{"a window that is not told", 96_100, 0, 0, true},
+		{"an unknown window", 96_100, 0, 0, true},
 		{"less of it", 95_000, 0, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -152,7 +151,7 @@ func TestCompactAuto(t *testing.T) {
 	}
 }
 
-// What the event says, and what the session's state makes of it.
+// The content of the event, and its effect on the session's state.
 func TestCompacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -185,8 +184,8 @@ func TestCompacted(t *testing.T) {
 	})
 }
 
-// In the middle of a turn its calls and results are covered, and what the user said
-// in it stays. The model is not offered tools for the summary, nor shown calls.
+// In the middle of a turn its calls and results are covered, and the user's messages
+// in it stay. The model is not offered tools for the summary, and sees no calls.
 func TestCompactWithinTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -223,15 +222,15 @@ func TestCompactWithinTurn(t *testing.T) {
 	})
 }
 
-// Nothing is summed up twice in a row, however much the summary and the prompt fill,
-// nor where the system prompt is what fills the window.
+// There are no two summaries in a row, however large the summary and the prompt are,
+// and none if the system prompt fills the window.
 func TestCompactNotTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{}.Say(strings.Repeat("long ", 1000)), func(n int, _ *inference.Request) coretest.Answer {
 			switch n {
 			case 0:
 				return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
-			case 1: // nothing was said: the next prompt finds only the summary
+			case 1: // no answer: the next prompt finds only the summary
 				return coretest.Answer{Err: &inference.Error{Kind: inference.ErrOverloaded, Model: "script/model"}}
 			}
 			return coretest.Answer{}.Say("hello again").Use(core.Usage{In: 2000})
@@ -259,7 +258,7 @@ func TestCompactNotTwice(t *testing.T) {
 	})
 }
 
-// A user asks for a summary: that is all that the turn does.
+// A user requests a summary: the turn does nothing else.
 func TestCompactOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{}.Say("We greeted.").Use(core.Usage{In: 5, Out: 3}), func(n int, _ *inference.Request) coretest.Answer {
@@ -285,7 +284,7 @@ func TestCompactOnDemand(t *testing.T) {
 	})
 }
 
-// What is said while a summary is made on demand is answered.
+// A message while a summary is made on demand is answered.
 func TestCompactOnDemandSteered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -331,8 +330,8 @@ func TestCompactCanceled(t *testing.T) {
 	})
 }
 
-// A summary that fails is told, and the turn goes on without; the next turn tries
-// again. What it took is counted all the same.
+// A summary that fails is reported, and the turn continues without it; the next turn
+// tries again. Its usage is counted all the same.
 func TestCompactFails(t *testing.T) {
 	overloaded := &inference.Error{Kind: inference.ErrOverloaded, Model: "script/model", Message: "come back later"}
 	why := "The conversation nearly fills the model's window, and could not be summed up to make room: "
@@ -373,7 +372,7 @@ func TestCompactFails(t *testing.T) {
 	}
 }
 
-// On demand, a failure is the turn's.
+// On demand, a failure of the summary is one of the turn.
 func TestCompactOnDemandFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{Err: errors.New("no power")}, func(n int, _ *inference.Request) coretest.Answer { return coretest.Answer{}.Say("hello") })
@@ -386,12 +385,13 @@ func TestCompactOnDemandFails(t *testing.T) {
 	})
 }
 
-// A request that is too long for the model is summed up and asked again, once.
+// After a request that is too long for the model, the conversation is summarized and
+// the request repeated, once.
 func TestOverflow(t *testing.T) {
 	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model", Status: 400, Message: "too long"}
 	for _, test := range []struct {
 		name    string
-		after   coretest.Answer // to the request behind the summary
+		after   coretest.Answer // to the request after the summary
 		summary coretest.Answer
 		want    []string
 	}{
@@ -437,8 +437,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// Where nothing could be summed up, the user is told that the request is too long.
-func TestOverflowAtFirst(t *testing.T) {
+// If nothing can be summarized, the user is told that the request is too long.
+func TestOverflowWithoutHistory(t *testing.T) {
 	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model"}
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{}, func(int, *inference.Request) coretest.Answer { return coretest.Answer{Err: long} })
@@ -448,9 +448,9 @@ func TestOverflowAtFirst(t *testing.T) {
 	})
 }
 
-// The request for a summary that is too long itself is asked again, shorter.
+// A request for a summary that is itself too long is repeated in a shorter form.
 func TestOverflowOfTheSummary(t *testing.T) {
-	const limit = 20_000 // bytes that the model takes
+	const limit = 20_000 // bytes that the model accepts
 	long := &inference.Error{Kind: inference.ErrContextLength, Model: "script/model"}
 	synctest.Test(t, func(t *testing.T) {
 		sizes := []int{}
@@ -486,8 +486,8 @@ func TestOverflowOfTheSummary(t *testing.T) {
 	})
 }
 
-// Whatever was summed up, truncated and opened again: the model is shown what a new
-// fold of the log says.
+// After any summaries, truncations and reopening, the model sees the result of a new
+// fold of the log.
 func TestCompactedHistoryIsTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
@@ -516,7 +516,7 @@ func TestCompactedHistoryIsTheLog(t *testing.T) {
 		if n < 3 {
 			t.Fatalf("only %d summaries", n)
 		}
-		// A truncation that hides the summaries brings the conversation back.
+		// A truncation that hides the summaries restores the conversation.
 		if err := r.session.Truncate(t.Context(), heads[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -525,7 +525,7 @@ func TestCompactedHistoryIsTheLog(t *testing.T) {
 		if got := show(last[len(last)-1].Messages); !strings.Contains(got, "after the truncation") || strings.Contains(got, "prompt 2") {
 			t.Errorf("behind the truncation:\n%s", got)
 		}
-		// A fork has them, too.
+		// A fork has them as well.
 		fork, err := fork.Session(t.Context(), r.gateway, r.session, r.session.Head(), "f")
 		if err != nil {
 			t.Fatal(err)
@@ -562,7 +562,7 @@ func foldAll(t *testing.T, a *core.Attachment) *history {
 	}
 }
 
-// A truncation that hides a summary brings back what it stood for.
+// A truncation that hides a summary restores the part that it replaced.
 func TestTruncatedSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *inference.Request) coretest.Answer {
@@ -584,8 +584,8 @@ func TestTruncatedSummary(t *testing.T) {
 	})
 }
 
-// A model that is no language model is not asked for a summary, and sums nothing up
-// by itself.
+// A model that is not a language model is not asked for a summary, and there are no
+// automatic ones.
 func TestCompactOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(
@@ -610,7 +610,7 @@ func TestCompactOffline(t *testing.T) {
 	})
 }
 
-// A phase says that the model's service asked to wait, also while it sums up.
+// A phase shows that the model's service asked to wait, also during a summary.
 func TestCompactRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -632,7 +632,7 @@ func TestCompactRetries(t *testing.T) {
 	})
 }
 
-// gated is a Script whose summaries come only when its gate opens; until then its
+// gated is a Script whose summaries arrive only when its gate opens; until then its
 // service asks to wait.
 type gated struct {
 	*coretest.Script

@@ -116,7 +116,7 @@ func TestHistory(t *testing.T) {
 				core.ThoughtDelta{Thought: "h1", Text: "hm"},
 				core.ThoughtEnded{Thought: "h1", Sealed: json.RawMessage(`"s"`)},
 				core.ThoughtStarted{Thought: "h2"},
-				core.ThoughtEnded{Thought: "h2"}, // an empty one is nothing
+				core.ThoughtEnded{Thought: "h2"}, // an empty one is left out
 				text("m1", "hello"),
 				core.ThoughtStarted{Thought: "h3"},
 				core.ThoughtEnded{Thought: "h3", Sealed: json.RawMessage(`"late"`)},
@@ -232,7 +232,7 @@ func TestHistory(t *testing.T) {
 			[]core.Event{started("1", "hi"), core.PromptQueued{Turn: "2", Prompt: words("later")}, ended("2", core.StopCanceled), text("m1", "hello"), ended("1", core.StopEnd)},
 			[]string{`user: "hi"`, `assistant: "hello"`},
 		},
-		"a turn that nobody prompted": {
+		"a turn without a prompt": {
 			[]core.Event{core.TurnStarted{Turn: "1"}, text("m1", "by the way"), ended("1", core.StopEnd), core.TurnStarted{Turn: "2"}, ended("2", core.StopEnd), started("3", "what?")},
 			[]string{`assistant: "by the way"`, `user: "what?"`},
 		},
@@ -257,7 +257,7 @@ func TestHistory(t *testing.T) {
 			},
 			[]string{`user: "hi"`, `assistant: c1=look({})`, `tool: c1=look "one"`, `user: "a" "b"`, `assistant: "ok"`},
 		},
-		"text beside a call that runs": { // as back ends that run their own tools have it
+		"text beside a call that runs": { // like back ends that run their own tools
 			[]core.Event{started("1", "hi"), call("c1", core.Proposed, args(`{}`)), call("c1", core.Running), text("m1", "meanwhile"), usage, text("m2", "and"), call("c1", core.Succeeded, content(core.Text{Text: "one"})), text("m2", " so")},
 			[]string{`user: "hi"`, `assistant: c1=look({})`, `tool: c1=look "one"`, `assistant: "meanwhile\n\nand so"`},
 		},
@@ -282,7 +282,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// However long an answer is, its beginning and its end are kept, in memory as
+// Of an answer of any length, only its beginning and its end are kept, in memory as
 // well, and no rune is broken.
 func TestLongText(t *testing.T) {
 	h := fold(started("1", "hi"))
@@ -312,7 +312,8 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// history of random events: the law of deltas, and what every provider asks for.
+// Histories of random events: the law of deltas, and the requirements of every
+// provider.
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -332,7 +333,7 @@ func TestAnyHistory(t *testing.T) {
 		cut := r.IntN(len(events) + 1)
 		h := fold(events[:cut]...)
 		legal(t, seed, h.messages())
-		if past := h.past(); len(past) > 0 { // what is asked for a summary, whenever it is
+		if past := h.past(); len(past) > 0 { // the messages for a summary, whenever one is requested
 			legal(t, seed, past)
 			legal(t, seed, addUser(script(past, r.IntN(2000)), words("sum it up")))
 		}
@@ -345,7 +346,7 @@ func TestAnyHistory(t *testing.T) {
 	}
 }
 
-// legal checks what providers ask of a request's messages.
+// legal checks the requirements of providers for a request's messages.
 func legal(t *testing.T, seed uint64, messages []inference.Message) {
 	t.Helper()
 	fail := func(i int, what string) {
@@ -378,7 +379,7 @@ func legal(t *testing.T, seed uint64, messages []inference.Message) {
 	}
 }
 
-// randomEvents makes a log of turns; not all of it is what our own loop writes.
+// randomEvents makes a log of turns, including events that our own loop never writes.
 func randomEvents(r *rand.Rand) (events []core.Event) {
 	n := 0
 	id := func(kind string) string { n++; return fmt.Sprint(kind, n) }
@@ -427,7 +428,7 @@ func randomEvents(r *rand.Rand) (events []core.Event) {
 	return events
 }
 
-// step moves some open call on.
+// step changes the state of some open call.
 func step(r *rand.Rand, open map[core.CallID]core.CallState) []core.Event {
 	ids := sorted(open)
 	if len(ids) == 0 {
@@ -475,7 +476,7 @@ func regroup(r *rand.Rand, events []core.Event) (list []core.Event) {
 	return list
 }
 
-// capped depends on what was written, not on the pieces.
+// The result depends on the written text, not on its pieces.
 func TestCappedPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := strings.Repeat("0123456789abcdef", maxText/8+3)
@@ -522,8 +523,8 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// Why a model could not answer is said without advice and with a bounded length, and how
-// much is cut is said as well.
+// The reason why a model could not answer has no advice and a bounded length, with the
+// number of characters cut.
 func TestReasonOf(t *testing.T) {
 	err := fmt.Errorf("ask: %w", &inference.Error{Kind: inference.ErrServer, Model: "a/m", Message: strings.Repeat("ä", 600), Hint: "Try again later"})
 	if got, want := reasonOf(err), "server: "+strings.Repeat("ä", 492)+"… (108 more characters)"; got != want {

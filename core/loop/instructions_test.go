@@ -11,7 +11,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// reads is a tool that reads a file, for a session whose folders have instructions.
+// reads returns a tool that reads a file, for a session whose folders have
+// instructions.
 func reads(name, path string) coretest.Tool {
 	tl := tool(name)
 	tl.Previews = func(context.Context, core.Invocation) (core.Preview, error) {
@@ -72,7 +73,7 @@ func TestInstructionsOfFoldersAreGivenOnce(t *testing.T) {
 	})
 }
 
-// A conversation that is read from its log knows what it has been given.
+// A conversation that is read from its log knows which instructions it has.
 func TestInstructionsAreKnownFromTheLog(t *testing.T) {
 	var h history
 	for _, ev := range []core.Event{

@@ -9,7 +9,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// asks is a tool that asks the user its arguments' question.
+// asks is a tool that asks the user the question in its arguments.
 type asks struct{}
 
 func (asks) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
@@ -21,9 +21,9 @@ func (asks) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
 
 func tail(list []string, n int) []string { return list[max(0, len(list)-n):] }
 
-// A question that the client has no form for is the last that the turn says: the
-// model is not asked again, calls behind the question do not run, and the next
-// message is the answer.
+// A question for which the client has no form is the last event of the turn: the model
+// is not asked again, calls after the question do not run, and the next message is the
+// answer.
 func TestQuestionEndsTheTurn(t *testing.T) {
 	plain := core.Client{Name: "plain", Asks: true, Questions: true, NoForms: true}
 	t.Run("calls in order", func(t *testing.T) {

@@ -31,8 +31,8 @@ type setup struct {
 	options Options
 	policy  core.Policy
 	tools   []core.Tool
-	boxes   []core.Toolbox // beside them
-	client  core.Client    // without a name: one that is asked for approvals alone
+	boxes   []core.Toolbox // in addition to them
+	client  core.Client    // without a name: one for approvals only
 	command func(context.Context, *core.Turn, string) (core.CommandResult, bool, error)
 }
 
@@ -79,7 +79,7 @@ func (r *rig) prompt(text string) core.TurnID {
 	return id
 }
 
-// read yields events until until says that it is enough.
+// read yields events until until returns true.
 func (r *rig) read(until func(core.Event) bool) (events []core.Event) {
 	r.t.Helper()
 	for {
@@ -98,7 +98,7 @@ func (r *rig) read(until func(core.Event) bool) (events []core.Event) {
 	}
 }
 
-// finish reads to the end of a turn and renders what came since.
+// finish reads to the end of a turn and renders the events since the last reading.
 func (r *rig) finish(id core.TurnID) []string {
 	r.t.Helper()
 	return lines(r.read(func(ev core.Event) bool {
@@ -107,8 +107,8 @@ func (r *rig) finish(id core.TurnID) []string {
 	}))
 }
 
-// lines renders events; pieces of one stream are joined, however they were read,
-// and what has no bearing on the loop is left out.
+// lines renders events; pieces of one stream are joined, however they were read, and
+// events without a meaning for the loop are left out.
 func lines(events []core.Event) (list []string) {
 	stream := ""
 	piece := func(id, head, text string) {
@@ -129,7 +129,7 @@ func lines(events []core.Event) (list []string) {
 		case core.CallArgs:
 			piece("args "+string(e.Call), "args "+string(e.Call)+" ", e.Text)
 			continue
-		case core.Phase: // it stands between two readings, not between two events
+		case core.Phase: // its place between the other events is not fixed
 			continue
 		case core.ThoughtStarted:
 			list = append(list, "thought")
@@ -158,7 +158,7 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// wantMessages compares what the model was shown last.
+// wantMessages compares the messages in the last request.
 func wantMessages(t *testing.T, script *coretest.Script, want ...string) {
 	t.Helper()
 	requests := script.Requests()
@@ -168,7 +168,7 @@ func wantMessages(t *testing.T, script *coretest.Script, want ...string) {
 	}
 }
 
-// tool is one that returns its arguments; it has no effect.
+// tool returns a tool that returns its arguments; it has no effect.
 func tool(name string, run ...func(context.Context, core.Invocation) (core.Result, error)) coretest.Tool {
 	t := coretest.Tool{Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindRead, ReadOnly: true}, Runs: func(_ context.Context, inv core.Invocation) (core.Result, error) {
 		return core.Result{Blocks: words(name + " got " + string(inv.Args))}, nil
@@ -179,7 +179,7 @@ func tool(name string, run ...func(context.Context, core.Invocation) (core.Resul
 	return t
 }
 
-// changing is a tool that has an effect.
+// changing returns a tool that has an effect.
 func changing(name string, run ...func(context.Context, core.Invocation) (core.Result, error)) coretest.Tool {
 	t := tool(name, run...)
 	t.Is.ReadOnly, t.Is.Kind = false, core.KindEdit
@@ -230,7 +230,7 @@ func TestThoughts(t *testing.T) {
 	})
 }
 
-// How long a thought took is told.
+// The duration of a thought is recorded.
 func TestThoughtTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, slow{}, setup{})
@@ -270,7 +270,7 @@ func TestCall(t *testing.T) {
 	})
 }
 
-func TestCallThatIsAsked(t *testing.T) {
+func TestCallNeedsApproval(t *testing.T) {
 	for _, test := range []struct {
 		decision core.Decision
 		result   string
@@ -294,8 +294,8 @@ func TestCallThatIsAsked(t *testing.T) {
 	}
 }
 
-// Calls without effect run beside each other, as many as are allowed; if one has
-// an effect, all wait for those before them.
+// Calls without effect run concurrently, up to the limit; if one has an effect, all
+// wait for those before them.
 func TestManyCalls(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -343,8 +343,8 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// What the model does wrong is told to it, and the turn goes on.
-func TestCallsThatAreWrong(t *testing.T) {
+// The model gets the mistakes in its calls as results, and the turn continues.
+func TestInvalidCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := inference.Delta{Kind: inference.DeltaToolEnd, Block: 1, Bad: errors.New("unexpected end of JSON")}
 		script := coretest.NewScript(
@@ -376,7 +376,7 @@ func TestCallsThatAreWrong(t *testing.T) {
 	})
 }
 
-// A provider that numbers its calls anew in each answer, or not at all.
+// Providers that number their calls from the start in each answer, or not at all.
 func TestCallIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(
@@ -402,8 +402,8 @@ func TestCallIDs(t *testing.T) {
 	})
 }
 
-// Tools of other servers have their server's name in front, and are found by it.
-func TestForeignTools(t *testing.T) {
+// Tools of other servers have their server's name as a prefix, and are found by it.
+func TestToolsOfServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine, theirs := tool("look"), tool("look", func(context.Context, core.Invocation) (core.Result, error) {
 			return core.Result{Blocks: words("theirs")}, nil
@@ -445,7 +445,7 @@ func TestCancelWhileACallRuns(t *testing.T) {
 				inv.Output("two\n")
 			}
 			<-ctx.Done()
-			if inv.Call == "x3" { // printed elsewhere
+			if inv.Call == "x3" { // its output is not part of the result
 				return core.Result{Blocks: words("three\n")}, ctx.Err()
 			}
 			return core.Result{}, ctx.Err()
@@ -482,7 +482,7 @@ func TestModelFails(t *testing.T) {
 	})
 }
 
-func TestStreamsThatAreWrong(t *testing.T) {
+func TestInvalidStreams(t *testing.T) {
 	for want, deltas := range map[string][]inference.Delta{
 		"ended error model odd/model: truncated: the answer stopped without an end. Try again.": {{Kind: inference.DeltaText, Text: "x"}},
 		`ended error model odd/model: a delta of the unknown kind "smell" came`:                 {{Kind: "smell"}},
@@ -552,14 +552,14 @@ func TestPhases(t *testing.T) {
 		id := r.prompt("hi")
 		for _, want := range []struct {
 			phase core.Phase
-			steps int // that lead to the next one
+			steps int // to the next phase
 		}{
 			{core.Phase{Turn: id, Kind: core.PhaseWaiting}, 1},
 			{core.Phase{Turn: id, Kind: core.PhaseRetrying, After: 2 * time.Second}, 1},
 			{core.Phase{Turn: id, Kind: core.PhaseGenerating}, 3},
 			{core.Phase{Turn: id, Kind: core.PhaseCalling, Tool: "wait"}, 1},
 		} {
-			r.read(func(ev core.Event) bool { return ev == want.phase }) // else nothing more comes, and the bubble ends the test
+			r.read(func(ev core.Event) bool { return ev == want.phase }) // else nothing more arrives, and the bubble ends the test
 			for range want.steps {
 				step <- struct{}{}
 			}
@@ -589,8 +589,8 @@ func (s stepwise) Stream(context.Context, *inference.Request) iter.Seq2[inferenc
 	}
 }
 
-// A prompt that names a command: a text takes its place for the model, while the
-// log keeps what was typed; or it is answered without a model.
+// A prompt that names a command: a text replaces it for the model, while the log keeps
+// the typed prompt; or it is answered without a model.
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(coretest.Answer{}.Say("reviewed"), coretest.Answer{}.Say("went on"), coretest.Answer{}.Say("as it is"))
@@ -621,8 +621,8 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// A command that has said all itself ends the turn, and the model is not asked.
-func TestCommandThatIsDone(t *testing.T) {
+// A command with its own answer ends the turn, and the model is not asked.
+func TestCommandEndsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, coretest.NewScript(), setup{command: func(ctx context.Context, turn *core.Turn, text string) (core.CommandResult, bool, error) {
 			if text == "/fail" {
@@ -636,7 +636,7 @@ func TestCommandThatIsDone(t *testing.T) {
 	})
 }
 
-// What an agent is not offered it cannot run, whatever it calls.
+// An agent cannot run a tool that it is not offered, under any name.
 func TestOffered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := func(context.Context, core.Invocation) (core.Result, error) {

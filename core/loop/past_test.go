@@ -13,7 +13,7 @@ func compacted(turn core.TurnID, auto bool) core.Event {
 	return core.Compacted{Turn: turn, Summary: "Sum.", Auto: auto}
 }
 
-// What is summed up, taken back and refused.
+// Summaries, truncations and refusals.
 func TestPast(t *testing.T) {
 	bare, next, work := summaryText("Sum.", false, false), summaryText("Sum.", true, false), summaryText("Sum.", true, true)
 	took := "(The user took back changes that were made here. These files are as they were before: /w/a, /w/b. Read a file again before you rely on what is in it.)"
@@ -45,7 +45,7 @@ func TestPast(t *testing.T) {
 			},
 			[]string{quoted(work, "hi", "faster"), `assistant: c2=look({})`, `tool: c2=look "ok"`},
 		},
-		"while a call runs": { // it does not show, and its end finds nothing
+		"while a call runs": { // it is not visible, and its end finds nothing
 			[]core.Event{
 				started("1", "hi"), call("c1", core.Proposed, args("{}")), call("c1", core.Running), compacted("1", true), call("c1", core.Succeeded, content(core.Text{Text: "late"})),
 				text("m1", "so"), ended("1", core.StopEnd), started("2", "and?"),
@@ -56,7 +56,7 @@ func TestPast(t *testing.T) {
 			[]core.Event{started("1", "hi"), text("m1", "a"), compacted("1", true), text("m2", "b"), compacted("1", true), ended("1", core.StopEnd), started("2", "and?")},
 			[]string{quoted(work, "hi"), `assistant: "(There was no answer.)"`, `user: "and?"`},
 		},
-		"in the middle of a text": { // as nobody should
+		"in the middle of a text": { // which should not happen
 			[]core.Event{started("1", "hi"), text("m1", "on"), compacted("1", true), text("m1", "e")},
 			[]string{quoted(work, "hi"), `assistant: "e"`},
 		},
@@ -109,8 +109,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// A refused turn does not count against the window, and a summary counts as much as
-// the event says.
+// A refused turn does not count towards the window, and a summary counts with the size
+// in its event.
 func TestLoad(t *testing.T) {
 	counted := func(n int) core.Event { return core.UsageChanged{Context: n} }
 	base := 400
@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A script has no calls, the roles take turns, and it is as long as it may be.
+// A script has no calls, the roles alternate, and its length is within the limit.
 func TestScript(t *testing.T) {
 	var events []core.Event
 	for n := range 40 {

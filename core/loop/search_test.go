@@ -13,7 +13,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// theirs is a tool of a server.
+// theirs returns a tool of a server.
 func theirs(server, name, description string) coretest.Tool {
 	t := tool(name)
 	t.Is.Server, t.Is.Description = server, description
@@ -29,8 +29,9 @@ func namesOf(req inference.Request) string {
 	return strings.Join(names, " ")
 }
 
-// With more tools than a model is shown it finds those of servers, and calls them
-// through another tool. To everybody else that is a call of the tool itself.
+// With more tools than its limit, a model finds those of servers by searching, and
+// calls them through another tool. For everyone else that is a call of the tool
+// itself.
 func TestSearchAndCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := coretest.NewScript(
@@ -80,9 +81,9 @@ tool: x3=tracker__close_issue "close_issue got {}"
 	})
 }
 
-// The policy is asked about the tool that is called, not about what it is called
+// The policy decides about the called tool, not about the tool that the call goes
 // through.
-func TestCallThroughIsAsked(t *testing.T) {
+func TestCallThroughNeedsApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		danger := theirs("tracker", "delete_all", "")
 		danger.Is.ReadOnly = false
@@ -107,14 +108,13 @@ func TestCallThroughIsAsked(t *testing.T) {
 	})
 }
 
-// judge is a policy.
+// judge is a function as a policy.
 type judge func(core.Check) core.Verdict
 
 func (j judge) Decide(c core.Check) core.Verdict { return j(c) }
 
-// What is called through another tool in a wrong way does not run, and the model is
-// told how to do better.
-func TestCallThroughThatIsWrong(t *testing.T) {
+// An invalid call through another tool does not run, and the model gets advice.
+func TestInvalidCallThrough(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{`{"name":"nothing","arguments":{}}`, `tool: x1=nothing failed "there is no tool \"nothing\" here"`},
 		{`{"arguments":{}}`, `the call did not run: it must be {\"name\": NAME`},
@@ -140,8 +140,8 @@ func TestCallThroughThatIsWrong(t *testing.T) {
 	}
 }
 
-// Below the limit everything is shown, and where there is nothing to search nothing
-// is hidden. Once a model searches it goes on to: what it was shown stays the same.
+// Below the limit all tools are listed, and without tools of servers nothing is
+// hidden. Once a model searches it continues to: its list of tools stays the same.
 func TestSearchBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools := []core.Tool{tool("look"), tool("touch"), theirs("tracker", "list", "")}

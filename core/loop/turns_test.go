@@ -27,8 +27,8 @@ func (r *rig) steer(text string) {
 	}
 }
 
-// What the user says meanwhile is heard before the next request, and asks for
-// one more if the model had already finished.
+// The user's messages during a turn are part of the next request, and cause one more
+// if the model had already finished.
 func TestSteering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -75,8 +75,8 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// What a truncation hides is gone from the history, before and behind the place
-// that the conversation had come to.
+// Truncated records are removed from the history, before and after the place up to
+// which the conversation has read.
 func TestTruncation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &coretest.Script{Reply: func(n int, _ *inference.Request) coretest.Answer {
@@ -103,7 +103,7 @@ func TestTruncation(t *testing.T) {
 	})
 }
 
-// A session that is opened again, by another process, has the same history.
+// A session that another process opens again has the same history.
 func TestHistoryOfAnOpenedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []coretest.Answer{
@@ -157,12 +157,12 @@ func TestEffortAndPictures(t *testing.T) {
 	})
 }
 
-// An answer of any length needs no more memory than a short one.
+// A long answer needs no more memory than a short one.
 func TestLongAnswer(t *testing.T) {
 	const count, size = 60_000, 1 << 10 // 60 MB
 	r := start(t, endless{count, strings.Repeat("x", size)}, setup{})
 	defer r.close()
-	r.reader.Close() // nobody reads: the turn runs on, and the log keeps its head only
+	r.reader.Close() // without readers: the turn continues, and the log keeps only its head
 	before := heap()
 	id := r.prompt("hi")
 	last := r.session.Read(r.session.Head())
@@ -179,7 +179,7 @@ func TestLongAnswer(t *testing.T) {
 		}
 	}
 	most = heap() - min(before, heap())
-	// The memory store holds the text itself; what is more is ours.
+	// The memory store has the text itself; the rest is ours.
 	if limit := uint64(count*size) + 24<<20; most > limit {
 		t.Errorf("%d MiB are held after an answer of %d MiB", most>>20, count*size>>20)
 	}
@@ -210,7 +210,7 @@ func (e endless) Stream(context.Context, *inference.Request) iter.Seq2[inference
 	}
 }
 
-// Turns leave nothing behind that runs.
+// Turns leave no goroutine behind.
 func TestThousandTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &coretest.Script{Reply: func(n int, r *inference.Request) coretest.Answer {
@@ -234,15 +234,15 @@ func TestThousandTurns(t *testing.T) {
 	})
 }
 
-// bubbled counts the goroutines of a synctest bubble. Those of the runtime, which may run
-// finalizers at any time, are in none.
+// bubbled counts the goroutines of a synctest bubble. Those of the runtime, which may
+// run finalizers at any time, do not count.
 func bubbled() int {
 	buf := make([]byte, 4<<20)
 	return bytes.Count(buf[:runtime.Stack(buf, true)], []byte(", synctest bubble "))
 }
 
-// forgetful is a Script that shows its model one turn only, so that a thousand
-// turns do not hold a thousand copies of the history.
+// forgetful is a Script that shows its model only one turn, so that a thousand turns
+// do not keep a thousand copies of the history.
 type forgetful struct{ *coretest.Script }
 
 func (f forgetful) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
@@ -251,7 +251,7 @@ func (f forgetful) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 	return f.Script.Stream(ctx, &kept)
 }
 
-// The system prompt is what a golden file says: a change of it is seen.
+// The system prompt is in a golden file, so that changes of it are noticed.
 func TestSystem(t *testing.T) {
 	got := System("dragoman", core.Meta{Cwd: "/home/ada/app", Roots: []string{"/home/ada/app", "/home/ada/lib"}})
 	name := filepath.Join("testdata", "system.txt")
