@@ -16,7 +16,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// encode writes records as a log's lines.
+// encode encodes records as a log's lines.
 func encode(t *testing.T, enc *codec.Encoder, records []core.Record) [][]byte {
 	t.Helper()
 	var lines [][]byte
@@ -45,9 +45,9 @@ func TestCodecRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCodecGoesOnWithALog lets another Encoder, which knows nothing of the log,
-// write each part of it.
-func TestCodecGoesOnWithALog(t *testing.T) {
+// TestCodecContinuesALog writes each part of a log with another Encoder, which knows
+// nothing of the earlier parts.
+func TestCodecContinuesALog(t *testing.T) {
 	records := coretest.Records(7, coretest.Samples()...)
 	for cut := range records {
 		var first, second codec.Encoder
@@ -62,8 +62,8 @@ func TestCodecGoesOnWithALog(t *testing.T) {
 	}
 }
 
-// TestCodecCallSequences changes the big fields of interleaved calls at random,
-// with skipped records and encoders that were reset in between.
+// TestCodecCallSequences changes the large fields of interleaved calls at random, with
+// skipped records and encoders that were reset in between.
 func TestCodecCallSequences(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	raws := []json.RawMessage{nil, json.RawMessage(`{}`), json.RawMessage(`{"a":1}`), json.RawMessage(" {\n}"), json.RawMessage(`{"a":`), json.RawMessage(`"same"`)}
@@ -83,7 +83,7 @@ func TestCodecCallSequences(t *testing.T) {
 			case 0:
 				want.Event = core.TurnEnded{Turn: "t1", Stop: core.StopEnd}
 			case 1:
-				enc.Append(nil, want) // a write that failed
+				enc.Append(nil, want) // a failed write
 				enc.Reset()
 			}
 			line := enc.Append(nil, want)
@@ -101,7 +101,8 @@ func TestCodecCallSequences(t *testing.T) {
 	}
 }
 
-// TestCodecWritesBigFieldsOnce: what a call's records share is in one line only.
+// TestCodecWritesBigFieldsOnce: fields that a call's records share are only in one
+// line.
 func TestCodecWritesBigFieldsOnce(t *testing.T) {
 	call := core.Call{
 		ID: "c1", Turn: "t1", State: core.Proposed, Title: "TITLE", Args: json.RawMessage(`"ARGS"`), Output: json.RawMessage(`"OUTPUT"`),
@@ -160,8 +161,9 @@ func TestCodecDecode(t *testing.T) {
 	}
 }
 
-// TestCodecUnsayable: what JSON cannot hold is left out, and the rest survives.
-func TestCodecUnsayable(t *testing.T) {
+// TestCodecLeavesOutWhatJSONLacks: values that JSON cannot express are left out, and
+// the rest survives.
+func TestCodecLeavesOutWhatJSONLacks(t *testing.T) {
 	nan, far := math.NaN(), time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
 	berlin := time.FixedZone("", 3600)
 	tests := []struct {
@@ -197,7 +199,7 @@ func TestCodecPeek(t *testing.T) {
 	for _, want := range coretest.Records(9, coretest.Samples()...) {
 		line := enc.Append(nil, want)
 		want.Event = nil
-		for _, cut := range []int{0, 3} { // it looks no further than to the event
+		for _, cut := range []int{0, 3} { // it reads no further than to the event
 			got, err := codec.Peek(line[:len(line)-cut])
 			if err != nil || got.Place() != want {
 				t.Errorf("%v: got %+v, want %+v\n%s", err, got.Place(), want, line)
@@ -218,8 +220,8 @@ func TestParseBlocks(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no line makes the decoder panic, and what it reads it would write
-// and read again the same.
+// FuzzDecode: no line makes the decoder panic, and a decoded record stays the same
+// when it is encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	var enc codec.Encoder
 	for _, r := range coretest.Records(1, coretest.Samples()...) {
@@ -253,12 +255,12 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// normal makes what is stored alike alike: empty lists and none.
+// normal makes records with the same stored form equal: empty lists and no lists.
 func normal(r core.Record) string {
 	return string(new(codec.Encoder).Append(nil, r))
 }
 
-// FuzzString compares our reading and writing of strings with encoding/json's.
+// FuzzString compares our parsing and writing of strings with encoding/json's.
 func FuzzString(f *testing.F) {
 	f.Add(coretest.Awkward)
 	f.Add("\xff\xed\xa0\x80\xc0\x80")
