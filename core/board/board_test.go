@@ -9,7 +9,7 @@ import (
 	"dragoman/core/board"
 )
 
-// The board keeps the newest value of each topic, whoever was away.
+// The board keeps the newest value of each topic for readers that were away.
 func TestBoard(t *testing.T) {
 	b := board.New()
 	for i := range 1000 {
@@ -30,8 +30,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// However many sessions and jobs there were, the board remembers the newest of them, and
-// everything that is there.
+// After any number of sessions and jobs, the board keeps the newest of them, and all
+// current items.
 func TestBoardForgets(t *testing.T) {
 	b := board.New()
 	b.Put(board.Topic{Kind: "models"}, board.Models{Default: "m"})
@@ -50,7 +50,7 @@ func TestBoardForgets(t *testing.T) {
 	if list[0].Topic.Kind != "models" || list[len(list)-1].Topic.Name != "running" || list[len(list)-3].Topic.Name != "19999" || rev != list[len(list)-1].Rev {
 		t.Errorf("the first is %+v, the last %+v", list[0], list[len(list)-1])
 	}
-	b.Put(board.Topic{Kind: "session", Name: "first"}, board.Session{}) // which it has forgotten
+	b.Put(board.Topic{Kind: "session", Name: "first"}, board.Session{}) // the board has forgotten it
 	if list, _, err := b.Next(t.Context(), rev); err != nil || len(list) != 1 {
 		t.Errorf("%d postings, %v", len(list), err)
 	}

@@ -7,8 +7,8 @@ import (
 	"dragoman/core/board"
 )
 
-// A view shows its topics alone. Its revisions are those of what it shows, so that whoever has
-// all of that waits for nothing else.
+// A view shows only its topics. Its revisions are those of its topics, so that a
+// reader with all of them waits for no others.
 func TestView(t *testing.T) {
 	b := board.New()
 	v := b.For(func(topic board.Topic) bool { return topic.Layer == "" })

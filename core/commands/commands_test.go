@@ -13,7 +13,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// texts is a guide with one command of a file beside the built-in ones.
+// texts is a guide with one command of a file in addition to the built-in ones.
 type texts struct{}
 
 func (texts) List() []core.Command {
@@ -84,7 +84,7 @@ func table() *commands.Commands {
 	}
 }
 
-// run has a turn of a session carry out a text.
+// run carries out a text in a turn of a session.
 func run(t *testing.T, m core.Meta, text string) string {
 	t.Helper()
 	said := make(chan string, 1) // the turn never waits
@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The title is recorded as a user's choice, not as one that the program made.
+// The title is recorded as a user's choice, not as the program's.
 func TestRenameIsTheUsersChoice(t *testing.T) {
 	titles := make(chan core.TitleChanged, 8) // the turn never waits
 	g := coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {

@@ -9,7 +9,7 @@ import (
 	"dragoman/core/guide"
 )
 
-// Every built-in command does what it says it does.
+// Every built-in command shows something, expands to a prompt, or acts.
 func TestBuiltIns(t *testing.T) {
 	var list []guide.BuiltIn
 	for _, b := range commands.Table() {

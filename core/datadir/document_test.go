@@ -31,8 +31,8 @@ func plus(name string) func(counts) (counts, error) {
 	}
 }
 
-// Of what several processes and goroutines change at once nothing is lost.
-func TestDocumentIsChangedByOneAfterTheOther(t *testing.T) {
+// Concurrent changes by several processes and goroutines are all kept.
+func TestConcurrentChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "counts.json")
 	shared := document(path)
 	var all sync.WaitGroup
@@ -63,7 +63,7 @@ func TestDocumentIsChangedByOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// What another process writes is read the next time, and so is what is gone.
+// Changes and removals by another process are noticed by the next read.
 func TestDocumentFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "counts.json")
 	d, other := document(path), document(path)
@@ -74,7 +74,7 @@ func TestDocumentFollowsItsFile(t *testing.T) {
 		}
 	}
 	want(0)
-	for n := range 3 { // each content is as long as the one before
+	for n := range 3 { // each content has the same length
 		if err := other.Change(t.Context(), plus("a")); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestDocumentFollowsItsFile(t *testing.T) {
 	want(0)
 }
 
-func TestDocumentThatStays(t *testing.T) {
+func TestUnchangedDocument(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "counts.json")
 	d := document(path)
 	if err := d.Change(t.Context(), func(counts) (counts, error) { return nil, datadir.ErrUnchanged }); err != nil {
@@ -101,8 +101,8 @@ func TestDocumentThatStays(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error and no empty value, and nothing writes over it.
-func TestDocumentThatCannotBeRead(t *testing.T) {
+// An unreadable file is an error and not an empty value, and it is never overwritten.
+func TestUnreadableDocument(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want string
@@ -141,7 +141,7 @@ func TestDocumentThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Of several that make a file one does; the others learn that there is one.
+// Of several that create a file one succeeds; the others get fs.ErrExist.
 func TestCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "token")
 	var all sync.WaitGroup
@@ -167,8 +167,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A file that cannot take the place of another one is not left beside it.
-func TestReplaceThatFails(t *testing.T) {
+// A file that cannot replace another one is removed.
+func TestFailedReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "there")
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {

@@ -67,9 +67,9 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestHoldersRemoveIt: a lock whose file is removed by each holder still has one at a
-// time.
-func TestHoldersRemoveIt(t *testing.T) {
+// TestHoldersRemoveTheFile: a lock whose file is removed by each holder still has one
+// holder at a time.
+func TestHoldersRemoveTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	var wg sync.WaitGroup
 	inside := make(chan struct{}, 1)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestUnlockedBeforeItIsClosed: what a program that is being started has of a lock does
-// not hold it.
+// TestUnlockedBeforeItIsClosed: a copy of the descriptor in a program that is being
+// started does not hold the lock.
 func TestUnlockedBeforeItIsClosed(t *testing.T) {
 	for name, giveBack := range map[string]func(*Lock) error{"unlock": (*Lock).Unlock, "remove": (*Lock).Remove} {
 		t.Run(name, func(t *testing.T) {
@@ -21,11 +21,11 @@ func TestUnlockedBeforeItIsClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			copied, err := unix.Dup(int(held.f.Fd())) // as fork does
+			copied, err := unix.Dup(int(held.f.Fd())) // like fork
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer unix.Close(copied) //nolint:errcheck // it was only held
+			defer unix.Close(copied) //nolint:errcheck // it was only held open
 			if err := giveBack(held); err != nil {
 				t.Fatal(err)
 			}
@@ -40,8 +40,8 @@ func TestUnlockedBeforeItIsClosed(t *testing.T) {
 	}
 }
 
-// What root replaces or makes in somebody's folder is not root's afterwards.
-func TestRootTakesNoFileAway(t *testing.T) {
+// A file that root replaces or creates in a user's folder belongs to that user.
+func TestRootKeepsTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
 	}

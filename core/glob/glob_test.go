@@ -17,7 +17,7 @@ func tree(t *testing.T, pattern string) *Pattern {
 	return p
 }
 
-// What a word of the shell may become, against what a rule's path means.
+// The expansions of a shell word are compared with the meaning of a rule's path.
 func TestWildcardsMeetRules(t *testing.T) {
 	for _, test := range []struct {
 		word, rule string
@@ -70,7 +70,7 @@ func TestWildcardsMeetRules(t *testing.T) {
 	}
 }
 
-// FuzzWildcards compares what a word stands for with another reading of it.
+// FuzzWildcards compares the texts of a word with another interpretation of it.
 func FuzzWildcards(f *testing.F) {
 	for _, seed := range [][2]string{{"a*b?c", "axxbyc"}, {"[a-c]x", "bx"}, {"[^a]*", "ba"}} {
 		f.Add(seed[0], seed[1])
@@ -82,7 +82,7 @@ func FuzzWildcards(f *testing.F) {
 		}
 		want, err := doublestar.Match(word, text)
 		if err != nil || !want {
-			return // the shell reads some braces and brackets as what they are
+			return // the shell reads some braces and brackets literally
 		}
 		if got, _ := Meet(Word(word, true), Word(text, true)); !got {
 			t.Errorf("%q does not stand for %q", word, text)
@@ -90,9 +90,9 @@ func FuzzWildcards(f *testing.F) {
 	})
 }
 
-// FuzzRulePaths compares rules' paths with the matcher whose patterns they are written
-// in, but for its oddities: ranges that run backwards, empty braces, and that it matches
-// the folder of a/** and not that of a*/**.
+// FuzzRulePaths compares rules' paths with the matcher for which they are written,
+// except for its peculiarities: ranges that run backwards, empty braces, and that it
+// matches the folder of a/** and not that of a*/**.
 func FuzzRulePaths(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"a*b?c", "axxbyc"},
@@ -128,7 +128,7 @@ func FuzzRulePaths(f *testing.F) {
 			up = up[:strings.LastIndexByte(up, '/')]
 			want = doublestar.MatchUnvalidated(pattern, up)
 		}
-		if strings.Contains(strings.ReplaceAll("/"+pattern+"/", "/**/", "//"), "**") { // ours crosses folders within a name as well
+		if strings.Contains(strings.ReplaceAll("/"+pattern+"/", "/**/", "//"), "**") { // ours matches across folders within a name as well
 			return
 		}
 		tree, err := Tree(pattern)
@@ -141,7 +141,7 @@ func FuzzRulePaths(f *testing.F) {
 	})
 }
 
-// The cost of a pattern grows with its length, whatever it contains.
+// The cost of a pattern grows with its length only.
 func TestBraces(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -190,7 +190,7 @@ func TestBraces(t *testing.T) {
 	}
 }
 
-// A folder of any length and any name can stand in front of a pattern.
+// A folder of any length and any name may precede a pattern.
 func TestQuotedFolders(t *testing.T) {
 	for _, dir := range []string{"home/" + strings.Repeat("long/", 100), `a[b/c{d,/e*f?/g\h`, "x]}y"} {
 		p, err := Path(Quote(dir) + "/**/*.md")
@@ -203,8 +203,8 @@ func TestQuotedFolders(t *testing.T) {
 	}
 }
 
-// What is not a pattern is an error.
-func TestPathsThatAreNone(t *testing.T) {
+// An invalid pattern is an error.
+func TestInvalidPaths(t *testing.T) {
 	for pattern, why := range map[string]string{
 		"":                             "is empty",
 		"a[":                           "a [ is not closed",

@@ -40,8 +40,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What means something in other languages is no plain character of this one.
-func TestTextsThatAreNone(t *testing.T) {
+// Characters with a meaning in other languages are errors in this one.
+func TestInvalidTexts(t *testing.T) {
 	for pattern, at := range map[string]int{"a?": 1, "[ab]*": 0, "read_{file,dir}": 5, `a\*`: 1} {
 		_, err := ParseText(pattern)
 		var bad *TextError
@@ -51,7 +51,7 @@ func TestTextsThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzText compares the matcher with one that tries everything.
+// FuzzText compares the matcher with one that tries all possibilities.
 func FuzzText(f *testing.F) {
 	for _, seed := range [][2]string{{"a*b", "axb"}, {"*a*a", "aa"}, {"", ""}, {"**b", "bb"}} {
 		f.Add(seed[0], seed[1])

@@ -13,7 +13,7 @@ func TestNearness(t *testing.T) {
 		"fd00:ec2::254": Private, "127.0.0.1": Local, "127.9.9.9": Local, "::1": Local, "::ffff:127.0.0.1": Local, "::ffff:10.0.0.1": Private,
 		"64:ff9b::7f00:1": Local, "64:ff9b::a9fe:a9fe": Never, "::7f00:1": Local, "169.254.169.254": Never, "fe80::1%eth0": Never, "0.0.0.0": Never,
 		"::": Never, "0.1.2.3": Never, "224.0.0.1": Never, "255.255.255.255": Never, "ff02::1": Never,
-		// What only one of the two guards knew that were there before.
+		// Addresses that only one of the two former guards knew.
 		"168.63.129.16": Never, "::ffff:168.63.129.16": Never, "192.0.2.1": Never, "198.51.100.7": Never, "203.0.113.9": Never, "192.88.99.1": Never,
 		"2001:db8::1": Never, "3fff::1": Never, "2002:7f00:1::": Never, "2002:808:808::": Never, "2001::1": Never, "100::1": Never, "5f00::1": Never,
 		"::808:808": Never, "64:ff9b::808:808": Translated, "64:ff9b::a00:1": Private, "192.0.0.8": Private, "198.18.0.1": Private, "fec0::1": Private,
@@ -27,7 +27,8 @@ func TestNearness(t *testing.T) {
 	}
 }
 
-// The addresses by which others reach this machine are as near as its loopback address.
+// The addresses by which others reach this machine are as close as its loopback
+// address.
 func TestOwnAddresses(t *testing.T) {
 	own := []net.Addr{
 		&net.IPNet{IP: net.ParseIP("203.1.113.9"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2606:4700::9"), Mask: net.CIDRMask(64, 128)},

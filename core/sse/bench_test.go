@@ -2,7 +2,7 @@ package sse
 
 import "testing"
 
-// endless is the body of an answer that does not end.
+// endless is the body of an endless answer.
 type endless struct {
 	event []byte
 	at    int
@@ -18,11 +18,11 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// delta is one as OpenAI sends it.
+// delta is a delta in OpenAI's form.
 const delta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
 	`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`
 
-// BenchmarkEvents reads server-sent events without looking into them.
+// BenchmarkEvents reads server-sent events without parsing their data.
 func BenchmarkEvents(b *testing.B) {
 	event := []byte("data: " + delta + "\n\n")
 	r := NewReader(&endless{event: event}, maxEvent)

@@ -13,8 +13,8 @@ import (
 
 const maxEvent = 16 << 20
 
-// readEvents returns the events with data as name|data, and the one that the stream ends
-// within.
+// readEvents returns the events with data as name|data, and the one that was cut off
+// by the end of the stream.
 func readEvents(src io.Reader) (events []string, err error) {
 	r := NewReader(src, maxEvent)
 	add := func(e *Event) {
@@ -61,7 +61,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsBroken: what is not ended is not an event when the stream breaks.
+// TestEventsBroken: an unfinished event is not an event when the stream breaks.
 func TestEventsBroken(t *testing.T) {
 	broken := errors.New("reset")
 	got, err := readEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
@@ -108,8 +108,8 @@ func TestEventsBound(t *testing.T) {
 	}
 }
 
-// An event without data is one if it has a name, an id or a time; an event that is not
-// ended is none, and can be had.
+// An event without data counts if it has a name, an id or a time; an unfinished event
+// does not, and is available from Rest.
 func TestEventsWithoutData(t *testing.T) {
 	r := NewReader(strings.NewReader("id: 1\n\nretry: 20\nid: a\x00b\n\nevent: e\n\n: c\nx: y\n\ndata:\n\nid: 2\nretry: 1s\ndata: x\n"), 30)
 	var got []string
@@ -138,7 +138,7 @@ func TestEventsWithoutData(t *testing.T) {
 	}
 }
 
-// All lines of an event count for its limit, and only its own.
+// All lines of an event count towards its limit, and no others.
 func TestEventsBoundAllLines(t *testing.T) {
 	for in, want := range map[string]string{
 		"data: 12\n\n": "|12", "data: 123\n\n": "", "id: 1\ndata: \n\n": "", ": 34567\nid:\n\n": "",
@@ -153,8 +153,8 @@ func TestEventsBoundAllLines(t *testing.T) {
 	}
 }
 
-// A stream that stays open does not keep the room of its longest event.
-func TestRoomIsGivenUp(t *testing.T) {
+// A stream that stays open does not keep the buffer of its longest event.
+func TestBufferIsReleased(t *testing.T) {
 	r := NewReader(io.MultiReader(strings.NewReader("data: "), &repeat{'x', 8 << 20}, strings.NewReader("\n\ndata: a\n\n"), strings.NewReader("data: b\n\n")), maxEvent)
 	for _, n := range []int{8 << 20, 1, 1} {
 		if e, err := r.Next(); err != nil || len(e.Data) != n {
@@ -166,7 +166,7 @@ func TestRoomIsGivenUp(t *testing.T) {
 	}
 }
 
-// FuzzEvents: however the bytes arrive, the events are the same.
+// FuzzEvents: the events do not depend on the pieces in which the bytes arrive.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data: a\r\n\r\nevent: x\rdata: b\n\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

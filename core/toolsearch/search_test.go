@@ -9,7 +9,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// Words that say nothing find nothing, unless there are no others.
+// Filler words find nothing, unless there are no others.
 func TestSearchWithFillers(t *testing.T) {
 	hidden := []inference.ToolSpec{{Name: "up__send", Description: "Sends a letter to the address"}, {Name: "up__all", Description: "Lists"}}
 	for query, want := range map[string]string{"a tool to send the": "1 of 2 tools fit", "the": "1 of 2 tools fit", "all": "up__all\nLists", "for it": "None of the 2 tools"} {
@@ -19,7 +19,7 @@ func TestSearchWithFillers(t *testing.T) {
 	}
 }
 
-// However much there is, what a search shows is bounded.
+// The answer to a search is bounded, for any number of tools.
 func TestSearchIsBounded(t *testing.T) {
 	var hidden []inference.ToolSpec
 	for i := range 5000 {

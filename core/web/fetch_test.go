@@ -73,7 +73,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-// site is a server on this machine with all sorts of answers.
+// site is a server on this machine with all kinds of answers.
 func site(t *testing.T) *httptest.Server {
 	mux := http.NewServeMux()
 	page := func(path, kind, body string) {
@@ -137,8 +137,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Wherever a name or a redirect leads, no connection is made to what only this
-// machine can reach.
+// Wherever a name or a redirect leads, no connection is made to a service that only
+// this machine can reach.
 func TestFetchRefusesPrivate(t *testing.T) {
 	asked := 0
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
