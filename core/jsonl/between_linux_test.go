@@ -16,10 +16,10 @@ import (
 	"dragoman/core"
 )
 
-// between lets another process act before call at. Meanwhile programs are being
+// intruder lets another process act before call at. Meanwhile programs are being
 // started all the time: each has a copy of a released lock, for a while.
-type between struct {
-	faulty
+type intruder struct {
+	faultyDisk
 	another func()
 	copies  []func() // close the copies of those programs
 }
@@ -27,7 +27,7 @@ type between struct {
 // executes is the time until a program executes: longer than any wait for it.
 const executes = 2 * ownerless
 
-func (l *between) call(c *call, do func() error) error {
+func (l *intruder) call(c *call, do func() error) error {
 	if l.calls+1 == l.at {
 		l.at = 0
 		l.another()
@@ -35,11 +35,11 @@ func (l *between) call(c *call, do func() error) error {
 	if c.op == opUnlock || c.op == opTakeLock {
 		l.fork(c.path)
 	}
-	return l.faulty.call(c, do)
+	return l.faultyDisk.call(c, do)
 }
 
 // fork copies the open files of path, like a program before it executes.
-func (l *between) fork(path string) {
+func (l *intruder) fork(path string) {
 	const open = "/proc/self/fd"
 	fds, err := os.ReadDir(open)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *between) fork(path string) {
 	}
 }
 
-func (l *between) close() {
+func (l *intruder) close() {
 	for _, done := range l.copies {
 		done()
 	}
@@ -136,7 +136,7 @@ func TestBetweenAnyTwoCalls(t *testing.T) {
 			t.Run(fmt.Sprint(name, " before ", n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					gone, wrote := false, 0
-					l := &between{faulty: *newFaulty(0, fails)}
+					l := &intruder{faultyDisk: *newFaulty(0, fails)}
 					l.at = n
 					defer l.close()
 					r := newRun(t, dir, l, func() bool { return gone })

@@ -31,8 +31,8 @@ const (
 
 var errDead = errors.New("the process is dead")
 
-// faulty is a file system of which one call fails. Nothing is really synced.
-type faulty struct {
+// faultyDisk is a file system of which one call fails. Nothing is really synced.
+type faultyDisk struct {
 	at  int // the call, from 1; 0: none
 	how fault
 
@@ -44,13 +44,13 @@ type faulty struct {
 	locks  map[*datadir.Lock]bool // held
 }
 
-func newFaulty(at int, how fault) *faulty {
-	return &faulty{
+func newFaulty(at int, how fault) *faultyDisk {
+	return &faultyDisk{
 		at: at, how: how, writes: map[int]bool{}, files: map[*os.File]bool{}, locks: map[*datadir.Lock]bool{},
 	}
 }
 
-func (l *faulty) call(c *call, do func() error) error {
+func (l *faultyDisk) call(c *call, do func() error) error {
 	if l.dead {
 		return errDead
 	}
@@ -97,7 +97,7 @@ func (l *faulty) call(c *call, do func() error) error {
 	return errDead
 }
 
-func (l *faulty) does(c *call, do func() error) error {
+func (l *faultyDisk) does(c *call, do func() error) error {
 	err := do()
 	switch c.op {
 	case opOpen:
@@ -118,7 +118,7 @@ func (l *faulty) does(c *call, do func() error) error {
 }
 
 // die releases the locks and files of a process that dies.
-func (l *faulty) die() {
+func (l *faultyDisk) die() {
 	l.dead = true
 	for f := range l.files {
 		_ = f.Close()
@@ -265,7 +265,7 @@ func (r *run) own(j *journal, id core.SessionID, batches ...[]core.Event) {
 // sync syncs a log. After a failure the content of the disk is unknown: nothing is
 // acknowledged, not by the next sync either, and nothing more is written.
 func (r *run) sync(j *journal) error {
-	l, ok := r.store.disk.layer.(*faulty)
+	l, ok := r.store.disk.layer.(*faultyDisk)
 	before := ok && l.hit == ""
 	err := j.Sync(context.Background())
 	if !before || l.hit == "" || l.dead {

@@ -15,12 +15,12 @@ import (
 	"dragoman/core"
 )
 
-// volatile is a file system that records syncs, so that power can be cut: a change of
+// volatileDisk is a file system that records syncs, so that power can be cut: a change of
 // a file is durable when the file was synced, a name when its folder was. Of all
 // others any may be lost, in any order. Nothing is really synced.
-type volatile struct {
+type volatileDisk struct {
 	root  string
-	inner *faulty // determines the call at which the power is cut
+	inner *faultyDisk // determines the call at which the power is cut
 
 	names map[string]*node // the current ones, by path below root
 	log   []change         // since the beginning
@@ -43,11 +43,11 @@ type change struct {
 	node    *node
 }
 
-func newVolatile(root string, at int) *volatile {
-	return &volatile{root: root, inner: newFaulty(at, diesAfter), names: map[string]*node{}}
+func newVolatile(root string, at int) *volatileDisk {
+	return &volatileDisk{root: root, inner: newFaulty(at, diesAfter), names: map[string]*node{}}
 }
 
-func (v *volatile) call(c *call, do func() error) error {
+func (v *volatileDisk) call(c *call, do func() error) error {
 	_, err := os.Lstat(c.path)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	done := func() error {
@@ -73,7 +73,7 @@ func (v *volatile) call(c *call, do func() error) error {
 }
 
 // below returns a path in the form of names.
-func (v *volatile) below(path string) string {
+func (v *volatileDisk) below(path string) string {
 	rel, err := filepath.Rel(v.root, path)
 	if err != nil {
 		return path
@@ -81,7 +81,7 @@ func (v *volatile) below(path string) string {
 	return rel
 }
 
-func (v *volatile) note(c *call, fresh bool) {
+func (v *volatileDisk) note(c *call, fresh bool) {
 	path := v.below(c.path)
 	n := v.names[path]
 	switch c.op {
@@ -136,7 +136,7 @@ func (v *volatile) note(c *call, fresh bool) {
 
 // after writes the files that exist when power returns. keep decides which of the
 // unsynced changes are on the medium.
-func (v *volatile) after(t *testing.T, dir string, keep func() bool) {
+func (v *volatileDisk) after(t *testing.T, dir string, keep func() bool) {
 	t.Helper()
 	names, contents := map[string]*node{}, map[*node][]byte{}
 	for _, ch := range v.log {

@@ -279,7 +279,7 @@ func TestRepairFails(t *testing.T) {
 	}
 }
 
-func repairGoesWrong(t *testing.T, layer *faulty) (done bool) {
+func repairGoesWrong(t *testing.T, layer *faultyDisk) (done bool) {
 	dir := inMemory(t)
 	s := New(dir)
 	j := logOf(t, s, "s1", notices(5)...)

@@ -9,13 +9,13 @@ import (
 	"dragoman/core/coretest"
 )
 
-// endless is the body of an endless answer.
-type endless struct {
+// endlessBody is the body of an endlessBody answer.
+type endlessBody struct {
 	event []byte
 	at    int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessBody) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		c := copy(p[n:], e.event[e.at:])
@@ -25,7 +25,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (e *endless) Close() error { return nil }
+func (e *endlessBody) Close() error { return nil }
 
 // wireDelta is a delta in OpenAI's form.
 const wireDelta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1760000000,"model":"gpt-5.2-2025-12-11",` +
@@ -42,7 +42,9 @@ func BenchmarkDeltas(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			event := []byte("data: " + piece + "\n\n")
 			first := []byte("data: " + toolPiece(0, "call_1", "f", "") + "\n\n")
-			rt := roundTrip(func(*http.Request) io.Reader { return io.MultiReader(bytes.NewReader(first), &endless{event: event}) })
+			rt := roundTrip(func(*http.Request) io.Reader {
+				return io.MultiReader(bytes.NewReader(first), &endlessBody{event: event})
+			})
 			r := New(Config{Transport: rt, Providers: []Provider{{Name: "svc", Kind: KindOpenAIChat, BaseURL: "http://svc.test/v1"}}})
 			m, err := r.Model("svc/m")
 			if err != nil {

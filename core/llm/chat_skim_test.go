@@ -128,7 +128,7 @@ func TestChatSkimmed(t *testing.T) {
 				}
 			}
 			body += "data: " + finished("stop") + "\n\ndata: [DONE]\n\n"
-			h := coretest.Hear(t.Context(), t, answered{chatFor("http://svc.test/v1"), strings.NewReader(body)}, coretest.ModelRequest(), nil)
+			h := coretest.Hear(t.Context(), t, bodyModel{chatFor("http://svc.test/v1"), strings.NewReader(body)}, coretest.ModelRequest(), nil)
 			if h.Err != nil || h.Text != want {
 				t.Errorf("%v\n got %q\nwant %q", h.Err, h.Text, want)
 			}

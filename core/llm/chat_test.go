@@ -66,13 +66,13 @@ func encodeWhole(m *remote, r *inference.Request) ([]byte, error) {
 	return io.ReadAll(p.reader())
 }
 
-// answered makes a chat model read a body.
-type answered struct {
+// bodyModel makes a chat model read a body.
+type bodyModel struct {
 	*remote
 	body io.Reader
 }
 
-func (m answered) Stream(ctx context.Context, r *inference.Request) seq {
+func (m bodyModel) Stream(ctx context.Context, r *inference.Request) seq {
 	return func(yield func(inference.Delta, error) bool) {
 		a := &answer{model: m.info.ID, request: r, yield: yield, sent: 400}
 		ctx, cancel := context.WithCancel(ctx)
@@ -88,7 +88,7 @@ func readAnswer(t *testing.T, kind string, body io.Reader) string {
 	var b strings.Builder
 	old := map[core.CallID]bool{"call_1": true, "call_2": true}
 	r := &inference.Request{Messages: []inference.Message{{Role: inference.RoleAssistant, Calls: []inference.ToolUse{{ID: "used", Name: "x"}}}}}
-	m := answered{remoteFor("http://svc.test/v1", kind), body}
+	m := bodyModel{remoteFor("http://svc.test/v1", kind), body}
 	h := coretest.Hear(t.Context(), t, m, r, func(d inference.Delta) bool {
 		switch d.Kind {
 		case inference.DeltaToolStart:

@@ -16,8 +16,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// timed answers "fine" after a while, and records the times of the requests.
-type timed struct {
+// timedService answers "fine" after a while, and records the times of the requests.
+type timedService struct {
 	began time.Time
 	takes time.Duration
 	head  func(n int, h http.Header) // of the n-th answer, from 0
@@ -29,7 +29,7 @@ type timed struct {
 	count int
 }
 
-func (s *timed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *timedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.ReadAll(r.Body)
 	s.mu.Lock()
 	n := s.count
@@ -58,7 +58,7 @@ func (s *timed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // may give up, and then have used no slot.
 func TestGateConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &timed{began: time.Now(), takes: 10 * time.Second}
+		s := &timedService{began: time.Now(), takes: 10 * time.Second}
 		m := model(t, serve(t, Provider{Concurrent: 2}, s.ServeHTTP))
 		var all sync.WaitGroup
 		var waited atomic.Int32
@@ -97,7 +97,7 @@ func TestGateConcurrent(t *testing.T) {
 // requests that give up do not count.
 func TestGatePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &timed{began: time.Now(), takes: time.Second}
+		s := &timedService{began: time.Now(), takes: time.Second}
 		m := model(t, serve(t, Provider{PerMinute: 3}, s.ServeHTTP))
 		for range 3 {
 			coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
@@ -155,7 +155,7 @@ func TestGateHeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &timed{began: time.Now(), head: func(_ int, h http.Header) {
+				s := &timedService{began: time.Now(), head: func(_ int, h http.Header) {
 					for k, v := range c.head {
 						h.Set(k, v)
 					}
@@ -182,7 +182,7 @@ func TestGateHeeds(t *testing.T) {
 // A refusal delays the other sessions as well.
 func TestGateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &timed{began: time.Now(), head: func(n int, h http.Header) {
+		s := &timedService{began: time.Now(), head: func(n int, h http.Header) {
 			if n == 0 {
 				h.Set("Retry-After", "3")
 			}
@@ -233,7 +233,7 @@ func TestGateOutlivesRegistry(t *testing.T) {
 			"same": nil, "limits": func(p *Provider) { p.Concurrent = 9 }, "address": func(p *Provider) { p.BaseURL += "/x" }, "key": func(p *Provider) { p.KeyHint = "It comes from a file." },
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &timed{began: time.Now(), head: func(_ int, h http.Header) {
+				s := &timedService{began: time.Now(), head: func(_ int, h http.Header) {
 					for k, v := range c.head {
 						h.Set(k, v)
 					}
@@ -248,7 +248,7 @@ func TestGateOutlivesRegistry(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &timed{began: time.Now(), takes: 10 * time.Second}
+		s := &timedService{began: time.Now(), takes: 10 * time.Second}
 		first := serve(t, Provider{Concurrent: 1}, s.ServeHTTP)
 		var all sync.WaitGroup
 		all.Go(func() { coretest.Hear(t.Context(), t, model(t, first), coretest.ModelRequest(), nil) })

@@ -30,14 +30,14 @@ type pipes struct {
 	open  atomic.Int32 // at the client's end
 }
 
-// held is a counted connection.
-type held struct {
+// countedConn is a counted connection.
+type countedConn struct {
 	net.Conn
 	once sync.Once
 	open *atomic.Int32
 }
 
-func (h *held) Close() error {
+func (h *countedConn) Close() error {
 	h.once.Do(func() { h.open.Add(-1) })
 	return h.Conn.Close()
 }
@@ -60,7 +60,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	select {
 	case p.conns <- server:
 		p.open.Add(1)
-		return &held{Conn: client, open: &p.open}, nil
+		return &countedConn{Conn: client, open: &p.open}, nil
 	case <-p.done:
 		return nil, errors.New("the service is gone")
 	case <-ctx.Done():

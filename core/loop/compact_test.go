@@ -614,7 +614,7 @@ func TestCompactOffline(t *testing.T) {
 func TestCompactRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		model := &gated{Script: summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *inference.Request) coretest.Answer {
+		model := &gatedScript{Script: summarizes(coretest.Answer{}.Say("A summary."), func(n int, _ *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
 		}), gate: gate}
 		r := start(t, model, setup{options: mini(Options{})})
@@ -632,14 +632,14 @@ func TestCompactRetries(t *testing.T) {
 	})
 }
 
-// gated is a Script whose summaries arrive only when its gate opens; until then its
+// gatedScript is a Script whose summaries arrive only when its gate opens; until then its
 // service asks to wait.
-type gated struct {
+type gatedScript struct {
 	*coretest.Script
 	gate <-chan struct{}
 }
 
-func (g *gated) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+func (g *gatedScript) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		if isSummary(*r) {
 			if !yield(inference.Delta{Kind: inference.DeltaRetry, After: time.Second}, nil) {

@@ -9,10 +9,10 @@ import (
 	"dragoman/core/coretest"
 )
 
-// asks is a tool that asks the user the question in its arguments.
-type asks struct{}
+// askTool is a tool that askTool the user the question in its arguments.
+type askTool struct{}
 
-func (asks) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
+func (askTool) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
 	return coretest.Tools{tool("ask", func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 		r, err := h.Ask(ctx, core.Ask{Text: "Asked with " + string(inv.Args), Call: inv.Call, Later: true})
 		return core.Result{Blocks: words(string(r.Outcome))}, err
@@ -31,7 +31,7 @@ func TestQuestionEndsTheTurn(t *testing.T) {
 			script := coretest.NewScript(
 				coretest.Answer{}.Say("Well.").Call("x1", "change", `{}`).Call("x2", "ask", `{"at":"b"}`).Call("x3", "change", `{}`),
 				coretest.Answer{}.Say("Thanks."))
-			r := start(t, script, setup{tools: []core.Tool{changing("change")}, boxes: []core.Toolbox{asks{}}, client: plain})
+			r := start(t, script, setup{tools: []core.Tool{changing("change")}, boxes: []core.Toolbox{askTool{}}, client: plain})
 			defer r.close()
 			wantLines(t, tail(r.finish(r.prompt("hi")), 5), "call x2 ask running allowed by the test", "call x2 ask succeeded allowed by the test",
 				"call x3 change errored "+postponed, `text Asked with {"at":"b"}`, "ended end_turn")
@@ -46,7 +46,7 @@ func TestQuestionEndsTheTurn(t *testing.T) {
 	t.Run("calls beside each other", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			script := coretest.NewScript(coretest.Answer{}.Call("x1", "ask", `{"at":"a"}`).Call("x2", "look", `{}`).Call("x3", "ask", `{"at":"c"}`))
-			r := start(t, script, setup{tools: []core.Tool{tool("look")}, boxes: []core.Toolbox{asks{}}, client: plain})
+			r := start(t, script, setup{tools: []core.Tool{tool("look")}, boxes: []core.Toolbox{askTool{}}, client: plain})
 			defer r.close()
 			wantLines(t, tail(r.finish(r.prompt("hi")), 2), "text Asked with {\"at\":\"a\"}\n\nAsked with {\"at\":\"c\"}", "ended end_turn")
 		})

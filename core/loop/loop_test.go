@@ -233,18 +233,18 @@ func TestThoughts(t *testing.T) {
 // The duration of a thought is recorded.
 func TestThoughtTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, slow{}, setup{})
+		r := start(t, slowModel{}, setup{})
 		defer r.close()
 		wantLines(t, r.finish(r.prompt("hi")), "thought", "  hm", "thought ended 3s", "text ok", "ended end_turn")
 	})
 }
 
-// slow thinks for three seconds.
-type slow struct{}
+// slowModel thinks for three seconds.
+type slowModel struct{}
 
-func (slow) Info() inference.ModelInfo { return inference.ModelInfo{ID: "slow/model"} }
+func (slowModel) Info() inference.ModelInfo { return inference.ModelInfo{ID: "slow/model"} }
 
-func (slow) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+func (slowModel) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		if !yield(inference.Delta{Kind: inference.DeltaThought, Text: "hm"}, nil) {
 			return
@@ -491,7 +491,7 @@ func TestInvalidStreams(t *testing.T) {
 		"ended end_turn": {{Kind: inference.DeltaStop}, {Kind: inference.DeltaText, Text: "behind the end"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := start(t, odd(deltas), setup{})
+			r := start(t, oddDeltas(deltas), setup{})
 			defer r.close()
 			got := r.finish(r.prompt("hi"))
 			if got[len(got)-1] != want || slices.Contains(got, "text behind the end") {
@@ -501,12 +501,12 @@ func TestInvalidStreams(t *testing.T) {
 	}
 }
 
-// odd yields its deltas and no end.
-type odd []inference.Delta
+// oddDeltas yields its deltas and no end.
+type oddDeltas []inference.Delta
 
-func (odd) Info() inference.ModelInfo { return inference.ModelInfo{ID: "odd/model"} }
+func (oddDeltas) Info() inference.ModelInfo { return inference.ModelInfo{ID: "odd/model"} }
 
-func (o odd) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+func (o oddDeltas) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		for _, d := range o {
 			if !yield(d, nil) {
@@ -537,7 +537,7 @@ func TestNoModel(t *testing.T) {
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan struct{})
-		model := stepwise{step, []inference.Delta{
+		model := stepModel{step, []inference.Delta{
 			{Kind: inference.DeltaRetry, After: 2 * time.Second, Attempt: 1},
 			{Kind: inference.DeltaText, Text: "x"},
 			{Kind: inference.DeltaToolStart, Block: 1, ToolID: "x1", ToolName: "wait"},
@@ -568,17 +568,17 @@ func TestPhases(t *testing.T) {
 	})
 }
 
-// stepwise waits for a step before each delta.
-type stepwise struct {
+// stepModel waits for a step before each delta.
+type stepModel struct {
 	step   chan struct{}
 	deltas []inference.Delta
 }
 
-func (stepwise) Info() inference.ModelInfo {
+func (stepModel) Info() inference.ModelInfo {
 	return inference.ModelInfo{ID: "stepwise/model", Tools: true}
 }
 
-func (s stepwise) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+func (s stepModel) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		for _, d := range s.deltas {
 			<-s.step

@@ -95,7 +95,7 @@ func TestCallThroughNeedsApproval(t *testing.T) {
 		var seen []core.Spec
 		r := start(t, script, setup{
 			tools: []core.Tool{danger, theirs("tracker", "list", "")}, options: Options{MaxTools: 1},
-			policy: judge(func(c core.Check) core.Verdict {
+			policy: policyFunc(func(c core.Check) core.Verdict {
 				seen = append(seen, c.Spec)
 				return core.Verdict{Effect: core.Deny, Why: "never"}
 			}),
@@ -108,10 +108,10 @@ func TestCallThroughNeedsApproval(t *testing.T) {
 	})
 }
 
-// judge is a function as a policy.
-type judge func(core.Check) core.Verdict
+// policyFunc is a function as a policy.
+type policyFunc func(core.Check) core.Verdict
 
-func (j judge) Decide(c core.Check) core.Verdict { return j(c) }
+func (j policyFunc) Decide(c core.Check) core.Verdict { return j(c) }
 
 // An invalid call through another tool does not run, and the model gets advice.
 func TestInvalidCallThrough(t *testing.T) {

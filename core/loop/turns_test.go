@@ -160,7 +160,7 @@ func TestEffortAndPictures(t *testing.T) {
 // A long answer needs no more memory than a short one.
 func TestLongAnswer(t *testing.T) {
 	const count, size = 60_000, 1 << 10 // 60 MB
-	r := start(t, endless{count, strings.Repeat("x", size)}, setup{})
+	r := start(t, endlessModel{count, strings.Repeat("x", size)}, setup{})
 	defer r.close()
 	r.reader.Close() // without readers: the turn continues, and the log keeps only its head
 	before := heap()
@@ -192,14 +192,14 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-type endless struct {
+type endlessModel struct {
 	count int
 	piece string
 }
 
-func (endless) Info() inference.ModelInfo { return inference.ModelInfo{ID: "endless/model"} }
+func (endlessModel) Info() inference.ModelInfo { return inference.ModelInfo{ID: "endless/model"} }
 
-func (e endless) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
+func (e endlessModel) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		for range e.count {
 			if !yield(inference.Delta{Kind: inference.DeltaText, Text: e.piece}, nil) {
@@ -219,7 +219,7 @@ func TestThousandTurns(t *testing.T) {
 			}
 			return coretest.Answer{}.Say("look").Call(core.CallID(fmt.Sprint("x", n)), "look", `{}`).Call(core.CallID(fmt.Sprint("y", n)), "look", `{}`)
 		}}
-		r := start(t, forgetful{script}, setup{tools: []core.Tool{tool("look")}})
+		r := start(t, forgetfulScript{script}, setup{tools: []core.Tool{tool("look")}})
 		defer r.close()
 		r.finish(r.prompt("hi"))
 		synctest.Wait()
@@ -241,11 +241,11 @@ func bubbled() int {
 	return bytes.Count(buf[:runtime.Stack(buf, true)], []byte(", synctest bubble "))
 }
 
-// forgetful is a Script that shows its model only one turn, so that a thousand turns
+// forgetfulScript is a Script that shows its model only one turn, so that a thousand turns
 // do not keep a thousand copies of the history.
-type forgetful struct{ *coretest.Script }
+type forgetfulScript struct{ *coretest.Script }
 
-func (f forgetful) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
+func (f forgetfulScript) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	kept := *r
 	kept.Messages = kept.Messages[len(kept.Messages)-1:]
 	return f.Script.Stream(ctx, &kept)

@@ -2,13 +2,13 @@ package sse
 
 import "testing"
 
-// endless is the body of an endless answer.
-type endless struct {
+// endlessBody is the body of an endlessBody answer.
+type endlessBody struct {
 	event []byte
 	at    int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessBody) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		c := copy(p[n:], e.event[e.at:])
@@ -25,7 +25,7 @@ const delta = `{"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.co
 // BenchmarkEvents reads server-sent events without parsing their data.
 func BenchmarkEvents(b *testing.B) {
 	event := []byte("data: " + delta + "\n\n")
-	r := NewReader(&endless{event: event}, maxEvent)
+	r := NewReader(&endlessBody{event: event}, maxEvent)
 	b.SetBytes(int64(len(event)))
 	b.ReportAllocs()
 	for b.Loop() {

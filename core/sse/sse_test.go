@@ -70,13 +70,13 @@ func TestEventsBroken(t *testing.T) {
 	}
 }
 
-// repeat yields b, n times.
-type repeat struct {
+// repeatReader yields b, n times.
+type repeatReader struct {
 	b    byte
 	left int
 }
 
-func (r *repeat) Read(p []byte) (int, error) {
+func (r *repeatReader) Read(p []byte) (int, error) {
 	n := min(len(p), r.left)
 	if n == 0 {
 		return 0, io.EOF
@@ -91,7 +91,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 func TestEventsBound(t *testing.T) {
 	head := "data: "
 	long := func(n int) io.Reader {
-		return io.MultiReader(strings.NewReader(head), &repeat{'x', n}, strings.NewReader("\n\n"))
+		return io.MultiReader(strings.NewReader(head), &repeatReader{'x', n}, strings.NewReader("\n\n"))
 	}
 	if got, err := readEvents(long(maxEvent / 2)); !errors.Is(err, io.EOF) || len(got) != 1 || len(got[0]) != maxEvent/2+1 {
 		t.Errorf("8 MiB: %d events, %v", len(got), err)
@@ -155,7 +155,7 @@ func TestEventsBoundAllLines(t *testing.T) {
 
 // A stream that stays open does not keep the buffer of its longest event.
 func TestBufferIsReleased(t *testing.T) {
-	r := NewReader(io.MultiReader(strings.NewReader("data: "), &repeat{'x', 8 << 20}, strings.NewReader("\n\ndata: a\n\n"), strings.NewReader("data: b\n\n")), maxEvent)
+	r := NewReader(io.MultiReader(strings.NewReader("data: "), &repeatReader{'x', 8 << 20}, strings.NewReader("\n\ndata: a\n\n"), strings.NewReader("data: b\n\n")), maxEvent)
 	for _, n := range []int{8 << 20, 1, 1} {
 		if e, err := r.Next(); err != nil || len(e.Data) != n {
 			t.Fatal(err)

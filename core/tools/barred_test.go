@@ -81,7 +81,7 @@ func TestForbiddenIsNotFound(t *testing.T) {
 	b := newBed(t)
 	b.put("dir/secret.txt", "")
 	b.put("dir/other.txt", "")
-	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
+	f := NewFiles(FilesOptions{Policy: suffixPolicy{suffix: "secret.txt"}})
 	for query, want := range map[string]string{"secret": "", "txt": "dir/other.txt", "./dir/": "dir/other.txt", "": "dir/ dir/other.txt"} {
 		if got := b.found(f, query, 9); got != want {
 			t.Errorf("%q: got %q, want %q", query, got, want)

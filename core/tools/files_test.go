@@ -199,7 +199,7 @@ func TestReadFolder(t *testing.T) {
 	b.put("src/secret.txt", "canary")
 	b.put("src/large.txt", strings.Repeat("x", maxAttached))
 	b.link("../../app-evil", "src/out")
-	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
+	f := NewFiles(FilesOptions{Policy: suffixPolicy{suffix: "secret.txt"}})
 	r := f.Read(t.Context(), []string{b.dir}, workspace.Reference{Path: filepath.Join(b.dir, "src")}).(core.Resource)
 	want := "=== .gitignore ===\n*.log\n\n=== a.go ===\npackage a\n\n=== sub/b.go ===\npackage b\n\nNot shown:\n" +
 		"- .env (may hold keys)\n- key.pem (may hold keys)\n- large.txt (no room for its 262144 bytes)\n- none (empty)\n- out (a link)\n" +
@@ -223,10 +223,10 @@ func TestReadFolder(t *testing.T) {
 	}
 }
 
-// forbid is a policy that denies paths and URLs with a suffix.
-type forbid struct{ suffix string }
+// suffixPolicy is a policy that denies paths and URLs with a suffix.
+type suffixPolicy struct{ suffix string }
 
-func (f forbid) Decide(c core.Check) core.Verdict {
+func (f suffixPolicy) Decide(c core.Check) core.Verdict {
 	for _, a := range c.Access {
 		if strings.HasSuffix(a.Path, f.suffix) && a.Path != "" || strings.HasSuffix(a.URL, f.suffix) && a.URL != "" {
 			return core.Verdict{Effect: core.Deny, Why: "denied by rule 7"}
@@ -240,7 +240,7 @@ func TestReadForbidden(t *testing.T) {
 	b := newBed(t)
 	b.put("secret.txt", "canary")
 	b.link("secret.txt", "innocent")
-	f := NewFiles(FilesOptions{Policy: forbid{suffix: "secret.txt"}})
+	f := NewFiles(FilesOptions{Policy: suffixPolicy{suffix: "secret.txt"}})
 	srv := site(t)
 	f.net.Permit = func(netip.AddrPort) error { return nil }
 	for _, ref := range []workspace.Reference{

@@ -135,7 +135,7 @@ func TestUnsavedTextWins(t *testing.T) {
 	}
 	// An editor that never answers does not outlive the call.
 	ctx, cancel := context.WithCancelCause(t.Context())
-	b.editor = silent{func() { cancel(core.ErrCanceled) }}
+	b.editor = silentEditor{func() { cancel(core.ErrCanceled) }}
 	inv, _, err = b.preview("read_file", m{"path": "a.txt"})
 	if err != nil {
 		t.Fatal(err)
@@ -145,13 +145,13 @@ func TestUnsavedTextWins(t *testing.T) {
 	}
 }
 
-type silent struct{ asked func() }
+type silentEditor struct{ asked func() }
 
-func (e silent) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
+func (e silentEditor) Lend(id core.SessionID) core.Editor { return ide.Lend(e, id) }
 
-func (silent) Caps() ide.Caps { return ide.Caps{ReadFile: true} }
+func (silentEditor) Caps() ide.Caps { return ide.Caps{ReadFile: true} }
 
-func (s silent) Do(ctx context.Context, _ ide.Call) (ide.Reply, error) {
+func (s silentEditor) Do(ctx context.Context, _ ide.Call) (ide.Reply, error) {
 	s.asked()
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -64,13 +64,13 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// earlier is a session of an earlier version: its log has the paths of its files.
-type earlier struct {
+// earlierHost is a session of an earlierHost version: its log has the paths of its files.
+type earlierHost struct {
 	core.Spills
 	dir string
 }
 
-func (e earlier) Spilled(ref string) (fs.File, error) {
+func (e earlierHost) Spilled(ref string) (fs.File, error) {
 	if filepath.Dir(ref) != e.dir {
 		return nil, fs.ErrNotExist
 	}
@@ -80,7 +80,7 @@ func (e earlier) Spilled(ref string) (fs.File, error) {
 // bedOfEarlier is a bed with such a session.
 type bedOfEarlier struct {
 	*bed
-	spills earlier
+	spills earlierHost
 }
 
 func (b bedOfEarlier) Spills() core.Spills { return b.spills }
@@ -94,7 +94,7 @@ func TestCutOutputByItsPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, beside := b.put(filepath.Join(dir, "output.txt"), "one\ntwo\n"), b.put(filepath.Join(b.away, "o.txt"), "x")
-	set, err := New(Options{Board: b.board}).Open(t.Context(), bedOfEarlier{b, earlier{&b.spills, dir}})
+	set, err := New(Options{Board: b.board}).Open(t.Context(), bedOfEarlier{b, earlierHost{&b.spills, dir}})
 	if err != nil {
 		t.Fatal(err)
 	}
