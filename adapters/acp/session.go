@@ -35,7 +35,7 @@ type feed struct {
 	pos   core.Pos // the position that the client has reached
 	waits []wait
 	over  bool // another feed has replaced it, or the log cannot be read
-	asked map[core.AskID]*wire.Asked
+	asked map[core.AskID]*wire.Ask
 }
 
 // wait is a function that is called once the client has reached a position.
@@ -184,7 +184,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		sess.offer.Store(e.offer)
 	}
 	if sess != nil && sess.feed == nil {
-		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Asked{}}
+		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Ask{}}
 	}
 	if sess != nil {
 		s.sessions[sess.id] = sess

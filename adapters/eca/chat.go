@@ -59,8 +59,8 @@ type feed struct {
 	gone   bool     // another feed has replaced this one
 	busy   bool     // the client shows a turn as running that ended within the history
 
-	questions map[core.AskID]*wire.Asked // open requests to the client
-	children  map[core.CallID]*chat      // of running calls
+	questions map[core.AskID]*wire.Ask // open requests to the client
+	children  map[core.CallID]*chat    // of running calls
 }
 
 var _ pump.Feed = (*feed)(nil)

@@ -82,7 +82,7 @@ func (f *feed) question(a core.Ask) {
 		return // the connection has ended
 	}
 	if f.questions == nil {
-		f.questions = map[core.AskID]*wire.Asked{}
+		f.questions = map[core.AskID]*wire.Ask{}
 	}
 	f.questions[a.ID] = asked
 }

@@ -13,8 +13,8 @@ import (
 // maxID is the highest id of our requests: some peers keep ids in 32 bits.
 const maxID = math.MaxInt32
 
-// Asked is a request of ours that is not answered yet.
-type Asked struct {
+// Ask is a request of ours that is not answered yet.
+type Ask struct {
 	conn   *Conn
 	id     int64
 	method string
@@ -26,8 +26,8 @@ type Asked struct {
 // is withdrawn: on the reading goroutine in the order of the stream, so it must not
 // block; with a *jrpc2.Error when the peer answers with one, and with ErrClosed when the
 // connection ends. When Start itself returns an error, done is never called.
-func (c *Conn) Start(method string, params any, done func(result json.RawMessage, err error)) (*Asked, error) {
-	a := &Asked{conn: c, method: method, done: done}
+func (c *Conn) Start(method string, params any, done func(result json.RawMessage, err error)) (*Ask, error) {
+	a := &Ask{conn: c, method: method, done: done}
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Conn) Start(method string, params any, done func(result json.RawMessage
 	if err != nil && a.forget() {
 		return nil, err
 	}
-	return a, nil // without the request in the table, done has been told
+	return a, nil // without the request in the table, done was called
 }
 
 // nextLocked chooses the id of a new request: 1 and up, and again from 1 behind the highest.
@@ -75,9 +75,9 @@ func (c *Conn) nextLocked() int64 {
 }
 
 // ID is the id under which the peer knows the request.
-func (a *Asked) ID() int64 { return a.id }
+func (a *Ask) ID() int64 { return a.id }
 
-func (a *Asked) forget() bool {
+func (a *Ask) forget() bool {
 	a.conn.mu.Lock()
 	defer a.conn.mu.Unlock()
 	mine := a.conn.asked[a.id] == a
@@ -87,14 +87,12 @@ func (a *Asked) forget() bool {
 	return mine
 }
 
-// Withdraw takes the request back: the peer is told if [Options.Withdraw] says how, and
-// its answer is dropped and counted. It returns false when done has been called or is
-// about to be.
-func (a *Asked) Withdraw() bool { return a.WithdrawFor("") }
+// Withdraw cancels the request. The peer is notified as [Options.Withdraw] describes; a late
+// answer is dropped and counted. It returns false if done was called or is about to be.
+func (a *Ask) Withdraw() bool { return a.WithdrawFor("") }
 
-// WithdrawFor is Withdraw with a reason, which the peer is told in the member reason; "":
-// none.
-func (a *Asked) WithdrawFor(reason string) bool {
+// WithdrawFor is Withdraw with a reason for the peer, in the member reason; "": none.
+func (a *Ask) WithdrawFor(reason string) bool {
 	if !a.forget() {
 		return false
 	}
@@ -103,7 +101,7 @@ func (a *Asked) WithdrawFor(reason string) bool {
 		if reason != "" {
 			params["reason"] = reason
 		}
-		a.conn.Notify(w.Method, params) //nolint:errcheck // a connection that ended has nobody to tell
+		a.conn.Notify(w.Method, params) //nolint:errcheck // the connection has ended
 	}
 	return true
 }
@@ -143,11 +141,11 @@ func (c *Conn) Ask(ctx context.Context, method string, params, result any) error
 	return nil
 }
 
-// answered hands an answer to whoever asked. fault says why it is not a valid one, or is nil.
+// answered passes an answer to its request. If fault is not nil, the answer is invalid.
 func (c *Conn) answered(m Message, fault error) {
 	id, ok := ownID(m.ID)
 	c.mu.Lock()
-	var a *Asked
+	var a *Ask
 	if ok {
 		a = c.asked[id]
 	}
@@ -171,7 +169,7 @@ func (c *Conn) answered(m Message, fault error) {
 	}
 }
 
-func (c *Conn) finish(a *Asked, result json.RawMessage, err error) {
+func (c *Conn) finish(a *Ask, result json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.panicked(a.method, v)

@@ -67,7 +67,7 @@ func (c *Conn) batch(ctx context.Context, b []byte, handle func(*Call)) {
 			c.message(ctx, bytes.Trim(e, space), all, handle)
 		}
 		if whole := all.end(nil); whole != nil {
-			c.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
+			c.out.put(whole, true) //nolint:errcheck // the connection has ended
 		}
 	}
 }

@@ -43,20 +43,20 @@ func (c *Call) Context() context.Context {
 	return c.ctx
 }
 
-// connection is a context that ends with the connection at the latest: for what is
-// answered before more is read.
+// connection returns a context that ends with the connection, for calls that are answered before
+// more is read.
 func (c *Call) connection() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ctx
 }
 
-// IsNotification says whether nobody waits for an answer.
+// IsNotification reports whether the peer expects no answer.
 func (c *Call) IsNotification() bool { return c.ID == nil }
 
 // Reply answers the call: with err's error object if err is not nil, else with result,
-// where nil is null. The answer's place in the stream is where Reply is called; it does
-// not wait for it to be written. Only the first Reply counts, and none on a notification
+// where nil is null. The order of calls of Reply is the order of the answers in the stream;
+// Reply does not wait until the answer is written. Only the first Reply counts, and none on a notification
 // or after the connection's end. Any goroutine may call it.
 //
 // An error that wraps a *jrpc2.Error is sent as that, with its data. Others have the
@@ -80,7 +80,7 @@ func (c *Call) Drop() {
 	c.conn.leave(c)
 	if c.in != nil {
 		if whole := c.in.end(nil); whole != nil {
-			c.conn.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
+			c.conn.out.put(whole, true) //nolint:errcheck // the connection has ended
 		}
 	}
 	c.conn.left()
@@ -103,9 +103,9 @@ type Watcher interface {
 	Ended(cause error)
 }
 
-// Watch has w hear of the call's end, in place of whoever watched it before; nil: nobody
-// does any more. It costs less than a context. If the call has ended without an answer w
-// hears of that at once.
+// Watch makes w the call's watcher, instead of any earlier one; nil: the call has none. A watcher
+// costs less than a context. If the call has already ended without an answer, w is called at
+// once.
 func (c *Call) Watch(w Watcher) {
 	c.mu.Lock()
 	tell := w != nil && c.ended && !c.replied

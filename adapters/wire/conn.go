@@ -24,18 +24,18 @@ type Conn struct {
 	frames Framer
 	out    *Writer
 	opts   Options
-	send   Send // takes what is sent where there is no stream; nil: there is one
+	send   Send // receives the output of a connection without a stream; nil: there is a stream
 	bare   atomic.Bool
 	edge   atomic.Pointer[Edge]
 	bufs   sync.Pool // *[]byte, for one message each
 
 	mu    sync.Mutex // guards the fields below
 	calls map[string]*Call
-	asked map[int64]*Asked
+	asked map[int64]*Ask
 	last  int64         // the id of our latest request
 	wraps bool          // ids have started again from 1
 	open  int           // calls whose answers are not queued yet
-	idle  chan struct{} // closed when open comes to 0; nil: nobody waits for that
+	idle  chan struct{} // closed when open comes to 0; nil: nothing waits for it
 	ended bool
 	stats Stats
 }
@@ -59,7 +59,7 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 		frames: frames,
 		opts:   o,
 		calls:  map[string]*Call{},
-		asked:  map[int64]*Asked{},
+		asked:  map[int64]*Ask{},
 	}
 	if o.Recorder != nil {
 		c.frames = o.Recorder.Framer(c.frames)
@@ -73,7 +73,7 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, o Options) *Conn {
 // Writer is the connection's output. What is put there passes no [Edge].
 func (c *Conn) Writer() *Writer { return c.out }
 
-// SetBare says whether what is sent from now on omits "jsonrpc".
+// SetBare sets whether messages omit "jsonrpc" from now on.
 func (c *Conn) SetBare(bare bool) { c.bare.Store(bare) }
 
 // Stats returns the counters.
@@ -85,7 +85,7 @@ func (c *Conn) Stats() Stats {
 
 // Serve reads until the stream or ctx ends, and calls handle for each request and
 // notification: on this goroutine, in the order of the stream. handle must not block; it
-// answers the call, or hands it on.
+// answers the call, or passes it on.
 //
 // At the end the contexts of all open calls end, with the cause ErrClosed or ctx's own;
 // all our requests fail with ErrClosed; what is queued is written, for at most
@@ -99,12 +99,12 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	var owner sync.WaitGroup
 	var written error
 	owner.Go(func() {
-		written = c.out.Run(context.WithoutCancel(ctx)) // it ends by Close: what is queued still leaves
+		written = c.out.Run(context.WithoutCancel(ctx)) // it ends by Close, so that the queue is still written
 		end(ErrClosed)
 	})
 	owner.Go(func() {
 		<-serving.Done()
-		c.in.Close() // ends a Read that is under way; what it returns is looked at there
+		c.in.Close() // ends a Read in progress, which handles the error
 	})
 	read := c.read(serving, handle)
 	if serving.Err() != nil {
@@ -132,8 +132,8 @@ func (c *Conn) Serve(ctx context.Context, handle func(*Call)) error {
 	return nil
 }
 
-// PeerLeft says whether an error of a stream means no more than that the peer has left:
-// its end, also within a message, or the broken pipe that a write to it finds.
+// PeerLeft reports whether an error of a stream only means that the peer has left: the stream's
+// end, also within a message, or a broken pipe.
 func PeerLeft(err error) bool {
 	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, ErrClosed} {
 		if errors.Is(err, e) {
@@ -265,7 +265,7 @@ func (c *Conn) parsed() (m Message, ok bool) {
 	return m, false
 }
 
-// dispatch deals with a message that was parsed; err says what is wrong with it.
+// dispatch handles a parsed message; if err is not nil, the message is invalid.
 func (c *Conn) dispatch(ctx context.Context, m Message, err error, in *batch, handle func(*Call)) {
 	switch m.Kind() {
 	case Response:
@@ -378,17 +378,17 @@ func (c *Conn) put(in *batch, id json.RawMessage, result any, err error) {
 		whole = in.end(whole)
 	}
 	if whole != nil {
-		c.out.put(whole, true) //nolint:errcheck // a connection that ended has nobody to tell
+		c.out.put(whole, true) //nolint:errcheck // the connection has ended
 	}
 	c.giveBack(buf)
 }
 
-// sizeOf is the size of what is JSON already; 0: it is not.
+// sizeOf returns the size of a value that is JSON already; 0: it is not.
 func sizeOf(v any) int {
 	switch v := v.(type) {
 	case json.RawMessage:
 		return len(v)
-	case Checked:
+	case ValidJSON:
 		return len(v)
 	}
 	return 0
@@ -432,8 +432,8 @@ func (c *Conn) notify(method string, params any, within *Call) error {
 }
 
 // CancelRequest ends the context of the peer's open request with that id, as it was
-// written, with the cause ErrCanceled. It says whether there is one. The call is still
-// to be answered.
+// written, with the cause ErrCanceled. It reports whether there is such a request, which must
+// still be answered.
 func (c *Conn) CancelRequest(id json.RawMessage) bool { return c.CancelRequestFor(id, "") }
 
 // CanceledError is an ErrCanceled with the peer's reason.

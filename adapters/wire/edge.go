@@ -12,17 +12,17 @@ import (
 // Each is given one whole message without a line feed. It may return or append a part of
 // it, and keeps nothing of it.
 type Edge interface {
-	// Read returns what is read in the place of a message of the peer's: a JSON text.
+	// Read returns the JSON text that replaces a message of the peer.
 	Read(msg []byte) []byte
-	// Answer returns what is sent in the place of an answer of ours: one JSON text.
+	// Answer returns the JSON text that replaces an answer of ours.
 	Answer(msg []byte) []byte
-	// Send appends what is sent in the place of a notification or a request of ours:
-	// any number of messages, each ended by a line feed.
+	// Send appends the messages, any number, that replace a notification or a request of ours.
+	// Each ends with a line feed.
 	Send(dst, msg []byte) []byte
 }
 
-// SetEdge puts an edge between the connection and its streams, for all that is read and
-// sent from now on; nil takes it out. A recorder takes down what the peer sees.
+// SetEdge puts an edge between the connection and its streams from now on; nil removes it. A
+// recorder records the peer's side of the edge.
 func (c *Conn) SetEdge(e Edge) {
 	if e == nil {
 		c.edge.Store(nil)

@@ -56,8 +56,8 @@ func Object(b json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// JSON encodes what can always be encoded: texts, numbers, and maps, lists and structs
-// of them. Anything else is null.
+// JSON encodes texts, numbers, and maps, lists and structs of them, which never fails. Anything
+// else becomes null.
 func JSON(v any) json.RawMessage {
 	b, err := AppendJSON(nil, v)
 	if err != nil {

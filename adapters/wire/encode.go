@@ -76,9 +76,9 @@ func Fit(s string, room int) int {
 	return len(s)
 }
 
-// AppendRaw appends a JSON text as it is, but with blanks for line ends between its
-// tokens, so that it can stand in a line. An empty text is null. The text must be JSON:
-// within a string no raw line end can stand.
+// AppendRaw appends a JSON text as it is, but with blanks for line ends between its tokens, so
+// that it fits into a line. An empty text becomes null. The text must be valid JSON, whose strings
+// contain no raw line ends.
 func AppendRaw(dst []byte, raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return append(dst, "null"...)
@@ -105,7 +105,7 @@ func flatten(b []byte) {
 
 // AppendJSON appends v as encoding/json writes it, but without escapes for HTML. A
 // json.RawMessage is checked and taken as it is; nil and an empty json.RawMessage are
-// null; a [Checked] is taken without a check. After an error dst is returned as it was.
+// null; a [ValidJSON] is taken without a check. After an error dst is returned as it was.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 			return dst, errors.New("encode: not valid JSON")
 		}
 		return AppendRaw(dst, v), nil
-	case Checked:
+	case ValidJSON:
 		return AppendRaw(dst, json.RawMessage(v)), nil
 	}
 	return jsonscan.Append(dst, v)

@@ -26,7 +26,7 @@ type Message struct {
 	Versioned bool            // "jsonrpc":"2.0" was there
 }
 
-// Kind is what a Message is.
+// Kind is the kind of a Message.
 type Kind uint8
 
 const (
@@ -35,9 +35,9 @@ const (
 	Response                 // no method, and a result or an error
 )
 
-// Kind tells requests, notifications and responses apart. A method with "id":null is a
-// notification: JSON-RPC 1.0 says so, 2.0 discourages it for requests, and an answer
-// with a null id would be read as one to a message that could not be read at all.
+// Kind returns whether the message is a request, a notification or a response. A method with
+// "id":null is a notification, as in JSON-RPC 1.0; 2.0 discourages it for requests, and an answer
+// with a null id would mean that a message could not be read at all.
 func (m *Message) Kind() Kind {
 	switch {
 	case m.Method == "" && (m.Result != nil || m.Error != nil):
@@ -49,7 +49,7 @@ func (m *Message) Kind() Kind {
 	}
 }
 
-// Parse takes one envelope apart. The text must be a single JSON object in valid UTF-8,
+// Parse parses one envelope. The text must be a single JSON object in valid UTF-8,
 // at most [MaxDepth] deep; names of members count exactly as written; unknown members
 // are dropped; "jsonrpc" may be missing but must be "2.0" if present.
 //
@@ -64,7 +64,7 @@ func Parse(text []byte) (Message, error) {
 	return parseValid(jsonscan.Trim(text))
 }
 
-// checkJSON says why text is not one JSON value in UTF-8, in bounded stack.
+// checkJSON returns an error unless text is one JSON value in UTF-8. Its stack is bounded.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return jrpc2.Errorf(jrpc2.ParseError, "not valid UTF-8")
@@ -96,8 +96,8 @@ const (
 	seenError
 )
 
-// parseValid is Parse for a text that is known to be JSON, without white space around
-// it. It reads on behind a fault, since the id may stand behind it.
+// parseValid is Parse for a text that is known to be JSON, without white space around it. It
+// continues after an error, because the id may come later.
 func parseValid(b []byte) (Message, error) {
 	if len(b) == 0 || b[0] != '{' {
 		return Message{}, jrpc2.Errorf(jrpc2.InvalidRequest, "a message must be a JSON object")

@@ -17,9 +17,9 @@ import (
 
 // Unmarshal decodes raw into v, a pointer, as encoding/json does, but compares names of
 // members exactly: one that differs from a field's name only in case is unknown, and so
-// ignored, and a duplicate field is an error. Inside of types with an
-// UnmarshalJSON of their own it sees to the fields of the type itself and of its
-// variants (fields tagged "-"). Errors name the member and what was expected.
+// ignored, and a duplicate field is an error. In types with an UnmarshalJSON of their own it
+// checks the fields of the type itself and of its variants (fields tagged "-"). Errors name the
+// member and the expected type.
 func Unmarshal(raw []byte, v any) error {
 	if !jsonscan.Valid(raw) {
 		return errors.New("not valid JSON")
@@ -60,7 +60,7 @@ func decodeAs(s *shape, raw []byte, v any) error {
 	return explained(json.Unmarshal(raw, v))
 }
 
-// shape is what a Go type says about the names in its JSON. A nil shape says nothing.
+// shape has the names of members in a Go type's JSON. A nil shape allows any names.
 type shape struct {
 	fields map[string]field // of a struct
 	elem   *shape           // of the elements of a slice, array or map
@@ -123,7 +123,7 @@ func (s *shape) addFields(t reflect.Type, known map[reflect.Type]*shape) {
 		name, _, _ := strings.Cut(tag, ",")
 		switch {
 		case tag == "-" && union, f.Anonymous && name == "":
-			// A variant of a union, or an embedded struct: its names stand in the same object.
+			// A variant of a union, or an embedded struct: its members are in the same object.
 			if inner := shapeOf(f.Type, known); inner != nil {
 				for n, g := range inner.fields {
 					s.add(n, g.shape)
@@ -148,9 +148,8 @@ func (s *shape) add(name string, inner *shape) {
 	s.fields[name] = field{index: len(s.fields), shape: inner}
 }
 
-// look searches raw, which is JSON, for names that differ from a field's only in case,
-// and says whether there are any; with blank it overwrites them, so that they are names
-// of nothing.
+// look reports whether raw, which is JSON, has names that differ from a field's only in case. With
+// blank it overwrites them, so that they match no field.
 func (s *shape) look(raw []byte, blank bool) (found bool, err error) {
 	if s == nil || len(raw) == 0 {
 		return false, nil
@@ -217,7 +216,7 @@ func (s *shape) lookStruct(raw []byte, blank bool) (found bool, err error) {
 
 var errDeep = errors.New("nesting is too deep")
 
-// folds says whether encoding/json would take name for one of the fields.
+// folds reports whether encoding/json would take name for one of the fields.
 func (s *shape) folds(name []byte) bool {
 	for n := range s.fields {
 		if strings.EqualFold(n, string(name)) {

@@ -16,7 +16,7 @@ const MaxMessage = 64 << 20
 // memory as it arrives.
 const readBuffer = 64 << 10
 
-// Framing is how messages stand in a byte stream.
+// Framing is a way to separate the messages of a byte stream.
 type Framing uint8
 
 const (
@@ -74,7 +74,7 @@ type Parser interface {
 
 // FrameError is a fault in the framing of one message; the framer can read on.
 type FrameError struct {
-	Msg  string // what was wrong, for the peer
+	Msg  string // describes the fault to the peer
 	Body []byte // the message, if it could be taken out of the stream all the same; else nil
 	Head []byte // the beginning of a line that is too long (Skipper)
 }
@@ -115,7 +115,7 @@ type lineFramer struct {
 	limit   int
 	started bool   // the first line has been read: no byte order mark is accepted any more
 	skip    bool   // within a line that was too long; the rest of it is thrown away
-	tail    []byte // the end of what was read of that line
+	tail    []byte // the last bytes of that line so far
 }
 
 // Skip implements Skipper.
@@ -142,9 +142,8 @@ func (f *lineFramer) skipped() error {
 }
 
 // Lines returns a framer of newline-ended messages of at most limit bytes. It takes
-// "\r\n" for an end too, skips lines of white space, takes what stands before the end of
-// the stream for a message even without a line feed, and skips a byte order mark at the
-// very start.
+// "\r\n" for an end too, skips lines of white space, accepts a last message without a line feed,
+// and skips a byte order mark at the very start.
 func Lines(r io.Reader, limit int) Framer {
 	if limit <= 0 {
 		limit = MaxMessage
@@ -216,8 +215,8 @@ func joined(long []*[pieceBytes]byte, size int) []byte {
 	return line
 }
 
-// grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that
-// memory follows what has arrived and a message which reaches its limit wastes none.
+// grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that memory
+// grows with the bytes that have arrived, and a message of the limit wastes none.
 func grown(b []byte, n, limit int) []byte {
 	need := len(b) + n
 	if need <= cap(b) {

@@ -21,7 +21,7 @@ type Guests struct {
 	mu     sync.Mutex // guards the fields below, and those of the guests
 	list   map[*Guest]struct{}
 	closed bool
-	ending sync.WaitGroup // calls of end that a clock has begun
+	ending sync.WaitGroup // calls of end by clocks
 }
 
 // Guest is a client's place.
@@ -80,9 +80,9 @@ func (e *FullError) Error() string {
 // request, or if its works reports true. A *FullError means that all of them stay,
 // ErrClosed that Close was called.
 //
-// end releases what is kept for the guest. It is called once, unless Leave was called
-// first, and may block: then Enter blocks too. works reports whether something is under
-// way without a request; nil: nothing ever is. Neither is called with a lock held.
+// end releases the guest's resources. It is called once, unless Leave was called
+// first, and may block: then Enter blocks too. works reports whether the guest is busy without a
+// request; nil: it never is. Neither is called with a lock held.
 func (g *Guests) Enter(client string, works func() bool, end func()) (*Guest, error) {
 	n := &Guest{of: g, client: client, works: works, end: end, open: 1, since: time.Now()}
 	for {
@@ -166,7 +166,7 @@ func (o *Guest) leaveLocked() {
 	delete(o.of.list, o)
 }
 
-// Leave gives the place back. The caller releases what is kept for the guest.
+// Leave gives the place back. The caller releases the guest's resources.
 func (o *Guest) Leave() {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
@@ -235,7 +235,7 @@ func (g *Guests) Count() int {
 	return len(g.list)
 }
 
-// Close stops the clocks and waits for the calls of end that they have begun. It ends no guest.
+// Close stops the clocks and waits for their calls of end. It ends no guest.
 func (g *Guests) Close() {
 	g.mu.Lock()
 	g.closed = true

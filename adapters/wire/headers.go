@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// maxHeader is how long a header section may be, in bytes.
+	// maxHeader limits a header section, in bytes.
 	maxHeader = 8 << 10
-	// maxResync is how long a body may be that is searched for a header it swallowed, in bytes.
+	// maxResync limits the bodies that are searched for a header that they contain by mistake, in
+	// bytes.
 	maxResync = 1 << 20
 	// maxNeedle is more than the longest header line that resynchronizing recognizes.
 	maxNeedle = 64
@@ -22,7 +23,7 @@ const (
 const lengthName = "Content-Length"
 
 type headerFramer struct {
-	src   pushback
+	src   unreader
 	r     *bufio.Reader // over src
 	limit int
 
@@ -34,18 +35,18 @@ type headerFramer struct {
 // Headers returns a framer of messages behind header sections with a Content-Length, of
 // at most limit bytes each. Names may be in any case; a Content-Type is accepted when it
 // names no charset, utf-8 or utf8; other headers are ignored, line feeds between
-// messages too. After any fault it looks for the next Content-Length line, wherever in
-// the stream it stands, in bounded memory.
+// messages too. After any fault it looks for the next Content-Length line, anywhere in the stream,
+// in bounded memory.
 func Headers(r io.Reader, limit int) Framer {
 	if limit <= 0 {
 		limit = MaxMessage
 	}
-	f := &headerFramer{src: pushback{r: r}, limit: limit}
+	f := &headerFramer{src: unreader{r: r}, limit: limit}
 	f.r = bufio.NewReaderSize(&f.src, readBuffer)
 	return f
 }
 
-// section is what a header section says.
+// section has the values of a header section.
 type section struct {
 	size    int    // the body's length; -1: not said yet
 	charset string // one that we do not read, or ""
@@ -70,8 +71,8 @@ func (f *headerFramer) Next() ([]byte, error) {
 	case s.size < 0:
 		s.fault = "no Content-Length in the header"
 	case s.size > f.limit:
-		// A raw line end cannot stand inside a JSON text's strings, so that the next header line
-		// ends the search right behind this body, however long it claims to be.
+		// JSON strings contain no raw line ends, so the next header line is found right after this
+		// body, even if its announced length is wrong.
 		f.lost = true
 		return nil, tooLong(f.limit)
 	case s.size == 0:
@@ -91,9 +92,9 @@ func (f *headerFramer) Next() ([]byte, error) {
 	return body, nil
 }
 
-// section reads header lines up to the empty one. A line that is no header ends it at
-// once, with a fault; a header with a bad value does not, so that what stands behind it
-// is not taken for the next section.
+// section reads header lines up to the empty one. A line that is no header ends it at once, with a
+// fault; a header with a bad value does not, so that the following lines are not taken for the
+// next section.
 func (f *headerFramer) section(s *section) error {
 	for {
 		line, err := f.r.ReadSlice('\n')
@@ -151,7 +152,7 @@ func (s *section) header(name, value []byte) {
 	}
 }
 
-// body reads size bytes. Memory grows with what arrives, not with what was claimed.
+// body reads size bytes. Memory grows with the bytes that arrive, not with the announced length.
 func (f *headerFramer) body(size int) ([]byte, error) {
 	b := make([]byte, 0, min(size, readBuffer))
 	for len(b) < size {
@@ -164,8 +165,8 @@ func (f *headerFramer) body(size int) ([]byte, error) {
 	return b, nil
 }
 
-// Resync implements [Resyncer]: when body swallowed a header, because it was announced
-// too long, reading goes on there, else at the next header behind it.
+// Resync implements [Resyncer]. If body contains a header, because its announced length was too
+// large, reading continues there, else at the next header after it.
 func (f *headerFramer) Resync(body []byte) {
 	f.lost = true
 	if len(body) > maxResync {
@@ -189,9 +190,9 @@ func (f *headerFramer) Resync(body []byte) {
 	}
 }
 
-// unread puts b back in front of what was not read yet. No more is put back in all than
-// stands in the stream up to here, so that headers within bodies within headers cost no
-// more than twice their length.
+// unread puts b back in front of the bytes that were not read yet. In all, no more bytes are put
+// back than were read so far, so that headers within bodies within headers cost at most twice their
+// length.
 func (f *headerFramer) unread(b []byte) {
 	rest, _ := f.r.Peek(f.r.Buffered())
 	here := f.src.fresh - len(f.src.back) - len(rest)
@@ -202,7 +203,7 @@ func (f *headerFramer) unread(b []byte) {
 	f.r.Reset(&f.src)
 }
 
-// headerCut finds where the beginning of a Content-Length header stands at the end of b, or -1.
+// headerCut returns the offset of an incomplete Content-Length header at the end of b, or -1.
 func headerCut(b []byte) int {
 	if i := foldIndex(b, lengthName); i >= 0 {
 		return i
@@ -239,7 +240,7 @@ func (f *headerFramer) search() (int, error) {
 	}
 }
 
-// headerAtEnd finds a Content-Length header at the end of a line, whatever stands before it.
+// headerAtEnd finds a Content-Length header at the end of a line, after any other text.
 func headerAtEnd(line []byte) (size int, ok bool) {
 	line = bytes.TrimRight(line, space)
 	colon := bytes.LastIndexByte(line, ':')
@@ -271,7 +272,7 @@ func digits(b []byte) (int, bool) {
 	return n, len(b) > 0
 }
 
-// isToken says whether b can be a header's name (RFC 9110, section 5.6.2).
+// isToken reports whether b can be a header's name (RFC 9110, section 5.6.2).
 func isToken(b []byte) bool {
 	for _, c := range b {
 		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
@@ -297,14 +298,14 @@ func charset(contentType string) string {
 	return ""
 }
 
-// pushback is a reader in front of which bytes can be put back.
-type pushback struct {
+// unreader is a reader in front of which bytes can be put back.
+type unreader struct {
 	r     io.Reader
 	back  []byte // to be read before r
 	fresh int    // bytes read from r
 }
 
-func (p *pushback) Read(b []byte) (int, error) {
+func (p *unreader) Read(b []byte) (int, error) {
 	if len(p.back) == 0 {
 		p.back = nil
 		n, err := p.r.Read(b)

@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// Send takes what a connection without a stream sends. within is the call that the message
+// Send receives the output of a connection without a stream. within is the call that the message
 // answers or belongs to; nil: it belongs to none. It is called in the order of the messages
 // of each call, must not block, and may keep the message.
 type Send func(m Message, within *Call)
 
-// NewLocal returns a connection without a stream: what it sends is given to send, decoded,
-// and what the peer says to [Conn.Take]. It has the same table of requests as any other,
-// and no bytes, no queue and no goroutine. Options that concern a stream have no effect.
+// NewLocal returns a connection without a stream. It passes its output to send, as decoded
+// messages; the peer's messages are passed to [Conn.Take]. It has the same table of requests as
+// any other connection, but no bytes, queue or goroutine. Options that concern a stream have no
+// effect.
 func NewLocal(send Send, o Options) *Conn {
 	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
-	return &Conn{opts: o, send: send, calls: map[string]*Call{}, asked: map[int64]*Asked{}}
+	return &Conn{opts: o, send: send, calls: map[string]*Call{}, asked: map[int64]*Ask{}}
 }
 
-// Take takes a message of the peer's, which was parsed and found valid where it came from;
-// handle is called for a request or notification, as by [Conn.Serve]. key is what
-// [Conn.CancelRequest] and the check for a second request of the same id go by; the id
-// itself, unless several peers share the connection. ctx is that of the connection: who
-// ends it calls [Conn.End] too.
+// Take handles a valid message of the peer; handle is called for a request or notification, as by
+// [Conn.Serve]. key identifies a request for [Conn.CancelRequest] and for the check against
+// duplicate ids; it is the id itself, unless several peers share the connection. ctx is the
+// connection's: whoever ends it must also call [Conn.End].
 func (c *Conn) Take(ctx context.Context, key string, m Message, handle func(*Call)) {
 	if m.Kind() == Response {
 		c.answered(m, nil)
@@ -43,11 +43,11 @@ func (c *Call) Notify(method string, params any) error {
 	return c.conn.notify(method, params, c)
 }
 
-// Checked is a JSON text that needs no check: it was taken from a message that was parsed, or
+// ValidJSON is a JSON text that needs no check, because it was taken from a parsed message or
 // made from such texts.
-type Checked json.RawMessage
+type ValidJSON json.RawMessage
 
-// answerOf is what appendAnswer appends, decoded.
+// answerOf returns the answer that appendAnswer appends as a Message.
 func answerOf(id json.RawMessage, result any, err error) Message {
 	m := Message{ID: id, HasID: true, Versioned: true}
 	if err == nil {
@@ -60,9 +60,9 @@ func answerOf(id json.RawMessage, result any, err error) Message {
 	return m
 }
 
-// textOf is what AppendJSON appends, without a copy of what is JSON already.
+// textOf returns the text that AppendJSON appends, without a copy of a ValidJSON.
 func textOf(v any) (json.RawMessage, error) {
-	if t, ok := v.(Checked); ok && len(t) > 0 {
+	if t, ok := v.(ValidJSON); ok && len(t) > 0 {
 		return json.RawMessage(t), nil
 	}
 	return AppendJSON(nil, v)

@@ -35,7 +35,7 @@ type Options struct {
 	MaxBatch      int // messages in one batch; 0: DefaultMaxBatch; negative: batches are refused
 
 	Bare     bool          // omit "jsonrpc" from what is sent; see also Conn.SetBare
-	Withdraw Withdrawal    // how a request of ours is taken back; the zero value: the peer is not told
+	Withdraw Withdrawal    // how a request of ours is cancelled; the zero value: the peer is not notified
 	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger
 	Drain    time.Duration // how long open calls may still be answered when the peer has sent its last; 0: not at all
 
@@ -51,7 +51,7 @@ type Options struct {
 // "requestId"}.
 type Withdrawal struct{ Method, Member string }
 
-// Stats counts what a connection dropped or refused.
+// Stats counts the messages that a connection has dropped or refused.
 type Stats struct {
 	Broken  uint64 // frames and messages answered with -32700 or -32600
 	Refused uint64 // requests answered with CodeBusy

@@ -7,13 +7,12 @@ import (
 	"io"
 )
 
-// DefaultRecordLimit is how much of a transcript may wait to be written, in bytes.
+// DefaultRecordLimit limits the part of a transcript that waits to be written, in bytes.
 const DefaultRecordLimit = 16 << 20
 
-// Recorder takes down what goes over a connection, one line for each message: "-> " and
-// what the peer sent, "<- " and what was sent to it, in the order in which we read and
-// wrote it. "-- " begins a remark: a frame that could not be read. It holds whatever the
-// messages hold, secrets too.
+// Recorder writes a transcript of a connection, one line for each message: "-> " and the peer's
+// message, "<- " and ours, in the order in which they were read and written. "-- " begins a remark:
+// a frame that could not be read. The transcript contains all secrets of the messages.
 //
 // A Recorder never blocks the connection. When its own output fails or is too slow, it
 // stops recording.
@@ -26,7 +25,7 @@ type Recorder struct {
 // NewRecorder returns a recorder of lines to out, which [Recorder.Run] writes and closes.
 func NewRecorder(out io.WriteCloser) *Recorder { return &Recorder{out: NewWriter(out, Newline)} }
 
-// Run writes the transcript until ctx ends or its output fails. Run it beside the
+// Run writes the transcript until ctx ends or its output fails. Run it in parallel with the
 // connection, and end it afterwards.
 func (r *Recorder) Run(ctx context.Context) error { return r.out.Run(ctx) }
 
@@ -35,7 +34,7 @@ func (r *Recorder) Close() { r.out.Close() }
 
 func (r *Recorder) note(mark string, msg []byte) {
 	if r.out.Queued() > orDefault(r.Limit, DefaultRecordLimit) {
-		r.out.Put([]byte("-- recording ended: the transcript cannot be written fast enough")) //nolint:errcheck // nobody to tell
+		r.out.Put([]byte("-- recording ended: the transcript cannot be written fast enough")) //nolint:errcheck // the output has failed
 		r.out.Close()
 		return
 	}

@@ -11,7 +11,7 @@ import (
 const maxValue = MaxDepth - 1
 
 // members yields the members of the object b, which is known to be JSON: each name as it
-// stands between its quotes, and its value. A value that is nested deeper than
+// is written between its quotes, and its value. A value that is nested deeper than
 // [MaxDepth] is yielded as nil, as the last.
 func members(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, val []byte) bool) {
@@ -27,9 +27,9 @@ func members(b []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Members yields the members of an object that is known to be JSON, in their order: each
-// name as it is meant, and its value as it is written. What is no object has none, and
-// what is nested too deeply ends it.
+// Members yields the members of an object that is known to be JSON, in their order: each name
+// without escapes, and its value as it is written. Other values have no members. A value that is
+// nested too deeply ends the sequence.
 func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func(name []byte, value json.RawMessage) bool) {
 		m := jsonscan.MembersOf(object, maxValue)

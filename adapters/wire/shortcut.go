@@ -2,25 +2,25 @@ package wire
 
 import "time"
 
-// shortcutMost limits what takes the shortcut, in bytes: so much a pipe takes whole or not at all.
-// With more to write, waking Run costs little.
+// shortcutMost limits a write by the shortcut, in bytes. A pipe takes so many bytes whole or not at
+// all; for more, the cost of waking Run is small.
 const shortcutMost = 4 << 10
 
-// shortcutPause is how long nothing must have been written for something to take the shortcut: of
-// many messages in quick succession Run writes more than one at a time.
+// shortcutPause is the shortest time between the last write and one by the shortcut. Run combines
+// messages in quick succession into fewer writes.
 const shortcutPause = 25 * time.Microsecond
 
-// pen says who writes to the stream.
+// pen is the right to write to the stream.
 type pen uint8
 
 const (
-	free  pen = iota // nobody does
-	byRun            // Run does, and may wait for the peer
-	byPut            // a goroutine that has put something does, without waiting
+	free  pen = iota // not in use
+	byRun            // held by Run, which may wait for the peer
+	byPut            // held by a goroutine that has put something, and does not wait
 )
 
-// takeLocked takes what is queued if whoever has put it is to write it: it is little, and nobody
-// else writes. It returns nil if Run is to write it.
+// takeLocked takes the queue, and the pen, for a write by the shortcut. It returns nil if Run must
+// write the queue.
 func (w *Writer) takeLocked() []byte {
 	if w.shortcut == nil || w.pen != free || w.closing || len(w.buf) == 0 || len(w.buf) > shortcutMost ||
 		time.Since(w.last) < shortcutPause {
@@ -32,8 +32,8 @@ func (w *Writer) takeLocked() []byte {
 	return b
 }
 
-// send writes what was taken by takeLocked, as far as the stream takes it without waiting; the
-// rest is Run's, and so is everything if b is nil.
+// send writes the result of takeLocked as far as the stream accepts it without waiting. Run writes
+// the rest, or everything if b is nil.
 func (w *Writer) send(b []byte) {
 	if b == nil {
 		w.signal()
@@ -65,7 +65,7 @@ func (w *Writer) send(b []byte) {
 	}
 }
 
-// returnLocked puts back, before what is queued, what the stream did not take.
+// returnLocked puts the rest of a write back in front of the queue.
 func (w *Writer) returnLocked(rest []byte, replies tally) {
 	w.buf, w.spare = append(rest, w.buf...), w.buf[:0]
 	for i := range w.cuts {

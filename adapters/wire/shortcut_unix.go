@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shortcut is a stream to which something can be written without waiting, and so without a
-// goroutine that waits: waking that one takes longer than the write.
+// shortcut writes to a stream without waiting, and so without the writer's goroutine.
 type shortcut struct {
 	conn syscall.RawConn
 	try  func(fd uintptr) bool // writes b, and sets n; made once
@@ -19,8 +18,8 @@ type shortcut struct {
 	n    int
 }
 
-// shortcutTo returns the stream of a pipe, socket or terminal that does not block; nil: out is
-// something else.
+// shortcutTo returns the shortcut to a pipe, socket or terminal that does not block; nil: out is
+// none.
 func shortcutTo(out io.Writer) *shortcut {
 	if s, ok := out.(*std); ok {
 		out = s.File
@@ -55,8 +54,8 @@ func waits(fd uintptr) bool {
 	return err != nil || flags&syscall.O_NONBLOCK == 0
 }
 
-// write writes what the stream takes at once, and returns how much that was. An error comes again
-// at the next Write. One goroutine calls it at a time.
+// write writes as many bytes as the stream accepts without waiting, and returns their number. Errors
+// are left to the next Write. Only one goroutine may call it at a time.
 func (s *shortcut) write(b []byte) int {
 	s.b, s.n = b, 0
 	_ = s.conn.Write(s.try) // an error means that it was closed

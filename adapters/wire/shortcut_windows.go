@@ -4,7 +4,7 @@ package wire
 
 import "io"
 
-// shortcut is a stream to which something can be written without waiting; Windows has none.
+// shortcut writes to a stream without waiting, which Windows cannot.
 type shortcut struct{}
 
 func shortcutTo(io.Writer) *shortcut { return nil }

@@ -14,5 +14,5 @@ import (
 // The signal is caught rather than ignored, since ignoring is inherited by child
 // processes, where a pipeline like "yes | head" relies on it.
 func SurviveSIGPIPE() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // nobody receives: what does not fit is dropped
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // without a receiver: further signals are dropped
 }

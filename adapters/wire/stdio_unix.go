@@ -66,8 +66,8 @@ func (s *std) Close() error {
 	return err
 }
 
-// hungUp says whether a system call failed because the other end is gone; EIO is a
-// terminal's way of saying so.
+// hungUp reports whether a system call failed because the other end is gone; a terminal returns
+// EIO.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EIO)
 }

@@ -13,7 +13,7 @@ import (
 // of a pipe ends a Read or Write that is under way by itself.
 func Stdio() (io.ReadCloser, io.WriteCloser, error) { return os.Stdin, os.Stdout, nil }
 
-// hungUp says whether a system call failed because the other end is gone. The numbers
+// hungUp reports whether a system call failed because the other end is gone. The numbers
 // are Windows' ERROR_BROKEN_PIPE and ERROR_NO_DATA, a pipe that is being closed.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) ||

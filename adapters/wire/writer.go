@@ -20,9 +20,9 @@ var ErrClosed = errors.New("connection closed")
 var errUntaken = fmt.Errorf("%w: the peer did not read the rest in time", ErrClosed)
 
 const (
-	// DefaultLinger is how long what is queued may take to leave when a connection ends.
+	// DefaultLinger limits the time for writing the queue when a connection ends.
 	DefaultLinger = time.Second
-	// PumpRoom is how much may be queued before a pump waits, in bytes.
+	// PumpRoom limits the queue before a pump waits, in bytes.
 	PumpRoom = 256 << 10
 	// chunk is about how much one Write takes: a Write ends with the first frame behind this
 	// many bytes.
@@ -30,22 +30,22 @@ const (
 	// keep is the largest buffer that is used again, in bytes; a large message's memory
 	// is given back.
 	keep = 1 << 20
-	// piece is how much of a large frame one Write takes, in bytes, so that a peer that reads
-	// it slowly is seen to read.
+	// piece is the size of the Writes of a large frame, in bytes, so that a peer that reads it
+	// slowly is noticed to read.
 	piece = 64 << 10
-	// drainStall is how long Drain waits for a peer that reads nothing.
+	// drainStall limits the time for which Drain waits for a peer that reads nothing.
 	drainStall = 5 * time.Second
 )
 
-// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. Where nothing is
-// queued and the stream takes a small frame at once, whoever puts it writes it. Putting never
-// blocks. Frames leave in the order in which they were put, and no frame of up to 1 MiB is split
+// Writer queues whole frames and writes them from one goroutine, [Writer.Run]. If nothing is queued
+// and the stream accepts a small frame without waiting, the goroutine that puts the frame writes
+// it. Putting never blocks. Frames leave in the order in which they were put, and no frame of up to 1 MiB is split
 // over two calls of Write.
 //
 // A Writer may be used by many goroutines.
 type Writer struct {
 	Linger   time.Duration // how long the rest may take when closing; set before Run; 0: DefaultLinger
-	Recorder *Recorder     // takes down what is written, just before; set before Run; nil: none
+	Recorder *Recorder     // records each write, just before it; set before Run; nil: none
 
 	out     io.WriteCloser
 	framing Framing
@@ -53,7 +53,7 @@ type Writer struct {
 	closed  chan struct{} // closed by Close
 
 	mu sync.Mutex // guards the fields below
-	// shortcut is nil before Run has begun, and where Run writes everything.
+	// shortcut is nil before Run has begun, and if Run writes everything.
 	shortcut *shortcut
 	buf      []byte // whole frames that Run has not taken yet
 	cuts     []cut  // where buf is cut into Writes, in order; the last cut may be missing
@@ -125,7 +125,7 @@ func (w *Writer) give(msg []byte) {
 		w.signal()
 		return
 	}
-	w.put(msg, true) //nolint:errcheck // a connection that ended has nobody to tell
+	w.put(msg, true) //nolint:errcheck // the connection has ended
 }
 
 // PutLines queues many messages at once, each ended by a line feed and holding none:
@@ -200,15 +200,15 @@ func (w *Writer) signal() {
 	}
 }
 
-// Queued is how many bytes have been put and not yet written.
+// Queued returns the number of bytes that were put and not yet written.
 func (w *Writer) Queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.buf) + w.flying.end
 }
 
-// Stalled is for how long the peer has taken nothing of what is queued; 0 when nothing
-// is queued. What it takes counts by whole Writes, of about 1 MiB at most.
+// Stalled returns for how long the peer has read nothing of the queue; 0 if nothing is queued. Only
+// whole Writes count, of about 1 MiB at most.
 func (w *Writer) Stalled() time.Duration {
 	w.mu.Lock()
 	since := w.since
@@ -233,7 +233,7 @@ func (w *Writer) answersRoom(ctx context.Context, limit tally) error {
 	})
 }
 
-// await waits until ready, which is called with the lock held, says so.
+// await waits until ready, which is called with the lock held, returns true.
 func (w *Writer) await(ctx context.Context, ready func() bool) error {
 	for {
 		w.mu.Lock()
@@ -255,9 +255,9 @@ func (w *Writer) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// Drain waits until what is queued now has left, for as long as the peer takes some of it
-// every five seconds and ctx lasts. It is for the output to a peer that has ended its own
-// side, and may still read.
+// Drain waits until the present queue is written, as long as the peer reads something every five
+// seconds and ctx lasts. It is for the output to a peer that has closed its own side and may still
+// read.
 func (w *Writer) Drain(ctx context.Context) {
 	w.mu.Lock()
 	end := w.written + int64(len(w.buf)+w.flying.end)
@@ -276,8 +276,8 @@ func (w *Writer) Drain(ctx context.Context) {
 	}
 }
 
-// Close accepts nothing more; Run writes what is queued and returns. It does not wait,
-// and may be called again.
+// Close ends the queue: nothing more is accepted, and Run writes the rest and returns. Close does
+// not wait, and may be called again.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	first := !w.closing
@@ -297,11 +297,10 @@ func (w *Writer) Close() {
 	w.signal()
 }
 
-// Run writes until Close is called, ctx ends or the stream fails; out is written to by nobody
-// before. What is queued at the
-// end is written first, for at most Linger; then the stream is closed and everybody who
-// waits is released. It returns nil when all has left, and an ErrClosed when the peer
-// did not read the rest.
+// Run writes the queue until Close is called, ctx ends or the stream fails; before Run nothing is
+// written. At the end the rest of the queue is written, for at most Linger; then the stream is
+// closed and everyone who waits is released. It returns nil if everything was written, and an
+// ErrClosed if the peer did not read the rest.
 func (w *Writer) Run(ctx context.Context) error {
 	var owner sync.WaitGroup
 	done := make(chan struct{})
@@ -324,7 +323,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	return err
 }
 
-// begin opens the shortcut, unless there is a recorder, which sees what Run writes.
+// begin opens the shortcut, unless there is a recorder, which only sees Run's writes.
 func (w *Writer) begin() {
 	if w.Recorder != nil {
 		return
@@ -402,15 +401,15 @@ func (w *Writer) writePiece(b []byte) error {
 	return nil
 }
 
-// take swaps the queue with what has been written. It returns false when the writer is
-// closing and all has left.
+// take swaps the queue with the memory of the last writes. It returns false if the writer is closing
+// and everything was written.
 func (w *Writer) take(buf []byte, cuts []cut) ([]byte, []cut, bool) {
 	if cap(buf) > keep {
 		buf = nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pen == byPut { // who wakes Run if anything is left
+	if w.pen == byPut { // whoever holds it wakes Run if anything is left
 		return buf[:0], cuts[:0], true
 	}
 	if w.pen = free; len(w.buf) == 0 {
@@ -444,7 +443,7 @@ func (w *Writer) wrote(c, all cut) {
 	}
 }
 
-// fail ends the queue: what is left of it will never leave. A nil error means that all has left.
+// fail ends the queue, and drops the rest. A nil error means that everything was written.
 func (w *Writer) fail(err error) {
 	w.mu.Lock()
 	switch {

@@ -28,7 +28,7 @@ type pass struct {
 	mu      sync.Mutex // guards the fields below
 	call    *wire.Call // nil: it was answered with questions, and the client will call again
 	token   json.RawMessage
-	asked   *wire.Asked
+	asked   *wire.Ask
 	watched bool   // Ended will be called
 	forget  func() // gives up the progress token; nil: there is none
 	reason  string // why the client has cancelled the call
@@ -247,7 +247,7 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 // finish answers the client; only the first call counts.
 func (x *pass) finish(res json.RawMessage, err error) {
 	if call, _, ok := x.end(outcome{res, err}, true); ok {
-		call.Reply(wire.Checked(res), err)
+		call.Reply(wire.ValidJSON(res), err)
 		x.kept.Answered(wire.Message{Result: res, Error: faulty(err)}, len(res))
 		x.dropQuestions()
 	}
@@ -263,7 +263,7 @@ func faulty(err error) json.RawMessage {
 
 // end ends the pass, and returns the call to answer and the request to withdraw. false: the pass
 // has ended before, or the client will call again for the outcome.
-func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Asked, ok bool) {
+func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Ask, ok bool) {
 	x.mu.Lock()
 	call, asked = x.call, x.asked
 	over, waits := x.over, answers && call == nil

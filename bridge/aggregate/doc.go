@@ -45,7 +45,7 @@
 // client's body in streamable's Handler.post, a program's line in sieve.Next, a server's answer
 // over HTTP in streamable's Client. A second border is the meaning of a client's parameters:
 // inspect refuses what a server might read differently from the rules. Behind it a text is passed
-// on as it is (wire.Checked). Our agent gets it unchecked, too: it checks the parameters of its own
+// on as it is (wire.ValidJSON). Our agent gets it unchecked, too: it checks the parameters of its own
 // methods, but not again whether they are JSON.
 //
 // # What holds

@@ -21,7 +21,7 @@ type listener struct {
 	wants changes
 	uris  map[string]bool
 
-	asked map[*part]*wire.Asked // guarded by the side's mutex
+	asked map[*part]*wire.Ask // guarded by the side's mutex
 }
 
 // changes are the kinds of changes that a client wants to be notified of.
@@ -36,7 +36,7 @@ func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources &&
 
 // listen acknowledges the request, and subscribes at the servers.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
-	l := &listener{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Asked{}}
+	l := &listener{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Ask{}}
 	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))
 		return
@@ -168,7 +168,7 @@ func (p *part) follow(peer *upstream.Peer, l *listener) {
 
 // hear requests notifications of changes from a server of 2026-07-28. The answer comes when the
 // subscription ends, and needs no handling.
-func hear(peer *upstream.Peer, wants changes) (*wire.Asked, error) {
+func hear(peer *upstream.Peer, wants changes) (*wire.Ask, error) {
 	return peer.Conn.Start(proto.MethodListen, peer.With(nil, wire.Set("notifications", wire.JSON(wants))),
 		func(json.RawMessage, error) {})
 }

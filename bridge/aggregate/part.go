@@ -35,19 +35,19 @@ type part struct {
 	mu     sync.Mutex // guards the fields below
 	late   bool       // a list has waited for the server in vain
 	known  [allKinds][]item
-	busy   [allKinds]int          // open requests for the list
-	open   []*pass                // calls in which the server may ask, oldest first
-	asking int                    // questions that the client has not answered
-	level  string                 // the log level that the server was given
-	subs   map[string]*wire.Asked // subscriptions at the server, by URI; values are nil at the older versions
-	kept   map[string]bool        // URIs that the client has subscribed to
+	busy   [allKinds]int        // open requests for the list
+	open   []*pass              // calls in which the server may ask, oldest first
+	asking int                  // questions that the client has not answered
+	level  string               // the log level that the server was given
+	subs   map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
+	kept   map[string]bool      // URIs that the client has subscribed to
 }
 
 // newPart makes the part of an export, or of our agent if export is nil.
 func newPart(s *side, export *upstream.Export, hops int) *part {
 	p := &part{
 		side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops,
-		subs: map[string]*wire.Asked{}, kept: map[string]bool{},
+		subs: map[string]*wire.Ask{}, kept: map[string]bool{},
 	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
@@ -135,7 +135,7 @@ func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	peer.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.subs, p.level = map[string]*wire.Asked{}, ""
+	p.subs, p.level = map[string]*wire.Ask{}, ""
 	return peer.Why()
 }
 
@@ -187,7 +187,7 @@ func orNothing(params json.RawMessage) any {
 	if params == nil {
 		return nil
 	}
-	return wire.Checked(params)
+	return wire.ValidJSON(params)
 }
 
 // wrong returns an error of a server for the client: as it was written, unless it is ours.

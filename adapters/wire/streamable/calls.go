@@ -20,34 +20,33 @@ const (
 	maxKey = 512
 )
 
-// Calls keeps requests in order with their cancellations (Basic, Cancellation). Over HTTP
-// each comes over a connection of its own, so that a cancellation may overtake its
-// request: on the way, or while the request is still being judged. Without Calls such a
-// cancellation would find nothing, and the call would run on.
+// Calls keeps requests in order with their cancellations (Basic, Cancellation). Over HTTP each
+// comes over its own connection, so a cancellation may overtake its request on the way, or while
+// the request is still being judged. Without Calls such a cancellation would be lost, and the call
+// would continue.
 //
 // The zero value is ready to use, and may be used by many goroutines.
 type Calls struct {
 	mu        sync.Mutex // guards the fields below
 	open      map[string]*call
-	overtaken memory // those whose cancellation came first
-	ended     memory // whose cancellations have come too late
+	overtaken memory // calls whose cancellation came first
+	ended     memory // calls whose cancellation would come too late
 }
 
-// call is a request on its way to whoever answers it.
+// call is a request on its way to the one who answers it.
 type call struct {
 	cancel   context.CancelCauseFunc
 	canceled atomic.Bool   // before it was passed on
-	passed   chan struct{} // closed when whoever answers it knows of it, or when it has ended
+	passed   chan struct{} // closed when the call was passed on, or has ended
 	known    bool          // passed is closed; the lock of Calls guards it
 }
 
-type callKey struct{} // of the call in the context of a request
+type callKey struct{} // the key of the call in a request's context
 
 // Take registers a message of a session. end must be called when it is answered. The
 // context of a request ends, with the cause wire.ErrCanceled, when it is cancelled before
-// [Calls.Passed]; if its cancellation came first it has ended already. A cancellation waits
-// until whoever answers its request knows of the request or never will, so that it can be
-// passed on behind it.
+// [Calls.Passed]; if its cancellation came first it has ended already. A cancellation waits until
+// its request was passed on or has ended, so that it can be passed on after it.
 func (c *Calls) Take(ctx context.Context, session string, m wire.Message) (_ context.Context, end func()) {
 	if id := CancelledID(m.Params); m.Method == proto.NoteCancelled && id != nil {
 		c.cancel(keyOf(session, string(id)))
@@ -62,8 +61,8 @@ func (c *Calls) Take(ctx context.Context, session string, m wire.Message) (_ con
 func keyOf(session, id string) string { return session + "\x00" + id }
 
 // Canceled reports whether the request of a context that [Calls.Take] returned was
-// cancelled before it was passed on. That its client has hung up is something else, and
-// may have ended the context first.
+// cancelled before it was passed on. A client that hangs up ends the context too, but is no
+// cancellation.
 func Canceled(ctx context.Context) bool {
 	one, ok := ctx.Value(callKey{}).(*call)
 	return ok && one.canceled.Load()
@@ -74,7 +73,7 @@ func (c *Calls) begin(ctx context.Context, key string) (_ context.Context, end f
 	one := &call{cancel: cancel, passed: make(chan struct{})}
 	ctx = context.WithValue(ctx, callKey{}, one)
 	c.mu.Lock()
-	open := len(key) > maxKey || c.open[key] != nil // the latter is refused by whoever answers it
+	open := len(key) > maxKey || c.open[key] != nil // a duplicate is refused by the one who answers it
 	overtaken := !open && c.overtaken.forget(key)
 	if !open {
 		c.ended.forget(key)
@@ -102,8 +101,7 @@ func (c *Calls) end(key string, one *call) {
 	one.cancel(nil)
 }
 
-// Passed notes that whoever answers a request knows of it: a cancellation that comes there
-// from now on finds it.
+// Passed notes that a request was passed on: later cancellations will find it.
 func (c *Calls) Passed(session, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +117,7 @@ func (o *call) passLocked() {
 	}
 }
 
-// cancel ends a call that has not been passed on; one that has not come will be when it comes.
+// cancel ends a call that has not been passed on. A call that has not come yet ends when it comes.
 func (c *Calls) cancel(key string) {
 	c.mu.Lock()
 	one := c.open[key]
@@ -176,8 +174,8 @@ func (m *memory) forget(key string) bool {
 	return true
 }
 
-// CancelledID returns the id of the request that a notifications/cancelled with these
-// parameters takes back; nil: it names none.
+// CancelledID returns the id of the request that a notifications/cancelled with these parameters
+// cancels; nil: it names none.
 func CancelledID(params json.RawMessage) json.RawMessage {
 	id, _ := Cancelled(params)
 	return id
@@ -192,6 +190,6 @@ func Cancelled(params json.RawMessage) (id json.RawMessage, reason string) {
 	if wire.Unmarshal(params, &n) != nil || string(n.ID) == "null" {
 		return nil, ""
 	}
-	_ = json.Unmarshal(n.Reason, &reason) // what is no text is none
+	_ = json.Unmarshal(n.Reason, &reason) // only a text is a reason
 	return n.ID, reason
 }

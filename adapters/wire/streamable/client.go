@@ -24,36 +24,35 @@ import (
 )
 
 const (
-	// notifyFor is how long a server may take to accept a message that has no answer.
+	// notifyFor limits the time for a server to accept a message that has no answer.
 	notifyFor = 30 * time.Second
 	// byeFor limits each of the two waits of Shut: for the cancelled requests to finish, and for
 	// the server to end the session.
 	byeFor = 2 * time.Second
-	// maxResumed is how often in a row a stream that ended is taken up again without
-	// anything new.
+	// maxResumed limits how often in a row a stream is resumed without anything new.
 	maxResumed    = 5
 	maxResumeWait = 30 * time.Second
 )
 
-// NewHTTPClient returns a client for servers, whose requests are carried by through; nil:
-// by http.DefaultTransport's settings, with connections of its own. A redirect to another
-// address is refused: what we send may hold a key.
+// NewHTTPClient returns a client for servers that sends requests by through; nil: by a transport of
+// its own with the settings of http.DefaultTransport. A redirect to another address is refused,
+// because our messages may contain a key.
 func NewHTTPClient(through http.RoundTripper) *http.Client {
 	if through == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 64
 		through = t
 	}
-	return &http.Client{Transport: wordedTransport{through}, CheckRedirect: sameServer}
+	return &http.Client{Transport: plainTransport{through}, CheckRedirect: sameServer}
 }
 
-// wordedTransport says in words that a connection was closed, where net/http says EOF.
-type wordedTransport struct{ http.RoundTripper }
+// plainTransport reports in words that a connection was closed, where net/http returns EOF.
+type plainTransport struct{ http.RoundTripper }
 
 var errHungUp = errors.New("the server closed the connection without an answer")
 
 // RoundTrip implements http.RoundTripper.
-func (t wordedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t plainTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errHungUp
@@ -70,41 +69,41 @@ func sameServer(r *http.Request, via []*http.Request) error {
 	case len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme:
 		return fmt.Errorf("the server %s to %s, which is not followed; configure that address if it is the right one",
 			status, r.URL.Redacted())
-	case r.Method != via[0].Method: // which would lose the message
+	case r.Method != via[0].Method: // a GET would lose the message
 		return fmt.Errorf("the server %s a %s to %s as a %s, which is not followed; "+
 			"configure that address if it is the right one", status, via[0].Method, r.URL.Redacted(), r.Method)
 	}
 	return nil
 }
 
-// Options say where a server is, and what to make of its refusals. All functions are
-// required; they are called by many goroutines.
+// Options are the address of a server, and functions for its errors. All functions are required;
+// many goroutines call them.
 type Options struct {
 	URL     string
-	Headers map[string]string // sent with every request, but for those of the protocol
+	Headers map[string]string // sent with every request; they do not replace headers of the protocol
 	HTTP    *http.Client
 	Limit   int // bytes of one message
 
-	// Explain takes the address out of an error of HTTP's: it may hold a key.
+	// Explain removes the address from an error of HTTP, because it may contain a key.
 	Explain func(error) error
-	// WantsLogin finds in an error that a login is needed first, nil if it is another one,
-	// and reports whether the connection ends with that.
+	// WantsLogin returns the error if it means that a login is needed first, else nil, and reports
+	// whether the connection ends with it.
 	WantsLogin func(error) (wants error, ends bool)
-	// Plain makes the words of a server fit to be shown.
+	// Plain makes a text of a server fit for display.
 	Plain func(string) string
-	// Listening is called each time the stream of what the server says unasked begins, but
-	// for one that is taken up where it ended: what the server said before may be lost.
+	// Listening is called each time the stream of the server's own messages begins anew, so that
+	// earlier messages may be lost; not if it is resumed.
 	Listening func()
 }
 
-// Client speaks Streamable HTTP (Basic, Transports): each message that is written is
-// posted, and what comes back, as JSON or as a stream, can be read as one stream of lines
-// in the order in which it came.
+// Client speaks Streamable HTTP (Basic, Transports): each message that is written is posted, and
+// the messages that come back, as JSON or as streams, can be read as one stream of lines in the
+// order in which they came.
 type Client struct {
 	opts  Options
-	url   string            // to post to
+	url   string            // the address for posts
 	send  func(line []byte) // posts one message
-	older bool              // one stream brings all that the server says
+	older bool              // one stream brings all messages of the server
 	in    *io.PipeReader
 
 	lines *io.PipeWriter
@@ -116,14 +115,13 @@ type Client struct {
 	mu      sync.Mutex // guards the fields below
 	version string
 	session string
-	posts   map[string]*posted // by the request's id
+	posts   map[string]*exchange // by the request's id
 	params  ParamHeaders
-	fault   error  // why the link cannot go on
-	rest    []byte // of a line that was not written whole
+	fault   error  // why the connection has failed; nil: it has not
+	rest    []byte // the beginning of a line whose end was not written yet
 }
 
-// NewClient returns a client of the server at an address. It says nothing before it is
-// written to.
+// NewClient returns a client of the server at an address. It sends nothing before the first Write.
 func NewClient(o Options) (*Client, error) {
 	h, err := newClient(o)
 	if err != nil {
@@ -137,16 +135,16 @@ func newClient(o Options) (*Client, error) {
 	if err := CheckURL(o.URL); err != nil {
 		return nil, err
 	}
-	h := &Client{opts: o, url: o.URL, posts: map[string]*posted{}}
+	h := &Client{opts: o, url: o.URL, posts: map[string]*exchange{}}
 	h.in, h.lines = io.Pipe()
 	h.ctx, h.end = context.WithCancelCause(context.Background())
 	return h, nil
 }
 
-// Lines returns what the server says, one message a line.
+// Lines returns the stream of the server's messages, one message a line.
 func (h *Client) Lines() io.ReadCloser { return h.in }
 
-// CheckURL returns an error for what is no address of a server.
+// CheckURL returns an error unless the text can be the address of a server.
 func CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -155,8 +153,8 @@ func CheckURL(raw string) error {
 	return nil
 }
 
-// Write implements io.Writer: it posts each line. Requests are answered whenever
-// the server does; what has no answer is posted one by one.
+// Write implements io.Writer: it posts each line. Requests are posted concurrently, other messages
+// one after the other.
 func (h *Client) Write(b []byte) (int, error) {
 	if h.ctx.Err() != nil {
 		return 0, io.ErrClosedPipe
@@ -175,16 +173,16 @@ func (h *Client) Write(b []byte) (int, error) {
 	}
 }
 
-// posting posts a message; what a request is answered with comes when it comes.
+// posting posts a message. It does not wait for the answer to a request.
 func (h *Client) posting(line []byte) {
 	m, err := wire.Parse(line)
 	if err != nil {
-		return // ours are
+		return // our messages are valid
 	}
 	switch {
 	case m.Kind() == wire.Request:
 		ctx, cancel := context.WithCancel(h.ctx)
-		p := &posted{cancel: cancel, sent: make(chan struct{}), done: make(chan struct{})}
+		p := &exchange{cancel: cancel, sent: make(chan struct{}), done: make(chan struct{})}
 		ctx = httptrace.WithClientTrace(
 			ctx,
 			&httptrace.ClientTrace{
@@ -196,7 +194,7 @@ func (h *Client) posting(line []byte) {
 		h.mu.Unlock()
 		h.owned.Go(func() {
 			defer close(p.done)
-			defer p.once.Do(func() { close(p.sent) }) // it never will be
+			defer p.once.Do(func() { close(p.sent) }) // it is not sent any more
 			defer cancel()
 			h.request(ctx, line, m)
 			h.mu.Lock()
@@ -212,8 +210,8 @@ func (h *Client) posting(line []byte) {
 	}
 }
 
-// posted is a request that is under way.
-type posted struct {
+// exchange is a request and its answer, until the answer is complete.
+type exchange struct {
 	cancel context.CancelFunc
 	once   sync.Once
 	sent   chan struct{} // closed when it has been written
@@ -221,14 +219,14 @@ type posted struct {
 	done   chan struct{} // closed when it is over
 }
 
-// withdraw takes a request back: by saying so, or at 2026-07-28 by hanging up. The
-// two may overtake each other on their way, and a server forgets what it hears of a
-// request that it does not know yet: so it is told again when that had no effect.
+// withdraw cancels a request: by a notification, or at 2026-07-28 by hanging up. The notification may
+// overtake its request, and a server ignores it if it does not know the request yet. So it is
+// repeated if it had no effect.
 func (h *Client) withdraw(line []byte, m wire.Message) {
 	var n struct {
 		ID json.RawMessage `json:"requestId"`
 	}
-	_ = json.Unmarshal(m.Params, &n) // ours
+	_ = json.Unmarshal(m.Params, &n) // it is ours, and valid
 	h.mu.Lock()
 	p, modern := h.posts[string(n.ID)], h.version >= proto.Modern
 	if p == nil || p.back { // it has finished, or is being cancelled already
@@ -272,8 +270,8 @@ func (h *Client) withdrawAll() {
 	}
 }
 
-// notify posts what has no answer. A server that does not take it is heard of at
-// the next request.
+// notify posts a message that has no answer. If the server does not accept it, the next request
+// will report that.
 func (h *Client) notify(line []byte, m wire.Message) {
 	ctx, cancel := context.WithTimeout(h.ctx, notifyFor)
 	defer cancel()
@@ -283,7 +281,7 @@ func (h *Client) notify(line []byte, m wire.Message) {
 	}
 }
 
-// request posts a request and sees to it that it gets an answer.
+// request posts a request and makes sure that it gets an answer.
 func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 	resp, err := h.postPatiently(ctx, line, m)
 	if err != nil {
@@ -314,8 +312,8 @@ func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
 	}
 }
 
-// failed deals with a status that is an error. A JSON-RPC error in its body is the
-// answer; else the status is.
+// failed handles a status that is an error. A JSON-RPC error in its body is the answer, else the
+// status.
 func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	body, _ := ReadAll(resp.Body, 64<<10)
 	h.mu.Lock()
@@ -366,8 +364,7 @@ func (h *Client) post(ctx context.Context, line []byte, m wire.Message) (*http.R
 	return h.opts.HTTP.Do(req)
 }
 
-// head sets the headers of a request. What is configured cannot replace those of
-// the protocol.
+// head sets the headers of a request. Configured headers cannot replace those of the protocol.
 func (h *Client) head(req *http.Request, m wire.Message) {
 	for name, value := range h.opts.Headers {
 		req.Header.Set(name, value)
@@ -389,8 +386,8 @@ func (h *Client) head(req *http.Request, m wire.Message) {
 	}
 }
 
-// deliver puts a message into the stream of lines, and notes what the transport has
-// to know of it. It waits while nobody reads.
+// deliver puts a message into the stream of lines, and notes the parts that the transport needs. It
+// blocks until the message is read.
 func (h *Client) deliver(text []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
@@ -404,12 +401,10 @@ func (h *Client) deliver(text []byte) error {
 	return err
 }
 
-// CodeUnreached is the code of errors that we make in the place of a server which cannot be
-// reached.
+// CodeUnreached is the code of our own error answers for a server that cannot be reached.
 const CodeUnreached = -32097
 
-// Unreached returns what an error says that we made in the place of a server which cannot
-// be reached; false: it is not such an error.
+// Unreached returns the text of an error with CodeUnreached; false: it is another error.
 func Unreached(err error) (why string, ok bool) {
 	var e *jrpc2.Error
 	if !errors.As(err, &e) || e.Code != CodeUnreached {
@@ -418,24 +413,24 @@ func Unreached(err error) (why string, ok bool) {
 	return e.Message, true
 }
 
-// SessionLost reports whether an error says that the server has forgotten us.
+// SessionLost reports whether an error means that the server has forgotten our session.
 func SessionLost(err error) bool {
 	why, ok := Unreached(err)
 	return ok && why == ErrSessionLost.Error()
 }
 
-// refuse answers a request in the server's place.
+// refuse answers a request instead of the server.
 func (h *Client) refuse(m wire.Message, text string) {
 	b := strconv.AppendInt([]byte(`{"code":`), CodeUnreached, 10)
 	h.answer(m, append(wire.AppendString(append(b, `,"message":`...), text), '}'))
 }
 
 func (h *Client) answer(m wire.Message, fault []byte) {
-	_ = h.deliver([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + string(fault) + `}`)) // nobody reads any more
+	_ = h.deliver([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + string(fault) + `}`)) // the connection has ended
 }
 
-// Settled notes the version, and opens the stream of what comes unasked where the
-// version has one.
+// Settled notes the version, and opens the stream of the server's own messages if the version has
+// one.
 func (h *Client) Settled(version string) {
 	h.mu.Lock()
 	h.version = version
@@ -445,14 +440,14 @@ func (h *Client) Settled(version string) {
 	}
 }
 
-// fail ends the link for a reason.
+// fail ends the connection for a reason.
 func (h *Client) fail(err error) {
 	h.mu.Lock()
 	if h.fault == nil {
 		h.fault = err
 	}
 	h.mu.Unlock()
-	h.owned.Go(func() { h.lines.CloseWithError(io.EOF) }) // behind what is being delivered
+	h.owned.Go(func() { h.lines.CloseWithError(io.EOF) }) // after the message that is being delivered
 }
 
 // Close implements io.Closer: nothing more is posted.
@@ -479,7 +474,7 @@ func (h *Client) Shut() {
 	h.owned.Wait()
 }
 
-// Why says how the connection ended; it is called after Shut.
+// Why returns the reason for the connection's end. It is called after Shut.
 func (h *Client) Why() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

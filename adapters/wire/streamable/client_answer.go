@@ -12,7 +12,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// single delivers an answer to m that is JSON. An error without an id is one of m's.
+// single delivers an answer to m that is JSON. An error without an id gets m's.
 func (h *Client) single(body io.Reader, m wire.Message) error {
 	text, err := ReadAll(body, h.opts.Limit)
 	if err != nil && len(text) > h.opts.Limit {
@@ -50,7 +50,7 @@ func answers(text []byte, id json.RawMessage) bool {
 	return false
 }
 
-// sameID reports whether two ids are the same, however they are written.
+// sameID reports whether two ids are the same, even if they are written differently.
 func sameID(a, b json.RawMessage) bool {
 	var x, y any
 	return string(a) == string(b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
@@ -62,7 +62,7 @@ func TooLong(limit int) error {
 		"ask for less at a time", limit>>20)
 }
 
-// maxBusy is how often in a row a message is posted again to a server that asks to wait.
+// maxBusy limits how often in a row a message is posted again to a server that asks to wait.
 const maxBusy = 3
 
 // postPatiently posts a message, and again after the time that a busy server asks to wait, if

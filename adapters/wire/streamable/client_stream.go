@@ -14,8 +14,8 @@ import (
 	"dragoman/core/sse"
 )
 
-// follow delivers a stream until it has brought the answer to m. One that ends
-// before is taken up again where the server has given it ids.
+// follow delivers a stream up to the answer to m. If it ends before, it is resumed, provided that
+// the server has given its events ids.
 func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	c := &cursor{}
 	answered, err := h.stream(body, m.ID, c)
@@ -49,13 +49,13 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	}
 }
 
-// cursor is how far a stream was read.
+// cursor is a position in a stream.
 type cursor struct {
 	id    string
 	retry time.Duration
 }
 
-// wait is how long to wait before a stream is taken up again.
+// wait returns the time to wait before a stream is resumed.
 func (c *cursor) wait(tries int) time.Duration {
 	if c.retry > 0 {
 		return min(c.retry, maxResumeWait)
@@ -63,8 +63,8 @@ func (c *cursor) wait(tries int) time.Duration {
 	return min(time.Second<<min(tries, 10), maxResumeWait)
 }
 
-// stream delivers the messages of a stream. It returns true after the answer to
-// id; the error says how the stream ended otherwise.
+// stream delivers the messages of a stream. It returns true after the answer to id, else the
+// reason for the stream's end.
 func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
 	s := sse.NewReader(body, h.opts.Limit)
 	for {
@@ -85,7 +85,7 @@ func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, er
 			if h.ctx.Err() != nil {
 				return false, err
 			}
-			continue // no message: the next may be one
+			continue // no message
 		}
 		if id == nil {
 			continue
@@ -96,7 +96,7 @@ func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, er
 	}
 }
 
-// listen reads the stream of what the server says unasked, while there is one.
+// listen reads the stream of the server's own messages, as long as there is one.
 func (h *Client) listen() {
 	c := &cursor{}
 	for tries := 0; tries < maxResumed; tries++ {
@@ -104,7 +104,7 @@ func (h *Client) listen() {
 		var refused statusError
 		wants, _ := h.opts.WantsLogin(err)
 		if errors.As(err, &refused) && refused.code < 500 || wants != nil {
-			return // there is none
+			return // the server has no such stream
 		}
 		if err == nil {
 			before := c.id
@@ -123,7 +123,7 @@ func (h *Client) listen() {
 	}
 }
 
-// statusError is a status that was not hoped for.
+// statusError is an unexpected status.
 type statusError struct {
 	code   int
 	status string

@@ -15,31 +15,31 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Visitor is whom a [Handler] connects: one session up to 2025-11-25, or all requests of
-// 2026-07-28 that say the same of their client.
+// Visitor is a client of a [Handler]: one session up to 2025-11-25, or all requests of 2026-07-28
+// with the same name and capabilities of their client.
 type Visitor struct {
 	Principal string
-	Shared    bool // of 2026-07-28: requests of several clients may come over it
+	Shared    bool // requests of several clients of 2026-07-28 may come over the connection
 }
 
-// Conn is the other end of a client's connection. Its methods do not block, but for Close.
+// Conn is the other end of a client's connection. Its methods do not block, except for Close.
 type Conn interface {
-	// Take says a valid message of the client's. key names a request among those that are
-	// open on the connection.
+	// Take passes a valid message of the client. key identifies a request among the open ones of the
+	// connection.
 	Take(key string, m wire.Message)
-	Cancel(key string) // takes back a request
-	Works() bool       // whether something is under way without a request
+	Cancel(key string) // cancels a request
+	Works() bool       // reports whether the client is busy without a request
 	Close()            // ends the connection and waits for that
 }
 
-// HandlerOptions are a Handler's circumstances; Connect and Principal are required.
+// HandlerOptions are the settings of a Handler; Connect and Principal are required.
 type HandlerOptions struct {
-	// Connect connects a client; send takes what is said to it.
+	// Connect connects a client; send receives the messages to it.
 	Connect func(c Visitor, send wire.Send) Conn
-	// Principal returns who a request is from, who has been let in before.
+	// Principal returns the principal of a request, which was authenticated before.
 	Principal func(*http.Request) string
-	All, Each int           // how many clients there may be, and how many of one program
-	Idle      time.Duration // how long one may be silent, with nothing open
+	All, Each int           // limits of clients, and of clients of one program
+	Idle      time.Duration // how long a client may be silent without an open request
 	Limit     int           // bytes of one message
 }
 
@@ -48,12 +48,12 @@ type HandlerOptions struct {
 type Handler struct {
 	opts   HandlerOptions
 	guests wire.Guests
-	calls  Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
-	kept   kept
+	calls  Calls // of all sessions; at 2026-07-28 a call is cancelled by hanging up
+	kept   backlog
 
 	mu       sync.Mutex          // guards the fields below
 	sessions map[string]*session // by id
-	shared   map[string]*session // of 2026-07-28, by what the requests say of their client
+	shared   map[string]*session // of 2026-07-28, by the client's name and capabilities
 	closed   bool
 }
 
@@ -72,7 +72,7 @@ func (h *Handler) Knows(r *http.Request) bool {
 	return h.sessions[r.Header.Get(proto.HeaderSession)] != nil
 }
 
-// Close ends all sessions and waits for that.
+// Close ends all sessions and waits for their end.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -118,7 +118,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// post takes one message of a client's. It is checked here, and nowhere behind.
+// post handles a message of a client. The message is checked here, and nowhere else.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(r, h.opts.Limit)
 	if err != nil {
@@ -178,11 +178,10 @@ func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Mess
 	}
 }
 
-// postModern takes a request of 2026-07-28, which belongs to no session. Whoever hangs up
-// takes it back.
+// postModern handles a request of 2026-07-28, which belongs to no session. Hanging up cancels it.
 func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	if m.Kind() != wire.Request {
-		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
+		w.WriteHeader(http.StatusAccepted) // no notification means anything here
 		return
 	}
 	if err := Mismatch(r, m); err != nil {
@@ -207,8 +206,8 @@ func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Mess
 	s.left(x)
 }
 
-// find returns the session that a request names, with a request open: Done of its place
-// must follow. nil: there is none.
+// find returns the session that a request names, and counts the request as open: Done of its
+// place must follow. nil: there is none.
 func (h *Handler) find(r *http.Request) *session {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(proto.HeaderSession)]
@@ -219,8 +218,8 @@ func (h *Handler) find(r *http.Request) *session {
 	return s
 }
 
-// enter makes a session for the client that introduces itself, with its first request open:
-// Done of its place must follow.
+// enter makes a session for a client that sends initialize, and counts that as an open request: Done
+// of its place must follow.
 func (h *Handler) enter(r *http.Request, m wire.Message) (*session, error) {
 	p := h.opts.Principal(r)
 	s, err := h.start(Visitor{Principal: p}, p+"\x00"+Machine(r)+"\x00"+introduced(m))
@@ -230,7 +229,7 @@ func (h *Handler) enter(r *http.Request, m wire.Message) (*session, error) {
 	return s, h.note(h.sessions, s.id, s)
 }
 
-// note puts a session on a list.
+// note adds a session to a list.
 func (h *Handler) note(list map[string]*session, key string, s *session) error {
 	h.mu.Lock()
 	closed, taken := h.closed, list[key] != nil
@@ -245,8 +244,8 @@ func (h *Handler) note(list map[string]*session, key string, s *session) error {
 	return nil
 }
 
-// sharedBy returns the connection that a request of 2026-07-28 shares with those that say the
-// same of their client, with a request open: Done of its place must follow.
+// sharedBy returns the connection of all requests of 2026-07-28 with the same name and capabilities
+// of their client, and counts the request as open: Done of its place must follow.
 func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
 	key := principal + "\x00" + saysOf(m)
 	for {
@@ -266,7 +265,7 @@ func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
 		s.key = key
 		if h.note(h.shared, key, s) == nil {
 			return s, nil
-		} // else somebody was quicker
+		} // else another request was quicker
 	}
 }
 
@@ -286,7 +285,7 @@ func (h *Handler) start(c Visitor, name string) (*session, error) {
 	return s, nil
 }
 
-// drop ends a session, and waits for that.
+// drop ends a session and waits for its end.
 func (h *Handler) drop(s *session) {
 	s.place.Leave()
 	h.mu.Lock()
@@ -300,16 +299,17 @@ func (h *Handler) drop(s *session) {
 	s.end()
 }
 
-// introduced is the name and the version of the client that says initialize.
+// introduced returns the name and version of a client that sends initialize.
 func introduced(m wire.Message) string {
 	var p struct {
 		Client proto.Implementation `json:"clientInfo"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there is not said
+	_ = json.Unmarshal(m.Params, &p) // missing members stay empty
 	return p.Client.String()
 }
 
-// saysOf is what a request of 2026-07-28 says of its client, as it was written.
+// saysOf returns the name and capabilities of the client in a request of 2026-07-28, as they were
+// written.
 func saysOf(m wire.Message) string {
 	var client, caps json.RawMessage
 	for name, meta := range wire.Members(m.Params) {
@@ -328,7 +328,7 @@ func saysOf(m wire.Message) string {
 	return string(client) + "\x00" + string(caps)
 }
 
-// readBody reads a body into memory of its size, where that was said.
+// readBody reads a body into memory of its announced size, if there is one.
 func readBody(r *http.Request, limit int) ([]byte, error) {
 	if n := r.ContentLength; n > 0 && n <= int64(limit) {
 		return readN(r.Body, int(n), limit)
@@ -336,12 +336,12 @@ func readBody(r *http.Request, limit int) ([]byte, error) {
 	return ReadAll(r.Body, limit)
 }
 
-// headersFor is how long a listing of the tools may take whose schemas say which arguments are
-// headers too.
+// headersFor limits the time to list the tools, whose schemas say which arguments are headers
+// too.
 const headersFor = time.Minute
 
-// mismatch returns an error where an argument's header says something else than the
-// argument. The tools are listed first, where nobody has listed them.
+// mismatch returns an error if the header of an argument differs from the argument. The tools are
+// listed first, unless they were listed before.
 func (s *session) mismatch(r *http.Request, m wire.Message) error {
 	if m.Method != proto.MethodCallTool {
 		return nil
@@ -364,7 +364,7 @@ func (s *session) mismatch(r *http.Request, m wire.Message) error {
 		Args map[string]json.RawMessage `json:"arguments"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
-		return nil // who answers says so
+		return nil // the answer reports the error
 	}
 	return s.headers.Mismatch(r.Header, p.Name, p.Args)
 }

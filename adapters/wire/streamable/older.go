@@ -10,14 +10,14 @@ import (
 	"dragoman/core/sse"
 )
 
-// olderClient speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all
-// messages; its first event names the address that ours are posted to.
+// olderClient speaks the transport of 2024-11-05 (HTTP with SSE): one stream brings all messages of
+// the server; its first event names the address for our posts.
 type olderClient struct {
 	*Client
 	stream *url.URL
 	known  chan struct{} // closed when post is known, or never will be
 	once   sync.Once
-	err    error // why the stream could not be had; set before known is closed
+	err    error // why the stream could not be opened; set before known is closed
 }
 
 // NewOlderClient is NewClient for a server that speaks the transport of 2024-11-05.
@@ -33,7 +33,7 @@ func NewOlderClient(o Options) (*Client, error) {
 	return h, nil
 }
 
-// read delivers the stream until it ends; the link ends with it.
+// read delivers the stream until it ends; the connection ends with it.
 func (s *olderClient) read() {
 	defer s.once.Do(func() { close(s.known) })
 	resp, err := s.get(s.ctx, "")
@@ -74,11 +74,11 @@ func (s *olderClient) read() {
 	}
 }
 
-// send posts a message once it is known where to; the answer comes by the stream.
+// send posts a message as soon as the address is known; the answer comes by the stream.
 func (s *olderClient) send(line []byte) {
 	m, err := wire.Parse(line)
 	if err != nil {
-		return // ours are
+		return // our messages are valid
 	}
 	select {
 	case <-s.known:

@@ -14,10 +14,10 @@ import (
 type output struct {
 	w     http.ResponseWriter
 	ids   bool // events have ids
-	begun bool // as events
+	begun bool // as a stream of events
 }
 
-// direct is the size in bytes above which a result is written from where it lies.
+// direct is the size in bytes above which a result is written without a copy.
 const direct = 64 << 10
 
 // whole writes an answer as JSON.
@@ -39,7 +39,7 @@ func (o *output) whole(modern bool, m wire.Message) {
 	_, _ = o.w.Write([]byte("}"))
 }
 
-// begin begins a stream of events. The client may take it up again.
+// begin begins a stream of events, which the client may resume.
 func (o *output) begin(x *stream) {
 	o.begun = true
 	if o.ids {
@@ -49,10 +49,10 @@ func (o *output) begin(x *stream) {
 	o.flush()
 }
 
-// prime gives the client an id to come back with before there is an event (2025-11-25,
-// Sending messages).
+// prime gives the client an id to resume by before there is an event (2025-11-25, Sending
+// messages).
 func (o *output) prime(x *stream) {
-	_, _ = o.w.Write([]byte("id: " + x.id + "_0\ndata: \n\n")) // a client that has left is noticed elsewhere
+	_, _ = o.w.Write([]byte("id: " + x.id + "_0\ndata: \n\n")) // a client's end is noticed elsewhere
 	o.flush()
 }
 
@@ -81,7 +81,7 @@ func (o *output) events(x *stream, list []*event) bool {
 
 func (o *output) flush() { _ = http.NewResponseController(o.w).Flush() } // the next Write notices
 
-// name lets the client take a stream up again.
+// name allows the client to resume a stream.
 func (x *stream) name() {
 	s := x.session
 	s.mu.Lock()
@@ -90,22 +90,22 @@ func (x *stream) name() {
 	s.streams[x.id] = x
 }
 
-// keptBytes limits all messages that are kept for clients which may have missed them (up to
+// keptBytes limits the messages that are kept for all clients that may have missed them (up to
 // 2025-11-25, Resumability).
 const keptBytes = 16 << 20
 
-// eventCost is what an event takes beside its message, in bytes.
+// eventCost is the memory of an event without its message, in bytes.
 const eventCost = 256
 
-// kept are the events that clients may come back for, the oldest first.
-type kept struct {
+// backlog has the events that clients may come back for, the oldest first.
+type backlog struct {
 	mu    sync.Mutex // guards the fields below
 	list  []*event
 	bytes int
 }
 
-// add keeps an event. The oldest are forgotten where there are too many.
-func (k *kept) add(e *event) {
+// add keeps an event. If there are too many, the oldest are dropped.
+func (k *backlog) add(e *event) {
 	var over []*event
 	k.mu.Lock()
 	if !e.kept {
@@ -124,7 +124,7 @@ func (k *kept) add(e *event) {
 	}
 }
 
-// forget drops a stream's events up to one.
+// forget drops a stream's events up to one of them.
 func (x *stream) forget(e *event) {
 	s := x.session
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (x *stream) forget(e *event) {
 
 // readN reads n bytes.
 func readN(r io.Reader, n, limit int) ([]byte, error) {
-	b := bytes.NewBuffer(make([]byte, 0, min(n, 1<<20)+bytes.MinRead)) // who says much may send little
+	b := bytes.NewBuffer(make([]byte, 0, min(n, 1<<20)+bytes.MinRead)) // the announced size may be wrong
 	_, err := b.ReadFrom(io.LimitReader(r, int64(limit)+1))
 	return b.Bytes(), err
 }

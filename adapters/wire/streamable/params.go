@@ -27,7 +27,7 @@ type paramHeader struct {
 	name string
 }
 
-// Learn looks in an answer to tools/list for the arguments that are to be headers.
+// Learn notes the arguments that are headers from an answer to tools/list.
 func (p *ParamHeaders) Learn(line []byte) {
 	found := paramHeaders(line)
 	if len(found) == 0 {
@@ -48,7 +48,7 @@ func (p *ParamHeaders) set(h http.Header, tool string, args map[string]json.RawM
 	}
 }
 
-// Mismatch returns an error if a call's header says something else than the argument.
+// Mismatch returns an error if a call's header differs from the argument.
 func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json.RawMessage) error {
 	for _, ph := range p.tools[tool] {
 		value, there := headerValue(args, ph.path)
@@ -70,16 +70,15 @@ func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json
 	return nil
 }
 
-// repeated holds the parameters of a request that its header Mcp-Name repeats, by method.
-type repeated struct {
+// nameParams has the parameters that the header Mcp-Name of a request repeats, by method.
+type nameParams struct {
 	Name string `json:"name"`
 	URI  string `json:"uri"`
 	Task string `json:"taskId"`
 }
 
-// name returns what the header Mcp-Name of a method says; ok is false for a method that
-// has none.
-func (p *repeated) name(method string) (_ string, ok bool) {
+// name returns the value of the header Mcp-Name for a method; false: the method has none.
+func (p *nameParams) name(method string) (_ string, ok bool) {
 	switch method {
 	case proto.MethodCallTool, proto.MethodGetPrompt:
 		return p.Name, true
@@ -89,14 +88,14 @@ func (p *repeated) name(method string) (_ string, ok bool) {
 	return p.Task, proto.NamesTask(method)
 }
 
-// headModern sets the headers that repeat what a request of 2026-07-28 says.
+// headModern sets the headers that repeat parameters of a request of 2026-07-28.
 func (h *Client) headModern(req *http.Request, m wire.Message) {
 	req.Header.Set(proto.HeaderMethod, m.Method)
 	var p struct {
-		repeated
+		nameParams
 		Args map[string]json.RawMessage `json:"arguments"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
+	_ = json.Unmarshal(m.Params, &p) // missing members have no header
 	if name, ok := p.name(m.Method); ok {
 		req.Header.Set(proto.HeaderName, headerText(name))
 	}
@@ -108,15 +107,14 @@ func (h *Client) headModern(req *http.Request, m wire.Message) {
 	h.mu.Unlock()
 }
 
-// note looks at what the server says for the arguments that are to be headers.
+// note learns the arguments that are headers from a message of the server.
 func (h *Client) note(line []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.params.Learn(line)
 }
 
-// paramHeaders finds in an answer to tools/list which arguments are to be headers,
-// by tool.
+// paramHeaders returns the arguments that are headers from an answer to tools/list, by tool.
 func paramHeaders(line []byte) map[string][]paramHeader {
 	if !bytes.Contains(line, []byte(`"x-mcp-header"`)) {
 		return nil
@@ -139,7 +137,7 @@ func paramHeaders(line []byte) map[string][]paramHeader {
 	return found
 }
 
-// headerProperty is what a schema says of headers.
+// headerProperty has the parts of a schema that concern headers.
 type headerProperty struct {
 	Header     any                       `json:"x-mcp-header"`
 	Properties map[string]headerProperty `json:"properties"`
@@ -156,14 +154,14 @@ func (p headerProperty) headers(path []string, list []paramHeader) []paramHeader
 	return list
 }
 
-// isToken reports whether a name can be that of a header (RFC 9110, 5.6.2).
+// isToken reports whether a text can be the name of a header (RFC 9110, 5.6.2).
 func isToken(s string) bool {
 	return s != "" &&
 		strings.Trim(s, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// headerValue is an argument as a header says it: texts, booleans and whole
-// numbers that every reader of JSON reads alike; others have no header.
+// headerValue returns the header of an argument: of a text, a boolean, or a whole number that
+// every reader of JSON reads in the same way. Others have no header.
 func headerValue(args map[string]json.RawMessage, path []string) (string, bool) {
 	raw, ok := args[path[0]]
 	for _, name := range path[1:] {
@@ -193,14 +191,14 @@ func headerValue(args map[string]json.RawMessage, path []string) (string, bool) 
 	return "", false
 }
 
-// sameNumber compares two whole numbers as they are written in different ways.
+// sameNumber compares two whole numbers that may be written differently.
 func sameNumber(a, b string) bool {
 	n, err := strconv.ParseInt(b, 10, 64)
 	f, err2 := strconv.ParseFloat(a, 64)
 	return err == nil && err2 == nil && f == float64(n)
 }
 
-// headerText encodes what a header cannot hold as it is.
+// headerText encodes a text for a header if need be.
 func headerText(s string) string {
 	plain := s == strings.Trim(s, " \t") && !(strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?="))
 	for i := 0; plain && i < len(s); i++ {
@@ -212,7 +210,7 @@ func headerText(s string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// HeaderMeans decodes what headerText encoded; false: nobody encoded that.
+// HeaderMeans decodes a result of headerText; false: it is none.
 func HeaderMeans(s string) (string, bool) {
 	inner, ok := strings.CutPrefix(s, "=?base64?")
 	if !ok {

@@ -12,15 +12,15 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Refuse answers a request that goes no further.
+// Refuse answers a request with an error.
 func Refuse(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // a client that left has nobody to tell
+	_, _ = w.Write(wire.AppendAnswer(nil, id, nil, err)) // the client has left
 }
 
-// RefuseGuest answers a client that cannot be served. One for which there is no place
-// (wire.FullError), or that comes while we close, is told when to come again.
+// RefuseGuest answers a client that cannot be served. If there is no place (wire.FullError), or the
+// program is closing, the answer says when to try again.
 func RefuseGuest(w http.ResponseWriter, id json.RawMessage, err error) {
 	full, ok := errors.AsType[*wire.FullError](err)
 	if ok {
@@ -55,14 +55,14 @@ func EventOf(line []byte) []byte {
 	return append(append([]byte("event: message\ndata: "), line...), "\n\n"...)
 }
 
-// Mismatch returns an error if the headers of a request say something else than its body
-// (2026-07-28, Streamable HTTP), or if its body lacks what they repeat.
+// Mismatch returns an error if the headers of a request differ from its body (2026-07-28,
+// Streamable HTTP), or if its body lacks the parameters that they repeat.
 func Mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
-		repeated
+		nameParams
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what is not there has no header
+	_ = json.Unmarshal(m.Params, &p) // missing members have no header
 	got := r.Header.Get(proto.HeaderName)
 	name, ok := p.name(m.Method)
 	if !ok {
@@ -88,7 +88,7 @@ func Mismatch(r *http.Request, m wire.Message) error {
 	return nil
 }
 
-// Status returns the status that goes with an answer at 2026-07-28.
+// Status returns the status for an answer at 2026-07-28.
 func Status(m wire.Message) int {
 	if m.Error == nil {
 		return http.StatusOK
@@ -96,7 +96,7 @@ func Status(m wire.Message) int {
 	var e struct {
 		Code jrpc2.Code `json:"code"`
 	}
-	_ = json.Unmarshal(m.Error, &e) // no number is none of these
+	_ = json.Unmarshal(m.Error, &e) // any other code has no status of its own
 	switch e.Code {
 	case jrpc2.MethodNotFound:
 		return http.StatusNotFound

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxUnread is how much a client may leave unread of a stream before it is told less.
+	// maxUnread limits the bytes of a stream that wait for a client before notifications are dropped.
 	maxUnread = 4 << 20
-	// primeAfter is how long a client waits for an answer before it gets the stream's first
-	// event id, by which it can come back for the answer.
+	// primeAfter is the time after which a client that waits for an answer gets an event id, by which
+	// it can come back for the answer.
 	primeAfter = 500 * time.Millisecond
 )
 
@@ -27,26 +27,26 @@ const (
 type session struct {
 	handler *Handler
 	client  Visitor
-	id, key string // of a session, and of what is shared
+	id, key string // the id of a session, or the key of a shared connection
 	place   *wire.Guest
 
 	mu      sync.Mutex // guards the fields below, and those of the streams
 	conn    Conn       // nil: it is being connected
 	open    map[string]*stream
-	order   []*stream          // those that are open, oldest first
-	streams map[string]*stream // those that can be taken up again, by id
-	alone   *stream            // of what belongs to no request
+	order   []*stream          // open streams, oldest first
+	streams map[string]*stream // streams that can be resumed, by id
+	alone   *stream            // the stream of messages that belong to no request
 	last    int                // the number of the newest stream
 	headers ParamHeaders
 	listed  bool // the tools have been listed
 	over    bool
 }
 
-// stream is what belongs to a request, with its answer last, or to none.
+// stream has the messages that belong to a request, with its answer last, or to no request.
 type stream struct {
 	session *session
 	id      string
-	key     string // of the request, as its connection has it; "": of no request
+	key     string // the request's key on its connection; "": no request
 	method  string
 	asked   json.RawMessage // the request's id
 	wake    chan struct{}   // one place
@@ -54,10 +54,10 @@ type stream struct {
 
 	events []*event
 	first  int  // the number of events[0], from 1
-	read   int  // the number of the last that a connection has taken
+	read   int  // the number of the last event that an HTTP connection has taken
 	unread int  // bytes
 	named  bool // its events have ids, which the client was given
-	done   bool // the answer is there, or nothing will come any more
+	done   bool // the answer has come, or nothing more will
 }
 
 // event is a message of a stream.
@@ -93,7 +93,7 @@ func (s *session) begin(key string, m wire.Message) *stream {
 	return x
 }
 
-// send routes what is said to the client. It is a wire.Send.
+// send routes a message to the client. It is a wire.Send.
 func (s *session) send(m wire.Message, within *wire.Call) {
 	s.mu.Lock()
 	x := s.toLocked(m, within)
@@ -126,7 +126,7 @@ func (s *session) send(m wire.Message, within *wire.Call) {
 	}
 }
 
-// toLocked finds the stream that a message belongs to. nil: nobody is told.
+// toLocked finds the stream of a message; nil: the message is dropped.
 func (s *session) toLocked(m wire.Message, within *wire.Call) *stream {
 	if within != nil {
 		return s.open[within.Key()]
@@ -141,7 +141,7 @@ func (s *session) toLocked(m wire.Message, within *wire.Call) *stream {
 	if strings.HasSuffix(m.Method, "/list_changed") || m.Method == proto.NoteResourceUpdated {
 		return alone
 	}
-	for _, x := range slices.Backward(s.order) { // what else is said is said because of what is being done
+	for _, x := range slices.Backward(s.order) { // other messages belong to the newest open request
 		if x.method != proto.MethodListen {
 			return x
 		}
@@ -156,7 +156,7 @@ func (x *stream) rouse() {
 	}
 }
 
-// forgetLocked takes a request that is answered out of those that are open.
+// forgetLocked removes an answered request from the open ones.
 func (s *session) forgetLocked(x *stream) {
 	if s.open[x.key] == x {
 		delete(s.open, x.key)
@@ -164,8 +164,8 @@ func (s *session) forgetLocked(x *stream) {
 	}
 }
 
-// left notes that whoever has posted a request reads no more of its stream. One whose events
-// have ids is kept for when the client comes back.
+// left notes that the client has hung up on a request. If the stream's events have ids, they are
+// kept until the client comes back.
 func (s *session) left(x *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +194,8 @@ func (x *stream) await(ctx context.Context) bool {
 	}
 }
 
-// take makes a connection the reader of a stream behind the event from, in the place of any
-// other. false: what it wants is not kept any more.
+// take makes an HTTP connection the reader of a stream after the event from, instead of any other.
+// false: those events are not kept any more.
 func (x *stream) take(from int) (reader chan struct{}, ok bool) {
 	s := x.session
 	s.mu.Lock()
@@ -210,7 +210,7 @@ func (x *stream) take(from int) (reader chan struct{}, ok bool) {
 	return x.reader, true
 }
 
-// next takes the events behind a number, and reports whether they are the last.
+// next returns the events after a number, and reports whether they are the last.
 func (x *stream) next(after int) (list []*event, last bool) {
 	s := x.session
 	s.mu.Lock()
@@ -226,7 +226,7 @@ func (x *stream) next(after int) (list []*event, last bool) {
 	return list, x.done
 }
 
-// leave ends the reading of a stream. Events that nobody has taken are kept, within limits.
+// leave ends the reading of a stream. Events that were not read are kept, within limits.
 func (x *stream) leave(reader chan struct{}) {
 	s := x.session
 	s.mu.Lock()
@@ -243,8 +243,8 @@ func (x *stream) leave(reader chan struct{}) {
 	}
 }
 
-// follow writes a stream behind an event: an answer alone as JSON, else events. It returns
-// false when the client left before the end.
+// follow writes the rest of a stream after an event: an answer alone as JSON, else events. It
+// returns false if the client has left before the end.
 func (s *session) follow(w http.ResponseWriter, r *http.Request, x *stream, after int, events bool) bool {
 	reader, ok := x.take(after)
 	if !ok {
@@ -288,15 +288,15 @@ func (s *session) follow(w http.ResponseWriter, r *http.Request, x *stream, afte
 				o.prime(x)
 			}
 		case <-reader:
-			return true // another connection reads on
+			return true // another HTTP connection reads now
 		case <-r.Context().Done():
 			return false
 		}
 	}
 }
 
-// listen gives a client the stream of what belongs to no request, or what it has missed of
-// another (Last-Event-ID).
+// listen writes the stream of messages that belong to no request, or the missed events of another
+// stream (Last-Event-ID).
 func (s *session) listen(w http.ResponseWriter, r *http.Request) {
 	x, after := s.alone, 0
 	s.mu.Lock()
@@ -319,7 +319,7 @@ func (s *session) listen(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// works reports whether a request is open, or something is under way without one.
+// works reports whether the client has an open request, or is busy without one.
 func (s *session) works() bool {
 	s.mu.Lock()
 	open, conn := len(s.open) > 0, s.conn
@@ -327,7 +327,7 @@ func (s *session) works() bool {
 	return open || conn != nil && conn.Works()
 }
 
-// end ends the connection, and with it all streams.
+// end ends the connection and all streams.
 func (s *session) end() {
 	s.mu.Lock()
 	conn, first := s.conn, !s.over

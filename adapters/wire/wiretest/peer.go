@@ -17,8 +17,8 @@ import (
 // at a time may read, and one send.
 type Peer struct {
 	framing wire.Framing
-	to      io.WriteCloser // what the connection reads
-	from    *pipe          // what it writes
+	to      io.WriteCloser // the connection reads from it
+	from    *pipe          // the connection writes to it
 	buf     []byte         // read and not yet returned
 }
 
@@ -69,7 +69,7 @@ func (p *Peer) Next() (string, error) {
 	}
 }
 
-// Pending says whether Next would return at once with a message.
+// Pending reports whether Next would return a message at once.
 func (p *Peer) Pending() bool {
 	for p.from.len() > 0 {
 		b := make([]byte, p.from.len())
@@ -112,8 +112,8 @@ func (p *Peer) cut() (msg string, whole bool, err error) {
 	return "", false, nil
 }
 
-// Hangup closes what the connection reads, as an editor does that ends. What it writes
-// can still be read.
+// Hangup closes the connection's input, as an editor that ends does. Its output can still be
+// read.
 func (p *Peer) Hangup() { p.to.Close() }
 
 // Close closes both directions, as the death of an editor does.

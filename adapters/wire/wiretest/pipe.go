@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// capacity is how much a pipe holds, in bytes: as much as Linux gives a pipe.
+// capacity is the capacity of a pipe, in bytes; the same as on Linux.
 const capacity = 64 << 10
 
 // pipe is one direction: like an operating system's pipe it takes parts of a Write, and
@@ -86,8 +86,8 @@ type writer struct{ p *pipe }
 func (w writer) Write(b []byte) (int, error) { return w.p.write(b) }
 func (w writer) Close() error                { return w.p.close(&w.p.noMore) }
 
-// Pipe returns the two ends of a buffered pipe of 64 KiB. A Close of either end ends
-// what the other waits for.
+// Pipe returns the two ends of a buffered pipe of 64 KiB. A Close of either end
+// releases the other.
 func Pipe() (io.ReadCloser, io.WriteCloser) {
 	p := newPipe()
 	return reader{p}, writer{p}

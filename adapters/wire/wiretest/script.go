@@ -26,17 +26,16 @@ type Script struct {
 	// Mark begins the lines of what neither side says, and Do does that; "": there are none.
 	Mark string
 	Do   func(what string) error
-	// Sends returns what is sent for a line; nil: the line itself.
+	// Sends returns the message for a line; nil: the line itself.
 	Sends func(msg string) string
-	// Hears returns what is put down of messages that came until nothing moved; nil: all of
-	// them, in their order.
+	// Hears returns the lines for the messages that came until the connection was idle; nil: all
+	// of them, in their order.
 	Hears func(msgs []string) []string
 }
 
 // Play plays the lines of a script that begin with "-> " to the connection and returns
-// the transcript: those lines, and behind them the messages that came from the
-// connection until it was idle, as lines that begin with "<- "; first what came before
-// any. Other lines are kept, but for those with "<- ". Lines with "-> " that follow each
+// the transcript: those lines, each followed by the messages that came from the connection until
+// it was idle, as lines that begin with "<- ". Messages that came before the first line come first. Other lines are kept, but for those with "<- ". Lines with "-> " that follow each
 // other directly are sent in one write.
 //
 // A test compares the transcript with the script, and writes it back with -update.
@@ -86,7 +85,7 @@ func (s Script) Play(script string) (string, error) {
 	return out.String(), err
 }
 
-// drain puts down what comes until nothing moves.
+// drain writes down the messages that come until the connection is idle.
 func (s Script) drain(out *strings.Builder) error {
 	var msgs []string
 	for s.Settle(); s.Peer.Pending(); s.Settle() {
