@@ -99,20 +99,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s != nil {
 			defer s.place.Done()
 		}
-		switch {
-		case r.Header.Get(proto.HeaderSession) == "":
-			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
-		case s == nil:
-			http.Error(w, "there is no such session", http.StatusNotFound)
-		case r.Method == http.MethodDelete:
-			h.drop(s)
-			w.WriteHeader(http.StatusNoContent)
-		default:
-			s.listen(w, r)
-		}
+		streamable.AnswerSession(w, r, s != nil, s.listen, func() { h.drop(s) })
 	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		streamable.RefuseMethod(w)
 	}
 }
 
@@ -135,7 +124,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	modern := isModern(r, m)
+	modern := streamable.IsModern(r, m)
 	if r.Header.Get(proto.HeaderSession) != "" && !modern {
 		ctx, end := h.calls.Take(r.Context(), h.callID(r, nil).session, m)
 		defer end()
@@ -164,13 +153,6 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isModern reports whether a request belongs to 2026-07-28: when anything in it
-// says so.
-func isModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
-		proto.VersionOf(m.Params) >= proto.Modern
-}
-
 func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
 	var s *httpSession
 	if m.Method != proto.MethodInitialize || m.Kind() != wire.Request {
@@ -188,17 +170,8 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m
 		}
 		defer s.place.Done()
 		w.Header().Set(proto.HeaderSession, s.id)
-	case r.Header.Get(proto.HeaderSession) == "":
-		streamable.Refuse(w, http.StatusBadRequest, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest,
-			"this needs a session; begin with initialize"))
-		return
 	case s == nil:
-		streamable.Refuse(
-			w,
-			http.StatusNotFound,
-			m.ID,
-			jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"),
-		)
+		streamable.RefuseSession(w, r, m.ID)
 		return
 	}
 	if m.Kind() != wire.Request {

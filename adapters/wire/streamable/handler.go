@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/creachadair/jrpc2"
-
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 )
@@ -101,20 +99,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s != nil {
 			defer s.place.Done()
 		}
-		switch {
-		case r.Header.Get(proto.HeaderSession) == "":
-			http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
-		case s == nil:
-			http.Error(w, "there is no such session", http.StatusNotFound)
-		case r.Method == http.MethodDelete:
-			h.drop(s)
-			w.WriteHeader(http.StatusNoContent)
-		default:
-			s.listen(w, r)
-		}
+		AnswerSession(w, r, s != nil, s.listen, func() { h.drop(s) })
 	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		RefuseMethod(w)
 	}
 }
 
@@ -130,8 +117,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	if r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
-		proto.VersionOf(m.Params) >= proto.Modern {
+	if IsModern(r, m) {
 		h.postModern(w, r, m)
 		return
 	}
@@ -141,8 +127,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	id := r.Header.Get(proto.HeaderSession)
 	var s *session
-	switch begins := m.Method == proto.MethodInitialize && m.Kind() == wire.Request; {
-	case begins:
+	if m.Method == proto.MethodInitialize && m.Kind() == wire.Request {
 		var err error
 		if s, err = h.enter(r, m); err != nil {
 			RefuseGuest(w, m.ID, err)
@@ -150,15 +135,9 @@ func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Mess
 		}
 		w.Header().Set(proto.HeaderSession, s.id)
 		id = s.id
-	case id == "":
-		err := jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize")
-		Refuse(w, http.StatusBadRequest, m.ID, err)
+	} else if s = h.find(r); s == nil {
+		RefuseSession(w, r, m.ID)
 		return
-	default:
-		if s = h.find(r); s == nil {
-			Refuse(w, http.StatusNotFound, m.ID, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
-			return
-		}
 	}
 	defer s.place.Done()
 	ctx, end := h.calls.Take(r.Context(), id, m)

@@ -34,6 +34,44 @@ func RefuseGuest(w http.ResponseWriter, id json.RawMessage, err error) {
 	Refuse(w, http.StatusOK, id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 }
 
+// RefuseSession answers a message that belongs to a session if it names none, or none that exists.
+func RefuseSession(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
+	if r.Header.Get(proto.HeaderSession) == "" {
+		err := jrpc2.Errorf(jrpc2.InvalidRequest, "this needs a session; begin with initialize")
+		Refuse(w, http.StatusBadRequest, id, err)
+		return
+	}
+	Refuse(w, http.StatusNotFound, id, jrpc2.Errorf(jrpc2.InvalidRequest, "there is no such session"))
+}
+
+// AnswerSession answers a GET or DELETE for a session: by listen, which writes the session's stream,
+// or by drop, which ends the session. exists reports whether the session exists.
+func AnswerSession(w http.ResponseWriter, r *http.Request, exists bool, listen http.HandlerFunc, drop func()) {
+	switch {
+	case r.Header.Get(proto.HeaderSession) == "":
+		http.Error(w, "this needs a session", http.StatusMethodNotAllowed)
+	case !exists:
+		http.Error(w, "there is no such session", http.StatusNotFound)
+	case r.Method == http.MethodDelete:
+		drop()
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		listen(w, r)
+	}
+}
+
+// RefuseMethod answers a request with an HTTP method that MCP does not have.
+func RefuseMethod(w http.ResponseWriter) {
+	w.Header().Set("Allow", "GET, POST, DELETE")
+	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+}
+
+// IsModern reports whether any part of a request belongs to 2026-07-28.
+func IsModern(r *http.Request, m wire.Message) bool {
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
+		proto.VersionOf(m.Params) >= proto.Modern
+}
+
 // Machine returns the address that a request comes from, without its port.
 func Machine(r *http.Request) string {
 	machine, _, err := net.SplitHostPort(r.RemoteAddr)
