@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Choice is a model, and how it came to be the one.
+// Choice is a model, and the reason why it was chosen.
 type Choice struct {
 	Provider string
 	Model    string
-	Settings Provider // where the provider is reached; zero for the offline one. Config.Key has the key
-	Reason   string   // one clause, fit for a message
-	Looked   []Looked // every place where a key was looked for, in order
+	Settings Provider // its provider; zero for the offline one. Config.Key has the key
+	Reason   string   // one clause for a message
+	Looked   []Looked // every place that was searched for a key, in order
 }
 
-// Looked is one place where a key was looked for.
+// Looked is one place that was searched for a key.
 type Looked struct {
 	Provider string
 	Variable string // environment variable, or the setting providers.NAME.api_key; empty: the stored key
 	Found    bool
-	Note     string // why a key that seems to be there does not count, else empty
+	Note     string // the reason why an apparent key does not count, or empty
 }
 
 func offline() Choice { return Choice{Provider: OfflineProvider, Model: OfflineModel} }
@@ -30,16 +30,15 @@ func (c Choice) Offline() bool { return c.Provider == OfflineProvider }
 // String returns PROVIDER/MODEL.
 func (c Choice) String() string { return c.Provider + "/" + c.Model }
 
-// ChooseModel chooses the default model: the model setting; else the default model of the
-// first known provider, in the order of KnownProviders, that has a key in the
-// configuration, in a variable or in the store; else the offline model. Local providers
-// are never chosen automatically. It reads variables and referenced files, and does not
-// use the network.
+// ChooseModel chooses the default model: the model setting; else the default model of the first
+// known provider, in the order of KnownProviders, that has a key in the configuration, in a
+// variable or in the store; else the offline model. Local providers are never chosen
+// automatically. It reads variables and referenced files, and does not use the network.
 func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 	looked := c.look(env, logins)
 	if c.Model != "" {
 		choice, message := c.parseModel(c.Model)
-		if message != "" { // only of a Config that neither Load nor Resolve made
+		if message != "" { // only for a Config that neither Load nor Resolve made
 			choice, choice.Reason = offline(), "model "+message
 		} else {
 			choice.Reason = "model is set"
@@ -81,7 +80,7 @@ func (c *Config) FindModel(spec string) (Choice, error) {
 	return choice, nil
 }
 
-// look looks for the keys of all known providers.
+// look searches for the keys of all known providers.
 func (c *Config) look(env Env, logins Logins) []Looked {
 	var all []Looked
 	for _, k := range KnownProviders() {

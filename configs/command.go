@@ -56,13 +56,12 @@ const (
 	notASecret = "a program is run only for api_key, headers and env"
 )
 
-// words takes a command apart, as a shell does but for everything that has a
-// meaning there: no variable, no glob, no pipe. Quotes of both kinds keep words
-// together; a backslash is itself.
+// words splits a command as a shell does, but without the shell's other features: no variable, no
+// glob, no pipe. Quotes of both kinds keep words together; a backslash is an ordinary character.
 func words(command string) ([]string, error) {
 	var all []string
 	var word strings.Builder
-	var quoted rune // 0: not within quotes
+	var quoted rune // 0: outside of quotes
 	begun := false
 	for _, r := range command {
 		switch {

@@ -16,11 +16,11 @@ type Config struct {
 	Limits     Limits               `yaml:"limits" doc:"Bounds on what one turn may use, and when a conversation is summed up."`
 	Log        Log                  `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
 
-	// Source is the file that was read, empty when there was none.
+	// Source is the file that was read, empty if there was none.
 	Source string
-	// ServersFile is the mcp.json that was read, empty when there was none.
+	// ServersFile is the mcp.json that was read, empty if there was none.
 	ServersFile string
-	// Unusable are the servers of mcp.json that are wrong, by name. They cost no other server.
+	// Unusable are the invalid servers of mcp.json, by name. They affect no other server.
 	Unusable map[string]UnusableServer
 	// Warnings are for a person; they do not make the configuration invalid.
 	Warnings []Problem
@@ -28,13 +28,13 @@ type Config struct {
 	where  map[string]Position // key → where a file wrote it
 	bad    map[string]bool     // keys whose value could not be decoded
 	shared map[string]bool     // files that other users can read
-	noted  []Problem           // the warnings that a later merge keeps
+	noted  []Problem           // warnings that later merges keep
 
-	disabled map[string]Position // servers that mcp.json leaves alone by their names
+	disabled map[string]Position // servers that mcp.json disables by name
 }
 
-// Provider is a place where models are reached. Config.Provider gives it with
-// the defaults of a known name filled in.
+// Provider is a provider of models. Config.Provider returns it with the defaults of a known name
+// filled in.
 type Provider struct {
 	Kind    string            `yaml:"kind" aka:"type,api" enum:"KINDS" doc:"Wire format: openai-chat is the OpenAI chat completions format, which most servers offer; openai-responses, anthropic and ollama are those of these services alone; azure is Azure OpenAI, with base_url RESOURCE/openai/v1; replay plays the turns of a file; mcp-sampling asks the model of the MCP client that drives the session (the model's name is a hint to it, any is none); those behind langchain/ take and give only text, so an agent has no tools there. Left out: that of a known name, else openai-chat."`
 	BaseURL URL               `yaml:"base_url" aka:"url,endpoint,api_base" doc:"Address that /chat/completions is appended to, for example http://localhost:8080/v1. Needed for a name that is not known."`
@@ -48,7 +48,7 @@ type Provider struct {
 
 	Models map[string]ModelEntry `yaml:"models" aka:"model" names:"model" doc:"What is known of models of this provider, by the names that it has for them: of those that the catalogue (dragoman models list --all) does not have, or has wrongly. They are offered to choose from."`
 
-	place placement // of Direct and Without
+	place placement // by Direct and Without
 }
 
 // ModelEntry adds or corrects properties of a model in the catalogue.
@@ -91,7 +91,7 @@ type MCPServer struct {
 	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
 }
 
-// OAuth has the settings for a login to a server that the server does not announce.
+// OAuth has settings for the login to a server that the server itself does not provide.
 type OAuth struct {
 	ClientID     Value    `yaml:"client_id" doc:"The client that you have registered at the authorization server, for one that registers none by itself. Its redirect address is http://127.0.0.1:PORT/callback."`
 	ClientSecret Secret   `yaml:"client_secret" doc:"The secret of that client, where it has one."`
@@ -128,7 +128,7 @@ type Policy struct {
 	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
 }
 
-// Rule matches a tool call when all that is set matches.
+// Rule matches a tool call if all of its fields match.
 type Rule struct {
 	_ struct{} `anyof:"tool,server,path,command,url"`
 
@@ -150,7 +150,7 @@ type MCP struct {
 	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }
 
-// Limits bound a turn, and what of the conversation a model is shown.
+// Limits limits a turn, and the part of the conversation that a model gets.
 type Limits struct {
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
 	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`

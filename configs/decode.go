@@ -13,8 +13,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decoder fills a layer from a syntax tree. It is led by our types: the
-// document decides nothing about depth.
+// decoder fills a layer from a syntax tree. Our types determine its depth, not the document.
 type decoder struct {
 	file, dir string
 	own       bool
@@ -22,13 +21,13 @@ type decoder struct {
 	where     map[string]Position
 	bad       map[string]bool
 	anchors   map[string]ast.Node
-	left      int // values that may still be looked at
+	left      int // number of values that may still be read
 	problems  []Problem
 }
 
 func (d *decoder) document(body ast.Node, c *Config) {
 	defer func() {
-		if r := recover(); r != nil { // a tree that the library should not have built
+		if r := recover(); r != nil { // for a tree that the library should not have built
 			d.problem(Position{File: d.file}, "", "cannot be read as YAML or JSON")
 		}
 	}()
@@ -63,8 +62,7 @@ func (d *decoder) problem(at Position, key, message string) {
 	d.problems = append(d.problems, Problem{Position: at, Key: key, Message: message})
 }
 
-// start returns the first token of a value, where the library often gives a
-// later one.
+// start returns the first token of a value; the library often returns a later one.
 func start(n ast.Node) *token.Token {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -118,7 +116,7 @@ func (d *decoder) plain(n ast.Node, key string) ast.Node {
 	return nil
 }
 
-// spend counts a value. It reports false when there have been too many.
+// spend counts a value. It returns false if there have been too many.
 func (d *decoder) spend(at ast.Node) bool {
 	if d.left--; d.left == -1 {
 		d.fail(at, "", fmt.Sprintf("aliases make more than %d values of this file", maxValues))
@@ -197,7 +195,7 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, key string) {
 		d.where[sub] = e.at
 		elem := reflect.New(v.Type().Elem()).Elem()
 		if shapeOf(elem.Type()) != shapeStruct {
-			delete(d.where, sub) // a scalar's place is its value's
+			delete(d.where, sub) // the position of a scalar is that of its value
 		}
 		d.value(e.value, elem, sub, field{})
 		v.SetMapIndex(reflect.ValueOf(e.name), elem)
@@ -265,8 +263,8 @@ func (d *decoder) entries(n ast.Node, key string) []entry {
 	return own
 }
 
-// merged returns the entries that a merge key adds: those of a mapping, or of a list of
-// mappings, of which the first wins.
+// merged returns the entries that a merge key adds: those of a mapping, or of a list of mappings,
+// of which the first takes precedence.
 func (d *decoder) merged(raw ast.Node, key string) []entry {
 	n := d.plain(raw, key)
 	if n == nil {

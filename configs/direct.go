@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Direct returns the configuration with a provider reached elsewhere, in another
-// wire format and with other headers. It gets no key of ours there. What the texts
-// hold is taken as it is and refers to nothing.
+// Direct returns the configuration with another address for a provider, another wire format and
+// other headers. None of our keys is sent there. The texts are taken literally and contain no
+// references.
 func (c *Config) Direct(provider, kind, baseURL string, headers map[string]string) (*Config, error) {
 	if !slices.Contains(DirectKinds(), kind) {
 		return nil, errors.New("the wire format must be " + oneOf(DirectKinds()) + ", got " + quote(kind))
@@ -29,21 +29,21 @@ func (c *Config) Direct(provider, kind, baseURL string, headers map[string]strin
 	return c.with(provider, p), nil
 }
 
-// Without returns the configuration with a provider that is not to be used.
+// Without returns the configuration with a provider disabled.
 func (c *Config) Without(provider string) *Config {
 	p := c.Providers[provider]
 	p.place = placeNone
 	return c.with(provider, p)
 }
 
-// Directed reports whether a provider is one of Direct, and Disabled whether it is
-// one of Without.
+// Directed reports whether a provider was set by Direct, and Disabled whether it was set by
+// Without.
 func (c *Config) Directed(provider string) bool { return c.Providers[provider].place == placeDirected }
 
-// Disabled is the opposite of use; see Directed.
+// Disabled reports whether a provider must not be used; see Directed.
 func (c *Config) Disabled(provider string) bool { return c.Providers[provider].place == placeNone }
 
-// with is a copy with another provider of a name.
+// with returns a copy in which the name has another provider.
 func (c *Config) with(name string, p Provider) *Config {
 	other := *c
 	other.Providers = maps.Clone(c.Providers)
@@ -59,8 +59,8 @@ type placement byte
 
 const (
 	placeConfigured placement = iota
-	placeDirected             // somebody who is connected
-	placeNone                 // it is not to be used
+	placeDirected             // a connected client
+	placeNone                 // it must not be used
 )
 
 // Literal escapes a text for a configuration, so that nothing in it is a reference.

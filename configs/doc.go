@@ -9,9 +9,9 @@
 // layer, ParseEditor the editor's, Resolve merges layers, Load does both for the
 // user's file.
 //
-// A key is the dotted path of a setting, such as providers.local.base_url or
-// policy.deny[2].path. A Position is the place of a key in a file, a Problem a mistake
-// there. A file's problems are reported together, in an *Error.
+// A key is the dotted path of a setting, such as providers.local.base_url or policy.deny[2].path.
+// A Position is the place of a key in a file, a Problem a mistake there. A file's problems are
+// reported together, in an *Error.
 //
 // A reference is ${env:NAME} or ${file:PATH} within a Value, Secret or URL, or
 // ${cmd:PROGRAM ARGUMENTS} within a Secret of the user's own file.
@@ -22,11 +22,11 @@
 //
 // In addition to mcp_servers of the YAML, servers are read from mcp.json in the same folder
 // ([ServersFile]), in the form that MCP programs share: JSON with comments and trailing commas.
-// They are part of the user's layer; a server of the YAML wins by name, as a whole. Members can
-// have the names of other programs, those of our settings and the aliases in a tag (aka), in any
-// spelling that fold makes equal; unknown members are ignored. In texts, ${NAME},
-// ${NAME:-DEFAULT} and ${workspaceFolder} are references as well: whoever starts a server
-// resolves them with an Env that knows the folder.
+// They are part of the user's layer; a server of the YAML takes precedence over one of the same
+// name, as a whole. Members can have the names of other programs, those of our settings and the
+// aliases in a tag (aka), in any spelling that fold makes equal; unknown members are ignored. In
+// texts, ${NAME}, ${NAME:-DEFAULT} and ${workspaceFolder} are references as well: the code that
+// starts a server resolves them with an Env that knows the folder.
 //
 // A mistake in a server affects that server alone: it is Unusable, and a warning gives the reason.
 // A file that is not such an object is an error like one in the YAML, because its list "disabled"

@@ -14,12 +14,12 @@ import (
 // EditorSource replaces the file name in messages about an editor's options.
 const EditorSource = "the editor's options"
 
-// ParseEditor reads the options of an editor that connects, a JSON object, as the lowest
-// layer. Editors take settings from folders that they open, so the layer cannot set where
-// a key of the user is sent, nor what is read or written on the disk: see beyondEditor.
-// Editors also send keys of their own: unknown ones, at the top, are left out and listed.
-// An invalid setting is left out with its whole top key, and reported in the error, an
-// *Error; the layer is not nil and has all the others.
+// ParseEditor reads the options of an editor that connects, a JSON object, as the lowest layer.
+// Editors take settings from folders that they open, so the layer cannot set the address that a
+// user's key is sent to, or the files that are read or written: see beyondEditor. Editors also
+// send keys of their own: unknown ones, at the top, are left out and listed. An invalid setting
+// is left out with its whole top key, and reported in the error, an *Error; the layer is not nil
+// and has all the others.
 func ParseEditor(data []byte) (layer *Config, unknown []string, err error) {
 	layer = &Config{Source: EditorSource}
 	data = bytes.TrimSpace(data)
@@ -40,7 +40,7 @@ func ParseEditor(data []byte) (layer *Config, unknown []string, err error) {
 			unknown = append(unknown, cut(key))
 			continue
 		case bytes.Equal(value, []byte("null")):
-			continue // how editors say that they say nothing
+			continue // editors send this for a missing value
 		}
 		next, wrong := layer.withKey(key, value)
 		if problems = append(problems, wrong...); len(wrong) == 0 {
@@ -50,7 +50,7 @@ func ParseEditor(data []byte) (layer *Config, unknown []string, err error) {
 	return layer, unknown, asError(problems)
 }
 
-// editorOrder lists keys so that what others refer to comes before them.
+// editorOrder sorts keys so that a setting comes after those that it refers to.
 func editorOrder(keys map[string]json.RawMessage) []string {
 	names := slices.Sorted(maps.Keys(keys))
 	i := slices.Index(names, "providers")
@@ -67,7 +67,7 @@ func isSetting(key string) bool {
 	)
 }
 
-// withKey lays one top key over a layer and checks both.
+// withKey adds one top key to a layer and checks both.
 func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem) {
 	text, err := json.Marshal(map[string]json.RawMessage{key: value})
 	if err != nil {
@@ -98,9 +98,9 @@ func (c *Config) withKey(key string, value json.RawMessage) (*Config, []Problem)
 	return next, nil
 }
 
-// beyondEditor lists the settings that an editor may not set: references, which carry a
-// variable or a file to wherever the other settings lead; the address of a known
-// provider, which is sent the user's key; and files that are written.
+// beyondEditor lists the settings that an editor may not set: references, which would pass a
+// variable or a file to the other settings' destinations; the address of a known provider, which
+// receives the user's key; and files that are written.
 func (c *Config) beyondEditor() (problems []Problem) {
 	const own = "; write it in your own configuration file"
 	wrong := func(key, message string) {
@@ -131,8 +131,8 @@ func (c *Config) beyondEditor() (problems []Problem) {
 	return problems
 }
 
-// FromEditor reports whether a setting, or one below it, comes from an editor. key is as in
-// Where.
+// FromEditor reports whether a setting, or one below it, comes from an editor. key has the form
+// of Where.
 func (c *Config) FromEditor(key string) bool {
 	for k, at := range c.where {
 		if rest, ok := strings.CutPrefix(k, key); ok && at.File == EditorSource &&
@@ -150,8 +150,8 @@ func (c *Config) unplace() {
 	}
 }
 
-// UnknownKeys is a message about keys that an editor sent and that mean nothing
-// here; "" for those that every editor sends.
+// UnknownKeys returns a message about keys of an editor that are unknown here; "" for those that
+// every editor sends.
 func UnknownKeys(keys []string) string {
 	keys = slices.DeleteFunc(
 		slices.Clone(keys),

@@ -15,23 +15,23 @@ type effect int
 const (
 	// effectNone changes neither permissions nor what is sent. It applies at once.
 	effectNone effect = iota + 1
-	// effectNarrows only restricts. It holds at once.
+	// effectNarrows only restricts. It applies at once.
 	effectNarrows
-	// effectBounds is a number that narrows up to its default. Where 0 is allowed it
-	// means no bound.
+	// effectBounds is a number that restricts up to its default. If 0 is allowed it means no
+	// limit.
 	effectBounds
-	// effectWidens allows more, or sends something elsewhere. It holds once a
-	// person has agreed.
+	// effectWidens allows more, or sends something to another place. It applies once a person has
+	// agreed.
 	effectWidens
-	// effectAsks is asked about by itself, when it would be used.
+	// effectAsks has a question of its own, when it would be used.
 	effectAsks
 )
 
-// editorEffects classifies every setting by its effect when an editor sets it; * is a name of
-// the user's choice. A setting that has its default value changes nothing.
+// editorEffects classifies every setting by its effect when an editor sets it; * is a name of the
+// user's choice. A setting with its default value changes nothing.
 var editorEffects = map[string]effect{
 	"$schema":  effectNone,
-	"model":    effectWidens, // whom the conversation is sent to
+	"model":    effectWidens, // the receiver of the conversation
 	"fallback": effectWidens,
 
 	"providers.*.kind":                       effectWidens,
@@ -52,7 +52,7 @@ var editorEffects = map[string]effect{
 	"providers.*.models.*.price.cache_write": effectWidens,
 	"providers.*.models.*.free":              effectWidens,
 
-	// Whoever starts or reaches a server that is an editor's asks first, with all of it.
+	// The code that starts or connects to an editor's server asks first, and shows all of it.
 	"mcp_servers.*.command":             effectAsks,
 	"mcp_servers.*.args":                effectAsks,
 	"mcp_servers.*.env":                 effectAsks,
@@ -76,7 +76,7 @@ var editorEffects = map[string]effect{
 	"agents.*.model":          effectWidens,
 	"agents.*.instructions":   effectWidens,
 	"agents.*.mode":           effectWidens,
-	"agents.*.tools":          effectNarrows, // left out, it is offered all of them
+	"agents.*.tools":          effectNarrows, // without it all are offered
 	"agents.*.disabled_tools": effectNarrows,
 	"agents.*.max_steps":      effectBounds,
 
@@ -91,7 +91,7 @@ var editorEffects = map[string]effect{
 	"mcp.model_answers":       effectWidens,
 	"mcp.workspaces":          effectWidens,
 	"mcp.elicitation_timeout": effectBounds,
-	"mcp.servers":             effectNarrows, // left out, clients get all of them
+	"mcp.servers":             effectNarrows, // without it clients get all of them
 	"mcp.prefix":              effectNone,
 	"mcp.tools":               effectNone,
 
@@ -100,26 +100,26 @@ var editorEffects = map[string]effect{
 	"limits.compact_at":        effectBounds,
 
 	"log.level": effectWidens, // more content is logged
-	"log.file":  effectWidens, // which an editor cannot set at all
+	"log.file":  effectWidens, // an editor cannot set it at all
 }
 
-// narrowest holds, for settings with effectWidens, the values that only restrict.
+// narrowest lists, for settings with effectWidens, the values that only restrict.
 var narrowest = map[string]string{
 	"policy.default":    "deny",
 	"mcp.model_answers": "none",
 	"log.level":         "error",
 }
 
-// Wider describes the part of an editor's options that allows more than is allowed without it.
+// Wider describes the part of an editor's options that extends the user's permissions.
 type Wider struct {
-	// Settings are its settings in words, "KEY: VALUE", secrets hidden; each element of
-	// a list, and of a mapping of texts, is one.
+	// Settings describes its settings, "KEY: VALUE", with secrets hidden; each element of a list,
+	// or of a mapping of texts, is one.
 	Settings []string
-	// Sum identifies the content, including the secrets: a person agrees to it.
+	// Sum identifies the content, including the secrets, for a person's consent.
 	Sum string
 }
 
-// Narrowed splits an editor's layer into the settings that hold at once, because they only
+// Narrowed splits an editor's layer into the settings that apply at once, because they only
 // restrict, and the rest. An entry of providers or agents is not split.
 func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 	var set []chosen
@@ -157,11 +157,11 @@ func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 	return narrow, wider
 }
 
-// chosen is a setting that a layer sets: a value, a list, or a mapping of texts.
+// chosen is a setting in a layer: a value, a list, or a mapping of texts.
 type chosen struct {
-	key   string // as in Where
+	key   string // in the form of Where
 	class string // in editorEffects
-	entry string // of providers or agents that it belongs to; "": none
+	entry string // the entry of providers or agents that contains it; "": none
 	is    field
 	value reflect.Value
 }
@@ -197,8 +197,7 @@ func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 	}
 }
 
-// widens reports whether a person must agree to the setting. It is true for one that is not
-// classified.
+// widens reports whether the setting needs a person's consent. An unclassified one does.
 func (s chosen) widens() bool {
 	text := fmt.Sprint(rawValue(s.value))
 	if text == s.is.def || s.value.IsZero() && s.is.def == "" {
@@ -214,7 +213,7 @@ func (s chosen) widens() bool {
 	return text != narrowest[s.class]
 }
 
-// withinDefault reports whether a number bounds at least as much as its default.
+// withinDefault reports whether a number is at least as strict as its default.
 func withinDefault(v reflect.Value, is field) bool {
 	var def int64
 	if is.def != "" {
@@ -225,7 +224,7 @@ func withinDefault(v reflect.Value, is field) bool {
 	return !unbounded(n) && (unbounded(def) || n <= def)
 }
 
-// shownAs returns a setting in words, whole.
+// shownAs returns the whole setting in words.
 func shownAs(key string, v reflect.Value) (list []string) {
 	switch shapeOf(v.Type()) {
 	case shapeMap:
@@ -248,7 +247,7 @@ func shownAs(key string, v reflect.Value) (list []string) {
 	return list
 }
 
-// rawValue returns a value as it was written, with its secrets.
+// rawValue returns a value as written, with its secrets.
 func rawValue(v reflect.Value) any {
 	switch shapeOf(v.Type()) {
 	case shapeText:

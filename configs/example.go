@@ -12,14 +12,12 @@ import (
 //go:embed example.yaml
 var example string
 
-// ExampleYAML returns a commented configuration in which every setting is
-// switched off. Lines that begin with ## are prose; a setting is switched on by
-// taking the "# " in front of it away.
+// ExampleYAML returns a commented configuration in which every setting is switched off. Lines
+// that begin with ## are prose; removing the "# " before a setting switches it on.
 func ExampleYAML() string { return example }
 
-// Init writes the example to path, readable by its owner alone, with the
-// folders that are missing. It never replaces a file: the error is
-// fs.ErrExist then.
+// Init writes the example to path, readable only by its owner, and creates missing folders. It
+// never replaces a file: the error is fs.ErrExist then.
 func Init(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("create the configuration's folder: %w", err)

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// maxReferenced bounds a file that a reference names.
+// maxReferenced limits a file that a reference names.
 const maxReferenced = 1 << 20
 
-// part is a piece of a text: text as it is, or a reference.
+// part is a piece of a text: plain text, or a reference.
 type part struct {
 	kind  string  // "env", "file", "cmd", or "" for plain text
 	text  string  // the plain text, or the reference's name
 	short bool    // ${NAME} instead of ${env:NAME}
-	or    *string // the text for a variable that is not set; nil: there is none
+	or    *string // the text for a variable that is not set; nil: none
 }
 
 func (p part) String() string {
@@ -39,8 +39,8 @@ func (p part) String() string {
 // the text, which may be secret.
 func (t text) split() ([]part, error) { return splitIn(t.raw(), t.shares()) }
 
-// splitIn is split for a piece of a text. shared says that it is of mcp.json, and may hold the
-// references that MCP programs share.
+// splitIn is split for a piece of a text. shared is set for texts of mcp.json, which may contain
+// the references that MCP programs share.
 func splitIn(raw string, shared bool) ([]part, error) {
 	advice := referenceAdvice
 	if shared {
@@ -122,7 +122,7 @@ func reference(inner string, shared bool, advice string) (part, error) {
 	return part{kind: kind, text: name}, nil
 }
 
-// isVariable reports whether a name can be a variable's without being qualified.
+// isVariable reports whether a name can be a variable's without a prefix.
 func isVariable(name string) bool {
 	return name != "" && name[0] > '9' && !strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) })
 }
@@ -136,8 +136,8 @@ func (t text) refers(piece string) bool {
 	return err != nil || slices.ContainsFunc(parts, func(p part) bool { return p.kind != "" })
 }
 
-// Files lists the files in the configuration's references, each once: a change of one of
-// them may change the effective configuration.
+// Files lists the files in the configuration's references, each once: a change of one of them may
+// change the effective configuration.
 func (c *Config) Files(env Env) []string {
 	var files []string
 	visit(reflect.ValueOf(c).Elem(), "", field{}, func(_ string, _ field, v reflect.Value) {
@@ -150,7 +150,7 @@ func (c *Config) Files(env Env) []string {
 		}
 		parts, err := t.split()
 		if err != nil {
-			return // Load has said so
+			return // Load has reported it
 		}
 		for _, p := range parts {
 			if p.kind != "file" {
@@ -165,8 +165,7 @@ func (c *Config) Files(env Env) []string {
 	return files
 }
 
-// expand replaces the references of a text. run, which may be nil, is for its
-// commands.
+// expand replaces the references of a text. run, which may be nil, runs its commands.
 func expand(ctx context.Context, t text, env Env, run Run) (string, error) {
 	parts, err := t.split()
 	if err != nil {
@@ -215,7 +214,7 @@ func readReferenced(t text, name string, env Env) (string, error) {
 	if err != nil {
 		return "", cannotRead(path, err)
 	}
-	if !info.Mode().IsRegular() { // opening a pipe could wait for ever
+	if !info.Mode().IsRegular() { // opening a pipe could block for ever
 		return "", fmt.Errorf("%s is not a regular file", path)
 	}
 	data, err := readLimited(path, maxReferenced)
@@ -242,7 +241,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// cannotRead is the error for a file that was not read, with its name once.
+// cannotRead returns the error for a file that could not be read, with its name once.
 func cannotRead(path string, err error) error {
 	var at *os.PathError
 	if errors.As(err, &at) {

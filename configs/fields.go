@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// field is a setting as its struct tags describe it.
+// field is a setting according to its struct tags.
 type field struct {
 	index     int
 	name      string
 	doc       string
-	def       string // default, as it is written in a file
+	def       string // default, in the form of a file
 	min, max  string
 	enum      []string
 	aka       []string            // other words people try
-	names     string              // of a mapping: what its keys are (name, header, variable)
-	pattern   func(string) string // returns the problem of a pattern; nil: the field is not a pattern
+	names     string              // for a mapping: the kind of its keys (name, header, variable)
+	pattern   func(string) string // returns the fault of a pattern; nil: the field is not a pattern
 	emptyOK   bool
 	workspace bool // a workspace's layer may set it
 }
 
-// described keeps what fieldsOf returns: types do not change.
+// described caches the results of fieldsOf: types do not change.
 var described sync.Map // from reflect.Type to []field
 
-// fieldsOf returns the settings of a struct type, in their order. Nobody changes them.
+// fieldsOf returns the settings of a struct type, in order. The result must not be modified.
 func fieldsOf(t reflect.Type) []field {
 	if fields, ok := described.Load(t); ok {
 		return fields.([]field)
@@ -56,8 +56,8 @@ func enumOf(tag string) []string {
 	return list(tag)
 }
 
-// choices returns the keys of which a struct takes exactly one (exactly), or
-// at least one (atLeast).
+// choices returns the keys of which a struct takes exactly one (exactly), or at least one
+// (atLeast).
 func choices(t reflect.Type) (exactly, atLeast []string) {
 	if f, ok := t.FieldByName("_"); ok {
 		return list(f.Tag.Get("oneof")), list(f.Tag.Get("anyof"))
@@ -111,7 +111,7 @@ func shapeOf(t reflect.Type) shape {
 	return shapeString
 }
 
-// visit calls f for a setting and for all below it, maps in no order.
+// visit calls f for a setting and for all below it, maps in random order.
 func visit(
 	v reflect.Value,
 	key string,

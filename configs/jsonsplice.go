@@ -8,7 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// cutting is a piece of a text that is replaced.
+// cutting is a replacement for a piece of a text.
 type cutting struct {
 	from, to int
 	with     string
@@ -28,7 +28,7 @@ func (t *jsonText) apply(cuts []cutting) []byte {
 // item is a member of an object or an element of a list.
 type item struct {
 	from, to int
-	comma    int // the offset of the comma behind it; -1: there is none
+	comma    int // the offset of the comma after it; -1: none
 }
 
 // itemsOf lists the items of an object or a list.
@@ -55,24 +55,24 @@ func itemsOf(v hujson.Value) (items []item) {
 
 func (t *jsonText) lineStart(at int) int { return bytes.LastIndexByte(t.data[:at], '\n') + 1 }
 
-// margin returns the space in front of the line of an offset.
+// margin returns the space at the beginning of the line of an offset.
 func (t *jsonText) margin(at int) string {
 	line := t.data[t.lineStart(at):]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// leads reports whether an offset is the first in its line that is not space.
+// leads reports whether an offset is the first in its line that is not a space.
 func (t *jsonText) leads(at int) bool { return len(t.margin(at)) >= at-t.lineStart(at) }
 
-// blank reports whether there is nothing but space between two offsets.
+// blank reports whether there is only space between two offsets.
 func (t *jsonText) blank(from, to int) bool { return len(bytes.TrimSpace(t.data[from:to])) == 0 }
 
-// skip returns the offset behind spaces and tabs.
+// skip returns the offset after spaces and tabs.
 func (t *jsonText) skip(at int) int {
 	return len(t.data) - len(bytes.TrimLeft(t.data[at:], " \t"))
 }
 
-// form returns how the text is written.
+// form returns the formatting of the text.
 func (t *jsonText) form() form {
 	f := form{eol: "\n", step: "  "}
 	if bytes.Contains(t.data, []byte("\r\n")) {
@@ -86,8 +86,8 @@ func (t *jsonText) form() form {
 	return f
 }
 
-// with adds an item after the others of an object (a setting) or a list (a scalar). Nothing is
-// removed. Without a root, it creates an object.
+// with appends an item to an object (a setting) or a list (a scalar). Nothing is removed. Without
+// a root, it creates an object.
 func (t *jsonText) with(v hujson.Value, add any) []cutting {
 	f := t.form()
 	if v.Value == nil {
@@ -127,8 +127,7 @@ func (t *jsonText) with(v hujson.Value, add any) []cutting {
 	return append(cuts, cutting{closing, closing, " " + f.item(add, "", false) + trailing})
 }
 
-// without takes an item out of an object or a list, and the comma that nothing needs then.
-// Comments stay.
+// without removes an item from an object or a list, and its comma. Comments stay.
 func (t *jsonText) without(v hujson.Value, n int) []cutting {
 	items := itemsOf(v)
 	is := items[n]
@@ -139,7 +138,7 @@ func (t *jsonText) without(v hujson.Value, n int) []cutting {
 		to = is.comma + 1
 	case is.comma >= 0:
 		cuts = append(cuts, cutting{is.comma, is.comma + 1, ""})
-	case n > 0: // the comma in front has nothing behind it
+	case n > 0: // the comma before it is not needed any more
 		before := items[n-1].comma
 		if t.blank(before+1, from) && !t.leads(from) {
 			from = before
@@ -159,7 +158,7 @@ func (t *jsonText) without(v hujson.Value, n int) []cutting {
 	return append(cuts, cutting{from, to, ""})
 }
 
-// replaced gives a value's place to another one.
+// replaced replaces a value by another one.
 func (t *jsonText) replaced(v hujson.Value, value any) []cutting {
 	_, nested := value.(tree)
 	margin := t.margin(v.StartOffset)
@@ -168,8 +167,8 @@ func (t *jsonText) replaced(v hujson.Value, value any) []cutting {
 
 // form is the formatting of a part of a file.
 type form struct {
-	eol  string // how lines end
-	step string // by how much each level is indented
+	eol  string // the line ending
+	step string // the indentation of each level
 }
 
 // item writes a member of an object, or an element of a list.
@@ -180,7 +179,7 @@ func (f form) item(add any, margin string, lines bool) string {
 	return f.value(add, margin, lines)
 }
 
-// value writes a value, an object over several lines if lines is true.
+// value writes a value; if lines is true, an object over several lines.
 func (f form) value(value any, margin string, lines bool) string {
 	var b strings.Builder
 	switch v := value.(type) {

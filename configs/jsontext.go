@@ -14,19 +14,19 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonText is a text in JSON that may hold comments and trailing commas, taken apart.
+// jsonText is a parsed text of JSON that may contain comments and trailing commas.
 type jsonText struct {
 	file  string
-	mark  string // the byte order mark, if there is one
+	mark  string // the byte order mark, if any
 	data  []byte // without it
 	root  hujson.Value
-	lines []int // where each line begins
+	lines []int // the offset of each line
 }
 
 const byteOrderMark = "\ufeff"
 
-// parseJSON takes a text apart. One that holds nothing but space and comments is taken for {};
-// its root has no Value then.
+// parseJSON parses a text. One that contains only space and comments is taken for {}; its root
+// has no Value then.
 func parseJSON(file string, data []byte) (*jsonText, *Problem) {
 	if problem := unreadable(file, data); problem != nil {
 		return nil, problem
@@ -43,7 +43,7 @@ func parseJSON(file string, data []byte) (*jsonText, *Problem) {
 	if at := tooDeep(t.data, maxNesting); at >= 0 {
 		return nil, &Problem{Position: t.position(at), Message: "is nested too deeply"}
 	}
-	// The parser wants a line break behind a comment.
+	// The parser requires a line break after a comment.
 	text := append(bytes.Clone(t.data), '\n')
 	if hujson.Extra(text).IsValid() {
 		return t, nil
@@ -73,7 +73,7 @@ func unreadable(file string, data []byte) *Problem {
 	return nil
 }
 
-// syntax words an error of the parser. It shows nothing of a literal, which may be a secret.
+// syntax words an error of the parser. It shows no part of a literal, which may be a secret.
 func (t *jsonText) syntax(err error) *Problem {
 	p := &Problem{Position: Position{File: t.file}, Message: "cannot be read as JSON"}
 	var line, column int
@@ -94,8 +94,8 @@ func (t *jsonText) syntax(err error) *Problem {
 	return p
 }
 
-// tooDeep returns the offset of the first bracket within more than most others; -1: there is
-// none. It looks before the parser does, which recurses.
+// tooDeep returns the offset of the first bracket nested in more than most others; -1: none. It
+// runs before the parser, which recurses.
 func tooDeep(data []byte, most int) int {
 	depth := 0
 	skip := func(i int, end string) int {
@@ -130,7 +130,7 @@ func tooDeep(data []byte, most int) int {
 	return -1
 }
 
-// position returns where an offset is.
+// position returns the position of an offset.
 func (t *jsonText) position(at int) Position {
 	line := sort.SearchInts(t.lines, at+1)
 	return Position{File: t.file, Line: line, Column: 1 + utf8.RuneCount(t.data[t.lines[line-1]:at])}
@@ -139,7 +139,7 @@ func (t *jsonText) position(at int) Position {
 // bytes returns the whole text.
 func (t *jsonText) bytes() []byte { return append([]byte(t.mark), t.data...) }
 
-// objectOf returns a value as an object; nil: it is none.
+// objectOf returns a value as an object; nil: it is not an object.
 func objectOf(v hujson.Value) *hujson.Object {
 	o, _ := v.Value.(*hujson.Object)
 	return o
@@ -148,7 +148,7 @@ func objectOf(v hujson.Value) *hujson.Object {
 // nameOf returns the name of a member.
 func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
-// node returns a value as the decoder takes it.
+// node returns a value in the form of the decoder.
 func (t *jsonText) node(v hujson.Value) ast.Node {
 	switch value := v.Value.(type) {
 	case *hujson.Object:
@@ -180,14 +180,14 @@ func (t *jsonText) node(v hujson.Value) ast.Node {
 	return ast.Null(t.token(v, "null"))
 }
 
-// text returns a literal as a string: that of a string, else the word that is written there.
+// text returns a literal as a string: the content of a string, or another literal as written.
 func (t *jsonText) text(v hujson.Value) ast.Node {
 	s := v.Value.(hujson.Literal).String()
 	at := t.position(v.StartOffset)
 	return ast.String(token.DoubleQuote(s, s, &token.Position{Line: at.Line, Column: at.Column}))
 }
 
-// pair returns a member under a name; at is the place of its name.
+// pair returns a member under a name; at is the position of the name.
 func (t *jsonText) pair(name string, at hujson.Value, value ast.Node) *ast.MappingValueNode {
 	place := t.position(at.StartOffset)
 	key := ast.String(token.DoubleQuote(name, name, &token.Position{Line: place.Line, Column: place.Column}))
@@ -202,8 +202,8 @@ func (t *jsonText) token(v hujson.Value, word string) *token.Token {
 // maxForeignNesting limits the nesting in a file of another program.
 const maxForeignNesting = 1000
 
-// PlainJSON returns a text of JSON without its comments and trailing commas, with every other
-// byte where it was.
+// PlainJSON returns a text of JSON without its comments and trailing commas; all other bytes keep
+// their offsets.
 func PlainJSON(data []byte) ([]byte, error) {
 	if tooDeep(data, maxForeignNesting) >= 0 {
 		return nil, errors.New("it is nested too deeply")

@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Members of mcp.json, at its top.
+// Top-level members of mcp.json.
 const (
 	sharedServers  = "mcpServers"
 	sharedDisabled = "disabled"
@@ -20,28 +20,28 @@ const (
 // serverList is the content of mcp.json.
 type serverList struct {
 	text     *jsonText
-	servers  []listedServer      // in their order
-	disabled map[string]Position // names of servers that are left alone, wherever they are configured
+	servers  []listedServer      // in the order of the file
+	disabled map[string]Position // names of disabled servers, in any file
 	warnings []Problem
 	open     bool // other users can read the file
 }
 
 // listedServer is one server of mcp.json.
 type listedServer struct {
-	name     string // ServerName of its member's
+	name     string // ServerName of the member's name
 	member   hujson.ObjectMember
 	server   MCPServer
 	where    map[string]Position
 	problems []Problem // none: it can be used
 }
 
-// UnusableServer is a server of mcp.json that is wrong.
+// UnusableServer is an invalid server of mcp.json.
 type UnusableServer struct {
-	MCPServer        // as far as it could be read
+	MCPServer        // the valid part of it
 	Err       *Error // its mistakes
 }
 
-// readList reads mcp.json. A problem is one of the whole file; those of a server are in it.
+// readList reads mcp.json. A problem is about the whole file; the problems of a server are in it.
 func readList(file string, data []byte) (*serverList, *Problem) {
 	t, problem := parseJSON(file, data)
 	if problem != nil {
@@ -70,7 +70,7 @@ func (t *jsonText) wrong(at hujson.Value, key, message string) *Problem {
 	return &Problem{Position: t.position(at.StartOffset), Key: key, Message: message}
 }
 
-// member reads one member of the top.
+// member reads one top-level member.
 func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Problem {
 	t := l.text
 	known := name == sharedServers || name == sharedDisabled
@@ -103,7 +103,7 @@ func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Pro
 	return t.wrong(m.Value, name, "must be "+want+", got "+kindOf(t.node(m.Value)))
 }
 
-// stranger warns of a member of the top that was most likely meant to be read.
+// stranger warns of a top-level member that is most likely a misspelling.
 func (l *serverList) stranger(name string, m hujson.ObjectMember) {
 	message := ""
 	if o := objectOf(m.Value); o != nil {
@@ -137,7 +137,7 @@ func (l *serverList) readDisabled(names *hujson.Array) *Problem {
 	return nil
 }
 
-// read reads the servers. One that is there twice is wrong both times.
+// read reads the servers. A duplicate server is invalid both times.
 func (l *serverList) read(servers *hujson.Object) {
 	have := map[string]int{}
 	for _, m := range servers.Members {
@@ -160,7 +160,7 @@ func (l *serverList) read(servers *hujson.Object) {
 // sharedKey returns the key of a server in messages about mcp.json.
 func sharedKey(name string) string { return join(sharedServers, name) }
 
-// asShared returns a problem of a server with the key that it has in mcp.json.
+// asShared returns a problem of a server with its key in mcp.json.
 func (p Problem) asShared() Problem {
 	if rest, ok := strings.CutPrefix(p.Key, serversKey); ok {
 		p.Key = sharedServers + rest
@@ -168,8 +168,8 @@ func (p Problem) asShared() Problem {
 	return p
 }
 
-// ServerName returns the name that a server of another program has here: letters, digits, - and
-// _, at most 64 of them.
+// ServerName returns our name for a server of another program: letters, digits, - and _, at most
+// 64 of them.
 func ServerName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '-' || isWord(r) {
@@ -186,7 +186,7 @@ func ServerName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// lay adds the servers of mcp.json to the user's layer. Those of the YAML win.
+// lay adds the servers of mcp.json to the user's layer. Those of the YAML take precedence.
 func (l *serverList) lay(c *Config) {
 	if c.MCPServers == nil {
 		c.MCPServers = map[string]MCPServer{}
@@ -222,15 +222,15 @@ func (l *serverList) lay(c *Config) {
 	}
 }
 
-// spoil takes a server of mcp.json out because it is wrong.
+// spoil removes an invalid server of mcp.json.
 func (c *Config) spoil(name string, s MCPServer, problems []Problem) {
-	c.Unusable[name] = UnusableServer{s, asError(problems).(*Error)} //nolint:errorlint // it is one
+	c.Unusable[name] = UnusableServer{s, asError(problems).(*Error)} //nolint:errorlint // an *Error
 	c.noted = append(c.noted, problems...)
 	delete(c.MCPServers, name)
 	maps.DeleteFunc(c.where, func(key string, _ Position) bool { return within(key, serverKey(name)) })
 }
 
-// Server returns an MCP server of the configuration, also one that is unusable.
+// Server returns an MCP server of the configuration, even an unusable one.
 func (c *Config) Server(name string) (MCPServer, bool) {
 	if s, ok := c.MCPServers[name]; ok {
 		return s, true
@@ -239,7 +239,7 @@ func (c *Config) Server(name string) (MCPServer, bool) {
 	return s.MCPServer, ok
 }
 
-// ServerNames lists the MCP servers of the configuration, also those that are unusable.
+// ServerNames lists the MCP servers of the configuration, including unusable ones.
 func (c *Config) ServerNames() []string {
 	names := slices.Collect(maps.Keys(c.MCPServers))
 	for name := range c.Unusable {
@@ -251,7 +251,7 @@ func (c *Config) ServerNames() []string {
 	return names
 }
 
-// ServerAt returns where an MCP server is configured. File alone is set where the line is not known.
+// ServerAt returns the position of an MCP server. Only File is set if the line is not known.
 func (c *Config) ServerAt(name string) Position {
 	if at, ok := c.where[serverKey(name)]; ok {
 		return at
@@ -272,7 +272,7 @@ func (c *Config) WarningsOf(server string) (list []Problem) {
 	return list
 }
 
-// leaveAlone disables the servers that the list of mcp.json names.
+// leaveAlone disables the servers in the list of mcp.json.
 func (c *Config) leaveAlone() {
 	for name, at := range c.disabled {
 		if s, ok := c.MCPServers[name]; ok {

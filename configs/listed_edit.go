@@ -9,19 +9,19 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// An Edit is one change of what mcp.json says of a server. The file keeps every byte of
-// everything else: comments, order, trailing commas, members that are not ours.
+// An Edit is one change of a server in mcp.json. Every other byte of the file stays: comments,
+// order, trailing commas, foreign members.
 type Edit struct {
-	name  string // of the server
+	name  string // the name of the server
 	apply func(e *editing) error
 	want  *MCPServer // the server after the edit; nil: none, or apply has checked it
 	stays bool       // want is not checked
 }
 
-// editing is mcp.json while it is changed.
+// editing is the state of mcp.json during a change.
 type editing struct {
 	*serverList
-	user *Config // the YAML, whose servers are not changed; nil: there is none
+	user *Config // the YAML, whose servers are not changed; nil: none
 }
 
 // AddServer writes a server. It is an error if the name exists. All values are written
@@ -35,13 +35,13 @@ func AddServer(name string, s MCPServer) Edit {
 	}}
 }
 
-// PutServer is AddServer, but changes a server that is there into s. What stays the same keeps
-// its text and its comments, and members that are not ours stay.
+// PutServer is AddServer, but turns an existing server into s. Unchanged settings keep their text
+// and their comments, and foreign members stay.
 func PutServer(name string, s MCPServer) Edit {
 	return Edit{name: name, want: &s, apply: func(e *editing) error { return e.put(name, s) }}
 }
 
-// DropServer removes a server. A name that is not there is an error.
+// DropServer removes a server. An unknown name is an error.
 func DropServer(name string) Edit {
 	return Edit{name: name, apply: func(e *editing) error {
 		old := e.find(name)
@@ -56,7 +56,7 @@ func DropServer(name string) Edit {
 	}}
 }
 
-// DisableServer disables or enables a server. One of the YAML is put on the list "disabled" or
+// DisableServer disables or enables a server. One of the YAML is added to the list "disabled" or
 // removed from it. An unknown name is an error.
 func DisableServer(name string, disabled bool) Edit {
 	return Edit{name: name, stays: true, apply: func(e *editing) error {
@@ -106,7 +106,7 @@ func (e *editing) inYAML(name string) bool {
 	return there
 }
 
-// elsewhere is the error for a change of a server in the YAML.
+// elsewhere returns the error for a change of a server in the YAML.
 func (e *editing) elsewhere(key, message string) error {
 	return &Error{Problems: []Problem{{Position: e.user.near(key), Key: key, Message: message}}}
 }
@@ -114,7 +114,7 @@ func (e *editing) elsewhere(key, message string) error {
 // inYAML ends a message about a server in the YAML.
 const inYAML = " in this file, which no command changes; edit it by hand"
 
-// canChange returns why a server cannot be changed; nil: it can.
+// canChange returns the reason why a server cannot be changed; nil: it can.
 func (e *editing) canChange(name string, s *listedServer) error {
 	switch {
 	case e.inYAML(name):
@@ -127,7 +127,7 @@ func (e *editing) canChange(name string, s *listedServer) error {
 	return nil
 }
 
-// names are those of all servers.
+// names returns the names of all servers.
 func (e *editing) names() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range e.servers {
@@ -149,7 +149,7 @@ func (e *editing) index(name string) int {
 	return memberAt(e.member(e.text.root, sharedServers).Value, func(m string) bool { return ServerName(m) == name })
 }
 
-// find returns a server; nil: it is not there.
+// find returns a server; nil: it does not exist.
 func (e *editing) find(name string) *listedServer {
 	i := slices.IndexFunc(e.servers, func(s listedServer) bool { return s.name == name })
 	if i < 0 {
@@ -158,7 +158,7 @@ func (e *editing) find(name string) *listedServer {
 	return &e.servers[i]
 }
 
-// memberAt returns the place of the first member whose name fits; -1: there is none.
+// memberAt returns the index of the first member whose name matches; -1: none.
 func memberAt(v hujson.Value, fits func(name string) bool) int {
 	o := objectOf(v)
 	if o == nil {
@@ -167,7 +167,7 @@ func memberAt(v hujson.Value, fits func(name string) bool) int {
 	return slices.IndexFunc(o.Members, func(m hujson.ObjectMember) bool { return fits(nameOf(m)) })
 }
 
-// member returns a member of an object; its Value is nothing where there is none.
+// member returns a member of an object; its Value is empty if it is missing.
 func (e *editing) member(v hujson.Value, name string) (m hujson.ObjectMember) {
 	if i := memberAt(v, func(have string) bool { return have == name }); i >= 0 {
 		m = objectOf(v).Members[i]
@@ -233,7 +233,7 @@ func asShared(s MCPServer, spell func(readable) string) tree {
 
 func kindOfURL(s MCPServer) string { return withDefaults(s).Transport }
 
-// setType changes the member "type" if it does not fit s.
+// setType changes the member "type" if it does not match s.
 func (e *editing) setType(name string, s MCPServer) error {
 	now := e.find(name)
 	fields := fieldsOf(reflect.TypeFor[MCPServer]())
@@ -252,7 +252,7 @@ func (e *editing) setType(name string, s MCPServer) error {
 	return e.set(name, []string{"transport"}, scalar{kindOfURL(s), true})
 }
 
-// change makes the settings of a server into others, and leaves alone what stays.
+// change turns the settings of a server into others, and leaves unchanged ones alone.
 func (e *editing) change(name string, path []string, was, is tree) error {
 	for _, s := range is {
 		at := append(slices.Clone(path), s.key)
@@ -285,8 +285,8 @@ func (e *editing) change(name string, path []string, was, is tree) error {
 	return nil
 }
 
-// way returns the object that holds a setting, and which of its members does; -1: none.
-// name is the server's; "": the way starts at the top.
+// way returns the object that holds a setting, and the setting's index; -1: none. name is the
+// server's; "": the way starts at the top.
 func (e *editing) way(name string, path []string) (v hujson.Value, i int) {
 	v, fields := e.text.root, []field(nil)
 	if name != "" {
@@ -311,7 +311,7 @@ func (e *editing) way(name string, path []string) (v hujson.Value, i int) {
 	return v, i
 }
 
-// set writes a setting, and the objects around it that are missing.
+// set writes a setting, and creates missing objects around it.
 func (e *editing) set(name string, path []string, value any) error {
 	for n := 1; n <= len(path); n++ {
 		v, i := e.way(name, path[:n])
@@ -333,7 +333,7 @@ func (e *editing) set(name string, path []string, value any) error {
 	return nil
 }
 
-// listDisabled puts a server on the list of those that are left alone, or takes it off.
+// listDisabled adds a server to the list of disabled ones, or removes it.
 func (e *editing) listDisabled(name string, disabled bool) error {
 	at := memberAt(e.text.root, func(m string) bool { return m == sharedDisabled })
 	if at < 0 || e.member(e.text.root, sharedDisabled).Value.Value.Kind() != '[' {
@@ -403,7 +403,7 @@ func (e *editing) check(edit Edit, others []string) error {
 	return nil
 }
 
-// others lists the texts of the servers but one.
+// others lists the texts of all servers except one.
 func (e *editing) others(but string) (texts []string) {
 	for _, s := range e.servers {
 		if s.name != but {
@@ -413,7 +413,7 @@ func (e *editing) others(but string) (texts []string) {
 	return texts
 }
 
-// Means is Same, where a default that is left out is there.
+// Means is Same with the defaults filled in.
 func (s MCPServer) Means(o MCPServer) bool { return withDefaults(s).Same(withDefaults(o)) }
 
 func withDefaults(s MCPServer) MCPServer {
@@ -421,7 +421,7 @@ func withDefaults(s MCPServer) MCPServer {
 	return s
 }
 
-// within reports whether a key is another one, or below it.
+// within reports whether a key equals another one, or is below it.
 func within(key, above string) bool {
 	rest, ok := strings.CutPrefix(key, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

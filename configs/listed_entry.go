@@ -38,14 +38,14 @@ func (l *serverList) entry(m hujson.ObjectMember) listedServer {
 	return s
 }
 
-// entryReader reads the object of one server: it gives members the names of our settings, and
-// leaves out those that mean nothing here.
+// entryReader reads the object of one server: it renames members to our settings, and leaves out
+// unknown ones.
 type entryReader struct {
 	l   *serverList
 	d   *decoder
 	key string
 
-	kind    *hujson.Value // of the member "type"
+	kind    *hujson.Value // the member "type"
 	enabled *hujson.Value
 }
 
@@ -53,7 +53,7 @@ type entryReader struct {
 // tags.
 var foreignNames = map[string]string{"serverUrl": "url", "httpUrl": "url"}
 
-// settingOf returns the setting that a member means; "": none.
+// settingOf returns the setting of a member; "": none.
 func settingOf(name string, fields []field) string {
 	if setting := foreignNames[name]; setting != "" {
 		name = setting
@@ -84,7 +84,7 @@ func (e *entryReader) object(o *hujson.Object, fields []field, key string) *ast.
 			e.warn(m, key, "is not read, because programs differ in its unit; write call_timeout, as in \"90s\"")
 		case setting == "transport" && kind == '"':
 			e.kind = &m.Value
-		case setting == "oauth" && kind != '{': // how other programs say that there is a login, or none
+		case setting == "oauth" && kind != '{': // other programs' form for requiring a login, or none
 		case setting == "oauth":
 			value := e.object(objectOf(m.Value), fieldsOf(reflect.TypeFor[OAuth]()), join(key, setting))
 			n.Values = append(n.Values, t.pair(setting, m.Name, value))
@@ -104,7 +104,8 @@ func (e *entryReader) object(o *hujson.Object, fields []field, key string) *ast.
 	return n
 }
 
-// value returns the value of a setting. Numbers and truth values are texts where texts belong.
+// value returns the value of a setting. Numbers and booleans become texts if the setting is a
+// text.
 func (e *entryReader) value(setting string, v hujson.Value) ast.Node {
 	t := e.l.text
 	word := func(v hujson.Value) ast.Node {
@@ -118,7 +119,7 @@ func (e *entryReader) value(setting string, v hujson.Value) ast.Node {
 		n := ast.Mapping(t.token(v, "{"), true)
 		for _, m := range is.Members {
 			if setting == "env" && m.Value.Value.Kind() == 'n' {
-				continue // VS Code: the variable is not passed on, as none is here
+				continue // VS Code: the variable is not passed on, which is the default here
 			}
 			n.Values = append(n.Values, t.pair(nameOf(m), m.Name, word(m.Value)))
 		}
@@ -135,7 +136,7 @@ func (e *entryReader) value(setting string, v hujson.Value) ast.Node {
 	return t.node(v)
 }
 
-// near warns of a member that is nearly one of ours. Others are other programs' own.
+// near warns of a member that nearly matches one of ours. Others belong to other programs.
 func (e *entryReader) near(m hujson.ObjectMember, fields []field, key string) {
 	var names []string
 	for _, f := range fields {
@@ -151,7 +152,7 @@ func (e *entryReader) warn(m hujson.ObjectMember, key, message string) {
 	e.l.warnings = append(e.l.warnings, p.asShared())
 }
 
-// finish adds what follows from the members together.
+// finish adds the settings that follow from several members.
 func (e *entryReader) finish(s *MCPServer) {
 	wrong := func(at hujson.Value, name, message string) {
 		e.d.problems = append(e.d.problems, *e.l.text.wrong(at, join(e.key, name), message))
@@ -194,7 +195,7 @@ func (e *entryReader) finish(s *MCPServer) {
 	s.leaveOwn()
 }
 
-// transportOf guesses how an address is spoken to that nothing is said of, as other programs do.
+// transportOf guesses the transport of an address without a type, as other programs do.
 func transportOf(u URL) string {
 	path, _, _ := strings.Cut(u.raw(), "?")
 	if strings.HasSuffix(strings.TrimRight(path, "/"), "/sse") {
@@ -203,7 +204,7 @@ func transportOf(u URL) string {
 	return ""
 }
 
-// leaveOwn leaves ${NAME} to the program where it is one of the variables that the program gets:
+// leaveOwn leaves ${NAME} to the program if it is one of the variables that the program gets:
 // then it is a word of the program's own, as in mcp-remote --header 'Authorization: ${TOKEN}'.
 func (s *MCPServer) leaveOwn() {
 	for i, arg := range s.Args {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// lockPatience limits the wait for changes of other processes. One takes milliseconds.
+	// lockPatience limits the wait for changes by other processes. A change takes milliseconds.
 	lockPatience = 30 * time.Second
-	// maxRaces limits the restarts of an edit because the file has changed meanwhile.
+	// maxRaces limits the repetitions of an edit because the file has changed in the meantime.
 	maxRaces = 5
 )
 
-// EditServers makes edits in the mcp.json that Load would read, and returns its path. It creates a
-// missing file, and does not change one that would become invalid. The file, or the target if it
-// is a link, is replaced atomically and as a whole, and is readable only by its owner. Changes that
-// others make meanwhile are not lost: the edits are repeated on them. It blocks while another
-// process does the same, for half a minute at most.
+// EditServers makes edits in the mcp.json that Load would read, and returns its path. It creates
+// a missing file, and does not change one that would become invalid. The file, or the target if
+// it is a link, is replaced atomically and as a whole, and is readable only by its owner.
+// Concurrent changes by others are not lost: the edits are repeated on them. It blocks while
+// another process does the same, for half a minute at most.
 func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, err error) {
 	if path = o.serversFile(); path == "" {
 		return "", errors.New("no place for mcp.json: the environment names no home folder")
@@ -49,8 +49,8 @@ func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, er
 	return path, errors.Join(err, lock.Remove())
 }
 
-// yaml reads the user's YAML, whose servers no command changes; nil: there is none. It is an error
-// if the YAML cannot be parsed, because its servers are unknown then.
+// yaml reads the user's YAML, whose servers no command changes; nil: there is none. It is an
+// error if the YAML cannot be parsed, because its servers are unknown then.
 func (o Options) yaml() (*Config, error) {
 	path := o.Path
 	if path == "" {
@@ -81,12 +81,12 @@ func editLocked(path, target string, user *Config, edits []Edit) error {
 	return fmt.Errorf("change %s: somebody else keeps changing it", path)
 }
 
-// behindLinks is the file that a path means, which need not be there.
+// behindLinks resolves the links of a path; the target need not exist.
 func behindLinks(path string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // no link, or nothing at all
+			return path, nil // not a link, or missing
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(path), to)

@@ -11,24 +11,23 @@ import (
 	"syscall"
 )
 
-// fileName is the configuration's name in the user's directory and in a
-// workspace's .dragoman.
+// fileName is the configuration's name in the user's directory and in a workspace's .dragoman.
 const fileName = "config.yaml"
 
-// serversFileName is that of the file in which the program keeps MCP servers.
+// serversFileName is the name of the file in which the program stores MCP servers.
 const serversFileName = "mcp.json"
 
-// Options are the places of the configuration.
+// Options determine the places of the configuration.
 type Options struct {
-	// Path is a file that must exist (the --config flag). Empty: the user's
-	// file, which need not.
+	// Path is a file that must exist (the --config flag). Empty: the user's file, which is
+	// optional.
 	Path string
 	// Env is the environment, os.LookupEnv.
 	Env Env
-	// ConfigDir replaces the user's configuration directory, the folder that
-	// config.yaml is in. Empty: the one of the environment.
+	// ConfigDir replaces the user's configuration directory, the folder of config.yaml. Empty:
+	// the one of the environment.
 	ConfigDir string
-	// Editor has the options of the editor, the lowest layer; nil: there are none.
+	// Editor has the options of the editor, the lowest layer; nil: none.
 	Editor *Config
 }
 
@@ -77,7 +76,7 @@ func Load(o Options) (*Config, error) {
 	return c, asError(problems)
 }
 
-// serversFile returns the path of mcp.json; empty: there is no place for it.
+// serversFile returns the path of mcp.json; empty: the environment names no place for it.
 func (o Options) serversFile() string {
 	own := userFile(o.ConfigDir, o.Env)
 	switch {
@@ -100,7 +99,7 @@ func (o Options) serversFile() string {
 // if HOME is not set.
 func ServersFile(path string, env Env) string { return Options{Path: path, Env: env}.serversFile() }
 
-// readServers reads mcp.json. It returns nothing when there is no file.
+// readServers reads mcp.json. It returns nil if there is no file.
 func readServers(path string) (*serverList, []Problem) {
 	if path == "" {
 		return nil, nil
@@ -123,7 +122,7 @@ func readServers(path string) (*serverList, []Problem) {
 	return l, nil
 }
 
-// readWhole reads a file that need not be there; info is nil then.
+// readWhole reads an optional file; info is nil if it does not exist.
 func readWhole(path string) (data []byte, info fs.FileInfo, err error) {
 	info, err = os.Stat(path)
 	switch {
@@ -131,7 +130,7 @@ func readWhole(path string) (data []byte, info fs.FileInfo, err error) {
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, reason(err)
-	case !info.Mode().IsRegular(): // opening a pipe could wait for ever
+	case !info.Mode().IsRegular(): // opening a pipe could block for ever
 		return nil, nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(path)
@@ -157,7 +156,7 @@ func canOthersRead(info fs.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0
 }
 
-// readLayer reads a file. It returns no layer when there is no file.
+// readLayer reads a file. It returns no layer if there is no file.
 func readLayer(path string) (*Config, []Problem) {
 	if path == "" {
 		return nil, nil
@@ -192,10 +191,9 @@ func readLayer(path string) (*Config, []Problem) {
 	return c, problems
 }
 
-// UserFile returns the path of the user's configuration file, which need not
-// exist: dragoman/config.yaml in $XDG_CONFIG_HOME, else in the platform's own
-// directory ($HOME/.config, ~/Library/Application Support, %AppData%). It is
-// empty if the environment names neither.
+// UserFile returns the path of the user's configuration file, which need not exist:
+// dragoman/config.yaml in $XDG_CONFIG_HOME, else in the platform's own directory ($HOME/.config,
+// ~/Library/Application Support, %AppData%). It is empty if the environment names neither.
 func UserFile(env Env) string { return userFile("", env) }
 
 func userFile(dir string, env Env) string {
@@ -209,8 +207,8 @@ func userFile(dir string, env Env) string {
 	return filepath.Join(dir, fileName)
 }
 
-// configHome is os.UserConfigDir with $XDG_CONFIG_HOME on every platform and
-// with an environment that is handed in.
+// configHome is os.UserConfigDir with $XDG_CONFIG_HOME on every platform, for a given
+// environment.
 func configHome(env Env) string {
 	if dir, _ := env.lookup("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -240,16 +238,15 @@ func homeDir(env Env) (string, error) {
 	return "", errors.New("the home directory is not known: " + name + " is not set")
 }
 
-// WorkspaceFile returns the path of a workspace's configuration file and
-// whether there is one. Reading it is for those who know that the workspace is
-// trusted: Parse, then Resolve.
+// WorkspaceFile returns the path of a workspace's configuration file and whether it exists. Only
+// callers that know that the workspace is trusted may read it: Parse, then Resolve.
 func WorkspaceFile(root string) (path string, exists bool) {
 	path = filepath.Join(root, ".dragoman", fileName)
 	_, err := os.Lstat(path)
 	return path, err == nil
 }
 
-// otherNames warns of files that were most likely meant to be the missing one.
+// otherNames warns of files whose names are most likely misspellings of the missing one.
 func otherNames(path string) []Problem {
 	var warnings []Problem
 	for _, name := range []string{"config.yml", "config.json"} {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Resolve merges layers into the configuration that holds: base (the defaults
-// and the user's file), workspace and overlay (the command line). A nil layer
-// sets nothing. The package comment has the rules. The layers stay as they
-// are. The error is an *Error; the result is complete even then, and not nil.
+// Resolve merges layers into the effective configuration: base (the defaults and the user's
+// file), workspace and overlay (the command line). A nil layer sets nothing. The package comment
+// has the rules. The layers are not modified. The error is an *Error; the result is complete even
+// then, and not nil.
 func Resolve(base, workspace, overlay *Config) (*Config, error) {
 	return resolve(nil, base, workspace, overlay)
 }
@@ -29,7 +29,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 		}
 	}
 	c.leaveAlone()
-	problems := checkValues(c) // before a default takes the place of a 0 or "" that was written
+	problems := checkValues(c) // before a default replaces a written 0 or ""
 	setDefaults(reflect.ValueOf(c).Elem())
 	more, warnings := checkWhole(c)
 	c.Warnings = slices.Concat(c.noted, warnings)
@@ -42,7 +42,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 	return c, asError(append(problems, more...))
 }
 
-// lay lays a layer over what there is.
+// lay merges a layer over the lower ones.
 func (c *Config) lay(layer *Config, workspace bool) {
 	m := merger{to: c, from: layer, workspace: workspace}
 	m.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(layer).Elem(), "", field{workspace: true})
@@ -51,7 +51,7 @@ func (c *Config) lay(layer *Config, workspace bool) {
 	c.noted = append(c.noted, layer.noted...)
 }
 
-// Defaults returns the configuration that holds without any file.
+// Defaults returns the configuration without any file.
 func Defaults() *Config {
 	c := &Config{}
 	setDefaults(reflect.ValueOf(c).Elem())
@@ -62,17 +62,16 @@ func Defaults() *Config {
 type merger struct {
 	to, from  *Config
 	workspace bool
-	skip      map[string]bool // what of from is left out
+	skip      map[string]bool // settings of from that are left out
 }
 
-// set reports whether the layer says anything about a setting.
+// set reports whether the layer sets a setting.
 func (m *merger) set(v reflect.Value, key string) bool {
 	_, written := m.from.where[key]
 	return written || !v.IsZero()
 }
 
-// merge merges src over dst. Maps are copied, so that no layer shares one with the
-// result.
+// merge merges src over dst. Maps are copied, so that no layer shares one with the result.
 func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	if m.skip[key] || key != "" && !m.set(src, key) {
 		return
@@ -100,7 +99,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	}
 }
 
-// permitted keeps a workspace from setting what is the user's to set.
+// permitted keeps a workspace from setting the user's own settings.
 func (m *merger) permitted(src reflect.Value, key string, is field) bool {
 	if !m.workspace {
 		return true
@@ -132,7 +131,7 @@ func (m *merger) mergeMap(dst, src reflect.Value, key string, is field) {
 			elem.Set(below)
 		}
 		if from := src.MapIndex(name); m.set(from, sub) {
-			// A struct's maps are shared with the layer below until here.
+			// The struct still shares its maps with the layer below.
 			elem = m.detached(elem)
 			m.merge(elem, from, sub, element(is))
 		}
@@ -157,8 +156,8 @@ func (m *merger) detached(v reflect.Value) reflect.Value {
 	return v
 }
 
-// mergeList replaces a list. A workspace's list goes behind the user's, and the user's
-// behind an editor's where a workspace could add to it: such a list only takes away.
+// mergeList replaces a list. A workspace's list is appended to the user's, and the user's to an
+// editor's if a workspace could add to it: such a list only restricts.
 func (m *merger) mergeList(dst, src reflect.Value, key string, is field) {
 	first := 0
 	if m.workspace || is.workspace && m.to.FromEditor(key) {
@@ -182,15 +181,15 @@ func (m *merger) mergeList(dst, src reflect.Value, key string, is field) {
 	}
 }
 
-// place notes where a setting that now holds was written. A section or a
-// mapping of several layers keeps the place that is known.
+// place records the position of a setting that is now effective. A section or a mapping of
+// several layers keeps the known position.
 func (m *merger) place(key string, merges bool) {
 	at, ok := m.from.where[key]
 	switch {
 	case ok:
 		m.to.where[key] = at
 	case merges:
-	case m.from.where == nil: // a layer that is no file
+	case m.from.where == nil: // a layer that is not a file
 		m.to.where[key] = Position{File: m.from.Source}
 	default:
 		delete(m.to.where, key)

@@ -13,25 +13,24 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file. The largest sensible configuration is a tenth of each.
+// Limits of a file. The largest sensible configuration has a tenth of each.
 const (
 	maxFile    = 1 << 20 // bytes
 	maxTokens  = 20_000  // words and signs; a block of text is one
 	maxNesting = 32      // brackets open at once, or list dashes on one line
-	maxIndent  = 200     // columns in front of a key
-	maxValues  = 20_000  // values after aliases are followed
+	maxIndent  = 200     // columns before a key
+	maxValues  = 20_000  // values, counting those of aliases
 )
 
-// Parse reads a layer from YAML or JSON. name stands for the file in messages
-// and its folder is where relative file references start. The layer holds what
-// the text says, without defaults; Resolve completes it. The error is an
-// *Error with all of the text's problems.
+// Parse reads a layer from YAML or JSON. name stands for the file in messages and its folder is
+// the base of relative file references. The layer has the settings of the text, without defaults;
+// Resolve completes it. The error is an *Error with all of the text's problems.
 func Parse(name string, data []byte) (*Config, error) {
 	c, problems := decodeFile(name, data, false)
 	return c, asError(append(problems, checkValues(c)...))
 }
 
-// decodeFile never returns a nil layer. own says that the file is the user's.
+// decodeFile never returns a nil layer. own is set for the user's file.
 func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	c := &Config{Source: name, where: map[string]Position{}, bad: map[string]bool{}}
 	body, problem := parseYAML(name, data)
@@ -50,7 +49,7 @@ func decodeFile(name string, data []byte, own bool) (*Config, []Problem) {
 	return c, d.problems
 }
 
-// folderOf returns the folder of a file, in which relative paths begin.
+// folderOf returns the folder of a file, the base of relative paths.
 func folderOf(file string) string {
 	dir := filepath.Dir(file)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -59,7 +58,7 @@ func folderOf(file string) string {
 	return dir
 }
 
-// parseYAML returns the document's tree, nil for an empty one.
+// parseYAML returns the document's tree, or nil for an empty one.
 func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	whole := func(message string) *Problem {
 		return &Problem{Position: Position{File: name}, Message: message}
@@ -69,11 +68,11 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	}
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if json.Valid(data) {
-		// In JSON a tab is only ever space between words. YAML's rules for it
-		// are others, and a space keeps the columns.
+		// In JSON a tab is only space between words. YAML has other rules for it, and a space
+		// keeps the columns.
 		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" "))
 	}
-	// The library counts the line of a comment twice that ends with both.
+	// The library counts the line of a comment that ends with both twice.
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	file, err := parseBounded(string(data))
 	if err != nil {
@@ -105,7 +104,7 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	return body, nil
 }
 
-// A boundError is a document that is too much for the parser.
+// A boundError reports a document that exceeds the parser's limits.
 type boundError struct {
 	message string
 	at      *token.Token
@@ -115,11 +114,11 @@ func (e *boundError) Error() string          { return e.message }
 func (e *boundError) GetMessage() string     { return e.message }
 func (e *boundError) GetToken() *token.Token { return e.at }
 
-// parseBounded runs the library's lexer and parser. The parser recurses by
-// nesting and is quadratic, so what it gets is bounded first.
+// parseBounded runs the library's lexer and parser. The parser recurses by nesting and takes
+// quadratic time, so its input is limited first.
 func parseBounded(text string) (file *ast.File, err error) {
 	defer func() {
-		if recover() != nil { // the library's fault, and a person's file
+		if recover() != nil { // a panic of the library must not end the program
 			file, err = nil, errors.New("cannot be read as YAML or JSON")
 		}
 	}()

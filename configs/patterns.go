@@ -8,7 +8,7 @@ import (
 )
 
 // patterns are the languages of settings that are patterns, by the word in their tag. Each
-// says what is wrong with a text, or "".
+// returns the fault in a text, or "".
 var patterns = map[string]func(string) string{
 	"path": func(s string) string {
 		if err := glob.CheckPath(s); err != nil {
@@ -21,7 +21,7 @@ var patterns = map[string]func(string) string{
 	},
 	"text": badText,
 	"tool": func(s string) string {
-		s, _, _ = strings.Cut(s, "(") // what other programs write behind a tool's name
+		s, _, _ = strings.Cut(s, "(") // other programs write this after a tool's name
 		return badText(s)
 	},
 }

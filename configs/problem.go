@@ -10,14 +10,14 @@ import (
 	"dragoman/core/display"
 )
 
-// Position is a place in a file. Line and Column count from 1, in characters;
-// both are 0 when the whole file is meant, or a layer that is no file.
+// Position is a place in a file. Line and Column count from 1, in characters; both are 0 for the
+// whole file, or for a layer that is not a file.
 type Position struct {
 	File         string
 	Line, Column int
 }
 
-// String returns file:line:column, or as much of it as is known.
+// String returns file:line:column, or its known part.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -25,11 +25,11 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// Problem is one thing that is wrong, or worth knowing, about a setting.
+// Problem is a mistake in a setting, or a warning about one.
 type Problem struct {
 	Position
-	Key     string // path of the setting; empty when the file as a whole is meant
-	Message string // never holds a secret
+	Key     string // path of the setting; empty for the whole file
+	Message string // never contains a secret
 }
 
 // String returns "file:line:column: key: message".
@@ -45,8 +45,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Error is what is wrong with a configuration: all of it, in the order of the
-// file, at least one problem.
+// Error lists all mistakes in a configuration, in the order of the file; there is at least one.
 type Error struct{ Problems []Problem }
 
 // Error returns one problem a line.
@@ -58,7 +57,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// asError returns nil for no problems, else an *Error with the problems sorted.
+// asError returns nil for no problems, otherwise an *Error with the problems sorted.
 func asError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -73,7 +72,7 @@ func asError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// maxProblems bounds what is reported of one file.
+// maxProblems limits the reported problems of one file.
 const maxProblems = 50
 
 func sortProblems(problems []Problem) {
@@ -82,20 +81,20 @@ func sortProblems(problems []Problem) {
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Key, b.Key), // mappings are checked in no order
+			cmp.Compare(a.Key, b.Key), // mappings are checked in random order
 			cmp.Compare(a.Message, b.Message),
 		)
 	})
 }
 
-// Where reports where a file wrote a key, for example "log.level". It reports
-// false for a default and for what did not come from a file.
+// Where returns the position of a key in a file, for example "log.level". It returns false for a
+// default and for a setting that is not from a file.
 func (c *Config) Where(key string) (Position, bool) {
 	p, ok := c.where[key]
 	return p, ok && p.Line > 0
 }
 
-// near returns where key was written, else where the closest key above it was.
+// near returns the position of a key, or of the closest written key above it.
 func (c *Config) near(key string) Position {
 	for key != "" {
 		if p, ok := c.where[key]; ok {
@@ -106,8 +105,7 @@ func (c *Config) near(key string) Position {
 	return Position{File: c.Source}
 }
 
-// join appends a name to a key. A name of other characters than a setting's
-// own is quoted.
+// join appends a name to a key. A name with other characters than a setting's own is quoted.
 func join(key, name string) string {
 	for _, r := range name {
 		if !isWord(r) && r != '-' && r != '$' {
@@ -133,5 +131,5 @@ func cut(s string) string {
 	return display.Cut(s, limit) + "…"
 }
 
-// quote makes a text from a file fit for a message: one line, bounded.
+// quote prepares a text from a file for a message: one line of limited length.
 func quote(s string) string { return strconv.Quote(cut(s)) }

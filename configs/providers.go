@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The model that needs nothing: no key, no network.
+// The model that needs no key and no network.
 const (
 	OfflineProvider = "offline"
 	OfflineModel    = "demo"
@@ -66,24 +66,23 @@ func DirectKinds() []string {
 	return names
 }
 
-// Known is a provider that needs no more than a key.
+// Known is a provider that needs only a key.
 type Known struct {
 	Name    string
 	Kind    string   // its wire format
-	BaseURL string   // with the version
+	BaseURL string   // including the version
 	Keys    []string // variables that may hold the key, the first one found counts; none: no key is needed
-	Model   string   // the model when only a key is given
-	Page    string   // where people get a key; "": they need none
-	Label   string   // its name as people write it
+	Model   string   // the model if only a key is given
+	Page    string   // the page where people get a key; "": they need none
+	Label   string   // its usual spelling for people
 }
 
-// Local reports whether the provider is a program on this machine. Such a one
-// is used only when it is named: looking whether it runs would be a network
-// access at every start.
+// Local reports whether the provider is a program on this machine. Such a one is used only when
+// it is named: checking whether it runs would be a network access at every start.
 func (k Known) Local() bool { return len(k.Keys) == 0 }
 
-// knownProviders are in the order in which keys are looked for. The models are ones
-// that take tools over chat completions.
+// knownProviders is in the order in which keys are searched. The models accept tools over chat
+// completions.
 var knownProviders = []Known{
 	{
 		"openai",
@@ -152,8 +151,7 @@ var knownProviders = []Known{
 	{"lmstudio", KindOpenAIChat, "http://localhost:1234/v1", nil, "openai/gpt-oss-20b", "", "LM Studio"},
 }
 
-// KnownProviders returns the known providers in the order in which keys are
-// looked for.
+// KnownProviders returns the known providers in the order in which keys are searched.
 func KnownProviders() []Known { return slices.Clone(knownProviders) }
 
 // KnownProvider finds a provider that needs only a key.
@@ -185,14 +183,14 @@ func (c *Config) ProviderNames() []string {
 	return names
 }
 
-// Provider returns a provider's settings with the defaults of a known name
-// filled in. It reports false for a name that is neither known nor configured,
-// and for the offline one, which has no settings.
+// Provider returns a provider's settings with the defaults of a known name filled in. It returns
+// false for a name that is neither known nor configured, and for the offline one, which has no
+// settings.
 func (c *Config) Provider(name string) (Provider, bool) {
 	p, configured := c.Providers[name]
 	k, isKnown := KnownProvider(name)
 	if p.Kind == "" {
-		// Behind a base URL of the user's is most often a server that speaks as most do.
+		// A user's base URL most often belongs to a server with the commonest wire format.
 		if p.Kind = KindOpenAIChat; isKnown && p.BaseURL.IsZero() {
 			p.Kind = k.Kind
 		}
@@ -203,8 +201,8 @@ func (c *Config) Provider(name string) (Provider, bool) {
 	return p, configured || isKnown
 }
 
-// KnownPrice is the price of a model; nil: it is not said. What a cache has to do with costs
-// what other tokens do, unless that is said.
+// KnownPrice returns the price of a model; nil: unknown. Without prices of their own, cached
+// tokens cost the same as other tokens.
 func (e ModelEntry) KnownPrice() *Price {
 	p := e.Price
 	switch {
@@ -217,16 +215,16 @@ func (e ModelEntry) KnownPrice() *Price {
 	return &p
 }
 
-// Logins are the keys that a person has given to the program, the last place where
-// one is looked for. A nil Logins has none.
+// Logins holds the keys that a person has given to the program, the last place that is searched
+// for one. A nil Logins has none.
 type Logins interface {
-	// Has reports whether there is one for a provider. It is quick.
+	// Has reports whether a provider has one. It is quick.
 	Has(provider string) bool
 	// Key returns it. It may block while a keyring is asked.
 	Key(ctx context.Context, provider string) (string, error)
 }
 
-// KeySource says where a provider's key comes from.
+// KeySource is the source of a provider's key.
 type KeySource string
 
 const (
@@ -235,12 +233,11 @@ const (
 	KeyGiven      KeySource = "login"
 )
 
-// KeySource says where the key of a provider comes from, and for KeyInEnv the
-// variable. It is empty where there is none. A key that is configured counts also
-// where it cannot be had: Key says why.
+// KeySource returns the source of a provider's key, and for KeyInEnv the variable. It is empty if
+// there is none. A configured key counts even if it is not available: Key returns the reason.
 func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeySource, variable string) {
 	if c.Providers[provider].place != placeConfigured {
-		return "", "" // it is not ours to send a key there
+		return "", "" // our keys must not be sent there
 	}
 	if !c.Providers[provider].APIKey.IsZero() {
 		return KeyConfigured, ""
@@ -257,10 +254,10 @@ func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeyS
 	return "", ""
 }
 
-// Key returns the key of a provider: its api_key, else the first variable of a
-// known name that is set and not empty, else the one that a person has given. It
-// is empty for a provider that needs none. The error is an *Error that says what
-// to set. It blocks while a program runs that prints the key; run runs it.
+// Key returns the key of a provider: its api_key, else the first variable of a known name that is
+// set and not empty, else the one that a person has given. It is empty for a provider that needs
+// none. The error is an *Error with advice on the setting. It blocks while a program runs that
+// prints the key; run runs it.
 func (c *Config) Key(ctx context.Context, provider string, env Env, logins Logins, run Run) (string, error) {
 	missing := func(key, message string) error {
 		return &Error{Problems: []Problem{{Position: c.near(key), Key: key, Message: message}}}
@@ -291,8 +288,8 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 	)
 }
 
-// CheckKey returns the error that Key would return, as far as that can be told
-// without running a program or asking a keyring.
+// CheckKey returns the error that Key would return, as far as it is known without running a
+// program or asking a keyring.
 func (c *Config) CheckKey(provider string, env Env, logins Logins) error {
 	if c.Providers[provider].APIKey.RunsProgram() {
 		return nil
@@ -304,13 +301,13 @@ func (c *Config) CheckKey(provider string, env Env, logins Logins) error {
 	return err
 }
 
-// splitModel takes PROVIDER/MODEL apart. The model may hold further slashes.
+// splitModel splits PROVIDER/MODEL. The model may contain further slashes.
 func splitModel(spec string) (provider, model string, ok bool) {
 	provider, model, _ = strings.Cut(spec, "/")
 	return provider, model, provider != "" && model != "" && !strings.ContainsAny(spec, " \t\r\n")
 }
 
-// parseModel resolves PROVIDER/MODEL. The message says what is wrong.
+// parseModel resolves PROVIDER/MODEL. The message describes the fault.
 func (c *Config) parseModel(spec string) (choice Choice, message string) {
 	provider, model, ok := splitModel(spec)
 	if !ok {

@@ -6,11 +6,10 @@ import (
 	"reflect"
 )
 
-// Same reports whether two servers are configured alike, wherever that is written.
+// Same reports whether two servers have the same configuration, wherever it is written.
 func (s MCPServer) Same(o MCPServer) bool { return maps.Equal(writtenIn(s), writtenIn(o)) }
 
-// writtenIn lists what a setting and those below it say, by key, references and
-// secrets as they are written.
+// writtenIn lists a setting and those below it, by key, with references and secrets as written.
 func writtenIn(v any) map[string]string {
 	all := map[string]string{}
 	visit(reflect.ValueOf(v), "", field{}, func(key string, _ field, v reflect.Value) {

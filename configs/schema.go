@@ -10,9 +10,9 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// SchemaJSON returns the JSON Schema (2020-12) of a configuration file, which
-// editors use to complete and check one. It is as strict as Parse about keys,
-// types, words and bounds; what depends on several settings only Load knows.
+// SchemaJSON returns the JSON Schema (2020-12) of a configuration file, which editors use to
+// complete and check one. It is as strict as Parse about keys, types, words and limits; only Load
+// checks dependencies between settings.
 func SchemaJSON() []byte {
 	g := &schemaWriter{defs: map[string]object{}}
 	root := object{
@@ -27,8 +27,8 @@ func SchemaJSON() []byte {
 	return g.write(root)
 }
 
-// ServersSchemaJSON returns the JSON Schema (2020-12) of mcp.json. Members that we do not know
-// pass: they are other programs'.
+// ServersSchemaJSON returns the JSON Schema (2020-12) of mcp.json. Unknown members are allowed,
+// because they belong to other programs.
 func ServersSchemaJSON() []byte {
 	g := &schemaWriter{defs: map[string]object{}, shared: true}
 	server := g.structure(reflect.TypeFor[MCPServer]())
@@ -55,7 +55,7 @@ func ServersSchemaJSON() []byte {
 	})
 }
 
-// sharedNames are the names that settings of an MCP server have in mcp.json, where they differ.
+// sharedNames are the names of settings of an MCP server in mcp.json, if they differ.
 var sharedNames = map[string]string{"dir": "cwd", "transport": "type"}
 
 // sharedName returns the name of a setting of an MCP server in mcp.json.
@@ -72,7 +72,7 @@ func (g *schemaWriter) write(root object) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(root) // strings, numbers, lists and objects of them
+	_ = e.Encode(root) // strings, numbers, lists and objects of them never fail
 	return b.Bytes()
 }
 
@@ -84,7 +84,7 @@ type (
 type schemaWriter struct {
 	defs   map[string]object
 	order  []string
-	shared bool // the schema is that of mcp.json
+	shared bool // the schema is for mcp.json
 }
 
 func (g *schemaWriter) structure(t reflect.Type) object {
@@ -139,8 +139,8 @@ func (g *schemaWriter) setting(t reflect.Type, f field) object {
 	return s
 }
 
-// typed describes a type. Sections and lists may be left empty (null), as in a
-// file whose settings below a key are all commented out.
+// typed describes a type. Sections and lists may be empty (null), as in a file whose settings
+// below a key are all commented out.
 func (g *schemaWriter) typed(t reflect.Type, f field) object {
 	switch shapeOf(t) {
 	case shapeStruct:
@@ -187,7 +187,7 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 	return s
 }
 
-// ref names a struct's definition, and writes it when it is new.
+// ref returns the name of a struct's definition, and writes the definition if it is new.
 func (g *schemaWriter) ref(t reflect.Type) string {
 	if _, ok := g.defs[t.Name()]; !ok {
 		g.defs[t.Name()] = nil

@@ -13,9 +13,9 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// Marshal writes a configuration as YAML, every section with what its settings
-// mean, defaults filled in and secrets hidden. What is not set is a comment.
-// The result can be read by Parse, but for the references that only mcp.json knows.
+// Marshal writes a configuration as YAML, with a description of every section's settings,
+// defaults filled in and secrets hidden. Unset settings are comments. Parse can read the result,
+// except for references that only mcp.json has.
 func Marshal(c *Config) []byte {
 	w := &writer{of: c}
 	w.structure(reflect.ValueOf(c).Elem(), 0, true)
@@ -24,7 +24,7 @@ func Marshal(c *Config) []byte {
 
 type writer struct {
 	bytes.Buffer
-	of *Config // nil: places are not written
+	of *Config // nil: positions are not written
 }
 
 func (w *writer) structure(v reflect.Value, depth int, explain bool) {
@@ -49,12 +49,12 @@ func (w *writer) structure(v reflect.Value, depth int, explain bool) {
 			continue
 		}
 		w.WriteString(f.name + ":")
-		// What a user's own names hold is explained by the section.
+		// The section explains the settings under a user's own names.
 		w.value(sub, depth, explain && shapeOf(sub.Type()) == shapeStruct)
 	}
 }
 
-// empty reports whether a setting says nothing. A section with defaults does.
+// empty reports whether a setting is unset. A section with defaults is not.
 func (w *writer) empty(v reflect.Value) bool {
 	switch shapeOf(v.Type()) {
 	case shapeBool, shapeInt, shapeDuration:
@@ -73,7 +73,7 @@ func (w *writer) empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// value writes what follows "key:", with the line's end.
+// value writes the text after "key:", with the line's end.
 func (w *writer) value(v reflect.Value, depth int, explain bool) {
 	switch shapeOf(v.Type()) {
 	case shapeStruct:
@@ -105,7 +105,7 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 	}
 }
 
-// from writes where an MCP server is configured, for there are two files for them.
+// from writes the position of an MCP server, because there are two files for them.
 func (w *writer) from(servers reflect.Value, name string, depth int) {
 	if w.of == nil || servers.Type().Elem() != reflect.TypeFor[MCPServer]() {
 		return
@@ -138,7 +138,7 @@ func (w *writer) listItem(v reflect.Value, depth int) {
 	w.WriteString("}\n")
 }
 
-// scalar writes a string, a longer text as a block.
+// scalar writes a string; a longer text as a block.
 func (w *writer) scalar(s string, depth int) {
 	if !isBlock(s) {
 		w.WriteString(" " + scalarText(s) + "\n")
@@ -153,9 +153,8 @@ func (w *writer) scalar(s string, depth int) {
 	}
 }
 
-// isBlock reports whether a text comes back unchanged from a block that only
-// says "|": it ends with one line break, begins with a word, and holds nothing
-// that cannot be printed.
+// isBlock reports whether a text comes back unchanged from a block with only "|": it ends with
+// one line break, begins with a word, and contains only printable characters.
 func isBlock(s string) bool {
 	body, ok := strings.CutSuffix(s, "\n")
 	if !ok || body == "" || strings.HasSuffix(body, "\n") || strings.ContainsAny(body[:1], " \t\n#") ||
@@ -170,8 +169,8 @@ func isBlock(s string) bool {
 	return !strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
 }
 
-// scalarText spells a string: bare when nothing else could be meant, else as
-// JSON does, which YAML reads the same way.
+// scalarText spells a string: bare if that is unambiguous, otherwise as in JSON, which YAML reads
+// the same way.
 func scalarText(s string) string {
 	bare := s != ""
 	for i, r := range s {
@@ -191,7 +190,7 @@ func scalarText(s string) string {
 }
 
 func quoted(s string) string {
-	b, _ := jsonscan.Append(nil, s) // a string always can be
+	b, _ := jsonscan.Append(nil, s) // a string never fails
 	return string(b)
 }
 
@@ -201,7 +200,7 @@ func (w *writer) indent(depth int) {
 	}
 }
 
-// wrap breaks a text into lines of at most width characters, where it can.
+// wrap breaks a text into lines of at most width characters, if possible.
 func wrap(s string, width int) []string {
 	var lines []string
 	line := ""

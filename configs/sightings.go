@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Sighting is what was seen of a file without reading it. The zero value is a file
-// that is not there. Two of the same file are compared with ==.
+// Sighting is the state of a file as seen without reading it. The zero value means a missing
+// file. Two of the same file can be compared with ==.
 type Sighting struct {
 	mode fs.FileMode
 	size int64
 	time time.Time
 }
 
-// SightingOf looks at a file. One that cannot be looked at counts as not there.
+// SightingOf looks at a file. One that is not accessible counts as missing.
 func SightingOf(path string) Sighting {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -23,7 +23,7 @@ func SightingOf(path string) Sighting {
 	return Sighting{info.Mode(), info.Size(), info.ModTime()}
 }
 
-// Sightings are those of several files, by path.
+// Sightings holds the sightings of several files, by path.
 type Sightings map[string]Sighting
 
 // SightingsOf looks at several files. Empty paths are left out.
@@ -37,7 +37,7 @@ func SightingsOf(paths ...string) Sightings {
 	return s
 }
 
-// Changed reports whether a file differs by now, or has come or gone.
+// Changed reports whether a file is different now, or was created or removed.
 func (s Sightings) Changed() bool {
 	for path, was := range s {
 		if SightingOf(path) != was {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Env looks a variable of the environment up, like os.LookupEnv. A nil Env is
-// an empty environment.
+// Env looks up a variable of the environment, like os.LookupEnv. A nil Env is an empty
+// environment.
 type Env func(name string) (value string, ok bool)
 
 func (e Env) lookup(name string) (string, bool) {
@@ -20,22 +20,22 @@ func (e Env) lookup(name string) (string, bool) {
 	return e(name)
 }
 
-// text is a string that may hold references, and where it was written. The
-// string stands behind a pointer because fmt prints the fields of a struct,
-// past any method, when a verb does not fit; of a pointer it prints the address.
+// text is a string that may contain references, with its origin. The string is behind a pointer
+// because fmt prints the fields of a struct, bypassing its methods, when a verb does not fit; for
+// a pointer it prints the address.
 type text struct{ in *content }
 
 type content struct {
 	raw  string
-	from *origin // nil when it was not read from a file
+	from *origin // nil if it was not read from a file
 }
 
 type origin struct {
 	Position
 	key string
-	dir string // what relative file references start at
-	own bool   // it stands in the user's own file
-	// shared: it stands in mcp.json, and may hold the references that MCP programs share.
+	dir string // the base of relative file references
+	own bool   // it is in the user's own file
+	// shared: it is in mcp.json, and may contain the references that MCP programs share.
 	shared bool
 }
 
@@ -58,8 +58,8 @@ func (t text) from() *origin {
 	return t.in.from
 }
 
-// shares reports whether the text may hold the references that MCP programs share. One that
-// is of no file is on its way into mcp.json.
+// shares reports whether the text may contain the references that MCP programs share. A text
+// without a file is meant for mcp.json.
 func (t text) shares() bool { return t.from() == nil || t.from().shared }
 
 func (t text) written() string               { return t.raw() }
@@ -89,19 +89,19 @@ type Value struct{ text }
 // NewValue returns a value that does not come from a file.
 func NewValue(raw string) Value { return Value{newText(raw, nil)} }
 
-// Resolve expands the references. It reads the files they name. The error is
-// an *Error that names the key and what to do.
+// Resolve expands the references. It reads the files they name. The error is an *Error with the
+// key and advice.
 func (v Value) Resolve(env Env) (string, error) { return v.resolve(env) }
 
-// ResolvePath is Resolve for the path of a file: a leading ~/ is the home
-// directory, and a relative path starts at the configuration file's folder.
+// ResolvePath is Resolve for the path of a file: a leading ~/ is the home directory, and a
+// relative path starts at the configuration file's folder.
 func (v Value) ResolvePath(env Env) (string, error) {
 	s, err := v.resolve(env)
 	if err != nil || s == "" {
 		return "", err
 	}
 	if parts, _ := v.split(); parts[0].kind == "env" && parts[0].text == "workspaceFolder" {
-		return s, nil // it is absolute, whatever stands for it
+		return s, nil // the result is absolute
 	}
 	path, err := v.path(s, env)
 	if err != nil {
@@ -116,19 +116,18 @@ func (v Value) String() string { return v.raw() }
 // MarshalText returns the value as written.
 func (v Value) MarshalText() ([]byte, error) { return []byte(v.raw()), nil }
 
-// Secret is a Value that does not print: every form of it shows *** in place
-// of what was written out, and references as they were written.
+// Secret is a Value that hides its content: every printed form shows *** in place of literal
+// text, and references as written.
 type Secret struct{ text }
 
 // NewSecret returns a secret that does not come from a file.
 func NewSecret(raw string) Secret { return Secret{newText(raw, nil)} }
 
-// Resolve expands the references and returns the secret itself. It reads the
-// files they name. The error is an *Error that names the key and what to do.
+// Resolve expands the references and returns the secret itself. It reads the files they name. The
+// error is an *Error with the key and advice.
 func (s Secret) Resolve(env Env) (string, error) { return s.resolve(env) }
 
-// ResolveWith is Resolve with run for the programs that the secret wants; it blocks
-// while one runs.
+// ResolveWith is Resolve with run for the programs in the secret; it blocks while one runs.
 func (s Secret) ResolveWith(ctx context.Context, env Env, run Run) (string, error) {
 	return expand(ctx, s.text, env, run)
 }
@@ -151,18 +150,16 @@ func ResolveSecrets(
 	return values, nil
 }
 
-// RunsProgram reports whether a program must be run for the secret: Resolve alone
-// fails then.
+// RunsProgram reports whether the secret needs a program: Resolve alone fails then.
 func (s Secret) RunsProgram() bool {
 	parts, err := s.split()
 	return err == nil && slices.ContainsFunc(parts, func(p part) bool { return p.kind == "cmd" })
 }
 
-// String returns the secret with *** in place of what was written out.
+// String returns the secret with *** in place of literal text.
 func (s Secret) String() string { return mask(s.raw(), s.shares()) }
 
-// Format prints String for every verb, also for those that print the parts of
-// a struct.
+// Format prints String for every verb, also for those that print the parts of a struct.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // MarshalText returns String.
@@ -171,15 +168,15 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // MarshalYAML returns String.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// URL is a Value that is the address of a server. Its query and its user part
-// do not print, for keys are often put there.
+// URL is a Value that is the address of a server. Its query and its user part are hidden, because
+// they often contain keys.
 type URL struct{ text }
 
 // NewURL returns an address that does not come from a file.
 func NewURL(raw string) URL { return URL{newText(raw, nil)} }
 
-// Resolve expands the references and returns an absolute http or https URL.
-// The error is an *Error that names the key and what to do.
+// Resolve expands the references and returns an absolute http or https URL. The error is an
+// *Error with the key and advice.
 func (u URL) Resolve(env Env) (string, error) {
 	s, err := u.resolve(env)
 	if err != nil || s == "" {
@@ -206,8 +203,8 @@ func (u URL) MarshalYAML() (any, error) { return u.String(), nil }
 
 const hidden = "***"
 
-// mask hides what a secret writes out. The name of an authentication scheme in
-// front of a reference is not secret.
+// mask hides the literal text of a secret. The name of an authentication scheme before a
+// reference is not secret.
 func mask(raw string, shared bool) string {
 	if raw == "" {
 		return ""
@@ -260,8 +257,7 @@ func maskURL(raw string, shared bool) string {
 	return head
 }
 
-// maskPath hides the names in a path that look like keys, as some services put them
-// there.
+// maskPath hides names in a path that look like keys, because some services have keys there.
 func maskPath(path string) string {
 	names := strings.Split(path, "/")
 	for i, name := range names {
@@ -272,8 +268,8 @@ func maskPath(path string) string {
 	return strings.Join(names, "/")
 }
 
-// random reports whether a name looks like one made by a machine: it has a long part with
-// digits, or with capitals inside a word.
+// random reports whether a name looks machine-made: it has a long part with digits, or with
+// capitals inside a word.
 func random(name string) bool {
 	if strings.Contains(name, "${") {
 		return false
@@ -287,7 +283,7 @@ func random(name string) bool {
 	return false
 }
 
-// turnsOf counts how often a word changes between capitals and small letters.
+// turnsOf counts the changes of a word between capitals and small letters.
 func turnsOf(word string) (n int) {
 	for i := 1; i < len(word); i++ {
 		if (word[i] >= 'a') != (word[i-1] >= 'a') {
@@ -297,7 +293,7 @@ func turnsOf(word string) (n int) {
 	return n
 }
 
-// badURL says what is wrong with an address, or "".
+// badURL returns the fault in an address, or "".
 func badURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -311,7 +307,7 @@ func badURL(s string) string {
 	return ""
 }
 
-// path makes a file's name absolute as the text's file sees it.
+// path makes a file's name absolute, relative to the text's file.
 func (t text) path(name string, env Env) (string, error) {
 	if name == "~" || strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`) {
 		home, err := homeDir(env)

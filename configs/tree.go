@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// tree is a mapping that is to be written: settings in their order.
+// tree is a mapping to be written: settings in order.
 type tree []setting
 
 type setting struct {
@@ -15,7 +15,7 @@ type setting struct {
 	value any // scalar, []scalar or tree
 }
 
-// scalar is one value. A bare one (a number, true, false) stands without quotes.
+// scalar is one value. A bare one (a number, true, false) has no quotes.
 type scalar struct {
 	text   string
 	quoted bool
@@ -29,7 +29,7 @@ func (t tree) get(key string) (any, bool) {
 	return t[i].value, true
 }
 
-// ShowServers writes servers as mcp.json has them, with secrets hidden.
+// ShowServers writes servers in the form of mcp.json, with secrets hidden.
 func ShowServers(servers map[string]MCPServer) string {
 	var all tree
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -38,7 +38,7 @@ func ShowServers(servers map[string]MCPServer) string {
 	return form{eol: "\n", step: "  "}.value(tree{{sharedServers, all}}, "", true) + "\n"
 }
 
-// treeOf lists what a server's entry says, without what holds by default.
+// treeOf lists the members of a server's entry, without defaults.
 func treeOf(s MCPServer) tree { return structOf(reflect.ValueOf(s), readable.written) }
 
 func structOf(v reflect.Value, spell func(readable) string) tree {
@@ -58,7 +58,7 @@ func isDefault(v reflect.Value, def string) bool {
 	return v.Equal(d)
 }
 
-// valueOf is a setting as it is written; nil: it is not.
+// valueOf returns a setting in its written form; nil: it is not written.
 func valueOf(v reflect.Value, spell func(readable) string) any {
 	switch shapeOf(v.Type()) {
 	case shapeText:
@@ -95,7 +95,7 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 	return nil
 }
 
-// namesIn lists the keys of a map in their order.
+// namesIn lists the keys of a map, sorted.
 func namesIn(v reflect.Value) []string {
 	var names []string
 	for _, name := range v.MapKeys() {
