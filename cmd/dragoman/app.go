@@ -19,10 +19,10 @@ type app struct {
 	secrets *secrets.Store
 	servers *servers.Store
 
-	started bool // a command has started: later errors are no mistakes in the command line
+	started bool // a command has started: later errors are not mistakes in the command line
 }
 
-// newApp prepares a run in an environment. ring is the system's keyring; nil: there is none.
+// newApp prepares a run in an environment. ring is the system's keyring; nil: none.
 func newApp(env *program.Environment, ring secrets.Ring, args ...string) *app {
 	kept := secrets.New(env, ring)
 	return &app{Environment: env, args: args, secrets: kept, servers: servers.New(env, kept)}

@@ -60,7 +60,7 @@ offline demo model.`,
 			}), &mcp, "print the schema of mcp.json"))
 }
 
-// ofServers adds the flag --mcp to a command, with which it is about mcp.json.
+// ofServers adds the flag --mcp to a command, which selects mcp.json.
 func ofServers(cmd *cobra.Command, mcp *bool, usage string) *cobra.Command {
 	cmd.Flags().BoolVar(mcp, "mcp", false, usage)
 	return cmd

@@ -1,36 +1,34 @@
-// Command dragoman puts the program together: it reads the command line, builds
-// the gateway from the configuration and lets one adapter serve it, or helps a
-// person to see what is there.
+// Command dragoman assembles the program: it reads the command line, builds the gateway from the
+// configuration and lets one adapter serve it, or helps a person to inspect its state.
 //
-// # What is where
+// # Packages
 //
-// Below cmd/internal: program is what one run of the program is given, and its exit codes;
-// terminal talks to a person at a terminal; demo plays the protocols; secrets keeps keys and
-// logins, servers the MCP servers of the configuration, models finds its language models; imports
-// reads what other programs' settings say; logs writes the program's own log and those of MCP
-// servers; doctor looks for what keeps the program from working; sessions looks after the
-// sessions that are kept; export writes them into files; setup makes profiles;
-// keys takes keys of providers from a person. serve puts the gateway together and lets adapters,
-// or the terminal, serve it.
+// Below cmd/internal: program holds the input of one run of the program, and its exit codes;
+// terminal talks to a person at a terminal; demo plays the protocols; secrets stores keys and
+// logins, servers edits the MCP servers of the configuration, models finds its language models;
+// imports reads the settings of other programs; logs writes the program's own log and those of
+// MCP servers; doctor looks for problems that keep the program from working; sessions lists,
+// repairs and removes stored sessions; export writes them into files; setup makes profiles; keys
+// reads keys of providers from a person. serve builds the gateway and lets adapters, or the
+// terminal, serve it.
 //
 // Here: app.go runs the command line, which root.go describes; each command has a file of its
 // own, which reads its flags and makes one call.
 //
 // # What always holds
 //
-//   - Standard output belongs to the protocol: only what a command is asked for is
-//     written there. The log goes to standard error or a file.
-//   - Nothing is read, opened or resolved before somebody needs it. The
-//     configuration is read at the first session or prompt, the data folder is
-//     made with the first session, a key is looked up with each request.
-//   - Keys of the environment, and those that were given, are used by the commands
-//     that talk to a model for a person: eca, acp, mcp and chat. The demo runs in a
-//     clean environment.
+//   - Standard output belongs to the protocol: only the requested output of a command is written
+//     there. The log goes to standard error or a file.
+//   - Nothing is read, opened or resolved before it is needed. The configuration is read at the
+//     first session or prompt, the data folder is created with the first session, a key is looked
+//     up with each request.
+//   - Keys of the environment, and stored ones, are used by the commands that talk to a model for
+//     a person: eca, acp, mcp and chat. The demo runs in a clean environment.
 //
 // # Limits
 //
-// Nothing that a client, a model, a server or time can multiply grows without a limit,
-// in any package of the program. Each row names the test that shows it.
+// Nothing that a client, a model, a server or time can multiply grows without a limit, in any
+// package of the program. Each row names its test.
 //
 //	resource                                owner            limit                           what ends it                    test
 //	open sessions                           Gateway          any number                      a minute without clients        core.TestIdle
@@ -97,7 +95,7 @@
 //	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
 //	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //
-// Sessions on disk stay until somebody deletes them. There may be any number of open
-// sessions, because one that rests costs so little, not counting its list of ended jobs,
-// its servers, and daemons that a command has left.
+// Sessions on disk stay until a user deletes them. There may be any number of open sessions,
+// because one at rest costs so little, not counting its list of ended jobs, its servers, and
+// daemons that a command has left.
 package main

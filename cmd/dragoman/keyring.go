@@ -14,7 +14,7 @@ import (
 )
 
 // keyringCommand runs in a child process of ours that uses the system keyring, which may hang.
-// Secrets pass over its standard input and output only.
+// Secrets pass only over its standard input and output.
 func (a *app) keyringCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keyring get|set|delete ACCOUNT",

@@ -9,7 +9,7 @@ import (
 	"dragoman/cmd/internal/secrets"
 )
 
-// version is the program's, set by the linker: -X main.version=v1.2.3.
+// version is the version of the program, set by the linker: -X main.version=v1.2.3.
 var version = "dev"
 
 func main() {

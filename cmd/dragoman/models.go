@@ -80,7 +80,7 @@ and abilities. The key itself is never shown, and the network is not used.`,
 func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	if len(args) == 0 {
-		_ = a.withModels(func(k *models.Overview) error { //nolint:errcheck // then nothing is offered
+		_ = a.withModels(func(k *models.Overview) error { //nolint:errcheck // without a configuration nothing is offered
 			for _, m := range k.List(true) {
 				ids = append(ids, m.ID)
 			}
@@ -90,7 +90,7 @@ func (a *app) completeModels(_ *cobra.Command, args []string, _ string) ([]strin
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// withModels calls f with the models of the configuration. Nothing else is looked at.
+// withModels calls f with the models of the configuration, and reads nothing else.
 func (a *app) withModels(f func(*models.Overview) error) error {
 	c, err := a.LoadConfig(nil)
 	if err != nil {

@@ -89,7 +89,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// group returns a command that only has subcommands; without one it reports which there are.
+// group returns a command that only has subcommands; without one it lists them.
 func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, s := range subs {

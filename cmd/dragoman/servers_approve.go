@@ -29,7 +29,7 @@ read the output anyway. The exit code is 1 if something was not approved.`,
 	return cmd
 }
 
-// completeOneServer offers the servers for the first argument.
+// completeOneServer offers the names of servers for the first argument.
 func (a *app) completeOneServer(
 	cmd *cobra.Command,
 	args []string,

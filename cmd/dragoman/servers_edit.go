@@ -66,7 +66,8 @@ A program is started in the folder of each session; --dir names another one.`,
 	f.StringVar(&n.Start, "start", "", "when it is started: `auto` (when it is needed, the default) or session")
 	f.BoolVar(&n.Replace, "replace", false, "change the entry that has the name")
 	for flag, words := range map[string][]cobra.Completion{"transport": {"http", "sse"}, "start": {"auto", "session"}} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flags are there
+		// It cannot fail, because the flags exist.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd
@@ -107,7 +108,7 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 	}
 }
 
-// completeServers offers the names of servers, those that fit, to a shell.
+// completeServers offers the names of matching servers to a shell.
 func (a *app) completeServers(fits func(configs.MCPServer) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string

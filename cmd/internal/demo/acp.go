@@ -49,7 +49,7 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 // acpScene is the editor's side of the act: it handles messages that the agent sends.
 type acpScene struct {
 	scene
-	titles map[string]string // of calls; guarded by mu
+	titles map[string]string // of calls; protected by mu
 }
 
 func (s *acpScene) handle(call *wire.Call) {
@@ -117,7 +117,7 @@ func (s *acpScene) decide(p acpPermission) (any, error) {
 	return obj{"outcome": obj{"outcome": "cancelled"}}, nil
 }
 
-// blockOf is the text of one content block.
+// blockOf returns the text of one content block.
 func blockOf(raw json.RawMessage) string {
 	var b struct {
 		Text string `json:"text"`
@@ -126,7 +126,7 @@ func blockOf(raw json.RawMessage) string {
 	return b.Text
 }
 
-// contentsOf is the text of a call's contents.
+// contentsOf returns the text of a call's contents.
 func contentsOf(raw json.RawMessage) string {
 	var list []struct {
 		Content struct {

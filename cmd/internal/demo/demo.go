@@ -14,7 +14,7 @@ import (
 	"dragoman/core/display"
 )
 
-// What the demo shows: one call that needs no approval, and one that does.
+// The demo shows one call that needs no approval, and one that does.
 const (
 	promptText  = "read notes.txt then run ls -1"
 	notesText   = "Buy milk.\nCall the dragoman.\n"
@@ -26,9 +26,9 @@ const actFor = 10 * time.Second
 
 // act is one protocol's part in the demo.
 type act struct {
-	name    string // of the protocol
-	command string // of ours that speaks it
-	played  string // who usually speaks it
+	name    string // the protocol's name
+	command string // our command that speaks it
+	played  string // programs that usually speak it
 	play    func(context.Context, *instance, *cast) error
 
 	instance *instance
@@ -51,8 +51,8 @@ func newActs() []*act {
 	}
 }
 
-// Play plays all three protocols in a folder of its own, which it removes, and writes to p.Out what
-// was seen. It returns program.ErrReported if an act has failed.
+// Play plays all three protocols in a folder of its own, which it removes, and writes the scenes
+// to p.Out. It returns program.ErrReported if an act has failed.
 func Play(ctx context.Context, p *program.Environment) (err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package demo plays all three protocols and shows side by side what an editor sees.
+// Package demo plays all three protocols and shows side by side the messages that an editor sees.
 //
 // # What holds
 //

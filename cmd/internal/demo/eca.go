@@ -55,7 +55,7 @@ type ecaScene struct {
 	scene
 	conn *wire.Conn
 	over chan struct{} // closed when the turn is over
-	done bool          // whether it is; guarded by mu
+	done bool          // the turn is over; protected by mu
 }
 
 func (s *ecaScene) handle(call *wire.Call) {
@@ -96,7 +96,7 @@ func (s *ecaScene) content(p ecaContent) {
 		if c.Asks {
 			s.cast.cells.add(stepAsk, "← toolCallRun", "May it? "+c.Summary)
 			s.cast.cells.add(stepDecide, "→ chat/toolCallApprove", "yes, once")
-			_ = s.conn.Notify("chat/toolCallApprove", obj{"chatId": chatID, "toolCallId": c.ID}) // what failed shows in the turn
+			_ = s.conn.Notify("chat/toolCallApprove", obj{"chatId": chatID, "toolCallId": c.ID}) // the turn shows a failure
 		}
 	case "toolCalled":
 		var texts []string

@@ -15,8 +15,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// instance is this program, started again as an editor would start it: with nothing of
-// our environment but where programs are found.
+// instance is this program, started again as by an editor: of our environment it gets only the
+// search path for programs.
 type instance struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -24,7 +24,7 @@ type instance struct {
 	began   time.Time
 	serving sync.WaitGroup
 
-	mu     sync.Mutex // guards the field below
+	mu     sync.Mutex // protects the field below
 	stderr []byte
 }
 
@@ -42,7 +42,7 @@ func startInstance(
 	if c.out, err = c.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	// What is asked to end gets a moment for it before it is killed.
+	// A child that is asked to end gets a moment for it before it is killed.
 	c.cmd.Cancel = c.in.Close
 	c.cmd.WaitDelay = 2 * time.Second
 	c.began = time.Now()
@@ -68,7 +68,7 @@ func cleanEnv(home string, env func(string) (string, bool)) []string {
 	return vars
 }
 
-// Write takes the child's standard error, and keeps the end of it.
+// Write receives the child's standard error, and keeps the end of it.
 func (c *instance) Write(b []byte) (int, error) {
 	const most = 4 << 10
 	c.mu.Lock()
@@ -90,11 +90,11 @@ func (c *instance) complaints() string {
 // connect connects to the child; handle gets the requests and notifications that it sends.
 func (c *instance) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
 	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
-	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
+	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // the requests show a failure
 	return conn
 }
 
-// end closes the child's standard input and waits until it has ended by itself.
+// end closes the child's standard input and waits until it has ended.
 func (c *instance) end() error {
 	_ = c.in.Close() // it may be closed already
 	c.serving.Wait()
@@ -104,8 +104,8 @@ func (c *instance) end() error {
 	return nil
 }
 
-// params decodes the child's message. Fields that cannot be decoded stay empty, which the
-// act will notice.
+// params decodes the child's message. Fields that cannot be decoded stay empty; the act notices
+// that.
 func params[P any](call *wire.Call) P {
 	var p P
 	_ = json.Unmarshal(call.Params, &p)

@@ -25,7 +25,7 @@ func editorSettings(self string, c terminal.Palette) string {
 type pasted struct{ editor, where, text string }
 
 func settingsOf(self string) []pasted {
-	q := func(s string) string { // JSON's strings are also Lua's and Emacs Lisp's, for paths
+	q := func(s string) string { // a JSON string with a path is also valid in Lua and Emacs Lisp
 		b, _ := json.Marshal(s) // a string always encodes
 		return string(b)
 	}

@@ -15,7 +15,7 @@ import (
 // obj is a JSON object.
 type obj = map[string]any
 
-// client introduces the demo.
+// client describes the demo as a client.
 func (c *cast) client() obj { return obj{"name": "dragoman-demo", "version": c.version} }
 
 // step is one step of the act, which is the same for all three protocols.
@@ -33,15 +33,14 @@ const (
 	steps
 )
 
-// cells hold the lines that one protocol showed, by step; the first of a step names the
-// message.
+// cells hold the lines of one protocol, by step; the first line of a step names the message.
 type cells struct {
-	mu    sync.Mutex // guards the field below
+	mu    sync.Mutex // protects the field below
 	lines [steps][]string
 }
 
-// add adds a message and its texts to a step. A text of several lines is one argument; empty
-// ones are left out.
+// add adds a message and its texts to a step. A text of several lines is one argument; empty ones
+// are left out.
 func (c *cells) add(s step, message string, texts ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +52,8 @@ func (c *cells) add(s step, message string, texts ...string) {
 	}
 }
 
-// started shows how the connection began, and the time since the start of the process. It is
-// called after initialize has been answered.
+// started shows the beginning of the connection, and the time since the start of the process. It
+// is called after initialize has been answered.
 func (c *cells) started(i *instance, messages, version string) {
 	took := time.Since(i.began).Round(100 * time.Microsecond)
 	c.add(stepStart, "→ "+messages, "dragoman "+version, fmt.Sprintf("answered in %v", took))

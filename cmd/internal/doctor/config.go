@@ -58,11 +58,11 @@ func (d *Doctor) examineConfig(ctx context.Context, c *configs.Config, err error
 	return s
 }
 
-// examineLog tries the file that the log is to be written to.
+// examineLog checks the log file.
 func (d *Doctor) examineLog(s *section, c *configs.Config) {
-	path, from, bad := d.env.Flags.LogFile, "--log-file", wrong // nothing starts then
+	path, from, bad := d.env.Flags.LogFile, "--log-file", wrong // without it nothing starts
 	if path == "" {
-		from, bad = "log.file", look // the log stays on standard error then
+		from, bad = "log.file", look // without it the log stays on standard error
 		var err error
 		if path, err = c.Log.File.ResolvePath(d.env.Lookup); err != nil {
 			s.add(bad, "log.file: %v", err)
@@ -78,7 +78,7 @@ func (d *Doctor) examineLog(s *section, c *configs.Config) {
 	s.add(fine, "the log is appended to %s", path)
 }
 
-// tryLogFile reports whether a log could be appended to a file, and leaves nothing behind.
+// tryLogFile checks that a log can be appended to a file, and leaves nothing behind.
 func tryLogFile(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func tryLogFile(path string) error {
 		}
 		return os.Remove(dir)
 	}
-	if err != nil || info.Mode()&fs.ModeNamedPipe != 0 { // a pipe is opened when somebody reads it
+	if err != nil || info.Mode()&fs.ModeNamedPipe != 0 { // a pipe is opened when it is read
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)

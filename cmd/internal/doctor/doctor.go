@@ -31,7 +31,7 @@ func (d *Doctor) Print(ctx context.Context) error {
 	return nil
 }
 
-// examine checks everything. editor has the settings of an editor; nil: there are none.
+// examine checks everything. editor has the settings of an editor; nil: none.
 func (d *Doctor) examine(ctx context.Context, editor *configs.Config) *report {
 	config, configErr := d.env.LoadConfig(editor)
 	return &report{[]section{

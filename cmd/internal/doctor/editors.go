@@ -9,7 +9,7 @@ import (
 	"dragoman/cmd/internal/imports"
 )
 
-// examineEditors looks into the settings of editors.
+// examineEditors checks the settings of editors.
 func (d *Doctor) examineEditors() section {
 	s := section{title: "Editors"}
 	home := d.env.Home()
@@ -58,7 +58,7 @@ func examineEntries(s *section, f imports.EditorFile, where string, text []byte)
 	}
 }
 
-// lineOf returns the 1-based line of the first occurrence of a word; 0: there is none.
+// lineOf returns the 1-based line of the first occurrence of a word; 0: none.
 func lineOf(text []byte, word string) int {
 	before, _, found := strings.Cut(strings.ToLower(string(text)), word)
 	if !found {

@@ -2,5 +2,5 @@
 
 package doctor
 
-// freeSpace is not known here.
+// freeSpace is not available on this system.
 func freeSpace(string) (uint64, bool) { return 0, false }

@@ -9,12 +9,12 @@ import (
 	"dragoman/core/display"
 )
 
-// mark grades a finding.
+// mark is the grade of a finding.
 type mark string
 
 const (
 	fine  mark = "✓"
-	look  mark = "!" // worth a look; nothing is broken
+	look  mark = "!" // worth checking; nothing is broken
 	wrong mark = "✗"
 	plain mark = "·"
 )
@@ -52,7 +52,7 @@ func (s *section) add(m mark, format string, args ...any) *finding {
 	return &s.findings[len(s.findings)-1]
 }
 
-// report is all that was found.
+// report is the list of all findings.
 type report struct{ sections []section }
 
 func (r *report) wrong() int {

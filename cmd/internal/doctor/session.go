@@ -9,10 +9,10 @@ import (
 	"dragoman/core/guide"
 )
 
-// Session describes the session that asks for a report.
+// Session describes the session in which a report was requested.
 type Session struct {
 	Editor *configs.Config // an editor's settings; nil: none
-	Fault  string          // why the newest configuration is not in use; "": it is
+	Fault  string          // the reason why the newest configuration is not in use; "": it is
 	Guide  *guide.Guide    // files for the agent; nil: the workspace's folders cannot be read
 	Agents []string        // problems of the agents that files define
 }

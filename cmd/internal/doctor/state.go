@@ -66,11 +66,11 @@ func (d *Doctor) examineState(ctx context.Context) section {
 	return s
 }
 
-// checkedBytes limits how much of the sessions' logs the doctor reads, the last used
-// first. Reading that much takes about a second.
+// checkedBytes limits the part of the sessions' logs that the doctor reads, the last used first.
+// Reading that much takes about a second.
 const checkedBytes = 128 << 20
 
-// examineLogs counts the sessions and finds those that are damaged.
+// examineLogs counts the sessions and finds damaged ones.
 func examineLogs(ctx context.Context, s *section, dir string) {
 	store := jsonl.New(dir)
 	count, checked, left := 0, 0, int64(checkedBytes)
@@ -86,7 +86,7 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 		damage, size, err := store.Check(ctx, core.Local, sum.ID)
 		left -= size
 		switch {
-		case errors.Is(err, core.ErrNotFound): // removed meanwhile
+		case errors.Is(err, core.ErrNotFound): // removed in the meantime
 		case err != nil:
 			s.add(wrong, "%v", err)
 		case damage != "":
@@ -113,8 +113,8 @@ func existing(path string) string {
 	}
 }
 
-// tryStore creates a session below dir and removes it, to check that the file system does
-// what the store needs.
+// tryStore creates a session below dir and removes it, to check that the file system supports the
+// store.
 func tryStore(ctx context.Context, dir string) (err error) {
 	trial, err := os.MkdirTemp(dir, "doctor-")
 	if err != nil {

@@ -46,7 +46,7 @@ func (d *Doctor) examineTools(ctx context.Context) section {
 
 const withoutGit = "the agent can work without it, but sees no history"
 
-// tryProgram starts a program as commands are started, and waits until it has ended.
+// tryProgram starts a program in the same way as commands, and waits until it has ended.
 func tryProgram(ctx context.Context, path string, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, fmt.Errorf("it did not end within %v", tryTime))
 	defer cancel()
@@ -62,5 +62,5 @@ func tryProgram(ctx context.Context, path string, args ...string) error {
 	return nil
 }
 
-// tryTime is the time limit for a program that has nothing to do.
+// tryTime is the time limit for a program without work.
 const tryTime = 10 * time.Second

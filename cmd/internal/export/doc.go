@@ -2,7 +2,8 @@
 //
 // # What holds
 //
-//   - A file that is there is never written over, and what could not be written whole is removed.
-//   - Nothing is written that a program would run or read as settings, or that agents are told.
-//   - What the user's rules forbid to write is not written, whoever asks.
+//   - An existing file is never overwritten, and an incomplete one is removed.
+//   - The exported file is never one that a program would run, read as settings or give to
+//     agents.
+//   - A file that the user's rules forbid to write is not written, whoever asks.
 package export

@@ -21,14 +21,14 @@ import (
 	"dragoman/core/files"
 )
 
-// exportable are the endings of files that a session is written into: none that a
-// program would run or read as settings.
+// exportable lists the extensions of files that a session can be written into: no program runs
+// them or reads them as settings.
 var exportable = []string{".md", ".txt", ".jsonl"}
 
 // Session writes a session into a new file of its workspace, for a turn that asks for it, and
-// returns what to say of it. The user asks for it and not the agent, so the approval is the
-// command itself. forbidden returns why what the user configured forbids to write a file, or
-// wants a person to be asked where none can be; "": it may be written.
+// returns a text about the result. The user asks for it and not the agent, so the command itself
+// is the approval. forbidden returns the reason why the user's configuration forbids writing a
+// file, or requires a person to be asked when nobody can be; "": it may be written.
 func Session(
 	ctx context.Context, s *core.Session, t *core.Turn, name string, forbidden func(core.Access) string,
 ) (string, error) {
@@ -37,7 +37,7 @@ func Session(
 		name = exportName(st)
 	}
 	w := files.New(workplace{m})
-	defer w.Close() //nolint:errcheck // what was written is on the disk
+	defer w.Close() //nolint:errcheck // the data is on the disk already
 	folder, base, err := exportPlace(w, m, name)
 	if err != nil {
 		return "The session was not written: " + err.Error() + ".\n", nil
@@ -64,7 +64,7 @@ func Session(
 	return "The session is written in `" + display.Printable(filepath.Join(folder.Name, base)) + "`.\n", nil
 }
 
-// exportName makes a file's name of a session's title.
+// exportName derives a file's name from a session's title.
 func exportName(st core.State) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(st.Title) {
@@ -82,15 +82,15 @@ func exportName(st core.State) string {
 	return name + "-" + time.Now().Format("20060102-150405") + ".md"
 }
 
-// workplace is a session's workspace, as it is on the disk.
+// workplace is a session's workspace on the disk.
 type workplace struct{ meta core.Meta }
 
 func (w workplace) Meta() core.Meta     { return w.meta }
 func (w workplace) Editor() core.Editor { return nil }
 func (w workplace) Spills() core.Spills { return nil }
 
-// exportPlace finds the folder of the workspace and the name in it that are meant. They
-// must not be where settings are, wherever links lead.
+// exportPlace finds the folder of the workspace and the file's name in it. The place must not be
+// one for settings, also after resolving links.
 func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Place, base string, err error) {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return folder, "", errors.New("the name contains invisible characters")
@@ -123,7 +123,7 @@ func exportPlace(w *files.Workspace, m core.Meta, name string) (folder files.Pla
 	return folder, base, nil
 }
 
-// writeMarkdown writes the session for people, without the turn that asks for it.
+// writeMarkdown writes the session for people, without the turn that asks for the export.
 func writeMarkdown(ctx context.Context, out io.Writer, s *core.Session, t *core.Turn) error {
 	tr := terminal.NewTranscript(out)
 	tr.Title(s.State())
@@ -136,7 +136,7 @@ func writeMarkdown(ctx context.Context, out io.Writer, s *core.Session, t *core.
 	return tr.End()
 }
 
-// writeRecords writes the session for programs: one record a line, as it is stored.
+// writeRecords writes the session for programs: one record a line, in its stored form.
 func writeRecords(ctx context.Context, out io.Writer, _ *core.Session, t *core.Turn) error {
 	var enc codec.Encoder
 	var line []byte
@@ -152,7 +152,7 @@ func writeRecords(ctx context.Context, out io.Writer, _ *core.Session, t *core.T
 	return nil
 }
 
-// before yields what is in front of a turn.
+// before yields the records before a turn.
 func before(ctx context.Context, t *core.Turn) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
 		for rec, err := range t.Records(ctx, core.Pos{}) {

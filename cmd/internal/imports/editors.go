@@ -16,16 +16,16 @@ import (
 	"dragoman/configs"
 )
 
-// EditorFile is a settings file in which an editor may be told to start us.
+// EditorFile is a settings file that may make an editor start us.
 type EditorFile struct {
 	Editor string
 	Path   string
-	// entries lists the programs that the settings start; nil: the file is a program of
-	// its own, and only mentions can be found.
+	// entries lists the programs that the settings start; nil: the file is itself a program, and
+	// only mentions can be found.
 	entries func(settings map[string]any) []Entry
 }
 
-// IsProgram reports whether the file is a program of its own, in which only mentions can be found.
+// IsProgram reports whether the file is itself a program, in which only mentions can be found.
 func (f EditorFile) IsProgram() bool { return f.entries == nil }
 
 // Entries reads the programs that the text of the file starts.
@@ -43,11 +43,11 @@ func (f EditorFile) Entries(text []byte) ([]Entry, error) {
 
 // Entry is one program that an editor starts.
 type Entry struct {
-	Name    string // what the settings call it
+	Name    string // the name in the settings
 	Command string
 	Args    []string
-	// serves is the command of ours that speaks the editor's protocol. The editor
-	// adds it by itself where adds is true.
+	// serves is our command for the editor's protocol. If adds is true, the editor itself adds
+	// it.
 	serves string
 	adds   bool
 }
@@ -58,7 +58,7 @@ func (e Entry) Ours() bool {
 	return base == "dragoman" || strings.EqualFold(e.Name, "dragoman")
 }
 
-// EditorFiles lists the places of settings on this system.
+// EditorFiles lists the settings files of editors on this system.
 func EditorFiles(p *program.Environment) []EditorFile {
 	home := p.Home()
 	if home == "" {
@@ -89,8 +89,8 @@ func EditorFiles(p *program.Environment) []EditorFile {
 	return files
 }
 
-// settingsFolders returns the folders in which programs keep settings on this system, and in
-// which desktop programs do.
+// settingsFolders returns the folders for the settings of programs on this system, and for those
+// of desktop programs.
 func settingsFolders(p *program.Environment, home string) (config, apps string) {
 	config = configHome(p, home)
 	apps = config
@@ -105,7 +105,8 @@ func settingsFolders(p *program.Environment, home string) (config, apps string) 
 	return config, apps
 }
 
-// configHome returns the folder for settings that the XDG base directories name, on every system.
+// configHome returns the folder for settings according to the XDG base directories, on every
+// system.
 func configHome(p *program.Environment, home string) string {
 	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -140,8 +141,8 @@ func programs(v any, serves string) []Entry {
 	return entries
 }
 
-// ecaServer reads the settings of VS Code's ECA extension, which adds "server" to
-// the command by itself.
+// ecaServer reads the settings of VS Code's ECA extension, which itself adds "server" to the
+// command.
 func ecaServer(settings map[string]any) []Entry {
 	command, _ := settings["eca.serverPath"].(string)
 	if command == "" {
@@ -159,7 +160,7 @@ func words(v any) []string {
 	return out
 }
 
-// Problem says what is wrong with an Entry that means us, and what to do.
+// Problem returns the fault in an Entry that means us, with advice.
 func (e Entry) Problem() (problem, hint string) {
 	if e.Command == "" {
 		return "there is no command", `write "command": "/path/to/dragoman"`
@@ -188,7 +189,7 @@ func (e Entry) Problem() (problem, hint string) {
 	return "", ""
 }
 
-// ReadFile reads a settings file of a sane size.
+// ReadFile reads a settings file of reasonable size.
 func ReadFile(path string) ([]byte, error) {
 	const most = 4 << 20
 	info, err := os.Stat(path)

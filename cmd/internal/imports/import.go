@@ -16,25 +16,25 @@ import (
 	"dragoman/core/display"
 )
 
-// Configuration takes the servers of an import.
+// Configuration receives the servers of an import.
 type Configuration interface {
 	// Edit changes the user's mcp.json, and returns its path.
 	Edit(ctx context.Context, edits ...configs.Edit) (path string, err error)
-	// Warn prints what a person should know of an entry that was written, WarnOfSecrets
-	// that of one that is only shown.
+	// Warn prints warnings about an entry that was written, WarnOfSecrets those about one that is
+	// only shown.
 	Warn(name string, s configs.MCPServer)
 	WarnOfSecrets(name string, s configs.MCPServer)
 }
 
-// Options say what a person wants of an import.
+// Options are the user's choices for an import.
 type Options struct {
-	DryRun  bool // only show what would be written
-	Replace bool // change entries that have the names
-	Yes     bool // keep what reads files or runs programs, without being asked about it
+	DryRun  bool // only show the new entries
+	Replace bool // change existing entries of the same names
+	Yes     bool // keep references that read files or run programs, without a question
 }
 
-// Import takes over what a file holds. It returns program.ErrReported if something of it could not
-// be taken over.
+// Import imports the servers in a file. It returns program.ErrReported if some of them could not
+// be imported.
 func Import(ctx context.Context, p *program.Environment, to Configuration, file string, o Options) error {
 	i := importer{p, to, o}
 	path, err := filepath.Abs(file)
@@ -51,7 +51,7 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 	}
 	config, err := i.LoadConfig(nil)
 	if err != nil && absent(i.ConfigFile()) && absent(i.ServersFile()) {
-		config, err = configs.Defaults(), nil // mcp.json is made then
+		config, err = configs.Defaults(), nil // mcp.json will be created
 	}
 	if err != nil {
 		return program.ConfigError(err)
@@ -79,7 +79,7 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 	return nil
 }
 
-// absent reports whether a file is not there.
+// absent reports whether a file is missing.
 func absent(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
@@ -92,8 +92,7 @@ type importer struct {
 	Options
 }
 
-// mayReach shows which files and programs the servers' values come from, and asks whether that is
-// wanted.
+// mayReach shows the files and programs that the servers' values come from, and asks for consent.
 func (i importer) mayReach(good []candidate) (bool, error) {
 	n := 0
 	for _, s := range good {
@@ -115,8 +114,8 @@ func (i importer) mayReach(good []candidate) (bool, error) {
 	return agreed, nil
 }
 
-// sift leaves the servers that are to be written, and says of the others why they are
-// not.
+// sift returns the servers that are to be written, and gives the reasons for leaving out the
+// others.
 func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, failed bool) {
 	for _, s := range list {
 		have, taken := c.Server(s.name)

@@ -8,7 +8,7 @@ import (
 	"dragoman/core/jsonscan"
 )
 
-// members takes a JSON object apart. names has the order of the text.
+// members splits a JSON object into its members. names has the order of the text.
 func members(text []byte) (names []string, values map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(text, &values); err != nil {
 		var kind *json.UnmarshalTypeError

@@ -13,10 +13,10 @@ import (
 	"dragoman/core/display"
 )
 
-// place is a file in which a program keeps settings that can be imported.
+// place is a settings file of a program that can be imported.
 type place struct{ program, path string }
 
-// places lists them for this system, those of the folder we are in last.
+// places lists them for this system; those of the current folder come last.
 func places(p *program.Environment) []place {
 	var places []place
 	if home := p.Home(); home != "" {
@@ -61,7 +61,7 @@ func places(p *program.Environment) []place {
 	return places
 }
 
-// ShowPlaces lists the settings that are there, and their servers.
+// ShowPlaces lists the existing settings files, and their servers.
 func ShowPlaces(p *program.Environment) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	found := false
@@ -72,7 +72,7 @@ func ShowPlaces(p *program.Environment) error {
 		}
 		list, err := readServers(at.path, text, p.Lookup)
 		if err != nil {
-			continue // settings without servers, or in a form that its program cannot read either
+			continue // settings without servers, or unreadable for their program, too
 		}
 		found = true
 		said := display.Counted(len(list), "server") + ":"

@@ -18,25 +18,25 @@ import (
 	"dragoman/core/display"
 )
 
-// settingsFile is the settings of another program that starts MCP servers: Claude
-// Desktop and Code, Cursor and others (mcpServers), VS Code (servers, or mcp.servers),
-// Zed (context_servers) and ECA (mcpServers).
+// settingsFile is the settings file of another program that starts MCP servers: Claude Desktop
+// and Code, Cursor and others (mcpServers), VS Code (servers, or mcp.servers), Zed
+// (context_servers) and ECA (mcpServers).
 type settingsFile struct {
 	path string
-	// project is the folder that the settings belong to; "": they are a user's.
+	// project is the folder that the settings belong to; "": they belong to a user.
 	project string
 	env     configs.Env
-	inputs  map[string]string // what VS Code asks for, by id
+	inputs  map[string]string // values that VS Code asks for, by id
 }
 
-// candidate is a server of such settings, as it is here.
+// candidate is a server of such settings, translated.
 type candidate struct {
-	name   string // here
+	name   string // our name
 	server configs.MCPServer
-	notes  []string // what a person should know
-	// reaches lists in words the files it reads and the commands it runs for its values.
+	notes  []string // for the user
+	// reaches describes the files it reads and the commands it runs for its values.
 	reaches []string
-	err     error // why it cannot be had
+	err     error // the reason why it cannot be imported
 }
 
 // readServers reads the servers of another program's settings, in their order. path is
@@ -86,7 +86,7 @@ func readServers(path string, text []byte, env configs.Env) ([]candidate, error)
 	return all, nil
 }
 
-// projectOf is the folder that a file of settings in it belongs to; "" for a user's.
+// projectOf returns the project folder of a settings file; "" for a user's.
 func projectOf(path, home string) string {
 	dir := filepath.Dir(path)
 	switch filepath.Base(dir) {
@@ -103,7 +103,7 @@ func projectOf(path, home string) string {
 	return dir
 }
 
-// learnInputs notes what VS Code asks a person for.
+// learnInputs records the values that VS Code asks a person for.
 func (f *settingsFile) learnInputs(raw json.RawMessage) {
 	var list []struct{ ID, Description string }
 	if json.Unmarshal(raw, &list) == nil {
@@ -113,7 +113,7 @@ func (f *settingsFile) learnInputs(raw json.RawMessage) {
 	}
 }
 
-// serverEntry is a server as any of these programs writes it.
+// serverEntry is a server in the form of any of these programs.
 type serverEntry struct {
 	Type, Transport                 string
 	Command                         json.RawMessage
@@ -133,8 +133,8 @@ type serverEntry struct {
 	Settings                        json.RawMessage
 }
 
-// known are the keys of an entry that are translated, or mean nothing here: shop
-// windows, and how an editor shows or debugs a server.
+// knownKeys are the keys of an entry that are translated, or have no meaning here: for
+// marketplaces, and for showing or debugging a server in an editor.
 var knownKeys = []string{
 	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled",
 	"cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
@@ -176,14 +176,14 @@ func (s *candidate) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// decode reads numbers as they are written.
+// decode decodes JSON and keeps numbers as written.
 func decode(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return d.Decode(to)
 }
 
-// spelled is a value as a text; nothing is none.
+// spelled returns a value as a text; nil becomes the empty text.
 func spelled(v any) string {
 	if v == nil {
 		return ""
@@ -235,7 +235,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 		return errors.New("it is dragoman itself")
 	}
 	s.server.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
-	if e.Timeout > 0 && strings.Contains(f.path, "zed") { // in milliseconds there; others differ
+	if e.Timeout > 0 && strings.Contains(f.path, "zed") { // in milliseconds there; other programs differ
 		s.server.CallTimeout = max(time.Duration(e.Timeout)*time.Millisecond, time.Second)
 	} else if e.Timeout > 0 {
 		s.note("timeout is not imported; use call_timeout")
@@ -254,7 +254,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	return err
 }
 
-// leftOut says what of an entry has no counterpart here.
+// leftOut reports the parts of an entry that have no counterpart here.
 func (s *candidate) leftOut(e serverEntry) {
 	if e.EnvFile != "" {
 		s.note("envFile (%s) is not imported: add its variables under env", display.Line(e.EnvFile, 80))
@@ -270,7 +270,7 @@ func (s *candidate) leftOut(e serverEntry) {
 	}
 }
 
-// address translates a server that is reached over HTTP.
+// address translates a server with an address.
 func (t *translation) address(url, kind string, e serverEntry) (err error) {
 	to := &t.notes.server
 	text, err := t.plain("url", url)
@@ -292,7 +292,7 @@ func (t *translation) address(url, kind string, e serverEntry) (err error) {
 	return t.login(e)
 }
 
-// login translates what a login wants that the server does not say.
+// login translates the settings for a login that the server itself does not provide.
 func (t *translation) login(e serverEntry) error {
 	to := &t.notes.server.OAuth
 	said := map[string]any{"clientid": e.ClientID, "clientsecret": e.ClientSecret, "port": e.OAuthPort}
@@ -332,7 +332,7 @@ func (t *translation) login(e serverEntry) error {
 	return nil
 }
 
-// program translates a server that is started.
+// program translates a server that is a program.
 func (t *translation) program(command string, e serverEntry) (err error) {
 	to := &t.notes.server
 	if err := t.folder(e.Cwd); err != nil {
@@ -357,7 +357,7 @@ func (t *translation) secrets(kind string, of map[string]any) (map[string]config
 	all := map[string]configs.Secret{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		value := of[name]
-		if value == nil { // VS Code: the variable is taken away
+		if value == nil { // VS Code: the variable is removed
 			t.notes.note("%s.%s is null, and is left out", kind, display.Line(name, 60))
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/display"
 )
 
-// translation translates what another program replaces in the texts of its settings:
-// ${env:NAME}, ${workspaceFolder} and the like.
+// translation translates the variables that another program replaces in the texts of its
+// settings: ${env:NAME}, ${workspaceFolder} and the like.
 type translation struct {
 	settingsFile
 	notes *candidate
@@ -21,11 +21,11 @@ type translation struct {
 	fixed bool            // the program does not run in the session's folder
 }
 
-// folder translates the folder that a program is started in.
+// folder translates the folder for starting a program.
 func (t *translation) folder(cwd string) error {
 	switch {
 	case cwd == "" || cwd == "." || cwd == "${workspaceFolder}":
-		return nil // the session's
+		return nil // that of the session
 	}
 	t.fixed = true
 	dir, err := t.expand("cwd", cwd, false)
@@ -45,8 +45,8 @@ func (t *translation) folder(cwd string) error {
 	return nil
 }
 
-// command translates the program. Which one runs must not depend on the folder that a
-// session is in.
+// command translates the program. The folder of a session must not determine the program that
+// runs.
 func (t *translation) command(command string) (string, error) {
 	relative := strings.HasPrefix(command, "./") || strings.HasPrefix(command, "../")
 	if (relative || strings.Contains(command, "${workspaceFolder")) && t.project == "" {
@@ -64,7 +64,7 @@ func (t *translation) command(command string) (string, error) {
 	return t.expand("command", command, false)
 }
 
-// plain translates a text that is shown as it is.
+// plain translates a text that may be shown.
 func (t *translation) plain(key, text string) (string, error) { return t.expand(key, text, false) }
 
 // secret translates a value of env or headers.
@@ -78,7 +78,7 @@ func (t *translation) secret(kind, name, text string) (string, error) {
 	return t.expand(kind+"."+name, text, true)
 }
 
-// asks tells of a value that its editor asks a person for.
+// asks warns of a value that the other editor asks a person for.
 func (t *translation) asks(key, id, variable string) {
 	what := id
 	if d := t.inputs[id]; d != "" {
@@ -92,8 +92,8 @@ func (t *translation) asks(key, id, variable string) {
 	)
 }
 
-// expand translates the variables of a text. secret: it may hold ${cmd:…}. The result has no
-// references but those that variable returns: everything else is escaped.
+// expand translates the variables of a text. secret: it may contain ${cmd:…}. The result has no
+// references except those that variable returns: everything else is escaped.
 func (t *translation) expand(key, text string, secret bool) (string, error) {
 	var whole, plain strings.Builder
 	for {
@@ -122,7 +122,8 @@ func (t *translation) expand(key, text string, secret bool) (string, error) {
 	}
 }
 
-// What other programs replace and nothing here can: by the part before a colon, and as a whole.
+// Variables of other programs without a counterpart here: by the part before a colon, and as a
+// whole.
 var (
 	foreignKinds = []string{
 		"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder",
@@ -185,7 +186,7 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		}
 		return "${" + inner + "}", true, nil
 	}
-	if !t.given[inner] { // else the program replaces it by itself
+	if !t.given[inner] { // otherwise the program itself replaces it
 		t.notes.note(
 			"%s: ${%s} is imported as plain text; if you mean a variable, write ${env:NAME}",
 			key,
@@ -195,7 +196,7 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 	return "${" + inner + "}", false, nil
 }
 
-// ofECA reports whether the settings are ECA's own: only there ${file:…} and ${cmd:…} are
+// ofECA reports whether the settings are ECA's own: only there are ${file:…} and ${cmd:…}
 // references.
 func (t *translation) ofECA() bool {
 	dir := filepath.Base(filepath.Dir(t.path))
@@ -208,8 +209,8 @@ func (t *translation) ofClaudeCode() bool {
 	return base == ".mcp.json" || base == ".claude.json"
 }
 
-// variableOr is a reference to a variable with a text for where it is not set. What cannot be
-// written so is decided now.
+// variableOr returns a reference to a variable with a text for an unset variable. A text that
+// cannot be written this way is decided now.
 func (t *translation) variableOr(key, variable, otherwise string) (value string, reference bool) {
 	if isVariable(variable) && !strings.Contains(otherwise, "${") {
 		return "${" + variable + ":-" + otherwise + "}", true
@@ -222,12 +223,12 @@ func (t *translation) variableOr(key, variable, otherwise string) (value string,
 	return "${env:" + variable + "}", true
 }
 
-// isVariable reports whether a name is one that ${NAME} can have in mcp.json.
+// isVariable reports whether a name is valid in ${NAME} in mcp.json.
 func isVariable(name string) bool {
 	return name != "" && name[0] > '9' && strings.Map(wordOrLine, name) == name
 }
 
-// workspace is the folder that is open: that of the session, or of the settings' project for a
+// workspace returns the open folder: that of the session, or of the settings' project for a
 // program that runs in a folder of its own.
 func (t *translation) workspace(key string) (value string, reference bool) {
 	if t.fixed && t.project != "" {

@@ -1,9 +1,9 @@
-// Package keys takes keys of providers from a person at a terminal, and forgets them.
+// Package keys reads keys of providers from a person at a terminal, and removes them.
 //
 // # What holds
 //
-//   - A key is read where it does not show, or from a pipe, and is never printed.
-//   - The keyring may wait for a person who is at the terminal to unlock it.
+//   - A key is read invisibly, or from a pipe, and is never printed.
+//   - The keyring may wait for a person at the terminal to unlock it.
 package keys
 
 import (
@@ -24,7 +24,7 @@ import (
 	"dragoman/core/display"
 )
 
-// List prints the providers and where their keys come from.
+// List prints the providers and the sources of their keys.
 func List(ctx context.Context, o setup.Options) error {
 	return with(o, func(acc secrets.Accounts) error {
 		for _, is := range acc.List(ctx) {
@@ -36,7 +36,7 @@ func List(ctx context.Context, o setup.Options) error {
 	})
 }
 
-// Give asks for the key of a provider and keeps it.
+// Give asks for the key of a provider and stores it.
 func Give(ctx context.Context, o setup.Options, provider string) error {
 	return with(o, func(acc secrets.Accounts) error {
 		step, err := acc.Login(ctx, provider, "", nil)
@@ -55,7 +55,7 @@ func Give(ctx context.Context, o setup.Options, provider string) error {
 	})
 }
 
-// Forget forgets the key of a provider that was given.
+// Forget removes the stored key of a provider.
 func Forget(ctx context.Context, o setup.Options, provider string) error {
 	return with(o, func(acc secrets.Accounts) error {
 		if !acc.Logins.Has(provider) {
@@ -73,7 +73,7 @@ func Forget(ctx context.Context, o setup.Options, provider string) error {
 	})
 }
 
-// with lets f look after the keys, without a gateway.
+// with calls f with the keys, without a gateway.
 func with(o setup.Options, f func(secrets.Accounts) error) error {
 	if terminal.Is(o.Env.In) {
 		o.Secrets.Patient()
@@ -94,7 +94,7 @@ func with(o setup.Options, f func(secrets.Accounts) error) error {
 	return f(c.Accounts())
 }
 
-// readKey reads a key from the terminal, where it does not show, or from a pipe.
+// readKey reads a key invisibly from the terminal, or from a pipe.
 func readKey(env *program.Environment, step control.LoginStep) (string, error) {
 	if !terminal.Is(env.In) {
 		return firstLine(env.In)
@@ -104,7 +104,7 @@ func readKey(env *program.Environment, step control.LoginStep) (string, error) {
 	return terminal.ReadHidden(env.In, "key")
 }
 
-// firstLine returns the first line of a pipe, without the blanks around it.
+// firstLine returns the first line of a pipe, without blanks around it.
 func firstLine(in io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(in, secrets.MaxKey+2)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

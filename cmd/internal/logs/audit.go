@@ -10,22 +10,21 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// AuditFile keeps which tools of MCP servers were called through us, in the data
-// folder: never what was said. It is put aside like the servers' logs.
+// AuditFile records the called tools of MCP servers in the data folder, but never the content of
+// calls. It is rotated like the servers' logs.
 const AuditFile = "mcp-audit.jsonl"
 
-// Audit writes that file. Telling it something never waits. Nothing is opened before
-// the first call.
+// Audit writes that file. Add never waits. Nothing is opened before the first call.
 type Audit struct {
-	path string // "": nothing is kept
+	path string // "": nothing is stored
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	out    *writer
 	held   *held // used by out's goroutine
 	closed bool
 }
 
-// OpenAudit keeps the record in a data folder; "": nothing is kept.
+// OpenAudit stores the record in a data folder; "": nothing is stored.
 func OpenAudit(data string) *Audit {
 	if data == "" {
 		return &Audit{}
@@ -33,7 +32,7 @@ func OpenAudit(data string) *Audit {
 	return &Audit{path: filepath.Join(data, AuditFile)}
 }
 
-// record is a line of it.
+// record is a line of the file.
 type record struct {
 	Time      time.Time        `json:"time"`
 	Principal string           `json:"principal"`
@@ -46,7 +45,7 @@ type record struct {
 	Out       int              `json:"out"`
 }
 
-// Add keeps a call.
+// Add records a call.
 func (l *Audit) Add(c upstream.Audit) {
 	line, err := json.Marshal(record{
 		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client,
@@ -57,7 +56,7 @@ func (l *Audit) Add(c upstream.Audit) {
 		return
 	}
 	if w := l.writer(); w != nil {
-		_, _ = w.Write(append(line, '\n')) // it cannot fail
+		_, _ = w.Write(append(line, '\n')) // it never fails
 	}
 }
 
@@ -78,15 +77,15 @@ func (l *Audit) writer() *writer {
 	return l.out
 }
 
-// held is a rotated log that stays open between writes: a call through the gateway
-// is quick, and opening a file for each would not be. One goroutine uses it.
+// held is a rotated log that stays open between writes: a call through the gateway is quick, and
+// opening a file for each would be slow. One goroutine uses it.
 type held struct {
 	path   string
 	file   *os.File
-	looked time.Time // when it was last known to be the one of that name
+	looked time.Time // the time of the last check that it is the file of that name
 }
 
-// renewEvery is the interval between looks whether another process has put the file aside.
+// renewEvery is the interval of checks whether another process has rotated the file.
 const renewEvery = time.Second
 
 // Write implements io.Writer.
@@ -95,7 +94,7 @@ func (h *held) Write(lines []byte) (int, error) {
 		h.let()
 	}
 	if h.file == nil {
-		n, err := rotated(h.path).Write(lines) // which makes it, and puts it aside
+		n, err := rotated(h.path).Write(lines) // rotated creates the file, and rotates it
 		if err != nil {
 			return n, err
 		}
@@ -108,15 +107,15 @@ func (h *held) Write(lines []byte) (int, error) {
 	return h.file.Write(lines)
 }
 
-// let lets the file go.
+// let closes the file.
 func (h *held) let() {
 	if h.file != nil {
-		h.file.Close() //nolint:errcheck // what was written is written
+		h.file.Close() //nolint:errcheck // the data is written
 		h.file = nil
 	}
 }
 
-// Close writes what is left, for as long as the end of the program may take.
+// Close writes the remaining lines, within the time limit at the end of the program.
 func (l *Audit) Close() {
 	l.mu.Lock()
 	out, held := l.out, l.held

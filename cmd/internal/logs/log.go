@@ -17,32 +17,31 @@ import (
 	"dragoman/core/display"
 )
 
-// Log is the program's own log: lines for people on standard error, JSON in a
-// file. Nothing of it ever goes to standard output, which belongs to the
-// protocols.
+// Log is the program's own log: lines for people on standard error, JSON in a file. It never uses
+// standard output, which belongs to the protocols.
 type Log struct {
 	Logger *zap.Logger
 
 	options Options
 	level   zap.AtomicLevel
 	out     *writer
-	form    *atomic.Pointer[zapcore.Encoder] // of lines; it changes with where they go
+	form    *atomic.Pointer[zapcore.Encoder] // of lines; it depends on the output
 	file    *os.File                         // nil: standard error
 }
 
-// Options say where the log begins. What is empty follows the configuration.
+// Options are the initial settings of the log. Empty ones follow the configuration.
 type Options struct {
-	Level string      // the least severe one that is logged
-	File  string      // that it is appended to, as JSON
-	Err   io.Writer   // takes the lines while there is no file
+	Level string      // the least severe one in the log
+	File  string      // the file to append to, as JSON
+	Err   io.Writer   // the output for lines without a file
 	Env   configs.Env // resolves the references in the configuration
 }
 
-// quietLevel holds until the configuration or a flag says otherwise.
+// quietLevel is the level until the configuration or a flag sets another.
 const quietLevel = zapcore.WarnLevel
 
-// Open starts the log as the options say. What the configuration says about it
-// is followed once the configuration is read.
+// Open starts the log with the options. The configuration's settings apply once the configuration
+// is read.
 func Open(o Options) (*Log, error) {
 	l := &Log{options: o, level: zap.NewAtomicLevelAt(quietLevel), form: &atomic.Pointer[zapcore.Encoder]{}}
 	if o.Level != "" {
@@ -68,7 +67,7 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// Follow applies the configuration's log section, where no option says otherwise.
+// Follow applies the configuration's log section, except where options are set.
 func (l *Log) Follow(c configs.Log) {
 	if l.options.Level == "" {
 		if level, err := ParseLevel(c.Level); err == nil {
@@ -95,14 +94,14 @@ func (l *Log) Follow(c configs.Log) {
 	l.out.redirect(f)
 }
 
-// Close writes what is left, if somebody takes it, and closes the file.
+// Close writes the remaining lines, if they can be written, and closes the file.
 func (l *Log) Close() {
 	if l.out.close(drainFor) && l.file != nil {
-		l.file.Close() //nolint:errcheck // there is nowhere left to say it
+		l.file.Close() //nolint:errcheck // there is no place left to report it
 	}
 }
 
-// lost is the line that stands for lines that were dropped.
+// lost returns the line that replaces dropped lines.
 func (l *Log) lost(n int) []byte {
 	e := zapcore.Entry{
 		Level:   zapcore.WarnLevel,
@@ -116,7 +115,7 @@ func (l *Log) lost(n int) []byte {
 	return buf.Bytes()
 }
 
-// zapCore encodes entries in the form that holds when they are written.
+// zapCore encodes entries in the current form when they are written.
 type zapCore struct {
 	zapcore.LevelEnabler
 	log    *Log
@@ -171,7 +170,7 @@ func consoleForm() *zapcore.Encoder {
 	return &e
 }
 
-// ParseLevel takes the words of the configuration, in any case.
+// ParseLevel accepts the configuration's words for levels, in any case.
 func ParseLevel(s string) (zapcore.Level, error) {
 	level, err := zapcore.ParseLevel(cmp.Or(s, quietLevel.String()))
 	if err != nil || level > zapcore.ErrorLevel {
@@ -180,7 +179,7 @@ func ParseLevel(s string) (zapcore.Level, error) {
 	return level, nil
 }
 
-// openFile opens a log for appending, for its owner's eyes only.
+// openFile opens a log for appending, readable only by its owner.
 func openFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open the log file: %w", err)

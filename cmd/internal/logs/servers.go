@@ -18,27 +18,26 @@ import (
 const (
 	// serverDir holds a log for each MCP server, in the data folder.
 	serverDir = "mcp-logs"
-	// maxFile is the size in bytes at which such a log is put aside; one older one is kept.
+	// maxFile is the size in bytes at which such a log is rotated; one older one is kept.
 	maxFile = 1 << 20
-	// maxLine bounds a line of it, in bytes.
+	// maxLine limits a line of it, in bytes.
 	maxLine = 8 << 10
-	// lineTime is always as long, and sorts as it reads.
+	// lineTime has a fixed length, and sorts by time.
 	lineTime = "2006-01-02T15:04:05.000Z"
 )
 
-// Servers keeps what MCP servers say. Telling it something never waits: lines go
-// through a backlog for each server, and what does not fit is counted. Several
-// processes may write the same files.
+// Servers stores the log messages of MCP servers. Add never waits: lines go through a backlog for
+// each server, and lines that do not fit are counted. Several processes may write the same files.
 type Servers struct {
-	dir string // "": nothing is kept
+	dir string // "": nothing is stored
 	now func() time.Time
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	of     map[string]*writer
 	closed bool
 }
 
-// OpenServers keeps logs in a data folder; "": nothing is kept.
+// OpenServers stores logs in a data folder; "": nothing is stored.
 func OpenServers(data string) *Servers {
 	l := &Servers{now: time.Now, of: map[string]*writer{}}
 	if data != "" {
@@ -47,13 +46,13 @@ func OpenServers(data string) *Servers {
 	return l
 }
 
-// Add keeps a line. It does not wait.
+// Add stores a line. It does not wait.
 func (l *Servers) Add(server, level, text string) {
 	if l.dir == "" {
 		return
 	}
 	if w := l.writer(server); w != nil {
-		_, _ = w.Write(l.line(level, text)) // it cannot fail
+		_, _ = w.Write(l.line(level, text)) // it never fails
 	}
 }
 
@@ -65,7 +64,7 @@ func (l *Servers) line(level, text string) []byte {
 	return fmt.Appendf(nil, "%s %-5s %s\n", l.now().UTC().Format(lineTime), level, text)
 }
 
-// writer is a server's backlog, made with its first line.
+// writer returns a server's backlog, created with its first line.
 func (l *Servers) writer(server string) *writer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *Servers) writer(server string) *writer {
 	return w
 }
 
-// Close writes what is left, for as long as the end of the program may take.
+// Close writes the remaining lines, within the time limit at the end of the program.
 func (l *Servers) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -96,8 +95,8 @@ func (l *Servers) Close() {
 	wg.Wait()
 }
 
-// serverPath returns the path of a server's log. The name may be a client's: it names one file in
-// the folder, whatever it holds.
+// serverPath returns the path of a server's log. The name may be from a client: any name results
+// in one file of the folder.
 func serverPath(dir, server string) string {
 	var b strings.Builder
 	for i := range len(server) {
@@ -111,14 +110,14 @@ func serverPath(dir, server string) string {
 	return filepath.Join(dir, name[:min(len(name), 120)]+".log")
 }
 
-// older returns the path under which a log is put aside.
+// older returns the path of the older log.
 func older(path string) string { return path + ".1" }
 
-// rotated is the path of a log. It is opened for each write: another process may
-// have put it aside.
+// rotated is the path of a log. The file is opened for each write: another process may have
+// rotated it.
 type rotated string
 
-// Write implements io.Writer. Lines that are written at once stay together.
+// Write implements io.Writer. Lines of one write stay together.
 func (s rotated) Write(lines []byte) (int, error) {
 	path := string(s)
 	f, err := openFile(path)
@@ -133,7 +132,7 @@ func (s rotated) Write(lines []byte) (int, error) {
 	if info.Size() < maxFile {
 		return n, nil
 	}
-	// Another process may have done so a moment ago.
+	// Another process may have rotated it a moment ago.
 	if now, err := os.Stat(path); err != nil || !os.SameFile(now, info) {
 		return n, nil
 	}

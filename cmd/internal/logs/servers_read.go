@@ -17,17 +17,17 @@ import (
 	"dragoman/core/display"
 )
 
-// followEvery is the interval between looks for new lines.
+// followEvery is the interval of checks for new lines.
 const followEvery = 250 * time.Millisecond
 
-// Reader reads logs on from where it was.
+// Reader reads logs, each from its last position.
 type Reader struct {
 	dir  string
-	only []string // the paths of those that are meant; none: all
+	only []string // the paths of the selected ones; none: all
 	of   map[string]*place
 }
 
-// NewReader returns a reader of the logs of servers in a data folder; without a name those of all.
+// NewReader returns a reader of the logs of servers in a data folder; without a name, of all.
 func NewReader(data string, servers ...string) *Reader {
 	r := &Reader{dir: filepath.Join(data, serverDir), of: map[string]*place{}}
 	for _, s := range servers {
@@ -36,7 +36,7 @@ func NewReader(data string, servers ...string) *Reader {
 	return r
 }
 
-// Exists reports whether one of the servers that are meant has a log.
+// Exists reports whether one of the selected servers has a log.
 func (r *Reader) Exists() bool {
 	return slices.ContainsFunc(r.only, func(path string) bool {
 		_, err := os.Stat(path)
@@ -44,8 +44,8 @@ func (r *Reader) Exists() bool {
 	})
 }
 
-// Show writes the last lines (0: all), and, if follow is set, what comes until ctx ends.
-// Without any line it says so on errs.
+// Show writes the last lines (0: all), and, if follow is set, new ones until ctx ends. If there
+// is no line it reports that on errs.
 func (r *Reader) Show(ctx context.Context, out, errs io.Writer, lines int, follow bool) error {
 	last, err := r.next()
 	if err != nil {
@@ -85,7 +85,7 @@ type place struct {
 	at   int64
 }
 
-// next is the lines since it was called last, in the order of their times.
+// next returns the new lines since its last call, sorted by time.
 func (r *Reader) next() ([]string, error) {
 	paths := r.only
 	if len(paths) == 0 {
@@ -128,15 +128,14 @@ func (r *Reader) next() ([]string, error) {
 	return all, nil
 }
 
-// read is the whole lines behind the place, also those of a log that was put aside
-// since.
+// read returns the whole lines after the place, including those of a log that was rotated since.
 func (p *place) read(path string) (string, error) {
 	now, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the log: %w", err)
 	}
 	if p.file != nil && now != nil && os.SameFile(now, p.file) {
-		if now.Size() < p.at { // another one, of the same number
+		if now.Size() < p.at { // another file with the same number
 			p.at = 0
 		}
 		return p.readOn(path)
@@ -145,7 +144,7 @@ func (p *place) read(path string) (string, error) {
 	aside, err := os.Stat(older(path))
 	if err == nil {
 		if p.file == nil || !os.SameFile(aside, p.file) {
-			p.at = 0 // nothing of it was read
+			p.at = 0 // it was not read yet
 		}
 		if text, err = p.readOn(older(path)); err != nil {
 			return "", err
@@ -159,16 +158,16 @@ func (p *place) read(path string) (string, error) {
 	return text + more, err
 }
 
-// readOn reads a file on from the place, which is in it from then on.
+// readOn reads the rest of a file after the place, which refers to the file from then on.
 func (p *place) readOn(path string) (string, error) {
 	text, info, err := readFrom(path, p.at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // it was put aside just now
+		return "", nil // it was rotated just now
 	}
 	if err != nil {
 		return "", err
 	}
-	whole := bytes.LastIndexByte(text, '\n') + 1 // a line may be being written
+	whole := bytes.LastIndexByte(text, '\n') + 1 // the last line may be incomplete
 	p.file, p.at = info, p.at+int64(whole)
 	return string(text[:whole]), nil
 }

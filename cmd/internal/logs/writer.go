@@ -7,27 +7,26 @@ import (
 )
 
 const (
-	// backlog limits the bytes of a log that wait for somebody to take them.
+	// backlog limits the waiting part of a log, in bytes.
 	backlog = 256 << 10
-	// drainFor limits the time that the end of the program waits for that.
+	// drainFor limits the time that the end of the program waits for the output.
 	drainFor = 250 * time.Millisecond
-	// pace is the time between two writes: what comes in between is written together, since each
-	// line would wake a thread otherwise.
+	// pace is the interval between two writes: lines in between are written together, because
+	// each line would otherwise wake a thread.
 	pace = 5 * time.Millisecond
 )
 
-// writer writes lines from a goroutine of its own, so that an output that
-// nobody reads, such as the pipe that an editor made for standard error, holds up
-// nothing. What does not fit into its backlog is dropped and counted; the count
-// is written as soon as there is room again.
+// writer writes lines from a goroutine of its own, so that an output that is not read, such as an
+// editor's pipe for standard error, delays nothing. Lines that do not fit into its backlog are
+// dropped and counted; the count is written as soon as there is room again.
 type writer struct {
 	lost func(n int) []byte // the line that reports n dropped ones
 
-	wake chan struct{} // holds one token: there is something to do
+	wake chan struct{} // holds one token: there is work
 	done chan struct{} // closed when the goroutine has ended
 	last chan struct{} // closed by close
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	out     io.Writer
 	waiting []byte // whole lines
 	dropped int    // since the last report
@@ -54,16 +53,15 @@ func (w *writer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// redirect sends what is still waiting, and all that follows, to another output.
+// redirect sends the waiting lines, and all later ones, to another output.
 func (w *writer) redirect(out io.Writer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.out = out
 }
 
-// close writes what is waiting, for at most that long, and reports whether
-// everything was written. The goroutine of an output that is stuck stays behind;
-// the process is about to end.
+// close writes the waiting lines, within the given time, and reports whether everything was
+// written. The goroutine of a blocked output stays behind; the process is about to end.
 func (w *writer) close(most time.Duration) bool {
 	w.mu.Lock()
 	again := w.closed
@@ -103,7 +101,7 @@ func (w *writer) run() {
 			lines = append(lines, w.lost(dropped)...)
 		}
 		if len(lines) > 0 {
-			_, _ = out.Write(lines) // there is nowhere else to say that it failed
+			_, _ = out.Write(lines) // there is no place left to report the failure
 			select {
 			case <-time.After(pace):
 			case <-w.last:

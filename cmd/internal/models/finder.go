@@ -16,27 +16,27 @@ import (
 	"dragoman/core/llm/offline"
 )
 
-// Finder finds models for agents: the configuration's providers and those that
-// need only a key, and the offline demo.
+// Finder finds models for agents: those of the configuration's providers, of providers that need
+// only a key, and the offline demo.
 type Finder struct {
-	Choice configs.Choice // when nobody asks for another
+	Choice configs.Choice // the default
 
 	registry *llm.Registry
-	fallback []string         // asked when one cannot answer
-	broken   map[string]error // by provider: its settings cannot be used
+	fallback []string         // models to ask if another cannot answer
+	broken   map[string]error // the error in unusable settings, by provider
 }
 
-// Options are what models are made of, beside the configuration.
+// Options are the sources of models other than the configuration.
 type Options struct {
 	Env     configs.Env
 	Given   configs.Logins
-	KeyFile string      // the configuration file, which people are told to write a key into
-	Lends   llm.Sampler // the clients that lend their models; nil: none do
-	Before  []*Finder   // in use, with which providers share their limits; the one that is replaced first
+	KeyFile string      // the configuration file, named in advice on writing a key
+	Lends   llm.Sampler // clients that lend their models; nil: none
+	Before  []*Finder   // finders in use, which share their providers' limits; the replaced one first
 }
 
-// New finds models as a configuration has them. It looks at variables and at files that
-// settings refer to, never at the network.
+// New returns the models of a configuration. It reads variables and files that settings refer to,
+// and never uses the network.
 func New(c *configs.Config, o Options) *Finder {
 	env, given, keyFile := o.Env, o.Given, o.KeyFile
 	m := &Finder{Choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
@@ -70,11 +70,11 @@ func New(c *configs.Config, o Options) *Finder {
 	return m
 }
 
-// Close gives up the connections to models.
+// Close closes the connections to models.
 func (m *Finder) Close() { m.registry.Close() }
 
-// newProvider fills in a provider's address and headers. Its key is looked up at
-// each request, and so is a header that a program prints: run runs it.
+// newProvider fills in a provider's address and headers. Its key is looked up with each request,
+// and so is a header that a program prints: run runs it.
 func newProvider(
 	c *configs.Config,
 	env configs.Env,
@@ -123,7 +123,7 @@ func newProvider(
 	}, nil
 }
 
-// keyHint says where a provider's key comes from.
+// keyHint describes the source of a provider's key.
 func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) string {
 	setting := "providers." + name + ".api_key in " + keyFile
 	if source, _ := c.KeySource(name, env, given); source == configs.KeyGiven {
@@ -140,8 +140,8 @@ func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, key
 	return "A key would come from " + setting + "."
 }
 
-// ownModels are the models of a provider as the user describes them: what is not said
-// is as the catalogue has it.
+// ownModels returns the models of a provider as the user describes them; missing properties are
+// those of the catalogue.
 func ownModels(c *configs.Config, provider string) []inference.ModelInfo {
 	var list []inference.ModelInfo
 	entries := c.Providers[provider].Models
@@ -167,10 +167,9 @@ func ownModels(c *configs.Config, provider string) []inference.ModelInfo {
 	return list
 }
 
-// knownModels lists by provider the models that can be named beforehand: the
-// chosen one, the usual one of each provider that has a key, those of agents, and
-// whatever else is known of providers that have a key. Without any key nothing of
-// that is looked at.
+// knownModels lists by provider the models that can be offered: the chosen one, the usual one of
+// each provider that has a key, those of agents, and all others known of providers that have a
+// key. Without any key nothing is searched.
 func knownModels(
 	c *configs.Config,
 	choice configs.Choice,
@@ -212,7 +211,7 @@ func knownModels(
 	return known
 }
 
-// Infos lists the models that can be named beforehand, the chosen one first.
+// Infos lists the models that can be offered, the chosen one first.
 func (m *Finder) Infos() []inference.ModelInfo {
 	infos := m.registry.Infos()
 	first := func(i inference.ModelInfo) int {
@@ -225,8 +224,8 @@ func (m *Finder) Infos() []inference.ModelInfo {
 	return infos
 }
 
-// Of returns how an agent finds its model: the one that was asked for, else its
-// own, else the one of the configuration.
+// Of returns the function that finds an agent's model: the requested one, else its own, else that
+// of the configuration.
 func (m *Finder) Of(own string) func(context.Context, string) (inference.Model, error) {
 	return func(_ context.Context, id string) (inference.Model, error) {
 		switch {

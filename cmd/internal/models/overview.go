@@ -16,7 +16,7 @@ import (
 	"dragoman/core/llm"
 )
 
-// Overview is what is known of models without asking anybody.
+// Overview is the knowledge about models that needs no network.
 type Overview struct {
 	config *configs.Config
 	env    configs.Env
@@ -24,16 +24,16 @@ type Overview struct {
 	models *Finder
 }
 
-// NewOverview looks at the configuration and at the options, and at nothing else.
+// NewOverview reads only the configuration and the options.
 func NewOverview(c *configs.Config, o Options) *Overview {
 	return &Overview{c, o.Env, o.Given, New(c, o)}
 }
 
-// Close gives up what the overview holds.
+// Close releases the overview's resources.
 func (k *Overview) Close() { k.models.Close() }
 
-// List lists the models whose names hold all of the words, the chosen one first; all says
-// that a key does not matter.
+// List lists the models whose names contain all of the words, the chosen one first; all includes
+// models without a key.
 func (k *Overview) List(all bool, words ...string) []inference.ModelInfo {
 	list := k.models.Infos()
 	if all {
@@ -42,7 +42,7 @@ func (k *Overview) List(all bool, words ...string) []inference.ModelInfo {
 	return slices.DeleteFunc(list, func(m inference.ModelInfo) bool { return !holdsAll(m.ID+" "+m.Name, words) })
 }
 
-// others lists the known models of every provider that are not among those listed.
+// others lists the known models of every provider that are not in listed.
 func (k *Overview) others(listed []inference.ModelInfo) (list []inference.ModelInfo) {
 	have := map[string]bool{}
 	for _, m := range listed {
@@ -59,7 +59,7 @@ func (k *Overview) others(listed []inference.ModelInfo) (list []inference.ModelI
 	return list
 }
 
-// Find describes one model, which nobody need know.
+// Find describes one model, even an unknown one.
 func (k *Overview) Find(id string) (inference.ModelInfo, error) {
 	m, err := k.models.named(id)
 	if err != nil {
@@ -68,7 +68,7 @@ func (k *Overview) Find(id string) (inference.ModelInfo, error) {
 	return m.Info(), nil
 }
 
-// key says where the key of a provider comes from; "": there is none.
+// key describes the source of a provider's key; "": none.
 func (k *Overview) key(provider string) string {
 	source, variable := k.config.KeySource(provider, k.env, k.given)
 	switch source {
@@ -87,7 +87,7 @@ func holdsAll(s string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s, strings.ToLower(w)) })
 }
 
-// PrintTable prints models for people; asked says that they were asked for by name.
+// PrintTable prints models for people; asked is set if they were requested by name.
 func (k *Overview) PrintTable(out io.Writer, list []inference.ModelInfo, asked bool) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(
@@ -97,7 +97,7 @@ func (k *Overview) PrintTable(out io.Writer, list []inference.ModelInfo, asked b
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "MODEL\tWINDOW\tOUT\t$ IN\t$ OUT\tCAN") //nolint:errcheck // Flush tells
+	fmt.Fprintln(t, "MODEL\tWINDOW\tOUT\t$ IN\t$ OUT\tCAN") //nolint:errcheck // Flush returns the error
 	for _, m := range list {
 		in, outgoing := "?", "?"
 		switch {
@@ -106,7 +106,9 @@ func (k *Overview) PrintTable(out io.Writer, list []inference.ModelInfo, asked b
 		case m.Price != nil:
 			in, outgoing = dollars(m.Price.In), dollars(m.Price.Out)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", display.Line(m.ID, 100), count(m.Window), count(m.MaxOut), in, outgoing, strings.Join(abilities(m), ", ")) //nolint:errcheck // Flush tells
+		//nolint:errcheck // Flush returns the error
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", display.Line(m.ID, 100),
+			count(m.Window), count(m.MaxOut), in, outgoing, strings.Join(abilities(m), ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -121,7 +123,7 @@ func (k *Overview) PrintTable(out io.Writer, list []inference.ModelInfo, asked b
 	return nil
 }
 
-// abilities are what a model can do, in a word each.
+// abilities lists the features of a model, one word each.
 func abilities(m inference.ModelInfo) []string {
 	var can []string
 	for _, a := range []struct {
@@ -135,7 +137,7 @@ func abilities(m inference.ModelInfo) []string {
 	return can
 }
 
-// count writes a number of tokens as people do.
+// count formats a number of tokens for people.
 func count(n int) string {
 	switch {
 	case n <= 0:
@@ -150,7 +152,7 @@ func count(n int) string {
 
 func dollars(d float64) string { return strconv.FormatFloat(d, 'f', -1, 64) }
 
-// PrintOne prints all that is known of a model.
+// PrintOne prints everything known of a model.
 func (k *Overview) PrintOne(out io.Writer, m inference.ModelInfo) error {
 	var rows [][2]string
 	row := func(name, value string) {
@@ -179,7 +181,7 @@ func (k *Overview) PrintOne(out io.Writer, m inference.ModelInfo) error {
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s:\t%s\n", r[0], r[1]) //nolint:errcheck // Flush tells
+		fmt.Fprintf(t, "%s:\t%s\n", r[0], r[1]) //nolint:errcheck // Flush returns the error
 	}
 	return t.Flush()
 }
@@ -215,14 +217,13 @@ func priceText(p *inference.Price) string {
 	return s + ", for a million tokens"
 }
 
-// modelJSON is what is known of a model, for programs. What is left out is not
-// known.
+// modelJSON describes a model for programs. Missing members are unknown.
 type modelJSON struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"`
 	Provider string     `json:"provider"`
 	Kind     string     `json:"kind,omitempty"`
-	Key      bool       `json:"key"` // there is one, or none is needed
+	Key      bool       `json:"key"` // a key exists, or none is needed
 	Chosen   bool       `json:"chosen,omitempty"`
 	Window   int        `json:"window,omitempty"`
 	MaxOut   int        `json:"max_out,omitempty"`

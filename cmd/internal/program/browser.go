@@ -5,8 +5,7 @@ import (
 	"runtime"
 )
 
-// OpenBrowser opens an address that was checked, without a shell. What is started
-// stays when we end.
+// OpenBrowser opens a checked address, without a shell. The browser continues when we end.
 func OpenBrowser(address string) error {
 	words := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if words == nil {

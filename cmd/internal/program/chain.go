@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// chainVar holds which configurations have started each other's MCP servers, down to
-// this process: a configuration can name dragoman itself as one.
+// chainVar lists the configurations that have started each other's MCP servers, down to this
+// process: a configuration can name dragoman itself as one.
 const chainVar = "DRAGOMAN_CHAIN"
 
-// maxChain is how many may.
+// maxChain limits their number.
 const maxChain = 4
 
-// chain is the configurations that have started us, and ours.
+// chain returns the configurations that have started us, and ours.
 func (e *Environment) chain() (before []string, ours string) {
 	if s := e.Getenv(chainVar); s != "" {
 		before = strings.Split(s, ",")
@@ -29,13 +29,13 @@ func (e *Environment) chain() (before []string, ours string) {
 	return before, hex.EncodeToString(sum[:6])
 }
 
-// InCircle reports whether handing on our MCP servers would go round in a circle.
+// InCircle reports whether offering our MCP servers would close a circle.
 func (e *Environment) InCircle() bool {
 	before, ours := e.chain()
 	return len(before) >= maxChain || slices.Contains(before, ours)
 }
 
-// Environ returns our environment, for MCP servers: with us in the chain.
+// Environ returns our environment for MCP servers: with us in the chain.
 func (e *Environment) Environ() []string {
 	before, ours := e.chain()
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, chainVar+"=") })

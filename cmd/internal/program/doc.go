@@ -1,16 +1,16 @@
-// Package program holds what one run of dragoman is given: its streams, variables, flags
-// and folders.
+// Package program holds the input of one run of dragoman: its streams, variables, flags and
+// folders.
 //
 // # What holds
 //
-//   - Nothing is read or opened before somebody asks for it. The flags are filled in after an
-//     Environment is made, so nothing is derived from them before a command begins.
-//   - Variables are looked up through Lookup alone, so that the demo and tests run in an
+//   - Nothing is read or opened before it is needed. The flags are filled in after an Environment
+//     is made, so nothing is derived from them before a command begins.
+//   - Variables are only looked up through Lookup, so that the demo and tests run in an
 //     environment of their own.
 //   - The first signal ends a command in order, the second one ends the process at once.
 //
 // # Exit codes
 //
-// 0: done, also when the editor has left or a signal asked for the end. 1: it failed. 2: the
+// 0: done, also if the editor has left or a signal asked for the end. 1: it failed. 2: the
 // command line is wrong. 3: the keyring has no such secret. 128 + n: the second signal n.
 package program

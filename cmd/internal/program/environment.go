@@ -13,27 +13,27 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// Environment is what the system and the command line give to one run of the program.
+// Environment is the input of one run of the program from the system and the command line.
 type Environment struct {
 	Version string // of the program
 	Lookup  configs.Env
 	In      *os.File
-	Out     io.Writer // belongs to the protocol that is spoken, or to what a command is asked for
+	Out     io.Writer // for the protocol, or the requested output of a command
 	Err     io.Writer
-	Browse  func(address string) error // opens a browser; nil: there is none
+	Browse  func(address string) error // opens a browser; nil: none
 
-	Flags Flags // filled in when the command line has been read
+	Flags Flags // filled in after the command line is read
 }
 
 // Flags are the flags of every command. Empty: not given.
 type Flags struct {
 	Config   string // the configuration file
-	DataDir  string // the folder that keeps sessions
+	DataDir  string // the folder that stores sessions
 	LogLevel string
 	LogFile  string
 }
 
-// Getenv returns a variable of the environment; empty: it is not set.
+// Getenv returns a variable of the environment; empty: unset.
 func (e *Environment) Getenv(name string) string {
 	v, _ := e.Lookup(name)
 	return v
@@ -52,14 +52,14 @@ func Home(env configs.Env) string {
 	return home
 }
 
-// ConfigFile returns the path that the configuration is read from. The file need not exist.
-// Empty: the environment names no place for it.
+// ConfigFile returns the path of the configuration. The file need not exist. Empty: the
+// environment names no place for it.
 func (e *Environment) ConfigFile() string {
 	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
 }
 
-// ServersFile returns the path of mcp.json, in which the program keeps MCP servers. The file need
-// not exist. Empty: the environment names no place for it.
+// ServersFile returns the path of mcp.json, in which the program stores MCP servers. The file
+// need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }
 
 // ErrNoConfigPlace means that there is no home folder, and no flag.
@@ -67,16 +67,16 @@ var ErrNoConfigPlace = errors.New(
 	"no place for a configuration file: the environment names no home folder; give a file with --config",
 )
 
-// LoadConfig reads the configuration, over what the editor set (nil: nothing).
-// With an error it returns the defaults as well.
+// LoadConfig reads the configuration, over the editor's settings (nil: none). With an error it
+// returns the defaults as well.
 func (e *Environment) LoadConfig(editor *configs.Config) (*configs.Config, error) {
 	return configs.Load(configs.Options{Path: e.Flags.Config, Env: e.Lookup, Editor: editor})
 }
 
-// ConfigError says that an error is one of the configuration, for a command that needs it.
+// ConfigError marks an error as one of the configuration, for a command that needs it.
 func ConfigError(err error) error { return fmt.Errorf("the configuration is wrong:\n%w", err) }
 
-// DataDir returns the absolute path of the folder that keeps sessions, which need not exist.
+// DataDir returns the absolute path of the folder that stores sessions, which need not exist.
 func (e *Environment) DataDir() (string, error) {
 	dir := cmp.Or(e.Flags.DataDir, e.Getenv("DRAGOMAN_DATA"), jsonl.DefaultDir(e.Getenv))
 	if dir == "" {
@@ -94,8 +94,8 @@ func (e *Environment) DataDir() (string, error) {
 // OtherData is the advice for a data folder that cannot be used.
 const OtherData = "name another folder with --data-dir or DRAGOMAN_DATA"
 
-// DataFile returns the path of a file of the data folder; empty: there is no such folder, and
-// nothing is kept.
+// DataFile returns the path of a file in the data folder; empty: there is no such folder, and
+// nothing is stored.
 func (e *Environment) DataFile(name string) string {
 	dir, err := e.DataDir()
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	ExitNoSecret = 3
 )
 
-// ErrReported fails a command that has already printed what is wrong.
+// ErrReported fails a command that has already printed the error.
 var ErrReported = errors.New("failed")
 
 // ExitError ends the program with a code of its own and prints nothing.

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ShutdownFor is how long open sessions may take to end and be stored.
+// ShutdownFor limits the time in which open sessions end and are stored.
 const ShutdownFor = 5 * time.Second
 
-// Node names this process for people who meet its locks.
+// Node identifies this process for people who see its locks.
 func Node() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 )
 
-// Reason returns why a program or a file could not be used, without what it was.
+// Reason returns the reason why a program or a file could not be used, without its name.
 func Reason(err error) string {
 	var at *exec.Error
 	if errors.As(err, &at) {

@@ -10,20 +10,20 @@ import (
 	"dragoman/core"
 )
 
-// UntilSignal returns a context that ends with core.ErrShutdown at the first
-// signal to end: SIGTERM, SIGHUP and, unless a command listens to it itself,
-// SIGINT. A second one ends the process at once, whatever it does. stop gives the
-// signals back and waits for the goroutine that listens.
+// UntilSignal returns a context that ends with core.ErrShutdown at the first signal to end:
+// SIGTERM, SIGHUP and, unless a command listens to it itself, SIGINT. A second one ends the
+// process at once, whatever it is doing. stop stops listening and waits for the goroutine that
+// listens.
 func UntilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop func()) {
 	ends := []os.Signal{syscall.SIGTERM}
 	if interrupt {
 		ends = append(ends, syscall.SIGINT)
 	}
-	if !signal.Ignored(syscall.SIGHUP) { // else somebody wants us to live on: nohup
+	if !signal.Ignored(syscall.SIGHUP) { // if it is ignored, nohup keeps us running
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	came := make(chan os.Signal, 2) // the second must not be lost while the first is handled
+	came := make(chan os.Signal, 2) // room for a second one while the first is handled
 	signal.Notify(came, ends...)
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -48,7 +48,7 @@ func UntilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop f
 	}
 }
 
-// signalCode is the exit code of a process that a signal has ended.
+// signalCode returns the exit code of a process that a signal has ended.
 func signalCode(s os.Signal) int {
 	if n, ok := s.(syscall.Signal); ok {
 		return 128 + int(n)

@@ -12,19 +12,19 @@ import (
 	"dragoman/core/display"
 )
 
-// Accounts are the keys of the providers, wherever they come from. Its functions are those of
-// whoever holds the configuration.
+// Accounts manages the keys of the providers from all sources. The owner of the configuration
+// provides its functions.
 type Accounts struct {
 	Env    configs.Env
 	Logins *Logins
-	Config func() *configs.Config // the one in use
-	// Changed is called when the key of a provider was given or forgotten.
+	Config func() *configs.Config // returns the one in use
+	// Changed is called when the key of a provider was stored or removed.
 	Changed func(provider string)
 }
 
 var _ control.Accounts = Accounts{}
 
-// keyMethod is the one way to log in so far.
+// keyMethod is the only way to log in so far.
 var keyMethod = control.LoginMethod{Key: "api-key", Label: "API key"}
 
 // keyField is the field of that method.
@@ -43,7 +43,7 @@ func (a Accounts) List(context.Context) []control.Account {
 	return list
 }
 
-// Of returns the account of a provider that a configuration knows.
+// Of returns the account of a provider in a configuration.
 func (a Accounts) Of(c *configs.Config, name string) control.Account {
 	env := a.Env
 	acc := control.Account{Provider: name, Label: name, Methods: []control.LoginMethod{keyMethod}}
@@ -63,7 +63,7 @@ func (a Accounts) Of(c *configs.Config, name string) control.Account {
 	return acc
 }
 
-// Find returns a provider that a person named, and may have mistyped.
+// Find returns a provider named by a person, who may have mistyped it.
 func (a Accounts) Find(name string) (control.Account, error) {
 	c := a.Config()
 	names := c.ProviderNames()
@@ -74,8 +74,8 @@ func (a Accounts) Find(name string) (control.Account, error) {
 	return a.Of(c, name), nil
 }
 
-// Login implements control.Accounts: it stores a key. It does not check whether the key is
-// right; the first request will show that.
+// Login implements control.Accounts: it stores a key. It does not check whether the key is valid;
+// the first request will show that.
 func (a Accounts) Login(
 	ctx context.Context,
 	provider, method string,
@@ -120,7 +120,7 @@ func (a Accounts) Login(
 	}, nil
 }
 
-// begin returns the text that asks for a key and says where it is stored.
+// begin returns the text that asks for a key and names the place where it is stored.
 func (a Accounts) begin(acc control.Account) string {
 	s := "Give the API key of " + acc.Label + "."
 	if k, ok := configs.KnownProvider(acc.Provider); ok && k.Page != "" {

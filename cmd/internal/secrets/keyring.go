@@ -30,9 +30,9 @@ const (
 	ringText = 64 << 10
 )
 
-// AskKeyring asks the system's keyring in this process: get, set or delete. What is set is
-// read from in. ErrNoSecret: there is none of that name. The library's calls can wait for
-// ever and cannot be ended, so a process of its own asks (see SystemRing).
+// AskKeyring sends a request to the system's keyring in this process: get, set or delete. A new
+// secret is read from in. ErrNoSecret: there is none of that name. The library's calls may block
+// for ever and cannot be ended, so SystemRing uses a process of its own.
 func AskKeyring(verb, account string, in io.Reader) (string, error) {
 	text, err := askKeyring(verb, account, in)
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -55,8 +55,8 @@ func askKeyring(verb, account string, in io.Reader) (string, error) {
 	return "", keyring.Set(ringService, account, string(secret))
 }
 
-// SystemRing returns the keyring of the system; nil: there is none, or the environment says
-// to leave it alone.
+// SystemRing returns the keyring of the system; nil: there is none, or the environment disables
+// it.
 func SystemRing(env configs.Env) Ring {
 	if v, _ := env("DRAGOMAN_KEYRING"); v == "off" {
 		return nil
@@ -79,10 +79,10 @@ func SystemRing(env configs.Env) Ring {
 	return r
 }
 
-// childRing asks the keyring by a child of ours, which is killed when it takes too
-// long, with all that the system's library has started there.
+// childRing accesses the keyring through a child process, which is killed if it takes too long,
+// with all processes that the system's library has started there.
 type childRing struct {
-	program string // "": ourselves
+	program string // "": our own
 	environ []string
 	wait    time.Duration // 0: ringTime
 }

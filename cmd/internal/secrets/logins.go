@@ -25,28 +25,27 @@ const (
 	MaxKey = 8 << 10
 )
 
-// Logins are the keys that people have given, by provider. They are read when
-// somebody looks for one, and again when the file has changed, so that what one
-// process is given counts in all of them.
+// Logins are the keys that people have given, by provider. They are read when one is needed, and
+// again when the file has changed, so that a new key applies in all processes.
 type Logins struct {
 	file  datadir.Document[map[string]keptLogin] // Path "": there is no place for it
 	vault *vault
 }
 
-// keptLogin is one key as it is stored: as it is, or encrypted.
+// keptLogin is one key in its stored form: plain or encrypted.
 type keptLogin struct {
 	Key    string `json:"key,omitempty"`
 	Sealed string `json:"sealed,omitempty"`
 }
 
-// keptLogins is the file. Versions of dragoman that know no encrypted keys leave
-// version 2 alone.
+// keptLogins is the content of the file. Versions of dragoman without encrypted keys ignore
+// version 2.
 type keptLogins struct {
 	Version   int                  `json:"version"`
 	Providers map[string]keptLogin `json:"providers"`
 }
 
-// newLogins are the keys in a file of a data folder; "": there is no place for them.
+// newLogins returns the keys in a file of a data folder; "": there is no place for them.
 func newLogins(dir string, v *vault) *Logins {
 	l := &Logins{vault: v}
 	if dir != "" {
@@ -58,7 +57,7 @@ func newLogins(dir string, v *vault) *Logins {
 	return l
 }
 
-// Path returns the file that keeps the keys; empty: there is no place for it.
+// Path returns the file that stores the keys; empty: there is no place for it.
 func (l *Logins) Path() string { return l.file.Path }
 
 // Check returns the reason why the file is not used; nil: it is used.
@@ -72,7 +71,7 @@ func (l *Logins) Has(provider string) bool {
 	if l == nil {
 		return false
 	}
-	kept, _ := l.all() // why there are none is said where people look after them
+	kept, _ := l.all() // errors are reported where people manage the keys
 	_, ok := kept[provider]
 	return ok
 }
@@ -121,7 +120,7 @@ func (l *Logins) unreadable(err error) error {
 // decodeLogins reads the file's content.
 func decodeLogins(data []byte) (map[string]keptLogin, error) {
 	var kept keptLogins
-	// The library's message could hold a piece of a key.
+	// The library's message could contain a piece of a key.
 	if json.Unmarshal(data, &kept) != nil || kept.Version != 1 && kept.Version != 2 {
 		return nil, errNoLogins
 	}
@@ -146,9 +145,8 @@ func encodeLogins(kept map[string]keptLogin) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Set keeps a key, or forgets it where it is empty. It reports whether that
-// changed anything. It blocks until the file is written, which no other process
-// changes meanwhile.
+// Set stores a key, or removes it if it is empty. It reports whether that changed anything. It
+// blocks until the file is written, under a lock against other processes.
 func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, err error) {
 	if l.Path() == "" {
 		return false, errors.New(
@@ -159,7 +157,7 @@ func (l *Logins) Set(ctx context.Context, provider, key string) (changed bool, e
 	if key != "" {
 		if sealed, err := l.vault.seal(ctx, "provider "+provider, []byte(key)); err == nil {
 			next = keptLogin{Sealed: sealed}
-		} // else it is kept as it is, which Where says
+		} // otherwise it is stored plain; Where reports that
 	}
 	err = l.file.Change(ctx, func(now map[string]keptLogin) (map[string]keptLogin, error) {
 		old, had := now[provider]

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	keyProgramTime = 30 * time.Second // a person may have to lay a finger on something
+	keyProgramTime = 30 * time.Second // a person may have to touch a security key
 	keyProgramText = 64 << 10         // the limit of the output, in bytes
 	keyKept        = 5 * time.Minute  // some programs ask their user each time
 )
 
-// Programs runs the programs from which the user's configuration takes keys, and caches
-// their output for a while, because a key is looked up at each request.
+// Programs runs the programs in the user's configuration that print keys, and caches their output
+// for a while, because a key is looked up with each request.
 type Programs struct {
 	mu   sync.Mutex // guards the fields below
 	runs map[string]*keyRun
 }
 
-// keyRun is a program's run. Its other fields are there once done is closed.
+// keyRun is a program's run. Its other fields are set once done is closed.
 type keyRun struct {
 	done chan struct{}
 	text string
@@ -34,11 +34,11 @@ type keyRun struct {
 	at   time.Time
 }
 
-// NewPrograms returns programs of which none has run yet.
+// NewPrograms returns programs that have not run yet.
 func NewPrograms() *Programs { return &Programs{runs: map[string]*keyRun{}} }
 
-// Run is a configs.Run. Of several callers one runs the program and the others wait;
-// what failed is not kept.
+// Run is a configs.Run. One of several callers runs the program and the others wait; a failure is
+// not cached.
 func (k *Programs) Run(ctx context.Context, dir string, args []string) (string, error) {
 	name := dir + "\x00" + strings.Join(args, "\x00")
 	for {
@@ -59,14 +59,14 @@ func (k *Programs) Run(ctx context.Context, dir string, args []string) (string, 
 			if r.err == nil {
 				return r.text, nil
 			}
-			// Its caller may have left; the next run is this one's own.
+			// Its caller may have left; the next run belongs to this caller.
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
 
-// stale reports whether the run is over and not worth anything any more.
+// stale reports whether the run is over and its result must not be used any more.
 func (r *keyRun) stale() bool {
 	select {
 	case <-r.done:
@@ -109,7 +109,7 @@ var errKeyTime = fmt.Errorf("the program did not end within %v", keyProgramTime)
 
 // keyText collects the output of a program, and ends a program that prints too much.
 type keyText struct {
-	text   bytes.Buffer // not embedded: its ReadFrom would take any amount
+	text   bytes.Buffer // not embedded: its ReadFrom would accept any amount
 	cancel context.CancelFunc
 	much   bool
 }

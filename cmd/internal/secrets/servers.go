@@ -14,11 +14,11 @@ import (
 	"dragoman/core/datadir"
 )
 
-// serverLoginDir contains the logins to MCP servers. It is in the data folder and has a file
-// for each server, so that the renewal of one token delays no other.
+// serverLoginDir contains the logins to MCP servers. It is in the data folder and has a file for
+// each server, so that the renewal of one token delays no other.
 const serverLoginDir = "mcp-logins"
 
-// ServerLogins stores the logins to MCP servers. Their content is known to the bridge alone.
+// ServerLogins stores the logins to MCP servers. Only the bridge knows their content.
 type ServerLogins struct {
 	dir   string
 	vault *vault
@@ -32,7 +32,7 @@ type keptServer struct {
 	Login   []byte `json:"login,omitempty"`
 }
 
-// path returns a server's file. Its name is a checksum, so nobody can choose it.
+// path returns a server's file. Its name is a checksum, so that no server can choose it.
 func (s ServerLogins) path(server string) string {
 	sum := sha256.Sum256([]byte(server))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
@@ -54,7 +54,7 @@ func (s ServerLogins) read(server string) (*keptServer, error) {
 	return &kept, nil
 }
 
-// Has reports whether a login to a server is kept.
+// Has reports whether a login to a server is stored.
 func (s ServerLogins) Has(server string) (bool, error) {
 	kept, err := s.read(server)
 	return kept != nil, err
@@ -73,7 +73,7 @@ func (s ServerLogins) Load(ctx context.Context, server string) ([]byte, error) {
 }
 
 // Change replaces the stored login to a server by the result of change; nil removes it. Other
-// processes that change it wait meanwhile.
+// processes that change it wait.
 func (s ServerLogins) Change(ctx context.Context, server string, change func([]byte) ([]byte, error)) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -82,9 +82,9 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	if err != nil {
 		return err
 	}
-	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
+	defer held.Unlock() //nolint:errcheck // it is unlocked in any case
 	old, fault := s.Load(ctx, server)
-	next, err := change(old) // of what cannot be read it makes something new
+	next, err := change(old) // an unreadable login is replaced
 	if err != nil {
 		return errors.Join(err, fault)
 	}
@@ -97,7 +97,7 @@ func (s ServerLogins) Change(ctx context.Context, server string, change func([]b
 	kept := keptServer{Version: 1, Server: server, Login: next}
 	if sealed, err := s.vault.seal(ctx, "mcp server "+server, next); err == nil {
 		kept.Login, kept.Sealed = nil, sealed
-	} // else it is kept as it is, which Where says
+	} // otherwise it is stored plain; Where reports that
 	data, err := json.Marshal(kept)
 	if err != nil {
 		return err

@@ -22,8 +22,8 @@ type Store struct {
 // New returns the Store in the environment's data folder. ring may be nil.
 func New(env *program.Environment, ring Ring) *Store { return &Store{env: env, ring: ring} }
 
-// Patient lets the keyring take longer, for a person who is there to unlock it. It is called
-// before anything is asked for.
+// Patient gives the keyring more time, for a person who is there to unlock it. It is called
+// before any request.
 func (s *Store) Patient() {
 	if r, ok := s.ring.(childRing); ok {
 		r.wait = time.Minute
@@ -54,7 +54,7 @@ func (s *Store) ServerLogins() (ServerLogins, bool) {
 	return ServerLogins{filepath.Join(dir, serverLoginDir), s.vaultIn(dir)}, true
 }
 
-// Files returns the files of all that is kept, as patterns. No agent's call may read them.
+// Files returns patterns of all stored files. No agent's call may read them.
 func (s *Store) Files() []string {
 	dir, err := s.env.DataDir()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // tokenFile contains the bearer token of MCP clients over HTTP. It is in the data folder.
 const tokenFile = "mcp-token"
 
-// Token returns the bearer token of MCP clients over HTTP and the file that keeps it, making
-// both where they are not there. A file that others can read is an error, and so is an empty
-// one. Of two processes that start at once one makes it, and both return the same.
+// Token returns the bearer token of MCP clients over HTTP and the file that stores it, and
+// creates both if they are missing. A file that others can read is an error, and so is an empty
+// one. If two processes start at once, one creates it, and both return the same.
 func (s *Store) Token() (token, path string, err error) {
 	dir, err := s.env.DataDir()
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 // tokens) does not matter, listing needs no keyring, and a process asks it once, when a secret
 // is first needed.
 type vault struct {
-	ring Ring   // nil: there is none
-	lock string // the file that is locked while the key is made
+	ring Ring   // nil: none
+	lock string // the file that is locked while the key is created
 
-	turn chan struct{} // holds the one token of whoever asks the keyring
+	turn chan struct{} // holds the one token of the goroutine that uses the keyring
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	aead  cipher.AEAD
-	err   error // why there is no key
+	err   error // the reason why there is no key
 	tried time.Time
 }
 
@@ -47,7 +47,7 @@ var (
 )
 
 const (
-	// Account is the name that the keyring has our key under.
+	// Account is the name of our key in the keyring.
 	Account = "key of the data folder"
 	// ringRetry is the time before a keyring that did not answer is asked again.
 	ringRetry = time.Minute
@@ -57,8 +57,8 @@ func newVault(r Ring, dir string) *vault {
 	return &vault{ring: r, lock: filepath.Join(dir, "keyring.lock"), turn: make(chan struct{}, 1)}
 }
 
-// seal encrypts a secret, which open gives back under the same name. It makes the key
-// where there is none yet.
+// seal encrypts a secret, which open decrypts under the same name. It creates the key if there is
+// none yet.
 func (v *vault) seal(ctx context.Context, name string, secret []byte) (string, error) {
 	aead, err := v.key(ctx, true)
 	if err != nil {
@@ -84,7 +84,7 @@ func (v *vault) open(ctx context.Context, name, sealed string) ([]byte, error) {
 	return text, nil
 }
 
-// key returns the encryption key. Of several callers one asks the keyring.
+// key returns the encryption key. One of several callers asks the keyring.
 func (v *vault) key(ctx context.Context, create bool) (cipher.AEAD, error) {
 	if v.ring == nil {
 		return nil, errNoRing
@@ -129,8 +129,8 @@ func (v *vault) fetch(ctx context.Context, create bool) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// create makes a key, unless another process has just done so. It counts when the
-// keyring gives it back.
+// create creates a key, unless another process has just done so. The key is valid once the
+// keyring has returned it.
 func (v *vault) create(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(v.lock), 0o700); err != nil {
 		return "", err
@@ -139,7 +139,7 @@ func (v *vault) create(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer held.Unlock() //nolint:errcheck // it is locked no more in any case
+	defer held.Unlock() //nolint:errcheck // it is unlocked in any case
 	if text, err := v.ring.Get(ctx, Account); !errors.Is(err, ErrNoSecret) {
 		return text, err
 	}

@@ -28,8 +28,8 @@ func ACP(ctx context.Context, o setup.Options) error {
 	})
 }
 
-// acpStream serves ACP, or the thread protocol that it was in June 2025, as the client's
-// first call wants.
+// acpStream serves ACP, or its form of June 2025, the thread protocol, depending on the client's
+// first call.
 type acpStream struct {
 	opts acp.Options
 }

@@ -25,9 +25,9 @@ import (
 type aggregated struct {
 	gateway *connection
 	agent   *mcp.Server
-	cwd     string // of the programs that are started
-	// circle: the same configuration has started us as one of its servers, which would
-	// only start each other.
+	cwd     string // for started programs
+	// circle: the same configuration has started us as one of its servers, and they would only
+	// start each other.
 	circle bool
 }
 
@@ -54,16 +54,16 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	return all.Serve(ctx, g.cwd, g.gateway.principal, in, out)
 }
 
-// allHTTP serves the same over HTTP. When a session begins it is decided whether it has the
-// agent alone or the servers too; a later change of the configuration does not end it.
+// allHTTP serves the same over HTTP. Each session gets either the agent alone or the servers too,
+// decided at its beginning; a later change of the configuration does not end it.
 type allHTTP struct {
 	aggregated
-	alone *mcp.HTTP // where there are no servers
+	alone *mcp.HTTP // used if there are no servers
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	face   *streamable.Handler
 	all    *aggregate.Server // nil: there was no configuration yet
-	of     *setup.Profile    // what all shows
+	of     *setup.Profile    // the profile that all serves
 	closed bool
 }
 
@@ -83,8 +83,8 @@ func (g aggregated) HTTP() *allHTTP {
 }
 
 const (
-	// maxClients limits the clients at a time, each with connections of its own to the
-	// servers, and maxOfClient those of one program.
+	// maxClients limits the clients at a time, each with connections of its own to the servers,
+	// and maxOfClient those of one program.
 	maxClients  = 64
 	maxOfClient = 48
 	// clientIdle limits the time that a client may be silent, with nothing open.
@@ -102,8 +102,8 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// look looks at the configuration, and reports whether it has servers. While it is wrong what
-// was there stays.
+// look looks at the configuration, and reports whether it has servers. While it has an error the
+// previous state stays.
 func (h *allHTTP) look() bool {
 	made, err := h.gateway.profiles.Load()
 	h.mu.Lock()
@@ -131,7 +131,7 @@ func (h *allHTTP) Close() {
 	h.alone.Close()
 }
 
-// warn logs that nothing is handed on because of a circle.
+// warn logs that nothing is offered because of a circle.
 func (g aggregated) warn() {
 	if g.circle {
 		g.gateway.log.Warn("no MCP servers are offered to MCP clients: the configuration has started this process as one of them")

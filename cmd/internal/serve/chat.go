@@ -60,7 +60,7 @@ func (g *connection) chat(
 	return err
 }
 
-// chatSession opens a session by its id, or makes one for the working folder.
+// chatSession opens a session by its id, or creates one for the working folder.
 func (g *connection) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
 	if id != "" {
 		return sessions.Find(ctx, g.Gateway, id)

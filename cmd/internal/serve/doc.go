@@ -1,6 +1,6 @@
 // Package serve lets adapters and the terminal serve the gateway of a configuration.
 //
-// # What is where
+// # Files
 //
 // gateway.go builds the gateway and closes it in order. eca.go, acp.go, mcp.go and http.go
 // connect it to their protocols, chat.go to a person. aggregate.go offers our agent together
@@ -11,7 +11,7 @@
 //   - Standard output belongs to the protocol. Messages for people go to standard error.
 //   - Nothing is read or opened before it is needed, so that the first answer costs nothing.
 //   - The end comes in order: adapters, sessions (five seconds), the log (a quarter of a second,
-//     since nobody may be reading it). A second signal ends the process at once.
-//   - A process that the same configuration has started as one of its MCP servers offers none
-//     of these servers: they would only start each other.
+//     because it may not be read). A second signal ends the process at once.
+//   - A process that the same configuration has started as one of its MCP servers offers none of
+//     these servers: they would only start each other.
 package serve

@@ -15,7 +15,7 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// gateway is a core.Gateway with what all connections of the process share.
+// gateway is a core.Gateway with the shared state of all connections of the process.
 type gateway struct {
 	*core.Gateway
 	process *setup.Process
@@ -24,22 +24,22 @@ type gateway struct {
 	version string // of the program
 }
 
-// connection is a gateway as one connection has it.
+// connection is a gateway from the view of one connection.
 type connection struct {
 	*gateway
 	principal core.Principal
 	profiles  *setup.Client
 }
 
-// connect begins a connection of whoever started the process; its profiles must be closed.
+// connect begins a connection of the user who started the process; its profiles must be closed.
 func (g *gateway) connect(o setup.ClientOptions) *connection {
 	o.Principal = core.Local
 	return &connection{g, o.Principal, g.process.Client(o)}
 }
 
-// run puts everything together, lets f serve it and takes it apart again, in this order: f (the
-// adapters), sessions, the log. Nothing is read or opened before it is needed, so that the first
-// answer costs nothing. interrupt says that SIGINT is a signal to end, too.
+// run builds everything, lets f serve it and closes it again, in this order: f (the adapters),
+// sessions, the log. Nothing is read or opened before it is needed, so that the first answer
+// costs nothing. interrupt includes SIGINT in the signals to end.
 func run(
 	ctx context.Context,
 	o setup.Options,
@@ -64,7 +64,7 @@ func run(
 	g.Gateway = core.New(g.process.Config(store))
 	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)
-	if errors.Is(err, core.ErrShutdown) { // a signal: the end was requested
+	if errors.Is(err, core.ErrShutdown) { // a signal requested the end
 		err = nil
 	}
 	err = errors.Join(err, g.Close(context.WithoutCancel(ctx)), store.Close())
@@ -72,7 +72,7 @@ func run(
 	return err
 }
 
-// Close ends all sessions. Behind the first call it has nothing left to do.
+// Close ends all sessions. A second call does nothing.
 func (g *gateway) Close(ctx context.Context) error {
 	ctx, done := context.WithTimeoutCause(
 		ctx,
@@ -83,7 +83,7 @@ func (g *gateway) Close(ctx context.Context) error {
 	return g.Gateway.Close(ctx)
 }
 
-// watched lets f serve while changes of the configuration are noticed.
+// watched lets f serve while the configuration is watched.
 func (g *gateway) watched(ctx context.Context, f func(context.Context, *gateway) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup

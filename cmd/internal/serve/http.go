@@ -15,8 +15,8 @@ import (
 	"dragoman/core"
 )
 
-// overHTTP serves MCP clients over HTTP until a signal comes. Messages for people go to
-// standard error.
+// overHTTP serves MCP clients over HTTP until a signal comes. Messages for people go to standard
+// error.
 func overHTTP(
 	ctx context.Context,
 	o setup.Options,

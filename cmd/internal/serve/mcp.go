@@ -15,9 +15,9 @@ import (
 // MCPOptions are the flags of dragoman mcp.
 type MCPOptions struct {
 	Roots []string // the folders in which sessions may work
-	HTTP  string   // the address to serve at; empty: over standard input and output
-	Only  string   // the one server that is handed on; empty: our agent, and all servers
-	// NoAuth lets every program on this machine in, with HTTP.
+	HTTP  string   // the address to listen on; empty: over standard input and output
+	Only  string   // the only server to offer; empty: our agent, and all servers
+	// NoAuth admits every program on this machine, with HTTP.
 	NoAuth bool
 }
 
@@ -52,16 +52,16 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 	)
 }
 
-// mcpServer is the adapter, as the flags and the configuration want it.
+// mcpServer returns the adapter, according to the flags and the configuration.
 func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
 		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: g.principal, Profiles: g.profiles, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
 		Expand: g.profiles.Expand,
-		Look:   func() { _, _ = g.profiles.Load() }, // the tools say what is wrong
+		Look:   func() { _, _ = g.profiles.Load() }, // the tools report the error
 		Settings: func() mcp.Settings {
 			made, err := g.profiles.Last()
 			if err != nil {
-				return mcp.Settings{} // the tools say what is wrong
+				return mcp.Settings{} // the tools report the error
 			}
 			c := made.Config.MCP
 			s := mcp.Settings{
@@ -71,7 +71,7 @@ func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string
 			for _, w := range c.Workspaces {
 				path, err := w.ResolvePath(env.Lookup)
 				if err != nil {
-					path = w.String() // it is no folder, and that is said when somebody prompts
+					path = w.String() // not a folder; a prompt reports that
 				}
 				s.Workspaces = append(s.Workspaces, path)
 			}
@@ -82,13 +82,13 @@ func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string
 	return s
 }
 
-// modelAnswers reports whether mcp.model_answers is soft. Where it is left out it counts
-// as soft, but not over HTTP, where the caller may be anybody with the token.
+// modelAnswers reports whether mcp.model_answers is soft. If it is missing it counts as soft, but
+// not over HTTP, where the caller may be anybody with the token.
 func modelAnswers(configured string, http bool) bool {
 	return configured == "soft" || configured == "" && !http
 }
 
-// folder is the absolute path of a folder that is there.
+// folder returns the absolute path of an existing folder.
 func folder(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

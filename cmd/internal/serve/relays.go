@@ -17,13 +17,13 @@ import (
 	"dragoman/core"
 )
 
-// relays hands single MCP servers of the configuration on to clients, as they are:
-// at /mcp/SERVER, or one alone (dragoman mcp --only).
+// relays offers single MCP servers of the configuration to clients unchanged: at /mcp/SERVER, or
+// one alone (dragoman mcp --only).
 type relays struct {
 	gateway *connection
-	cwd     string // where programs are started
+	cwd     string // the folder for starting programs
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	open   map[string]*relayHTTP
 	closed bool
 }
@@ -57,7 +57,7 @@ func (r *relays) find(name string, rules profile) (*relay.Server, error) {
 // or as of the look with which an HTTP request began (Profiles.Last).
 type profile func() (*setup.Profile, error)
 
-// judged refuses the calls that the rules deny, as they are when the call begins.
+// judged refuses the calls that the rules deny, as of the beginning of the call.
 func judged(rules profile, cwd string) upstream.Check {
 	return func(server, tool string, args json.RawMessage) error {
 		made, err := rules()
@@ -68,8 +68,8 @@ func judged(rules profile, cwd string) upstream.Check {
 	}
 }
 
-// denied refuses a call that the rules deny, or that a rule wants a person to be asked about.
-// Nothing else is asked about, since the client's own program asks.
+// denied refuses a call that the rules deny, or for which a rule requires a question to a person.
+// Other questions are not asked, because the client's own program asks them.
 func denied(rules core.Policy, cwd string) upstream.Check {
 	return func(server, tool string, args json.RawMessage) error {
 		v := rules.Decide(core.Check{
@@ -80,14 +80,14 @@ func denied(rules core.Policy, cwd string) upstream.Check {
 		switch {
 		case v.Effect == core.Deny:
 			return fmt.Errorf("%s", v.Why)
-		case v.Effect == core.MustAsk && v.Hard: // because of a rule; the client's program asks about the rest
+		case v.Effect == core.MustAsk && v.Hard: // because of a rule; the client's program asks the other questions
 			return &upstream.AskFirst{Why: v.Why}
 		}
 		return nil
 	}
 }
 
-// face is a server's face over HTTP.
+// face returns the relay of a server over HTTP.
 func (r *relays) face(name string) (*relayHTTP, error) {
 	relay, err := r.find(name, r.gateway.profiles.Last)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *relays) face(name string) (*relayHTTP, error) {
 	r.open[name] = next
 	r.mu.Unlock()
 	if have != nil {
-		have.Close() // its servers are not those of the configuration any more
+		have.Close() // the configuration of the server has changed
 	}
 	return next, nil
 }
@@ -139,7 +139,7 @@ func (r *relays) Close() {
 	wg.Wait()
 }
 
-// only is one server as the whole face.
+// only serves a single server.
 type only struct {
 	*relays
 	name string

@@ -13,14 +13,15 @@ import (
 	"dragoman/core/display"
 )
 
-// Addition is what the command line says of a server to add, beside its name and its command.
+// Addition describes a server to add according to the command line, without its name and its
+// command.
 type Addition struct {
 	Env, Headers               []string // NAME=VALUE
 	Dir, URL, Transport, Start string
 	Replace                    bool // an entry of the same name
 }
 
-// Add writes an entry and says what may be wrong with it.
+// Add writes an entry and prints warnings about it.
 func (s *Store) Add(ctx context.Context, name string, command []string, n Addition) error {
 	is, err := n.entry(command)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Store) Add(ctx context.Context, name string, command []string, n Additi
 	return nil
 }
 
-// entry is the server that the command line describes.
+// entry returns the server that the command line describes.
 func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
 	switch {
 	case n.URL == "" && len(command) == 0:
@@ -81,11 +82,11 @@ func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
 	return is, err
 }
 
-// ownPath makes the path of a program what it is from here: what it would be in the
-// folder of a session is the session's affair, and no person's choice.
+// ownPath makes the path of a program absolute from here: in a session's folder a relative path
+// could mean another program, which the user has not chosen.
 func ownPath(program string) (string, error) {
 	if !strings.ContainsAny(program, `/\`) {
-		return program, nil // it is looked for in PATH
+		return program, nil // it is looked up in PATH
 	}
 	return absolute(program)
 }
@@ -101,7 +102,7 @@ func absolute(path string) (string, error) {
 	return abs, nil
 }
 
-// pairs reads NAME=VALUE.
+// pairs reads texts of the form NAME=VALUE.
 func pairs(flag string, list []string) (map[string]configs.Secret, error) {
 	all := map[string]configs.Secret{}
 	for _, kv := range list {
@@ -121,7 +122,7 @@ func pairs(flag string, list []string) (map[string]configs.Secret, error) {
 	return all, nil
 }
 
-// Warn says what a person should know of an entry that was written.
+// Warn prints warnings about an entry that was written.
 func (s *Store) Warn(name string, is configs.MCPServer) {
 	s.WarnOfSecrets(name, is)
 	if command := is.Command.String(); command != "" && !strings.Contains(command, "${") &&
@@ -132,21 +133,21 @@ func (s *Store) Warn(name string, is configs.MCPServer) {
 	}
 	c, err := s.env.LoadConfig(nil)
 	if err != nil {
-		return // it was checked before it was written
+		return // it was checked before
 	}
 	for _, w := range c.WarningsOf(name) {
 		s.warn("%s", w)
 	}
 }
 
-// WarnOfSecrets says which secrets of an entry are written out.
+// WarnOfSecrets names the secrets of an entry that are written in plain text.
 func (s *Store) WarnOfSecrets(name string, is configs.MCPServer) {
 	for _, key := range is.PlainSecrets() {
 		s.warn("%s of %s is written out in the file; a reference keeps it elsewhere: %s", key, name, referTo(key))
 	}
 }
 
-// referTo shows how a secret could be written instead.
+// referTo shows a form for a secret that is not plain text.
 func referTo(key string) string {
 	kind, name, _ := strings.Cut(key, ".")
 	switch {

@@ -13,7 +13,7 @@ import (
 	"dragoman/core/display"
 )
 
-// Approve shows what has changed of a server's tools, and keeps what is agreed to.
+// Approve shows the changes of a server's tools, and stores the user's agreement.
 func (s *Store) Approve(ctx context.Context, server string, tools []string, yes bool) error {
 	c, is, err := s.Find(server)
 	switch {
@@ -76,7 +76,7 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	return nil
 }
 
-// chosen is those of a server's changes that are meant.
+// chosen returns the selected changes of a server.
 func chosen(t upstream.Tried, tools []string) ([]upstream.Change, error) {
 	if len(tools) == 0 {
 		return t.Changes, nil

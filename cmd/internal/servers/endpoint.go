@@ -12,13 +12,13 @@ import (
 	"dragoman/configs"
 )
 
-// Of translates the servers of a configuration. rev says how often each has changed; nil: none has.
+// Of translates the servers of a configuration. rev counts the changes of each; nil: no changes.
 func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []upstream.Server {
 	var list []upstream.Server
 	for _, name := range slices.Sorted(maps.Keys(c.Unusable)) {
 		m := c.Unusable[name]
 		if _, usable := c.MCPServers[name]; usable {
-			continue // the editor names one, too
+			continue // the editor also names one
 		}
 		list = append(list, upstream.Server{
 			Name:     name,
@@ -46,8 +46,8 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 	return list
 }
 
-// endpointOf looks the references up, so that a key may change between two starts.
-// The error says where in the file something is wrong.
+// endpointOf looks the references up, so that a key may change between two starts. The error
+// names the place of a mistake in the file.
 func endpointOf(
 	ctx context.Context,
 	m configs.MCPServer,
@@ -92,8 +92,8 @@ func endpointOf(
 	return e, err
 }
 
-// withFolders returns an environment in which ${workspaceFolder} and ${userHome} are known as
-// well, as other programs have them.
+// withFolders returns an environment that also has ${workspaceFolder} and ${userHome}, as in
+// other programs.
 func withFolders(env configs.Env) configs.Env {
 	return func(name string) (string, bool) {
 		switch name {

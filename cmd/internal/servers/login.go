@@ -10,8 +10,7 @@ import (
 	"dragoman/core/display"
 )
 
-// Login logs in to a server in the browser. browse says to open it; the address is printed
-// in any case.
+// Login logs in to a server in the browser. browse opens it; the address is printed in any case.
 func (s *Store) Login(ctx context.Context, server string, browse bool) error {
 	box, kept, err := s.box()
 	if err != nil {
@@ -43,7 +42,7 @@ func (s *Store) Login(ctx context.Context, server string, browse bool) error {
 	return err
 }
 
-// Logout takes the login to a server back, and forgets it.
+// Logout revokes the login to a server, and removes it.
 func (s *Store) Logout(ctx context.Context, server string) error {
 	box, kept, err := s.box()
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *Store) Logout(ctx context.Context, server string) error {
 	return err
 }
 
-// box holds the servers of the configuration, to look after the logins to them. The keyring
-// may wait for whoever is at the terminal.
+// box returns a box with the servers of the configuration, for managing the logins to them. The
+// keyring may wait for a person at the terminal.
 func (s *Store) box() (*upstream.Box, secrets.ServerLogins, error) {
 	config, err := s.env.LoadConfig(nil)
 	if err != nil {

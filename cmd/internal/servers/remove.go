@@ -12,9 +12,10 @@ import (
 	"dragoman/configs"
 )
 
-// Remove takes a server out of the configuration, its login back, and forgets what was kept of it.
+// Remove removes a server from the configuration, revokes its login, and removes the data about
+// it.
 func (s *Store) Remove(ctx context.Context, name string) error {
-	before, _ := s.env.LoadConfig(nil) // one that is wrong may be mended by this
+	before, _ := s.env.LoadConfig(nil) // this may correct an invalid one
 	path, err := s.Edit(ctx, configs.DropServer(name))
 	if err != nil {
 		return err
@@ -26,7 +27,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	return s.Forget(name)
 }
 
-// Disable takes servers out of use, or has them used again.
+// Disable disables servers, or enables them again.
 func (s *Store) Disable(ctx context.Context, disabled bool, names ...string) error {
 	var edits []configs.Edit
 	for _, name := range names {
@@ -41,10 +42,10 @@ func (s *Store) Disable(ctx context.Context, disabled bool, names ...string) err
 	return nil
 }
 
-// takeBackFor is how long a server that is removed may take to take its login back.
+// takeBackFor limits the time for revoking the login of a removed server.
 const takeBackFor = 10 * time.Second
 
-// takeLoginBack tells the authorization server of a server that its login is over.
+// takeLoginBack revokes the login at the authorization server of a server.
 func (s *Store) takeLoginBack(ctx context.Context, c *configs.Config, server string) error {
 	kept, ok := s.secrets.ServerLogins()
 	if !ok {
@@ -60,10 +61,10 @@ func (s *Store) takeLoginBack(ctx context.Context, c *configs.Config, server str
 	return box.Logout(ctx, server)
 }
 
-// Forget removes what was kept of a server.
+// Forget removes the data about a server.
 func (s *Store) Forget(name string) error {
 	var err error
-	if data, none := s.env.DataDir(); none == nil { // else nothing is kept anywhere
+	if data, none := s.env.DataDir(); none == nil { // otherwise there is no data
 		err = logs.RemoveServer(data, name)
 	}
 	if kept, ok := s.secrets.ServerLogins(); ok {

@@ -15,8 +15,8 @@ import (
 	"dragoman/configs"
 )
 
-// Store is the MCP servers of the user's configuration, and what is kept of them in the data
-// folder. It reads nothing before somebody asks.
+// Store is the MCP servers of the user's configuration, and the data about them in the data
+// folder. It reads nothing before it is needed.
 type Store struct {
 	env     *program.Environment
 	secrets *secrets.Store
@@ -30,16 +30,17 @@ const (
 	agreedFile = "mcp-agreed.json"
 )
 
-// PinFile returns the file that keeps what tools of servers said at first; empty: none does.
+// PinFile returns the file that stores the first descriptions of servers' tools; empty: none
+// does.
 func (s *Store) PinFile() string { return s.env.DataFile(pinFile) }
 
-// AgreedFile returns the file that keeps which programs of those that editors pass along may
-// always be started; empty: none does.
+// AgreedFile returns the file that stores the programs of clients that may always be started;
+// empty: none does.
 func (s *Store) AgreedFile() string { return s.env.DataFile(agreedFile) }
 
 var _ login.Store = secrets.ServerLogins{}
 
-// tokens returns where the bridge keeps logins; nil: nowhere.
+// tokens returns the bridge's store of logins; nil: none.
 func (s *Store) tokens() login.Store {
 	if kept, ok := s.secrets.ServerLogins(); ok {
 		return kept
@@ -47,8 +48,8 @@ func (s *Store) tokens() login.Store {
 	return nil
 }
 
-// options are those of a box with the servers of a configuration; pinned says to compare what
-// their tools say with what they said at first.
+// options returns the options of a box with the servers of a configuration; pinned compares tools
+// with their first descriptions.
 func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 	o := s.Options()
 	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run)
@@ -58,7 +59,7 @@ func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 	return o
 }
 
-// Options returns those of a box without servers.
+// Options returns the options of a box without servers.
 func (s *Store) Options() upstream.Options {
 	return upstream.Options{
 		Environ: s.env.Environ(),
@@ -76,7 +77,7 @@ func (s *Store) Edit(ctx context.Context, edits ...configs.Edit) (path string, e
 	return configs.EditServers(ctx, configs.Options{Path: s.env.Flags.Config, Env: s.env.Lookup}, edits...)
 }
 
-// Names lists the servers of the configuration; none where it is wrong.
+// Names lists the servers of the configuration; none if it has an error.
 func (s *Store) Names() map[string]configs.MCPServer {
 	c, err := s.env.LoadConfig(nil)
 	if err != nil {
@@ -89,13 +90,14 @@ func (s *Store) Names() map[string]configs.MCPServer {
 	return all
 }
 
-// listed reports whether mcp.json holds a server.
+// listed reports whether mcp.json contains a server.
 func (s *Store) listed(name string) bool {
 	c, err := s.env.LoadConfig(nil)
 	return err == nil && c.ServersFile != "" && c.ServerAt(name).File == c.ServersFile
 }
 
-// Find returns a server of the configuration, and that. The error suggests what was meant.
+// Find returns a server of the configuration, and the configuration. The error suggests a similar
+// name.
 func (s *Store) Find(name string) (*configs.Config, configs.MCPServer, error) {
 	c, err := s.env.LoadConfig(nil)
 	if err != nil {

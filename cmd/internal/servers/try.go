@@ -17,11 +17,11 @@ import (
 	"dragoman/core/display"
 )
 
-// tryFor is how long the servers have to show how they are.
+// tryFor limits the time until the servers show their state.
 const tryFor = 30 * time.Second
 
-// List starts each server once, prints how it is, and ends it again; tools says to name the
-// tools as well.
+// List starts each server once, prints its state, and ends it again; tools also lists the names
+// of the tools.
 func (s *Store) List(ctx context.Context, tools bool) error {
 	config, err := s.env.LoadConfig(nil)
 	if err != nil {

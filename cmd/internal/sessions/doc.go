@@ -1,8 +1,8 @@
-// Package sessions lists, shows, repairs and removes the sessions that are kept.
+// Package sessions lists, shows, repairs and removes the stored sessions.
 //
 // # What holds
 //
-//   - Nothing is run: a gateway that only looks has no profile.
-//   - A session that another process has open is left alone.
-//   - A damaged log is kept beside the one that replaces it.
+//   - Nothing is run: a gateway that only reads has no profile.
+//   - A session that is open in another process is not touched.
+//   - A damaged log is kept next to its replacement.
 package sessions

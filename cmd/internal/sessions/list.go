@@ -26,10 +26,10 @@ func List(ctx context.Context, env *program.Environment, asJSON bool) error {
 	})
 }
 
-// Complete lists ids that begin with what was typed, with their titles, for a shell.
+// Complete lists ids that begin with the typed text, with their titles, for a shell.
 func Complete(ctx context.Context, env *program.Environment, begun string) (ids []string) {
 	const most = 50
-	_ = with(env, func(_ *jsonl.Store, g *core.Gateway) error { // a shell shows no errors while it completes
+	_ = with(env, func(_ *jsonl.Store, g *core.Gateway) error { // a shell shows no errors during completion
 		for s, err := range g.List(ctx, core.Local) {
 			if err == nil && strings.HasPrefix(string(s.ID), begun) && len(ids) < most {
 				ids = append(ids, string(s.ID)+"\t"+display.Line(s.Title, 60))
@@ -51,7 +51,7 @@ type listedSession struct {
 	Model    string         `json:"model,omitempty"`
 	Agent    string         `json:"agent,omitempty"`
 	Messages int            `json:"messages"`
-	Parent   core.SessionID `json:"parent,omitempty"` // that has handed it over
+	Parent   core.SessionID `json:"parent,omitempty"` // the session that delegated it
 }
 
 func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
@@ -79,7 +79,7 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 			errs = append(errs, err)
 			continue
 		}
-		if s.Parent != "" { // handed over: a part of its parent
+		if s.Parent != "" { // a delegated task: a part of its parent
 			continue
 		}
 		if n++; n == 1 {

@@ -12,7 +12,7 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// Repair repairs sessions whose logs are damaged, or, dry, only says what is wrong with them.
+// Repair repairs sessions with damaged logs, or, if dry, only reports the damage.
 func Repair(ctx context.Context, env *program.Environment, dry bool, ids ...string) error {
 	return with(env, func(store *jsonl.Store, g *core.Gateway) error {
 		var errs []error
@@ -66,12 +66,12 @@ func repair(ctx context.Context, out io.Writer, store *jsonl.Store, g *core.Gate
 		display.Printable(done.Damage),
 		display.Printable(done.Kept),
 	)
-	_, err = g.Open(ctx, core.Local, id) // it closes a turn whose end is lost
+	_, err = g.Open(ctx, core.Local, id) // it closes a turn whose end is missing
 	return err
 }
 
-// listedID finds the id that begins with what was typed. Without one it returns what was typed,
-// since a session that no list has may exist.
+// listedID finds the id that begins with the typed text. Without one it returns the typed text,
+// because an unlisted session may exist.
 func listedID(ctx context.Context, g *core.Gateway, typed string) (core.SessionID, error) {
 	found, err := beginningWith(ctx, g, typed)
 	switch {

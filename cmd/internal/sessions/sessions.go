@@ -12,7 +12,7 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// noTurns has no profiles, so that a gateway over it runs nothing.
+// noTurns has no profiles, so that a gateway with it runs nothing.
 type noTurns struct{}
 
 var errNoTurns = errors.New("nothing is run here")
@@ -21,7 +21,7 @@ func (noTurns) Profile(context.Context, []string) (*core.Profile, error) { retur
 func (noTurns) Rules(context.Context, []string) (*core.Profile, error)   { return nil, errNoTurns }
 func (noTurns) Before(context.Context, core.Meta, core.Host)             {}
 
-// with opens the store for a command that only looks, repairs or removes.
+// with opens the store for a command that only reads, repairs or removes.
 func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) error {
 	dir, err := env.DataDir()
 	if err != nil {
@@ -48,7 +48,7 @@ func Show(ctx context.Context, env *program.Environment, id string) error {
 	})
 }
 
-// Remove removes sessions, whose ids are written out.
+// Remove removes sessions, whose ids must be complete.
 func Remove(ctx context.Context, env *program.Environment, ids ...string) error {
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		var errs []error
@@ -63,14 +63,14 @@ func remove(ctx context.Context, g *core.Gateway, id core.SessionID) error {
 	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
 		return noSession(string(id))
 	}
-	// One that cannot be opened can be removed all the same.
+	// A session that cannot be opened can still be removed.
 	if err := g.Delete(ctx, core.Local, id); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return nil
 }
 
-// Find opens a session by its id, or by the beginning of it.
+// Find opens a session by its id, or by the beginning of the id.
 func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error) {
 	s, err := g.Open(ctx, core.Local, core.SessionID(id))
 	if !errors.Is(err, core.ErrNotFound) {
@@ -88,8 +88,8 @@ func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error
 	return g.Open(ctx, core.Local, found[0])
 }
 
-// beginningWith lists the sessions whose ids begin with what was typed. A session whose whole
-// id was typed is listed alone.
+// beginningWith lists the sessions whose ids begin with the typed text. If that is a whole id,
+// only its session is listed.
 func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {
 	for sum, err := range g.List(ctx, core.Local) {
 		if err == nil && string(sum.ID) == typed {

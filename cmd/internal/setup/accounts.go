@@ -19,7 +19,7 @@ func (p *edition) Accounts() secrets.Accounts {
 // keyChanged updates the clients that show providers and models. A profile depends on the
 // file of keys, so a new profile is made, which posts both.
 func (p *edition) keyChanged(provider string) {
-	if _, err := p.Load(); err != nil { // there is no profile, because the configuration is wrong
+	if _, err := p.Load(); err != nil { // there is no profile, because the configuration has an error
 		p.postAccounts([]control.Account{p.Accounts().Of(p.config(), provider)})
 	}
 }
@@ -31,8 +31,7 @@ func (p *edition) postAccounts(list []control.Account) {
 	}
 }
 
-// newAccounts lists the accounts that have changed since it was last called; none at the
-// first call.
+// newAccounts lists the accounts that have changed since its last call; none at the first call.
 func (p *edition) newAccounts() (changed []control.Account) {
 	now := map[string]control.Account{}
 	for _, acc := range p.Accounts().List(context.Background()) {

@@ -54,9 +54,9 @@ type role struct {
 	policy.Role
 	description  string
 	model        string // PROVIDER/MODEL; empty: the default
-	prompt       string // ours, for a built-in agent
+	prompt       string // our own, for a built-in agent
 	instructions string
-	steps        int    // requests to the model in a turn; 0: as many as any
+	steps        int    // requests to the model in a turn; 0: no limit
 	file         string // that defines it; empty: the configuration
 }
 
@@ -84,8 +84,8 @@ func builtinRoles() []role {
 	}
 }
 
-// newRoles lists our own agents and those of the configuration, by name. An entry
-// of the name of one of ours changes it, but not whether it may change anything.
+// newRoles lists our own agents and those of the configuration, by name. An entry with the name
+// of one of ours changes it, but not its right to make changes.
 func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 	roles := builtinRoles()
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
@@ -113,9 +113,9 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 	return roles, nil
 }
 
-// fileRoles returns the agents that files propose, and the problems with them. known
-// reports whether a model is among those that are offered: a file of the workspace
-// cannot choose another provider to receive its text.
+// fileRoles returns the agents that files propose, and the problems with them. known reports
+// whether a model is offered: a file of the workspace cannot choose another provider to receive
+// its text.
 func fileRoles(
 	have []role,
 	files []guide.Agent,
@@ -205,9 +205,9 @@ func (p *edition) loopOf(m makings) loop.Options {
 	return o
 }
 
-// modelOf finds the model of an agent's turn in the profile that the turn has seen: the
-// session's, else the agent's own, else the default one. A sub-session has the model of the
-// agent that delegated the task, so the subagent's own model comes first.
+// modelOf finds the model of an agent's turn in the profile that the turn has: the session's,
+// else the agent's own, else the default one. A sub-session has the model of the agent that
+// delegated the task, so the subagent's own model comes first.
 func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) {
 	return func(ctx context.Context, t *core.Turn) (inference.Model, error) {
 		id := cmp.Or(t.Settings().Model, r.model)

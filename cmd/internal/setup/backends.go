@@ -9,21 +9,21 @@ import (
 	"dragoman/core/loop"
 )
 
-// makings is what the back end of an agent is made of. Equal makings are the same revision.
+// makings holds the settings of an agent's back end. Equal makings are the same revision.
 type makings struct {
 	role      role
 	steps     int // requests to the model in a turn
-	tools     int // that the model is shown
+	tools     int // that the model gets
 	compactAt int // percent
 }
 
-// backends holds the agents whose back ends are in profiles: one for each revision of what
-// they are made of. edition.mu guards it.
+// backends holds the agents whose back ends are in profiles: one for each revision. edition.mu
+// protects it.
 type backends struct {
-	rev  int // the last that was given
+	rev  int // the last one assigned
 	made []*madeAgent
-	// used lists by place (the key of a workspace; basePlace: no workspace) the agents that
-	// only the profile of this place has.
+	// used lists by place (the key of a workspace; basePlace: no workspace) the agents that only
+	// the profile of this place has.
 	used map[string][]core.Agent
 }
 
@@ -43,7 +43,7 @@ func (p *edition) agent(m makings) core.Agent {
 	b := &p.backends
 	i := slices.IndexFunc(b.made, func(a *madeAgent) bool { return reflect.DeepEqual(a.of, m) })
 	if i >= 0 {
-		b.made[i].used = false // the profile that it is for is not in use yet
+		b.made[i].used = false // its profile is not in use yet
 		return b.made[i].agent
 	}
 	b.rev++
@@ -67,8 +67,8 @@ func (p *edition) backendOf(m makings) core.Backend {
 	return loop.New(p.loopOf(m))
 }
 
-// use replaces the agents of the profile of a place, and returns those that no place has
-// any more.
+// use replaces the agents of the profile of a place, and returns those that no place has any
+// more.
 func (b *backends) use(place string, agents []core.Agent) (retired []core.Agent) {
 	if b.used == nil {
 		b.used = map[string][]core.Agent{}
@@ -79,7 +79,8 @@ func (b *backends) use(place string, agents []core.Agent) (retired []core.Agent)
 	return b.sweep()
 }
 
-// leave removes the agents of all workspaces, which have no profiles any more, as use does.
+// leave removes the agents of all workspaces, whose profiles are gone, and returns the same as
+// use.
 func (b *backends) leave() (retired []core.Agent) {
 	b.used = map[string][]core.Agent{basePlace: b.used[basePlace]}
 	return b.sweep()
@@ -94,7 +95,7 @@ func (b *backends) sweep() (retired []core.Agent) {
 	}
 	b.made = slices.DeleteFunc(b.made, func(a *madeAgent) bool {
 		now := revs[a.agent.Rev]
-		gone := a.used && !now // an agent not used yet is about to get into a profile
+		gone := a.used && !now // an unused agent is about to get into a profile
 		if a.used = now || a.used; gone {
 			retired = append(retired, a.agent)
 		}

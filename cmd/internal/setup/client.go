@@ -16,9 +16,9 @@ import (
 	"dragoman/core/llm"
 )
 
-// ClientOptions are a connection's circumstances.
+// ClientOptions describe a connection.
 type ClientOptions struct {
-	Principal core.Principal // on whose behalf its clients act
+	Principal core.Principal // the one its clients act for
 	// People is set if people write the prompts, rather than other agents.
 	People bool
 	// Quiet is set if the adapter itself shows the errors of the configuration.
@@ -32,7 +32,7 @@ type Client struct {
 	name      string // as Topic.Layer: of the MCP servers that its client brings along
 	principal core.Principal
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	layer overlay
 	wider *wider   // the editor's settings that wait for the user; nil: none
 	in    *edition // of the layer; nil: no profile was requested yet
@@ -41,15 +41,16 @@ type Client struct {
 
 var _ core.Profiles = (*Client)(nil)
 
-// overlay is a connection's layer on the configuration, with all else that its profiles depend on.
+// overlay is a connection's layer on the configuration, with everything else that its profiles
+// depend on.
 type overlay struct {
 	editor *configs.Config // nil: nothing
-	// text is the editor's options as they were sent, and servers those of its MCP servers, in a
-	// form in which equal ones are equal. They hold secrets.
+	// text is the editor's options as received, and servers those of its MCP servers, in a
+	// canonical form. They contain secrets.
 	text, servers string
-	routes        map[string]route // where providers are reached
+	routes        map[string]route // addresses of providers
 	people, quiet bool
-	lends         llm.Sampler // the clients that lend their models; nil: none do
+	lends         llm.Sampler // clients that lend their models; nil: none
 }
 
 // overlayKey is equal for equal overlays.
@@ -67,7 +68,7 @@ func (l overlay) key() overlayKey {
 	return k
 }
 
-// setText notes the editor's options. narrowed: some of them wait for the user.
+// setText sets the editor's options. narrowed: some of them wait for the user's consent.
 func (l *overlay) setText(raw json.RawMessage, narrowed bool) {
 	l.text, l.servers = "", ""
 	var keys map[string]any
@@ -92,8 +93,8 @@ func (c *Client) edition() *edition {
 	return c.in
 }
 
-// layLocked changes the overlay. Later requests get a profile of the new overlay. The caller
-// must end the edition that is returned, without the lock.
+// layLocked changes the overlay. Later requests get a profile of the new overlay. The caller must
+// end the returned edition, without the lock.
 func (c *Client) layLocked(change func(*overlay)) (over *edition) {
 	change(&c.layer)
 	if c.in != nil && !c.left {
@@ -102,7 +103,7 @@ func (c *Client) layLocked(change func(*overlay)) (over *edition) {
 	return over
 }
 
-// Lend has clients lend their models. It is called before the first profile is asked for.
+// Lend makes the models of clients available. It is called before the first profile is requested.
 func (c *Client) Lend(s llm.Sampler) {
 	c.mu.Lock()
 	over := c.layLocked(func(l *overlay) { l.lends = s })
@@ -121,8 +122,8 @@ func (c *Client) Close() {
 	}
 }
 
-// Profile implements core.Profiles. Its error is the configuration's own: file, line,
-// column, key, and what to write instead.
+// Profile implements core.Profiles. Its error is the configuration's own: file, line, column,
+// key, and advice.
 func (c *Client) Profile(ctx context.Context, roots []string) (*core.Profile, error) {
 	made, err := c.In(ctx, roots)
 	if err != nil {
@@ -131,14 +132,14 @@ func (c *Client) Profile(ctx context.Context, roots []string) (*core.Profile, er
 	return &made.Profile, nil
 }
 
-// Rules implements core.Profiles: a look at the configuration's files, with the guide as the turn
-// has seen it.
+// Rules implements core.Profiles: it looks at the configuration's files, with the guide that the
+// turn has seen.
 func (c *Client) Rules(ctx context.Context, roots []string) (*core.Profile, error) {
 	return c.edition().rules(ctx, roots)
 }
 
 // In returns the profile of a workspace after a look at the configuration's files and at the
-// guide's. The same one is returned for as long as nothing has changed.
+// guide's. It returns the same one as long as nothing has changed.
 func (c *Client) In(ctx context.Context, roots []string) (*Profile, error) {
 	return c.edition().In(ctx, roots)
 }
@@ -149,7 +150,7 @@ func (c *Client) Load() (*Profile, error) { return c.edition().Load() }
 // Last returns the profile without any workspace as of the last look.
 func (c *Client) Last() (*Profile, error) { return c.edition().Last() }
 
-// Servers returns the MCP servers of the client's configuration, as they run; nil before the first
+// Servers returns the running MCP servers of the client's configuration; nil before the first
 // load.
 func (c *Client) Servers() *upstream.Box { return c.process.servers.of(c.edition()) }
 
@@ -168,7 +169,7 @@ func (c *Client) Expand(
 // the models, agents and servers of its own configuration.
 func (c *Client) Board() *board.View { return c.process.board.For(c.sees) }
 
-// nameOf returns the name of a connection; empty: it is none of ours.
+// nameOf returns the name of a connection; empty: not one of ours.
 func nameOf(of core.Profiles) string {
 	if c, ok := of.(*Client); ok {
 		return c.name
@@ -176,7 +177,7 @@ func nameOf(of core.Profiles) string {
 	return ""
 }
 
-// sees reports whether a topic is the client's.
+// sees reports whether a topic is visible to the client.
 func (c *Client) sees(t board.Topic) bool {
 	if t.Principal != "" {
 		return t.Principal == c.principal && (t.Layer == "" || t.Layer == c.name)

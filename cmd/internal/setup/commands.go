@@ -14,7 +14,7 @@ import (
 	"dragoman/core/guide"
 )
 
-// newCommands makes the commands that a prompt can begin with.
+// newCommands returns the commands at the beginning of a prompt.
 func (p *edition) newCommands() *commands.Commands {
 	return &commands.Commands{
 		Guide: func(ctx context.Context, roots []string) commands.Guide {
@@ -39,7 +39,7 @@ func (p *edition) newCommands() *commands.Commands {
 	}
 }
 
-// command is core.Profile.Command.
+// command implements core.Profile.Command.
 func (p *edition) command(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
 	if err := p.tellFault(ctx, t); err != nil {
 		return core.CommandResult{}, false, err
@@ -47,7 +47,7 @@ func (p *edition) command(ctx context.Context, t *core.Turn, text string) (core.
 	return p.slash.Run(ctx, t, text)
 }
 
-// builtIns are the built-in commands, as a guide lists them.
+// builtIns lists the built-in commands in the form of a guide.
 func builtIns() (list []guide.BuiltIn) {
 	for _, b := range commands.Table() {
 		list = append(list, guide.BuiltIn(b))
@@ -55,7 +55,7 @@ func builtIns() (list []guide.BuiltIn) {
 	return list
 }
 
-// forCommands returns the configuration in use, as commands need it.
+// forCommands returns the configuration in use in the form of package commands.
 func (p *edition) forCommands() (commands.Profile, error) {
 	made, err := p.Last()
 	if err != nil {
@@ -106,14 +106,14 @@ func (p *edition) doctorText(ctx context.Context, t *core.Turn) string {
 	return doctor.New(p.env, p.secrets).Text(ctx, s)
 }
 
-// export writes a session into a file, as the user's rules allow it. Where a program prompts,
-// only a rule can allow it.
+// export writes a session into a file, if the user's rules allow it. If a program prompts, only a
+// rule can allow it.
 func (p *edition) export(ctx context.Context, s *core.Session, t *core.Turn, name string) (string, error) {
 	return export.Session(ctx, s, t, name, func(a core.Access) string { return p.forbidden(t, a) })
 }
 
-// forbidden returns the reason why the policy forbids writing the file; "": it may be
-// written. Writing has the effect of a tool call, so the rules are read first, as for a call.
+// forbidden returns the reason why the policy forbids writing the file; "": it may be written.
+// Writing has the effect of a tool call, so the rules are read first, as before a call.
 func (p *edition) forbidden(t *core.Turn, access core.Access) string {
 	made, err := p.Load()
 	if err != nil {

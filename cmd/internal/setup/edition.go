@@ -28,28 +28,28 @@ import (
 // maxWorkspaces limits the workspaces whose profiles are cached.
 const maxWorkspaces = 256
 
-// edition makes the core's profiles from the configuration with one overlay, the keys that were
-// given, and the proposals of a workspace's files: at the first session or prompt, not
-// at the start, and again when a file has changed. If a configuration becomes wrong, the
-// one before stays in use, and the error is reported. If there was none before, each
-// request reports the error and reads the files again, so that correcting the file is
-// enough. Connections with equal overlays share an edition.
+// edition makes the core's profiles from the configuration with one overlay, the stored keys, and
+// the proposals of a workspace's files: at the first session or prompt, not at the start, and
+// again when a file has changed. If a new configuration has an error, the previous one stays in
+// use, and the error is reported. If there is no previous one, each request reports the error and
+// reads the files again, so that correcting the file is enough. Connections with equal overlays
+// share an edition.
 type edition struct {
 	*Process
 	name   string // as Topic.Layer of its postings
 	guides *guides
 	slash  *commands.Commands
 
-	users int        // connections; the process's lock guards it and key
-	key   overlayKey // of the overlay
+	users int        // connections; protected, like key, by the process's lock
+	key   overlayKey // key of the overlay
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // protects the fields below
 	layer    overlay
-	made     *Profile          // nil: there is none yet
-	seen     configs.Sightings // of the files that it comes from
+	made     *Profile          // nil: none yet
+	seen     configs.Sightings // the files that it was made from
 	stale    bool              // made is out of date, even if no file has changed
 	tried    bool
-	fault    string // why the newest configuration is not in use; "": it is
+	fault    string // the reason why the newest configuration is not in use; "": it is
 	places   map[string]*placed
 	backends backends
 	told     map[core.SessionID]string  // the fault last reported in each session
@@ -74,7 +74,7 @@ func (p *edition) layerNow() overlay {
 	return p.layer
 }
 
-// lay takes another layer up.
+// lay sets another layer.
 func (p *edition) lay(l overlay) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ type Profile struct {
 	roles []role
 }
 
-// role finds an agent's.
+// role finds an agent's role.
 func (p *Profile) role(name string) (role, bool) {
 	i := slices.IndexFunc(p.roles, func(r role) bool { return r.Name == name })
 	if i < 0 {
@@ -100,18 +100,18 @@ func (p *Profile) role(name string) (role, bool) {
 	return p.roles[i], true
 }
 
-// placed is a profile as it is in a workspace.
+// placed is a profile in a workspace.
 type placed struct {
 	*Profile
 	roots    []string
 	of       *Profile
-	guide    *guide.Guide // that the fields below come from; nil: the folders cannot be looked at
-	roles    []role       // that the workspace's files propose
+	guide    *guide.Guide // the source of the fields below; nil: the folders are not accessible
+	roles    []role       // proposed by the workspace's files
 	agents   []core.Agent // of these roles
 	commands []core.Command
 }
 
-// rules is Client.Rules.
+// rules implements Client.Rules.
 func (p *edition) rules(ctx context.Context, roots []string) (*core.Profile, error) {
 	base, err := p.Load()
 	if err != nil {
@@ -120,7 +120,7 @@ func (p *edition) rules(ctx context.Context, roots []string) (*core.Profile, err
 	return &p.at(base, roots, p.guides.last(ctx, roots)).Profile, nil
 }
 
-// In is Client.In.
+// In implements Client.In.
 func (p *edition) In(ctx context.Context, roots []string) (*Profile, error) {
 	base, err := p.Load()
 	if err != nil {
@@ -192,11 +192,11 @@ func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *place
 	return pl
 }
 
-// madeOf returns the Profile to which a core.Profile of ours belongs.
+// madeOf returns the Profile of one of our core.Profiles.
 func madeOf(p *core.Profile) *Profile { return p.Servers.(serverControl).of }
 
-// madeFor returns the profile for a session's tools: that of the turn that runs, or of the
-// last one.
+// madeFor returns the profile for a session's tools: that of the running turn, or of the last
+// one.
 func madeFor(h core.ToolHost) (*Profile, error) {
 	prof, err := h.Profile(context.Background())
 	if err != nil {
@@ -209,7 +209,7 @@ func madeFor(h core.ToolHost) (*Profile, error) {
 func subagents(h core.ToolHost) []tools.Subagent {
 	made, err := madeFor(h)
 	if err != nil {
-		return nil // a turn reports it
+		return nil // a turn reports the error
 	}
 	var list []tools.Subagent
 	for _, r := range made.roles {
@@ -220,8 +220,8 @@ func subagents(h core.ToolHost) []tools.Subagent {
 	return list
 }
 
-// forbids returns a function that reports whether a rule forbids, in a session, reading a
-// file or a folder, or fetching a page.
+// forbids returns a function that reports whether a rule forbids reading a file or a folder, or
+// fetching a page, in a session.
 func forbids(h core.ToolHost) (func(core.Access) bool, error) {
 	made, err := madeFor(h)
 	if err != nil {
@@ -240,8 +240,8 @@ func keep(h core.ToolHost) []string {
 	return made.Config.Policy.Env
 }
 
-// refuses reports whether a rule forbids reading a file, so that no guide includes it.
-// Without a profile every file is refused.
+// refuses reports whether a rule forbids reading a file, so that no guide includes it. Without a
+// profile every file is refused.
 func (p *edition) refuses(path string) bool {
 	made, err := p.Last()
 	if err != nil {
@@ -253,12 +253,12 @@ func (p *edition) refuses(path string) bool {
 	return made.Rights.Forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
 }
 
-// offers reports whether a model is among those that can be chosen.
+// offers reports whether a model can be chosen.
 func (p *Profile) offers(model string) bool {
 	return slices.ContainsFunc(inference.ModelsOf(&p.Profile).List, func(i inference.ModelInfo) bool { return i.ID == model })
 }
 
-// add offers an agent.
+// add adds an agent.
 func (p *Profile) add(r role, a core.Agent) {
 	if r.Primary {
 		p.Agents = append(p.Agents, a)
@@ -268,9 +268,9 @@ func (p *Profile) add(r role, a core.Agent) {
 	}
 }
 
-// Last returns the profile without any workspace as of the last look, which whoever began the
-// prompt or the call has made. It looks only where nothing could be made yet, or something other
-// than a file has changed.
+// Last returns the profile without any workspace as of the last look, made when the prompt or the
+// call began. It looks only if there is no profile yet, or if something other than a file has
+// changed.
 func (p *edition) Last() (*Profile, error) {
 	p.mu.Lock()
 	made, stale := p.made, p.stale
@@ -288,15 +288,15 @@ func (p *edition) Load() (*Profile, error) {
 	}
 	p.loading <- struct{}{}
 	made, tell, err := p.current(), func() {}, error(nil)
-	if made == nil { // else somebody was quicker
+	if made == nil { // otherwise another goroutine was quicker
 		made, tell, err = p.reload()
 	}
 	<-p.loading
-	tell() // those who hear of it may ask for the profile
+	tell() // clients that are notified may ask for the profile
 	return made, err
 }
 
-// current returns the profile that was made; nil if it is out of date.
+// current returns the present profile; nil if it is out of date.
 func (p *edition) current() *Profile {
 	p.mu.Lock()
 	made, seen, stale := p.made, p.seen, p.stale
@@ -307,8 +307,8 @@ func (p *edition) current() *Profile {
 	return made
 }
 
-// reload reads everything again. It is called with the loading token; tell must be called
-// without it.
+// reload reads everything again. It is called with the loading token; tell must be called without
+// it.
 func (p *edition) reload() (made *Profile, tell func(), err error) {
 	p.mu.Lock()
 	l, old, tried := p.layer, p.made, p.tried
@@ -341,8 +341,8 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	}, nil
 }
 
-// keepOldLocked returns the profile in use when the configuration has become wrong, with the
-// mistake as its Fault; while there is none, the mistake is the error.
+// keepOldLocked returns the profile in use if the new configuration has an error, with the
+// mistake as its Fault; without a profile, the mistake is the error.
 func (p *edition) keepOldLocked(mistake error) (made *Profile, tell func(), err error) {
 	text := mistake.Error()
 	news := text != p.fault
@@ -362,8 +362,8 @@ func (p *edition) keepOldLocked(mistake error) (made *Profile, tell func(), err 
 	}, nil
 }
 
-// announce says that a profile is in use from now on; first says that there was none before,
-// again that somebody had asked for one.
+// announce notifies clients that a profile is in use from now on; first is set if there was none
+// before, again if one was requested before.
 func (p *edition) announce(made *Profile, first, again bool) {
 	p.log.Follow(made.Config.Log)
 	for _, w := range made.Config.Warnings {
@@ -391,10 +391,10 @@ func (p *edition) post(made *Profile) {
 	p.board.Put(board.Topic{Kind: "agents", Layer: p.name}, board.Agents{Agents: made.Agents})
 }
 
-// nativeServer lists our own tools for clients that show what there is.
+// nativeServer lists our own tools for clients that show them.
 func nativeServer(box core.Toolbox, made *Profile) board.Server {
 	item := board.Server{Name: core.Native, Status: "running"}
-	set, err := box.Open(context.Background(), nobody{made: made}) // it touches nothing before a call
+	set, err := box.Open(context.Background(), nobody{made: made}) // it does nothing before a call
 	if err != nil {
 		item.Status, item.Why = "failed", err.Error()
 		return item
@@ -425,8 +425,8 @@ func (n nobody) Profile(context.Context) (*core.Profile, error) { return &n.made
 // Editor implements core.ToolHost.
 func (nobody) Editor() core.Editor { return nil }
 
-// look makes new profiles if files have changed. Before the first session or prompt no
-// profile was requested, so there is nothing to do.
+// look makes new profiles if files have changed. Before the first session or prompt no profile
+// was requested, so it does nothing.
 func (p *edition) look(ctx context.Context) {
 	p.mu.Lock()
 	idle := !p.tried || p.made == nil && !p.stale && !p.changed(p.seen)
@@ -453,7 +453,7 @@ func (p *edition) faultNow() string {
 	return p.fault
 }
 
-// faultToShow returns the same if the agent's turns have to report it, else "".
+// faultToShow returns the same if the agent's turns have to report it, otherwise "".
 func (p *edition) faultToShow() string {
 	if p.layerNow().quiet {
 		return ""
@@ -461,7 +461,7 @@ func (p *edition) faultToShow() string {
 	return p.faultNow()
 }
 
-// config returns the configuration in use as of the last look; the defaults where there is none.
+// config returns the configuration in use as of the last look; the defaults if there is none.
 func (p *edition) config() *configs.Config {
 	if made, err := p.Last(); err == nil {
 		return made.Config
@@ -469,7 +469,7 @@ func (p *edition) config() *configs.Config {
 	return configs.Defaults()
 }
 
-// end releases an edition that is not used any more; nil: none. Running turns are not ended.
+// end releases an unused edition; nil: none. Running turns are not ended.
 func (p *edition) end() {
 	if p == nil {
 		return
@@ -493,8 +493,8 @@ func (p *edition) close() {
 	}
 }
 
-// make translates a configuration. It opens nothing but the files that agents'
-// instructions refer to. old is the profile that is replaced; nil: there is none.
+// make translates a configuration. It opens only the files that agents' instructions refer to.
+// old is the profile to replace; nil: none.
 func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, error) {
 	rules, strict, err := newPolicies(c, p.env.Lookup, p.secrets.Files()...)
 	if err != nil {

@@ -25,14 +25,14 @@ const (
 type wider struct {
 	configs.Wider
 	whole *configs.Config // the options with them
-	raw   json.RawMessage // the options as they were sent
-	asked bool            // the user is being asked, or has said no
-	told  bool            // the user has been informed that nobody can be asked
+	raw   json.RawMessage // the options as received
+	asked bool            // the user is being asked, or has refused
+	told  bool            // the user knows that nobody can be asked
 }
 
-// Configure makes the settings that an editor sends when it connects the lowest layer.
-// Settings that only restrict apply at once, and so do those with the user's lasting consent;
-// the others wait for consent. The error names the settings that are wrong and left out.
+// Configure sets the settings that an editor sends when it connects as the lowest layer. Settings
+// that only restrict apply at once, and so do those with the user's lasting consent; the others
+// wait for consent. The error names invalid settings, which are left out.
 func (c *Client) Configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
@@ -57,14 +57,14 @@ func (c *Client) Configure(raw json.RawMessage) error {
 	return err
 }
 
-// agreements returns those of the client's principal.
+// agreements returns the agreements of the client's principal.
 func (c *Client) agreements() upstream.Agreements {
 	return upstream.Agreements{Path: c.process.store.AgreedFile()}.Of(c.principal, core.Local)
 }
 
-// Before implements core.Profiles: as soon as somebody can be asked it asks the user, once,
-// about the editor's settings that allow more. Until then, and without a yes, only those that
-// restrict apply.
+// Before implements core.Profiles: as soon as a person can be asked it asks the user, once, about
+// the editor's settings that allow more. Until then, and without a yes, only those that restrict
+// apply.
 func (c *Client) Before(ctx context.Context, m core.Meta, h core.Host) {
 	c.mu.Lock()
 	w := c.wider
@@ -103,7 +103,7 @@ func (c *Client) Before(ctx context.Context, m core.Meta, h core.Host) {
 	c.mu.Unlock()
 	over.end()
 	if tell && ctx.Err() == nil {
-		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a log that fails reports it itself
+		_ = h.Publish(ctx, core.Notice{Severity: core.Warning, Text: w.notice()}) // a failing log reports it itself
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *wider) question() string {
 		w.list() + "\n\nUse them?"
 }
 
-// tooMuch reports whether there is more than a person can be asked to read.
+// tooMuch reports whether the settings are too long for a question.
 func (w *wider) tooMuch() bool {
 	return len(w.Settings) > maxWiderSettings || len(w.list()) > maxWiderBytes
 }

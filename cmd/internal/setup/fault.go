@@ -6,8 +6,8 @@ import (
 	"dragoman/core"
 )
 
-// tellFault informs the user of a turn, once in each session, that the configuration has become
-// wrong and the one before stays in use.
+// tellFault informs the user of a turn, once in each session, that the configuration has an error
+// and the previous one stays in use.
 func (p *edition) tellFault(ctx context.Context, t *core.Turn) error {
 	now, id := p.faultToShow(), t.Meta().ID
 	p.mu.Lock()

@@ -23,9 +23,9 @@ import (
 // one of its files has changed.
 type guides struct {
 	options guide.Options                            // without Roots
-	changed func(*guide.Guide, context.Context) bool // looks at its files
+	changed func(*guide.Guide, context.Context) bool // checks its files for changes
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	made map[string]*guide.Guide
 }
 
@@ -43,8 +43,8 @@ func newGuides(env configs.Env) *guides {
 	}
 }
 
-// look returns the guide of a workspace after a look at its files; nil where its folders
-// cannot be looked at.
+// look returns the guide of a workspace after a look at its files; nil if its folders are not
+// accessible.
 func (g *guides) look(ctx context.Context, roots []string) *guide.Guide {
 	have := g.kept(roots)
 	if have != nil && !g.changed(have, ctx) {
@@ -53,7 +53,7 @@ func (g *guides) look(ctx context.Context, roots []string) *guide.Guide {
 	return g.load(ctx, roots, have)
 }
 
-// last returns the guide of a workspace as of the last look. Where there was none it is loaded.
+// last returns the guide of a workspace as of the last look. If there was none it is loaded.
 func (g *guides) last(ctx context.Context, roots []string) *guide.Guide {
 	if have := g.kept(roots); have != nil {
 		return have
@@ -67,7 +67,7 @@ func (g *guides) kept(roots []string) *guide.Guide {
 	return g.made[strings.Join(roots, "\x00")]
 }
 
-// load reads a guide. Where that fails it returns the one from before.
+// load reads a guide. If that fails it returns the previous one.
 func (g *guides) load(ctx context.Context, roots []string, have *guide.Guide) *guide.Guide {
 	o := g.options
 	o.Roots = roots
@@ -113,8 +113,8 @@ func (g *guides) nested(ctx context.Context, m core.Meta, files []string) (list 
 	return list, warnings
 }
 
-// Open implements core.Toolbox: where the workspace or the user has skills, or
-// rules for certain work, there are tools that read them.
+// Open implements core.Toolbox: if the workspace or the user has skills, or rules for certain
+// work, there are tools that read them.
 func (g *guides) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	return &guideTools{guides: g, host: host}, nil
 }
@@ -167,8 +167,7 @@ func (t *guideTools) Tools(ctx context.Context) ([]core.Tool, error) {
 	return list, nil
 }
 
-// Changed implements core.Toolset: there are tools as soon as there are files for
-// them, and for no longer.
+// Changed implements core.Toolset: there are tools as long as there are files for them.
 func (t *guideTools) Changed() <-chan struct{} {
 	if skills, rules := t.which(context.Background()); skills == t.skills && rules == t.rules {
 		return nil
@@ -253,7 +252,7 @@ func (g *guides) commands(ctx context.Context, roots []string) []core.Command {
 	return have.List()
 }
 
-// expand is Client.Expand.
+// expand implements Client.Expand.
 func (p *edition) expand(
 	ctx context.Context, roots []string, name string, args map[string]string,
 ) (text string, ok bool, err error) {

@@ -11,9 +11,9 @@ import (
 	"dragoman/core/tools"
 )
 
-// newPolicies makes the policy of the configuration's rules, and the same without
-// what allows anything. An error points at the rule in the file. Nobody touches the
-// files of the keys that were given.
+// newPolicies makes the policy of the configuration's rules, and a second one without the rules
+// that allow anything. An error has the position of the rule in the file. Calls may not access
+// the files of stored keys.
 func newPolicies(
 	c *configs.Config,
 	env configs.Env,
@@ -40,9 +40,9 @@ func newPolicies(
 				URL:     r.URL,
 			}
 			if list.effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
-				rule.Server = core.Native // an MCP server may call a tool of its own so
+				rule.Server = core.Native // an MCP server may have a tool of the same name
 			}
-			// One by one first, so that the message can name the position.
+			// One by one first, so that the message contains the position.
 			if _, err := policy.New(policy.Options{Rules: []policy.Rule{rule}, Home: home}); err != nil {
 				key := fmt.Sprintf("policy.%s[%d]", list.name, i)
 				at, _ := c.Where(key)

@@ -19,12 +19,12 @@ import (
 	"dragoman/core/tools"
 )
 
-// lookEvery is the interval between looks at the files while a client is connected.
+// lookEvery is the interval of looks at the files while a client is connected.
 const lookEvery = 2 * time.Second
 
-// Process holds what all connections of a process share: the files of the configuration, the
-// keys that were given, the limits of providers, our own tools with their jobs, and the MCP servers
-// that run. A [Client] holds the additions of one connection.
+// Process holds the shared state of all connections of a process: the files of the configuration,
+// the stored keys, the limits of providers, our own tools with their jobs, and the running MCP
+// servers. A [Client] holds the additions of one connection.
 type Process struct {
 	env     *program.Environment
 	secrets *secrets.Store
@@ -36,14 +36,14 @@ type Process struct {
 	native  core.Toolbox // our own tools
 	servers *upstreams
 	backend func(name string) core.Backend // Options.Backend
-	changed func(configs.Sightings) bool   // looks at the configuration's files
+	changed func(configs.Sightings) bool   // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // protects the fields below
 	editions []*edition // in use
-	made     int        // how many there were
-	clients  int        // how many there were
+	made     int        // number of editions so far
+	clients  int        // number of clients so far
 }
 
 // Options are the parts of a Process other than the configuration.
@@ -52,12 +52,12 @@ type Options struct {
 	Secrets *secrets.Store
 	Servers *servers.Store
 	Log     *logs.Log
-	// Backend makes the back end of a revision of an agent, by the agent's name. Where it
-	// returns nil the agent is one of the built-in loop; nil: all are.
+	// Backend makes the back end of a revision of an agent, by the agent's name. If it returns
+	// nil the agent uses the built-in loop; nil: all do.
 	Backend func(name string) core.Backend
 }
 
-// OpenLog starts the program's log as the flags say.
+// OpenLog starts the program's log according to the flags.
 func OpenLog(env *program.Environment) (*logs.Log, error) {
 	return logs.Open(
 		logs.Options{Level: env.Flags.LogLevel, File: env.Flags.LogFile, Err: env.Err, Env: env.Lookup},
@@ -67,7 +67,7 @@ func OpenLog(env *program.Environment) (*logs.Log, error) {
 // New prepares a process. It reads nothing.
 func New(o Options) *Process {
 	data := o.Env.DataFile("")
-	guards := &child.Guards{} // a session's, for its commands and its servers
+	guards := &child.Guards{} // one of a session, for its commands and its servers
 	p := &Process{
 		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log, backend: o.Backend,
 		board: board.New(), logins: o.Secrets.Logins(), loading: make(chan struct{}, 1), changed: configs.Sightings.Changed,
@@ -82,7 +82,8 @@ func New(o Options) *Process {
 	return p
 }
 
-// Join names the gateway of the process, in which commands find sessions. It is called before the
+// Join sets the gateway of the process, in which commands find sessions. It is called before the
+// first profile is requested.
 // first profile is asked for.
 func (p *Process) Join(g *core.Gateway) { p.gateway = g }
 
@@ -91,7 +92,7 @@ func (p *Process) Join(g *core.Gateway) { p.gateway = g }
 func (p *Process) Board() *board.Board { return p.board }
 
 // Config returns the options of a gateway over a store. Clients without a connection have the
-// configuration as it is.
+// unchanged configuration.
 func (p *Process) Config(store core.Store) core.Config {
 	plain := p.Client(ClientOptions{Principal: core.Local})
 	return core.Config{
@@ -108,8 +109,8 @@ func (p *Process) Client(o ClientOptions) *Client {
 	return &Client{process: p, name: name, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
 }
 
-// Watch looks at the files every lookEvery until ctx ends, so that clients that show
-// models, agents and commands learn of a change.
+// Watch looks at the files every lookEvery until ctx ends, so that clients that show models,
+// agents and commands are notified of a change.
 func (p *Process) Watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -132,7 +133,7 @@ func (p *Process) all() []*edition {
 	return slices.Clone(p.editions)
 }
 
-// finders lists those of the editions in use, an edition's own first.
+// finders lists the finders of the editions in use, an edition's own first.
 func (p *Process) finders(own *Profile) (list []*models.Finder) {
 	if own != nil {
 		list = append(list, own.Finder)
@@ -148,7 +149,7 @@ func (p *Process) finders(own *Profile) (list []*models.Finder) {
 	return list
 }
 
-// Close gives up the connections to models and servers.
+// Close closes the connections to models and servers.
 func (p *Process) Close() {
 	for _, e := range p.all() {
 		e.close()
@@ -157,8 +158,8 @@ func (p *Process) Close() {
 }
 
 // choose returns the edition of an overlay, with one more use counted, and releases the use of
-// the one before; nil: there is none. An edition without other users takes over the new overlay
-// itself, so that everything in it keeps running. The caller must end the edition in over.
+// the previous one; nil: none. An edition without other users takes over the new overlay itself,
+// so that everything in it keeps running. The caller must end the edition in over.
 func (p *Process) choose(o overlay, before *edition) (now, over *edition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ type route struct {
 	headers   map[string]string
 }
 
-// directed lays routes over a configuration. They were checked when they were set.
+// directed applies routes to a configuration. They were checked when they were set.
 func directed(c *configs.Config, routes map[string]route) *configs.Config {
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
 		r := routes[name]
@@ -33,10 +33,10 @@ func directed(c *configs.Config, routes map[string]route) *configs.Config {
 	return c
 }
 
-// Providers returns the providers of models, which a client may direct elsewhere.
+// Providers returns the providers of models, whose addresses a client may set.
 func (c *Client) Providers() acp.Providers { return routing{c} }
 
-// routing is acp.Providers.
+// routing implements acp.Providers.
 type routing struct{ c *Client }
 
 var _ acp.Providers = routing{}
@@ -74,8 +74,8 @@ func (r routing) List(context.Context) []acp.Provider {
 	return list
 }
 
-// required reports whether a provider is that of the model in use, and not only
-// because the client has directed it.
+// required reports whether a provider is that of the model in use, and not only because the
+// client has directed it.
 func (r routing) required(made *Profile, name string) bool {
 	if made.Finder.Choice.Provider != name || !made.Config.Directed(name) {
 		return made.Finder.Choice.Provider == name

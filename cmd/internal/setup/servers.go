@@ -14,12 +14,12 @@ import (
 	"dragoman/core/control"
 )
 
-// serverControl lets people control the MCP servers of the configuration from their
-// editors. Lasting changes are written into their own file, with nothing else in it
-// changed, and apply at once.
+// serverControl lets people control the MCP servers of the configuration from their editors.
+// Lasting changes are written into their own file, with nothing else in it changed, and apply at
+// once.
 type serverControl struct {
 	p  *edition
-	of *Profile // that has it
+	of *Profile // the profile that contains it
 }
 
 var _ control.Servers = serverControl{}
@@ -167,7 +167,7 @@ func changed(is configs.MCPServer, w control.Change) (configs.MCPServer, error) 
 		return is, errors.New("it is an address, and args are a program's: give a command, too")
 	case w.URL != "":
 		is.Command, is.Args, is.Env, is.Dir = configs.Value{}, nil, nil, configs.Value{}
-		if w.URL != is.URL.String() { // which hides the query
+		if w.URL != is.URL.String() { // its text hides the query
 			is.URL = configs.NewURL(w.URL)
 		}
 		return is, nil

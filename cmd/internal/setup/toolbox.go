@@ -21,30 +21,30 @@ import (
 // unchanged keeps running. Editions whose editors add servers have a toolbox of their own, and
 // editions whose editors add the same servers share it.
 type upstreams struct {
-	options upstream.Options // of the boxes, without what toolbox adds
+	options upstream.Options // of the boxes, without the settings that toolbox adds
 	env     configs.Env
-	run     configs.Run // of programs that give keys
+	run     configs.Run // runs programs that print keys
 	log     *zap.Logger
 	logs    *logs.Servers
 	audit   *logs.Audit
 
-	mu    sync.Mutex // guards the fields below
-	made  int        // how many boxes there were
+	mu    sync.Mutex // protects the fields below
+	made  int        // number of boxes so far
 	boxes []*served
 }
 
-// served is one box. The lock of upstreams guards its fields but for box and layer.
+// served is one box. The lock of upstreams protects its fields except box and layer.
 type served struct {
-	box    *upstream.Box // also without any server: clients bring their own
+	box    *upstream.Box // even without any server: clients bring their own
 	layer  string        // as Topic.Layer
-	added  string        // what the editors add, as layer.servers has it
+	added  string        // the editors' servers, in the form of layer.servers
 	config *configs.Config
-	rev    map[string]int    // how often each server has changed
-	users  map[*edition]bool // that it is for
+	rev    map[string]int    // number of changes of each server
+	users  map[*edition]bool // the editions that use it
 }
 
 // toolbox sets the servers of an edition to those of its configuration, and posts them on the
-// board. added are the servers that its editor adds. It is called by one goroutine at a time.
+// board. added are the servers that its editor adds. One goroutine at a time calls it.
 func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstream.Box {
 	s.mu.Lock()
 	now := s.served(e)
@@ -102,7 +102,7 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 	return box
 }
 
-// served returns the box of an edition; nil: nothing was read for it yet. The lock is held.
+// served returns the box of an edition; nil: none was read for it yet. The caller holds the lock.
 func (s *upstreams) served(e *edition) *served {
 	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.users[e] })
 	if i < 0 {
@@ -134,20 +134,20 @@ func (s *upstreams) leave(e *edition) {
 	}
 }
 
-// sameServer reports whether two configurations say the same of a server, and whether
-// it is the user's in both.
+// sameServer reports whether a server has the same settings in two configurations, and the same
+// origin.
 func sameServer(a, b *configs.Config, name string) bool {
 	was, ok := a.MCPServers[name]
 	return ok && was.Same(b.MCPServers[name]) &&
 		a.FromEditor(servers.Key(name)) == b.FromEditor(servers.Key(name))
 }
 
-// sameFault reports whether the same is wrong with a server of two configurations.
+// sameFault reports whether a server has the same mistakes in two configurations.
 func sameFault(a, b configs.UnusableServer) bool {
 	return a.Err != nil && a.Err.Error() == b.Err.Error() && a.Disabled == b.Disabled
 }
 
-// close ends the connections that belong to no session.
+// close ends the connections without a session.
 func (s *upstreams) close() {
 	s.mu.Lock()
 	boxes := s.boxes

@@ -19,20 +19,20 @@ import (
 	"dragoman/core/display"
 )
 
-// ChatOptions choose the person and the session.
+// ChatOptions describe the person and the session.
 type ChatOptions struct {
 	Program   *program.Environment
 	Gateway   *core.Gateway
-	Principal core.Principal // of whoever sits at the terminal
+	Principal core.Principal // of the person at the terminal
 	Profiles  core.Profiles  // of the conversation; nil: the gateway's
-	Session   *core.Session  // to begin in
+	Session   *core.Session  // the first session
 	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
 	Model     string         // the model of a session that has chosen none
 	Offline   bool           // that is the offline demo
 }
 
 // Chat talks over standard input and output, which may be a terminal or pipes, until one side
-// has enough. It returns program.ErrReported if a turn over a pipe has failed.
+// ends it. It returns program.ErrReported if a turn over a pipe has failed.
 func Chat(ctx context.Context, o ChatOptions) error {
 	in, out, err := wire.Stdio()
 	if err != nil {
@@ -49,15 +49,15 @@ func Chat(ctx context.Context, o ChatOptions) error {
 	term, keys, leave := openTerminal(in, o.Program.Getenv("TERM") != "dumb")
 	defer leave() // also after a panic
 	c.in.term, c.in.keys = term, keys
-	// The reader ends with its input, which is closed behind the conversation.
+	// The reader ends with its input, which is closed after the conversation.
 	var reading sync.WaitGroup
 	reading.Go(func() { c.in.read(in) })
 	if err = c.talk(ctx); err == nil && c.failed && !c.tty {
-		err = program.ErrReported // it was said
+		err = program.ErrReported // the error was shown
 	}
 	close(c.in.over)
 	leave()
-	in.Close() //nolint:errcheck // it only ends the reader
+	in.Close() //nolint:errcheck // this only ends the reader
 	reading.Wait()
 	return err
 }
@@ -65,7 +65,7 @@ func Chat(ctx context.Context, o ChatOptions) error {
 // chat is a conversation in a terminal, or over a pipe.
 type chat struct {
 	options ChatOptions
-	session *core.Session // the one that is talked in now
+	session *core.Session // the current one
 	tty     bool
 	in      *input
 	screen  *screen
@@ -80,16 +80,16 @@ type chat struct {
 // errLeft reports that the user has left.
 var errLeft = errors.New("left")
 
-// talk takes prompts until the input ends, the user leaves or ctx ends.
+// talk reads prompts until the input ends, the user leaves or ctx ends.
 func (c *chat) talk(ctx context.Context) error {
 	c.enter(c.options.Session)
-	defer func() { c.reader.Close(); c.att.Close() }() // those that are open by then
+	defer func() { c.reader.Close(); c.att.Close() }() // the ones open at the end
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	interrupts := make(chan os.Signal, 1) // one is enough to know
-	// Until the process ends: who presses the key once too often while the sessions
-	// are stored must not lose them. That takes a bounded time.
+	interrupts := make(chan os.Signal, 1) // room for one is enough
+	// Until the process ends: a user who presses the key once too often while the sessions are
+	// stored must not lose them. Storing takes a bounded time.
 	signal.Notify(interrupts, syscall.SIGINT)
 	c.greet()
 	for {
@@ -125,9 +125,8 @@ func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string,
 	}
 }
 
-// line waits for a line of a generation (0: any), behind a label on the screen, and
-// shows it as it is typed. It returns errLeft when the input has ended or the user
-// wants to leave.
+// line waits for a line of a generation (0: any), after a label on the screen, and shows it as it
+// is typed. It returns errLeft when the input has ended or the user wants to leave.
 func (c *chat) line(
 	ctx context.Context,
 	label string,
@@ -135,7 +134,7 @@ func (c *chat) line(
 	interrupts <-chan os.Signal,
 ) (inputLine, error) {
 	for {
-		ended := c.in.end() // looked at first: a line may come with the end
+		ended := c.in.end() // checked first: a line may come with the end
 		line, ok := c.in.take(gen)
 		switch {
 		case ok:
@@ -182,7 +181,7 @@ func (c *chat) move(ctx context.Context, to core.Moved) error {
 	return c.screen.flush()
 }
 
-// settle makes the choices of the flags the session's.
+// settle applies the choices of the flags to the session.
 func (c *chat) settle(ctx context.Context) error {
 	set := c.att.State().Settings
 	if c.options.Settings.Model != "" {
@@ -227,7 +226,8 @@ func (c *chat) ask(text string) {
 // echoes reports whether we have to show the typed text.
 func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }
 
-// draw shows a line as far as it is typed. If it cannot erase the old text it writes the line
+// draw shows the typed part of a line. If it cannot erase the old text it writes the line again
+// below.
 // again below.
 func (c *chat) draw(label string, now []piece) {
 	if !c.echoes() || c.hidden {

@@ -11,8 +11,8 @@ import (
 	"dragoman/core/display"
 )
 
-// answer puts a question to the user and passes the answer on. When ctx ends
-// first, or the question's time is over, the turn settles it by itself.
+// answer puts a question to the user and passes the answer on. If ctx ends first, or the
+// question's time is over, the turn settles it by itself.
 func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	pending := func(p core.Ask) bool { return p.ID == a.ID }
 	if !slices.ContainsFunc(c.att.Pending(), pending) {
@@ -26,7 +26,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 		restore := c.in.term.hide()
 		c.hidden = true
 		defer func() {
-			c.in.discard() // what there is of a secret must not become a prompt
+			c.in.discard() // a part of a secret must not become a prompt
 			c.hidden = false
 			restore()
 		}()
@@ -57,7 +57,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 			c.screen.line(c.screen.Faint("answered: " + display.Line(text, 100)))
 		}
 		err = c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
-		if errors.Is(err, core.ErrNotAsked) { // settled meanwhile
+		if errors.Is(err, core.ErrNotAsked) { // settled in the meantime
 			err = nil
 		}
 		return err
@@ -91,7 +91,8 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 	return gen
 }
 
-// notAnAnswer shows why a line does not answer a question. A paste is kept as a prompt.
+// notAnAnswer shows the reason why a line does not answer a question. A paste is kept as a
+// prompt.
 func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	if line.pasted && !a.Secret {
 		c.in.later(line)
@@ -104,8 +105,8 @@ func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 	c.screen.line("Please answer " + c.screen.choices(a))
 }
 
-// reply understands an answer; more is false at the end of the input. A paste may be
-// the text of an answer, and never a decision.
+// reply interprets an answer; more is false at the end of the input. A paste may be the text of
+// an answer, but never a decision.
 func reply(a core.Ask, line inputLine, more bool) (core.Reply, bool) {
 	text := strings.TrimSpace(line.text())
 	if a.Kind != core.AskApproval {
@@ -131,8 +132,8 @@ func reply(a core.Ask, line inputLine, more bool) (core.Reply, bool) {
 	return core.Reply{}, false
 }
 
-// answerTo understands the answer to a question: an option by its number or its
-// words, or any text where that is allowed. An empty line declines.
+// answerTo interprets the answer to a question: an option by its number or its words, or any text
+// if that is allowed. An empty line declines.
 func answerTo(a core.Ask, line string, more, pasted bool) (core.Reply, bool) {
 	if !more || line == "" {
 		return core.Reply{Outcome: core.OutcomeDeclined}, true

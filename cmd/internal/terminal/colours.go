@@ -7,10 +7,10 @@ import (
 	"dragoman/configs"
 )
 
-// Palette paints text for a terminal; the zero value leaves it as it is.
+// Palette paints text for a terminal; the zero value leaves it unchanged.
 type Palette struct{ on bool }
 
-// Colours paints only for terminals, and not where NO_COLOR is set
+// Colours returns a palette that paints only for terminals, and not if NO_COLOR is set
 // (https://no-color.org).
 func Colours(out io.Writer, env configs.Env) Palette {
 	f, ok := out.(*os.File)
@@ -33,7 +33,7 @@ func (p Palette) paint(code, s string) string {
 // Strong paints a heading, bold.
 func (p Palette) Strong(s string) string { return p.paint("1", s) }
 
-// Faint paints what may be passed over, dim.
+// Faint paints less important text, dim.
 func (p Palette) Faint(s string) string { return p.paint("2", s) }
 
 // Good paints a good result green.
@@ -42,7 +42,7 @@ func (p Palette) Good(s string) string { return p.paint("32", s) }
 // Bad paints a failure red.
 func (p Palette) Bad(s string) string { return p.paint("31", s) }
 
-// Warm paints what deserves a look, yellow.
+// Warm paints a warning, yellow.
 func (p Palette) Warm(s string) string { return p.paint("33", s) }
 
 // Cool paints progress cyan.

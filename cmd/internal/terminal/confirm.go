@@ -9,7 +9,7 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// Confirm puts a question to a person at the terminal. Nobody there is not a yes.
+// Confirm asks a person at the terminal a question. If nobody is there the answer is not a yes.
 func Confirm(p *program.Environment, question string) (bool, error) {
 	if !Is(p.In) {
 		return false, errors.New("this needs your approval, and there is no terminal to ask at; --yes approves without asking")

@@ -1,30 +1,30 @@
 // Package terminal is the interface to a person at a terminal.
 //
-// Chat is the conversation. The package also has what other commands need for a person: colours,
-// a question, hidden input, and a session as a text to read.
+// Chat is the conversation. The package also has functions for other commands that talk to a
+// person: colours, a question, hidden input, and a session as a text to read.
 //
 // # What holds
 //
-//   - Input that was typed or pasted before a question was on the screen never answers it. Each line has
-//     the number of questions that were shown when its first character was read (input), and
-//     reading and numbering are one step.
-//   - A paste is one prompt, and approves nothing. Lines that come at once count as pasted where the
+//   - Input that was typed or pasted before a question was on the screen never answers it. Each
+//     line has the number of questions that were shown when its first character was read (input),
+//     and reading and numbering are one step.
+//   - A paste is one prompt, and approves nothing. Lines that come at once count as pasted if the
 //     terminal puts no marks around a paste.
 //   - The terminal is restored, however the program ends: also after a panic, and when a signal
 //     stops or ends it.
-//   - Text of others goes through display before it reaches the screen, so that nothing moves the
-//     cursor or hides what a command does.
+//   - Foreign text goes through display before it reaches the screen, so that nothing moves the
+//     cursor or hides a command's actions.
 //   - Over a pipe lines come in the order that their writer chose; at its end every answer is no.
 //
 // # Why
 //
-// Chat edits its line itself (keys), since a terminal that edits lines keeps them until Enter: it
-// is unknown whether such a line was typed before or after a question, and it is cut at 4 KiB.
-// Where terminals cannot pass on single keys (Windows), they edit, and input from before a question
-// is dropped.
+// Chat edits its line itself (keys), because a terminal that edits lines keeps them until Enter:
+// it is unknown whether such a line was typed before or after a question, and it is cut at 4 KiB.
+// Terminals that cannot pass on single keys (Windows) edit lines, and input from before a
+// question is dropped.
 //
-// golang.org/x/term was tried for both kinds of input and left out. Its line editor
-// takes Ctrl-C and Ctrl-Z away from the system, does not recognise a paste and cannot tell
-// when a key was typed. Its ReadPassword does not end with Ctrl-D. Only the width of the
-// window would be left to use.
+// golang.org/x/term was tried for both kinds of input and left out. Its line editor takes Ctrl-C
+// and Ctrl-Z away from the system, does not recognise a paste and does not report the time of a
+// key. Its ReadPassword does not end with Ctrl-D. Only the width of the window would be left to
+// use.
 package terminal

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// maxHidden limits a line that does not show, in bytes. Terminals edit lines of 4 KiB.
+// maxHidden limits an invisible line, in bytes. Terminals edit lines of 4 KiB.
 const maxHidden = 16 << 10
 
 // ReadHidden reads a line from a terminal, which does not show it, and returns it without the
@@ -33,7 +33,7 @@ func ReadHidden(in *os.File, what string) (string, error) {
 		line string
 		err  error
 	}
-	// Of an interrupted input the reader stays behind: the process is about to end.
+	// The reader of an interrupted input stays behind: the process is about to end.
 	typed := make(chan answer, 1)
 	go func() {
 		line, err := bufio.NewReader(io.LimitReader(in, maxHidden)).ReadString('\n')

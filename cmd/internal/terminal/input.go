@@ -12,22 +12,21 @@ import (
 
 // input reads, line by line, from a person who types or from a pipe.
 //
-// At a terminal every line belongs to a generation: the number of questions that had
-// been shown when its first character, or its paste, was read. A question is answered
-// by lines of its own generation alone, so that nothing typed or pasted before it was
-// on the screen is its answer. Over a pipe the lines come in the order that their
-// writer has chosen, and there are no generations.
+// At a terminal every line belongs to a generation: the number of questions that had been shown
+// when its first character, or its paste, was read. Only lines of its own generation answer a
+// question, so that nothing typed or pasted before it was on the screen is its answer. Over a
+// pipe the lines come in the order that their writer has chosen, and there are no generations.
 type input struct {
 	term *terminal     // nil: a pipe
-	came chan struct{} // holds 1: news stays until somebody looks
+	came chan struct{} // holds 1: news stays until it is seen
 	room chan struct{} // holds 1: a line was taken
 	over chan struct{} // closed when lines are no longer taken
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	keys  keys
 	gen   int     // the current generation
 	begun int     // the generation in which the open paste began
-	aside []piece // a prompt that was half typed when a question came
+	aside []piece // a half-typed prompt that a question interrupted
 	lines []inputLine
 	ended bool
 	// dropped holds the lines that forget has dropped, until lost returns them.
@@ -57,8 +56,8 @@ func (in *input) read(from io.Reader) {
 	wake(in.came)
 }
 
-// scan reads the lines of a pipe, the next one when the last was taken. A line of more
-// than 1 MiB ends the input.
+// scan reads the lines of a pipe, the next one when the last was taken. A line of more than 1 MiB
+// ends the input.
 func (in *input) scan(from io.Reader) {
 	s := bufio.NewScanner(from)
 	s.Buffer(nil, maxLine)
@@ -131,10 +130,10 @@ func (in *input) line() []piece {
 	return slices.Clone(in.keys.line.pieces)
 }
 
-// next begins a generation, when a question is on the screen. Everything typed up to now is
-// read and belongs to earlier generations. Lines that answers accepts are dropped, because
-// they could be meant as the answer; the others are kept as prompts. A line that is not
-// finished is put aside for the next prompt.
+// next begins a generation, when a question is on the screen. Everything typed up to now is read
+// and belongs to earlier generations. Lines that answers accepts are dropped, because they could
+// be meant as the answer; the others are kept as prompts. An unfinished line is put aside for the
+// next prompt.
 func (in *input) next(answers func(inputLine) bool) (gen int, kept, dropped []inputLine) {
 	if in.term != nil {
 		in.term.drain(in)
@@ -199,7 +198,7 @@ func (in *input) forget() {
 	in.lines, in.aside, in.keys.line = nil, nil, keyLine{}
 }
 
-// discard is forget for the current generation, and lost does not return its lines.
+// discard is forget for the current generation, but lost does not return its lines.
 func (in *input) discard() {
 	if in.term == nil {
 		return

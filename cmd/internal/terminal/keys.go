@@ -20,7 +20,7 @@ type keys struct {
 	erase, word, kill, end byte // the user's keys; 0: none
 
 	raw   []byte // the beginning of a character, a key or a mark
-	paste []byte // the part of a paste that has come
+	paste []byte // the received part of a paste
 	open  bool   // a paste has started and not ended
 	line  keyLine
 }
@@ -90,7 +90,7 @@ func (k *keys) inPaste(pasted func(string)) bool {
 		pasted(text)
 		return true
 	}
-	// What may be the beginning of the mark waits for the rest of it.
+	// A possible beginning of the mark waits for the rest of it.
 	n := len(k.raw)
 	for back := min(n, len(pasteEnds)-1); back > 0; back-- {
 		if strings.HasPrefix(pasteEnds, string(k.raw[n-back:])) {
@@ -103,12 +103,12 @@ func (k *keys) inPaste(pasted func(string)) bool {
 	return false
 }
 
-// keep keeps a part of a paste, up to one byte too many.
+// keep stores a part of a paste, up to one byte more than the limit.
 func (k *keys) keep(part []byte) {
 	k.paste = append(k.paste, part[:min(len(part), maxLine+1-len(k.paste))]...)
 }
 
-// one reads one key and returns its size in bytes; 0: it is not whole yet.
+// one reads one key and returns its size in bytes; 0: it is incomplete.
 func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 	b := k.raw[0]
 	switch {
@@ -131,7 +131,7 @@ func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 		k.drop(k.lastWord())
 	case b == '\t':
 		k.add(piece{"\t", " "})
-	case b < ' ': // no key that means anything here
+	case b < ' ': // a key without a meaning here
 	default:
 		if !utf8.FullRune(k.raw) {
 			return 0
@@ -170,7 +170,7 @@ func (k *keys) escape() int {
 	return 2
 }
 
-// add puts a piece behind the line.
+// add appends a piece to the line.
 func (k *keys) add(p piece) {
 	if k.line.size+len(p.text) > maxLine {
 		k.line.cut = true
@@ -180,7 +180,7 @@ func (k *keys) add(p piece) {
 	k.line.size += len(p.text)
 }
 
-// drop takes the last n pieces off the line.
+// drop removes the last n pieces of the line.
 func (k *keys) drop(n int) {
 	n = min(n, len(k.line.pieces))
 	for _, p := range k.line.pieces[len(k.line.pieces)-n:] {
@@ -192,7 +192,7 @@ func (k *keys) drop(n int) {
 	}
 }
 
-// lastWord counts the pieces of the last word and of the blanks behind it.
+// lastWord counts the pieces of the last word and of the blanks after it.
 func (k *keys) lastWord() (n int) {
 	blank := func(p piece) bool { return strings.TrimSpace(p.text) == "" }
 	p := k.line.pieces

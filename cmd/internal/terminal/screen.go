@@ -10,8 +10,7 @@ import (
 	"dragoman/core/display"
 )
 
-// screen shows a conversation as it happens, line by line, on anything that takes
-// text.
+// screen shows a conversation as it happens, line by line, on any output for text.
 type screen struct {
 	Palette
 	w    *bufio.Writer
@@ -37,7 +36,7 @@ func (s *screen) start() {
 	s.in = ""
 }
 
-// prompted: the user types behind this, and ends the line.
+// prompted: the user types after this, and ends the line.
 func (s *screen) prompted() { s.mid = false }
 
 func (s *screen) line(text string) {
@@ -45,7 +44,7 @@ func (s *screen) line(text string) {
 	s.write(text + "\n")
 }
 
-// failure shows what failed.
+// failure shows an error.
 func (s *screen) failure(text string) {
 	if s.errs == nil {
 		s.line(s.Bad(text))
@@ -58,7 +57,7 @@ func (s *screen) failure(text string) {
 
 func (s *screen) flush() error { return s.w.Flush() }
 
-// stream writes a part of something that belongs together.
+// stream writes a part of a text that belongs together.
 func (s *screen) stream(id, head, text string) {
 	if s.in != id {
 		s.start()
@@ -68,7 +67,7 @@ func (s *screen) stream(id, head, text string) {
 	s.write(text)
 }
 
-// record shows what happened.
+// record shows a record.
 func (s *screen) record(r core.Record) {
 	switch e := any(r.Event).(type) {
 	case core.TextDelta:
@@ -163,7 +162,7 @@ func (s *screen) output(e core.CallOutput) {
 }
 
 func callTitle(c core.Call) string {
-	if c.Title != "" { // whoever set it has limited it and noted the cut
+	if c.Title != "" { // its author has limited it and marked the cut
 		return display.Line(c.Title, 1000)
 	}
 	return display.Line(c.Tool, 200)
@@ -179,7 +178,7 @@ func (s *screen) settled(r core.Reply) {
 	}
 }
 
-// question shows what somebody has to decide or to answer.
+// question shows a question or an approval to the user.
 func (s *screen) question(a core.Ask) {
 	if a.Kind == core.AskApproval {
 		return
@@ -190,12 +189,12 @@ func (s *screen) question(a core.Ask) {
 	}
 }
 
-// asked is a question with the page that it wants to be opened.
+// asked returns a question with the page to open.
 func asked(a core.Ask) string {
 	return strings.TrimSpace(a.Text + "\n" + a.URL)
 }
 
-// choices are the answers that are possible.
+// choices lists the possible answers.
 func (s *screen) choices(a core.Ask) string {
 	switch {
 	case a.Kind == core.AskApproval && a.Remember != "":

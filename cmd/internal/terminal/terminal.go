@@ -2,7 +2,7 @@ package terminal
 
 import "os"
 
-// Is reports whether a file is a terminal, or at least a device like one.
+// Is reports whether a file is a terminal, or at least a similar device.
 func Is(f *os.File) bool {
 	if f == nil {
 		return false

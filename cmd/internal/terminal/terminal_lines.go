@@ -15,7 +15,7 @@ type terminal struct {
 	echo bool // false: the terminal shows the typed text
 }
 
-// openTerminal returns nil if in is no terminal. There is nothing to leave.
+// openTerminal returns nil if in is not a terminal. leave does nothing.
 func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
 	if f, ok := in.(*os.File); ok && Is(f) {
 		return &terminal{file: f}, keys{}, func() {}
@@ -23,7 +23,7 @@ func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
 	return nil, keys{}, func() {}
 }
 
-// read takes input until the terminal is closed or gone.
+// read reads input until the terminal is closed or gone.
 func (t *terminal) read(in *input) {
 	s := bufio.NewScanner(t.file)
 	s.Buffer(nil, maxLine)

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a terminal that leaves lines, erasing and pastes to us (keys), and passes on
-// each key at once. So we know which input came before a question, and a line may be longer
-// than the 4 KiB that a terminal edits. Ctrl-C and Ctrl-Z still send signals.
+// terminal is a terminal that leaves lines, erasing and pastes to us (keys), and passes on each
+// key at once. So we know which input came before a question, and a line may be longer than the 4
+// KiB that a terminal edits. Ctrl-C and Ctrl-Z still send signals.
 type terminal struct {
 	conn  syscall.RawConn
 	write func(string) // to the terminal itself
-	echo  bool         // whether the typed text is shown
-	marks bool         // whether pastes are put between marks
+	echo  bool         // typed text is shown
+	marks bool         // pastes are put between marks
 
 	// Used by one goroutine at a time: first the one that listens, then the owner.
 	was  unix.Termios
 	left bool // the terminal was restored
 }
 
-// openTerminal makes a terminal hand over its keys until leave is called; nil: in is
-// no terminal. It listens to the signals that stop or end the process, so that a shell
-// finds its terminal as it was. leave may be called twice.
+// openTerminal makes a terminal pass on its keys until leave is called; nil: in is not a
+// terminal. It listens to the signals that stop or end the process, so that a shell finds its
+// terminal unchanged. leave may be called twice.
 func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) {
 	file, ok := in.(interface {
 		syscall.Conn
@@ -43,7 +43,7 @@ func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) 
 		return nil, keys{}, func() {}
 	}
 	t = &terminal{conn: conn, marks: smart}
-	t.write = func(s string) { _, _ = io.WriteString(file, s) } // a terminal that is gone needs nothing
+	t.write = func(s string) { _, _ = io.WriteString(file, s) } // a terminal that is gone needs no text
 	err = t.control(func(fd int) error {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
 		if err == nil {
@@ -110,7 +110,7 @@ func (t *terminal) leave() {
 
 // listen leaves the terminal when the process is stopped or asked to end.
 func (t *terminal) listen() (stop func()) {
-	came := make(chan os.Signal, 4) // as many as there are kinds
+	came := make(chan os.Signal, 4) // room for one of each kind
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) { // an ignored one must not end us: nohup
 			signal.Notify(came, s)
@@ -143,9 +143,9 @@ func (t *terminal) listen() (stop func()) {
 	}
 }
 
-// read takes input until the terminal is closed or gone.
+// read reads input until the terminal is closed or gone.
 func (t *terminal) read(in *input) {
-	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // how it ended makes no difference
+	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // the kind of end makes no difference
 }
 
 // drain reads everything that has been typed up to now, and reports whether the input has

@@ -42,11 +42,11 @@ func PrintTranscript(ctx context.Context, out io.Writer, s *core.Session) error 
 func NewTranscript(out io.Writer) *Transcript { return &Transcript{w: bufio.NewWriter(out)} }
 
 // Transcript writes a session for people, as Markdown: first Title, then Record for each of its
-// records in their order, then End.
+// records in order, then End.
 type Transcript struct {
 	w       *bufio.Writer
-	speaker string // whose text is being written: a message's or a thought's id
-	whole   bool   // its last line has an end
+	speaker string // id of the message or thought that is being written
+	whole   bool   // its last line has ended
 }
 
 // Title writes the heading and the facts about the whole session.
@@ -93,7 +93,7 @@ func (t *Transcript) stream(id, head, text string) {
 	t.whole = strings.HasSuffix(text, "\n")
 }
 
-// Record writes a record, if it is one that people read.
+// Record writes a record, if people read its kind.
 func (t *Transcript) Record(r core.Record) {
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
@@ -233,7 +233,7 @@ func planText(entries []core.PlanEntry) string {
 	return b.String()
 }
 
-// blockText is a piece of content in words.
+// blockText returns a piece of content in words.
 func blockText(b core.Block) string {
 	switch b := b.(type) {
 	case core.Text:

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Run builds the program, of which version is "v0.0.0-test", and runs the tests of a package.
-// The program has no tables for debuggers, as that of make build has none: it links faster.
-// It writes the program's path to binary and returns the exit code.
+// Run builds the program, with version "v0.0.0-test", and runs the tests of a package. The
+// program has no tables for debuggers, like that of make build: it links faster. It writes the
+// program's path to binary and returns the exit code.
 func Run(m *testing.M, binary *string) int {
 	dir, err := os.MkdirTemp("", "dragoman-cmd-")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Place is where the processes of one test live: a home with nothing in it, a workspace with
-// notes, and an environment without any key.
+// Place is the environment of one test's processes: an empty home, a workspace with notes, and no
+// keys.
 type Place struct {
 	Home, Work, Data string
 	Env              map[string]string
 }
 
-// NewPlace makes a place that is removed when the test has ended.
+// NewPlace returns a place that is removed after the test.
 func NewPlace(t testing.TB) *Place {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -43,7 +43,7 @@ func NewPlace(t testing.TB) *Place {
 	return p
 }
 
-// Write writes a file, and makes the folder that it is in.
+// Write writes a file, and creates its folder.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
