@@ -9,7 +9,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// endlessBody is the body of an endlessBody answer.
+// endlessBody is the body of an endless answer.
 type endlessBody struct {
 	event []byte
 	at    int

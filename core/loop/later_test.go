@@ -9,7 +9,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// askTool is a tool that askTool the user the question in its arguments.
+// askTool is a tool that asks the user the question in its arguments.
 type askTool struct{}
 
 func (askTool) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {

@@ -2,7 +2,7 @@ package sse
 
 import "testing"
 
-// endlessBody is the body of an endlessBody answer.
+// endlessBody is the body of an endless answer.
 type endlessBody struct {
 	event []byte
 	at    int
