@@ -249,7 +249,8 @@ func (v *View) seen(list []Posting) (seen []Posting, last uint64) {
 func (b *Board) staleLocked(p Posting) bool { return b.topics[p.Topic].Rev != p.Rev }
 
 func (b *Board) sinceLocked(since uint64) (list []Posting) {
-	i, _ := slices.BinarySearchFunc(b.order, since+1, func(p Posting, rev uint64) int { return cmp.Compare(p.Rev, rev) })
+	i, _ := slices.BinarySearchFunc(b.order, since+1,
+		func(p Posting, rev uint64) int { return cmp.Compare(p.Rev, rev) })
 	for _, p := range b.order[i:] {
 		if !b.staleLocked(p) {
 			list = append(list, p)

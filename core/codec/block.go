@@ -207,7 +207,8 @@ func equalBlocks(a, b core.Block) bool {
 		return ok && a.MIME == b.MIME && bytes.Equal(a.Data, b.Data)
 	case core.Resource:
 		b, ok := b.(core.Resource)
-		return ok && a.URI == b.URI && a.MIME == b.MIME && a.Text == b.Text && a.Lines == b.Lines && bytes.Equal(a.Blob, b.Blob)
+		return ok && a.URI == b.URI && a.MIME == b.MIME && a.Text == b.Text &&
+			a.Lines == b.Lines && bytes.Equal(a.Blob, b.Blob)
 	case core.Text, core.Link, core.Diff, core.Terminal:
 		return a == b
 	}

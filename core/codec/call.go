@@ -233,7 +233,8 @@ func restore(c *core.Call, last core.Call, same []byte) {
 // callKind and callState avoid the allocation of a string for known names.
 func callKind(b []byte) core.CallKind {
 	for _, k := range [...]core.CallKind{
-		core.KindRead, core.KindEdit, core.KindDelete, core.KindMove, core.KindSearch, core.KindExecute, core.KindThink, core.KindFetch, core.KindOther,
+		core.KindRead, core.KindEdit, core.KindDelete, core.KindMove, core.KindSearch,
+		core.KindExecute, core.KindThink, core.KindFetch, core.KindOther,
 	} {
 		if len(b) == len(k)+2 && string(b[1:len(b)-1]) == string(k) {
 			return k

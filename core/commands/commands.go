@@ -124,7 +124,9 @@ func lacks(err error) error {
 
 // Expand returns the text of a command in a workspace; ok is false for a command that
 // shows something or acts.
-func (c *Commands) Expand(ctx context.Context, roots []string, name, args string) (text string, ok bool, err error) {
+func (c *Commands) Expand(
+	ctx context.Context, roots []string, name, args string,
+) (text string, ok bool, err error) {
 	have := c.Guide(ctx, roots)
 	if have == nil {
 		return "", false, nil
@@ -169,7 +171,9 @@ func (c *Commands) near(name string, have Guide) string {
 }
 
 // act carries out a command.
-func (c *Commands) act(ctx context.Context, t *core.Turn, have Guide, name, args string) (core.CommandResult, error) {
+func (c *Commands) act(
+	ctx context.Context, t *core.Turn, have Guide, name, args string,
+) (core.CommandResult, error) {
 	said := func(answer string, err error) (core.CommandResult, error) {
 		return core.CommandResult{Answer: answer}, err
 	}

@@ -102,7 +102,8 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	default:
 		exact := slices.IndexFunc(found, func(s core.Summary) bool { return string(s.ID) == want })
 		if exact < 0 {
-			return fmt.Sprintf("%d sessions begin with `%s`; write more of the id.\n", len(found), display.Line(want, 60)), nil
+			return fmt.Sprintf("%d sessions begin with `%s`; write more of the id.\n",
+				len(found), display.Line(want, 60)), nil
 		}
 		found = found[exact : exact+1]
 	}
@@ -138,7 +139,8 @@ func resumesText(list []core.Summary) string {
 	var b strings.Builder
 	b.WriteString("**Earlier sessions in these folders**\n\n")
 	for _, s := range list[:min(len(list), maxResumes)] {
-		fmt.Fprintf(&b, "- `%s` %s, %s, %d messages\n", s.ID, cell(s.Title), display.Ago(s.Updated, time.Now()), s.Messages)
+		fmt.Fprintf(&b, "- `%s` %s, %s, %d messages\n",
+			s.ID, cell(s.Title), display.Ago(s.Updated, time.Now()), s.Messages)
 	}
 	if more := len(list) - maxResumes; more > 0 {
 		fmt.Fprintf(&b, "\nand %d older ones.\n", more)

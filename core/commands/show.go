@@ -123,7 +123,8 @@ func showContext(g Guide, s State) string {
 	default:
 		percent := used * 100 / window
 		full := min(20, used*20/window)
-		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", 20-full) + fmt.Sprintf(" %d %%\n\n", percent))
+		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", 20-full) +
+			fmt.Sprintf(" %d %%\n\n", percent))
 		b.WriteString(
 			number(used) + " of " + number(window) + " tokens are used, " + number(max(0, window-used)) + " are free.",
 		)

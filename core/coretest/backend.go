@@ -174,7 +174,10 @@ func Args(v any) json.RawMessage {
 }
 
 // Gateway returns a gateway over the store with one agent, whose turns are run.
-func Gateway(store core.Store, run func(context.Context, *core.Turn) (core.StopReason, error), policy core.Policy, tools ...core.Tool) *core.Gateway {
+func Gateway(
+	store core.Store, run func(context.Context, *core.Turn) (core.StopReason, error),
+	policy core.Policy, tools ...core.Tool,
+) *core.Gateway {
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &Backend{Run: run, CapsNow: core.BackendCaps{Steer: true, Images: true, Resources: true}}}},
 		Toolboxes: []core.Toolbox{Tools(tools)},

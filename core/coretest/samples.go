@@ -20,15 +20,22 @@ const Awkward = "a \"quoted\" back\\slash\n\ttab\r\x00\x1b[31m </script> & \u00e
 func Samples() []core.Event {
 	start, end := epoch0.Add(time.Second), epoch0.Add(1500*time.Millisecond+7*time.Nanosecond)
 	cost, total := 0.0125, 1.0/3
-	origin := core.Origin{Client: "editor " + Awkward, Principal: core.Local, Caller: "x1", Hops: 2, Approvals: core.ApprovalsReadOnly}
-	call := core.Call{ID: "c1", Turn: "t1", Server: core.Native, Tool: "edit_file", Kind: core.KindEdit, State: core.Proposed}
+	origin := core.Origin{
+		Client: "editor " + Awkward, Principal: core.Local,
+		Caller: "x1", Hops: 2, Approvals: core.ApprovalsReadOnly,
+	}
+	call := core.Call{
+		ID: "c1", Turn: "t1", Server: core.Native, Tool: "edit_file",
+		Kind: core.KindEdit, State: core.Proposed,
+	}
 	with := func(change func(*core.Call)) core.CallChanged {
 		change(&call)
 		return core.CallChanged{Call: call}
 	}
 	return []core.Event{
 		core.Opened{Meta: core.Meta{
-			ID: "s1 " + Awkward, Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app", "/srv/\"odd\" dir"},
+			ID: "s1 " + Awkward, Principal: core.Local, Cwd: "/home/ada/app",
+			Roots:  []string{"/home/ada/app", "/srv/\"odd\" dir"},
 			Parent: "s0", ParentAgent: "code", Forks: 1, Created: epoch0,
 		}},
 		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
@@ -67,11 +74,13 @@ func Samples() []core.Event {
 		}),
 		with(func(c *core.Call) { c.State = core.Awaiting }),
 		core.Asked{Ask: core.Ask{
-			ID: "a1", Kind: core.AskApproval, Turn: "t1", Call: "c1", Text: "edit_file changes x.go", Deadline: epoch0.Add(time.Hour),
+			ID: "a1", Kind: core.AskApproval, Turn: "t1", Call: "c1",
+			Text: "edit_file changes x.go", Deadline: epoch0.Add(time.Hour),
 			Remember: "every edit in /home/ada/app", Hard: true,
 		}},
 		core.Answered{Ask: "a1", Reply: core.Reply{
-			Outcome: core.OutcomeDecided, Decision: core.AllowSession, By: "zed", Principal: core.Local, Caller: "x1", Remember: "edit:/home/ada/app",
+			Outcome: core.OutcomeDecided, Decision: core.AllowSession, By: "zed",
+			Principal: core.Local, Caller: "x1", Remember: "edit:/home/ada/app",
 			Text: "go on " + Awkward,
 		}},
 		with(func(c *core.Call) { c.State, c.Why, c.Start = core.Running, "allowed by zed", start }),
@@ -89,7 +98,8 @@ func Samples() []core.Event {
 			},
 		},
 		core.Asked{Ask: core.Ask{
-			ID: "a2", Kind: core.AskQuestion, Turn: "t1", Text: "which one?", Freeform: true, Deadline: epoch0.Add(time.Hour),
+			ID: "a2", Kind: core.AskQuestion, Turn: "t1",
+			Text: "which one?", Freeform: true, Deadline: epoch0.Add(time.Hour),
 			Options: []core.Option{{ID: "o1", Label: "this", Description: "the first"}, {ID: "o2", Label: "that"}},
 		}},
 		core.Answered{Ask: "a2", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "o2", By: "zed"}},

@@ -189,7 +189,8 @@ func (t *storeTest) same(what string, got, want []core.Record) {
 func (t *storeTest) createAndOpen() {
 	a, b := t.store(), t.store()
 	want := core.Meta{
-		ID: "s1", Principal: core.Local, Cwd: "/home/ada/a \"b\"", Roots: []string{"/home/ada/a \"b\"", "/srv"}, Parent: "s0", Created: epoch0,
+		ID: "s1", Principal: core.Local, Cwd: "/home/ada/a \"b\"",
+		Roots: []string{"/home/ada/a \"b\"", "/srv"}, Parent: "s0", Created: epoch0,
 	}
 	if _, err := b.Open(t.Context(), core.Local, "s1"); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("Open of what is not there: %v, want ErrNotFound", err)
@@ -458,7 +459,8 @@ func (t *storeTest) list() {
 		t.Errorf("List after Create: %v, want the newest first", got)
 	}
 	want := core.Summary{
-		ID: "s2", Title: "two " + Awkward, Cwd: "/x", Roots: []string{"/x"}, Parent: "s1", Created: epoch0, Updated: epoch0.Add(3),
+		ID: "s2", Title: "two " + Awkward, Cwd: "/x",
+		Roots: []string{"/x"}, Parent: "s1", Created: epoch0, Updated: epoch0.Add(3),
 		Model: "offline/demo", Agent: "main", Messages: 4,
 	}
 	for _, s := range []core.Store{a, b} {

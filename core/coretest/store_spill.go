@@ -91,7 +91,8 @@ func (t *storeTest) spillNames() {
 	j := t.create(s, "s1")
 	t.spillInto(j, "kept", "kept")
 	for _, name := range []string{
-		"", ".", "..", "../kept", "a/b", "/kept", `a\b`, `..\kept`, "a:b", "kept\x00", " kept", "ké", ".hidden", "-\n", strings.Repeat("x", 101),
+		"", ".", "..", "../kept", "a/b", "/kept", `a\b`, `..\kept`,
+		"a:b", "kept\x00", " kept", "ké", ".hidden", "-\n", strings.Repeat("x", 101),
 	} {
 		if _, _, err := j.Spill(name); err == nil {
 			t.Errorf("Spill(%q) makes a file", name)

@@ -40,7 +40,9 @@ func Run(ctx context.Context, h core.ToolHost, t Task) (Result, error) {
 	}
 	defer child.Close()
 	d := &delegation{
-		parent: h, child: child, task: t, relays: map[core.AskID]context.CancelFunc{}, calls: map[core.CallID]core.Call{},
+		parent: h, child: child, task: t,
+		relays: map[core.AskID]context.CancelFunc{},
+		calls:  map[core.CallID]core.Call{},
 	}
 	return d.run(ctx, set)
 }
@@ -96,7 +98,9 @@ func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error)
 }
 
 // follow reads until the turn has ended. A stopped turn ends soon.
-func (d *delegation) follow(ctx context.Context, r *core.Reader, id core.TurnID) (core.StopReason, string, error) {
+func (d *delegation) follow(
+	ctx context.Context, r *core.Reader, id core.TurnID,
+) (core.StopReason, string, error) {
 	for {
 		recs, err := r.Next(context.WithoutCancel(ctx))
 		if err != nil {
@@ -160,7 +164,8 @@ func (d *delegation) note(c core.Call) {
 // of an approval.
 func (d *delegation) settle(ctx context.Context, a core.Ask, c core.Call) {
 	q := core.Ask{
-		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform, Later: a.Later, Deadline: a.Deadline, Remember: a.Remember,
+		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform,
+		Later: a.Later, Deadline: a.Deadline, Remember: a.Remember,
 		Hard: a.Hard, Secret: a.Secret, URL: a.URL,
 	}
 	if a.Kind == core.AskApproval {

@@ -71,7 +71,9 @@ func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2
 // sideOf returns the published state (core.Bound) of the agent that has a side of the
 // session to fork; nil: there is nothing to fork. The error is the reason why the
 // session cannot be forked at a position.
-func sideOf(ctx context.Context, g *core.Gateway, from *core.Attachment, upto core.Pos) (json.RawMessage, error) {
+func sideOf(
+	ctx context.Context, g *core.Gateway, from *core.Attachment, upto core.Pos,
+) (json.RawMessage, error) {
 	if err := g.Can(ctx, from, core.CanFork); err != nil {
 		return nil, err
 	}

@@ -158,7 +158,8 @@ func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
 	if !m.link.kept {
 		return m.link.open(ctx, s)
 	}
-	return m.p.opened.get(modelKey{s.model, s.key, s.base}, func() (llms.Model, error) { return m.link.open(ctx, s) })
+	return m.p.opened.get(modelKey{s.model, s.key, s.base},
+		func() (llms.Model, error) { return m.link.open(ctx, s) })
 }
 
 // modelCache keeps the last used model of the library. It is safe for concurrent use.
@@ -270,7 +271,8 @@ func (m *chain) failed(err error, cred credentials, seen *statusRecorder) *infer
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
 	lost := (*url.Error)(nil)
 	switch {
-	case errors.Is(err, errNoEnd) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end of JSON input"):
+	case errors.Is(err, errNoEnd) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.Contains(err.Error(), "unexpected end of JSON input"):
 		return r.failure(inference.ErrTruncated, errNoEnd.Error(), nil)
 	case seen.header == nil && errors.As(err, &lost):
 		return r.failure(inference.ErrNetwork, cred.redact(shorten(lost.Err.Error(), maxMessage)), nil)

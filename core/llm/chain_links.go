@@ -68,7 +68,8 @@ func (l link) model(_ *Registry, p *provider, model string) (inference.Model, er
 // openCloudflare requires the option account_id.
 func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
 	o := []cloudflare.Option{
-		cloudflare.WithToken(s.key), cloudflare.WithModel(s.model), cloudflare.WithAccountID(s.options["account_id"]), cloudflare.WithHTTPClient(s.client),
+		cloudflare.WithToken(s.key), cloudflare.WithModel(s.model),
+		cloudflare.WithAccountID(s.options["account_id"]), cloudflare.WithHTTPClient(s.client),
 	}
 	if s.base != "" {
 		o = append(o, cloudflare.WithServerURL(s.base))

@@ -145,7 +145,8 @@ func sameMessage(a, b *inference.Message) bool {
 		same(a.Calls, b.Calls, func(a, b *inference.ToolUse) bool {
 			return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Args, b.Args)
 		}) &&
-		a.Result.ID == b.Result.ID && a.Result.Name == b.Result.Name && a.Result.Failed == b.Result.Failed && sameBlocks(a.Result.Blocks, b.Result.Blocks)
+		a.Result.ID == b.Result.ID && a.Result.Name == b.Result.Name && a.Result.Failed == b.Result.Failed &&
+		sameBlocks(a.Result.Blocks, b.Result.Blocks)
 }
 
 // same compares lists whose elements never change.

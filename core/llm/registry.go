@@ -283,7 +283,8 @@ func configured(info, m inference.ModelInfo, found bool) inference.ModelInfo {
 	if info.Tools = m.Tools; !found {
 		info.Images, info.Thinks = m.Images, m.Thinks
 	}
-	info.Name, info.Window, info.MaxOut = cmp.Or(m.Name, info.Name), cmp.Or(m.Window, info.Window), cmp.Or(m.MaxOut, info.MaxOut)
+	info.Name, info.Window, info.MaxOut = cmp.Or(m.Name, info.Name),
+		cmp.Or(m.Window, info.Window), cmp.Or(m.MaxOut, info.MaxOut)
 	if m.Efforts != nil {
 		info.Efforts = m.Efforts
 	}

@@ -143,22 +143,24 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 	return nil, fmt.Errorf("a delta of the unknown kind %q came", d.Kind)
 }
 
-// fellBack announces, once in a turn, that another model is asked in place of is. told
-// has the changes that were already announced.
-func fellBack(t core.TurnID, is *inference.ModelInfo, told *[]core.FellBack, d inference.Delta) []core.Event {
+// fellBack announces, once in a turn, that another model is asked, and sets is to that
+// one. announced has the changes that were already announced.
+func fellBack(
+	t core.TurnID, is *inference.ModelInfo, announced *[]core.FellBack, d inference.Delta,
+) []core.Event {
 	if d.Instead == nil {
 		return nil
 	}
 	e := core.FellBack{Turn: t, Model: is.ID, Instead: d.Instead.ID, Reason: reasonOf(d.Bad)}
 	*is = *d.Instead
-	*told = slices.DeleteFunc(*told, func(was core.FellBack) bool { return was.Turn != t })
+	*announced = slices.DeleteFunc(*announced, func(was core.FellBack) bool { return was.Turn != t })
 	if slices.ContainsFunc(
-		*told,
+		*announced,
 		func(was core.FellBack) bool { return was.Model == e.Model && was.Instead == e.Instead },
 	) {
 		return []core.Event{core.Phase{Turn: t, Kind: core.PhaseWaiting}}
 	}
-	*told = append(*told, e)
+	*announced = append(*announced, e)
 	return []core.Event{e, core.Phase{Turn: t, Kind: core.PhaseWaiting}}
 }
 

@@ -145,7 +145,8 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 	var events []core.Event
 	if used != nil {
 		events = append(events, core.UsageChanged{
-			Turn: t.ID(), Last: *used, Total: c.history.total.Add(*used), Context: before, Window: by.Window, Model: by.ID,
+			Turn: t.ID(), Last: *used, Total: c.history.total.Add(*used),
+			Context: before, Window: by.Window, Model: by.ID,
 		})
 	}
 	if failed == nil {

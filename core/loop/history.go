@@ -124,8 +124,10 @@ func (h *history) apply(ev core.Event) {
 		h.instructed(e)
 	case core.TurnEnded:
 		h.turnEnded(e)
-	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs, core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.FellBack, core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
+	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs,
+		core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
+		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.FellBack,
+		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }
 

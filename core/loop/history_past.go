@@ -49,10 +49,14 @@ func (h *history) reverted(e core.Reverted) {
 	}
 	var said []string
 	if len(gone) > 0 {
-		said = append(said, "The user took back changes that were made here. These files are as they were before: "+strings.Join(gone, ", ")+".")
+		said = append(said,
+			"The user took back changes that were made here. These files are as they were before: "+
+				strings.Join(gone, ", ")+".")
 	}
 	if len(left) > 0 {
-		said = append(said, "The user wanted to take back the changes of these files, and they stayed as they are: "+strings.Join(left, ", ")+".")
+		said = append(said,
+			"The user wanted to take back the changes of these files, and they stayed as they are: "+
+				strings.Join(left, ", ")+".")
 	}
 	if said == nil {
 		return

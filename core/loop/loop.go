@@ -193,7 +193,10 @@ func (c *conversation) request(
 	info inference.ModelInfo,
 	specs []core.Spec,
 ) (*inference.Request, *index) {
-	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: c.b.o.System(t.Meta(), info.ID)}
+	req := &inference.Request{
+		Principal: t.Meta().Principal, Session: t.Meta().ID,
+		System: c.b.o.System(t.Meta(), info.ID),
+	}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}

@@ -13,14 +13,14 @@ func (u *use) end(c core.Call) {
 	u.ended, u.failed = true, c.State != core.Succeeded
 	switch c.State {
 	case core.Succeeded:
-		u.result = told(c.Content)
+		u.result = forModel(c.Content)
 	case core.Errored:
 		// The content of a tool that ran and failed has the reason, and Why still has
 		// the decision's. For a call that ended in another way, Why has the reason,
 		// and its content shows its intended effect.
 		if c.Why != "" && c.Why != u.why {
 			u.result = []core.Block{core.Text{Text: c.Why}}
-		} else if u.result = told(c.Content); len(u.result) == 0 {
+		} else if u.result = forModel(c.Content); len(u.result) == 0 {
 			u.result = []core.Block{core.Text{Text: "The call failed and gave no reason."}}
 		}
 	case core.Rejected:
@@ -69,9 +69,9 @@ func (u *use) message() inference.ToolReturn {
 	return r
 }
 
-// told returns the part of a call's content for a model. The model already knows its
+// forModel returns the part of a call's content for a model. The model already knows its
 // own diff, so a diff is included only if there is nothing else.
-func told(content []core.Block) []core.Block {
+func forModel(content []core.Block) []core.Block {
 	var list, diffs []core.Block
 	for _, b := range content {
 		switch b := b.(type) {
@@ -81,7 +81,8 @@ func told(content []core.Block) []core.Block {
 			b.Text = shorten(b.Text, maxText)
 			list = append(list, b)
 		case core.Diff:
-			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.", b.Path, b.Added, b.Removed)})
+			diffs = append(diffs, core.Text{Text: fmt.Sprintf("Changed %s: %d lines added, %d removed.",
+				b.Path, b.Added, b.Removed)})
 		case core.Image, core.Audio, core.Link:
 			list = append(list, b)
 		case core.Terminal: // its output is in a text block of its own

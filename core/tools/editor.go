@@ -191,7 +191,9 @@ func (s *toolset) prepareReferences(ctx context.Context, a *args) (*step, error)
 	return s.prepareLocate(ctx, a, "references", refers)
 }
 
-func (s *toolset) prepareLocate(_ context.Context, a *args, what string, able func(ide.Caps) bool) (*step, error) {
+func (s *toolset) prepareLocate(
+	_ context.Context, a *args, what string, able func(ide.Caps) bool,
+) (*step, error) {
 	path, symbol := a.text("path"), a.optText("symbol", "")
 	if !a.given("line") {
 		a.fail("argument %q is missing", "line")
@@ -334,7 +336,8 @@ func (s *toolset) places(found ide.Places) (core.Result, error) {
 			texts[p.Real] = c.Text
 		}
 		row, _ := lineOf(texts[p.Real], it.Line)
-		fmt.Fprintf(&out, "%s:%d:%d: %s\n", visible(p.Show), it.Line, it.Column, cutLine([]byte(strings.TrimSpace(row)), 0))
+		fmt.Fprintf(&out, "%s:%d:%d: %s\n", visible(p.Show), it.Line, it.Column,
+			cutLine([]byte(strings.TrimSpace(row)), 0))
 		if len(res.Locations) < maxShown {
 			res.Locations = append(res.Locations, core.Location{Path: p.Name, Line: max(it.Line, 0)})
 		}

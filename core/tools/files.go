@@ -206,7 +206,10 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 		r.looked++
 		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() ||
 			kind.IsRegular() {
-			r.add(e, workspace.FileName{Path: filepath.Join(top.Given, filepath.FromSlash(e.rel)), Folder: kind.IsDir()}, barred)
+			r.add(e, workspace.FileName{
+				Path:   filepath.Join(top.Given, filepath.FromSlash(e.rel)),
+				Folder: kind.IsDir(),
+			}, barred)
 		}
 		return true, r.looked < until && !r.full()
 	})

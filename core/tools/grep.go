@@ -166,7 +166,9 @@ type finding struct {
 
 // grepFolder searches below a folder with several workers. It reports their findings
 // in the order of the walk, and stops everything when there are enough of them.
-func (s *toolset) grepFolder(ctx context.Context, p files.Place, q search, out *report) (more string, err error) {
+func (s *toolset) grepFolder(
+	ctx context.Context, p files.Place, q search, out *report,
+) (more string, err error) {
 	w, done, err := s.walkFrom(p)
 	if err != nil {
 		return "", err

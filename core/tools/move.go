@@ -64,7 +64,8 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
 			now, err := s.files.Movable(ctx, p)
-			if err == nil && (!os.SameFile(now, was) || !now.ModTime().Equal(was.ModTime()) || now.Size() != was.Size()) {
+			if err == nil && (!os.SameFile(now, was) || !now.ModTime().Equal(was.ModTime()) ||
+				now.Size() != was.Size()) {
 				err = p.Explain(errors.New("it has changed since this call was previewed, so it was not moved"))
 			}
 			if err == nil {

@@ -79,8 +79,10 @@ func signature(list []core.Tool) uint64 {
 // Named reports whether a native tool has this name, offered or not.
 func Named(name string) bool {
 	switch name {
-	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name, editSpec.Name, moveSpec.Name, shellCommand, jobsSpec.Name,
-		fetchSpec.Name, planSpec.Name, askSpec.Name, spawnAgent, diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name:
+	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name,
+		editSpec.Name, moveSpec.Name, shellCommand, jobsSpec.Name,
+		fetchSpec.Name, planSpec.Name, askSpec.Name, spawnAgent,
+		diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name:
 		return true
 	}
 	return false

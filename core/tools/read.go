@@ -142,7 +142,9 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 
 // readUnsaved reads a file that exists only in the editor. st is the editor's answer
 // to a stat; nil: there was no stat, and an empty text counts as no file.
-func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st *ide.FileStat) (core.Result, error) {
+func (s *toolset) readUnsaved(
+	ctx context.Context, p files.Place, lines span, st *ide.FileStat,
+) (core.Result, error) {
 	if st != nil && !st.Exists {
 		return core.Result{}, p.Explain(fs.ErrNotExist)
 	}
@@ -164,7 +166,9 @@ func (s *toolset) readUnsaved(ctx context.Context, p files.Place, lines span, st
 // readBuffer reads the editor's text; nil: it has none. For a large file it asks for
 // the requested lines only, else for the whole text, because some editors ignore the
 // range. size is the file's size on the disk in bytes.
-func (s *toolset) readBuffer(ctx context.Context, p files.Place, lines span, size int64) (*excerptor, string, error) {
+func (s *toolset) readBuffer(
+	ctx context.Context, p files.Place, lines span, size int64,
+) (*excerptor, string, error) {
 	first, count := 0, 0
 	if size > maxBuffer {
 		first, count = lines.first, lines.count+1
@@ -254,7 +258,8 @@ func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, er
 	case e.shown == 0 && e.part:
 		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.Show), e.want.first)
 	case e.shown == 0:
-		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end", visible(p.Show), e.total, e.want.first)
+		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end",
+			visible(p.Show), e.total, e.want.first)
 	}
 	body := string(e.out)
 	if !utf8.ValidString(body) {
@@ -333,7 +338,8 @@ func (e *excerptor) note(cut bool) {
 		e.notes = append(e.notes, fmt.Sprintf("line %d is cut after %d KB", last, maxBytes>>10))
 	}
 	if e.shown > 0 && (last < e.total || e.far) {
-		e.notes = append(e.notes, fmt.Sprintf("lines %d–%d%s; go on with offset %d", e.want.first, last, of, last+1))
+		e.notes = append(e.notes, fmt.Sprintf("lines %d–%d%s; go on with offset %d",
+			e.want.first, last, of, last+1))
 	}
 }
 

@@ -168,7 +168,9 @@ type ending struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-func (s *toolset) runShell(ctx context.Context, inv core.Invocation, p files.Place, c command) (core.Result, error) {
+func (s *toolset) runShell(
+	ctx context.Context, inv core.Invocation, p files.Place, c command,
+) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
 	}

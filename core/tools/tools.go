@@ -283,7 +283,8 @@ func (t *tool) recall(ctx context.Context, inv core.Invocation) (*step, error) {
 	}
 	if st != nil {
 		if st.args != string(inv.Args) {
-			return nil, fmt.Errorf("%s: the arguments changed after the call was previewed; nothing was done", t.spec.Name)
+			return nil, fmt.Errorf("%s: the arguments changed after the call was previewed; nothing was done",
+				t.spec.Name)
 		}
 		return st, nil
 	}

@@ -67,7 +67,9 @@ func blind(p files.Place, title string, err error) *step {
 }
 
 // change returns the step that applies a diff.
-func (s *toolset) change(p files.Place, was files.Content, d core.Diff, title string, access ...core.Access) *step {
+func (s *toolset) change(
+	p files.Place, was files.Content, d core.Diff, title string, access ...core.Access,
+) *step {
 	at := firstChange(d.Old, d.New)
 	return &step{
 		bound: true,
@@ -138,11 +140,14 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 		return blind(p, "Edit "+label(p.Show), err), nil
 	}
 	d := diffOf(p, was, now)
-	return s.change(p, was, d, "Edit "+label(p.Show)+" "+changes(d), p.Access(core.OpRead), p.Access(core.OpWrite)), nil
+	return s.change(p, was, d, "Edit "+label(p.Show)+" "+changes(d),
+		p.Access(core.OpRead), p.Access(core.OpWrite)), nil
 }
 
 // edited reads a file and applies an edit to its content.
-func (s *toolset) edited(ctx context.Context, p files.Place, e edit) (was files.Content, now string, err error) {
+func (s *toolset) edited(
+	ctx context.Context, p files.Place, e edit,
+) (was files.Content, now string, err error) {
 	was, err = s.files.Current(ctx, p)
 	if err != nil {
 		return was, "", err
