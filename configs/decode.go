@@ -89,7 +89,8 @@ func (d *decoder) plain(n ast.Node, key string) ast.Node {
 		case *ast.AnchorNode:
 			n = v.Value
 		case *ast.TagNode:
-			if tag := v.Start.Value; tag != "!!str" && tag != "!!map" && tag != "!!seq" && tag != "!!int" && tag != "!!bool" {
+			if tag := v.Start.Value; tag != "!!str" && tag != "!!map" && tag != "!!seq" && tag != "!!int" &&
+				tag != "!!bool" {
 				d.fail(v, key, "tag "+quote(tag)+" means nothing here")
 				return nil
 			}

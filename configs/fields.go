@@ -38,10 +38,18 @@ func fieldsOf(t reflect.Type) []field {
 			continue
 		}
 		fields = append(fields, field{
-			index: i, name: name, doc: tag.Get("doc"),
-			def: tag.Get("default"), min: tag.Get("min"), max: tag.Get("max"),
-			enum: enumOf(tag.Get("enum")), aka: list(tag.Get("aka")), names: tag.Get("names"),
-			pattern: patterns[tag.Get("pattern")], emptyOK: tag.Get("empty") != "", workspace: tag.Get("workspace") != "",
+			index:     i,
+			name:      name,
+			doc:       tag.Get("doc"),
+			def:       tag.Get("default"),
+			min:       tag.Get("min"),
+			max:       tag.Get("max"),
+			enum:      enumOf(tag.Get("enum")),
+			aka:       list(tag.Get("aka")),
+			names:     tag.Get("names"),
+			pattern:   patterns[tag.Get("pattern")],
+			emptyOK:   tag.Get("empty") != "",
+			workspace: tag.Get("workspace") != "",
 		})
 	}
 	described.Store(t, fields)

@@ -22,7 +22,12 @@ func (l *serverList) entry(m hujson.ObjectMember) listedServer {
 		d.problems = append(d.problems, *t.wrong(m.Value, key, "must be an object, got "+kindOf(t.node(m.Value))))
 	} else {
 		e := entryReader{l: l, d: d, key: key}
-		d.value(e.object(o, fieldsOf(reflect.TypeFor[MCPServer]()), key), reflect.ValueOf(&s.server).Elem(), key, field{})
+		d.value(
+			e.object(o, fieldsOf(reflect.TypeFor[MCPServer]()), key),
+			reflect.ValueOf(&s.server).Elem(),
+			key,
+			field{},
+		)
 		e.finish(&s.server)
 		c.MCPServers = map[string]MCPServer{s.name: s.server}
 		ck := &checker{c: c}
@@ -64,7 +69,8 @@ func settingOf(name string, fields []field) string {
 		}
 	}
 	for _, f := range fields {
-		if fold(f.name) == fold(name) || slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
+		if fold(f.name) == fold(name) ||
+			slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
 			return f.name
 		}
 	}

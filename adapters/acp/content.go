@@ -66,11 +66,23 @@ func content(b core.Block) acp.ContentBlock {
 	case core.Text:
 		return text(b.Text)
 	case core.Image:
-		return acp.ContentBlock{Type: "image", Data: base64.StdEncoding.EncodeToString(b.Data), MIMEType: b.MIME, URI: b.URI}
+		return acp.ContentBlock{
+			Type:     "image",
+			Data:     base64.StdEncoding.EncodeToString(b.Data),
+			MIMEType: b.MIME,
+			URI:      b.URI,
+		}
 	case core.Audio:
 		return acp.ContentBlock{Type: "audio", Data: base64.StdEncoding.EncodeToString(b.Data), MIMEType: b.MIME}
 	case core.Link:
-		c := acp.ContentBlock{Type: "resource_link", URI: b.URI, Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
+		c := acp.ContentBlock{
+			Type:        "resource_link",
+			URI:         b.URI,
+			Name:        b.Name,
+			Title:       b.Title,
+			Description: b.Description,
+			MIMEType:    b.MIME,
+		}
 		if c.Name == "" {
 			c.Name = b.URI
 		}

@@ -56,14 +56,22 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Reverted:
 		return aside(dst, v, reverted(e))
 	case core.Cited:
-		return update(dst, v, acp.Chunk{SessionUpdate: acp.AgentChunk, Content: content(e.Link), MessageID: string(e.Message)})
+		return update(
+			dst,
+			v,
+			acp.Chunk{SessionUpdate: acp.AgentChunk, Content: content(e.Link), MessageID: string(e.Message)},
+		)
 	case core.Moved:
 		if !v.replay {
 			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
 		}
 	case core.Truncated:
 		if !v.replay && e.After != v.refused.begin {
-			return aside(dst, v, "The conversation was taken back to an earlier point. Load the session again to see it as it is now.")
+			return aside(
+				dst,
+				v,
+				"The conversation was taken back to an earlier point. Load the session again to see it as it is now.",
+			)
 		}
 	case core.TurnEnded:
 		dst = completed(dst, v, func(a core.Ask) bool { return a.Turn == e.Turn })
@@ -235,8 +243,10 @@ func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
 		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")
 	}
 	return update(dst, v, acp.CompactionUpdate{
-		SessionUpdate: "compaction_update", CompactionID: "compaction-" + strconv.FormatUint(n, 10), Status: "completed",
-		Summary: []acp.ContentBlock{text(cut(e.Summary, maxResult, v))},
+		SessionUpdate: "compaction_update",
+		CompactionID:  "compaction-" + strconv.FormatUint(n, 10),
+		Status:        "completed",
+		Summary:       []acp.ContentBlock{text(cut(e.Summary, maxResult, v))},
 	})
 }
 

@@ -161,7 +161,9 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 	if !was.screen {
 		block := text(was.output)
 		return update(dst, v, acp.ToolCall{
-			SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call), Content: []acp.ToolContent{{Type: "content", Content: &block}},
+			SessionUpdate: acp.ToolCallMore,
+			ToolCallID:    string(e.Call),
+			Content:       []acp.ToolContent{{Type: "content", Content: &block}},
 		})
 	}
 	for rest := e.Text; rest != ""; {

@@ -131,8 +131,12 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 	}
 	if efforts := o.efforts(o.model(set)); len(efforts) > 0 {
 		opt := acp.ConfigOption{
-			ID: optionEffort, Name: "Thinking effort", Category: acp.CategoryThought, Type: "select", CurrentValue: cmp.Or(set.Effort, effortDefault),
-			Options: []acp.SelectOption{{Value: effortDefault, Name: "Default"}},
+			ID:           optionEffort,
+			Name:         "Thinking effort",
+			Category:     acp.CategoryThought,
+			Type:         "select",
+			CurrentValue: cmp.Or(set.Effort, effortDefault),
+			Options:      []acp.SelectOption{{Value: effortDefault, Name: "Default"}},
 		}
 		for _, e := range efforts {
 			opt.Options = append(opt.Options, acp.SelectOption{Value: e, Name: e})

@@ -119,8 +119,14 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 	if a.About != nil {
 		c := *a.About
 		return update(dst, v, acp.ToolCall{
-			SessionUpdate: acp.ToolCallNew, ToolCallID: string(a.Call), Name: c.Tool, Title: title(c), Kind: kind(c.Kind), Status: acp.StatusPending,
-			Locations: locations(c.Locations), RawInput: rawOf(c.Args),
+			SessionUpdate: acp.ToolCallNew,
+			ToolCallID:    string(a.Call),
+			Name:          c.Tool,
+			Title:         title(c),
+			Kind:          kind(c.Kind),
+			Status:        acp.StatusPending,
+			Locations:     locations(c.Locations),
+			RawInput:      rawOf(c.Args),
 		})
 	}
 	if a.Kind != core.AskConsent || v.calls[a.Call] != nil {

@@ -56,8 +56,14 @@ type told struct {
 // NewView returns the view of a client that knows nothing yet.
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
-		Session: id, Prefix: prefix, Head: head,
-		calls: map[core.CallID]*told{}, asks: map[core.AskID]core.Ask{}, pages: map[core.AskID]core.Ask{}, consents: map[core.AskID]struct{}{}, mine: map[core.TurnID]core.Pos{},
+		Session:  id,
+		Prefix:   prefix,
+		Head:     head,
+		calls:    map[core.CallID]*told{},
+		asks:     map[core.AskID]core.Ask{},
+		pages:    map[core.AskID]core.Ask{},
+		consents: map[core.AskID]struct{}{},
+		mine:     map[core.TurnID]core.Pos{},
 	}
 }
 

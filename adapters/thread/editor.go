@@ -37,7 +37,10 @@ func (e *editor) Caps() ide.Caps {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return ide.Caps{
-		ReadFile: !e.without["readTextFile"], ReadBytes: !e.without["readBinaryFile"], Stat: !e.without["stat"], Glob: !e.without["globSearch"],
+		ReadFile:  !e.without["readTextFile"],
+		ReadBytes: !e.without["readBinaryFile"],
+		Stat:      !e.without["stat"],
+		Glob:      !e.without["globSearch"],
 	}
 }
 

@@ -164,7 +164,10 @@ func script() {
 				for i := range 100 {
 					tools = append(
 						tools,
-						fmt.Sprintf(`{"name":"t%d","description":"number %[1]d","inputSchema":{"type":"object"}}`, 100*at+i),
+						fmt.Sprintf(
+							`{"name":"t%d","description":"number %[1]d","inputSchema":{"type":"object"}}`,
+							100*at+i,
+						),
 					)
 				}
 				next := ""

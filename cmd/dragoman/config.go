@@ -48,9 +48,12 @@ offline demo model.`,
 			"  dragoman config show\n  dragoman config show --config ./other.yaml",
 			a.configShow,
 		),
-		ofServers(sub("schema", "Print the JSON schema of the configuration file",
+		ofServers(sub(
+			"schema",
+			"Print the JSON schema of the configuration file",
 			"Print the JSON schema (2020-12) of the configuration file, or of mcp.json (--mcp), for completion\nand checks in editors.",
-			"  dragoman config schema > dragoman.schema.json\n  dragoman config schema --mcp > mcp.schema.json", func() error {
+			"  dragoman config schema > dragoman.schema.json\n  dragoman config schema --mcp > mcp.schema.json",
+			func() error {
 				schema := configs.SchemaJSON
 				if mcp {
 					schema = configs.ServersSchemaJSON

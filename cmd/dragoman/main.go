@@ -15,7 +15,12 @@ var version = "dev"
 func main() {
 	wire.SurviveSIGPIPE()
 	env := &program.Environment{
-		Version: version, Lookup: os.LookupEnv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Browse: program.OpenBrowser,
+		Version: version,
+		Lookup:  os.LookupEnv,
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Err:     os.Stderr,
+		Browse:  program.OpenBrowser,
 	}
 	a := newApp(env, secrets.SystemRing(os.LookupEnv), os.Args[1:]...)
 	os.Exit(a.run(context.Background()))

@@ -99,7 +99,10 @@ func (a *app) mcpServersDisable(disabled bool) *cobra.Command {
 		false: {"enable", "Use a server that was disabled", "Use a server that was disabled. One that config.yaml itself disables is enabled there."},
 	}[disabled]
 	return &cobra.Command{
-		Use: does.word + " NAME…", Short: does.short, Long: does.long, Example: "  dragoman mcp-servers " + does.word + " files",
+		Use:               does.word + " NAME…",
+		Short:             does.short,
+		Long:              does.long,
+		Example:           "  dragoman mcp-servers " + does.word + " files",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeServers(func(s configs.MCPServer) bool { return s.Disabled != disabled }),
 		RunE: a.begin(func(ctx context.Context, args []string) error {

@@ -9,13 +9,31 @@ import (
 // keyFolders are the folders in which programs keep keys and passwords. In a folder with a list
 // of names only these hold keys.
 var keyFolders = map[string][]string{
-	".ssh": nil, ".gnupg": nil, ".aws": nil, ".azure": nil, ".kube": nil, ".password-store": nil, "keyrings": nil, "keychains": nil,
-	".config": {"gcloud", "gh", "op"}, ".docker": {"config.json"},
+	".ssh":            nil,
+	".gnupg":          nil,
+	".aws":            nil,
+	".azure":          nil,
+	".kube":           nil,
+	".password-store": nil,
+	"keyrings":        nil,
+	"keychains":       nil,
+	".config":         {"gcloud", "gh", "op"},
+	".docker":         {"config.json"},
 }
 
 // keyFiles are files that hold nothing else, wherever they are.
 var keyFiles = []string{
-	".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
+	".netrc",
+	"_netrc",
+	".pgpass",
+	".git-credentials",
+	".pypirc",
+	"id_rsa",
+	"id_dsa",
+	"id_ecdsa",
+	"id_ed25519",
+	"id_ecdsa_sk",
+	"id_ed25519_sk",
 }
 
 // KeepsKeys reports whether programs keep keys and passwords at an absolute path, or in a folder

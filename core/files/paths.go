@@ -36,7 +36,11 @@ func (p Place) Outside(op core.AccessOp) bool {
 // Access describes an operation on the place for the policy.
 func (p Place) Access(op core.AccessOp) core.Access {
 	return core.Access{
-		Op: op, Path: p.Real, Outside: p.Outside(op), Spilled: p.Spilled && op == core.OpRead, Wide: p.Root != nil && p.Root.Wide,
+		Op:      op,
+		Path:    p.Real,
+		Outside: p.Outside(op),
+		Spilled: p.Spilled && op == core.OpRead,
+		Wide:    p.Root != nil && p.Root.Wide,
 	}
 }
 
@@ -138,7 +142,11 @@ func parsePath(arg string) (string, error) {
 	case len(path) > 16<<10:
 		return "", errors.New("the path is too long")
 	case strings.HasPrefix(path, core.SpillRef):
-		return "", fmt.Errorf("%q is output that was cut: only read_file and grep take it, and ./%s is a file of that name", arg, path)
+		return "", fmt.Errorf(
+			"%q is output that was cut: only read_file and grep take it, and ./%s is a file of that name",
+			arg,
+			path,
+		)
 	case path[0] == '~':
 		return "", fmt.Errorf(
 			"path %q: ~ is not expanded; give the absolute path, or ./%s for a file of that name",
@@ -298,7 +306,10 @@ func (p Place) Explain(err error) error {
 	case err == nil:
 		return nil
 	case Missing(err) && p.spills != nil:
-		return fmt.Errorf("there is no %s in this session: a fork has none of the output that was cut in the other one", p.Show)
+		return fmt.Errorf(
+			"there is no %s in this session: a fork has none of the output that was cut in the other one",
+			p.Show,
+		)
 	case Missing(err):
 		return fmt.Errorf("there is no %s", display.Visible(p.Show))
 	}

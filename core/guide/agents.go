@@ -69,13 +69,17 @@ func (l *loader) agent(doc document, file string) (Agent, bool) {
 		name, _, _ = strings.Cut(file, ".")
 	}
 	a := Agent{
-		Source: doc.at.source(), Name: strings.ToLower(nameOf(name)), Description: oneLine(f.first("description").string(), maxDescription),
+		Source:      doc.at.source(),
+		Name:        strings.ToLower(nameOf(name)),
+		Description: oneLine(f.first("description").string(), maxDescription),
 		SpawnableBy: f.first("spawnableBy").
 			words(),
-		Inherit: f.first("inherit").string(), Model: f.first("model", "defaultModel").string(),
+		Inherit: f.first("inherit").string(),
+		Model:   f.first("model", "defaultModel").string(),
 		Effort: f.first("effort", "variant").
 			string(),
-		Tools: toolsOf(f.first("tools")), Disabled: f.first("disabledTools").words(),
+		Tools:    toolsOf(f.first("tools")),
+		Disabled: f.first("disabledTools").words(),
 		MaxSteps: f.first("maxSteps", "steps").int(),
 	}
 	if wrong := badName(name); wrong != "" {

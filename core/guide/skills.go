@@ -91,8 +91,12 @@ func (l *loader) skill(ctx context.Context, p place, folder string) {
 	f := doc.front
 	name := cmp.Or(f.first("name").string(), folder)
 	s := Skill{
-		Source: p.source(), Name: nameOf(name), Description: oneLine(f.first("description").string(), maxDescription), Dir: filepath.Clean(p.dir()),
-		Unlisted: f.first("disable-model-invocation").bool(false), Uncalled: !f.first("user-invocable").bool(true),
+		Source:      p.source(),
+		Name:        nameOf(name),
+		Description: oneLine(f.first("description").string(), maxDescription),
+		Dir:         filepath.Clean(p.dir()),
+		Unlisted:    f.first("disable-model-invocation").bool(false),
+		Uncalled:    !f.first("user-invocable").bool(true),
 	}
 	s.args, s.must = arguments(doc.body, f)
 	if wrong := badName(name); wrong != "" {

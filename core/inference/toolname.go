@@ -17,7 +17,8 @@ const MaxToolName = 64
 func ToolName(server, tool string) string {
 	name, unclear := tool, strings.Contains(tool, "__")
 	if server != core.Native {
-		name, unclear = server+"__"+tool, strings.Contains(server, "__") || strings.HasSuffix(server, "_") || server == ""
+		name, unclear = server+"__"+tool, strings.Contains(server, "__") || strings.HasSuffix(server, "_") ||
+			server == ""
 	}
 	legal := strings.Map(legalRune, name)
 	if legal == name && !unclear && len(name) <= MaxToolName && tool != "" {

@@ -158,7 +158,14 @@ func (j *journal) Close() error {
 // the same memory for a log of any length.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
-		end, err := readLog(ctx, j.files, j.meta.ID, after, j.readTo(), func(r core.Record) bool { return yield(r, nil) })
+		end, err := readLog(
+			ctx,
+			j.files,
+			j.meta.ID,
+			after,
+			j.readTo(),
+			func(r core.Record) bool { return yield(r, nil) },
+		)
 		if end != nil {
 			j.setRead(end)
 		}

@@ -73,7 +73,11 @@ var rows = sync.OnceValue(func() map[string][]row {
 			for _, spelling := range strings.Split(u.words, ", ") {
 				words := strings.Fields(spelling)
 				all[words[0]] = append(all[words[0]], row{
-					usage: u, words: words, options: optionsOf(u.options), behind: optionsOf(u.behind), instead: strings.Fields(u.instead),
+					usage:   u,
+					words:   words,
+					options: optionsOf(u.options),
+					behind:  optionsOf(u.behind),
+					instead: strings.Fields(u.instead),
 				})
 			}
 		}

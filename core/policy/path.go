@@ -12,8 +12,26 @@ import (
 
 // shellStart are the start-up files of shells and of what hooks into them.
 var shellStart = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
-	".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", ".xprofile", ".xsessionrc",
+	".bashrc",
+	".bash_profile",
+	".bash_login",
+	".bash_logout",
+	".bash_aliases",
+	".profile",
+	".zshrc",
+	".zprofile",
+	".zshenv",
+	".zlogin",
+	".zlogout",
+	".kshrc",
+	".mkshrc",
+	".cshrc",
+	".tcshrc",
+	".login",
+	".inputrc",
+	".envrc",
+	".xprofile",
+	".xsessionrc",
 }
 
 // told are the files that instruct agents: all later sessions obey the text that one session

@@ -49,9 +49,20 @@ func looking(s core.Spec) bool {
 
 // otherNames are what other programs' files call our tools.
 var otherNames = map[string]string{
-	"read": "read_file", "write": "write_file", "edit": "edit_file", "multiedit": "edit_file", "bash": "shell_command", "shell": "shell_command",
-	"ls": "directory_tree", "list": "directory_tree", "webfetch": "web_fetch", "todowrite": "update_plan", "task": spawnTool, "agent": spawnTool,
-	"askuserquestion": "ask_user", "question": "ask_user",
+	"read":            "read_file",
+	"write":           "write_file",
+	"edit":            "edit_file",
+	"multiedit":       "edit_file",
+	"bash":            "shell_command",
+	"shell":           "shell_command",
+	"ls":              "directory_tree",
+	"list":            "directory_tree",
+	"webfetch":        "web_fetch",
+	"todowrite":       "update_plan",
+	"task":            spawnTool,
+	"agent":           spawnTool,
+	"askuserquestion": "ask_user",
+	"question":        "ask_user",
 }
 
 // CheckTools says which entry of a list of tools is none; nil: all are.

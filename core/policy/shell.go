@@ -63,7 +63,8 @@ func readLine(text string) *line {
 		} else {
 			l.parsed = true
 			l.collect(file)
-			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts) && (runtime.GOOS != "windows" || plainAnywhere(text))
+			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts) &&
+				(runtime.GOOS != "windows" || plainAnywhere(text))
 			if l.plain && len(file.Stmts) == 1 && len(file.Stmts[0].Redirs) == 0 {
 				l.sole = wordsOf(file.Stmts[0].Cmd)
 			}
@@ -331,7 +332,8 @@ func plainStmt(s *syntax.Stmt) bool {
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		return (c.Op == syntax.AndStmt || c.Op == syntax.OrStmt || c.Op == syntax.Pipe) && plainStmt(c.X) && plainStmt(c.Y)
+		return (c.Op == syntax.AndStmt || c.Op == syntax.OrStmt || c.Op == syntax.Pipe) && plainStmt(c.X) &&
+			plainStmt(c.Y)
 	case *syntax.CallExpr:
 		if len(c.Assigns) > 0 || len(c.Args) == 0 {
 			return false

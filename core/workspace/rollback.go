@@ -53,7 +53,12 @@ func Rollback(
 // changesBehind lists the changes of files that calls behind a position made, in their order. Only
 // those of our own tools count: a server could claim any change, and undoing that would write
 // whatever the server likes.
-func changesBehind(ctx context.Context, g *core.Gateway, a *core.Attachment, after core.Pos) (list []core.Diff, err error) {
+func changesBehind(
+	ctx context.Context,
+	g *core.Gateway,
+	a *core.Attachment,
+	after core.Pos,
+) (list []core.Diff, err error) {
 	for rec, err := range a.Records(ctx, after, a.Head()) {
 		if err != nil {
 			return list, err

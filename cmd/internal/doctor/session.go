@@ -27,7 +27,11 @@ func (d *Doctor) Text(ctx context.Context, s Session) string {
 			section{
 				"This process",
 				[]finding{
-					{wrong, "an earlier configuration is still in use, because the newest one has a mistake:\n" + s.Fault, ""},
+					{
+						wrong,
+						"an earlier configuration is still in use, because the newest one has a mistake:\n" + s.Fault,
+						"",
+					},
 				},
 			},
 		)

@@ -57,7 +57,11 @@ func (d *Doctor) examineState(ctx context.Context) section {
 	if err := tryStore(ctx, dir); err != nil {
 		s.add(wrong, "a session cannot be kept there: %v", err).hint = program.OtherData
 	} else {
-		s.add(fine, "a session could be made, locked, written, synced and removed in %v", time.Since(began).Round(time.Millisecond))
+		s.add(
+			fine,
+			"a session could be made, locked, written, synced and removed in %v",
+			time.Since(began).Round(time.Millisecond),
+		)
 	}
 	examineLogs(ctx, &s, dir)
 	if path := filepath.Join(dir, logs.AuditFile); fileThere(path) {

@@ -250,9 +250,19 @@ func (k *Overview) PrintJSON(out io.Writer, list []inference.ModelInfo) error {
 	for _, m := range list {
 		p, _ := k.config.Provider(m.Provider)
 		j := modelJSON{
-			ID: m.ID, Name: m.Name, Provider: m.Provider, Kind: p.Kind, Chosen: m.ID == k.models.Choice.String(),
-			Window: m.Window, MaxOut: m.MaxOut, Tools: m.Tools, Images: m.Images, Thinks: m.Thinks, Offline: m.Offline, Efforts: m.Efforts,
-			Price: (*priceJSON)(m.Price),
+			ID:       m.ID,
+			Name:     m.Name,
+			Provider: m.Provider,
+			Kind:     p.Kind,
+			Chosen:   m.ID == k.models.Choice.String(),
+			Window:   m.Window,
+			MaxOut:   m.MaxOut,
+			Tools:    m.Tools,
+			Images:   m.Images,
+			Thinks:   m.Thinks,
+			Offline:  m.Offline,
+			Efforts:  m.Efforts,
+			Price:    (*priceJSON)(m.Price),
 		}
 		known, ok := configs.KnownProvider(m.Provider)
 		j.Key = m.Offline || k.key(m.Provider) != "" || !ok || known.Local()

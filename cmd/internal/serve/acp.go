@@ -38,7 +38,14 @@ type acpStream struct {
 func (a acpStream) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	return wire.NewConn(in, out, a.opts.Wire()).ServeFirst(ctx, func(method string) wire.Protocol {
 		if thread.Speaks(method) {
-			return thread.New(thread.Options{Gateway: a.opts.Gateway, Principal: a.opts.Principal, Profiles: a.opts.Profiles, Log: a.opts.Log})
+			return thread.New(
+				thread.Options{
+					Gateway:   a.opts.Gateway,
+					Principal: a.opts.Principal,
+					Profiles:  a.opts.Profiles,
+					Log:       a.opts.Log,
+				},
+			)
 		}
 		return acp.New(a.opts)
 	})

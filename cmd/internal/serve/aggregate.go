@@ -134,7 +134,9 @@ func (h *allHTTP) Close() {
 // warn logs that nothing is offered because of a circle.
 func (g aggregated) warn() {
 	if g.circle {
-		g.gateway.log.Warn("no MCP servers are offered to MCP clients: the configuration has started this process as one of them")
+		g.gateway.log.Warn(
+			"no MCP servers are offered to MCP clients: the configuration has started this process as one of them",
+		)
 	}
 }
 

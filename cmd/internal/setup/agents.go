@@ -98,7 +98,10 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 		if i < 0 {
 			i = len(roles)
 			roles = append(roles, role{Role: policy.Role{
-				Name: name, Primary: a.Mode != "subagent", Sub: a.Mode == "subagent" || a.Mode == "all", Also: alwaysOffered,
+				Name:    name,
+				Primary: a.Mode != "subagent",
+				Sub:     a.Mode == "subagent" || a.Mode == "all",
+				Also:    alwaysOffered,
 			}})
 		} else if a.Mode == "all" {
 			roles[i].Primary, roles[i].Sub = true, true

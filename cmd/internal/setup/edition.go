@@ -58,7 +58,14 @@ type edition struct {
 
 // newEdition returns the edition of a layer, the nth of its process.
 func newEdition(p *Process, l overlay, n int) *edition {
-	e := &edition{Process: p, key: l.key(), layer: l, guides: newGuides(p.env.Lookup), places: map[string]*placed{}, told: map[core.SessionID]string{}}
+	e := &edition{
+		Process: p,
+		key:     l.key(),
+		layer:   l,
+		guides:  newGuides(p.env.Lookup),
+		places:  map[string]*placed{},
+		told:    map[core.SessionID]string{},
+	}
 	if n > 0 {
 		e.name = strconv.Itoa(n)
 	}
@@ -255,7 +262,10 @@ func (p *edition) refuses(path string) bool {
 
 // offers reports whether a model can be chosen.
 func (p *Profile) offers(model string) bool {
-	return slices.ContainsFunc(inference.ModelsOf(&p.Profile).List, func(i inference.ModelInfo) bool { return i.ID == model })
+	return slices.ContainsFunc(
+		inference.ModelsOf(&p.Profile).List,
+		func(i inference.ModelInfo) bool { return i.ID == model },
+	)
 }
 
 // add adds an agent.
@@ -376,7 +386,10 @@ func (p *edition) announce(made *Profile, first, again bool) {
 		zap.String("because", made.Finder.Choice.Reason),
 	)
 	if first {
-		p.board.Put(board.Topic{Kind: "server", Name: core.Native, Layer: p.servers.layer(p)}, nativeServer(p.native, made))
+		p.board.Put(
+			board.Topic{Kind: "server", Name: core.Native, Layer: p.servers.layer(p)},
+			nativeServer(p.native, made),
+		)
 	}
 	p.postAccounts(p.newAccounts())
 	if again {
@@ -504,7 +517,13 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	if err != nil {
 		return nil, err
 	}
-	o := models.Options{Env: p.env.Lookup, Given: p.logins, KeyFile: p.env.ConfigFile(), Lends: l.lends, Before: p.finders(old)}
+	o := models.Options{
+		Env:     p.env.Lookup,
+		Given:   p.logins,
+		KeyFile: p.env.ConfigFile(),
+		Lends:   l.lends,
+		Before:  p.finders(old),
+	}
 	m := models.New(c, o)
 	made := &Profile{
 		Config: c, Finder: m, roles: roles,
@@ -512,9 +531,19 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	}
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
-		Models: inference.Models{List: m.Infos(), Default: m.Choice.String(), Find: m.Of("")}, Toolboxes: []core.Toolbox{p.native, p.guides, box}, Policy: made.Rights, AskTimeout: c.Policy.AskTimeout,
-		Commands: p.commands(box), Command: p.command, Expand: p.slash.Expand, Accounts: p.Accounts(),
-		Workspace: workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Resources: box},
+		Models: inference.Models{
+			List:    m.Infos(),
+			Default: m.Choice.String(),
+			Find:    m.Of(""),
+		},
+		Toolboxes:  []core.Toolbox{p.native, p.guides, box},
+		Policy:     made.Rights,
+		AskTimeout: c.Policy.AskTimeout,
+		Commands:   p.commands(box),
+		Command:    p.command,
+		Expand:     p.slash.Expand,
+		Accounts:   p.Accounts(),
+		Workspace:  workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Resources: box},
 	}
 	made.Servers = serverControl{p, made}
 	for _, r := range roles {

@@ -79,7 +79,11 @@ func (c *Client) Before(ctx context.Context, m core.Meta, h core.Host) {
 	if !w.tooMuch() {
 		r, err = h.Ask(
 			ctx,
-			core.Ask{Kind: core.AskConsent, Text: w.question(), Options: consentOptions(c.process.store.AgreedFile() != "")},
+			core.Ask{
+				Kind:    core.AskConsent,
+				Text:    w.question(),
+				Options: consentOptions(c.process.store.AgreedFile() != ""),
+			},
 		)
 	}
 	answered := err == nil && (r.Outcome == core.OutcomeAnswered || r.Outcome == core.OutcomeDeclined)

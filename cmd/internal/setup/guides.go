@@ -98,7 +98,11 @@ func (g *guides) system(m core.Meta, agent, model string) string {
 
 // nested returns the instructions of the folders of some files beyond those in the system
 // prompt, and warnings about them.
-func (g *guides) nested(ctx context.Context, m core.Meta, files []string) (list []loop.Instructions, warnings []string) {
+func (g *guides) nested(
+	ctx context.Context,
+	m core.Meta,
+	files []string,
+) (list []loop.Instructions, warnings []string) {
 	have := g.last(ctx, m.Roots)
 	if have == nil {
 		return nil, nil

@@ -69,8 +69,15 @@ func New(o Options) *Process {
 	data := o.Env.DataFile("")
 	guards := &child.Guards{} // one of a session, for its commands and its servers
 	p := &Process{
-		env: o.Env, secrets: o.Secrets, store: o.Servers, log: o.Log, backend: o.Backend,
-		board: board.New(), logins: o.Secrets.Logins(), loading: make(chan struct{}, 1), changed: configs.Sightings.Changed,
+		env:     o.Env,
+		secrets: o.Secrets,
+		store:   o.Servers,
+		log:     o.Log,
+		backend: o.Backend,
+		board:   board.New(),
+		logins:  o.Secrets.Logins(),
+		loading: make(chan struct{}, 1),
+		changed: configs.Sightings.Changed,
 		servers: &upstreams{
 			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),

@@ -66,7 +66,8 @@ func (r routing) List(context.Context) []acp.Provider {
 	for _, name := range made.Config.ProviderNames() {
 		is := acp.Provider{ID: name, Types: types, Required: r.required(made, name)}
 		settings, _ := made.Config.Provider(name)
-		if !made.Config.Disabled(name) && made.Config.CheckKey(name, r.c.process.env.Lookup, r.c.process.logins) == nil {
+		if !made.Config.Disabled(name) &&
+			made.Config.CheckKey(name, r.c.process.env.Lookup, r.c.process.logins) == nil {
 			is.Type, is.BaseURL = typeOf(settings.Kind), settings.BaseURL.String()
 		}
 		list = append(list, is)
