@@ -68,6 +68,13 @@ func TestKnownProviders(t *testing.T) {
 	}
 }
 
+// It is asked for some hundred times before the first answer of a process.
+func TestKnownProviderMakesNoGarbage(t *testing.T) {
+	if n := testing.AllocsPerRun(10, func() { KnownProvider("lmstudio") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func isLoopback(url string) bool { return strings.HasPrefix(url, "http://localhost:") }
 
 func TestFindModel(t *testing.T) {

@@ -42,6 +42,31 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// A provider's models are read alone, all of them, in the order of the file.
+func TestCatalogueReadsTheModelsOfTheProviderAskedFor(t *testing.T) {
+	all := &descriptions{text: catalogue().text, read: map[string][]inference.ModelInfo{}}
+	if list := all.of("anthropic"); len(list) == 0 || len(all.read) != 1 {
+		t.Errorf("%d models of anthropic, and %d providers are read", len(list), len(all.read))
+	}
+	next := map[string]int{}
+	for line := range strings.Lines(string(all.text)) {
+		provider, want, ok := catalogued(strings.TrimSuffix(line, "\n"))
+		if !ok {
+			continue
+		}
+		list, i := all.of(provider), next[provider]
+		if i >= len(list) || list[i].ID != want.ID || list[i].Window != want.Window {
+			t.Fatalf("model %d of %s is not %s", i, provider, want.ID)
+		}
+		next[provider]++
+	}
+	for provider, n := range next {
+		if got := len(all.of(provider)); got != n {
+			t.Errorf("%s has %d models, want %d", provider, got, n)
+		}
+	}
+}
+
 // The configuration wins over the catalogue, and that over assumptions.
 func TestInfo(t *testing.T) {
 	p := &provider{Provider: Provider{Name: "anthropic", Models: []inference.ModelInfo{
