@@ -19,8 +19,8 @@ import (
 
 const (
 	indexName = "dragoman index"
-	// indexSlack is how many bytes an index may grow beyond twice the size that it had
-	// when it was written.
+	// indexSlack is the number of bytes that an index may grow beyond twice the size that
+	// it had when it was written.
 	indexSlack = 256 << 10
 )
 

@@ -29,7 +29,7 @@ const (
 	childID   = "JSONL_TEST_ID"
 )
 
-// competing is how often each competing child claims.
+// competing is the number of claims of each competing child.
 const competing = 10
 
 func TestMain(m *testing.M) {

@@ -71,16 +71,16 @@ func TestRepair(t *testing.T) {
 			for round, kept := range []string{j.files.log + ".damaged", j.files.log + ".damaged-2"} {
 				was := damage(t, j.files.log, how)
 				shown := readAll(t, j)
-				told, size, err := s.Check(t.Context(), core.Local, "s1")
-				if err != nil || !strings.Contains(told, " at byte ") || size > int64(len(was)) || !bytes.Equal(content(t, j.files.log), was) {
-					t.Errorf("Check: %q, %v", told, err)
+				found, size, err := s.Check(t.Context(), core.Local, "s1")
+				if err != nil || !strings.Contains(found, " at byte ") || size > int64(len(was)) || !bytes.Equal(content(t, j.files.log), was) {
+					t.Errorf("Check: %q, %v", found, err)
 				}
 				done, err := s.Repair(t.Context(), core.Local, "s1")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if done.Kept != kept || done.Damage != strings.ReplaceAll(told, j.files.log, kept) {
-					t.Errorf("round %d: %+v, want %q, %q", round, done, kept, told)
+				if done.Kept != kept || done.Damage != strings.ReplaceAll(found, j.files.log, kept) {
+					t.Errorf("round %d: %+v, want %q, %q", round, done, kept, found)
 				}
 				if !bytes.Equal(content(t, kept), was) {
 					t.Error("the kept log is not the damaged one")

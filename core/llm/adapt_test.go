@@ -16,37 +16,37 @@ import (
 // A feature that a service refuses is dropped, once and for later requests too, and no
 // other one is.
 func TestAdapts(t *testing.T) {
-	type no struct{ has, says string } // the refused feature, and the words of the refusal
+	type denial struct{ has, says string } // the refused feature, and the words of the refusal
 	for _, c := range []struct {
 		name, kind string
 		voice      func() voice
-		refuses    []no
+		refuses    []denial
 		tries      int    // of the first request
 		ends       string // content of the last body
 	}{
-		{"adaptive", KindAnthropic, func() voice { return &messagesVoice{} }, []no{
+		{"adaptive", KindAnthropic, func() voice { return &messagesVoice{} }, []denial{
 			{`"budget_tokens"`, `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking.`},
 		}, 2, `"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`},
-		{"adaptive without effort", KindAnthropic, func() voice { return &messagesVoice{} }, []no{
+		{"adaptive without effort", KindAnthropic, func() voice { return &messagesVoice{} }, []denial{
 			{`"budget_tokens"`, "thinking.budget_tokens: Extra inputs are not permitted"}, {`"output_config"`, "output_config: Extra inputs are not permitted"},
 		}, 3, `"thinking":{"type":"adaptive"},"stream"`},
-		{"does not think", KindAnthropic, func() voice { return &messagesVoice{} }, []no{{`"thinking"`, "thinking is not supported on this model"}}, 2, `],"stream":true`},
-		{"nothing else", KindAnthropic, func() voice { return &messagesVoice{} }, []no{{`"model"`, "messages: at least one message is required"}}, 1, ""},
-		{"effort", KindOpenAIChat, nil, []no{{`"reasoning_effort"`, "Unrecognized request argument supplied: reasoning_effort"}}, 2, `"stream":true`},
-		{"limit", KindOpenAIChat, nil, []no{
+		{"does not think", KindAnthropic, func() voice { return &messagesVoice{} }, []denial{{`"thinking"`, "thinking is not supported on this model"}}, 2, `],"stream":true`},
+		{"nothing else", KindAnthropic, func() voice { return &messagesVoice{} }, []denial{{`"model"`, "messages: at least one message is required"}}, 1, ""},
+		{"effort", KindOpenAIChat, nil, []denial{{`"reasoning_effort"`, "Unrecognized request argument supplied: reasoning_effort"}}, 2, `"stream":true`},
+		{"limit", KindOpenAIChat, nil, []denial{
 			{`"max_tokens"`, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
 			{`"stream_options"`, "stream_options: unknown field"},
 		}, 3, `"stream":true,"max_completion_tokens":100,"reasoning_effort":"high"`},
-		{"summary", KindOpenAIResponses, func() voice { return &responsesVoice{} }, []no{
+		{"summary", KindOpenAIResponses, func() voice { return &responsesVoice{} }, []denial{
 			{`"summary"`, "Your organization must be verified to generate reasoning summaries."},
 		}, 2, `"reasoning":{"effort":"high"}`},
-		{"no reasoning", KindOpenAIResponses, func() voice { return &responsesVoice{} }, []no{
+		{"no reasoning", KindOpenAIResponses, func() voice { return &responsesVoice{} }, []denial{
 			{`"include"`, "Encrypted content is not supported with this model."},
 			{`"effort"`, "Unsupported parameter: 'reasoning.effort' is not supported with this model."},
 			{`"reasoning"`, "Unknown parameter: 'reasoning'."},
 		}, 4, `"store":false,"max_output_tokens"`},
-		{"level", KindOllama, func() voice { return ollamaVoice{} }, []no{{`"think":"`, `think value "high" is not supported for this model`}}, 2, `"think":true`},
-		{"no thinking", KindOllama, func() voice { return ollamaVoice{} }, []no{{`"think"`, `"m" does not support thinking`}}, 2, `"options"`},
+		{"level", KindOllama, func() voice { return ollamaVoice{} }, []denial{{`"think":"`, `think value "high" is not supported for this model`}}, 2, `"think":true`},
+		{"no thinking", KindOllama, func() voice { return ollamaVoice{} }, []denial{{`"think"`, `"m" does not support thinking`}}, 2, `"options"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

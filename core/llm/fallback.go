@@ -69,7 +69,7 @@ func relay(
 	return nil, true
 }
 
-// passes reports whether another model may answer what one could not.
+// passes reports whether another model may be able to answer after this error.
 func passes(err error) bool {
 	var e *inference.Error
 	if !errors.As(err, &e) {

@@ -25,7 +25,7 @@ func TestFallback(t *testing.T) {
 		models []inference.Model
 		text   string
 		kind   inference.ErrorKind
-		told   int // how often another model is asked
+		others int // how often another model is asked
 	}{
 		{"the first answers", []inference.Model{fine, down}, "fine", "", 0},
 		{"the second answers", []inference.Model{down, fine}, "fine", "", 1},
@@ -35,8 +35,8 @@ func TestFallback(t *testing.T) {
 		{"too long for one is for the user", []inference.Model{long, fine}, "", inference.ErrContextLength, 0},
 	} {
 		h := coretest.Hear(t.Context(), t, Fallback(tt.models[0], tt.models[1:]...), coretest.ModelRequest(), nil)
-		if len(h.Instead) != tt.told {
-			t.Errorf("%s: told of %q", tt.name, h.Instead)
+		if len(h.Instead) != tt.others {
+			t.Errorf("%s: announced %q", tt.name, h.Instead)
 		}
 		var e *inference.Error
 		if errors.As(h.Err, &e); h.Text != tt.text || (e == nil) != (tt.kind == "") || e != nil && e.Kind != tt.kind {

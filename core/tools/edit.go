@@ -173,8 +173,8 @@ func nearest(have, want []string) (at, score int) {
 // squeeze removes all blanks.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// alike returns how much two lines have in common at both ends, below full; 0 for
-// less than a third.
+// alike returns the share of two lines that is equal at both ends, below full; 0 for less
+// than a third.
 func alike(a, b string) int {
 	longer := max(len(a), len(b))
 	if longer == 0 {

@@ -92,7 +92,7 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 	if left > 0 {
 		short += "…"
 	}
-	sp := &spawn{set: s, agent: agents[i], model: model, task: task, short: short, seen: map[core.CallID]bool{}}
+	sp := &delegation{set: s, agent: agents[i], model: model, task: task, short: short, seen: map[core.CallID]bool{}}
 	return &step{
 		bound:   true, // the agents may differ after Preview
 		Preview: core.Preview{Title: sp.title(), Content: []core.Block{core.Text{Text: codeBlock(task, "")}}},
@@ -100,8 +100,8 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 	}, nil
 }
 
-// spawn is a delegated task. Its fields are used by one goroutine at a time.
-type spawn struct {
+// delegation is a delegated task. Its fields are used by one goroutine at a time.
+type delegation struct {
 	set   *toolset
 	agent Subagent
 	model string
@@ -112,7 +112,7 @@ type spawn struct {
 	seen  map[core.CallID]bool
 }
 
-func (sp *spawn) title() string {
+func (sp *delegation) title() string {
 	title := sp.agent.Name + ": " + sp.short
 	switch {
 	case sp.steps > 0 && sp.agent.MaxSteps >= sp.steps:
@@ -123,7 +123,7 @@ func (sp *spawn) title() string {
 	return title
 }
 
-func (sp *spawn) meta() json.RawMessage {
+func (sp *delegation) meta() json.RawMessage {
 	raw, err := json.Marshal(progress{sp.agent.Name, sp.model, sp.steps, sp.agent.MaxSteps})
 	if err != nil {
 		return nil
@@ -131,7 +131,7 @@ func (sp *spawn) meta() json.RawMessage {
 	return raw
 }
 
-func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+func (sp *delegation) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
 	d, err := sp.set.handOver(ctx, sp.set.host, delegate.Task{
 		Agent: sp.agent.Name, Model: sp.model, Title: sp.short,
 		Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
@@ -152,7 +152,7 @@ func (sp *spawn) run(ctx context.Context, inv core.Invocation) (core.Result, err
 }
 
 // result describes the outcome of the task.
-func (sp *spawn) result(d delegate.Result) core.Result {
+func (sp *delegation) result(d delegate.Result) core.Result {
 	said := sp.set.bounded(d.Text)
 	if strings.TrimSpace(said) == "" {
 		said = fmt.Sprintf("[%s said nothing]", sp.agent.Name)

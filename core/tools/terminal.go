@@ -14,8 +14,8 @@ import (
 
 const (
 	terminalKeeps = 1 << 20 // bytes of output that an editor's terminal should keep
-	// lateOpen is how long the end of a stopped turn waits for a terminal that is being opened,
-	// and then for its output.
+	// lateOpen limits the wait of a stopped turn for a terminal that is being opened, and then
+	// for its output.
 	lateOpen    = 1 * time.Second
 	partingWait = 5 * time.Second // for an editor to close a terminal
 )
