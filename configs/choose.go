@@ -9,13 +9,13 @@ import (
 type Choice struct {
 	Provider string
 	Model    string
-	Settings Provider // its provider; zero for the offline one. Config.Key has the key
-	Reason   string   // one clause for a message
-	Looked   []Looked // every place that was searched for a key, in order
+	Settings Provider   // its provider; zero for the offline one. Config.Key has the key
+	Reason   string     // one clause for a message
+	Places   []KeyPlace // every place that was searched for a key, in order
 }
 
-// Looked is one place that was searched for a key.
-type Looked struct {
+// KeyPlace is one place that was searched for a key.
+type KeyPlace struct {
 	Provider string
 	Variable string // environment variable, or the setting providers.NAME.api_key; empty: the stored key
 	Found    bool
@@ -35,7 +35,7 @@ func (c Choice) String() string { return c.Provider + "/" + c.Model }
 // variable or in the store; else the offline model. Local providers are never chosen
 // automatically. It reads variables and referenced files, and does not use the network.
 func (c *Config) ChooseModel(env Env, logins Logins) Choice {
-	looked := c.look(env, logins)
+	places := c.look(env, logins)
 	if c.Model != "" {
 		choice, message := c.parseModel(c.Model)
 		if message != "" { // only for a Config that neither Load nor Resolve made
@@ -46,12 +46,12 @@ func (c *Config) ChooseModel(env Env, logins Logins) Choice {
 				choice.Reason += " in " + at.String()
 			}
 		}
-		choice.Looked = looked
+		choice.Places = places
 		return choice
 	}
 	choice := offline()
-	choice.Looked = looked
-	for _, l := range looked {
+	choice.Places = places
+	for _, l := range places {
 		if l.Found {
 			k, _ := KnownProvider(l.Provider)
 			choice.Provider, choice.Model, choice.Reason = k.Name, k.Model, l.Variable+" is set"
@@ -81,18 +81,18 @@ func (c *Config) FindModel(spec string) (Choice, error) {
 }
 
 // look searches for the keys of all known providers.
-func (c *Config) look(env Env, logins Logins) []Looked {
-	var all []Looked
+func (c *Config) look(env Env, logins Logins) []KeyPlace {
+	var all []KeyPlace
 	for _, k := range KnownProviders() {
 		if k.Local() || c.Disabled(k.Name) {
 			continue
 		}
 		if c.Directed(k.Name) {
-			all = append(all, Looked{Provider: k.Name, Found: true})
+			all = append(all, KeyPlace{Provider: k.Name, Found: true})
 			continue
 		}
 		if !c.Providers[k.Name].APIKey.IsZero() {
-			l := Looked{Provider: k.Name, Variable: join(join("providers", k.Name), "api_key")}
+			l := KeyPlace{Provider: k.Name, Variable: join(join("providers", k.Name), "api_key")}
 			err := c.CheckKey(k.Name, env, logins)
 			var wrong *Error
 			if errors.As(err, &wrong) {
@@ -103,7 +103,7 @@ func (c *Config) look(env Env, logins Logins) []Looked {
 			continue
 		}
 		for _, name := range k.Keys {
-			l := Looked{Provider: k.Name, Variable: name}
+			l := KeyPlace{Provider: k.Name, Variable: name}
 			secret, ok := env.lookup(name)
 			l.Found = strings.TrimSpace(secret) != ""
 			if ok && !l.Found {
@@ -112,7 +112,7 @@ func (c *Config) look(env Env, logins Logins) []Looked {
 			all = append(all, l)
 		}
 		if logins != nil && logins.Has(k.Name) {
-			all = append(all, Looked{Provider: k.Name, Found: true})
+			all = append(all, KeyPlace{Provider: k.Name, Found: true})
 		}
 	}
 	return all

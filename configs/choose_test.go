@@ -33,7 +33,7 @@ func TestChooseModel(t *testing.T) {
 		}
 		choice := c.ChooseModel(tt.env, nil)
 		got := choice.String() + "; " + choice.Reason + ";"
-		for _, l := range choice.Looked {
+		for _, l := range choice.Places {
 			switch {
 			case l.Found:
 				got += " " + l.Variable
@@ -44,8 +44,8 @@ func TestChooseModel(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
-		if len(choice.Looked) != 8 {
-			t.Errorf("%s: looked at %d places: %v", tt.name, len(choice.Looked), choice.Looked)
+		if len(choice.Places) != 8 {
+			t.Errorf("%s: looked at %d places: %v", tt.name, len(choice.Places), choice.Places)
 		}
 		if url := choice.Settings.BaseURL.String(); choice.Offline() != (url == "") {
 			t.Errorf("%s: address %q", tt.name, url)

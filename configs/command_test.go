@@ -59,7 +59,7 @@ func TestCommandsOfOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if choice := c.ChooseModel(nil, nil); c.CheckKey("a", nil, nil) != nil || len(choice.Looked) == 0 || ran != nil {
+	if choice := c.ChooseModel(nil, nil); c.CheckKey("a", nil, nil) != nil || len(choice.Places) == 0 || ran != nil {
 		t.Errorf("before it is needed: %v", ran)
 	}
 	if shown := string(Marshal(c)); !strings.Contains(shown, "${cmd:pass show a}") {

@@ -110,8 +110,8 @@ var narrowest = map[string]string{
 	"log.level":         "error",
 }
 
-// Wider describes the part of an editor's options that extends the user's permissions.
-type Wider struct {
+// Escalation describes the part of an editor's options that extends the user's permissions.
+type Escalation struct {
 	// Settings describes its settings, "KEY: VALUE", with secrets hidden; each element of a list,
 	// or of a mapping of texts, is one.
 	Settings []string
@@ -121,9 +121,9 @@ type Wider struct {
 
 // Narrowed splits an editor's layer into the settings that apply at once, because they only
 // restrict, and the rest. An entry of providers or agents is not split.
-func (c *Config) Narrowed() (narrow *Config, wider Wider) {
-	var set []chosen
-	c.settings(reflect.ValueOf(c).Elem(), chosen{}, func(s chosen) { set = append(set, s) })
+func (c *Config) Narrowed() (narrow *Config, wider Escalation) {
+	var set []layerSetting
+	c.settings(reflect.ValueOf(c).Elem(), layerSetting{}, func(s layerSetting) { set = append(set, s) })
 	skip := map[string]bool{}
 	for _, s := range set {
 		if s.widens() {
@@ -157,8 +157,8 @@ func (c *Config) Narrowed() (narrow *Config, wider Wider) {
 	return narrow, wider
 }
 
-// chosen is a setting in a layer: a value, a list, or a mapping of texts.
-type chosen struct {
+// layerSetting is a setting in a layer: a value, a list, or a mapping of texts.
+type layerSetting struct {
 	key   string // in the form of Where
 	class string // in editorEffects
 	entry string // the entry of providers or agents that contains it; "": none
@@ -167,9 +167,9 @@ type chosen struct {
 }
 
 // settings calls f for each setting in a layer.
-func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
+func (c *Config) settings(v reflect.Value, at layerSetting, f func(layerSetting)) {
 	below := func(sub reflect.Value, name, class string, is field) {
-		next := chosen{
+		next := layerSetting{
 			key:   join(at.key, name),
 			class: strings.TrimPrefix(at.class+"."+class, "."),
 			entry: at.entry,
@@ -198,7 +198,7 @@ func (c *Config) settings(v reflect.Value, at chosen, f func(chosen)) {
 }
 
 // widens reports whether the setting needs a person's consent. An unclassified one does.
-func (s chosen) widens() bool {
+func (s layerSetting) widens() bool {
 	text := fmt.Sprint(rawValue(s.value))
 	if text == s.is.def || s.value.IsZero() && s.is.def == "" {
 		return false

@@ -72,7 +72,7 @@ func TestNarrowed(t *testing.T) {
 		}
 		narrow, wider := layer.Narrowed()
 		var keys []string
-		narrow.settings(reflect.ValueOf(narrow).Elem(), chosen{}, func(s chosen) { keys = append(keys, s.key) })
+		narrow.settings(reflect.ValueOf(narrow).Elem(), layerSetting{}, func(s layerSetting) { keys = append(keys, s.key) })
 		want := strings.Fields(c.narrow)
 		slices.Sort(want)
 		slices.Sort(keys)

@@ -8,15 +8,15 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// cutting is a replacement for a piece of a text.
-type cutting struct {
+// replacement is a new text for a piece of a text.
+type replacement struct {
 	from, to int
 	with     string
 }
 
 // apply returns the text with pieces replaced. They do not overlap.
-func (t *jsonText) apply(cuts []cutting) []byte {
-	slices.SortStableFunc(cuts, func(a, b cutting) int { return a.from - b.from })
+func (t *jsonText) apply(cuts []replacement) []byte {
+	slices.SortStableFunc(cuts, func(a, b replacement) int { return a.from - b.from })
 	out, at := []byte(t.mark), 0
 	for _, c := range cuts {
 		out = append(append(out, t.data[at:c.from]...), c.with...)
@@ -88,14 +88,14 @@ func (t *jsonText) form() form {
 
 // with appends an item to an object (a setting) or a list (a scalar). Nothing is removed. Without
 // a root, it creates an object.
-func (t *jsonText) with(v hujson.Value, add any) []cutting {
+func (t *jsonText) with(v hujson.Value, add any) []replacement {
 	f := t.form()
 	if v.Value == nil {
 		gap := ""
 		if n := len(t.data); n > 0 && t.data[n-1] != '\n' {
 			gap = f.eol
 		}
-		return []cutting{{len(t.data), len(t.data), gap + f.value(tree{add.(setting)}, "", true) + f.eol}}
+		return []replacement{{len(t.data), len(t.data), gap + f.value(tree{add.(setting)}, "", true) + f.eol}}
 	}
 	items, closing := itemsOf(v), v.EndOffset-1
 	if len(items) == 0 {
@@ -103,47 +103,47 @@ func (t *jsonText) with(v hujson.Value, add any) []cutting {
 		text := margin + f.step + f.item(add, margin+f.step, true) + f.eol
 		switch _, list := add.(scalar); {
 		case list:
-			return []cutting{{closing, closing, f.item(add, "", false)}}
+			return []replacement{{closing, closing, f.item(add, "", false)}}
 		case t.leads(closing):
-			return []cutting{{t.lineStart(closing), t.lineStart(closing), text}}
+			return []replacement{{t.lineStart(closing), t.lineStart(closing), text}}
 		}
-		return []cutting{{closing, closing, f.eol + text + margin}}
+		return []replacement{{closing, closing, f.eol + text + margin}}
 	}
 	last := items[len(items)-1]
 	trailing, end := "", last.to
-	var cuts []cutting
+	var cuts []replacement
 	if last.comma >= 0 {
 		trailing, end = ",", last.comma+1
 	} else {
-		cuts = append(cuts, cutting{last.to, last.to, ","})
+		cuts = append(cuts, replacement{last.to, last.to, ","})
 	}
 	switch {
 	case t.leads(closing) && t.leads(last.from):
 		margin, at := t.margin(last.from), t.lineStart(closing)
-		return append(cuts, cutting{at, at, margin + f.item(add, margin, true) + trailing + f.eol})
+		return append(cuts, replacement{at, at, margin + f.item(add, margin, true) + trailing + f.eol})
 	case t.blank(end, closing):
-		return append(cuts, cutting{end, end, " " + f.item(add, "", false) + trailing})
+		return append(cuts, replacement{end, end, " " + f.item(add, "", false) + trailing})
 	}
-	return append(cuts, cutting{closing, closing, " " + f.item(add, "", false) + trailing})
+	return append(cuts, replacement{closing, closing, " " + f.item(add, "", false) + trailing})
 }
 
 // without removes an item from an object or a list, and its comma. Comments stay.
-func (t *jsonText) without(v hujson.Value, n int) []cutting {
+func (t *jsonText) without(v hujson.Value, n int) []replacement {
 	items := itemsOf(v)
 	is := items[n]
 	from, to := is.from, is.to
-	var cuts []cutting
+	var cuts []replacement
 	switch {
 	case is.comma >= 0 && t.blank(is.to, is.comma):
 		to = is.comma + 1
 	case is.comma >= 0:
-		cuts = append(cuts, cutting{is.comma, is.comma + 1, ""})
+		cuts = append(cuts, replacement{is.comma, is.comma + 1, ""})
 	case n > 0: // the comma before it is not needed any more
 		before := items[n-1].comma
 		if t.blank(before+1, from) && !t.leads(from) {
 			from = before
 		} else {
-			cuts = append(cuts, cutting{before, before + 1, ""})
+			cuts = append(cuts, replacement{before, before + 1, ""})
 		}
 	}
 	end := t.skip(to)
@@ -155,14 +155,14 @@ func (t *jsonText) without(v hujson.Value, n int) []cutting {
 	case from == is.from && rest > 0 && (is.comma >= 0 || t.leads(from)):
 		to = end
 	}
-	return append(cuts, cutting{from, to, ""})
+	return append(cuts, replacement{from, to, ""})
 }
 
 // replaced replaces a value by another one.
-func (t *jsonText) replaced(v hujson.Value, value any) []cutting {
+func (t *jsonText) replaced(v hujson.Value, value any) []replacement {
 	_, nested := value.(tree)
 	margin := t.margin(v.StartOffset)
-	return []cutting{{v.StartOffset, v.EndOffset, t.form().value(value, margin, nested)}}
+	return []replacement{{v.StartOffset, v.EndOffset, t.form().value(value, margin, nested)}}
 }
 
 // form is the formatting of a part of a file.

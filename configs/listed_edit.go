@@ -13,13 +13,13 @@ import (
 // order, trailing commas, foreign members.
 type Edit struct {
 	name  string // the name of the server
-	apply func(e *editing) error
+	apply func(e *listEditor) error
 	want  *MCPServer // the server after the edit; nil: none, or apply has checked it
 	stays bool       // want is not checked
 }
 
-// editing is the state of mcp.json during a change.
-type editing struct {
+// listEditor is the state of mcp.json during a change.
+type listEditor struct {
 	*serverList
 	user *Config // the YAML, whose servers are not changed; nil: none
 }
@@ -27,7 +27,7 @@ type editing struct {
 // AddServer writes a server. It is an error if the name exists. All values are written
 // unchanged, including references and secrets; empty ones and defaults are left out.
 func AddServer(name string, s MCPServer) Edit {
-	return Edit{name: name, want: &s, apply: func(e *editing) error {
+	return Edit{name: name, want: &s, apply: func(e *listEditor) error {
 		if old := e.find(name); old != nil && !e.inYAML(name) {
 			return e.wrong(name, old.member.Name, "is there already")
 		}
@@ -38,12 +38,12 @@ func AddServer(name string, s MCPServer) Edit {
 // PutServer is AddServer, but turns an existing server into s. Unchanged settings keep their text
 // and their comments, and foreign members stay.
 func PutServer(name string, s MCPServer) Edit {
-	return Edit{name: name, want: &s, apply: func(e *editing) error { return e.put(name, s) }}
+	return Edit{name: name, want: &s, apply: func(e *listEditor) error { return e.put(name, s) }}
 }
 
 // DropServer removes a server. An unknown name is an error.
 func DropServer(name string) Edit {
-	return Edit{name: name, apply: func(e *editing) error {
+	return Edit{name: name, apply: func(e *listEditor) error {
 		old := e.find(name)
 		if err := e.canChange(name, old); err != nil {
 			return err
@@ -59,7 +59,7 @@ func DropServer(name string) Edit {
 // DisableServer disables or enables a server. One of the YAML is added to the list "disabled" or
 // removed from it. An unknown name is an error.
 func DisableServer(name string, disabled bool) Edit {
-	return Edit{name: name, stays: true, apply: func(e *editing) error {
+	return Edit{name: name, stays: true, apply: func(e *listEditor) error {
 		if e.inYAML(name) {
 			if e.user.MCPServers[name].Disabled {
 				if disabled {
@@ -86,7 +86,7 @@ func DisableServer(name string, disabled bool) Edit {
 }
 
 // setDisabled changes the member of a server that disables it.
-func (e *editing) setDisabled(s *listedServer, disabled bool) error {
+func (e *listEditor) setDisabled(s *listedServer, disabled bool) error {
 	word := func(b bool) scalar { return scalar{text: map[bool]string{true: "true", false: "false"}[b]} }
 	if i := memberAt(s.member.Value, func(m string) bool { return m == "enabled" }); i >= 0 {
 		return e.splice(e.text.replaced(objectOf(s.member.Value).Members[i].Value, word(!disabled)))
@@ -98,7 +98,7 @@ const serversKey = "mcp_servers"
 
 func serverKey(name string) string { return join(serversKey, name) }
 
-func (e *editing) inYAML(name string) bool {
+func (e *listEditor) inYAML(name string) bool {
 	if e.user == nil {
 		return false
 	}
@@ -107,7 +107,7 @@ func (e *editing) inYAML(name string) bool {
 }
 
 // elsewhere returns the error for a change of a server in the YAML.
-func (e *editing) elsewhere(key, message string) error {
+func (e *listEditor) elsewhere(key, message string) error {
 	return &Error{Problems: []Problem{{Position: e.user.near(key), Key: key, Message: message}}}
 }
 
@@ -115,7 +115,7 @@ func (e *editing) elsewhere(key, message string) error {
 const inYAML = " in this file, which no command changes; edit it by hand"
 
 // canChange returns the reason why a server cannot be changed; nil: it can.
-func (e *editing) canChange(name string, s *listedServer) error {
+func (e *listEditor) canChange(name string, s *listedServer) error {
 	switch {
 	case e.inYAML(name):
 		return e.elsewhere(serverKey(name), "is configured"+inYAML)
@@ -128,7 +128,7 @@ func (e *editing) canChange(name string, s *listedServer) error {
 }
 
 // names returns the names of all servers.
-func (e *editing) names() map[string]bool {
+func (e *listEditor) names() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range e.servers {
 		all[s.name] = true
@@ -141,16 +141,16 @@ func (e *editing) names() map[string]bool {
 	return all
 }
 
-func (e *editing) wrong(name string, at hujson.Value, message string) error {
+func (e *listEditor) wrong(name string, at hujson.Value, message string) error {
 	return &Error{Problems: []Problem{*e.text.wrong(at, sharedKey(name), message)}}
 }
 
-func (e *editing) index(name string) int {
+func (e *listEditor) index(name string) int {
 	return memberAt(e.member(e.text.root, sharedServers).Value, func(m string) bool { return ServerName(m) == name })
 }
 
 // find returns a server; nil: it does not exist.
-func (e *editing) find(name string) *listedServer {
+func (e *listEditor) find(name string) *listedServer {
 	i := slices.IndexFunc(e.servers, func(s listedServer) bool { return s.name == name })
 	if i < 0 {
 		return nil
@@ -168,7 +168,7 @@ func memberAt(v hujson.Value, fits func(name string) bool) int {
 }
 
 // member returns a member of an object; its Value is empty if it is missing.
-func (e *editing) member(v hujson.Value, name string) (m hujson.ObjectMember) {
+func (e *listEditor) member(v hujson.Value, name string) (m hujson.ObjectMember) {
 	if i := memberAt(v, func(have string) bool { return have == name }); i >= 0 {
 		m = objectOf(v).Members[i]
 	}
@@ -176,7 +176,7 @@ func (e *editing) member(v hujson.Value, name string) (m hujson.ObjectMember) {
 }
 
 // splice changes the text, and reads it again.
-func (e *editing) splice(cuts []cutting) error {
+func (e *listEditor) splice(cuts []replacement) error {
 	l, problem := readList(e.text.file, e.text.apply(cuts))
 	if problem != nil {
 		return &Error{Problems: []Problem{*problem}}
@@ -186,7 +186,7 @@ func (e *editing) splice(cuts []cutting) error {
 }
 
 // put writes a server.
-func (e *editing) put(name string, s MCPServer) error {
+func (e *listEditor) put(name string, s MCPServer) error {
 	old := e.find(name)
 	if message := badName("name", name); message != "" || name == nativeServer {
 		if message == "" {
@@ -234,7 +234,7 @@ func asShared(s MCPServer, spell func(readable) string) tree {
 func kindOfURL(s MCPServer) string { return withDefaults(s).Transport }
 
 // setType changes the member "type" if it does not match s.
-func (e *editing) setType(name string, s MCPServer) error {
+func (e *listEditor) setType(name string, s MCPServer) error {
 	now := e.find(name)
 	fields := fieldsOf(reflect.TypeFor[MCPServer]())
 	i := memberAt(now.member.Value, func(m string) bool { return settingOf(m, fields) == "transport" })
@@ -253,7 +253,7 @@ func (e *editing) setType(name string, s MCPServer) error {
 }
 
 // change turns the settings of a server into others, and leaves unchanged ones alone.
-func (e *editing) change(name string, path []string, was, is tree) error {
+func (e *listEditor) change(name string, path []string, was, is tree) error {
 	for _, s := range is {
 		at := append(slices.Clone(path), s.key)
 		old, there := was.get(s.key)
@@ -287,7 +287,7 @@ func (e *editing) change(name string, path []string, was, is tree) error {
 
 // way returns the object that holds a setting, and the setting's index; -1: none. name is the
 // server's; "": the way starts at the top.
-func (e *editing) way(name string, path []string) (v hujson.Value, i int) {
+func (e *listEditor) way(name string, path []string) (v hujson.Value, i int) {
 	v, fields := e.text.root, []field(nil)
 	if name != "" {
 		s := e.find(name)
@@ -312,7 +312,7 @@ func (e *editing) way(name string, path []string) (v hujson.Value, i int) {
 }
 
 // set writes a setting, and creates missing objects around it.
-func (e *editing) set(name string, path []string, value any) error {
+func (e *listEditor) set(name string, path []string, value any) error {
 	for n := 1; n <= len(path); n++ {
 		v, i := e.way(name, path[:n])
 		if o := objectOf(v); i >= 0 && n < len(path) && o.Members[i].Value.Value.Kind() == '{' {
@@ -334,7 +334,7 @@ func (e *editing) set(name string, path []string, value any) error {
 }
 
 // listDisabled adds a server to the list of disabled ones, or removes it.
-func (e *editing) listDisabled(name string, disabled bool) error {
+func (e *listEditor) listDisabled(name string, disabled bool) error {
 	at := memberAt(e.text.root, func(m string) bool { return m == sharedDisabled })
 	if at < 0 || e.member(e.text.root, sharedDisabled).Value.Value.Kind() != '[' {
 		if !disabled {
@@ -369,7 +369,7 @@ func Apply(file string, text []byte, user *Config, edits ...Edit) ([]byte, error
 	if problem != nil {
 		return nil, &Error{Problems: []Problem{*problem}}
 	}
-	e := &editing{serverList: l, user: user}
+	e := &listEditor{serverList: l, user: user}
 	for _, edit := range edits {
 		others := e.others(edit.name)
 		if err := edit.apply(e); err != nil {
@@ -383,7 +383,7 @@ func Apply(file string, text []byte, user *Config, edits ...Edit) ([]byte, error
 }
 
 // check verifies that an edit made the requested change and no other.
-func (e *editing) check(edit Edit, others []string) error {
+func (e *listEditor) check(edit Edit, others []string) error {
 	s := e.find(edit.name)
 	broken := func(message string) error {
 		at := Position{File: e.text.file}
@@ -404,7 +404,7 @@ func (e *editing) check(edit Edit, others []string) error {
 }
 
 // others lists the texts of all servers except one.
-func (e *editing) others(but string) (texts []string) {
+func (e *listEditor) others(but string) (texts []string) {
 	for _, s := range e.servers {
 		if s.name != but {
 			texts = append(texts, string(e.text.data[s.member.Name.StartOffset:s.member.Value.EndOffset]))

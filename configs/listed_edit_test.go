@@ -313,7 +313,7 @@ func FuzzApply(f *testing.F) {
 		}
 		added, err := Apply("mcp.json", text, nil, AddServer("new", s))
 		if err != nil {
-			if (&editing{serverList: was}).find("new") == nil {
+			if (&listEditor{serverList: was}).find("new") == nil {
 				t.Fatalf("%v\n%q", err, text)
 			}
 			return

@@ -66,8 +66,8 @@ func DirectKinds() []string {
 	return names
 }
 
-// Known is a provider that needs only a key.
-type Known struct {
+// ProviderPreset is a provider that needs only a key.
+type ProviderPreset struct {
 	Name    string
 	Kind    string   // its wire format
 	BaseURL string   // including the version
@@ -79,11 +79,11 @@ type Known struct {
 
 // Local reports whether the provider is a program on this machine. Such a one is used only when
 // it is named: checking whether it runs would be a network access at every start.
-func (k Known) Local() bool { return len(k.Keys) == 0 }
+func (k ProviderPreset) Local() bool { return len(k.Keys) == 0 }
 
 // knownProviders is in the order in which keys are searched. The models accept tools over chat
 // completions.
-var knownProviders = []Known{
+var knownProviders = []ProviderPreset{
 	{
 		"openai",
 		KindOpenAIResponses,
@@ -152,16 +152,16 @@ var knownProviders = []Known{
 }
 
 // KnownProviders returns the known providers in the order in which keys are searched.
-func KnownProviders() []Known { return slices.Clone(knownProviders) }
+func KnownProviders() []ProviderPreset { return slices.Clone(knownProviders) }
 
 // KnownProvider finds a provider that needs only a key.
-func KnownProvider(name string) (Known, bool) {
+func KnownProvider(name string) (ProviderPreset, bool) {
 	for _, k := range knownProviders {
 		if k.Name == name {
 			return k, true
 		}
 	}
-	return Known{}, false
+	return ProviderPreset{}, false
 }
 
 func knownNames() []string {

@@ -122,7 +122,7 @@ func (d *Doctor) examineModel(ctx context.Context, c *configs.Config, configErr 
 		}
 	}
 	var missing []string
-	for _, l := range choice.Looked {
+	for _, l := range choice.Places {
 		switch {
 		case l.Variable == "":
 			if _, err := given.Key(ctx, l.Provider); err != nil {

@@ -186,7 +186,7 @@ func knownModels(
 		}
 	}
 	add(choice.Provider, choice.Model)
-	for _, l := range choice.Looked {
+	for _, l := range choice.Places {
 		for _, k := range configs.KnownProviders() {
 			if l.Found && k.Name == l.Provider {
 				add(k.Name, k.Model)

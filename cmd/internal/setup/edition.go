@@ -45,9 +45,9 @@ type edition struct {
 
 	mu       sync.Mutex // protects the fields below
 	layer    overlay
-	made     *Profile          // nil: none yet
-	seen     configs.Sightings // the files that it was made from
-	stale    bool              // made is out of date, even if no file has changed
+	made     *Profile           // nil: none yet
+	seen     configs.FileStates // the files that it was made from
+	stale    bool               // made is out of date, even if no file has changed
 	tried    bool
 	fault    string // the reason why the newest configuration is not in use; "": it is
 	places   map[string]*placed
@@ -324,11 +324,11 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	l, old, tried := p.layer, p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.SightingsOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
+	seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
 	config, err := p.env.LoadConfig(l.editor)
 	config = directed(config, l.routes)
 	for _, f := range config.Files(p.env.Lookup) {
-		seen[f] = configs.SightingOf(f)
+		seen[f] = configs.FileStateOf(f)
 	}
 	if err == nil {
 		made, err = p.make(config, l, old)

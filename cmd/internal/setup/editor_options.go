@@ -23,7 +23,7 @@ const (
 
 // wider holds an editor's settings that allow more, until the user has agreed to them.
 type wider struct {
-	configs.Wider
+	configs.Escalation
 	whole *configs.Config // the options with them
 	raw   json.RawMessage // the options as received
 	asked bool            // the user is being asked, or has refused
@@ -41,7 +41,7 @@ func (c *Client) Configure(raw json.RawMessage) error {
 	narrow, more := layer.Narrowed()
 	var waits *wider
 	if more.Sum != "" && !c.agreements().Has(more.Sum) {
-		layer, waits = narrow, &wider{Wider: more, whole: layer}
+		layer, waits = narrow, &wider{Escalation: more, whole: layer}
 	}
 	if waits != nil {
 		waits.raw = raw

@@ -56,7 +56,7 @@ func (r *room) scripted(more string, rounds ...[]asked) {
 func (r *room) looks() (config, guides *atomic.Int32) {
 	config, guides = new(atomic.Int32), new(atomic.Int32)
 	p := r.profiles.edition()
-	p.changed = func(s configs.Sightings) bool { config.Add(1); return s.Changed() }
+	p.changed = func(s configs.FileStates) bool { config.Add(1); return s.Changed() }
 	p.guides.changed = func(g *guide.Guide, ctx context.Context) bool { guides.Add(1); return g.Changed(ctx) }
 	return config, guides
 }

@@ -36,7 +36,7 @@ type Process struct {
 	native  core.Toolbox // our own tools
 	servers *upstreams
 	backend func(name string) core.Backend // Options.Backend
-	changed func(configs.Sightings) bool   // checks the configuration's files for changes
+	changed func(configs.FileStates) bool  // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
 
@@ -77,7 +77,7 @@ func New(o Options) *Process {
 		board:   board.New(),
 		logins:  o.Secrets.Logins(),
 		loading: make(chan struct{}, 1),
-		changed: configs.Sightings.Changed,
+		changed: configs.FileStates.Changed,
 		servers: &upstreams{
 			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),

@@ -7,7 +7,7 @@ import (
 )
 
 // A file that is written anew, comes or goes is seen; one that is left alone is not.
-func TestSightingsSeeChanges(t *testing.T) {
+func TestFileStatesSeeChanges(t *testing.T) {
 	dir := t.TempDir()
 	there, coming := filepath.Join(dir, "there"), filepath.Join(dir, "coming")
 	write := func(path, text string) {
@@ -21,7 +21,7 @@ func TestSightingsSeeChanges(t *testing.T) {
 		"written": func() { write(there, "longer") },
 		"come":    func() { write(coming, "b") },
 	} {
-		seen := SightingsOf(there, coming, "")
+		seen := FileStatesOf(there, coming, "")
 		if len(seen) != 2 || seen.Changed() {
 			t.Fatalf("before a file was %s: %v", what, seen)
 		}
@@ -29,11 +29,11 @@ func TestSightingsSeeChanges(t *testing.T) {
 			t.Errorf("nobody saw that a file was %s", what)
 		}
 	}
-	seen := SightingsOf(there)
+	seen := FileStatesOf(there)
 	if err := os.Remove(there); err != nil {
 		t.Fatal(err)
 	}
-	if !seen.Changed() || SightingOf(there) != (Sighting{}) {
+	if !seen.Changed() || FileStateOf(there) != (FileState{}) {
 		t.Error("nobody saw that a file has gone")
 	}
 }
