@@ -26,9 +26,9 @@ type settler = func(core.Ask, json.RawMessage, error)
 // no form for it. A secret must not be asked for in a form, so such a question stays unanswered.
 func (f *feed) question(a core.Ask) (method string, params any, settle settler) {
 	switch {
-	case a.URL != "" && f.view.Shows.Pages:
+	case a.URL != "" && f.view.Display.Pages:
 		return "elicitation/create", Page(f.view, a), f.sess.answerQuestion
-	case a.URL != "" || !f.view.Shows.Forms:
+	case a.URL != "" || !f.view.Display.Forms:
 		return "", nil, nil
 	case a.Secret:
 		f.sess.queue.Go(func() {

@@ -117,7 +117,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	if p.After > 0 {
 		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.Pause())
 	}
-	if v.Shows.Notices {
+	if v.Display.Notices {
 		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})
 	}
 	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
@@ -202,7 +202,7 @@ func usage(dst []byte, v *View, e core.UsageChanged) []byte {
 // notice appends a notice to the user: in that form if the client knows notices, which are shown
 // only live, and otherwise as a part of the conversation.
 func notice(dst []byte, v *View, n core.Notice) []byte {
-	if v.Shows.Notices {
+	if v.Display.Notices {
 		if v.replay {
 			return dst
 		}
@@ -239,7 +239,7 @@ func severity(s core.Severity) string {
 
 // compacted appends that the model knows only a summary from now on. n is used for the id.
 func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
-	if !v.Shows.Compaction {
+	if !v.Display.Compaction {
 		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")
 	}
 	return update(dst, v, acp.CompactionUpdate{

@@ -18,11 +18,11 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	was := v.calls[c.ID]
 	if was == nil {
 		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
-		was = &told{}
+		was = &callView{}
 		v.calls[c.ID] = was
 	}
 	nothing := u
-	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Shows.Output && !v.replay &&
+	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Display.Output && !v.replay &&
 		!c.State.Ended() {
 		was.screen = true
 		u.Content = []acp.ToolContent{{Type: "terminal", TerminalID: string(c.ID)}}
@@ -64,7 +64,7 @@ func call(dst []byte, v *View, c core.Call) []byte {
 
 // shown puts a call's content into an update. Output in a terminal stays there: content would
 // replace it.
-func (t *told) shown(u *acp.ToolCall, v *View, c core.Call) {
+func (t *callView) shown(u *acp.ToolCall, v *View, c core.Call) {
 	list := shown(v, c)
 	switch {
 	case c.State.Ended() && (t.live || t.screen && t.output != ""):
@@ -100,7 +100,7 @@ func shown(v *View, c core.Call) (list []acp.ToolContent) {
 			}
 			list = append(list, t)
 		case core.Terminal:
-			if id, own := strings.CutPrefix(b.ID, v.Shows.Terminals); own && v.Shows.Terminals != "" && !v.replay {
+			if id, own := strings.CutPrefix(b.ID, v.Display.Terminals); own && v.Display.Terminals != "" && !v.replay {
 				list = append(list, acp.ToolContent{Type: "terminal", TerminalID: id})
 			}
 		case core.Text:

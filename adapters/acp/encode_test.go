@@ -219,7 +219,7 @@ func TestWaitingForTheModelIsShown(t *testing.T) {
 		{core.Phase{Kind: core.PhaseRetrying, After: time.Minute}, true, `"sessionUpdate":"notice","severity":"info","title":"Waiting for the model's service, next try in 1m0s"`},
 	} {
 		v := NewView("s", "", core.Pos{Epoch: 1, Seq: 9})
-		v.Shows.Notices = c.notices
+		v.Display.Notices = c.notices
 		if got := string(Encode(nil, v, core.Record{Epoch: 1, Event: c.phase})); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%+v: got %s", c, got)
 		}

@@ -33,13 +33,13 @@ type feed struct {
 	sess  *session
 	view  *View
 	pos   core.Pos // the position that the client has reached
-	waits []wait
+	waits []waiter
 	over  bool // another feed has replaced it, or the log cannot be read
 	asked map[core.AskID]*wire.Ask
 }
 
-// wait is a function that is called once the client has reached a position.
-type wait struct {
+// waiter is a function that is called once the client has reached a position.
+type waiter struct {
 	at core.Pos
 	do func()
 }
@@ -64,13 +64,13 @@ func (f *feed) Caught(pos core.Pos) {
 
 // when calls do once the client has reached a position.
 func (f *feed) when(at core.Pos, do func()) {
-	f.waits = append(f.waits, wait{at, do})
+	f.waits = append(f.waits, waiter{at, do})
 	f.settle()
 }
 
 // settle calls the functions whose position has been reached.
 func (f *feed) settle() {
-	var left []wait
+	var left []waiter
 	waits := f.waits
 	f.waits = nil
 	for _, w := range waits {
@@ -201,7 +201,7 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
 	v.Cwd = sess.att.Meta().Cwd
 	v.Offer = e.offer
-	v.Shows = Shows{
+	v.Display = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
 		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own
 		Forms:  bool(is.caps.Elicitation.Form), Pages: bool(is.caps.Elicitation.URL),

@@ -17,12 +17,12 @@ type View struct {
 	Prefix string
 	// Head is the end of the log when the session was loaded: records before it are a replay.
 	Head     core.Pos
-	Shows    Shows
+	Display  Shows
 	Offer    *Offer        // nil: there are no choices
 	Settings core.Settings // at the position that the client has reached
 
 	replay   bool // of the record that is being encoded
-	calls    map[core.CallID]*told
+	calls    map[core.CallID]*callView
 	consents map[core.AskID]struct{}  // asks that are shown as a call of their own
 	asks     map[core.AskID]core.Ask  // open questions, up to the position that the client has reached
 	pages    map[core.AskID]core.Ask  // opened by the client, for calls that are running
@@ -45,8 +45,8 @@ type Shows struct {
 // refusal is the range of the newest turn, if it was prompted over this connection and refused.
 type refusal struct{ begin, end core.Pos }
 
-// told is the client's knowledge of a call.
-type told struct {
+// callView is the client's knowledge of a call.
+type callView struct {
 	call   core.Call
 	output string // the end of its output
 	screen bool   // it is shown as a terminal of the gateway
@@ -59,7 +59,7 @@ func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 		Session:  id,
 		Prefix:   prefix,
 		Head:     head,
-		calls:    map[core.CallID]*told{},
+		calls:    map[core.CallID]*callView{},
 		asks:     map[core.AskID]core.Ask{},
 		pages:    map[core.AskID]core.Ask{},
 		consents: map[core.AskID]struct{}{},
