@@ -76,7 +76,7 @@ func waysOf(a control.Account) []eca.LoginMethod {
 }
 
 // providersList handles providers/list.
-func (s *Server) providersList(ctx context.Context, call *wire.Call, _ none) error {
+func (s *Server) providersList(ctx context.Context, call *wire.Call, _ noParams) error {
 	s.wg.Go(func() {
 		o := s.reload(ctx)
 		list := o.providers()

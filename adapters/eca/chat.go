@@ -33,11 +33,11 @@ type chat struct {
 	// The fields below belong to the pump's goroutine.
 	feed    *feed // nil: no session is read
 	waits   []waiter
-	answers map[core.TurnID]func()  // for prompts that are answered when they begin
-	held    map[core.TurnID]func()  // for prompts that are answered when their model responds
-	running map[*prompting]struct{} // accepted and not ended
-	idle    []func()                // called when none is running
-	wish    *choice                 // the choice announced for a chat that has not begun
+	answers map[core.TurnID]func()      // for prompts that are answered when they begin
+	held    map[core.TurnID]func()      // for prompts that are answered when their model responds
+	running map[*pendingPrompt]struct{} // accepted and not ended
+	idle    []func()                    // called when none is running
+	wish    *choice                     // the choice announced for a chat that has not begun
 }
 
 // waiter waits until everything before pos has been sent to the client.

@@ -54,7 +54,7 @@ func dialectOf(caps *eca.CodeAssistant, opts eca.InitOptions) Dialect {
 // early puts an edge into the connection of a client of an early document, and removes from p the
 // capabilities that its document does not have. It returns the names that the document lacks; nil
 // for today's.
-func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
+func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) nameSet {
 	d := dialectOf(p.Capabilities.CodeAssistant, optionsOf(p.InitializationOptions))
 	if d == Now {
 		return nil
@@ -71,7 +71,7 @@ func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) lacks {
 
 // earlyDocument describes an early document: the names it lacks, and its own words for names of today.
 type earlyDocument struct {
-	lacks lacks
+	lacks nameSet
 	words map[string]string
 }
 
@@ -90,8 +90,8 @@ var earlyDocuments = [...]earlyDocument{
 }
 
 // earlyLacks returns the names that both early documents lack, and more.
-func earlyLacks(more ...string) lacks {
-	l := lacks{}
+func earlyLacks(more ...string) nameSet {
+	l := nameSet{}
 	for _, name := range append(
 		more, eca.MethodOpened, eca.MethodCleared, eca.MethodStatusChanged, eca.MethodDeleted, eca.MethodServerRemoved,
 		eca.MethodProgress, eca.MethodProvidersUpdated, eca.MethodJobsUpdated, eca.MethodRewriteContent, eca.MethodModelSelected,

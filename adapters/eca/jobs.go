@@ -69,7 +69,7 @@ func jobOf(info board.JobInfo, chat core.SessionID, title string, now time.Time)
 }
 
 // jobsList handles jobs/list.
-func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ none) error {
+func (s *Server) jobsList(ctx context.Context, call *wire.Call, _ noParams) error {
 	s.reply(ctx, call, s.jobSummaries(), nil)
 	return nil
 }

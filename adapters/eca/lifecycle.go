@@ -113,7 +113,7 @@ func (s *Server) concerned(posted []board.Posting) {
 // shutdown handles shutdown. Running turns are stopped, and everything is stored before the
 // answer: the Emacs client kills the process as soon as it has that. The answer is an error if
 // something could not be stored.
-func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ none) error {
+func (s *Server) shutdown(ctx context.Context, call *wire.Call, _ noParams) error {
 	s.state.Store(phaseDown)
 	chats := s.allChats()
 	for _, c := range chats {
@@ -182,7 +182,7 @@ func settled(ctx context.Context, chats []*chat) bool {
 }
 
 // exit handles exit. It waits for the answer to a shutdown in progress.
-func (s *Server) exit(ctx context.Context, _ *wire.Call, _ none) error {
+func (s *Server) exit(ctx context.Context, _ *wire.Call, _ noParams) error {
 	if s.state.Load() != phaseDown {
 		s.end(errExit)
 		return nil
@@ -205,7 +205,7 @@ type peer struct {
 	name    string // clientInfo.name: emacs, VsCode, IntelliJ, Neovim, Desktop, eca-cli
 	version string
 	agent   string // its choice at the beginning, or ""
-	lacks   lacks
+	lacks   nameSet
 	caps    eca.CodeAssistant
 }
 

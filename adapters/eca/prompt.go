@@ -13,8 +13,8 @@ import (
 	"dragoman/core/control"
 )
 
-// prompting is one chat/prompt under way.
-type prompting struct {
+// pendingPrompt is one chat/prompt under way.
+type pendingPrompt struct {
 	call   *wire.Call
 	params eca.PromptParams
 	ticket *pump.Ticket
@@ -37,7 +37,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 		return wrong("chatId: ids that begin with %s are the server's", subagents)
 	}
 	c := s.chatOf(id)
-	pr := &prompting{call: call, params: p, minted: minted}
+	pr := &pendingPrompt{call: call, params: p, minted: minted}
 	mine, ticket := c.prompts.Register(
 		ctx,
 		func(turn core.TurnID) { c.begun(pr, turn); c.tellAll(pr) },
@@ -61,7 +61,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 }
 
 // prompt gives a prompt to the core. ctx belongs to the connection, mine to this prompt.
-func (c *chat) prompt(ctx, mine context.Context, pr *prompting) error {
+func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 	o := c.srv.refresh(ctx)
 	d := refer.New(o.profile, c.srv.opts.Principal, c.folders())
 	blocks := d.Blocks(mine, pr.params)
@@ -98,7 +98,7 @@ func (c *chat) folders() []string {
 }
 
 // tellAll shows the messages about a prompt that was accepted.
-func (c *chat) tellAll(pr *prompting) {
+func (c *chat) tellAll(pr *pendingPrompt) {
 	for _, text := range append(c.srv.takeHint(), pr.told...) {
 		c.remark(text)
 	}
@@ -138,7 +138,7 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 // other message shows that a prompt has begun, the answer does: a queued prompt is answered when
 // it begins. An unlisted model is known to exist only when it has been asked: until then the
 // answer is held back, because it reports that.
-func (c *chat) begun(pr *prompting, turn core.TurnID) {
+func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
 	pr.turn = turn
 	c.running[pr] = struct{}{}
 	view := c.feed.view
@@ -162,7 +162,7 @@ func (c *chat) begun(pr *prompting, turn core.TurnID) {
 
 // ended answers a prompt that has no answer yet: it was taken back while it waited, or its turn
 // was not seen.
-func (c *chat) ended(pr *prompting, e core.TurnEnded) {
+func (c *chat) ended(pr *pendingPrompt, e core.TurnEnded) {
 	delete(c.answers, e.Turn)
 	delete(c.held, e.Turn)
 	delete(c.running, pr)
@@ -198,7 +198,7 @@ func (c *chat) rest() {
 
 // refuse gives the user the reason for refusing a prompt: in the chat, because some clients show
 // no error of a prompt, and none of them leaves its loading state after an error.
-func (c *chat) refuse(pr *prompting, err error) {
+func (c *chat) refuse(pr *pendingPrompt, err error) {
 	c.prompts.Forget(pr.ticket)
 	c.srv.pump.Do(func() {
 		p := c.srv.peerNow()
@@ -245,7 +245,7 @@ func sentence(err error) string {
 	return "The prompt was not taken: " + text
 }
 
-func (s *Server) answerPrompt(pr *prompting, id core.SessionID, model string, st eca.PromptStatus) {
+func (s *Server) answerPrompt(pr *pendingPrompt, id core.SessionID, model string, st eca.PromptStatus) {
 	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && control.AccountsOf(o.profile) != nil {
 		st = eca.StatusLogin
 	}

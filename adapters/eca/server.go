@@ -76,10 +76,10 @@ type Server struct {
 	chosen     choice // for chats without a choice of their own
 	chats      map[core.SessionID]*chat
 	logins     map[string]string // by provider: the way to log in that was chosen last
-	board      watched
-	hint       string      // text to be shown once in a chat; "": none
-	completing *completing // the last one requested; nil: none yet
-	rewrites   int         // the number of running ones
+	board      boardWatch
+	hint       string             // text to be shown once in a chat; "": none
+	completing *pendingCompletion // the last one requested; nil: none yet
+	rewrites   int                // the number of running ones
 }
 
 // phase is the state of a connection.
@@ -240,11 +240,11 @@ func with[P any](ctx context.Context, f func(context.Context, *wire.Call, P) err
 	return func(call *wire.Call, p P) error { return f(ctx, call, p) }
 }
 
-// none is the params type of methods without params, whatever a client sends.
-type none struct{}
+// noParams is the params type of methods without params, whatever a client sends.
+type noParams struct{}
 
 // UnmarshalJSON accepts anything.
-func (*none) UnmarshalJSON([]byte) error { return nil }
+func (*noParams) UnmarshalJSON([]byte) error { return nil }
 
 // codeNotReady is LSP's code for requests before initialize.
 const codeNotReady jrpc2.Code = -32002

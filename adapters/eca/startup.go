@@ -22,7 +22,7 @@ var tasks = [...]eca.ProgressParams{
 
 // initialized handles initialized: from here on the client accepts notifications. Nothing here
 // waits for the network; later news comes from the board.
-func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ none) error {
+func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ noParams) error {
 	posted, since := s.opts.Board.Now()
 	s.pump.Do(func() { s.announce(posted) })
 	s.wg.Go(func() { s.watchBoard(ctx, since) })
@@ -70,8 +70,8 @@ func (s *Server) progress(t eca.ProgressType) {
 	}
 }
 
-// watched is the revision of the board that was passed on, and the functions that wait for one.
-type watched struct {
+// boardWatch is the revision of the board that was passed on, and the functions that wait for one.
+type boardWatch struct {
 	on    bool // the board is being watched
 	seen  uint64
 	later []func()

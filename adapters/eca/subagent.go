@@ -258,6 +258,6 @@ func (f *feed) leave() {
 func (s *Server) newChat(id core.SessionID) *chat {
 	return &chat{
 		srv: s, id: id, queue: pump.NewQueue(&s.wg),
-		answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*prompting]struct{}{},
+		answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*pendingPrompt]struct{}{},
 	}
 }

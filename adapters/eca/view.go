@@ -10,16 +10,16 @@ import (
 	"dragoman/core"
 )
 
-// lacks holds the names of the protocol (methods, types of contents and details, states) that a
+// nameSet holds the names of the protocol (methods, types of contents and details, states) that a
 // client's document does not have, for code that does something else then. Messages of these
 // names do not reach the client. A client of today's document lacks none.
-type lacks map[string]bool
+type nameSet map[string]bool
 
 // View is a reader's state of a session, and its circumstances. It belongs to one goroutine.
 type View struct {
 	chat   string
 	parent string // the chat that shows it within a call; "": it is shown by itself
-	lacks  lacks
+	lacks  nameSet
 	client string // clientInfo.name, for fields that only one client reads
 	live   bool   // false: what is encoded is history
 	offer  *offer
@@ -43,7 +43,7 @@ type View struct {
 }
 
 // newView returns the view of a reader that has read nothing yet.
-func newView(chat core.SessionID, l lacks, client string, o *offer) *View {
+func newView(chat core.SessionID, l nameSet, client string, o *offer) *View {
 	v := &View{
 		chat: string(chat), lacks: l, client: client, offer: o,
 		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},

@@ -53,7 +53,7 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 // abandoned, because the user has typed on.
 func (s *Server) completion(ctx context.Context, call *wire.Call, p eca.CompletionParams) error {
 	life, cancel := context.WithCancelCause(ctx)
-	mine := &completing{give: cancel, done: make(chan struct{})}
+	mine := &pendingCompletion{give: cancel, done: make(chan struct{})}
 	s.mu.Lock()
 	old := s.completing
 	s.completing = mine
@@ -88,8 +88,8 @@ func (s *Server) mention(text string) {
 	})
 }
 
-// completing is a running completion.
-type completing struct {
+// pendingCompletion is a running completion.
+type pendingCompletion struct {
 	give context.CancelCauseFunc // ends it
 	done chan struct{}           // closed after the answer
 }
@@ -188,7 +188,7 @@ func (s *Server) denied(path string) string {
 
 // rewriting asks the model and passes on its text as it arrives.
 func (s *Server) rewriting(ctx context.Context, m inference.Model, p eca.RewriteParams) {
-	began, out := time.Now(), &rewriting{srv: s, id: p.ID}
+	began, out := time.Now(), &rewriteStream{srv: s, id: p.ID}
 	answer, err := compose.Rewrite(ctx, m, p, s.surroundings(ctx, p), out.delta)
 	out.tell(func() {
 		if err != nil {
@@ -221,8 +221,8 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	return d.Text(ctx, workspace.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
-// rewriting sends the progress of one rewrite to the client. Parts within one pace are joined.
-type rewriting struct {
+// rewriteStream sends the progress of one rewrite to the client. Parts within one pace are joined.
+type rewriteStream struct {
 	srv   *Server
 	id    string
 	began bool // of the pump's goroutine
@@ -233,7 +233,7 @@ type rewriting struct {
 	thought bool        // was reported
 }
 
-func (w *rewriting) delta(d inference.Delta) {
+func (w *rewriteStream) delta(d inference.Delta) {
 	switch d.Kind {
 	case inference.DeltaText:
 		w.mu.Lock()
@@ -256,7 +256,7 @@ func (w *rewriting) delta(d inference.Delta) {
 }
 
 // tell has the pump send the text written so far, and then calls then.
-func (w *rewriting) tell(then func()) {
+func (w *rewriteStream) tell(then func()) {
 	w.srv.pump.Do(func() {
 		w.mu.Lock()
 		text := w.text.String()
@@ -275,7 +275,7 @@ func (w *rewriting) tell(then func()) {
 }
 
 // begin reports once that the model has begun.
-func (w *rewriting) begin() {
+func (w *rewriteStream) begin() {
 	if !w.began {
 		w.began = true
 		w.say(eca.RewriteContent{Type: eca.RewriteStarted})
@@ -283,13 +283,13 @@ func (w *rewriting) begin() {
 }
 
 // reason reports that the model thinks, unless it writes already.
-func (w *rewriting) reason() {
+func (w *rewriteStream) reason() {
 	if !w.began {
 		w.begin()
 		w.say(eca.RewriteContent{Type: eca.RewriteReasoning})
 	}
 }
 
-func (w *rewriting) say(c eca.RewriteContent) {
+func (w *rewriteStream) say(c eca.RewriteContent) {
 	w.srv.notify(eca.MethodRewriteContent, eca.RewriteContentParams{RewriteID: w.id, Content: c})
 }
