@@ -49,25 +49,25 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	return err
 }
 
-// timed limits the time that a client takes for each part of a response.
-type timed struct {
+// timedWriter limits the time that a client takes for each part of a response.
+type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func newTimed(w http.ResponseWriter) *timed {
-	return &timed{ResponseWriter: w, control: http.NewResponseController(w)}
+func newTimed(w http.ResponseWriter) *timedWriter {
+	return &timedWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 }
 
 // Write implements io.Writer.
-func (t *timed) Write(b []byte) (int, error) {
+func (t *timedWriter) Write(b []byte) (int, error) {
 	// A writer without deadlines ends in its own way.
 	_ = t.control.SetWriteDeadline(time.Now().Add(writeTime))
 	return t.ResponseWriter.Write(b)
 }
 
 // Unwrap is called by http.ResponseController.
-func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // body limits the time that a client takes to send its request. At its end the deadline is
 // removed: the connection is read further, to notice when the client leaves.
