@@ -63,8 +63,8 @@ func (e *refusal) final() bool {
 	return false
 }
 
-// granted is the response of a token endpoint (RFC 6749, 5.1).
-type granted struct {
+// tokenResponse is the response of a token endpoint (RFC 6749, 5.1).
+type tokenResponse struct {
 	Access  string          `json:"access_token"`
 	Type    string          `json:"token_type"`
 	Expires json.RawMessage `json:"expires_in"` // a number; some servers send a text
@@ -73,7 +73,7 @@ type granted struct {
 }
 
 // with returns the login with a new grant.
-func (l record) with(g granted, now time.Time) record {
+func (l record) with(g tokenResponse, now time.Time) record {
 	l.Access, l.Expires = g.Access, time.Time{}
 	if g.Refresh != "" {
 		l.Refresh = g.Refresh // it replaces the last one
@@ -100,7 +100,7 @@ func (l record) refresh(ctx context.Context, server *url.URL) (record, error) {
 }
 
 // grant requests a token for this server only (RFC 8707) from a token endpoint.
-func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g granted, err error) {
+func (l record) grant(ctx context.Context, c *http.Client, form url.Values) (g tokenResponse, err error) {
 	form.Set("resource", l.Resource)
 	body, err := l.Client.post(ctx, c, l.TokenURL, form)
 	if err != nil {

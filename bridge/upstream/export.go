@@ -171,7 +171,7 @@ func (e *Export) Introduce(i Introduction) {
 
 // listing lists the tools over a connection of the box's own, which belongs to no session; ok is
 // false if the server's version may have no list of tools.
-func (e *Export) listing(ctx context.Context, dir string) (list []*listed, ok bool, err error) {
+func (e *Export) listing(ctx context.Context, dir string) (list []*listedTool, ok bool, err error) {
 	u := e.box.side([]string{dir}, e.Server)
 	if u == nil {
 		return nil, false, errClosing

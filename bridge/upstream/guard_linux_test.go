@@ -15,7 +15,7 @@ func TestOneGuardForAllServers(t *testing.T) {
 	bridgetest.OneGuard(t, 2, func(t *testing.T, places []bridgetest.Place, look func()) {
 		servers := []Server{{Name: "up", Endpoint: at(places[0])}, {Name: "down", Endpoint: at(places[1])}}
 		box := New(Options{Servers: servers, Environ: os.Environ(), Grace: bridgetest.Patience})
-		opened, err := box.Open(t.Context(), alone{core.Meta{ID: "s"}})
+		opened, err := box.Open(t.Context(), trialHost{core.Meta{ID: "s"}})
 		if err != nil {
 			t.Fatal(err)
 		}

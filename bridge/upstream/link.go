@@ -235,13 +235,13 @@ func (s *sieve) Close() error { return s.in.Close() }
 
 // Within is context.WithTimeout with a cause that names the slow operation.
 func Within(ctx context.Context, d time.Duration, what string) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, timeoutOf{what})
+	return context.WithTimeoutCause(ctx, d, timeoutCause{what})
 }
 
-// timeoutOf is a cause that names the slow operation.
-type timeoutOf struct{ what string }
+// timeoutCause is a cause that names the slow operation.
+type timeoutCause struct{ what string }
 
-func (e timeoutOf) Error() string { return e.what }
+func (e timeoutCause) Error() string { return e.what }
 
 // Is makes it equal to the end of a deadline.
-func (timeoutOf) Is(target error) bool { return target == context.DeadlineExceeded }
+func (timeoutCause) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -26,8 +26,8 @@ type Server struct {
 	// Rev identifies a version of the server's configuration: while it is unchanged, the
 	// connections stay (Box.Set).
 	Rev int
-	// Shown is the description of its place for people.
-	Shown Shown
+	// Location is the description of its place for people.
+	Location Location
 	// Endpoint looks up its place, at each start; its error describes a fault in the
 	// configuration.
 	Endpoint func(context.Context) (Endpoint, error)
@@ -56,8 +56,8 @@ func (s Server) StartFor() time.Duration {
 	return defaultStartTimeout
 }
 
-// Shown is the place of a server in words without secrets.
-type Shown struct {
+// Location is the place of a server in words without secrets.
+type Location struct {
 	Command string // of a program
 	Args    []string
 	URL     string
@@ -132,7 +132,7 @@ type Box struct {
 	stopped   map[string]bool // until they are started again
 	roused    map[string]bool // running although disabled
 	sets      map[*set]bool   // that are open
-	known     map[string][]*listed
+	known     map[string][]*listedTool
 	live      map[string][]*upstream // by server, of all sessions
 	confirmed map[consentKey]bool    // by endpoint
 	offers    map[string]offer
@@ -169,7 +169,7 @@ func New(o Options) *Box {
 	return &Box{
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
-		known: map[string][]*listed{}, live: map[string][]*upstream{}, confirmed: map[consentKey]bool{},
+		known: map[string][]*listedTool{}, live: map[string][]*upstream{}, confirmed: map[consentKey]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},
 	}
 }
@@ -338,7 +338,7 @@ func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
 	for _, u := range s.ups {
 		u.recheck(ctx)
 		for _, l := range u.listed(ctx, grace) {
-			list = append(list, &tool{up: u, listed: l})
+			list = append(list, &tool{up: u, listedTool: l})
 		}
 	}
 	return list, ctx.Err()

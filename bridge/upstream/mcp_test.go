@@ -176,7 +176,7 @@ func TestServersAskTheModel(t *testing.T) {
 
 // What the user is asked to agree to shows everything, in its order, and says what it leaves out.
 func TestSamplingIsShown(t *testing.T) {
-	var s sampling
+	var s sampleRequest
 	err := json.Unmarshal([]byte(`{"systemPrompt":"Do\u200b this.","messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","data":"AA==","mimeType":"image/png"}]},{"role":"assistant","content":{"type":"text","text":"`+strings.Repeat("ä", maxShown)+`"}}]}`), &s)
 	if err != nil {
 		t.Fatal(err)

@@ -119,9 +119,9 @@ func commandOf(server, prompt string) string {
 	}, server+":"+prompt)
 }
 
-// offering is a server's offer in a session: over a connection of the session's own if a client
+// sessionOffer is a server's offer in a session: over a connection of the session's own if a client
 // has brought the server along.
-type offering struct {
+type sessionOffer struct {
 	offer
 	server Server
 	up     *upstream // nil: a side is used
@@ -129,12 +129,12 @@ type offering struct {
 
 // offerings lists the offers of started servers in a session; without a session, those of servers
 // in the configuration.
-func (b *Box) offerings(session core.SessionID) (list []offering) {
+func (b *Box) offerings(session core.SessionID) (list []sessionOffer) {
 	var brought []*upstream
 	b.mu.Lock()
 	for _, s := range b.servers {
 		if !b.stopped[s.Name] {
-			list = append(list, offering{offer: b.offers[s.Name], server: s})
+			list = append(list, sessionOffer{offer: b.offers[s.Name], server: s})
 		}
 	}
 	if session != "" {
@@ -149,7 +149,7 @@ func (b *Box) offerings(session core.SessionID) (list []offering) {
 	b.mu.Unlock()
 	for _, u := range brought {
 		u.mu.Lock()
-		list = append(list, offering{offer: u.offer, server: u.server, up: u})
+		list = append(list, sessionOffer{offer: u.offer, server: u.server, up: u})
 		u.mu.Unlock()
 	}
 	return list
@@ -225,7 +225,7 @@ func (b *Box) Expand(
 	return strings.Join(texts, "\n\n"), true, nil
 }
 
-func (b *Box) prompt(session core.SessionID, command string) (from offering, p prompt, ok bool) {
+func (b *Box) prompt(session core.SessionID, command string) (from sessionOffer, p prompt, ok bool) {
 	for _, o := range b.offerings(session) {
 		for _, p := range o.prompts {
 			if commandOf(o.server.Name, p.Name) == command {
@@ -233,7 +233,7 @@ func (b *Box) prompt(session core.SessionID, command string) (from offering, p p
 			}
 		}
 	}
-	return offering{}, prompt{}, false
+	return sessionOffer{}, prompt{}, false
 }
 
 // List implements the Resources of package workspace: the resources of the started servers whose
@@ -368,7 +368,7 @@ func (b *Box) sideLocked(roots []string, server Server) *upstream {
 		if len(roots) > 0 {
 			m.Cwd = roots[0]
 		}
-		u = newUpstream(b, server, alone{m}, &b.guard, func() {})
+		u = newUpstream(b, server, trialHost{m}, &b.guard, func() {})
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
 		b.sides[key] = u

@@ -22,19 +22,19 @@ import (
 // changed, or that is new at a known server, needs consent before it is used, and until then a
 // model gets the old description.
 type pins struct {
-	file datadir.Document[pinned] // Path "": nothing is pinned
+	file datadir.Document[pinSet] // Path "": nothing is pinned
 
 	mu      sync.Mutex           // protects the fields below
 	looking bool                 // nothing is pinned when first seen
 	young   map[string]time.Time // the time when this process first saw a new server
 }
 
-// pinned holds descriptions, by server and tool.
-type pinned map[string]map[string]string
+// pinSet holds descriptions, by server and tool.
+type pinSet map[string]map[string]string
 
 // pinsIn returns the pins in a file; "": nothing is pinned.
 func pinsIn(path string) *pins {
-	return &pins{file: datadir.Document[pinned]{Path: path}, young: map[string]time.Time{}}
+	return &pins{file: datadir.Document[pinSet]{Path: path}, young: map[string]time.Time{}}
 }
 
 // pinnedFields are the pinned members of a tool: all that a model reads, and its permissions.
@@ -65,7 +65,7 @@ func (p *pins) kept() bool { return p.file.Path != "" }
 
 // all reads the file. A missing file pins nothing; an unreadable one is an error, because
 // continuing without it would mean agreeing to everything.
-func (p *pins) all() (pinned, error) {
+func (p *pins) all() (pinSet, error) {
 	all, err := p.file.Read()
 	if err != nil {
 		return nil, fmt.Errorf(
@@ -135,7 +135,7 @@ func (p *pins) isYoung(server string) bool {
 
 // look compares a server's tools with the pins, and pins all tools of a new server. It marks the
 // tools that have changed.
-func (p *pins) look(server string, list []*listed) error {
+func (p *pins) look(server string, list []*listedTool) error {
 	if !p.kept() {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (p *pins) agree(server, tool string, item json.RawMessage) error {
 	})
 }
 
-func (p *pins) agreed(server string, l *listed) bool {
+func (p *pins) agreed(server string, l *listedTool) bool {
 	known, err := p.known(server)
 	return err == nil && known[l.spec.Name] == canonical(l.raw)
 }
@@ -214,10 +214,10 @@ func (p *pins) agreed(server string, l *listed) bool {
 func (p *pins) change(server string, change func(known map[string]string) map[string]string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockFor)
 	defer cancel()
-	return p.file.Change(ctx, func(all pinned) (pinned, error) {
+	return p.file.Change(ctx, func(all pinSet) (pinSet, error) {
 		next := maps.Clone(all)
 		if next == nil {
-			next = pinned{}
+			next = pinSet{}
 		}
 		known := change(maps.Clone(all[server]))
 		if next[server] = known; known == nil {
@@ -287,7 +287,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	if t.change == "" {
 		return true, nil
 	}
-	if pins.agreed(t.spec.Server, t.listed) {
+	if pins.agreed(t.spec.Server, t.listedTool) {
 		poke(t.up.stale) // the user has agreed in another place, and the list still has the old description
 		return true, nil
 	}

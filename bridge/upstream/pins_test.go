@@ -99,7 +99,7 @@ func TestDamagedPins(t *testing.T) {
 func TestChangesAreTried(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
-	try := func(list string) (*Box, Tried) {
+	try := func(list string) (*Box, Trial) {
 		t.Helper()
 		b := New(Options{PinFile: file, Environ: os.Environ(), Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+list+bridgetest.ToolDone)}, {Name: "off", Disabled: true}}})
 		t.Cleanup(b.Close)
@@ -193,7 +193,7 @@ func TestPinsOfManyProcesses(t *testing.T) {
 	for i := range many {
 		all.Go(func() {
 			p := pinsIn(file)
-			if err := p.look(fmt.Sprintf("s%d", i), []*listed{{spec: core.Spec{Name: "t"}, raw: []byte(`{"description":"x"}`)}}); err != nil {
+			if err := p.look(fmt.Sprintf("s%d", i), []*listedTool{{spec: core.Spec{Name: "t"}, raw: []byte(`{"description":"x"}`)}}); err != nil {
 				t.Error(err)
 			}
 		})

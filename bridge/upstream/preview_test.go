@@ -13,7 +13,7 @@ import (
 func TestPreviewShowsTheCall(t *testing.T) {
 	of := func(title, args string) core.Preview {
 		t.Helper()
-		tool := &tool{listed: &listed{spec: core.Spec{Server: "evil", Name: "ok", Title: title}}}
+		tool := &tool{listedTool: &listedTool{spec: core.Spec{Server: "evil", Name: "ok", Title: title}}}
 		pv, err := tool.Preview(t.Context(), core.Invocation{Args: json.RawMessage(args)})
 		if err != nil {
 			t.Fatal(err)

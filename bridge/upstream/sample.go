@@ -17,8 +17,8 @@ import (
 // maxSampled limits the answer that a server may request of a model, in tokens.
 const maxSampled = 8192
 
-// sampling is a server's request to our model (Client, Sampling).
-type sampling struct {
+// sampleRequest is a server's request to our model (Client, Sampling).
+type sampleRequest struct {
 	Messages []struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"` // one block, or since 2025-11-25 a list
@@ -31,7 +31,7 @@ type sampling struct {
 // sample asks the model on a server's behalf, each time with the user's consent: it costs money,
 // and the server reads the answer.
 func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	var s sampling
+	var s sampleRequest
 	if err := wire.Unmarshal(params, &s); err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "sampling/createMessage: %v", err)
 	}
@@ -85,7 +85,7 @@ func stopReason(s core.StopReason) string {
 }
 
 // agreed asks the user.
-func (u *upstream) agreed(ctx context.Context, model string, s sampling) error {
+func (u *upstream) agreed(ctx context.Context, model string, s sampleRequest) error {
 	r, err := u.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
 		Text: fmt.Sprintf(
@@ -119,7 +119,7 @@ const maxShown = 4000
 
 // shown returns all that the model would get, as far as the user can be expected to read it: a
 // question gives no consent to anything it does not show.
-func (s sampling) shown() string {
+func (s sampleRequest) shown() string {
 	var b strings.Builder
 	if s.System != "" {
 		fmt.Fprintf(&b, "instructions: %s\n", s.System)
@@ -141,7 +141,7 @@ func (s sampling) shown() string {
 	return text
 }
 
-func (s sampling) request(m core.Meta) *inference.Request {
+func (s sampleRequest) request(m core.Meta) *inference.Request {
 	r := &inference.Request{Principal: m.Principal, Session: m.ID, System: s.System, MaxOut: maxSampled}
 	if s.MaxTokens > 0 {
 		r.MaxOut = min(s.MaxTokens, maxSampled)

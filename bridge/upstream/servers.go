@@ -227,7 +227,7 @@ func (b *Box) isStopped(name string) bool {
 }
 
 // remember stores a server's list for sessions that have not started it.
-func (b *Box) remember(s Server, list []*listed) {
+func (b *Box) remember(s Server, list []*listedTool) {
 	if !b.configured(s) {
 		return
 	}
@@ -236,7 +236,7 @@ func (b *Box) remember(s Server, list []*listed) {
 	b.known[s.Name] = list
 }
 
-func (b *Box) recall(s Server) (list []*listed, ok bool) {
+func (b *Box) recall(s Server) (list []*listedTool, ok bool) {
 	if !b.configured(s) {
 		return nil, false
 	}
@@ -268,11 +268,11 @@ func (b *Box) leave(u *upstream) {
 }
 
 // post puts the state of a server of the configuration on the board.
-func (b *Box) post(name string) { b.postFor(name, posted{layer: b.opts.Layer}) }
+func (b *Box) post(name string) { b.postFor(name, audience{layer: b.opts.Layer}) }
 
 // postFor puts the state of a server on the board: that of its best connection. A removed server
 // is taken off.
-func (b *Box) postFor(name string, to posted) {
+func (b *Box) postFor(name string, to audience) {
 	if b.opts.Board == nil {
 		return
 	}
@@ -291,15 +291,15 @@ func (b *Box) postFor(name string, to posted) {
 	}
 }
 
-// posted describes the audience of a server's state: for a server that a client brings along, a
+// audience limits the visibility of a server's state: for a server that a client brings along, a
 // principal and the layer of the connection.
-type posted struct {
+type audience struct {
 	principal core.Principal
 	layer     string
 }
 
 // item returns the state of a server; false: it does not exist.
-func (b *Box) item(name string, to posted) (board.Server, bool) {
+func (b *Box) item(name string, to audience) (board.Server, bool) {
 	s, ok := b.find(name)
 	ok = ok && to.principal == ""
 	b.mu.Lock()
@@ -319,9 +319,9 @@ func (b *Box) item(name string, to posted) (board.Server, bool) {
 		Name:     s.Name,
 		Status:   statusStopped,
 		Disabled: s.Disabled,
-		Command:  s.Shown.Command,
-		Args:     s.Shown.Args,
-		URL:      s.Shown.URL,
+		Command:  s.Location.Command,
+		Args:     s.Location.Args,
+		URL:      s.Location.URL,
 	}
 	best := -1
 	for _, u := range live {

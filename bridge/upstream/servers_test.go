@@ -221,7 +221,7 @@ func TestStartAfterAFailure(t *testing.T) {
 // A server can be started before there is any session, and shows what it has.
 func TestStartWithoutASession(t *testing.T) {
 	shown := board.New()
-	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Shown: Shown{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: shown})
+	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Location: Location{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: shown})
 	defer b.Close()
 	b.Announce()
 	if got := statusNow(t, shown, "up"); got != statusStopped {

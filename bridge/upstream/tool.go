@@ -31,8 +31,8 @@ const (
 	showEvery = 200 * time.Millisecond
 )
 
-// listed is a tool in a server's list.
-type listed struct {
+// listedTool is a tool in a server's list.
+type listedTool struct {
 	spec core.Spec
 	raw  json.RawMessage // the server's own words
 	// change describes the difference from the pin; "": none.
@@ -40,7 +40,7 @@ type listed struct {
 }
 
 // tools lists the server's tools. Unusable ones are left out, and logged.
-func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
+func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listedTool, error) {
 	if p.Caps.Tools == nil {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []*listed
+	var list []*listedTool
 	taken := map[string]bool{}
 	for _, item := range items {
 		l, err := parseTool(u.server.Name, item)
@@ -76,7 +76,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listed, error) {
 }
 
 // parseTool reads a tool of a list, repaired by fitTool.
-func parseTool(server string, item json.RawMessage) (*listed, error) {
+func parseTool(server string, item json.RawMessage) (*listedTool, error) {
 	var t struct {
 		Name        string          `json:"name"`
 		Title       string          `json:"title"`
@@ -102,7 +102,7 @@ func parseTool(server string, item json.RawMessage) (*listed, error) {
 	if len(t.Description) > maxDescription {
 		t.Description = display.Cut(t.Description, maxDescription) + " …"
 	}
-	return &listed{raw: item, spec: core.Spec{
+	return &listedTool{raw: item, spec: core.Spec{
 		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,
 		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
 	}}, nil
@@ -163,7 +163,7 @@ func (s Server) offers(tool string) bool {
 // tool is a server's tool in one session.
 type tool struct {
 	up *upstream
-	*listed
+	*listedTool
 }
 
 var _ core.Tool = (*tool)(nil)

@@ -9,8 +9,8 @@ import (
 	"dragoman/core/board"
 )
 
-// Tried is the result of a trial start of a server.
-type Tried struct {
+// Trial is the result of a trial start of a server.
+type Trial struct {
 	board.Server
 	Changes []Change
 }
@@ -26,9 +26,9 @@ type Change struct {
 
 // Try starts every server once, concurrently, returns their states, in their order, and ends them
 // again. It pins nothing. It blocks until each runs or has failed, or ctx ends.
-func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
+func (b *Box) Try(ctx context.Context, m core.Meta) ([]Trial, error) {
 	b.pins.onlyLook()
-	opened, err := b.Open(ctx, alone{m})
+	opened, err := b.Open(ctx, trialHost{m})
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,9 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Tried, error) {
 		u.nudge()
 		ups[u.server.Name] = u
 	}
-	var all []Tried
+	var all []Trial
 	for _, s := range b.list() {
-		t := Tried{Server: board.Server{Name: s.Name, Status: statusDisabled}}
+		t := Trial{Server: board.Server{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
 			t.Status, t.Why = u.settled(ctx)
 			for _, l := range u.known() {
@@ -73,27 +73,27 @@ func Forget(file, server string) error {
 	return p.change(server, func(map[string]string) map[string]string { return nil })
 }
 
-// alone is a session without clients.
-type alone struct{ meta core.Meta }
+// trialHost is a session without clients.
+type trialHost struct{ meta core.Meta }
 
-func (a alone) Meta() core.Meta     { return a.meta }
-func (a alone) Editor() core.Editor { return nil }
-func (a alone) Spills() core.Spills { return nil }
+func (a trialHost) Meta() core.Meta     { return a.meta }
+func (a trialHost) Editor() core.Editor { return nil }
+func (a trialHost) Spills() core.Spills { return nil }
 
-func (a alone) Servers() []core.ServerSpec { return nil }
+func (a trialHost) Servers() []core.ServerSpec { return nil }
 
-func (a alone) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+func (a trialHost) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, errors.New("there is no user here")
 }
 
-func (a alone) Connection() core.Profiles { return nil }
+func (a trialHost) Connection() core.Profiles { return nil }
 
-func (a alone) Profile(context.Context) (*core.Profile, error) {
+func (a trialHost) Profile(context.Context) (*core.Profile, error) {
 	return nil, errors.New("there is no user here")
 }
 
-func (a alone) Settings() core.Settings { return core.Settings{} }
+func (a trialHost) Settings() core.Settings { return core.Settings{} }
 
-func (a alone) Ask(context.Context, core.Ask) (core.Reply, error) {
+func (a trialHost) Ask(context.Context, core.Ask) (core.Reply, error) {
 	return core.Reply{Outcome: core.OutcomeAlone}, nil
 }

@@ -18,7 +18,7 @@ type upstream struct {
 	box    *Box
 	server Server
 	host   core.ToolHost
-	to     posted // for a server that a client brings along
+	to     audience // for a server that a client brings along
 	guard  *child.Guard
 	wake   func()             // the list has changed
 	stale  chan struct{}      // the server announces that its list has changed
@@ -28,7 +28,7 @@ type upstream struct {
 	asks   sync.WaitGroup
 
 	mu     sync.Mutex // protects the fields below
-	list   []*listed
+	list   []*listedTool
 	offer  offer
 	calls  int // running
 	asking int // open questions to the user
@@ -208,7 +208,7 @@ func (u *upstream) relist(ctx context.Context, p *Peer) {
 	same := slices.EqualFunc(
 		u.list,
 		list,
-		func(a, b *listed) bool { return string(a.raw) == string(b.raw) && a.change == b.change },
+		func(a, b *listedTool) bool { return string(a.raw) == string(b.raw) && a.change == b.change },
 	)
 	u.list = list
 	u.mu.Unlock()
@@ -239,13 +239,13 @@ func (u *upstream) post() {
 }
 
 // state returns the state of the connection, and the known tools.
-func (u *upstream) state() (status, why string, list []*listed) {
+func (u *upstream) state() (status, why string, list []*listedTool) {
 	n := u.now()
 	return n.status, n.why, u.known()
 }
 
 // known returns the server's last list of tools.
-func (u *upstream) known() []*listed {
+func (u *upstream) known() []*listedTool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.list // it is replaced, never modified
@@ -253,7 +253,7 @@ func (u *upstream) known() []*listed {
 
 // listed returns the server's current tools, or, while it starts, the known ones. If none are
 // known it waits for the start until grace ends, and as long as the user is being asked about it.
-func (u *upstream) listed(ctx, grace context.Context) []*listed {
+func (u *upstream) listed(ctx, grace context.Context) []*listedTool {
 	for {
 		n := u.now()
 		if n.held != "" {

@@ -32,21 +32,21 @@ type View struct {
 	bare   bool // the server's version may have no list of tools
 	silent bool // the server has no list, and none of its tools is pinned
 	at     int  // the number of changes of the list
-	pages  gathered
-	own    *learning
-	taken  []*listed         // from KnowFromBox
+	pages  partialList
+	own    *toolListing
+	taken  []*listedTool     // from KnowFromBox
 	warned map[string]string // logged changes, by tool
 }
 
-// gathered is a list of which some pages have arrived.
-type gathered struct {
+// partialList is a list of which some pages have arrived.
+type partialList struct {
 	tools map[string]string
 	next  string // the cursor of the missing page
 	at    int    // View.at at its beginning
 }
 
-// learning is a running request for a list.
-type learning struct {
+// toolListing is a running request for a list.
+type toolListing struct {
 	done chan struct{}
 	err  error // set before done is closed
 }
@@ -98,9 +98,9 @@ func (v *View) Know(ctx context.Context, page askPage) error {
 		v.mu.Unlock()
 		return v.refused("its version of the protocol has no list of tools")
 	}
-	l := &learning{done: make(chan struct{})}
+	l := &toolListing{done: make(chan struct{})}
 	v.own = l
-	all := gathered{tools: map[string]string{}, at: v.at}
+	all := partialList{tools: map[string]string{}, at: v.at}
 	v.mu.Unlock()
 	l.err = v.learn(ctx, &all, page)
 	v.mu.Lock()
@@ -110,7 +110,7 @@ func (v *View) Know(ctx context.Context, page askPage) error {
 	return l.err
 }
 
-func (v *View) learn(ctx context.Context, all *gathered, page askPage) error {
+func (v *View) learn(ctx context.Context, all *partialList, page askPage) error {
 	begun := false
 	err := eachPage(ctx, proto.MethodListTools, "tools", page, func(items []json.RawMessage) int {
 		begun = true
@@ -183,7 +183,7 @@ func (v *View) refused(why string) error {
 }
 
 // complete accepts a whole list as the server's current one, and pins it if the server is new.
-func (v *View) complete(all gathered) (err error) {
+func (v *View) complete(all partialList) (err error) {
 	v.mu.Lock()
 	v.said, v.silent = maps.Clone(all.tools), false // it is modified by the next page
 	v.mu.Unlock()
@@ -197,9 +197,9 @@ func (v *View) complete(all gathered) (err error) {
 }
 
 // took accepts a list of tools from another connection.
-func (v *View) took(list []*listed) error {
+func (v *View) took(list []*listedTool) error {
 	v.mu.Lock()
-	all := gathered{tools: map[string]string{}, at: v.at}
+	all := partialList{tools: map[string]string{}, at: v.at}
 	v.mu.Unlock()
 	for _, l := range list {
 		all.tools[l.spec.Name] = canonical(l.raw)
@@ -295,7 +295,7 @@ func (v *View) earlier(cursor string) map[string]bool {
 func (v *View) gather(cursor, next string, page map[string]string) {
 	v.mu.Lock()
 	if cursor == "" {
-		v.pages = gathered{tools: map[string]string{}, at: v.at}
+		v.pages = partialList{tools: map[string]string{}, at: v.at}
 	}
 	maps.Copy(v.said, page) // the last description counts
 	follows := v.pages.tools != nil && v.pages.next == cursor
@@ -307,7 +307,7 @@ func (v *View) gather(cursor, next string, page map[string]string) {
 	v.pages.next = next
 	all := v.pages
 	if next == "" {
-		v.pages = gathered{}
+		v.pages = partialList{}
 	}
 	v.mu.Unlock()
 	if next != "" {

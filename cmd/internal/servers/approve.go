@@ -77,7 +77,7 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 }
 
 // chosen returns the selected changes of a server.
-func chosen(t upstream.Tried, tools []string) ([]upstream.Change, error) {
+func chosen(t upstream.Trial, tools []string) ([]upstream.Change, error) {
 	if len(tools) == 0 {
 		return t.Changes, nil
 	}

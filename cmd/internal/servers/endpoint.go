@@ -25,7 +25,7 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 			Rev:      rev[name],
 			Endpoint: func(context.Context) (e upstream.Endpoint, err error) { return e, m.Err },
 			Disabled: m.Disabled,
-			Shown:    upstream.Shown{Command: m.Command.String(), URL: m.URL.String()},
+			Location: upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
@@ -36,10 +36,10 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 			Endpoint: func(ctx context.Context) (upstream.Endpoint, error) { return endpointOf(ctx, m, env, run) },
 			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
 			Confirm: c.FromEditor(Key(name)), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
-			Shown: upstream.Shown{Command: m.Command.String(), URL: m.URL.String()},
+			Location: upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {
-			s.Shown.Args = append(s.Shown.Args, arg.String())
+			s.Location.Args = append(s.Location.Args, arg.String())
 		}
 		list = append(list, s)
 	}

@@ -43,7 +43,7 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 	return err
 }
 
-func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
+func (s *Store) show(c *configs.Config, items []upstream.Trial, tools bool) {
 	w := tabwriter.NewWriter(s.env.Out, 0, 0, 2, ' ', 0)
 	for _, item := range items {
 		m, _ := c.Server(item.Name)
@@ -81,7 +81,7 @@ func (s *Store) show(c *configs.Config, items []upstream.Tried, tools bool) {
 }
 
 // try starts the servers of a configuration once. The box must be closed.
-func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []upstream.Tried, error) {
+func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []upstream.Trial, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the working folder: %w", err)
