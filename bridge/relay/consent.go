@@ -149,29 +149,17 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 	if !slices.ContainsFunc(messages, answersUs) {
 		return line, messages
 	}
-	var rest []wire.Message
-	var list, kept []json.RawMessage
-	if line[0] == '[' {
-		_ = json.Unmarshal(line, &list) // it was parsed
-	}
-	for i, m := range messages {
+	return edited(line, messages, func(raw []byte, m wire.Message) []byte {
 		if ds.takes(m) {
-			continue
+			return nil
 		}
-		rest = append(rest, m)
-		if list != nil {
-			kept = append(kept, list[i])
-		}
-	}
-	if len(rest) == 0 {
-		return nil, nil
-	}
-	return wire.JSON(kept), rest
+		return raw
+	})
 }
 
 // asks puts a call to the client's user, and hands it on when they have agreed. It does
 // not block.
-func (c *relayed) asks(line []byte, o *opened, v upstream.Ruling) {
+func (c *pipeSession) asks(line []byte, o *request, v upstream.Ruling) {
 	d, err := c.dialogs.begin(callID{id: string(o.id)})
 	if err != nil {
 		c.conclude(line, o, v, reply{err: err})
@@ -189,7 +177,7 @@ func (c *relayed) asks(line []byte, o *opened, v upstream.Ruling) {
 
 // conclude hands a call on if the client's user has agreed, and refuses it if not. One that
 // is open no more was taken back, or is answered because the server has left.
-func (c *relayed) conclude(line []byte, o *opened, v upstream.Ruling, got reply) {
+func (c *pipeSession) conclude(line []byte, o *request, v upstream.Ruling, got reply) {
 	c.mu.Lock()
 	open := c.open[string(o.id)] == o
 	c.mu.Unlock()
@@ -209,13 +197,25 @@ func (c *relayed) conclude(line []byte, o *opened, v upstream.Ruling, got reply)
 		o.call.End(upstream.OutcomeRefused, 0)
 		c.refuse(o.id, err)
 	default:
-		c.await(o)
-		_ = c.up.Put(line) // a server that has left is noticed by its stream
+		c.agreed(line, o)
+	}
+}
+
+// agreed passes a call on that the client's user has allowed. If the server was started again
+// meanwhile, the call is judged again and nobody is asked.
+func (c *pipeSession) agreed(line []byte, o *request) {
+	o.agreed = true
+	if !c.send(o.judged, line, o.line.messages, []*request{o}) {
 		c.mu.Lock()
-		back := o.back
+		delete(c.open, string(o.id))
 		c.mu.Unlock()
-		if back { // and the server may have heard of that too early
-			_ = c.up.Put(withdrawal(o.id, ""))
-		}
+		c.holdBack(o.line)
+		return
+	}
+	c.mu.Lock()
+	back := o.back
+	c.mu.Unlock()
+	if back { // and the server may have heard of that too early
+		_ = o.judged.out.Put(withdrawal(o.id, "")) // a server that has left is noticed by its stream
 	}
 }

@@ -322,14 +322,14 @@ func TestBatches(t *testing.T) {
 	if said := talk(t, g.Server, hello1, batch); !strings.Contains(said, `"id":null,"error"`) || !strings.Contains(said, "there is no tool") {
 		t.Errorf("said %s", said)
 	}
-	c := newRelayed(watched(t, "", upstream.Server{Name: "up", Deny: []string{"t"}}).Server, "p", &upstream.Link{}, nil)
-	c.open["7"] = &opened{id: json.RawMessage("7"), method: "tools/list"}
+	c := newPipeSession(watched(t, "", upstream.Server{Name: "up", Deny: []string{"t"}}).Server, "p", "", nil)
+	c.open["7"] = &request{id: json.RawMessage("7"), method: "tools/list"}
 	line := []byte(`[{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"t"},{"name":"u","inputSchema":{"type":"object"}}]}},{"jsonrpc":"2.0","id":8,"result":1.50}]`)
 	messages, err := parts(line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(c.answered(line, messages, 0, c.open["7"])); got != `[{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"u","inputSchema":{"type":"object"}}]}},{"jsonrpc":"2.0","id":8,"result":1.50}]` {
+	if got := string(c.answered(nil, line, messages, 0, c.open["7"])); got != `[{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"u","inputSchema":{"type":"object"}}]}},{"jsonrpc":"2.0","id":8,"result":1.50}]` {
 		t.Errorf("a list in a batch: %s", got)
 	}
 }

@@ -3,10 +3,14 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+
+	"github.com/creachadair/jrpc2"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
 )
 
@@ -23,9 +27,16 @@ func until(ctx context.Context, wait <-chan struct{}) bool {
 // noWait is closed.
 var noWait = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// hold keeps a line back while the tools are not known; nil: it is not held. What it
-// returns is closed when the next line may be read.
-func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message) <-chan struct{} {
+// heldLine is a line of the client's that waits for the server.
+type heldLine struct {
+	line     []byte
+	messages []wire.Message // of the line
+	request  *request       // that it makes again, or that the user has allowed; nil: neither
+}
+
+// hold keeps a line back while no connection takes it, or the tools are not known; nil: it is
+// not held. What it returns is closed when the next line may be read.
+func (c *pipeSession) hold(line []byte, messages []wire.Message) <-chan struct{} {
 	calls, answers := false, true
 	for _, m := range messages {
 		calls = calls || m.Method == proto.MethodCallTool
@@ -34,66 +45,199 @@ func (c *relayed) hold(ctx context.Context, line []byte, messages []wire.Message
 	if answers {
 		return nil
 	}
-	begin := calls && !c.view.Known()
+	unknown := calls && !c.view.Known()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.freed == nil && !begin {
+	held := c.freed != nil || unknown || c.server == nil || !c.server.ready
+	c.mu.Unlock()
+	if !held {
 		return nil
 	}
-	if c.held = append(c.held, line); c.freed == nil {
-		c.freed = make(chan struct{})
-		meta := metaOf(messages)
-		c.owned.Go(func() { c.learn(ctx, meta) })
+	if c.unhold(messages) {
+		return noWait
 	}
-	if c.size += len(line); c.size > wire.PumpRoom {
-		return c.freed
-	}
-	return noWait
+	return c.holdBack(heldLine{line, messages, nil})
 }
 
-// metaOf is what the first call in messages says of its sender, for a request of our
-// own: at 2026-07-28 each says that.
-func metaOf(messages []wire.Message) json.RawMessage {
-	for _, m := range messages {
-		if m.Method == proto.MethodCallTool {
-			meta := wire.Object(wire.Object(m.Params)["_meta"])
-			delete(meta, proto.MetaToken)
-			return wire.JSON(meta)
+// unhold takes a request out of those that are held, if that is what the messages want. It reports
+// whether it was one of them.
+func (c *pipeSession) unhold(messages []wire.Message) bool {
+	if len(messages) != 1 || messages[0].Method != proto.NoteCancelled {
+		return false
+	}
+	id := streamable.CancelledID(messages[0].Params)
+	c.mu.Lock()
+	i := slices.IndexFunc(c.held, func(h heldLine) bool {
+		return len(h.messages) == 1 && h.messages[0].Kind() == wire.Request && string(h.messages[0].ID) == string(id)
+	})
+	var of *request
+	if i >= 0 {
+		of = c.held[i].request
+		c.size -= len(c.held[i].line)
+		c.held = slices.Delete(c.held, i, i+1)
+	}
+	c.mu.Unlock()
+	if of != nil {
+		of.call.End(upstream.OutcomeCancelled, 0)
+	}
+	return i >= 0
+}
+
+// holdBack holds lines until a connection takes them: those that were sent before come first. What
+// it returns is closed when the next line may be read. If there will be no connection, it refuses
+// them.
+func (c *pipeSession) holdBack(lines ...heldLine) <-chan struct{} {
+	if len(lines) == 0 {
+		return noWait
+	}
+	c.mu.Lock()
+	if err := c.closed; err != nil {
+		c.mu.Unlock()
+		for _, h := range lines {
+			c.refuseHeld(h, err)
+		}
+		return noWait
+	}
+	if lines[0].request != nil {
+		c.held = append(lines, c.held...)
+	} else {
+		c.held = append(c.held, lines...)
+	}
+	for _, h := range lines {
+		c.size += len(h.line)
+	}
+	if c.freed == nil {
+		c.freed = make(chan struct{})
+	}
+	wait := noWait
+	if c.size > wire.PumpRoom {
+		wait = c.freed
+	}
+	c.mu.Unlock()
+	select {
+	case c.stir <- struct{}{}:
+	default:
+	}
+	return wait
+}
+
+// refuseHeld answers the requests of a line that no connection will take.
+func (c *pipeSession) refuseHeld(h heldLine, err error) {
+	if h.request != nil {
+		h.request.call.End(upstream.OutcomeError, 0)
+	}
+	for _, m := range h.messages {
+		if m.Kind() == wire.Request {
+			c.refuse(m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		}
 	}
-	return json.RawMessage("{}")
 }
 
-// learn has the tools listed and hands on what was held meanwhile.
-func (c *relayed) learn(ctx context.Context, meta json.RawMessage) {
-	within, cancel := upstream.Within(ctx, c.relay.export.Server.StartFor(), "it took too long")
+// releaseHeld passes on what is held whenever it can be, until ctx ends. Then it refuses it.
+func (c *pipeSession) releaseHeld(ctx context.Context) {
+	for until(ctx, c.stir) {
+		c.release(ctx)
+	}
+	c.mu.Lock()
+	c.closed = context.Cause(ctx)
+	c.mu.Unlock()
+	c.release(ctx)
+}
+
+// release passes on what is held, once a connection takes it, and the tools are known if a call
+// is among it. If the server cannot be started now, it refuses all requests.
+func (c *pipeSession) release(ctx context.Context) {
+	var unknown error // why the tools could not be listed
+	for listings := 0; c.holds(); {
+		s, down := c.connected(ctx)
+		known := down != nil || listings > 0 && (unknown == nil || listings > 1 || c.current() == s) || c.view.Known()
+		held, call := c.unheld(known)
+		if call.Method != "" {
+			listings++
+			unknown = c.learn(ctx, s, call)
+			continue
+		}
+		for i, h := range held {
+			if down != nil {
+				c.refuseHeld(h, down)
+			} else if !c.forward(h, unknown) {
+				c.mu.Lock()
+				c.held = append(held[i:len(held):len(held)], c.held...)
+				c.mu.Unlock()
+				listings = 0
+				break
+			}
+		}
+	}
+}
+
+// holds reports whether anything is held. If not, it wakes those who wait for that.
+func (c *pipeSession) holds() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.held) > 0 {
+		return true
+	}
+	if c.freed != nil {
+		close(c.freed)
+		c.freed = nil
+	}
+	return false
+}
+
+// unheld takes all that is held, in order to pass it on. If the tools are not known, and a call is
+// held, it returns that call alone.
+func (c *pipeSession) unheld(known bool) (held []heldLine, call wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.held {
+		for _, m := range h.messages {
+			if !known && m.Method == proto.MethodCallTool {
+				return nil, m
+			}
+		}
+	}
+	held = c.held
+	c.held, c.size = nil, 0
+	return held, wire.Message{}
+}
+
+// connected waits for a connection that takes what the client sends.
+func (c *pipeSession) connected(ctx context.Context) (*connection, error) {
+	for {
+		p, err := c.keeper.Acquire(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		if s := c.current(); s != nil && s.peer == p {
+			return s, nil
+		}
+		if !until(ctx, p.Done) { // it is about to end
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// learn has the tools listed on a connection, for a call.
+func (c *pipeSession) learn(ctx context.Context, s *connection, call wire.Message) error {
+	ctx, cancel := upstream.Within(ctx, c.relay.export.Server.StartFor(), "it took too long")
+	defer cancel()
 	c.mu.Lock()
 	greets := c.greets
 	c.mu.Unlock()
 	if greets != nil {
-		until(within, greets)
+		until(ctx, greets)
 	}
-	err := c.view.Know(within, func(ctx context.Context, cursor string) (json.RawMessage, error) {
-		return c.ask(ctx, listParams(cursor, meta))
+	return c.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+		return c.ask(ctx, s, proto.MethodListTools, listParams(cursor, metaOf(call)))
 	})
-	cancel()
-	for {
-		c.mu.Lock()
-		held := c.held
-		c.held, c.size = nil, 0
-		if len(held) == 0 {
-			close(c.freed)
-			c.freed = nil
-			c.mu.Unlock()
-			return
-		}
-		c.mu.Unlock()
-		for _, line := range held {
-			if messages, bad := parts(line); bad == nil {
-				c.forward(line, messages, err)
-			}
-		}
-	}
+}
+
+// metaOf returns what a call says of its sender, for a request of our own: at 2026-07-28 each
+// request says that.
+func metaOf(call wire.Message) json.RawMessage {
+	meta := wire.Object(wire.Object(call.Params)["_meta"])
+	delete(meta, proto.MetaToken)
+	return wire.JSON(meta)
 }
 
 // listParams asks for a page of the tools.
@@ -108,24 +252,27 @@ func listParams(cursor string, meta json.RawMessage) json.RawMessage {
 	return wire.JSON(p)
 }
 
-// ask asks the server for a page of its tools.
-func (c *relayed) ask(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	o := &opened{method: proto.MethodListTools, own: make(chan wire.Message, 1)}
+// request sends the server a request of our own.
+func (c *pipeSession) request(s *connection, method string, params json.RawMessage) *request {
+	o := &request{method: method, on: s, own: make(chan wire.Message, 1)}
 	c.mu.Lock()
 	c.asked++
 	o.id = wire.JSON(c.secret + strconv.Itoa(c.asked))
 	c.open[string(o.id)] = o
 	c.mu.Unlock()
+	_ = s.out.Put(requestLine(o.id, method, params)) // a server that has left is noticed by its stream
+	return o
+}
+
+// ask sends the server a request of our own, and waits for the answer.
+func (c *pipeSession) ask(ctx context.Context, s *connection, method string, params json.RawMessage) (json.RawMessage, error) {
+	o := c.request(s, method, params)
 	defer c.settle(o.id)
-	if err := c.up.Put(requestLine(o.id, proto.MethodListTools, params)); err != nil {
-		return nil, err
-	}
 	select {
-	case m, ok := <-o.own:
-		if !ok {
-			return nil, wire.ErrClosed
-		}
+	case m := <-o.own:
 		return resultOf(m)
+	case <-s.over:
+		return nil, wire.ErrClosed
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

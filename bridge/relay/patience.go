@@ -2,6 +2,8 @@ package relay
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,10 +152,17 @@ func (p *patience) endLocked(id string) {
 }
 
 // close stops all clocks.
-func (p *patience) close() {
+func (p *patience) close() { p.cut() }
+
+// cut stops all clocks, because the connection has ended, and returns the ids of the questions of
+// the server's that are with the client.
+func (p *patience) cut() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.open {
 		p.endLocked(id)
 	}
+	asking := slices.Sorted(maps.Keys(p.asking))
+	p.asking, p.late = map[string]bool{}, map[string]bool{}
+	return asking
 }

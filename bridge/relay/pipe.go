@@ -18,79 +18,81 @@ import (
 	"dragoman/core"
 )
 
-// relayed is one client over a pipe.
+// pipeSession is the session of a client over a pipe. It outlives connections to the server.
 //
-// Before its first call the server's tools have to be known. While they are asked
-// for, the call and what the client says behind it are held, but for answers: the
-// server may wait for one.
-type relayed struct {
+// What the client sends is held while the server starts again, and from a call on while its tools
+// are listed, without which no call can be judged. Answers are not held: the server may wait for
+// one.
+type pipeSession struct {
 	relay     *Server
 	principal core.Principal
+	dir       string // the server is started here
 	view      *upstream.View
-	link      *upstream.Link
-	up, down  *wire.Writer  // to the server, to the client
-	idle      chan struct{} // closed when the client has sent its last and nothing is open
-	secret    string        // begins the ids of our own requests, which no client can guess
+	keeper    *upstream.Keeper
+	end       context.CancelCauseFunc // ends the keeping
+	down      *wire.Writer            // to the client
+	idle      chan struct{}           // closed when the client has sent its last and nothing is open
+	stir      chan struct{}           // has a token when something is held
+	secret    string                  // begins the ids of our own requests, which no client can guess
 	dialogs   *dialogs
 	patience  *patience
+	first     *upstream.Link // made before the keeper begins, which takes it
 
-	owned sync.WaitGroup // of the listing of tools, and of who waits for dialogs
+	owned sync.WaitGroup // of those who wait for dialogs
 
-	mu     sync.Mutex // guards the fields below
-	open   map[string]*opened
-	last   bool
+	mu     sync.Mutex  // guards the fields below
+	server *connection // nil: there is none
+	newest *connection
+	memory memory
+	open   map[string]*request
+	order  int             // of the newest request that was sent
+	left   bool            // the client has sent its last
+	last   bool            // and all of that has been passed on
 	client string          // as it introduced itself
 	offers upstream.Offers // likewise
 	greets chan struct{}   // closed when initialize is answered; nil: it was not sent
 	asked  int             // requests of our own
-	held   [][]byte
+	held   []heldLine
 	size   int           // of held, in bytes
 	freed  chan struct{} // closed when nothing is held any more; nil: nothing is
+	closed error         // why nothing is held any more; nil: it may be
 }
 
-// opened is a request that is not answered: the client's, or with own one of ours.
-type opened struct {
-	id      json.RawMessage
-	method  string
-	cursor  string // of tools/list
-	token   json.RawMessage
-	call    *upstream.Record
-	back    bool              // the client has taken it back; guarded by relayed.mu
-	own     chan wire.Message // closed when the server has left
-	greeted func()            // of initialize
-	number  string            // of initialize: the version, if it is a number
+// request is one that is not answered: the client's, or with own one of ours.
+type request struct {
+	id       json.RawMessage
+	method   string
+	params   json.RawMessage // of those that memory keeps
+	tool     string          // of tools/call
+	cursor   string          // of tools/list
+	token    json.RawMessage
+	call     *upstream.Record
+	line     heldLine          // to send it again; empty: it was one of a batch
+	judged   *connection       // at the time when it was judged
+	on       *connection       // that it was sent on; nil: it was not; guarded by pipeSession.mu, as are order and back
+	order    int               // of sending
+	back     bool              // the client has taken it back
+	agreed   bool              // the client's user has allowed it
+	repeated bool              // it was sent before, on an earlier connection
+	own      chan wire.Message // takes the answer
+	greeted  func()            // of initialize
+	number   string            // of initialize: the version, if it is a number
 }
 
-func newRelayed(r *Server, p core.Principal, l *upstream.Link, out io.WriteCloser) *relayed {
-	return &relayed{
-		relay: r, principal: p, view: r.export.View(nil), link: l,
-		up: wire.NewWriter(l.Out, wire.Newline), down: wire.NewWriter(out, wire.Newline),
-		idle: make(chan struct{}), secret: rand.Text(), dialogs: newDialogs(), open: map[string]*opened{},
-		patience: newPatience(r.export.Server),
+func newPipeSession(r *Server, p core.Principal, dir string, out io.WriteCloser) *pipeSession {
+	c := &pipeSession{
+		relay: r, principal: p, dir: dir, view: r.export.View(nil), down: wire.NewWriter(out, wire.Newline),
+		idle: make(chan struct{}), stir: make(chan struct{}, 1), secret: rand.Text(), dialogs: newDialogs(),
+		open: map[string]*request{}, patience: newPatience(r.export.Server),
+		memory: memory{subscribed: map[string]json.RawMessage{}},
 	}
+	c.keeper = r.export.NewVerbatimKeeper(c)
+	return c
 }
 
-// run writes what is queued, until both writers are closed or ctx ends; then the
-// channel is closed.
-func (c *relayed) run(ctx context.Context) <-chan struct{} {
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = c.up.Run(ctx) })   // the reading end notices
-	wg.Go(func() { _ = c.down.Run(ctx) }) // as above
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		wg.Wait()
-	}()
-	return written
-}
-
-// fromClient hands on what the client says, until it leaves.
-func (c *relayed) fromClient(ctx context.Context, frames wire.Framer) {
-	defer func() {
-		c.dialogs.close()
-		c.owned.Wait()
-		c.settle(nil)
-	}()
+// fromClient passes on what the client says, until it leaves.
+func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
+	defer c.leave()
 	for {
 		line, err := frames.Next()
 		var fault *wire.FrameError
@@ -116,15 +118,49 @@ func (c *relayed) fromClient(ctx context.Context, frames wire.Framer) {
 			c.refuse(nil, err)
 			continue
 		}
-		if wait := c.hold(ctx, line, messages); wait == nil {
-			c.forward(line, messages, nil)
-		} else if !until(ctx, wait) {
-			return
+		if wait := c.hold(line, messages); wait != nil {
+			if !until(ctx, wait) {
+				return
+			}
+		} else if h := (heldLine{line, messages, nil}); !c.forward(h, nil) {
+			c.holdBack(h)
 		}
-		if c.up.Room(ctx, wire.PumpRoom) != nil {
+		if s := c.current(); s != nil {
+			_ = s.out.Room(ctx, wire.PumpRoom) // a server that has left is noticed by its stream
+		}
+		if ctx.Err() != nil {
 			return
 		}
 	}
+}
+
+// leave waits for what the client has sent before its end, unless the server has to be started
+// again for it.
+func (c *pipeSession) leave() {
+	c.mu.Lock()
+	c.left = true
+	freed := c.freed
+	down := c.newest.peer.Over() || c.server != nil && !c.server.ready
+	c.mu.Unlock()
+	if down {
+		c.end(&leftError{c.failure("it has ended, and its client has left")})
+	}
+	if freed != nil {
+		<-freed
+	}
+	c.dialogs.close()
+	c.owned.Wait()
+	c.settle(nil)
+}
+
+// current returns the connection that takes what the client sends; nil: there is none.
+func (c *pipeSession) current() *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server != nil && c.server.ready {
+		return c.server
+	}
+	return nil
 }
 
 // parts takes a line apart: a message, or those of a batch (2025-03-26).
@@ -160,82 +196,152 @@ func resultOf(m wire.Message) (json.RawMessage, error) {
 	return nil, e
 }
 
-// forward hands a line on, if nothing refuses its calls. unknown: why the
-// tools could not be listed.
-func (c *relayed) forward(line []byte, messages []wire.Message, unknown error) {
-	if line, messages = c.dialogs.sift(line, messages); line == nil {
-		return
+// forward passes a line on, if nothing refuses its calls. unknown: why the tools could not be
+// listed. false: no connection takes the line.
+func (c *pipeSession) forward(h heldLine, unknown error) bool {
+	line, messages := c.dialogs.sift(h.line, h.messages)
+	c.mu.Lock()
+	at := c.server
+	ready := at != nil && at.ready
+	c.mu.Unlock()
+	if line != nil {
+		line, messages = c.answers(at, line, messages)
+	}
+	if line == nil {
+		return true
 	}
 	batch := line[0] == '['
-	var began []*opened
+	var began []*request
 	var v upstream.Ruling
 	for _, m := range messages {
-		if m.Kind() == wire.Response {
-			c.patience.answered(m.ID)
-		}
-		if m.Kind() != wire.Request {
+		switch m.Kind() {
+		case wire.Response:
+			continue
+		case wire.Notification:
 			if c.notice(m) && !batch {
-				return // the server has not heard of that call
+				return true // the server has not heard of that call
 			}
 			continue
 		}
-		o := &opened{id: m.ID, method: m.Method, token: upstream.ProgressToken(m.Params)}
-		switch m.Method {
-		case proto.MethodInitialize:
-			c.mu.Lock()
-			c.client, c.offers = upstream.ClientOf(m), upstream.OffersOf(m)
-			if c.greets == nil {
-				c.greets = make(chan struct{})
-				greets := c.greets
-				o.greeted = sync.OnceFunc(func() { close(greets) })
-			}
-			c.mu.Unlock()
-			o.number = numberOf(m)
-		case proto.MethodListTools:
-			o.cursor = cursorOf(m.Params)
-		case proto.MethodCallTool:
+		if !ready {
+			return false
+		}
+		o := c.requestOf(m, h)
+		if o.judged = at; m.Method == proto.MethodCallTool {
 			var err error
-			if o.call, v, err = c.permits(m, len(line), unknown, batch); err != nil {
-				o.call.End(upstream.OutcomeRefused, 0)
-				for _, b := range began { // with it all of its batch is
-					b.call.End(upstream.OutcomeRefused, 0)
-				}
-				id := m.ID
-				if batch {
-					id = nil
-				}
-				c.refuse(id, err)
-				return
+			if v, err = c.permits(m, o, len(line), unknown, batch); err != nil {
+				c.refuseCall(o, began, batch, err)
+				return true
 			}
 			if v.Reply != nil {
 				o.call.End(upstream.OutcomeOK, 0)                          // the next call records the outcome
 				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // a client that has left is noticed by its stream
-				return
+				return true
 			}
-			line = lineOf(v, line)
+			if line = lineOf(v, line); v.Resumed {
+				o.agreed = true
+				messages, _ = parts(line) // it is ours
+			}
+		}
+		if !batch {
+			o.line = heldLine{line, messages, o}
 		}
 		began = append(began, o)
 	}
+	if v.Form != nil {
+		c.mu.Lock()
+		c.open[string(began[0].id)] = began[0]
+		c.mu.Unlock()
+		c.asks(line, began[0], v)
+		return true
+	}
+	return c.send(at, line, messages, began)
+}
+
+// requestOf returns the request of a message in a held line.
+func (c *pipeSession) requestOf(m wire.Message, h heldLine) *request {
+	o := &request{id: m.ID, method: m.Method, token: upstream.ProgressToken(m.Params)}
+	if before := h.request; before != nil {
+		o.call, o.agreed, o.repeated = before.call, before.agreed, before.repeated
+	}
+	switch m.Method {
+	case proto.MethodInitialize:
+		c.mu.Lock()
+		c.client, c.offers = upstream.ClientOf(m), upstream.OffersOf(m)
+		if c.greets == nil {
+			c.greets = make(chan struct{})
+			greets := c.greets
+			o.greeted = sync.OnceFunc(func() { close(greets) })
+		}
+		c.mu.Unlock()
+		o.number, o.params = numberOf(m), m.Params
+	case proto.MethodSetLevel, proto.MethodSubscribe, proto.MethodUnsubscribe:
+		o.params = m.Params
+	case proto.MethodListTools:
+		o.cursor = cursorOf(m.Params)
+	}
+	return o
+}
+
+// refuseCall refuses a call, and with it all of its batch.
+func (c *pipeSession) refuseCall(o *request, began []*request, batch bool, err error) {
+	o.call.End(upstream.OutcomeRefused, 0)
+	for _, b := range began {
+		b.call.End(upstream.OutcomeRefused, 0)
+	}
+	id := o.id
+	if batch {
+		id = nil
+	}
+	c.refuse(id, err)
+}
+
+// answers returns a line with those of its answers that are to questions of the connection at, which
+// may be nil; nil: nothing is left.
+func (c *pipeSession) answers(at *connection, line []byte, messages []wire.Message) ([]byte, []wire.Message) {
+	some := false
+	for _, m := range messages {
+		if m.Kind() == wire.Response {
+			some = true
+			c.patience.answered(m.ID)
+		}
+	}
+	if !some || at != nil && at.number == 0 {
+		return line, messages
+	}
+	return edited(line, messages, at.unmarked)
+}
+
+// send sends a line, whose requests are began, on the connection at, on which they were judged.
+// false: that does not take it.
+func (c *pipeSession) send(at *connection, line []byte, messages []wire.Message, began []*request) bool {
+	answers := len(began) == 0 && messages[0].Kind() == wire.Response // which the server may want before it is ready
 	c.mu.Lock()
+	if at == nil || c.server != at || !at.ready && !answers {
+		c.mu.Unlock()
+		return answers // nobody waits for them any more
+	}
 	for _, o := range began {
+		c.order++
+		o.on, o.order = at, c.order
 		c.open[string(o.id)] = o
 	}
-	c.mu.Unlock()
-	if v.Form != nil {
-		c.asks(line, began[0], v)
-		return
+	if m := messages[0]; m.Method == proto.NoteInitialized || m.Method == proto.NoteEarlyInitialized {
+		c.memory.initialized = line
 	}
+	c.mu.Unlock()
 	for _, o := range began {
 		c.await(o)
 	}
-	_ = c.up.Put(line) // a server that has left is noticed by its stream
+	_ = at.out.Put(line) // a server that has left is noticed by its stream
+	return true
 }
 
 // await has a request given up if the server shows no sign of life for too long.
-func (c *relayed) await(o *opened) {
+func (c *pipeSession) await(o *request) {
 	c.patience.begin(o.id, o.method, o.token, func(err error) {
 		c.mu.Lock()
-		open := c.open[string(o.id)] == o
+		open, on := c.open[string(o.id)] == o, o.on
 		c.mu.Unlock()
 		if !open {
 			return
@@ -243,7 +349,7 @@ func (c *relayed) await(o *opened) {
 		o.call.End(upstream.OutcomeError, 0)
 		c.refuse(o.id, err)
 		if o.method != proto.MethodInitialize {
-			_ = c.up.Put(withdrawal(o.id, "the call was given up")) // a server that has left is noticed by its stream
+			_ = on.out.Put(withdrawal(o.id, "the call was given up")) // a server that has left is noticed by its stream
 		}
 		if o.greeted != nil {
 			o.greeted()
@@ -253,12 +359,7 @@ func (c *relayed) await(o *opened) {
 }
 
 // permits judges a call.
-func (c *relayed) permits(
-	m wire.Message,
-	size int,
-	unknown error,
-	batch bool,
-) (*upstream.Record, upstream.Ruling, error) {
+func (c *pipeSession) permits(m wire.Message, o *request, size int, unknown error, batch bool) (upstream.Ruling, error) {
 	c.mu.Lock()
 	from := visitor{c.client, c.offers}
 	c.mu.Unlock()
@@ -266,20 +367,22 @@ func (c *relayed) permits(
 	if batch { // of a version that has no forms
 		asked.Offers, asked.Modern = upstream.Offers{}, false
 	}
-	call := c.relay.export.Record(c.principal, cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
+	o.tool, asked.Asked = asked.Tool, o.agreed
+	if o.call == nil {
+		o.call = c.relay.export.Record(c.principal, cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
+	}
 	switch {
 	case err != nil:
-		return call, upstream.Ruling{}, err
+		return upstream.Ruling{}, err
 	case unknown != nil:
-		return call, upstream.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
+		return upstream.Ruling{}, jrpc2.Errorf(jrpc2.InternalError, "%v", unknown)
 	}
-	v, err := c.view.Rule(asked)
-	return call, v, err
+	return c.view.Rule(asked)
 }
 
 // notice looks at what the client says without asking: a call that it takes back has
 // ended for it. It reports whether that call was with the client's user.
-func (c *relayed) notice(m wire.Message) bool {
+func (c *pipeSession) notice(m wire.Message) bool {
 	if m.Method != proto.NoteCancelled {
 		return false
 	}
@@ -298,137 +401,8 @@ func (c *relayed) notice(m wire.Message) bool {
 	return c.dialogs.withdraw(callID{id: string(id)}, wire.ErrCanceled)
 }
 
-// fromServer hands on what the server says, until it leaves.
-func (c *relayed) fromServer(ctx context.Context) {
-	frames := wire.Lines(c.link.In, upstream.MaxMessage)
-	for {
-		line, err := frames.Next()
-		var fault *wire.FrameError
-		if errors.As(err, &fault) {
-			continue
-		}
-		if err != nil {
-			return
-		}
-		messages, err := parts(line)
-		if err != nil {
-			messages = nil // it is the client's to judge
-		}
-		var answered []json.RawMessage
-		for i, m := range messages {
-			if c.patience.heard(m) && len(messages) == 1 {
-				line = nil // the client has its error
-				break
-			}
-			if m.Kind() != wire.Response {
-				if m.Method == proto.NoteToolsChanged {
-					c.view.Stale()
-				}
-				continue
-			}
-			c.mu.Lock()
-			o := c.open[string(m.ID)]
-			c.mu.Unlock()
-			if o == nil {
-				continue
-			}
-			if o.own != nil {
-				o.own <- m // there is one answer: settle takes o out below
-				c.settle(m.ID)
-				line = nil
-				break
-			}
-			answered = append(answered, m.ID)
-			line = c.answered(line, messages, i, o)
-		}
-		if line == nil {
-			continue
-		}
-		if c.down.Room(ctx, wire.PumpRoom) != nil {
-			return
-		}
-		_ = c.down.Put(line) // a client that has left is noticed by its stream
-		for _, id := range answered {
-			c.settle(id)
-		}
-	}
-}
-
-// answered looks at the answer to o, the message at i of those of the line, which it
-// returns as the client gets it.
-func (c *relayed) answered(line []byte, messages []wire.Message, i int, o *opened) []byte {
-	m := messages[i]
-	switch o.method {
-	case proto.MethodInitialize:
-		if o.greeted != nil {
-			defer o.greeted()
-		}
-		if o.number != "" && m.Error != nil && line[0] != '[' {
-			return wire.AppendAnswer(nil, m.ID, nil, c.undated(o.number))
-		}
-		version := agreedVersion(m)
-		c.view.Settled(version)
-		var date string
-		if json.Unmarshal(version, &date) == nil {
-			c.link.Settled(date)
-		}
-	case proto.MethodCallTool:
-		o.call.Answered(m, len(line))
-	case proto.MethodListTools:
-		if m.Result == nil {
-			return line
-		}
-		result := c.view.Shown(o.cursor, m.Result)
-		if sameBytes(result, m.Result) {
-			return line
-		}
-		if line[0] != '[' {
-			return wire.Edit(line, wire.Set("result", result))
-		}
-		var list []json.RawMessage
-		if json.Unmarshal(line, &list) == nil {
-			list[i] = wire.AppendAnswer(nil, m.ID, result, nil)
-			return wire.JSON(list)
-		}
-	}
-	return line
-}
-
-// numberOf returns the version in a client's initialize if it is a number, as in the first
-// days of the protocol; "" if it is not.
-func numberOf(m wire.Message) string {
-	var p struct {
-		Version json.RawMessage `json:"protocolVersion"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil || len(p.Version) == 0 || p.Version[0] < '0' || p.Version[0] > '9' {
-		return ""
-	}
-	return string(p.Version)
-}
-
-// undated is the error for a client whose version is a number, at a server that refused it.
-// What servers answer to that is about their parsers and of no use to a user.
-func (c *relayed) undated(number string) error {
-	return jrpc2.Errorf(
-		jrpc2.InvalidParams,
-		"the MCP server %s does not speak version %.20s of the protocol; the client must ask for a version that is a date, such as %s",
-		c.relay.export.Server.Name,
-		number,
-		proto.Legacy,
-	)
-}
-
-// agreedVersion is what an answer to initialize has for a version.
-func agreedVersion(m wire.Message) json.RawMessage {
-	var r struct {
-		Version json.RawMessage `json:"protocolVersion"`
-	}
-	_ = json.Unmarshal(m.Result, &r) // an error has none
-	return r.Version
-}
-
 // settle notes that a request is answered, or with nil that no more will come.
-func (c *relayed) settle(id json.RawMessage) {
+func (c *pipeSession) settle(id json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.last && len(c.open) == 0
@@ -442,28 +416,19 @@ func (c *relayed) settle(id json.RawMessage) {
 	}
 }
 
-// waits reports whether a request of the client's is open.
-func (c *relayed) waits() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.open) > 0
-}
-
-// lost answers what the server did not, when it was the one to leave: err says how.
-func (c *relayed) lost(err error) {
+// close answers what the server has not; err says why it will not. nil: the client has left.
+func (c *pipeSession) close(err error) {
 	c.mu.Lock()
 	open := c.open
-	c.open = map[string]*opened{}
+	c.open = map[string]*request{}
 	c.mu.Unlock()
 	for _, o := range open {
 		switch {
 		case o.own != nil:
-			close(o.own)
 		case o.number != "":
 			c.refuse(o.id, c.undated(o.number))
 		case err != nil:
-			o.call.End(upstream.OutcomeError, 0)
-			c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+			o.fail(c, err)
 		default:
 			o.call.End(upstream.OutcomeCancelled, 0)
 		}
@@ -474,6 +439,6 @@ func (c *relayed) lost(err error) {
 }
 
 // refuse answers the client in the server's place.
-func (c *relayed) refuse(id json.RawMessage, err error) {
+func (c *pipeSession) refuse(id json.RawMessage, err error) {
 	_ = c.down.Put(wire.AppendAnswer(nil, id, nil, err)) // a client that has left is noticed by its stream
 }

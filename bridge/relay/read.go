@@ -75,6 +75,37 @@ func cursorOf(params json.RawMessage) string {
 	return p.Cursor
 }
 
+// edited returns a line whose messages are replaced by what edit makes of them, as they were written;
+// nil takes one out. A line of which nothing is left is nil.
+func edited(
+	line []byte, messages []wire.Message, edit func(raw []byte, m wire.Message) []byte,
+) ([]byte, []wire.Message) {
+	list := []json.RawMessage{line}
+	batch := line[0] == '['
+	if batch {
+		_ = json.Unmarshal(line, &list) // it was parsed
+	}
+	var kept []json.RawMessage
+	var rest []wire.Message
+	for i, m := range messages {
+		raw := edit(list[i], m)
+		if raw == nil {
+			continue
+		}
+		if !sameBytes(raw, list[i]) {
+			m, _ = wire.Parse(raw) // it is ours
+		}
+		kept, rest = append(kept, raw), append(rest, m)
+	}
+	switch {
+	case len(rest) == 0:
+		return nil, nil
+	case !batch:
+		return kept[0], rest
+	}
+	return wire.JSON(kept), rest
+}
+
 // sameBytes reports whether a is b itself.
 func sameBytes(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 

@@ -3,8 +3,8 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"dragoman/adapters/wire"
@@ -56,69 +56,73 @@ func (r *Server) dial(ctx context.Context, dir string) (*upstream.Link, error) {
 	return l, nil
 }
 
-// Serve relays one client of p's that speaks over a pipe, whose server is started in dir.
-// It blocks until the client or the server leaves, or ctx ends, and closes both.
+// Serve relays one client of p's that speaks over a pipe, whose server is started in dir, and
+// again when it ends. It blocks until the client leaves, the server has ended for good, or ctx
+// ends, and closes both.
 func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.ReadCloser, out io.WriteCloser) error {
-	l, err := r.dial(ctx, dir)
+	first, err := r.dial(ctx, dir)
 	if err != nil {
 		in.Close()
 		out.Close()
 		return err
 	}
-	c := newRelayed(r, p, l, out)
-	pumps, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c := newPipeSession(r, p, dir, out)
+	defer c.patience.close()
+	c.first = first
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	reading, halt := context.WithCancel(pumps)
-	defer halt()
-	down, up := make(chan struct{}), make(chan struct{})
-	go func() { // both end when their streams do, and are waited for
-		defer close(up)
-		c.fromServer(reading)
+	keeping, end := context.WithCancelCause(writing)
+	defer end(nil)
+	c.end = end
+	var kept sync.WaitGroup // of what ends with keeping
+	kept.Go(func() { r.export.Keep(keeping, c.keeper) })
+	kept.Go(func() { c.releaseHeld(keeping) })
+	_, _ = c.keeper.Acquire(keeping, false) // one that has ended already is noticed below
+	left, written := make(chan struct{}), make(chan struct{})
+	go func() { // it is waited for
+		defer close(left)
+		c.fromClient(keeping, wire.Lines(in, upstream.MaxMessage))
 	}()
-	go func() {
-		defer close(down)
-		c.fromClient(pumps, wire.Lines(in, upstream.MaxMessage))
+	go func() { // likewise
+		defer close(written)
+		_ = c.down.Run(writing) // the reading end notices
 	}()
-	written := c.run(pumps)
-	unanswered := false // the server has left before the last answer
 	select {
-	case <-down:
-		c.up.Close()
-		drain := time.NewTimer(upstream.DrainFor)
-		defer drain.Stop()
-		select {
-		case <-up:
-			unanswered = c.waits() // the client may still read
-		case <-c.idle:
-		case <-drain.C:
-		case <-ctx.Done():
-		}
-	case <-up:
-		err = errors.New("it has ended") // why is known when the link is closed
+	case <-left:
+		c.drain(ctx, keeping)
+	case <-keeping.Done():
 	case <-ctx.Done():
 	}
 	in.Close()
-	l.In.Close()
-	c.up.Close()
-	l.Close()
-	defer c.patience.close()
-	halt() // a client that does not read keeps nobody
-	<-up
-	if err != nil {
-		err = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
-	}
-	why := err
-	if unanswered {
-		why = fmt.Errorf("the MCP server %s: %s", r.export.Server.Name, l.Why())
-	}
-	c.lost(why)
-	<-down
-	c.lost(why) // what came meanwhile
+	err = context.Cause(keeping) // why the server has ended; nil: it has not
+	end(wire.ErrClosed)
+	kept.Wait()
+	c.close(err)
+	<-left
+	c.close(err) // what came meanwhile
 	c.down.Drain(ctx)
 	stop()
 	<-written
+	if _, after := errors.AsType[*leftError](err); after {
+		err = nil
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// drain has the server answer what is open when the client has sent its last.
+func (c *pipeSession) drain(ctx, keeping context.Context) {
+	if s := c.current(); s != nil {
+		s.out.Close()
+	}
+	limit := time.NewTimer(upstream.DrainFor)
+	defer limit.Stop()
+	select {
+	case <-keeping.Done(): // the client may still read
+	case <-c.idle:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
 }

@@ -40,7 +40,7 @@ func (s *httpSession) permits(
 	asked, err := callOf(m, visitor{s.client, s.offers})
 	call = s.relay.export.Record(s.principal, cmp.Or(upstream.ClientOf(m), s.client), asked.Tool, size)
 	if err == nil && (s.id == "" || !s.view.Known()) {
-		err = s.know(ctx, metaOf([]wire.Message{m}))
+		err = s.know(ctx, metaOf(m))
 	}
 	if err == nil {
 		v, err = s.view.Rule(asked)

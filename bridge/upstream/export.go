@@ -137,6 +137,13 @@ func (e *Export) NewKeeper(j Job) *Keeper {
 	return k
 }
 
+// NewVerbatimKeeper is NewKeeper for a connection whose messages pass as they were written. It
+// lasts as long as its client: people and the configuration do not end it, but no connection may
+// be made again that they are against (Usable).
+func (e *Export) NewVerbatimKeeper(j Job) *Keeper {
+	return newKeeper(e.Server.Name, j, e.box.pause, func() error { return e.box.wantsLogin(e.Server) }, nil)
+}
+
 // Keep keeps the connection of a keeper until ctx ends, or the connection has ended permanently.
 func (e *Export) Keep(ctx context.Context, k *Keeper) {
 	k.run(ctx)

@@ -351,6 +351,15 @@ func (k *Keeper) Running() *Peer {
 	return nil
 }
 
+// GaveUp reports whether the server has failed so often in a row that nothing but a call starts
+// it again. One that waits for a login has not.
+func (k *Keeper) GaveUp() bool {
+	k.mu.Lock()
+	fails := k.fails
+	k.mu.Unlock()
+	return fails > maxTries && k.login() == nil
+}
+
 // endOf returns the reason for the end of a connection.
 func (k *Keeper) endOf(p *Peer) string {
 	if held := k.now().held; held != "" {

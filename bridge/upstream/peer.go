@@ -117,6 +117,20 @@ func NewPeer(l *Link, says Hello) *Peer {
 	return p
 }
 
+// NewVerbatimPeer returns a peer without a Conn, for a link whose messages pass as they were
+// written (DialVerbatim). carry reads and writes them, in a goroutine of the peer's, until the
+// link's input ends.
+func NewVerbatimPeer(l *Link, carry func()) *Peer {
+	p := &Peer{link: l, Done: make(chan struct{}), end: func() { l.In.Close() }}
+	go func() { // Close waits for it
+		defer close(p.Done)
+		carry()
+		l.In.Close()
+		l.Close()
+	}()
+	return p
+}
+
 // LocalServer is a server of this process with a connected client.
 type LocalServer interface {
 	Send(m wire.Message)

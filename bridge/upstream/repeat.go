@@ -14,7 +14,7 @@ import (
 func (v *View) MayRepeat(method, tool string) bool {
 	switch method {
 	case proto.MethodListTools, proto.MethodListPrompts, proto.MethodListResources, proto.MethodListTemplates,
-		proto.MethodGetPrompt, proto.MethodReadResource, proto.MethodComplete, proto.MethodPing,
+		proto.MethodGetPrompt, proto.MethodReadResource, proto.MethodComplete, proto.MethodPing, proto.MethodDiscover,
 		proto.MethodSubscribe, proto.MethodUnsubscribe, proto.MethodSetLevel, proto.MethodGetTask:
 		return true
 	case proto.MethodCallTool:

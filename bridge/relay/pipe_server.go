@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/creachadair/jrpc2"
+
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge/upstream"
+)
+
+// fromServer passes on what the server says on a connection, until it leaves.
+func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
+	frames := wire.Lines(s.link.In, upstream.MaxMessage)
+	for {
+		line, err := frames.Next()
+		var fault *wire.FrameError
+		if errors.As(err, &fault) {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		messages, err := parts(line)
+		if err != nil {
+			messages = nil // it is the client's to judge
+		}
+		if s.number > 0 && slices.ContainsFunc(messages, isMarked) {
+			line, messages = edited(line, messages, s.marked)
+		}
+		line, answered := c.take(s, line, messages)
+		if line == nil {
+			continue
+		}
+		if c.down.Room(ctx, wire.PumpRoom) != nil {
+			return
+		}
+		_ = c.down.Put(line) // a client that has left is noticed by its stream
+		for _, id := range answered {
+			c.settle(id)
+		}
+	}
+}
+
+// take looks at what the server says, and returns it as the client gets it, with the ids of the
+// requests that it answers; nil: the client does not get it.
+func (c *pipeSession) take(s *connection, line []byte, messages []wire.Message) (_ []byte, answered []json.RawMessage) {
+	for i, m := range messages {
+		if c.patience.heard(m) && len(messages) == 1 {
+			return nil, nil // the client has its error
+		}
+		if m.Kind() != wire.Response {
+			if m.Method == proto.NoteToolsChanged {
+				c.view.Stale()
+			}
+			continue
+		}
+		c.mu.Lock()
+		o, begun := c.open[string(m.ID)], c.memory.begun
+		c.mu.Unlock()
+		switch {
+		case o == nil:
+			continue
+		case o.own != nil:
+			o.own <- m // there is one answer: settle takes o out
+			c.settle(m.ID)
+			return nil, nil
+		case begun && isSessionLost(m):
+			return nil, nil // the connection ends with that, and then o is seen to
+		}
+		answered = append(answered, m.ID)
+		line = c.answered(s, line, messages, i, o)
+	}
+	return line, answered
+}
+
+// isSessionLost reports whether an error was made because the server no longer knows its session.
+func isSessionLost(m wire.Message) bool {
+	if m.Error == nil {
+		return false
+	}
+	_, err := resultOf(m)
+	return streamable.SessionLost(err)
+}
+
+// answered looks at the answer to o, the message at i of those of the line, which it
+// returns as the client gets it.
+func (c *pipeSession) answered(s *connection, line []byte, messages []wire.Message, i int, o *request) []byte {
+	m := messages[i]
+	c.mu.Lock()
+	c.memory.note(o, m)
+	c.mu.Unlock()
+	switch o.method {
+	case proto.MethodInitialize:
+		if o.greeted != nil {
+			defer o.greeted()
+		}
+		if o.number != "" && m.Error != nil && line[0] != '[' {
+			return wire.AppendAnswer(nil, m.ID, nil, c.undated(o.number))
+		}
+		c.settled(s, agreedVersion(m))
+	case proto.MethodCallTool:
+		o.call.Answered(m, len(line))
+	case proto.MethodListTools:
+		if m.Result == nil {
+			return line
+		}
+		result := c.view.Shown(o.cursor, m.Result)
+		if sameBytes(result, m.Result) {
+			return line
+		}
+		if line[0] != '[' {
+			return wire.Edit(line, wire.Set("result", result))
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(line, &list) == nil {
+			list[i] = wire.AppendAnswer(nil, m.ID, result, nil)
+			return wire.JSON(list)
+		}
+	}
+	return line
+}
+
+// numberOf returns the version in a client's initialize if it is a number, as in the first
+// days of the protocol; "" if it is not.
+func numberOf(m wire.Message) string {
+	var p struct {
+		Version json.RawMessage `json:"protocolVersion"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil || len(p.Version) == 0 || p.Version[0] < '0' || p.Version[0] > '9' {
+		return ""
+	}
+	return string(p.Version)
+}
+
+// undated is the error for a client whose version is a number, at a server that refused it.
+// What servers answer to that is about their parsers and of no use to a user.
+func (c *pipeSession) undated(number string) error {
+	return jrpc2.Errorf(
+		jrpc2.InvalidParams,
+		"the MCP server %s does not speak version %.20s of the protocol; the client must ask for a version that is a date, such as %s",
+		c.relay.export.Server.Name,
+		number,
+		proto.Legacy,
+	)
+}
+
+// agreedVersion is what an answer to initialize has for a version.
+func agreedVersion(m wire.Message) json.RawMessage {
+	var r struct {
+		Version json.RawMessage `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(m.Result, &r) // an error has none
+	return r.Version
+}
