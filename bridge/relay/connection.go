@@ -222,10 +222,9 @@ func (c *pipeSession) Failed(why string) {
 	case !begun:
 		c.end(err)
 	case c.keeper.GaveUp():
-		c.end(fmt.Errorf("%w; it has failed too often in a row and is not started again: "+
-			"see what `dragoman mcp-servers list` says of it, then connect the client again", err))
+		c.end(fmt.Errorf("%w; it has failed too often in a row and is not started again; %s", err, advice))
 	default:
-		c.relay.export.Log("warn", "it ended, and is started again for its client: "+why)
+		c.relay.export.Log("warn", "ended, and will be started again for its client: "+why)
 	}
 }
 

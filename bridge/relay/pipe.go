@@ -139,11 +139,15 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 func (c *pipeSession) leave() {
 	c.mu.Lock()
 	c.left = true
-	freed := c.freed
-	down := c.newest.peer.Over() || c.server != nil && !c.server.ready
+	freed, last := c.freed, c.newest.peer
+	down := last.Over() || c.server != nil && !c.server.ready
 	c.mu.Unlock()
-	if down {
-		c.end(&leftError{c.failure("it has ended, and its client has left")})
+	switch {
+	case !down:
+	case last.Over():
+		c.end(&leftError{c.failure(last.Why() + "; the client left before it was started again")})
+	default:
+		c.end(&leftError{c.failure("the client left while it was started again")})
 	}
 	if freed != nil {
 		<-freed
@@ -222,9 +226,10 @@ func (c *pipeSession) forward(h heldLine, unknown error) bool {
 				return true // the server has not heard of that call
 			}
 			continue
-		}
-		if !ready {
-			return false
+		case wire.Request:
+			if !ready {
+				return false
+			}
 		}
 		o := c.requestOf(m, h)
 		if o.judged = at; m.Method == proto.MethodCallTool {

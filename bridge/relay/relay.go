@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -56,6 +57,9 @@ func (r *Server) dial(ctx context.Context, dir string) (*upstream.Link, error) {
 	return l, nil
 }
 
+// advice is for the user of a server that cannot be started.
+const advice = "run `dragoman mcp-servers list` to see whether it starts, then connect the client again"
+
 // Serve relays one client of p's that speaks over a pipe, whose server is started in dir, and
 // again when it ends. It blocks until the client leaves, the server has ended for good, or ctx
 // ends, and closes both.
@@ -64,7 +68,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 	if err != nil {
 		in.Close()
 		out.Close()
-		return err
+		return fmt.Errorf("the MCP server %s cannot be started: %w; %s", r.export.Server.Name, err, advice)
 	}
 	c := newPipeSession(r, p, dir, out)
 	defer c.patience.close()

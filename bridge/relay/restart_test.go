@@ -170,7 +170,7 @@ func TestRelayBeginsAnewAtAServerThatForgets(t *testing.T) {
 	t.Cleanup(box.Close)
 	relay, _ := New(box, "up", nil)
 	cs := joined(t, faces["pipe"](t, relay))
-	if err := cs.SetLoggingLevel(bridgetest.Patient(t), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
+	if err := cs.SetLoggingLevel(bridgetest.Patient(t), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil { //nolint:staticcheck // clients that set it live on
 		t.Fatal(err)
 	}
 	if got := bridgetest.ToolNames(t, cs); !slices.Contains(got, "look") {
@@ -288,6 +288,12 @@ func TestRelayGivesUpAProgramThatAlwaysEnds(t *testing.T) {
 // A program that cannot be started at first ends the relay at once, as does one that never answers.
 func TestRelayOfAProgramThatNeverWorked(t *testing.T) {
 	t.Parallel()
+	missing := relayTo(t, upstream.Server{Name: "up", Endpoint: at(bridgetest.Place{Command: "/no/such/program"})}, nil)
+	in, out := io.Pipe()
+	if err := missing.Serve(t.Context(), core.Local, t.TempDir(), in, out); err == nil ||
+		!strings.Contains(err.Error(), "the MCP server up cannot be started: start /no/such/program") || !strings.Contains(err.Error(), "dragoman mcp-servers list") {
+		t.Error(err)
+	}
 	r := restarting(t, upstream.Options{}, "initialize exit\n")
 	r.Say(hello1)
 	if got := r.Next(); !strings.Contains(got, `"id":1,"error"`) || !strings.Contains(got, "exit code 4") {

@@ -52,8 +52,9 @@ user's answer; mcp.model_answers limits what it may allow, by default nothing ov
 can only reject what only a person may allow.
 
 --only serves one of the configured MCP servers instead, unchanged: its own tools, prompts and
-resources under their own names. Deny and ask rules apply as above. With --http, each server is
-also at /mcp/SERVER.`,
+resources under their own names. Deny and ask rules apply as above. If the server ends, it is
+started again, and the client stays connected. With --http, each server is also at /mcp/SERVER;
+there a client starts a new session when its server has ended.`,
 		Example: `  dragoman mcp
   dragoman mcp --root ~/src/app --root ~/src/lib
   dragoman mcp --http 127.0.0.1:7717 --root ~/src/app
