@@ -12,9 +12,9 @@ import (
 	"dragoman/core"
 )
 
-// comeback is the state that a client of 2026-07-28 returns with its user's answers. It is sealed:
+// resumeState is the state that a client of 2026-07-28 returns with its user's answers. It is sealed:
 // the client can neither read nor change it, and only the process that sealed it can open it.
-type comeback struct {
+type resumeState struct {
 	Principal core.Principal `json:"principal"`
 	Tool      string         `json:"tool"`
 	Session   core.SessionID `json:"session"`
@@ -27,7 +27,7 @@ type comeback struct {
 // comebackTime limits the time until a client comes back. Its questions are rejected long before.
 const comebackTime = 24 * time.Hour
 
-func (s *Server) seal(b comeback) (string, error) {
+func (s *Server) seal(b resumeState) (string, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func (s *Server) seal(b comeback) (string, error) {
 
 // unseal reads the state that a call brings back; a call without state is a new one, and gets
 // nil.
-func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
+func (c *client) unseal(p *mcp.CallToolParamsRaw) (*resumeState, error) {
 	if p.RequestState == "" && p.InputResponses == nil {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*comeback, error) {
 	if err == nil {
 		sealed, err = c.server.key.Open(nil, nil, sealed, nil)
 	}
-	b := new(comeback)
+	b := new(resumeState)
 	if err != nil || json.Unmarshal(sealed, b) != nil || b.Principal != c.host.principal || b.Tool != p.Name || time.Now().After(b.Until) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState is not one that this gateway gave out, or it is too old"}
 	}
@@ -59,7 +59,7 @@ const maxRounds = 8
 // askAgain answers a call with the questions to its user or its model. The turn keeps waiting;
 // the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
-	state, err := c.server.seal(comeback{
+	state, err := c.server.seal(resumeState{
 		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 }
 
 // resume settles the questions with the answers that a client has brought back.
-func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
+func (c *client) resume(h *heldSession, b *resumeState, answers mcp.InputResponseMap) {
 	if !h.mine() {
 		return
 	}
@@ -107,7 +107,7 @@ func (c *client) resume(h *held, b *comeback, answers mcp.InputResponseMap) {
 
 // limit rejects an approval, or leaves a question without an answer, if the client does not come
 // back in time.
-func (c *client) limit(h *held, a core.Ask) {
+func (c *client) limit(h *heldSession, a core.Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.limits[a.ID] != nil {
@@ -125,7 +125,7 @@ func (c *client) limit(h *held, a core.Ask) {
 	}
 }
 
-func (h *held) unlimit(id core.AskID) {
+func (h *heldSession) unlimit(id core.AskID) {
 	h.mu.Lock()
 	stop := h.limits[id]
 	delete(h.limits, id)

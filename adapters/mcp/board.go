@@ -14,7 +14,7 @@ import (
 
 // summaries lists the sessions within the client's roots that work in a directory, or all of
 // them. A delegated task is a part of the session of its agent, and not listed.
-func (c *client) summaries(ctx context.Context, req asking, cwd string) ([]core.Summary, error) {
+func (c *client) summaries(ctx context.Context, req clientRequest, cwd string) ([]core.Summary, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
 		return nil, err
@@ -41,16 +41,16 @@ func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (
 	return c.page(all, nil, most), nil
 }
 
-// serverAbout describes an MCP server in dragoman://servers.
-type serverAbout struct {
+// serverInfo describes an MCP server in dragoman://servers.
+type serverInfo struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Why    string `json:"why,omitempty"`
 	Tools  int    `json:"tools"`
 }
 
-// toolAbout describes a tool in dragoman://tools.
-type toolAbout struct {
+// toolInfo describes a tool in dragoman://tools.
+type toolInfo struct {
 	Server      string          `json:"server"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -76,19 +76,19 @@ func (h *host) servers(ctx context.Context) ([]board.Server, error) {
 
 func (h *host) readServers(ctx context.Context, _ *mcp.ReadResourceRequest) (any, error) {
 	servers, err := h.servers(ctx)
-	list := []serverAbout{}
+	list := []serverInfo{}
 	for _, s := range servers {
-		list = append(list, serverAbout{s.Name, s.Status, s.Why, len(s.Tools)})
+		list = append(list, serverInfo{s.Name, s.Status, s.Why, len(s.Tools)})
 	}
 	return map[string]any{"servers": list}, err
 }
 
 func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, error) {
 	servers, err := h.servers(ctx)
-	list := []toolAbout{}
+	list := []toolInfo{}
 	for _, s := range servers {
 		for _, t := range s.Tools {
-			list = append(list, toolAbout{s.Name, t.Name, t.Description, t.Schema, t.ReadOnly})
+			list = append(list, toolInfo{s.Name, t.Name, t.Description, t.Schema, t.ReadOnly})
 		}
 	}
 	return map[string]any{"tools": list}, err

@@ -29,7 +29,7 @@ type client struct {
 	dialogs sync.WaitGroup // open at the client
 
 	mu      sync.Mutex // protects the fields below
-	held    map[core.SessionID]*held
+	held    map[core.SessionID]*heldSession
 	level   string          // of log messages, as the client has set it; "": none wanted
 	listed  bool            // it has listed resources, and is notified of changes
 	watched map[string]bool // its subscriptions: the SDK's session and the resource
@@ -48,31 +48,31 @@ func (c *client) works() bool {
 	c.mu.Lock()
 	calls, all := c.calls, slices.Collect(maps.Values(c.held))
 	c.mu.Unlock()
-	return calls > 0 || slices.ContainsFunc(all, func(h *held) bool {
+	return calls > 0 || slices.ContainsFunc(all, func(h *heldSession) bool {
 		st := h.a.State()
 		return st.Turn != "" || len(st.Queued) > 0
 	})
 }
 
-// asking is a request that identifies its sender and the sender's capabilities.
-type asking interface {
+// clientRequest is a request that identifies its sender and the sender's capabilities.
+type clientRequest interface {
 	mcp.Request
 	ClientInfo() *mcp.Implementation
 	ClientCapabilities() *mcp.ClientCapabilities
 	ProtocolVersion() string
 }
 
-// held is a session that the client has named, with the client's attachment, which lives as long
+// heldSession is a session that the client has named, with the client's attachment, which lives as long
 // as the connection or until session_close.
-type held struct {
+type heldSession struct {
 	id   core.SessionID
 	meta core.Meta
 	a    *core.Attachment
 	made bool // created by this client
 
-	mu        sync.Mutex // protects the fields below
-	used      time.Time  // the time of the last request that named it
-	begun     []begun    // the newest keepBegun turns that this client began
+	mu        sync.Mutex  // protects the fields below
+	used      time.Time   // the time of the last request that named it
+	begun     []turnStart // the newest keepBegun turns that this client began
 	stopping  core.TurnID
 	asking    map[core.AskID]context.CancelCauseFunc // ends the dialog of an open question; nil: no dialogs any more
 	limits    map[core.AskID]func()                  // stops the timer of a question that the client may come back with
@@ -80,11 +80,11 @@ type held struct {
 	closed    chan struct{}                          // closed and replaced at each dismissal
 	folds     []*turn                                // at most keepFolds, not in use now; the last one was used last
 	fading    *time.Timer                            // drops the folds; nil: there are none
-	seen      begun                                  // the newest turn found by newest
+	seen      turnStart                              // the newest turn found by newest
 }
 
-// begun is a turn that this client began, with its position in the log.
-type begun struct {
+// turnStart is a turn that this client began, with its position in the log.
+type turnStart struct {
 	turn core.TurnID
 	from core.Pos
 	call *call
@@ -107,7 +107,7 @@ const (
 )
 
 // borrow takes the kept fold of a turn, or an empty one. The caller owns it until giveBack.
-func (h *held) borrow(id core.TurnID) *turn {
+func (h *heldSession) borrow(id core.TurnID) *turn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if i := slices.IndexFunc(h.folds, func(t *turn) bool { return t.id == id }); i >= 0 {
@@ -119,7 +119,7 @@ func (h *held) borrow(id core.TurnID) *turn {
 }
 
 // giveBack keeps a fold for the next caller. Of two folds of one turn the longer one stays.
-func (h *held) giveBack(t *turn) {
+func (h *heldSession) giveBack(t *turn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if i := slices.IndexFunc(h.folds, func(o *turn) bool { return o.id == t.id }); i >= 0 {
@@ -140,7 +140,7 @@ func (h *held) giveBack(t *turn) {
 }
 
 // fade drops the folds, each of which holds the whole text of a turn.
-func (h *held) fade() {
+func (h *heldSession) fade() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.folds = nil
@@ -148,7 +148,7 @@ func (h *held) fade() {
 
 // open finds a session, and attaches to it the first time. A session outside the client's roots
 // is not found. It may block on the store.
-func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held, error) {
+func (c *client) open(ctx context.Context, req clientRequest, id core.SessionID) (*heldSession, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
 		return nil, err
@@ -178,12 +178,12 @@ func (c *client) open(ctx context.Context, req asking, id core.SessionID) (*held
 
 // mine reports whether the client has created or prompted the session. Only then may it answer
 // questions in it, and delete it.
-func (h *held) mine() bool { return h.made || h.a.Prompted() }
+func (h *heldSession) mine() bool { return h.made || h.a.Prompted() }
 
 // hold attaches to a session. Of two concurrent calls, one attachment stays.
-func (c *client) hold(req asking, s *core.Session, made bool) *held {
+func (c *client) hold(req clientRequest, s *core.Session, made bool) *heldSession {
 	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true, Profiles: c.server.opts.Profiles}
-	h := &held{
+	h := &heldSession{
 		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
 		asking: map[core.AskID]context.CancelCauseFunc{}, limits: map[core.AskID]func(){}, used: time.Now(),
 		dismissed: map[core.AskID]int{}, closed: make(chan struct{}),
@@ -205,7 +205,7 @@ func (c *client) hold(req asking, s *core.Session, made bool) *held {
 	return h
 }
 
-func (h *held) touch() {
+func (h *heldSession) touch() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used = time.Now()
@@ -213,7 +213,7 @@ func (h *held) touch() {
 
 // idleFor returns the time since a client last named the session; ok is false while a turn runs
 // in it, or a prompt or an ask is waiting.
-func (h *held) idleFor() (_ time.Duration, ok bool) {
+func (h *heldSession) idleFor() (_ time.Duration, ok bool) {
 	h.mu.Lock()
 	used := h.used
 	h.mu.Unlock()
@@ -230,7 +230,7 @@ func (c *client) makeRoom() {
 	if len(all) <= maxHeld {
 		return
 	}
-	var oldest *held
+	var oldest *heldSession
 	var longest time.Duration
 	for _, h := range all {
 		if d, ok := h.idleFor(); ok && (oldest == nil || d > longest) {
@@ -243,13 +243,13 @@ func (c *client) makeRoom() {
 }
 
 // again opens a session that has closed under the client, for example because its store failed.
-func (c *client) again(ctx context.Context, req asking, h *held) (*held, error) {
+func (c *client) again(ctx context.Context, req clientRequest, h *heldSession) (*heldSession, error) {
 	c.drop(h)
 	return c.open(ctx, req, h.id)
 }
 
 // drop releases a session.
-func (c *client) drop(h *held) {
+func (c *client) drop(h *heldSession) {
 	c.mu.Lock()
 	if c.held[h.id] == h {
 		delete(c.held, h.id)
@@ -277,7 +277,7 @@ func (c *client) close() {
 	c.dialogs.Wait()
 }
 
-func (h *held) close() {
+func (h *heldSession) close() {
 	h.mu.Lock()
 	stops, dialogs := h.limits, h.asking
 	h.limits, h.asking = map[core.AskID]func(){}, nil
@@ -343,7 +343,7 @@ func (c *client) call(ctx context.Context, extra *mcp.RequestExtra) (_ context.C
 }
 
 // clientName returns the name that the client gives.
-func clientName(req asking) string {
+func clientName(req clientRequest) string {
 	info := req.ClientInfo()
 	if info == nil || cmp.Or(info.Title, info.Name) == "" {
 		return "an MCP client"
@@ -352,7 +352,7 @@ func clientName(req asking) string {
 }
 
 // began records a turn of this client.
-func (h *held) began(b begun) {
+func (h *heldSession) began(b turnStart) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.begun) == keepBegun {
@@ -362,7 +362,7 @@ func (h *held) began(b begun) {
 }
 
 // from returns a position before the beginning of a turn.
-func (h *held) from(turn core.TurnID) core.Pos {
+func (h *heldSession) from(turn core.TurnID) core.Pos {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, b := range h.begun {
@@ -376,7 +376,7 @@ func (h *held) from(turn core.TurnID) core.Pos {
 // newest finds the turn that began last, and its beginning. It searches the log after the last
 // turn that this connection began or found, backwards from the end, in steps that grow: a long
 // session is not read for it.
-func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
+func (h *heldSession) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err error) {
 	h.mu.Lock()
 	last := h.seen.from
 	if n := len(h.begun); n > 0 && last.Before(h.begun[n-1].from) {
@@ -399,7 +399,7 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 	}
 	if err == nil {
 		h.mu.Lock()
-		h.seen = begun{turn: turn, from: from}
+		h.seen = turnStart{turn: turn, from: from}
 		h.mu.Unlock()
 	}
 	return turn, from, err
@@ -409,7 +409,10 @@ func (h *held) newest(ctx context.Context) (turn core.TurnID, from core.Pos, err
 const firstStep = 128
 
 // newestBehind finds the last turn that began between two positions.
-func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn core.TurnID, from core.Pos, err error) {
+func (h *heldSession) newestBehind(
+	ctx context.Context,
+	after, head core.Pos,
+) (turn core.TurnID, from core.Pos, err error) {
 	for rec, err := range h.a.Records(ctx, after, head) {
 		if err != nil {
 			return "", from, err
@@ -422,14 +425,14 @@ func (h *held) newestBehind(ctx context.Context, after, head core.Pos) (turn cor
 }
 
 // stop records that a turn was cancelled over this connection.
-func (h *held) stop(turn core.TurnID) {
+func (h *heldSession) stop(turn core.TurnID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stopping = turn
 }
 
 // ending reports whether a turn was cancelled over this connection.
-func (h *held) ending(turn core.TurnID) bool {
+func (h *heldSession) ending(turn core.TurnID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, b := range h.begun {
@@ -441,7 +444,7 @@ func (h *held) ending(turn core.TurnID) bool {
 }
 
 // gone waits until a turn no longer runs.
-func (h *held) gone(ctx context.Context, turn core.TurnID) error {
+func (h *heldSession) gone(ctx context.Context, turn core.TurnID) error {
 	r := h.a.Read(h.a.Head())
 	defer r.Close()
 	for h.a.State().Turn == turn {
@@ -454,7 +457,13 @@ func (h *held) gone(ctx context.Context, turn core.TurnID) error {
 
 // admit begins a turn, which the call's own context can cancel. A prompt after a cancel waits for
 // the cancelled turn; if the session is busy for another reason, it fails with a *core.BusyError.
-func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p core.Prompt) (core.TurnID, core.Pos, error) {
+func (c *client) admit(
+	ctx context.Context,
+	req clientRequest,
+	h *heldSession,
+	by *call,
+	p core.Prompt,
+) (core.TurnID, core.Pos, error) {
 	p.Busy = core.BusyRefuse
 	for {
 		from := h.a.Head()
@@ -468,7 +477,7 @@ func (c *client) admit(ctx context.Context, req asking, h *held, by *call, p cor
 			continue
 		}
 		if turn != "" {
-			h.began(begun{turn, from, by})
+			h.began(turnStart{turn, from, by})
 		}
 		return turn, from, err
 	}

@@ -48,7 +48,7 @@
 // comes, and a dialog is withdrawn when its question is settled elsewhere. A dismissed dialog has
 // decided nothing: the turn waits.
 //
-// standing.go decides who may answer an open question. While a dialog is open only the client's
+// answerer.go decides who may answer an open question. While a dialog is open only the client's
 // user may. If the client has no dialogs, or this one was dismissed, the calling model may, by
 // agent_approve. A call that only a person may allow can only be rejected by the model.
 //

@@ -45,7 +45,7 @@ func TestSilentClientsAreGivenUp(t *testing.T) {
 			return v
 		}
 		old := named("old")
-		h := &held{id: s.Meta().ID, a: s.Attach(core.Client{Name: "old"}), used: time.Now()}
+		h := &heldSession{id: s.Meta().ID, a: s.Attach(core.Client{Name: "old"}), used: time.Now()}
 		old.client.held[h.id] = h
 		busy := named("busy")
 		busy.client.calls = 1

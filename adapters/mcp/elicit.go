@@ -31,7 +31,7 @@ const (
 )
 
 // askerOf derives the way from a request's version and the client's capabilities.
-func askerOf(req asking) asker {
+func askerOf(req clientRequest) asker {
 	version, caps := req.ProtocolVersion(), req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || version < proto.Forms {
 		return asksNobody
@@ -115,7 +115,7 @@ func (f *follower) takeBack() {
 }
 
 // claim prevents two calls on one turn from asking the same question.
-func (h *held) claim(id core.AskID, end context.CancelCauseFunc) bool {
+func (h *heldSession) claim(id core.AskID, end context.CancelCauseFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.asking == nil || h.asking[id] != nil {
@@ -125,14 +125,14 @@ func (h *held) claim(id core.AskID, end context.CancelCauseFunc) bool {
 	return true
 }
 
-func (h *held) unclaim(id core.AskID) {
+func (h *heldSession) unclaim(id core.AskID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.asking, id)
 }
 
 // settled blocks until an ask is settled, or ctx ends.
-func (h *held) settled(ctx context.Context, id core.AskID) {
+func (h *heldSession) settled(ctx context.Context, id core.AskID) {
 	r := h.a.Read(h.a.Head())
 	defer r.Close()
 	for slices.ContainsFunc(h.a.Pending(), func(a core.Ask) bool { return a.ID == id }) {
@@ -144,7 +144,7 @@ func (h *held) settled(ctx context.Context, id core.AskID) {
 
 // dismiss records that a dialog was closed without an answer, and wakes the calls that follow the
 // turn.
-func (h *held) dismiss(id core.AskID) {
+func (h *heldSession) dismiss(id core.AskID) {
 	waits := map[core.AskID]bool{}
 	for _, a := range h.a.Pending() {
 		waits[a.ID] = true
@@ -160,7 +160,7 @@ func (h *held) dismiss(id core.AskID) {
 
 // dismissals returns the number of times that the dialog of each ask was closed without an
 // answer. The channel is closed at the next dismissal.
-func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
+func (h *heldSession) dismissals() (map[core.AskID]int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.dismissed), h.closed
@@ -168,7 +168,7 @@ func (h *held) dismissals() (map[core.AskID]int, <-chan struct{}) {
 
 // isOpen reports whether the client's user is being asked: a dialog is open, or the client is
 // expected to call again with an answer.
-func (h *held) isOpen(id core.AskID) bool {
+func (h *heldSession) isOpen(id core.AskID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asking[id] != nil || h.limits[id] != nil
@@ -176,7 +176,13 @@ func (h *held) isOpen(id core.AskID) bool {
 
 // elicit puts one approval or question to the client's user and settles it with the answer. The
 // SDK withdraws a request that is no longer wanted.
-func (c *client) elicit(ctx context.Context, req *mcp.CallToolRequest, h *held, a core.Ask, call core.Call) (dismissed bool) {
+func (c *client) elicit(
+	ctx context.Context,
+	req *mcp.CallToolRequest,
+	h *heldSession,
+	a core.Ask,
+	call core.Call,
+) (dismissed bool) {
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
 	var raw mcp.ElicitResult
@@ -200,7 +206,7 @@ func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || 
 
 // understand settles an approval or a question with a user's answer (§ Elicitation, Response
 // Actions). An answer without a decision rejects; closing a dialog decides nothing.
-func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
+func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
 	if r.Action == proto.ActionCancel { // nothing is decided: the turn waits
 		return true
 	}
@@ -228,12 +234,12 @@ func (c *client) understand(h *held, a core.Ask, r *mcp.ElicitResult) (dismissed
 }
 
 // settle decides an ask, unless it is no longer open.
-func (c *client) settle(h *held, a core.Ask, d core.Decision, note string) {
+func (c *client) settle(h *heldSession, a core.Ask, d core.Decision, note string) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note})
 }
 
 // unable settles a question that the client did not put to its user.
-func (c *client) unable(h *held, a core.Ask, why string) {
+func (c *client) unable(h *heldSession, a core.Ask, why string) {
 	if a.Kind != core.AskApproval {
 		c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
 		return
@@ -242,11 +248,11 @@ func (c *client) unable(h *held, a core.Ask, why string) {
 }
 
 // expire rejects a question that was not decided in time.
-func (c *client) expire(h *held, a core.Ask) {
+func (c *client) expire(h *heldSession, a core.Ask) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeExpired, Text: errUnasked.Error()})
 }
 
-func (c *client) answer(h *held, a core.Ask, r core.Reply) {
+func (c *client) answer(h *heldSession, a core.Ask, r core.Reply) {
 	err := h.a.Answer(context.Background(), a.ID, r)
 	if err != nil && !errors.Is(err, core.ErrNotAsked) {
 		c.server.log.Warn("settle what was asked", zap.String("session", string(h.id)), zap.Error(err))

@@ -21,7 +21,7 @@ var (
 type follower struct {
 	c        *client
 	req      *mcp.CallToolRequest
-	h        *held
+	h        *heldSession
 	turn     *turn
 	again    bool          // existing records were reported in an earlier call
 	wait     time.Duration // the time left
@@ -29,7 +29,7 @@ type follower struct {
 	events   *events            // nil: not wanted
 	asker    asker              // the way in which the client's user can be asked
 	lends    asker              // the same for its model
-	lent     *lending           // nil: nothing is lent
+	lent     *modelLoan         // nil: nothing is lent
 	news     <-chan struct{}    // of requests to the model
 	rounds   int                // the number of times that the client has come back
 	open     []core.AskID       // questions that this call has put to the client
@@ -145,7 +145,7 @@ func (f *follower) take(ctx context.Context, recs []core.Record, replay bool) {
 		if f.turn.ended {
 			break
 		}
-		if text := told(f.turn, rec.Event); text != "" {
+		if text := progressLine(f.turn, rec.Event); text != "" {
 			f.turn.line = text
 			f.progress.tell(ctx, time.Now(), text, replay)
 		}
@@ -234,7 +234,7 @@ func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 		r.note(missing)
 	}
 	for _, a := range asks {
-		r.addStanding(a, f.c.standing(f.h, f.asker, a))
+		r.addAnswerer(a, f.c.answererOf(f.h, f.asker, a))
 	}
 	if f.events != nil {
 		r.Events, r.Cursor = f.events.list, f.events.cursor()

@@ -89,7 +89,7 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 }
 
 // page returns the transcript after a position, at most limit entries of it.
-func (h *held) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
+func (h *heldSession) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
 	t := transcript{limit: limit, pos: after}
 	if err := t.read(ctx, h.a); err != nil {
 		return getResult{}, err

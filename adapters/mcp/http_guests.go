@@ -121,7 +121,10 @@ func (d *door) endSession(v *visit) {
 }
 
 func (d *door) newClient(gone chan struct{}) *client {
-	return &client{host: d.host, server: d.server, caller: newCaller(), gone: gone, held: map[core.SessionID]*held{}}
+	return &client{
+		host: d.host, server: d.server, caller: newCaller(), gone: gone,
+		held: map[core.SessionID]*heldSession{},
+	}
 }
 
 // newCaller returns a new identity of a client for policies.

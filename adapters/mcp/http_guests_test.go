@@ -282,7 +282,7 @@ func TestHeldSessionsAreBounded(t *testing.T) {
 // Of the turns that a client polls the four polled last are kept, and for two minutes.
 func TestPolledTurnsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &held{}
+		h := &heldSession{}
 		for i := range 10 {
 			h.giveBack(h.borrow(core.TurnID(fmt.Sprint("turn ", i))))
 		}

@@ -21,11 +21,11 @@ type listArgs struct {
 }
 
 type listResult struct {
-	Sessions []listed `json:"sessions"`
-	Next     string   `json:"next_cursor,omitempty"`
+	Sessions []listedSession `json:"sessions"`
+	Next     string          `json:"next_cursor,omitempty"`
 }
 
-type listed struct {
+type listedSession struct {
 	Session core.SessionID `json:"session_id"`
 	Title   string         `json:"title,omitempty"`
 	Cwd     string         `json:"cwd"`
@@ -59,7 +59,7 @@ func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in
 // page cuts a page out of the sessions, the one used last first.
 func page(all []core.Summary, after *listCursor, limit int) listResult {
 	slices.SortFunc(all, func(a, b core.Summary) int { return compareListed(a, b.Updated, b.ID) })
-	out := listResult{Sessions: []listed{}}
+	out := listResult{Sessions: []listedSession{}}
 	for _, s := range all {
 		if after != nil && compareListed(s, after.Updated, after.Session) <= 0 {
 			continue
@@ -73,7 +73,7 @@ func page(all []core.Summary, after *listCursor, limit int) listResult {
 		if s.Running {
 			status = statusRunning
 		}
-		out.Sessions = append(out.Sessions, listed{s.ID, s.Title, s.Cwd, status, s.Updated.UTC(), s.Model})
+		out.Sessions = append(out.Sessions, listedSession{s.ID, s.Title, s.Cwd, status, s.Updated.UTC(), s.Model})
 	}
 	return out
 }

@@ -38,8 +38,8 @@ func (c *client) logsOf(req *mcp.CallToolRequest) logs {
 	return l
 }
 
-// logged is the data of a log message.
-type logged struct {
+// logData is the data of a log message.
+type logData struct {
 	Session core.SessionID `json:"session_id"`
 	Turn    core.TurnID    `json:"turn_id"`
 	event
@@ -64,7 +64,10 @@ func (l *logs) tell(ctx context.Context, session core.SessionID, t *turn, recs [
 		}
 		last = nil
 		// Nobody reads after the connection has ended, and ctx ends as well.
-		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(levelOf(e)), Logger: logger, Data: logged{session, t.id, e}}) //nolint:staticcheck // deprecated from 2026-07-28 on, and still there
+		//nolint:staticcheck // deprecated since 2026-07-28, but still there
+		_ = l.req.Session.Log(ctx, &mcp.LoggingMessageParams{
+			Level: mcp.LoggingLevel(levelOf(e)), Logger: logger, Data: logData{session, t.id, e},
+		})
 	}
 	for _, rec := range recs {
 		e, ok := happened(t, rec.Event)

@@ -14,13 +14,13 @@ import (
 // progressEvery is the minimum time between two progress notifications of one call.
 const progressEvery = 200 * time.Millisecond
 
-// told returns a line about a record of a turn for a waiting person, or "". t has folded the
+// progressLine returns a line about a record of a turn for a waiting person, or "". t has folded the
 // record.
 //
 // Deliberately there is none for: records before and after the turn, the prompt and its end (they
 // are in the result), arguments and output as they stream, the text of thoughts, questions (the
 // waiting call has a line), and records of the session rather than of the turn.
-func told(t *turn, ev core.Event) string {
+func progressLine(t *turn, ev core.Event) string {
 	switch e := any(ev).(type) {
 	case core.Phase:
 		return phaseLine(e)

@@ -66,7 +66,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	}
 	turn, from, err := c.admit(ctx, req, h, by, p)
 	if _, broken := errors.AsType[*core.StoreError](err); broken || errors.Is(err, core.ErrClosed) {
-		var next *held
+		var next *heldSession
 		if next, err = c.again(ctx, req, h); err == nil {
 			h = next
 			turn, from, err = c.admit(ctx, req, h, by, p)
@@ -85,7 +85,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 }
 
 // busy refuses a prompt while another turn runs or waits for a decision.
-func (h *held) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
+func (h *heldSession) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
 	r := turnResult{Session: h.id, Turn: running, Status: statusRunning, Next: toolWait}
 	r.Text = fmt.Sprintf("The session is busy with turn %q. Wait for it with agent_wait, or stop it with agent_cancel.", running)
 	if stateStatus(h.a.State()) == statusAwaiting {
@@ -96,7 +96,13 @@ func (h *held) busy(running core.TurnID) (*mcp.CallToolResult, any, error) {
 }
 
 // promptAgain continues an agent_prompt that was answered with questions. It begins nothing.
-func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolRequest, back *comeback, wait *int) (*mcp.CallToolResult, any, error) {
+func (c *client) promptAgain(
+	ctx context.Context,
+	by *call,
+	req *mcp.CallToolRequest,
+	back *resumeState,
+	wait *int,
+) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, back.Session)
 	if err != nil {
 		return failed(back.Session, err)
@@ -114,7 +120,7 @@ func (c *client) promptAgain(ctx context.Context, by *call, req *mcp.CallToolReq
 	return res, out, err
 }
 
-func (c *client) follower(by *call, req *mcp.CallToolRequest, h *held, id core.TurnID, wait *int) *follower {
+func (c *client) follower(by *call, req *mcp.CallToolRequest, h *heldSession, id core.TurnID, wait *int) *follower {
 	by.progress.follow()
 	f := &follower{
 		c: c, req: req, h: h, turn: &turn{id: id}, wait: defaultWait, asker: askerOf(req), lends: lendsOf(req), progress: by.progress,
@@ -171,7 +177,7 @@ func attached(uri string) (core.Link, error) {
 }
 
 // sessionFor opens the named session, or creates one.
-func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in promptArgs) (*held, error) {
+func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in promptArgs) (*heldSession, error) {
 	if in.Session != "" {
 		h, err := c.open(ctx, req, in.Session)
 		if err == nil && in.Cwd != "" && !folders.Same(in.Cwd, h.meta.Cwd) {

@@ -16,7 +16,7 @@ import (
 
 // commands lists the commands for prompts in the client's workspace. If the workspace is unknown,
 // there are still the user's own.
-func (h *host) commands(ctx context.Context, c *client, req asking) ([]string, []core.Command, error) {
+func (h *host) commands(ctx context.Context, c *client, req clientRequest) ([]string, []core.Command, error) {
 	roots, err := c.workspace(ctx, req, "")
 	if err != nil {
 		roots = nil

@@ -28,7 +28,7 @@ func Render(records []core.Record) []string {
 		if !t.apply(r) {
 			continue
 		}
-		if text := told(&t, r.Event); text != "" {
+		if text := progressLine(&t, r.Event); text != "" {
 			lines++
 			out = append(out, progressMessage(lines, text))
 		}

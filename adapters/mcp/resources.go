@@ -119,7 +119,7 @@ func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest,
 	return res, nil
 }
 
-func transcriptResource(s listed) *mcp.Resource {
+func transcriptResource(s listedSession) *mcp.Resource {
 	return &mcp.Resource{
 		Name: cmp.Or(line(s.Title, 100), string(s.Session)), URI: transcriptURI(s.Session), MIMEType: mimeMarkdown,
 		Description: "What was said in session " + string(s.Session) + ", in " + s.Cwd,
@@ -214,8 +214,8 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 	return contents(uri, mimeMarkdown, page.markdown())
 }
 
-// sessionAbout is the content of dragoman://session/{id}.
-type sessionAbout struct {
+// sessionInfo is the content of dragoman://session/{id}.
+type sessionInfo struct {
 	getHead
 	Roots   []string      `json:"roots"`
 	Agent   string        `json:"agent,omitempty"`
@@ -224,9 +224,12 @@ type sessionAbout struct {
 	Usage   *usageResult  `json:"usage,omitempty"`
 }
 
-func (h *held) about() sessionAbout {
+func (h *heldSession) about() sessionInfo {
 	st := h.a.State()
-	a := sessionAbout{getHead: headOf(st), Roots: st.Meta.Roots, Agent: st.Settings.Agent, Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued}
+	a := sessionInfo{
+		getHead: headOf(st), Roots: st.Meta.Roots, Agent: st.Settings.Agent,
+		Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued,
+	}
 	if u := st.Usage; u != (core.Usage{}) {
 		a.Usage = usageOf(u, "")
 	}
@@ -237,7 +240,7 @@ func (h *held) about() sessionAbout {
 const maxDiff = 4 << 20
 
 // diff returns the changes of files by a turn's successful calls.
-func (h *held) diff(ctx context.Context, id core.TurnID) (string, error) {
+func (h *heldSession) diff(ctx context.Context, id core.TurnID) (string, error) {
 	var b strings.Builder
 	t := turn{id: id}
 	for rec, err := range h.a.Records(ctx, h.from(id), h.a.Head()) {

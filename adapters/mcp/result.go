@@ -28,7 +28,7 @@ type turnResult struct {
 	Cursor    string            `json:"cursor,omitempty"`
 
 	answer string     // the text of the agent
-	who    []standing // who may answer each pending ask
+	who    []answerer // who may answer each pending ask
 }
 
 type callResult struct {

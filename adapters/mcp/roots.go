@@ -18,7 +18,7 @@ const rootsLimit = 10 * time.Second
 
 // workspace returns the folders of a new session: cwd, which must lie within the roots, or all of
 // the roots. Symbolic links are resolved, so that nothing can change after the check.
-func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]string, error) {
+func (c *client) workspace(ctx context.Context, req clientRequest, cwd string) ([]string, error) {
 	roots, err := c.roots(ctx, req, true)
 	if err != nil || cwd == "" {
 		return roots, err
@@ -41,7 +41,7 @@ func (c *client) workspace(ctx context.Context, req asking, cwd string) ([]strin
 // roots returns the folders that sessions of this client may work in, at least one, with links
 // resolved. anew asks the client for its own roots, which is needed for a new session. Otherwise
 // the last known roots hold until the client reports a change.
-func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, error) {
+func (c *client) roots(ctx context.Context, req clientRequest, anew bool) ([]string, error) {
 	o := c.server.opts
 	list, whose := o.Roots, "--root"
 	if len(list) == 0 {
@@ -69,7 +69,7 @@ func (c *client) roots(ctx context.Context, req asking, anew bool) ([]string, er
 }
 
 // told returns the client's own roots.
-func (c *client) told(ctx context.Context, req asking, anew bool) ([]string, error) {
+func (c *client) told(ctx context.Context, req clientRequest, anew bool) ([]string, error) {
 	c.mu.Lock()
 	list, known, at := c.folders, c.foldersKnown, c.foldersChanged
 	c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *client) rootsChanged() {
 }
 
 // reach describes the sessions that the client may see: those whose folders all lie within its roots.
-func (c *client) reach(ctx context.Context, req asking) (*folders.Reach, error) {
+func (c *client) reach(ctx context.Context, req clientRequest) (*folders.Reach, error) {
 	roots, err := c.roots(ctx, req, false)
 	return folders.NewReach(roots), err
 }
@@ -119,7 +119,7 @@ func (c *client) started() ([]string, error) {
 
 // clientRoots asks the client (Client, Roots; up to 2025-11-25). It returns none if the client
 // has none.
-func clientRoots(ctx context.Context, req asking) ([]string, error) {
+func clientRoots(ctx context.Context, req clientRequest) ([]string, error) {
 	caps := req.ClientCapabilities()
 	if caps == nil || caps.RootsV2 == nil || req.ProtocolVersion() >= proto.Modern { //nolint:staticcheck // deprecated since 2026-07-28, where it is not used
 		return nil, nil

@@ -19,17 +19,17 @@ import (
 	"dragoman/core/inference"
 )
 
-// owned identifies a session: clients of other principals may have one of the same id.
-type owned struct {
+// sessionKey identifies a session: clients of other principals may have one of the same id.
+type sessionKey struct {
 	principal core.Principal
 	id        core.SessionID
 }
 
-// lending is the model that a client lends to one turn that it has prompted (Client, Sampling).
+// modelLoan is the model that a client lends to one turn that it has prompted (Client, Sampling).
 // The turn's requests to the model wait here until a call of the client follows the turn and
 // sends them.
-type lending struct {
-	h     *held
+type modelLoan struct {
+	h     *heldSession
 	tools bool          // the model takes tools
 	ready chan struct{} // closed when turn is set
 	turn  core.TurnID   // "": the prompt began no turn
@@ -45,8 +45,8 @@ type lending struct {
 type sample struct {
 	id     core.AskID // in the same form as a question's, with which it is sent
 	params *mcp.CreateMessageWithToolsParams
-	answer chan sampled  // holds the one answer
-	over   chan struct{} // closed when the answer is no longer wanted
+	answer chan sampleAnswer // holds the one answer
+	over   chan struct{}     // closed when the answer is no longer wanted
 }
 
 // settled blocks until the answer is no longer wanted, or ctx ends.
@@ -57,13 +57,13 @@ func (m *sample) settled(ctx context.Context) {
 	}
 }
 
-type sampled struct {
+type sampleAnswer struct {
 	res *mcp.CreateMessageWithToolsResult
 	err error
 }
 
 // lendsOf derives from a request the way in which its client's model can be asked.
-func lendsOf(req asking) asker {
+func lendsOf(req clientRequest) asker {
 	caps := req.ClientCapabilities()
 	switch {
 	case caps == nil || caps.Sampling == nil:
@@ -76,12 +76,12 @@ func lendsOf(req asking) asker {
 
 // lend records, before a client's prompt is passed on, that its model answers in the resulting
 // turn; nil: it offers none. settled sets the turn.
-func (c *client) lend(req asking, h *held) *lending {
+func (c *client) lend(req clientRequest, h *heldSession) *modelLoan {
 	if lendsOf(req) == asksNobody {
 		return nil
 	}
 	tools := req.ClientCapabilities().Sampling.Tools != nil && req.ProtocolVersion() >= proto.Titles
-	l := &lending{h: h, tools: tools, ready: make(chan struct{}), news: make(chan struct{})}
+	l := &modelLoan{h: h, tools: tools, ready: make(chan struct{}), news: make(chan struct{})}
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *client) lend(req asking, h *held) *lending {
 
 // settled sets the turn that a prompt began, or none. Lendings to ended turns are removed from
 // the list.
-func (s *Server) settled(l *lending, turn core.TurnID) {
+func (s *Server) settled(l *modelLoan, turn core.TurnID) {
 	if l == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Server) settled(l *lending, turn core.TurnID) {
 	runs := l.h.a.State().Turn
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lentLocked(l.h.owned(), func(o *lending) bool {
+	s.lentLocked(l.h.owned(), func(o *modelLoan) bool {
 		select {
 		case <-o.ready:
 			return o.turn == "" || o.turn != runs
@@ -111,17 +111,17 @@ func (s *Server) settled(l *lending, turn core.TurnID) {
 }
 
 // lentLocked removes ended lendings from the list.
-func (s *Server) lentLocked(id owned, over func(*lending) bool) {
+func (s *Server) lentLocked(id sessionKey, over func(*modelLoan) bool) {
 	if s.lent[id] = slices.DeleteFunc(s.lent[id], over); len(s.lent[id]) == 0 {
 		delete(s.lent, id)
 	}
 }
 
 // takenBack ends the lendings of a client that has left.
-func (s *Server) takenBack(h *held) {
-	var all []*lending
+func (s *Server) takenBack(h *heldSession) {
+	var all []*modelLoan
 	s.mu.Lock()
-	s.lentLocked(h.owned(), func(l *lending) bool {
+	s.lentLocked(h.owned(), func(l *modelLoan) bool {
 		if l.h == h {
 			all = append(all, l)
 		}
@@ -135,13 +135,13 @@ func (s *Server) takenBack(h *held) {
 		l.mu.Unlock()
 		for _, m := range open {
 			close(m.over)
-			m.answer <- sampled{err: errLeft}
+			m.answer <- sampleAnswer{err: errLeft}
 		}
 	}
 }
 
 // lending returns the client's lending to a turn, or nil.
-func (h *held) lending(s *Server, turn core.TurnID) *lending {
+func (h *heldSession) lending(s *Server, turn core.TurnID) *modelLoan {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[h.owned()])
 	s.mu.Unlock()
@@ -160,7 +160,7 @@ func (h *held) lending(s *Server, turn core.TurnID) *lending {
 // lender finds the client whose model answers in a session: the one that prompted the running
 // turn, or the running turn of the session that delegated this one's task. It is nil if that
 // client offers no model, or is not one of ours.
-func (s *Server) lender(ctx context.Context, id owned) *lending {
+func (s *Server) lender(ctx context.Context, id sessionKey) *modelLoan {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[id])
 	s.mu.Unlock()
@@ -175,13 +175,13 @@ func (s *Server) lender(ctx context.Context, id owned) *lending {
 		}
 	}
 	if parent := s.parent(ctx, id); parent != "" {
-		return s.lender(ctx, owned{id.principal, parent})
+		return s.lender(ctx, sessionKey{id.principal, parent})
 	}
 	return nil
 }
 
 // parent returns the session that delegated a session's task; "": none.
-func (s *Server) parent(ctx context.Context, id owned) core.SessionID {
+func (s *Server) parent(ctx context.Context, id sessionKey) core.SessionID {
 	s.mu.Lock()
 	idle := len(s.lent) == 0
 	s.mu.Unlock()
@@ -195,12 +195,12 @@ func (s *Server) parent(ctx context.Context, id owned) core.SessionID {
 	return child.Meta().Parent
 }
 
-func (h *held) owned() owned { return owned{h.meta.Principal, h.id} }
+func (h *heldSession) owned() sessionKey { return sessionKey{h.meta.Principal, h.id} }
 
 // Offers reports whether the client that prompted a session's turn lends its model, and whether
 // the model takes tools.
 func (s *Server) Offers(ctx context.Context, p core.Principal, session core.SessionID) (sampling, tools bool) {
-	l := s.lender(ctx, owned{p, session})
+	l := s.lender(ctx, sessionKey{p, session})
 	return l != nil, l != nil && l.tools
 }
 
@@ -211,7 +211,7 @@ func (s *Server) Offers(ctx context.Context, p core.Principal, session core.Sess
 func (s *Server) CreateMessage(
 	ctx context.Context, p core.Principal, session core.SessionID, params json.RawMessage,
 ) (json.RawMessage, error) {
-	l := s.lender(ctx, owned{p, session})
+	l := s.lender(ctx, sessionKey{p, session})
 	if l == nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -230,14 +230,21 @@ func (s *Server) CreateMessage(
 }
 
 // ask queues a request and waits for the answer.
-func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsParams, limit time.Duration) (*mcp.CreateMessageWithToolsResult, error) {
+func (l *modelLoan) ask(
+	ctx context.Context,
+	params *mcp.CreateMessageWithToolsParams,
+	limit time.Duration,
+) (*mcp.CreateMessageWithToolsResult, error) {
 	l.mu.Lock()
 	if l.gone {
 		l.mu.Unlock()
 		return nil, errLeft
 	}
 	l.last++
-	m := &sample{id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params, answer: make(chan sampled, 1), over: make(chan struct{})}
+	m := &sample{
+		id: core.AskID("sample-" + strconv.Itoa(l.last)), params: params,
+		answer: make(chan sampleAnswer, 1), over: make(chan struct{}),
+	}
 	l.open = append(l.open, m)
 	l.changedLocked()
 	l.mu.Unlock()
@@ -250,13 +257,13 @@ func (l *lending) ask(ctx context.Context, params *mcp.CreateMessageWithToolsPar
 	case a := <-m.answer:
 		return a.res, a.err
 	case <-limited.Done():
-		l.settle(m.id, sampled{})
+		l.settle(m.id, sampleAnswer{})
 		return nil, context.Cause(limited)
 	}
 }
 
 // settle accepts an answer; it ignores one to a request that has ended.
-func (l *lending) settle(id core.AskID, a sampled) {
+func (l *modelLoan) settle(id core.AskID, a sampleAnswer) {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.open, func(m *sample) bool { return m.id == id })
 	var m *sample
@@ -273,13 +280,13 @@ func (l *lending) settle(id core.AskID, a sampled) {
 }
 
 // changedLocked wakes the calls that follow the turn.
-func (l *lending) changedLocked() {
+func (l *modelLoan) changedLocked() {
 	close(l.news)
 	l.news = make(chan struct{})
 }
 
 // waiting returns the open requests; the channel is closed when they change.
-func (l *lending) waiting() ([]*sample, <-chan struct{}) {
+func (l *modelLoan) waiting() ([]*sample, <-chan struct{}) {
 	if l == nil {
 		return nil, nil
 	}
@@ -290,7 +297,7 @@ func (l *lending) waiting() ([]*sample, <-chan struct{}) {
 
 // sample asks the client's model by a request. The SDK withdraws a request that is no longer
 // wanted.
-func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) (dismissed bool) {
+func (l *modelLoan) sample(ctx context.Context, req *mcp.CallToolRequest, m *sample) (dismissed bool) {
 	res, err := req.Session.CreateMessageWithTools(ctx, m.params)
 	if ctx.Err() != nil { // withdrawn, or the call was cancelled: the next call that follows the turn asks again
 		return false
@@ -298,12 +305,12 @@ func (l *lending) sample(ctx context.Context, req *mcp.CallToolRequest, m *sampl
 	if err != nil {
 		err = refused(err)
 	}
-	l.settle(m.id, sampled{res, err})
+	l.settle(m.id, sampleAnswer{res, err})
 	return false
 }
 
 // sampledAgain accepts the answers that a client of 2026-07-28 has brought back.
-func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
+func (l *modelLoan) sampledAgain(answers mcp.InputResponseMap) {
 	open, _ := l.waiting()
 	for _, m := range open {
 		answer, ok := answers[string(m.id)]
@@ -311,10 +318,10 @@ func (l *lending) sampledAgain(answers mcp.InputResponseMap) {
 			continue
 		}
 		if r, ok := answer.(*mcp.CreateMessageWithToolsResult); ok && r != nil {
-			l.settle(m.id, sampled{res: r})
+			l.settle(m.id, sampleAnswer{res: r})
 			continue
 		}
-		l.settle(m.id, sampled{err: &inference.Error{
+		l.settle(m.id, sampleAnswer{err: &inference.Error{
 			Kind:    inference.ErrServer,
 			Message: "the MCP client answered sampling/createMessage with something else",
 		}})

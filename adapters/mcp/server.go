@@ -77,12 +77,12 @@ type Options struct {
 	Instructions string         // for the calling model; "": DefaultInstructions
 	Recorder     *wire.Recorder // records both directions of a pipe; nil: none
 
-	More
+	Extras
 }
 
-// More lists features that a server offers besides the agent, in the same way. The zero value has
+// Extras lists features that a server offers besides the agent, in the same way. The zero value has
 // none.
-type More struct {
+type Extras struct {
 	Extend       func(*mcp.Server)                                     // adds tools, prompts and resources
 	Capabilities func(*mcp.ServerCapabilities)                         // changes the declared capabilities
 	Tasks        func(id string) Task                                  // finds a task by id; nil: no such task
@@ -107,7 +107,7 @@ type Server struct {
 	names []byte      // derives the Caller from a client's name
 
 	mu   sync.Mutex // protects the field below
-	lent map[owned][]*lending
+	lent map[sessionKey][]*modelLoan
 }
 
 // New returns a server. Serve runs it.
@@ -125,7 +125,7 @@ func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[owned][]*lending{}}
+	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[sessionKey][]*modelLoan{}}
 }
 
 // newKey returns a key of this process: no other process can open data sealed with it.
@@ -220,7 +220,7 @@ func (s *Server) linked() edge.Options {
 }
 
 func (s *Server) connect(ctx context.Context, p core.Principal, l *edge.Link) *Conn {
-	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*held{}}
+	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*heldSession{}}
 	c.host = s.newHost(p, func(mcp.Request) *client { return c })
 	c.host.start()
 	conn := &Conn{client: c}

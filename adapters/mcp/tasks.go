@@ -193,7 +193,7 @@ func tasksMissing() error {
 }
 
 // task finds a task by its id.
-func (h *host) task(ctx context.Context, req asking, id string) (Task, error) {
+func (h *host) task(ctx context.Context, req clientRequest, id string) (Task, error) {
 	if f := h.server.opts.Tasks; f != nil {
 		if t := f(id); t != nil {
 			return t, nil
@@ -245,7 +245,7 @@ func lookAtTask(ctx context.Context, t Task, _ *taskParams) (mcp.Result, error) 
 // session's log, so it outlives the process.
 type turnTask struct {
 	c     *client
-	h     *held
+	h     *heldSession
 	turn  core.TurnID
 	asks  bool // the client can ask its user
 	lends bool // and its model
@@ -311,7 +311,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 
 // Answer implements Task.
 func (t *turnTask) Answer(_ context.Context, answers mcp.InputResponseMap) error {
-	t.c.resume(t.h, &comeback{Turn: t.turn}, answers)
+	t.c.resume(t.h, &resumeState{Turn: t.turn}, answers)
 	return nil
 }
 

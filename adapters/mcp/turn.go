@@ -32,7 +32,7 @@ type turn struct {
 
 	stop    core.StopReason
 	err     string
-	text    limited
+	text    boundedText
 	message core.MessageID
 	fresh   bool // a call was made: the next text replaces the earlier one
 	calls   []core.Call
@@ -119,7 +119,7 @@ func (t *turn) remember(a core.Ask) {
 func (t *turn) say(e core.TextDelta) {
 	switch {
 	case t.fresh:
-		t.text, t.fresh = limited{}, false
+		t.text, t.fresh = boundedText{}, false
 	case e.Message != t.message && t.text.size > 0:
 		t.text.write("\n\n")
 	}
@@ -253,20 +253,20 @@ func line(s string, limit int) string {
 	return display.Cut(s, limit-len("…")) + "…"
 }
 
-// limited is a growing text, of which only the first maxText bytes are kept.
-type limited struct {
+// boundedText is a growing text, of which only the first maxText bytes are kept.
+type boundedText struct {
 	head []byte
 	size int
 }
 
-func (l *limited) write(s string) {
+func (l *boundedText) write(s string) {
 	l.size += len(s)
 	if room := maxText + utf8.UTFMax - len(l.head); room > 0 {
 		l.head = append(l.head, s[:min(room, len(s))]...)
 	}
 }
 
-func (l *limited) String() string {
+func (l *boundedText) String() string {
 	if l.size <= maxText {
 		return string(l.head)
 	}

@@ -143,7 +143,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		f.apply(core.Record{Event: ev})
 		_, isEvent := happened(&f, ev)
 		_, isEntry := page.entry(ev)
-		for where, is := range map[string]bool{"lines": told(&f, ev) != "", "events": isEvent, "entries": isEntry} {
+		for where, is := range map[string]bool{"lines": progressLine(&f, ev) != "", "events": isEvent, "entries": isEntry} {
 			said[where][kind] = said[where][kind] || is
 		}
 	}
@@ -289,7 +289,7 @@ func TestListPages(t *testing.T) {
 	}
 	want := page(slices.Clone(all), nil, 100).Sessions
 	for limit := 1; limit < 9; limit++ {
-		var got []listed
+		var got []listedSession
 		for cursor := ""; ; {
 			after, err := parseListCursor(cursor)
 			if err != nil {

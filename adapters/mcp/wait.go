@@ -145,7 +145,7 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 		return failed(h.id, core.ErrNotAsked)
 	}
 	a, rejects := pending[i], in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
-	if s := c.standing(h, askerOf(req), a); s != ofModel && !rejects {
+	if s := c.answererOf(h, askerOf(req), a); s != ofModel && !rejects {
 		return refusal("agent_approve can only reject this: %s.", s.note()), nil, nil
 	}
 	if a.Kind != core.AskApproval {
@@ -161,7 +161,12 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 }
 
 // answered handles agent_approve for a question.
-func (c *client) answered(ctx context.Context, h *held, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
+func (c *client) answered(
+	ctx context.Context,
+	h *heldSession,
+	a core.Ask,
+	in approveArgs,
+) (*mcp.CallToolResult, any, error) {
 	r, ok := core.Reply{Outcome: core.OutcomeDeclined}, in.Decision == decisionReject || in.Decision == decisionRejectAlways
 	if in.Answer != "" {
 		r, ok = forms.Of(a).ReplyInWords(in.Answer)

@@ -20,9 +20,9 @@ import (
 	"dragoman/core"
 )
 
-// aggregated serves our agent and the MCP servers of the configuration as one MCP server.
+// aggregateServer serves our agent and the MCP servers of the configuration as one MCP server.
 // Without configured servers it serves the agent alone.
-type aggregated struct {
+type aggregateServer struct {
 	gateway *connection
 	agent   *mcp.Server
 	cwd     string // for started programs
@@ -40,7 +40,7 @@ func (a agent) Connect(ctx context.Context, p core.Principal, hear func(proto.Me
 }
 
 // Serve implements server: one client over a pipe.
-func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+func (g aggregateServer) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	g.warn()
 	made, err := g.gateway.profiles.Load()
 	if err != nil { // which our agent's tools report too
@@ -57,7 +57,7 @@ func (g aggregated) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClo
 // allHTTP serves the same over HTTP. Each session gets either the agent alone or the servers too,
 // decided at its beginning; a later change of the configuration does not end it.
 type allHTTP struct {
-	aggregated
+	aggregateServer
 	alone *mcp.HTTP // used if there are no servers
 
 	mu     sync.Mutex // protects the fields below
@@ -67,8 +67,8 @@ type allHTTP struct {
 	closed bool
 }
 
-func (g aggregated) HTTP() *allHTTP {
-	h := &allHTTP{aggregated: g, alone: g.agent.HTTP(gate.Principal)}
+func (g aggregateServer) HTTP() *allHTTP {
+	h := &allHTTP{aggregateServer: g, alone: g.agent.HTTP(gate.Principal)}
 	h.face = streamable.NewHandler(streamable.HandlerOptions{
 		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
 			h.mu.Lock()
@@ -132,7 +132,7 @@ func (h *allHTTP) Close() {
 }
 
 // warn logs that nothing is offered because of a circle.
-func (g aggregated) warn() {
+func (g aggregateServer) warn() {
 	if g.circle {
 		g.gateway.log.Warn(
 			"no MCP servers are offered to MCP clients: the configuration has started this process as one of them",
@@ -141,7 +141,7 @@ func (g aggregated) warn() {
 }
 
 // options returns the configuration's options for clients. rules judges their calls.
-func (g aggregated) options(made *setup.Profile, rules profile) aggregate.Options {
+func (g aggregateServer) options(made *setup.Profile, rules profile) aggregate.Options {
 	c := made.Config.MCP
 	names := c.Servers
 	if names == nil {

@@ -16,7 +16,7 @@ import (
 // ECA serves an editor that speaks the Editor Code Assistant protocol.
 func ECA(ctx context.Context, o setup.Options) error {
 	return stdio(ctx, o, "eca", func(g *connection) server {
-		return overECA{eca.New(eca.Options{
+		return ecaServer{eca.New(eca.Options{
 			Gateway:   g.Gateway,
 			Board:     g.profiles.Board(),
 			Principal: g.principal,
@@ -30,12 +30,12 @@ func ECA(ctx context.Context, o setup.Options) error {
 	})
 }
 
-// overECA is an ECA server. Without a request to shut down the process fails, as the
+// ecaServer is an ECA server. Without a request to shut down the process fails, as the
 // protocol requires; no message is printed, because no client is left to read it.
-type overECA struct{ *eca.Server }
+type ecaServer struct{ *eca.Server }
 
 // Serve implements server.
-func (s overECA) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+func (s ecaServer) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	err := s.Server.Serve(ctx, in, out)
 	if errors.Is(err, eca.ErrNoShutdown) {
 		return program.ErrReported

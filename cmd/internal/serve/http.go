@@ -62,9 +62,9 @@ func overHTTP(
 		servers := newRelays(g, cwd)
 		leave := servers.Close
 		if m.Only != "" {
-			front.Mount("/mcp", only{servers, m.Only})
+			front.Mount("/mcp", singleServer{servers, m.Only})
 		} else {
-			handler := aggregated{g, adapter(g), cwd, o.Env.InCircle()}.HTTP()
+			handler := aggregateServer{g, adapter(g), cwd, o.Env.InCircle()}.HTTP()
 			front.Mount("/mcp", handler)
 			front.Mount("/mcp/", servers)
 			leave = func() {

@@ -87,7 +87,7 @@ var idleFaces = map[string]idleFace{
 	},
 	"eca": {
 		wire.ContentLength, func(h *connection, _ string) server {
-			return overECA{eca.New(eca.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: h.principal, Profiles: h.profiles, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
+			return ecaServer{eca.New(eca.Options{Gateway: h.Gateway, Board: h.profiles.Board(), Principal: h.principal, Profiles: h.profiles, Log: h.log, Welcome: h.welcome, Configure: h.profiles.Configure, Shutdown: h.Close})}
 		},
 		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"processId":null,"clientInfo":{"name":"x"},"capabilities":{"codeAssistant":{"chat":true}},"workspaceFolders":[{"name":"w","uri":"file://WORK"}]}}`,
 		func(c *idleClient, n int) {

@@ -42,13 +42,13 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 		return overHTTP(ctx, o, m, cwd, adapter)
 	}
 	if m.Only != "" {
-		return stdio(ctx, o, "mcp", func(g *connection) server { return only{newRelays(g, cwd), m.Only} })
+		return stdio(ctx, o, "mcp", func(g *connection) server { return singleServer{newRelays(g, cwd), m.Only} })
 	}
 	return stdio(
 		ctx,
 		o,
 		"mcp",
-		func(g *connection) server { return aggregated{g, adapter(g), cwd, o.Env.InCircle()} },
+		func(g *connection) server { return aggregateServer{g, adapter(g), cwd, o.Env.InCircle()} },
 	)
 }
 

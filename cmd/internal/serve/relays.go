@@ -139,14 +139,14 @@ func (r *relays) Close() {
 	wg.Wait()
 }
 
-// only serves a single server.
-type only struct {
+// singleServer serves a single server.
+type singleServer struct {
 	*relays
 	name string
 }
 
 // Serve implements server: one client over a pipe.
-func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+func (o singleServer) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	relay, err := o.find(o.name, o.gateway.profiles.Load)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
@@ -155,4 +155,4 @@ func (o only) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) e
 }
 
 // ServeHTTP implements http.Handler for /mcp.
-func (o only) ServeHTTP(w http.ResponseWriter, req *http.Request) { o.serve(w, req, o.name) }
+func (o singleServer) ServeHTTP(w http.ResponseWriter, req *http.Request) { o.serve(w, req, o.name) }

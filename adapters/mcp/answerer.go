@@ -7,21 +7,21 @@ import (
 	"dragoman/core"
 )
 
-// standing is the right to answer an open ask, by its holder.
-type standing uint8
+// answerer is the one who has the right to answer an open ask.
+type answerer uint8
 
 const (
-	ofModel     standing = iota // the calling model passes on the user's answer, by agent_approve
+	ofModel     answerer = iota // the calling model passes on the user's answer, by agent_approve
 	ofUser                      // the client's user, who is being asked
 	ofUserLater                 // the client's user, who is asked when a call follows the turn
 	ofPerson                    // a person that this client cannot ask
 	ofOthers                    // clients that have created or prompted the session
 )
 
-// standing returns the holder of the right to answer an ask. by is the way in which the client
+// answererOf returns the holder of the right to answer an ask. by is the way in which the client
 // can ask its user. While a dialog is open only the user may answer. If it was dismissed, or the
 // client has no dialogs, the calling model may.
-func (c *client) standing(h *held, by asker, a core.Ask) standing {
+func (c *client) answererOf(h *heldSession, by asker, a core.Ask) answerer {
 	dismissed, _ := h.dismissals()
 	switch {
 	case !h.mine():
@@ -53,7 +53,7 @@ func (c *client) modelMay(a core.Ask) bool {
 }
 
 // note returns the reason why agent_approve can only reject; "": it can do more.
-func (s standing) note() string {
+func (s answerer) note() string {
 	switch s {
 	case ofModel:
 		return ""
@@ -69,8 +69,8 @@ func (s standing) note() string {
 	return ""
 }
 
-// addStanding adds the right to answer an ask to the result.
-func (r *turnResult) addStanding(a core.Ask, s standing) {
+// addAnswerer adds the right to answer an ask to the result.
+func (r *turnResult) addAnswerer(a core.Ask, s answerer) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
 			p.Note = s.note()
