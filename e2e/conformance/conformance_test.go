@@ -37,7 +37,7 @@ func serve(t *testing.T) string {
 	g := core.New(core.Config{Store: store, Listing: b, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	j := new(jobs)
 	made := make(chan *sdk.Server, 1) // one principal, one server
-	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: t.TempDir(), Extras: mcp.Extras{
 		Extend: func(s *sdk.Server) {
 			fixtures(s, j)
 			made <- s

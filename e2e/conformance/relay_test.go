@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	b := board.New()
 	g := core.New(core.Config{Store: coretest.NewMemory(), Listing: b, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	j := new(jobs)
-	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), More: mcp.More{
+	s := mcp.New(mcp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.0.0", Cwd: os.TempDir(), Extras: mcp.Extras{
 		Extend:       func(s *sdk.Server) { fixtures(s, j) },
 		Capabilities: func(c *sdk.ServerCapabilities) { c.Tools.ListChanged, c.Prompts.ListChanged = true, true },
 		Tasks:        j.find,

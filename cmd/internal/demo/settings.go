@@ -21,16 +21,16 @@ func editorSettings(self string, c terminal.Palette) string {
 	return b.String()
 }
 
-// pasted is one editor's settings.
-type pasted struct{ editor, where, text string }
+// editorSnippet is one editor's settings.
+type editorSnippet struct{ editor, where, text string }
 
-func settingsOf(self string) []pasted {
+func settingsOf(self string) []editorSnippet {
 	q := func(s string) string { // a JSON string with a path is also valid in Lua and Emacs Lisp
 		b, _ := json.Marshal(s) // a string always encodes
 		return string(b)
 	}
 	path := q(self)
-	return []pasted{
+	return []editorSnippet{
 		{"Zed", "settings.json", `"agent_servers": {
   "dragoman": { "type": "custom", "command": ` + path + `, "args": ["acp"], "env": {} }
 }`},

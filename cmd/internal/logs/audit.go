@@ -20,7 +20,7 @@ type Audit struct {
 
 	mu     sync.Mutex // protects the fields below
 	out    *writer
-	held   *held // used by out's goroutine
+	held   *cachedLog // used by out's goroutine
 	closed bool
 }
 
@@ -64,7 +64,7 @@ func (l *Audit) writer() *writer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.out == nil && !l.closed {
-		l.held = &held{path: l.path}
+		l.held = &cachedLog{path: l.path}
 		l.out = newWriter(l.held, func(n int) []byte {
 			line, err := json.Marshal(map[string]any{"time": time.Now().UTC(), "lost": n})
 			if err != nil {
@@ -77,9 +77,9 @@ func (l *Audit) writer() *writer {
 	return l.out
 }
 
-// held is a rotated log that stays open between writes: a call through the gateway is quick, and
+// cachedLog is a rotated log that stays open between writes: a call through the gateway is quick, and
 // opening a file for each would be slow. One goroutine uses it.
-type held struct {
+type cachedLog struct {
 	path   string
 	file   *os.File
 	looked time.Time // the time of the last check that it is the file of that name
@@ -89,12 +89,12 @@ type held struct {
 const renewEvery = time.Second
 
 // Write implements io.Writer.
-func (h *held) Write(lines []byte) (int, error) {
+func (h *cachedLog) Write(lines []byte) (int, error) {
 	if time.Since(h.looked) >= renewEvery {
 		h.let()
 	}
 	if h.file == nil {
-		n, err := rotated(h.path).Write(lines) // rotated creates the file, and rotates it
+		n, err := rotatedLog(h.path).Write(lines) // rotated creates the file, and rotates it
 		if err != nil {
 			return n, err
 		}
@@ -108,7 +108,7 @@ func (h *held) Write(lines []byte) (int, error) {
 }
 
 // let closes the file.
-func (h *held) let() {
+func (h *cachedLog) let() {
 	if h.file != nil {
 		h.file.Close() //nolint:errcheck // the data is written
 		h.file = nil

@@ -13,7 +13,7 @@ import (
 // aside itself when it is large.
 func TestHeldLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &held{path: filepath.Join(t.TempDir(), "sub", "log")}
+		h := &cachedLog{path: filepath.Join(t.TempDir(), "sub", "log")}
 		defer h.let()
 		write := func(line string) {
 			t.Helper()

@@ -70,7 +70,7 @@ func (l *Servers) writer(server string) *writer {
 	defer l.mu.Unlock()
 	w := l.of[server]
 	if w == nil && !l.closed {
-		w = newWriter(rotated(serverPath(l.dir, server)), func(n int) []byte {
+		w = newWriter(rotatedLog(serverPath(l.dir, server)), func(n int) []byte {
 			return l.line(
 				"warn",
 				fmt.Sprintf("%d lines are missing here: they arrived faster than they could be written", n),
@@ -113,12 +113,12 @@ func serverPath(dir, server string) string {
 // older returns the path of the older log.
 func older(path string) string { return path + ".1" }
 
-// rotated is the path of a log. The file is opened for each write: another process may have
+// rotatedLog is the path of a log. The file is opened for each write: another process may have
 // rotated it.
-type rotated string
+type rotatedLog string
 
 // Write implements io.Writer. Lines of one write stay together.
-func (s rotated) Write(lines []byte) (int, error) {
+func (s rotatedLog) Write(lines []byte) (int, error) {
 	path := string(s)
 	f, err := openFile(path)
 	if err != nil {

@@ -81,8 +81,8 @@ func TestServerLogsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	l := &Servers{dir: dir, now: func() time.Time { at = at.Add(time.Second); return at }, of: map[string]*writer{}}
-	x := rotated(serverPath(dir, "x"))
-	say := func(to rotated, text string) {
+	x := rotatedLog(serverPath(dir, "x"))
+	say := func(to rotatedLog, text string) {
 		t.Helper()
 		if _, err := to.Write(l.line("info", text)); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestServerLogsAreRead(t *testing.T) {
 	}
 	expect()
 	say(x, "one\n\x1b[2Jtwo")
-	say(rotated(serverPath(dir, "y")), "three")
+	say(rotatedLog(serverPath(dir, "y")), "three")
 	say(x, "four")
 	expect("x: info  one \uFFFD[2Jtwo", "y: info  three", "x: info  four")
 	expect()

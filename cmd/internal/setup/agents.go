@@ -192,12 +192,12 @@ func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 	if r.steps > 0 {
 		steps = min(r.steps, steps)
 	}
-	return p.agent(makings{role: r, steps: steps, tools: c.Limits.Tools, compactAt: c.Limits.CompactAt})
+	return p.agent(backendSpec{role: r, steps: steps, tools: c.Limits.Tools, compactAt: c.Limits.CompactAt})
 }
 
 // loopOf returns the options of an agent's built-in loop. They refer to no configuration,
 // because the loop outlives changes of the configuration that do not concern the agent.
-func (p *edition) loopOf(m makings) loop.Options {
+func (p *edition) loopOf(m backendSpec) loop.Options {
 	o := loop.Options{
 		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Instructions: p.guides.nested,
 		MaxRequests: m.steps, Offer: m.role.Offers, MaxTools: m.tools, CompactAt: float64(m.compactAt) / 100,

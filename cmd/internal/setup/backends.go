@@ -9,8 +9,8 @@ import (
 	"dragoman/core/loop"
 )
 
-// makings holds the settings of an agent's back end. Equal makings are the same revision.
-type makings struct {
+// backendSpec holds the settings of an agent's back end. Equal ones are the same revision.
+type backendSpec struct {
 	role      role
 	steps     int // requests to the model in a turn
 	tools     int // that the model gets
@@ -21,7 +21,7 @@ type makings struct {
 // protects it.
 type backends struct {
 	rev  int // the last one assigned
-	made []*madeAgent
+	made []*agentRevision
 	// used lists by place (the key of a workspace; basePlace: no workspace) the agents that only
 	// the profile of this place has.
 	used map[string][]core.Agent
@@ -30,18 +30,18 @@ type backends struct {
 // basePlace is the place of the profile without any workspace.
 const basePlace = "\x00base"
 
-type madeAgent struct {
-	of    makings
+type agentRevision struct {
+	of    backendSpec
 	agent core.Agent
 	used  bool // the newest profile that it was made for is, or was, in use
 }
 
 // agent returns the agent made from m: the same one, as long as a profile has it.
-func (p *edition) agent(m makings) core.Agent {
+func (p *edition) agent(m backendSpec) core.Agent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := &p.backends
-	i := slices.IndexFunc(b.made, func(a *madeAgent) bool { return reflect.DeepEqual(a.of, m) })
+	i := slices.IndexFunc(b.made, func(a *agentRevision) bool { return reflect.DeepEqual(a.of, m) })
 	if i >= 0 {
 		b.made[i].used = false // its profile is not in use yet
 		return b.made[i].agent
@@ -53,12 +53,12 @@ func (p *edition) agent(m makings) core.Agent {
 		Description: m.role.description,
 		Backend:     &faultBackend{p.backendOf(m), p},
 	}
-	b.made = append(b.made, &madeAgent{of: m, agent: a})
+	b.made = append(b.made, &agentRevision{of: m, agent: a})
 	return a
 }
 
 // backendOf creates the back end of an agent. It starts nothing.
-func (p *edition) backendOf(m makings) core.Backend {
+func (p *edition) backendOf(m backendSpec) core.Backend {
 	if p.backend != nil {
 		if b := p.backend(m.role.Name); b != nil {
 			return b
@@ -93,7 +93,7 @@ func (b *backends) sweep() (retired []core.Agent) {
 			revs[a.Rev] = true
 		}
 	}
-	b.made = slices.DeleteFunc(b.made, func(a *madeAgent) bool {
+	b.made = slices.DeleteFunc(b.made, func(a *agentRevision) bool {
 		now := revs[a.agent.Rev]
 		gone := a.used && !now // an unused agent is about to get into a profile
 		if a.used = now || a.used; gone {

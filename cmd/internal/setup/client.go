@@ -34,8 +34,8 @@ type Client struct {
 
 	mu    sync.Mutex // protects the fields below
 	layer overlay
-	wider *wider   // the editor's settings that wait for the user; nil: none
-	in    *edition // of the layer; nil: no profile was requested yet
+	wider *pendingOptions // the editor's settings that wait for the user; nil: none
+	in    *edition        // of the layer; nil: no profile was requested yet
 	left  bool
 }
 

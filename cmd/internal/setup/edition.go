@@ -50,7 +50,7 @@ type edition struct {
 	stale    bool               // made is out of date, even if no file has changed
 	tried    bool
 	fault    string // the reason why the newest configuration is not in use; "": it is
-	places   map[string]*placed
+	places   map[string]*workspaceProfile
 	backends backends
 	told     map[core.SessionID]string  // the fault last reported in each session
 	listed   map[string]control.Account // as last posted; nil: not posted yet
@@ -63,7 +63,7 @@ func newEdition(p *Process, l overlay, n int) *edition {
 		key:     l.key(),
 		layer:   l,
 		guides:  newGuides(p.env.Lookup),
-		places:  map[string]*placed{},
+		places:  map[string]*workspaceProfile{},
 		told:    map[core.SessionID]string{},
 	}
 	if n > 0 {
@@ -107,8 +107,8 @@ func (p *Profile) role(name string) (role, bool) {
 	return p.roles[i], true
 }
 
-// placed is a profile in a workspace.
-type placed struct {
+// workspaceProfile is a profile in a workspace.
+type workspaceProfile struct {
 	*Profile
 	roots    []string
 	of       *Profile
@@ -174,8 +174,8 @@ func (p *edition) at(base *Profile, roots []string, from *guide.Guide) *Profile 
 
 // place returns a profile with the agents and commands that the files of a workspace, and the
 // user's own files, propose.
-func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *placed {
-	pl := &placed{Profile: base, roots: roots, of: base, guide: from}
+func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *workspaceProfile {
+	pl := &workspaceProfile{Profile: base, roots: roots, of: base, guide: from}
 	if from == nil {
 		return pl
 	}
@@ -407,7 +407,7 @@ func (p *edition) post(made *Profile) {
 // nativeServer lists our own tools for clients that show them.
 func nativeServer(box core.Toolbox, made *Profile) board.Server {
 	item := board.Server{Name: core.Native, Status: "running"}
-	set, err := box.Open(context.Background(), nobody{made: made}) // it does nothing before a call
+	set, err := box.Open(context.Background(), listingHost{made: made}) // it does nothing before a call
 	if err != nil {
 		item.Status, item.Why = "failed", err.Error()
 		return item
@@ -422,21 +422,21 @@ func nativeServer(box core.Toolbox, made *Profile) board.Server {
 	return item
 }
 
-// nobody is the host of tools that are only listed.
-type nobody struct {
+// listingHost is the host of tools that are only listed.
+type listingHost struct {
 	core.ToolHost
 
 	made *Profile
 }
 
 // Meta implements core.ToolHost.
-func (nobody) Meta() core.Meta { return core.Meta{} }
+func (listingHost) Meta() core.Meta { return core.Meta{} }
 
 // Profile implements core.ToolHost.
-func (n nobody) Profile(context.Context) (*core.Profile, error) { return &n.made.Profile, nil }
+func (n listingHost) Profile(context.Context) (*core.Profile, error) { return &n.made.Profile, nil }
 
 // Editor implements core.ToolHost.
-func (nobody) Editor() core.Editor { return nil }
+func (listingHost) Editor() core.Editor { return nil }
 
 // look makes new profiles if files have changed. Before the first session or prompt no profile
 // was requested, so it does nothing.

@@ -21,8 +21,8 @@ const (
 	maxWiderBytes    = 4000
 )
 
-// wider holds an editor's settings that allow more, until the user has agreed to them.
-type wider struct {
+// pendingOptions holds an editor's settings that allow more, until the user has agreed to them.
+type pendingOptions struct {
 	configs.Escalation
 	whole *configs.Config // the options with them
 	raw   json.RawMessage // the options as received
@@ -39,9 +39,9 @@ func (c *Client) Configure(raw json.RawMessage) error {
 		c.process.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
 	}
 	narrow, more := layer.Narrowed()
-	var waits *wider
+	var waits *pendingOptions
 	if more.Sum != "" && !c.agreements().Has(more.Sum) {
-		layer, waits = narrow, &wider{Escalation: more, whole: layer}
+		layer, waits = narrow, &pendingOptions{Escalation: more, whole: layer}
 	}
 	if waits != nil {
 		waits.raw = raw
@@ -123,17 +123,17 @@ func consentOptions(kept bool) []core.Option {
 	return append(list, core.Option{ID: "no", Label: "Do not use them", Decision: core.RejectOnce})
 }
 
-func (w *wider) question() string {
+func (w *pendingOptions) question() string {
 	return "The editor's settings send data elsewhere, or allow more, than your own configuration does. They may come from the folder that is open:\n\n" +
 		w.list() + "\n\nUse them?"
 }
 
 // tooMuch reports whether the settings are too long for a question.
-func (w *wider) tooMuch() bool {
+func (w *pendingOptions) tooMuch() bool {
 	return len(w.Settings) > maxWiderSettings || len(w.list()) > maxWiderBytes
 }
 
-func (w *wider) notice() string {
+func (w *pendingOptions) notice() string {
 	if w.tooMuch() {
 		return "The editor's options send data elsewhere or allow more in " + display.Counted(len(w.Settings), "setting") + ", which is too much to ask about. They are not used. If you want them, put them in your own configuration file."
 	}
@@ -141,7 +141,7 @@ func (w *wider) notice() string {
 }
 
 // list returns all of the settings, uncut: users can only agree to settings that they see.
-func (w *wider) list() string {
+func (w *pendingOptions) list() string {
 	var lines []string
 	for _, s := range w.Settings {
 		lines = append(lines, "- "+display.Line(s, math.MaxInt))

@@ -30,11 +30,11 @@ type upstreams struct {
 
 	mu    sync.Mutex // protects the fields below
 	made  int        // number of boxes so far
-	boxes []*served
+	boxes []*sharedBox
 }
 
-// served is one box. The lock of upstreams protects its fields except box and layer.
-type served struct {
+// sharedBox is one box. The lock of upstreams protects its fields except box and layer.
+type sharedBox struct {
 	box    *upstream.Box // even without any server: clients bring their own
 	layer  string        // as Topic.Layer
 	added  string        // the editors' servers, in the form of layer.servers
@@ -48,7 +48,7 @@ type served struct {
 func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstream.Box {
 	s.mu.Lock()
 	now := s.served(e)
-	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.added == added })
+	i := slices.IndexFunc(s.boxes, func(o *sharedBox) bool { return o.added == added })
 	var over *upstream.Box
 	switch {
 	case now != nil && now.added == added:
@@ -56,7 +56,7 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 		over, now = s.leaveLocked(e), s.boxes[i]
 	case now != nil && len(now.users) == 1:
 	default:
-		over, now = s.leaveLocked(e), &served{rev: map[string]int{}, users: map[*edition]bool{}}
+		over, now = s.leaveLocked(e), &sharedBox{rev: map[string]int{}, users: map[*edition]bool{}}
 		if s.made > 0 {
 			now.layer = strconv.Itoa(s.made)
 		}
@@ -103,8 +103,8 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 }
 
 // served returns the box of an edition; nil: none was read for it yet. The caller holds the lock.
-func (s *upstreams) served(e *edition) *served {
-	i := slices.IndexFunc(s.boxes, func(o *served) bool { return o.users[e] })
+func (s *upstreams) served(e *edition) *sharedBox {
+	i := slices.IndexFunc(s.boxes, func(o *sharedBox) bool { return o.users[e] })
 	if i < 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (s *upstreams) leaveLocked(e *edition) *upstream.Box {
 	if delete(now.users, e); len(now.users) > 0 {
 		return nil
 	}
-	s.boxes = slices.DeleteFunc(s.boxes, func(o *served) bool { return o == now })
+	s.boxes = slices.DeleteFunc(s.boxes, func(o *sharedBox) bool { return o == now })
 	return now.box
 }
 
