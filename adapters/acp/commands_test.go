@@ -14,9 +14,9 @@ import (
 	"dragoman/core/coretest"
 )
 
-// The commands are told a moment after the answer to session/new, and again with
-// the first prompt, but with no later one.
-func TestCommandsAreTold(t *testing.T) {
+// The commands are announced a moment after the answer to session/new, and again with the first
+// prompt, but with no later one.
+func TestCommandsAreAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := &core.Profile{
 			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
@@ -67,9 +67,9 @@ func TestCommandsAreTold(t *testing.T) {
 	})
 }
 
-// When an MCP server comes to have other prompts, or goes, the commands are told anew;
-// what changes nothing there is not told.
-func TestCommandsOfServersAreTold(t *testing.T) {
+// When the prompts of an MCP server change, or it goes, the commands are announced again; changes
+// without an effect on them are not announced.
+func TestCommandsOfServersAreAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var commands atomic.Pointer[[]core.Command]
 		commands.Store(new([]core.Command))
@@ -88,7 +88,7 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 		server := board.Topic{Kind: "server", Name: "db"}
 		steps := []struct {
 			item board.Item
-			have string // the one command there is now; "": none
+			have string // the only current command; "": none
 			told bool
 		}{
 			{board.Server{Name: "db", Status: "starting"}, "", false},
@@ -133,8 +133,8 @@ func TestCommandsOfServersAreTold(t *testing.T) {
 	})
 }
 
-// That tool servers of the client are not used is said once, a moment after the
-// answer, also where it gives them to several sessions.
+// The notice that the client's MCP servers are not used is sent once, a moment after the answer,
+// even if it adds them to several sessions.
 func TestServersAreMentionedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil, false)
@@ -164,8 +164,8 @@ func TestServersAreMentionedOnce(t *testing.T) {
 	})
 }
 
-// A session that is loaded with other folders keeps its own, and the client is told.
-func TestFoldersThatASessionDoesNotHave(t *testing.T) {
+// A session that is loaded with other folders keeps its own, and the client is notified.
+func TestLoadingWithOtherFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil, false)
 		peer, stop := serve(t, g)

@@ -12,9 +12,9 @@ import (
 	"dragoman/core/coretest"
 )
 
-// When the configuration changes, the sessions that are open are told what can be
-// chosen now, and what is wrong with it.
-func TestAChangedConfigurationIsTold(t *testing.T) {
+// When the configuration changes, the new offer is announced in the open sessions, and so are
+// errors in it.
+func TestAChangedConfigurationIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := &coretest.Backend{Run: act}
 		var prof atomic.Pointer[core.Profile]

@@ -24,7 +24,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// act is an agent that does what the prompt says.
+// act is an agent that follows the prompt.
 func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text := ""
 	for _, b := range t.Prompt() {
@@ -65,7 +65,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRequests, nil
 	case "ask", "choose", "run", "servers", "open", "print":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
-	case "wonder", "consent": // beside any call
+	case "wonder", "consent": // outside of any call
 		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}
 		if verb == "consent" {
 			a = core.Ask{Kind: core.AskConsent, Text: "May the server start?", Options: []core.Option{
@@ -92,7 +92,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	return "", errors.New("the model is out of order; try another one")
 }
 
-// invoke calls a tool, and says what came of it.
+// invoke calls a tool, and reports the result.
 func invoke(ctx context.Context, t *core.Turn, tool, arg string) error {
 	res, err := t.Invoke(ctx, core.Call{ID: t.NewCall(), Server: core.Native, Tool: tool, Args: coretest.Args(map[string]string{"arg": arg})})
 	if err != nil {
@@ -107,7 +107,7 @@ func invoke(ctx context.Context, t *core.Turn, tool, arg string) error {
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
 }
 
-// hosted are tools that need their session: questions, and a terminal of the editor.
+// hosted provides tools that need their session: questions, and a terminal of the editor.
 type hosted struct{}
 
 func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
@@ -156,17 +156,17 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 	}, nil
 }
 
-// run runs a command in the editor's terminal, or says what it would print.
+// run runs a command in the editor's terminal, or reports the output that it would have.
 func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
 	exit := []byte(`{"exit_code":3}`)
 	e, id := ide.Of(host.Editor()), host.Meta().ID
 	if e == nil || !e.Caps().Terminal {
 		inv.Output("one\n")
-		<-time.After(time.Millisecond) // of the bubble's clock: that is on its way
+		<-time.After(time.Millisecond) // by the bubble's clock: the output is on its way
 		inv.Output("two\n")
 		return core.Result{Blocks: []core.Block{core.Text{Text: "one\ntwo\nexit status 3"}}, Structured: exit, Failed: true}, nil
 	}
-	shown := func() { <-time.After(time.Millisecond) } // of the bubble's clock: what came before is on its way
+	shown := func() { <-time.After(time.Millisecond) } // by the bubble's clock: earlier messages are on their way
 	shown()
 	opened, err := e.Do(ctx, ide.OpenTerminal{Session: id, Command: "sh", Args: []string{"-c", "ls"}, Env: map[string]string{"B": "2", "A": "1"}, Cwd: "/w", Limit: 1000})
 	if err != nil {
@@ -199,7 +199,7 @@ var writeFile = coretest.Tool{
 	},
 }
 
-// asks wants everything approved, and remembers.
+// asks requires approval for everything, and remembers.
 var asks = coretest.Policy(func(c core.Check) core.Verdict {
 	if d, ok := c.Remembered["edits"]; ok {
 		if d.Allows() {
@@ -233,22 +233,21 @@ func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	})
 }
 
-// serve starts a server; stop ends it and reports what is left behind.
+// serve starts a server; stop ends it and reports leftovers.
 func serve(t *testing.T, g *core.Gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	return serveWith(t, g, nil)
 }
 
-// serveWith is serve with a board that the test writes on.
+// serveWith is serve with a board that the test writes to.
 func serveWith(t *testing.T, g *core.Gateway, b board.Reader) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	return wiretest.Serve(t, wire.Newline, acp.New(acp.Options{Gateway: g, Board: b, Principal: core.Local, Version: "1.2.3"}).Serve)
 }
 
-// Each file holds one conversation: lines to the server (->) and everything that
-// it said (<-), once nothing moves any more. A file whose name begins with
-// "config" has a configuration that is wrong, one with "choose" has agents and
-// models to choose.
+// Each file contains one conversation: lines to the server (->) and everything that it sent (<-),
+// once nothing changes any more. A file whose name begins with "config" has an invalid
+// configuration, one with "choose" has agents and models to choose.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, name string, ar *txtar.Archive) {
 		store := coretest.NewMemory()

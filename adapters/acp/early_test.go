@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What the document of August 2025 has is in the answers to its clients, in its
-// types; what is more, its library skips.
+// The members in the document of August 2025 are in the answers to its clients, with its types;
+// its library skips additional ones.
 func TestEarlyMembers(t *testing.T) {
 	data, err := os.ReadFile("testdata/early.txtar")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// ignored are the events that version 1 has no word for, and why nothing is lost.
+// ignored lists the events without a form in version 1, with the reasons why nothing is lost.
 var ignored = map[string]string{
 	"Opened":         "the answer to session/new says it",
 	"Claimed":        "who owns a session is nothing to a client",
@@ -56,7 +56,7 @@ func checkLines(t *testing.T, out []byte) {
 	}
 }
 
-// fold is what a client makes of the updates: texts joined by message, calls
+// fold returns a client's result of the updates: texts joined by message, calls patched.
 // patched.
 func fold(t *testing.T, out []byte) string {
 	t.Helper()
@@ -92,7 +92,7 @@ func fold(t *testing.T, out []byte) string {
 	return b.String()
 }
 
-// However a run is cut into deltas, a client ends with the same.
+// However a run is cut into deltas, a client ends with the same text.
 func TestDeltasConcatenate(t *testing.T) {
 	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -133,8 +133,8 @@ func TestDeltasConcatenate(t *testing.T) {
 	}
 }
 
-// Of a change to a large file only what differs is shown; put back into the file it
-// is the same change.
+// Of a change to a large file only the differing lines are shown; put back into the file, they
+// are the same change.
 func TestLargeDiff(t *testing.T) {
 	for seed := range uint64(500) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
@@ -206,7 +206,7 @@ func BenchmarkTextDelta(b *testing.B) {
 	}
 }
 
-// Who waits for a model's service sees that, and what the turn does otherwise is not told.
+// A client sees that the turn waits for a model's service, but no other phases.
 func TestWaitingForTheModelIsShown(t *testing.T) {
 	for _, c := range []struct {
 		phase   core.Phase

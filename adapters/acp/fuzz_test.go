@@ -16,8 +16,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// Whatever parameters a method is called with, it is answered, nothing panics, and
-// what comes next is answered too.
+// Whatever the params of a method, it is answered, nothing panics, and the next request is
+// answered too.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []struct{ method, params string }{
 		{"initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true},"_meta":{"terminal_output":1}},"clientInfo":{"name":"x"}}`},

@@ -25,7 +25,7 @@ func promptLine(id int, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":%q}]}}`, id, text)
 }
 
-// A prompt and its cancel in one write: never lost.
+// A prompt and its cancel in one write: the cancel is never lost.
 func TestCancelInOneWrite(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), nil, false)
 	peer, stop := serve(t, g)
@@ -44,7 +44,7 @@ func TestCancelInOneWrite(t *testing.T) {
 	}
 }
 
-// A cancel ends what runs and all that was read before it, each answered.
+// A cancel ends the running turn and all prompts that were read before it, each answered.
 func TestCancelEndsTheQueue(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), nil, false)
 	peer, stop := serve(t, g)
@@ -86,7 +86,7 @@ func TestGoroutines(t *testing.T) {
 	if err := g.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// What ends on its own may need a moment more.
+	// Goroutines that end by themselves may need a moment more.
 	for left := time.After(30 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 		select {
 		case <-left:
@@ -96,9 +96,9 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
-// Whatever the order in which a refused turn ends and the next one begins, the next
-// one is never taken back with it.
-func TestARefusalTakesNothingElseBack(t *testing.T) {
+// Whatever the order in which a refused turn ends and the next one begins, the next one is never
+// removed with it.
+func TestARefusalRemovesNothingElse(t *testing.T) {
 	for range 50 {
 		g := newGateway(coretest.NewMemory(), nil, false)
 		peer, stop := serve(t, g)

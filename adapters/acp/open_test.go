@@ -11,7 +11,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A client has so many requests open, and the next is refused at once.
+// The number of a client's open requests is limited, and the next one is refused at once.
 func TestOpenRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := coretest.NewMemory(), make(chan struct{})

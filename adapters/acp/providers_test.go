@@ -37,7 +37,7 @@ func (d *directory) Disable(_ context.Context, id string) error {
 	return nil
 }
 
-// A client directs where models are reached; its headers are never told again.
+// A client directs requests to models; its headers are never shown again.
 func TestProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil, false)

@@ -12,12 +12,12 @@ import (
 	"dragoman/core/coretest"
 )
 
-// live kinds say what is so now, in the answer to session/load as well.
+// live lists the kinds that describe the current state, which are also in the answer to
+// session/load.
 var live = map[string]bool{"config_option_update": true, "current_mode_update": true, "available_commands_update": true}
 
-// screen is what an editor shows of a session: entries in the order in which they
-// appeared, texts joined, calls as they were patched last, and one each of what
-// replaces what came before.
+// screen is an editor's display of a session: entries in the order in which they appeared, texts
+// joined, calls with their last patch, and the last one of each kind that replaces earlier ones.
 type screen struct {
 	order []string
 	entry map[string]any
@@ -43,7 +43,7 @@ func (s *screen) take(t *testing.T, line string) {
 	case "tool_call", "tool_call_update":
 		key = fmt.Sprint("call ", u["toolCallId"])
 	case "user_message_chunk", "agent_message_chunk", "agent_thought_chunk":
-		if u["messageId"] == nil { // words of the gateway's own stand alone
+		if u["messageId"] == nil { // texts of the gateway stand by themselves
 			key = fmt.Sprint(kind, len(s.order))
 		} else {
 			key = fmt.Sprint(kind, u["messageId"])
@@ -122,7 +122,7 @@ func babble(ctx context.Context, t *core.Turn, rnd *rand.Rand, n int) error {
 	return nil
 }
 
-// next is a random step of a random call.
+// next returns a random step of a random call.
 func next(t *core.Turn, rnd *rand.Rand, open map[core.CallID]core.Call) core.Call {
 	if rnd.IntN(3) == 0 || len(open) == 0 {
 		return core.Call{ID: t.NewCall(), Turn: t.ID(), Server: core.Native, Tool: "run", Kind: core.KindExecute, State: core.Proposed}
@@ -146,9 +146,9 @@ func next(t *core.Turn, rnd *rand.Rand, open map[core.CallID]core.Call) core.Cal
 	return c
 }
 
-// A session of 10,000 events that is loaded shows what was shown live: to a client
-// that watched, all of it; in the same order.
-func TestLoadShowsWhatWasLive(t *testing.T) {
+// A loaded session of 10,000 events shows the same as live: all of it, in the same order, as for
+// a client that watched.
+func TestLoadShowsTheSameAsLive(t *testing.T) {
 	const turns, each, last = 10, 1000, "this was the end"
 	for seed := range uint64(1) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

@@ -14,8 +14,8 @@ import (
 
 const resumeLine = `{"jsonrpc":"2.0","id":1,"method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`
 
-// What one client asks, another one may answer: the first one's request is taken
-// back, and its late answer means nothing.
+// A question put to one client may be answered by another: the first one's request is withdrawn,
+// and its late answer has no effect.
 func TestASecondClientAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil, true)
@@ -45,14 +45,14 @@ func TestASecondClientAnswers(t *testing.T) {
 		first.Until(t, `"id":2,"result":{"stopReason":"end_turn"}`)
 		second.Until(t, "Written.")
 
-		// A choice of one is told to the other, in all forms.
+		// A choice of one client is announced to the other, in all forms.
 		if err := second.Send(`{"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"plan"}}`); err != nil {
 			t.Fatal(err)
 		}
 		first.Until(t, `"current_mode_update","currentModeId":"plan"`)
 		first.Until(t, "config_option_update")
 
-		// What the other prompts is cancelled as well.
+		// The other client's prompt is cancelled as well.
 		if err := second.Send(promptLine(4, "hang")); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestASecondClientAnswers(t *testing.T) {
 	})
 }
 
-// A permission that nobody gives is rejected when its time is over, and taken back.
+// A permission without an answer is rejected when its time is over, and withdrawn.
 func TestAnAnswerThatNeverComes(t *testing.T) {
 	for configured, limit := range map[time.Duration]time.Duration{time.Minute: time.Minute, 0: time.Hour} {
 		synctest.Test(t, func(t *testing.T) { nobodyAnswers(t, configured, limit) })
@@ -104,8 +104,8 @@ func nobodyAnswers(t *testing.T, configured, limit time.Duration) {
 	}
 }
 
-// What an agent behind this one's agent wants to do is put to the user as a call of
-// its own, which has ended when that is decided.
+// An action of an agent's subagent is put to the user as a call of its own, which ends when it is
+// decided.
 func TestACallOfASubSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		about := core.Call{ID: "sub/c1", Tool: "write_file", Title: "helper: Write /w/b.txt", Kind: core.KindEdit, State: core.Awaiting}
@@ -137,7 +137,7 @@ func TestACallOfASubSession(t *testing.T) {
 	})
 }
 
-// asking is a tool that puts something to the user, as a task does.
+// asking is a tool that puts a question to the user, as a task does.
 type asking struct{ ask core.Ask }
 
 func (a asking) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {

@@ -11,12 +11,12 @@ import (
 	"dragoman/core/control"
 )
 
-// keys are accounts in memory. Whoever logs in to globex gets a model.
+// keys are accounts in memory. A login to globex adds a model.
 type keys struct {
 	board   *board.Board
-	changed func() // the profile is another one from now on
+	changed func() // called when the profile is replaced
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	have map[string]bool
 }
 
@@ -77,7 +77,7 @@ func (k *keys) set(provider string, in bool) {
 	k.board.Put(board.Topic{Kind: "account", Name: provider}, board.Account{Account: k.of(provider)})
 }
 
-// job is a command that only says that it runs.
+// job is a command that only appears to run.
 type job struct {
 	board *board.Board
 	info  board.JobInfo

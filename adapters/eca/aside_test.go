@@ -7,8 +7,8 @@ import (
 	"dragoman/core"
 )
 
-// Views make links of sources: only pages and files become some. A title is never
-// empty, for the Emacs client fails on one that is not there.
+// Views make links of sources: only pages and files become links. A title is never empty, because
+// the Emacs client fails on a missing one.
 func TestCited(t *testing.T) {
 	for _, c := range []struct {
 		link core.Link

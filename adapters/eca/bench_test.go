@@ -17,9 +17,9 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// BenchmarkHistory is what a turn costs early and late in a chat's life, prompt to
-// finish, with a call in it and a store on the disk: the tenth and the thousandth, each
-// the median of 21 around it.
+// BenchmarkHistory measures the cost of a turn early and late in a chat's life, from prompt to
+// finish, with a call and a store on the disk: the tenth and the thousandth, each the median of
+// 21 around it.
 func BenchmarkHistory(b *testing.B) {
 	var early, late []time.Duration
 	for b.Loop() {

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A client that takes a millisecond for each message gets what the model says in few of
-// them, whatever pace the model has, and all of it.
+// A client that takes a millisecond for each message gets a model's text in few messages,
+// whatever the model's pace, and all of it.
 func TestDeltasAreJoined(t *testing.T) {
 	const deltas = 2000
 	for _, pace := range []time.Duration{0, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {

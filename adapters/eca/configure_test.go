@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// configure takes options that hold nothing wrong.
+// configure accepts only options without mistakes.
 func configure(options json.RawMessage) error {
 	var o struct{ Wrong, Panics *string }
 	if err := json.Unmarshal(options, &o); err != nil {

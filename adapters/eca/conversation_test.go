@@ -24,7 +24,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// act is an agent that does what the prompt says: verbs joined by " then ".
+// act is an agent that follows the prompt: verbs joined by " then ".
 func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text := ""
 	for _, b := range t.Prompt() {
@@ -48,7 +48,7 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 	case "say":
 		m, half := t.NewMessage(), len(rest)/2
 		return "", t.Emit(ctx, core.TextDelta{Message: m, Text: rest[:half]}, core.TextDelta{Message: m, Text: rest[half:]})
-	case "show": // what else the turn was given
+	case "show": // the rest of the turn's input
 		text := ""
 		for _, b := range t.Prompt()[1:] {
 			text += describe(b) + "\n"
@@ -102,7 +102,7 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-	case "hear": // what was said meanwhile
+	case "hear": // messages received in the meantime
 		for _, s := range t.Steered() {
 			if err := t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: "I heard " + describe(s.Prompt[0])}); err != nil {
 				return "", err
@@ -128,7 +128,7 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 
 var errModel = errors.New("the model is out of order; try another one")
 
-// call has the model write a call's arguments in two parts, and runs it.
+// call writes a call's arguments in two parts, as a model does, and runs it.
 func call(ctx context.Context, t *core.Turn, tool string, args json.RawMessage) (core.StopReason, error) {
 	return callOf(ctx, t, core.Native, tool, args)
 }
@@ -234,7 +234,7 @@ var tools = coretest.Tools{
 	},
 }
 
-// judge wants writes approved, and remembers.
+// judge requires approval for writes, and remembers.
 var judge = coretest.Policy(func(c core.Check) core.Verdict {
 	switch {
 	case strings.Contains(string(c.Call.Args), "ask first"):
@@ -274,7 +274,7 @@ func profile() *core.Profile {
 	}
 }
 
-// gateway is one with its board.
+// gateway is a gateway with its board.
 type gateway struct {
 	*core.Gateway
 	board *board.Board
@@ -303,7 +303,7 @@ func newGateway(store core.Store, broken error) *gateway {
 	return g
 }
 
-// serve starts a server; stop hangs up, and reports what is wrong with its end.
+// serve starts a server; stop hangs up, and reports faults in its end.
 func serve(t *testing.T, g *gateway) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	minted := 0
@@ -317,15 +317,14 @@ func serve(t *testing.T, g *gateway) (peer *wiretest.Peer, stop func()) {
 	return wiretest.Serve(t, wire.ContentLength, srv.Serve, eca.ErrNoShutdown)
 }
 
-// play plays a script. Besides the lines of wiretest it knows "@ 2s": that much
-// time passes, "@ server NAME STATUS WHY": a server of tools is in that state, and
-// "@ dropped NAME": it is gone.
+// play plays a script. Besides the lines of wiretest it knows "@ 2s": that time passes, "@ server
+// NAME STATUS WHY": an MCP server is in that state, and "@ dropped NAME": it is gone.
 func play(peer *wiretest.Peer, b *board.Board, script string) (string, error) {
 	do := func(what string) error { return passes(b, strings.Fields(what)) }
 	return wiretest.Script{Peer: peer, Settle: synctest.Wait, Mark: "@ ", Do: do}.Play(script)
 }
 
-// passes does what a line of a script says that neither side says.
+// passes carries out a line of a script that is not a message.
 func passes(b *board.Board, words []string) error {
 	switch words[0] {
 	case "server":
@@ -344,10 +343,9 @@ func passes(b *board.Board, words []string) error {
 	return err
 }
 
-// Each file holds conversations: lines to the server (->) and everything that it
-// said (<-) once nothing moves any more. The conversations of a file have one store,
-// as one process after the other would. In one whose name begins with "broken" the
-// configuration is wrong.
+// Each file contains conversations: lines to the server (->) and everything that it sent (<-)
+// once nothing changes any more. The conversations of a file share one store, as successive
+// processes do. A conversation whose name begins with "broken" has an invalid configuration.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
 		store := coretest.NewMemory()

@@ -12,10 +12,10 @@ import (
 	"unicode"
 )
 
-// The files of testdata/documents hold what the documents of the protocol say of the
-// shapes of messages: a line for each method, and the interfaces as they stand there.
+// The files of testdata/documents hold the shapes of messages in the protocol's documents: a line
+// for each method, and the interfaces as written there.
 
-// document is one of them.
+// document is one of the documents.
 type document struct {
 	name    string
 	methods []docMethod
@@ -25,21 +25,21 @@ type document struct {
 
 // docMethod is a method; result is nil for a notification.
 type docMethod struct {
-	ours           bool // the server sends it
+	ours           bool // sent by the server
 	name           string
 	params, result *shape
 }
 
-// shape is a type: one of its fields says of which kind.
+// shape is a type: one of its fields determines its kind.
 type shape struct {
 	name    string            // of another type, or string, number, boolean, any, null, integer
-	literal string            // this text alone
+	literal string            // only this text
 	list    *shape            // a list of these
 	fields  []docField        // an object
 	values  *shape            // an object of any names with these
 	union   []*shape          // one of these
-	inside  string            // the interface that it stands in, or belongs to
-	deviate map[string]*shape // of the fields of an interface: what is served in their place
+	inside  string            // the interface that contains it
+	deviate map[string]*shape // for fields of an interface: the shape that is served instead
 }
 
 type docField struct {
@@ -89,7 +89,7 @@ func readDocument(t *testing.T, name string) *document {
 	return d
 }
 
-// docTokens cuts a document into names, quoted texts and single signs.
+// docTokens splits a document into names, quoted texts and single signs.
 func docTokens(text string) (tokens []string) {
 	name := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '/' || r == '$'
@@ -213,7 +213,7 @@ func (p *docParser) object(inside string) *shape {
 	return s
 }
 
-// deviate has the checks use another type for a field, "TYPE.FIELD TYPE".
+// deviate makes the checks use another type for a field, "TYPE.FIELD TYPE".
 func (d *document) deviate(t *testing.T, text string) {
 	t.Helper()
 	where, as, ok := strings.Cut(text, " ")
@@ -223,7 +223,7 @@ func (d *document) deviate(t *testing.T, text string) {
 		t.Fatalf("%s: not a deviation: %q", d.name, text)
 	}
 	to := (&docParser{t: t, tokens: docTokens(as)}).shape(where)
-	if field == "" { // the type itself may be more
+	if field == "" { // the deviation may be in the type itself
 		if s.union == nil {
 			was := *s
 			*s = shape{name: s.name, union: []*shape{&was}}
@@ -237,7 +237,7 @@ func (d *document) deviate(t *testing.T, text string) {
 	s.deviate[field] = to
 }
 
-// check tells what is wrong with a value at a path.
+// check lists the faults of a value at a path.
 func (d *document) check(s *shape, v any, path string) (wrong []string) {
 	say := func(want string) []string {
 		raw, _ := json.Marshal(v)
@@ -303,7 +303,7 @@ func (d *document) checkNamed(s *shape, v any, path string, say func(string) []s
 	return nil
 }
 
-// checkObject takes fields that the document does not have for no fault.
+// checkObject accepts fields that the document does not have.
 func (d *document) checkObject(s *shape, v any, path string) (wrong []string) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -328,7 +328,7 @@ func (d *document) checkObject(s *shape, v any, path string) (wrong []string) {
 	return wrong
 }
 
-// checkUnion tells what is wrong with the member that comes nearest.
+// checkUnion lists the faults with respect to the nearest member.
 func (d *document) checkUnion(s *shape, v any, path string) []string {
 	var nearest []string
 	best := -1
@@ -358,7 +358,7 @@ func (d *document) checkUnion(s *shape, v any, path string) []string {
 	return nearest
 }
 
-// method finds a method; nil: the document has none of that name.
+// method finds a method; nil: the document does not have it.
 func (d *document) method(name string) *docMethod {
 	for i := range d.methods {
 		if d.methods[i].name == name {
@@ -368,7 +368,7 @@ func (d *document) method(name string) *docMethod {
 	return nil
 }
 
-// rows lists what the document has of methods, and of fields and words below those.
+// rows lists the methods of the document, and their fields and words.
 func (d *document) rows() (rows []string) {
 	for _, m := range d.methods {
 		rows = append(rows, m.name)

@@ -13,8 +13,8 @@ import (
 	"dragoman/core/board"
 )
 
-// earlyView is a view of a client of some document, and what the client gets of what the
-// view becomes.
+// earlyView returns a view for a client of a document, and a function that returns the client's
+// messages for the view's output.
 func earlyView(d Dialect) (*View, func(lines []byte) string) {
 	if d == Now {
 		return newView("c1", nil, "", newOffer(nil)), func(lines []byte) string { return string(lines) }
@@ -31,7 +31,7 @@ func earlyLines(e *earlyEdge, lines []byte) string {
 	return string(out)
 }
 
-// RenderEarly is Render for a client of some document.
+// RenderEarly is Render for a client of a document.
 func RenderEarly(d Dialect, records []core.Record, o RenderOptions) []string {
 	if d == Now {
 		return Render(records, o)
@@ -49,7 +49,8 @@ func RenderEarly(d Dialect, records []core.Record, o RenderOptions) []string {
 	return nil
 }
 
-// What both documents lack 001 lacks too, and every rewritten word is one of today's.
+// Names that both documents lack are also missing in 001, and every rewritten word is one of
+// today's.
 func TestEarlyDocuments(t *testing.T) {
 	for name := range earlyDocuments[Doc000].lacks {
 		if !earlyDocuments[Doc001].lacks[name] {
@@ -66,8 +67,8 @@ func TestEarlyDocuments(t *testing.T) {
 	}
 }
 
-// A call of document 001 is prepared once, with all of its arguments and with the approval
-// that it waits for, however its arguments came.
+// A call of document 001 is prepared once, with all of its arguments and with its approval, in
+// whatever parts the arguments came.
 func TestEarlyPreparesOnce(t *testing.T) {
 	v, sent := earlyView(Doc001)
 	v.live = true
@@ -95,7 +96,7 @@ func TestEarlyPreparesOnce(t *testing.T) {
 	}
 }
 
-// What an edge keeps is bounded, whatever a model proposes.
+// The memory of an edge is bounded, whatever a model proposes.
 func TestEarlyEdgeIsBounded(t *testing.T) {
 	e := newEarlyEdge(Doc001)
 	v := newView("c1", e.doc.lacks, "", newOffer(nil))
@@ -112,8 +113,8 @@ func TestEarlyEdgeIsBounded(t *testing.T) {
 	}
 }
 
-// A server that wants a login has failed for a client that knows no logins; one that is
-// gone is stopped.
+// A server that requires a login has failed for a client that does not know logins; a removed one
+// is stopped.
 func TestEarlyServers(t *testing.T) {
 	wants := notification(nil, eca.MethodServerUpdated, serverUpdated(board.Server{Name: "up", Status: statusLogin, Why: "it requires a login"}))
 	gone := notification(nil, eca.MethodServerRemoved, eca.ServerParams{Name: "up"})
@@ -137,7 +138,7 @@ func earlyAnswer(d Dialect, method string, result any) string {
 	return string(m.Result)
 }
 
-// Answers are in the words of the document.
+// Answers use the words of the document.
 func TestEarlyAnswers(t *testing.T) {
 	commands := eca.QueryCommandsResult{Commands: []eca.Command{
 		{Name: "costs", Type: "native", Arguments: []eca.Argument{}},
@@ -173,7 +174,7 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// Editors of document 000 count from 1, those of today from 0: behind the edge all do.
+// Editors of document 000 count from 1, those of today from 0: after the edge all count alike.
 func TestEarlyDiagnostics(t *testing.T) {
 	e := newEarlyEdge(Doc000)
 	e.Send(nil, []byte(`{"jsonrpc":"2.0","id":7,"method":"editor/getDiagnostics","params":{}}`))

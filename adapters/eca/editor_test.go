@@ -14,7 +14,7 @@ func TestReplyTo(t *testing.T) {
 	ask := core.Ask{Kind: core.AskQuestion, Options: []core.Option{{ID: "1", Label: "Yes"}, {ID: "2", Label: "No"}, {ID: "Yes", Label: "Perhaps"}}}
 	alone := core.Reply{Outcome: core.OutcomeAlone, Text: "the client could not show the question"}
 	for answer, want := range map[string]core.Reply{
-		`{"answer":"Yes","cancelled":false}`: {Outcome: core.OutcomeAnswered, Option: "1"}, // the label first
+		`{"answer":"Yes","cancelled":false}`: {Outcome: core.OutcomeAnswered, Option: "1"}, // the label takes precedence
 		`{"answer":"2"}`:                     {Outcome: core.OutcomeAnswered, Option: "2"},
 		`{"answer":2}`:                       {Outcome: core.OutcomeAnswered, Option: "2"},
 		`{"answer":" no\n"}`:                 {Outcome: core.OutcomeAnswered, Option: "2"},
@@ -35,7 +35,7 @@ func TestReplyTo(t *testing.T) {
 	}
 }
 
-// countedFrom is a diagnostic as the editor sees it of a client that counts from base.
+// countedFrom returns a diagnostic as the editor sees it, from a client that counts from base.
 func countedFrom(t *testing.T, base int, d eca.Diagnostic) eca.Diagnostic {
 	t.Helper()
 	if base == 0 {
@@ -61,7 +61,7 @@ func TestDiagnostic(t *testing.T) {
 	}
 }
 
-// Whatever an editor answers, what is taken of it is a place that there can be.
+// Whatever an editor answers, the accepted places are valid.
 func FuzzEditorAnswers(f *testing.F) {
 	f.Add(`{"uri":"file:///a","severity":"info","code":5,"message":"m","range":{"start":{"line":-1,"character":9},"end":{"line":0,"character":0}}}`, 0)
 	f.Add(`{"uri":"file:///a","severity":5,"code":{},"message":"m"}`, 1)

@@ -15,8 +15,8 @@ import (
 
 var dialects = []Dialect{Now, Doc000, Doc001}
 
-// silent lists what each dialect says nothing of, on purpose. "Change" and "History"
-// say when; "": always.
+// silent lists the records that each dialect deliberately does not encode. "Change" and "History"
+// give the condition; "": always.
 var silent = map[string]map[Dialect]bool{
 	"Opened":       {Now: true, Doc000: true, Doc001: true},
 	"Claimed":      {Now: true, Doc000: true, Doc001: true},
@@ -26,7 +26,7 @@ var silent = map[string]map[Dialect]bool{
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
 	"CallOutput":   {Now: true, Doc000: true, Doc001: true}, // toolCalled has all of it
 	"Asked":        {Now: true, Doc000: true, Doc001: true}, // toolCallRun asks
-	"Answered":     {Now: true, Doc000: true, Doc001: true}, // the call's own record shows what was decided
+	"Answered":     {Now: true, Doc000: true, Doc001: true}, // the call's own record shows the decision
 	"PromptQueued": {Now: true, Doc000: true, Doc001: true}, // shown when it begins
 	"CallArgs":     {Doc001: true},                          // there a call is prepared once
 
@@ -35,20 +35,19 @@ var silent = map[string]map[Dialect]bool{
 	"Flagged":         {Doc000: true, Doc001: true},
 }
 
-// silentCalls lists the changes of a call in Samples, by their place among them,
-// that say nothing.
+// silentCalls lists the changes of a call in Samples, by index, that are not encoded.
 var silentCalls = map[Dialect][]int{
 	Now:    {1, 4},       // arguments that were streamed before; another title while it runs
 	Doc000: {1, 4},       //
 	Doc001: {0, 1, 3, 4}, // prepared with all of its arguments; no toolCallRunning
 }
 
-// silentHistory lists what a replay holds back besides.
+// silentHistory lists other events that a replay holds back.
 var silentHistory = []string{"TitleChanged", "SettingsChanged", "Phase", "Flagged", "Truncated"}
 
 func nameOfEvent(ev core.Event) string { return strings.TrimPrefix(fmt.Sprintf("%T", ev), "core.") }
 
-// Every sample becomes something for the client, or is on a list.
+// Every sample is encoded for the client, or is on a list.
 func TestEverySample(t *testing.T) {
 	for _, d := range dialects {
 		for _, history := range []bool{false, true} {
@@ -81,8 +80,7 @@ func TestEverySample(t *testing.T) {
 	}
 }
 
-// client folds what is sent, as clients do, and checks what they are known to fail
-// on.
+// client folds the messages, as clients do, and checks for known causes of failures.
 type client struct {
 	t        testing.TB
 	dialect  Dialect
@@ -226,7 +224,7 @@ func str(m map[string]any, key string) string {
 	return s
 }
 
-// shown is all that the client shows, for comparison.
+// shown returns the whole display of the client, for comparison.
 func (c *client) shown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "loading %t\n%s\n", c.loading, c.said.String())
@@ -248,7 +246,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// However a run is cut into pieces, the client shows the same.
+// However a run is split, the client shows the same.
 func TestPiecesDoNotMatter(t *testing.T) {
 	samples := coretest.Samples()
 	long := strings.Repeat("äöü\U0001F600 \"quoted\"\n", 1200)
@@ -274,7 +272,7 @@ func fold(t *testing.T, d Dialect, events []core.Event) string {
 	v, sent := earlyView(d)
 	v.live = true
 	for i, r := range coretest.Records(1, events...) {
-		r.Time = time.Unix(int64(i)/1000, 0) // the same for the same event, near enough
+		r.Time = time.Unix(int64(i)/1000, 0) // nearly the same for the same event
 		c.take(sent(encode(nil, v, r)))
 	}
 	return c.shown()
@@ -318,8 +316,9 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// What a replay shows, and then what follows, is what a client that watched has.
-func TestHistoryIsWhatWasWatched(t *testing.T) {
+// A replay followed by live messages results in the same display as for a client that watched
+// from the beginning.
+func TestHistoryEqualsLiveMessages(t *testing.T) {
 	records := coretest.Records(3, coretest.Samples()...)
 	for cut := range records {
 		live, again := newClient(t, Now), newClient(t, Now)
@@ -354,7 +353,7 @@ func TestPhases(t *testing.T) {
 	var got []string
 	for _, ev := range []core.Event{
 		core.TurnStarted{Turn: "t1"},
-		core.Phase{Turn: "t1", Kind: core.PhaseWaiting}, // was said when the turn began
+		core.Phase{Turn: "t1", Kind: core.PhaseWaiting}, // reported when the turn began
 		core.Phase{Turn: "t1", Kind: core.PhaseGenerating},
 		core.Phase{Turn: "t1", Kind: core.PhaseGenerating},
 		core.Phase{Turn: "t1", Kind: core.PhaseCalling, Tool: "read_file"},
@@ -375,7 +374,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// What models and tools of others send must not break a client.
+// Unusual values from models and foreign tools must not break a client.
 func TestOddCalls(t *testing.T) {
 	call := core.Call{ID: "c1", Server: "eca", Tool: "task", State: core.Proposed, Args: json.RawMessage(`["no object"]`)}
 	events := []core.Event{core.CallChanged{Call: call}}
@@ -401,9 +400,8 @@ func TestOddCalls(t *testing.T) {
 	}
 }
 
-// A user who decides about a call of an MCP server's tool sees all of its arguments,
-// even those that a title has no room for. Once the call runs, the arguments are as
-// they were sent.
+// A user who decides about a call of an MCP server's tool sees all of its arguments, even those
+// for which a title has no room. Once the call runs, the arguments are unchanged.
 func TestApprovalsSpellOutArguments(t *testing.T) {
 	hidden := `{"a":"` + strings.Repeat("x", 300) + `\u202e"}`
 	for server, want := range map[string]string{"db": `x⟨U+202E⟩"}`, core.Native: `x\u202e"}`} {
@@ -433,7 +431,7 @@ func TestCostText(t *testing.T) {
 	}
 }
 
-// Text in a prompt is shown with what stands between, and without what is attached.
+// The text of a prompt is shown with the references in between, and without attachments.
 func TestPromptText(t *testing.T) {
 	for want, prompt := range map[string][]core.Block{
 		"look at [a.go](file:///a.go) please": {core.Text{Text: "look at"}, core.Link{Name: "a.go", URI: "file:///a.go"}, core.Text{Text: "please"}, core.Image{}},
@@ -457,8 +455,8 @@ func BenchmarkEncodeText(b *testing.B) {
 	}
 }
 
-// Whatever stands in the texts of a session, each message is a line of JSON with the
-// members that clients need.
+// Whatever the texts of a session contain, each message is a line of JSON with the members that
+// clients need.
 func FuzzEncode(f *testing.F) {
 	f.Add("text", `{"a":1}`, uint8(0), false)
 	f.Add(coretest.Awkward, "[1]", uint8(1), true)

@@ -12,28 +12,28 @@ import (
 	"testing"
 )
 
-// heard is what a client has been told in a conversation so far, as far as clients are
-// known to fail on it.
+// heard is the state of a client in a conversation so far, with respect to the known causes of
+// failures.
 type heard struct {
 	t       *testing.T
 	where   string
-	met     map[string]int // how often each fact was met
+	met     map[string]int // the number of checks of each fact
 	client  string
 	early   bool
 	asked   map[string]string // requests → methods
-	chats   map[string]bool   // that the client knows
+	chats   map[string]bool   // known to the client
 	calls   map[string]*heardCall
-	ready   bool // more than initialize was sent
-	unnamed int  // prompts that name no chat: the server makes one
-	started int  // tasks of the start that are under way
+	ready   bool // the server has sent more than initialize
+	unnamed int  // number of prompts without a chat: the server creates one
+	started int  // number of running tasks of the start
 	ended   int
-	running map[string]bool // chats that the client believes to run
+	running map[string]bool // chats that the client shows as running
 }
 
-// heardCall is what was said of a call: the text of its arguments.
+// heardCall is the received part of a call: the text of its arguments.
 type heardCall struct{ text string }
 
-// fact notes that a fact was met, and whether it holds.
+// fact records a check of a fact, and its result.
 func (h *heard) fact(name string, holds bool, line string) {
 	h.t.Helper()
 	h.met[name]++
@@ -42,7 +42,7 @@ func (h *heard) fact(name string, holds bool, line string) {
 	}
 }
 
-// What clients are known to fail on, in the words of the failure.
+// Known causes of clients' failures, in the words of the failure.
 const (
 	factWelcome    = "the answer to initialize has a welcome message"
 	factNoNull     = "a success has no member error, a notification no id, an answer no method"
@@ -86,7 +86,8 @@ func (h *heard) line(side, text string) {
 		return
 	}
 	_, id := raw["id"]
-	unread := bytes.Equal(raw["id"], []byte("null")) && (strings.Contains(text, `"code":-32700`) || strings.Contains(text, `"code":-32600`)) // JSON-RPC wants it so
+	unread := bytes.Equal(raw["id"], []byte("null")) && // JSON-RPC requires it
+		(strings.Contains(text, `"code":-32700`) || strings.Contains(text, `"code":-32600`))
 	_, method := raw["method"]
 	_, result := raw["result"]
 	_, failed := raw["error"]
@@ -102,7 +103,7 @@ func (h *heard) line(side, text string) {
 	}
 }
 
-// said is what the client says.
+// said handles a message of the client.
 func (h *heard) said(m wireMessage, params map[string]any, text string) {
 	if m.ID != nil && m.Method != "" {
 		h.asked[string(m.ID)] = m.Method
@@ -229,7 +230,7 @@ func (h *heard) content(chat string, content map[string]any, text string) {
 		_, ok := content["text"].(string)
 		h.fact(factProgress, ok, text)
 		if content["state"] == "finished" {
-			h.fact(factFinished, !h.running[chat], text) // idle was said before
+			h.fact(factFinished, !h.running[chat], text) // idle was reported before
 		}
 	case "usage":
 		_, total := content["sessionTokens"].(float64)
@@ -270,7 +271,7 @@ func (h *heard) call(chat, kind string, content, details map[string]any, text st
 		h.fact(factObject, ok, text)
 		if c != nil {
 			var said map[string]any
-			if json.Unmarshal([]byte(c.text), &said) == nil { // a model may write what is no object
+			if json.Unmarshal([]byte(c.text), &said) == nil { // a model may write something other than an object
 				h.fact(factDelta, reflect.DeepEqual(said, args), text)
 			}
 		}
@@ -292,7 +293,7 @@ func (h *heard) call(chat, kind string, content, details map[string]any, text st
 	}
 }
 
-// order checks how the turns of an early client begin.
+// order checks the beginnings of an early client's turns.
 func (h *heard) order(talk string) {
 	if !h.early {
 		return
@@ -301,14 +302,14 @@ func (h *heard) order(talk string) {
 	for i, line := range lines {
 		if strings.HasPrefix(line, "<- ") && strings.Contains(line, `"status":"`+map[bool]string{true: "success", false: "prompting"}[documentOf(talk) == "001"]) && strings.Contains(line, `"result":{"chatId"`) && i > 1 {
 			h.fact(factEarlyOrder, strings.Contains(lines[i-2], `"state":"running"`) && strings.Contains(lines[i-1], `"role":"user"`) ||
-				strings.Contains(lines[i-1], `"state":"running"`), line) // the user has said nothing
+				strings.Contains(lines[i-1], `"state":"running"`), line) // the user has sent nothing
 		}
 	}
 }
 
-// Nothing that clients are known to fail on is in any recorded conversation, and each
-// such thing could be in one.
-func TestNothingBreaksClients(t *testing.T) {
+// No recorded conversation contains a known cause of a client's failure, and each cause could
+// occur in one.
+func TestNoConversationBreaksAClient(t *testing.T) {
 	met := map[string]int{}
 	conversations(t, func(file, name, talk string) {
 		h := &heard{
@@ -334,8 +335,8 @@ func TestNothingBreaksClients(t *testing.T) {
 	}
 }
 
-// What else clients need is in a conversation, by its text, or has a test of its own.
-func TestWhatClientsNeedIsTested(t *testing.T) {
+// Every other need of clients is in a conversation, by its text, or has a test of its own.
+func TestNeedsOfClientsAreTested(t *testing.T) {
 	for fact, where := range map[string]string{
 		"the client names the chat, at its first prompt":       `plain_text: "method":"chat/opened","params":{"chatId":"c1"}`,
 		"without a name one is made":                           `document_000: "chatId":"minted-1"`,
@@ -363,8 +364,8 @@ func TestWhatClientsNeedIsTested(t *testing.T) {
 		"an editor that answers nonsense breaks nothing":       `editor: "result":"ECA :: Unknown server request"`,
 		"approvals of what does not wait are nothing":          "func TestHostileMessages",
 		"a pending steer is dropped with its turn":             `steer: "method":"chat/promptSteerRemove"`,
-		"the exit code tells whether shutdown was asked for":   "func TestWhatServeReturns",
-		"a log that cannot be written is told":                 "func TestShutdownTellsOfAFailedStore",
+		"the exit code tells whether shutdown was asked for":   "func TestResultOfServe",
+		"a log that cannot be written is told":                 "func TestShutdownReportsAFailedStore",
 		"an open turn is told of in a replay":                  "func TestTwoClients",
 		"a history is paged":                                   `pages: "beforeCursor"`,
 		"a cursor that is none is cursor_expired":              `pages: "code":"cursor_expired"`,

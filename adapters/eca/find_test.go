@@ -9,7 +9,7 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// Whatever params a client sends, reading them ends well.
+// Reading any params of a client ends with a result or an error.
 func FuzzParams(f *testing.F) {
 	for _, seed := range []string{
 		`{"chatId":"c","query":"x","contexts":[{"type":"file","path":"a"},{"type":"cursor"},null,5]}`, `{"provider":"p","data":{"key":"x"},"method":null}`,

@@ -49,7 +49,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// The pages of a chat, walked from either end, are all of it.
+// The pages of a chat, read from either end, contain all of it.
 func TestPagesAreTheWhole(t *testing.T) {
 	records := coretest.Records(1, coretest.Samples()...)
 	all, count := newPager(), 0
@@ -78,7 +78,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 	}
 }
 
-// linesOf are the lines of a page, sorted.
+// linesOf returns the lines of a page, sorted.
 func linesOf(records []core.Record, p *page) (list []string) {
 	v := newView("c1", nil, "", newOffer(nil))
 	for _, r := range records {
@@ -91,7 +91,7 @@ func linesOf(records []core.Record, p *page) (list []string) {
 	return list
 }
 
-// Whatever a client asks for, it is a part of what there is.
+// Any window of a client is a valid part of the chat.
 func FuzzWindow(f *testing.F) {
 	f.Add(3.0, `"6"`, `null`, uint16(9))
 	f.Add(-1.5, `7`, `"2"`, uint16(0))

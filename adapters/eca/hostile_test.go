@@ -12,8 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// hostile are params that no method can do anything with, or that name what is not
-// there. Those that name the chat that is there are only for calls.
+// hostile lists params that are invalid for every method, or that name things that do not exist.
+// Those that name an existing chat are only for calls.
 var hostile = []string{
 	``, `null`, `[]`, `[1]`, `"x"`, `5`, `true`, `{}`,
 	`{"chatId":null}`, `{"chatId":5}`, `{"chatId":{}}`, `{"chatId":[]}`, `{"chatId":""}`, `{"chatId":" \t"}`, `{"chatId":"nobody"}`, `{"chatId":"\u0000"}`,
@@ -30,9 +30,9 @@ var hostile = []string{
 	strings.Repeat(`{"a":`, 500) + `1` + strings.Repeat(`}`, 500), `{"x":` + strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500) + `}`,
 }
 
-// Whatever a client sends with whatever method, each request is answered once, each
-// notification with silence or a message, and the connection goes on. A call that waits
-// is not approved by any of it, and no chat comes to be but those that were begun.
+// Whatever a client sends with whatever method, each request is answered once, each notification
+// with silence or a message, and the connection continues. None of it approves a waiting call,
+// and no chat is created except those that were begun.
 func TestHostileMessages(t *testing.T) {
 	methods := []string{"workspace/didChangeWorkspaceFolders", "chat/selectedBehaviorChanged", "no/such", "", "$/cancelRequest", "$/progress"}
 	for _, m := range readDocument(t, "now").methods {
@@ -65,7 +65,7 @@ func TestHostileMessages(t *testing.T) {
 				}
 				s.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q%s}`, method, member), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q%s}`, quoted, method, member))
 			}
-			<-time.After(10 * time.Second) // nobody waits for anything that long
+			<-time.After(10 * time.Second) // nothing waits that long
 			from := len(s.seen)
 			if m := s.ask("chat/list", "{}"); m.Error != nil {
 				t.Errorf("%s: %s", method, m.raw)
@@ -91,8 +91,8 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// still checks that a call of chat c waits to this moment, that it can be decided, and
-// that nothing but it ever became a chat.
+// still checks that a call of chat c still waits, that it can be decided, and that no other chat
+// was created.
 func (s *served) still(method, call string) {
 	s.t.Helper()
 	s.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, call))

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// What clients leave out of initialize, or say null for, fails nothing; what is of
-// another type is an error, and the client may try again.
+// Members that clients omit from initialize, or send as null, fail nothing; a member of another
+// type is an error, and the client may try again.
 func TestInitializeVariants(t *testing.T) {
 	for params, fine := range map[string]bool{
 		``:                      true,
@@ -25,7 +25,7 @@ func TestInitializeVariants(t *testing.T) {
 		`,"params":{"capabilities":{"codeAssistant":null}}`:                                                                                     true,
 		`,"params":{"capabilities":{"codeAssistant":{"chat":null,"editor":null,"chatCapabilities":null,"rewrite":null}}}`:                       true,
 		`,"params":{"initializationOptions":{"chatAgent":null,"chatBehavior":null}}`:                                                            true,
-		`,"params":{"initializationOptions":{"chatAgent":5,"providers":[1]}}`:                                                                   true, // a layer of configuration: anything may stand there
+		`,"params":{"initializationOptions":{"chatAgent":5,"providers":[1]}}`:                                                                   true, // a layer of configuration may contain anything
 		`,"params":{"initializationOptions":"x"}`:                                                                                               true,
 		`,"params":{"initializationOptions":[1]}`:                                                                                               true,
 		`,"params":{"workspaceFolders":[{"uri":"file:///w"},{"uri":"file:///w/"},{"uri":"file:///v%20w","name":null},{"uri":"untitled:x"},{}]}`: true,

@@ -21,7 +21,7 @@ import (
 	"dragoman/core/inference"
 )
 
-// served is a server of a test, and what it returned in the end.
+// served is a server of a test, with its result at the end.
 type served struct {
 	*editor
 	store *coretest.Memory
@@ -35,7 +35,7 @@ func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...str
 	return beginAs(t, `{"name":"VsCode"}`, prof, folders...)
 }
 
-// beginAs is begin for a client that says who it is.
+// beginAs is begin for a client that identifies itself.
 func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *served {
 	t.Helper()
 	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
@@ -57,10 +57,10 @@ func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile,
 func (s *served) close() {
 	s.peer.Hangup()
 	<-s.end
-	_ = s.g.Close(context.Background()) // what a test breaks fails here as well
+	_ = s.g.Close(context.Background()) // a failure in the test also fails here
 }
 
-// ends lists how the turns of a stored session ended.
+// ends lists the reasons for the ends of a stored session's turns.
 func (s *served) ends(id core.SessionID) (ends []core.StopReason) {
 	s.t.Helper()
 	j, err := s.store.Open(s.t.Context(), core.Local, id)
@@ -83,8 +83,8 @@ func same(prof *core.Profile) func([]string) *core.Profile {
 	return func([]string) *core.Profile { return prof }
 }
 
-// A shutdown is answered when all turns have ended as cancelled and are stored, also
-// those that wait and those that wait for a person; exit is then the end, with nil.
+// A shutdown is answered when all turns have ended as cancelled and are stored, including queued
+// ones and those that wait for a person; exit then ends Serve with nil.
 func TestShutdownStoresFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, same(profile()), "/w")
@@ -110,7 +110,7 @@ func TestShutdownStoresFirst(t *testing.T) {
 	})
 }
 
-// What a tool does not end in time is not waited for.
+// A tool that does not end in time is not waited for.
 func TestShutdownDoesNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stubborn := make(chan struct{})
@@ -126,7 +126,7 @@ func TestShutdownDoesNotHang(t *testing.T) {
 		if m := s.ask("shutdown", "{}"); m.Error != nil {
 			t.Errorf("the answer: %s", m.raw)
 		}
-		if took := time.Since(begun); took > 2500*time.Millisecond { // of the test's own clock
+		if took := time.Since(begun); took > 2500*time.Millisecond { // by the test's own clock
 			t.Errorf("it was answered after %v", took)
 		}
 		close(stubborn)
@@ -137,8 +137,8 @@ func TestShutdownDoesNotHang(t *testing.T) {
 	})
 }
 
-// A log that cannot be written is told in the answer to shutdown.
-func TestShutdownTellsOfAFailedStore(t *testing.T) {
+// The answer to shutdown reports a log that cannot be written.
+func TestShutdownReportsAFailedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, same(profile()), "/w")
 		var full atomic.Bool
@@ -163,9 +163,9 @@ func TestShutdownTellsOfAFailedStore(t *testing.T) {
 	})
 }
 
-// Serve returns nil only if the client has asked to shut down, whether it says exit
-// or just leaves then.
-func TestWhatServeReturns(t *testing.T) {
+// Serve returns nil only if the client has requested a shutdown, whether it then sends exit or
+// just leaves.
+func TestResultOfServe(t *testing.T) {
 	for name, c := range map[string]struct {
 		leave func(*served)
 		want  error
@@ -187,7 +187,7 @@ func TestWhatServeReturns(t *testing.T) {
 				t.Errorf("%s: Serve returned %v", name, err)
 			}
 			s.peer.Close()
-			_ = s.g.Close(t.Context()) // once more where a shutdown did it
+			_ = s.g.Close(t.Context()) // again, even after a shutdown
 			if ends := s.ends("a"); len(ends) != 1 || ends[0] == core.StopInterrupted {
 				t.Errorf("%s: the turn is stored as %v", name, ends)
 			}
@@ -195,8 +195,8 @@ func TestWhatServeReturns(t *testing.T) {
 	}
 }
 
-// The folders of the workspace decide what is offered, where new chats are and which
-// are listed; chats that are there keep theirs. Without any it is the process's folder.
+// The folders of the workspace determine the offer, the folder of new chats, and the listed
+// chats; existing chats keep their folders. Without any it is the process's folder.
 func TestFoldersChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		profs := map[string]*core.Profile{}
@@ -263,8 +263,8 @@ func TestFoldersChange(t *testing.T) {
 	})
 }
 
-// Servers of tools are told of when they concern the client's folders, and taken back
-// when they do no more, or are dropped.
+// MCP servers are announced while they concern the client's folders, and removed when they no
+// longer do, or are dropped.
 func TestServersOfFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := profile()
@@ -284,7 +284,7 @@ func TestServersOfFolders(t *testing.T) {
 		expect("tool/serverUpdated", "db", "running")
 		s.tell("workspace/didChangeWorkspaceFolders", `{"event":{"added":[],"removed":[{"uri":"file:///w","name":"w"}]}}`)
 		expect("tool/serverRemoved", "db", "")
-		s.g.board.Drop(db) // it was taken back before
+		s.g.board.Drop(db) // it was removed before
 		s.g.board.Drop(everywhere)
 		expect("tool/serverRemoved", "web", "")
 		s.close()

@@ -6,8 +6,8 @@ import (
 	"dragoman/core/board"
 )
 
-// A server that wants a login says so, and one that has one.
-func TestServerThatWantsALogin(t *testing.T) {
+// A server that requires a login reports that, and so does one that has a login.
+func TestServerThatRequiresALogin(t *testing.T) {
 	p := serverUpdated(board.Server{Name: "up", Status: "requires-auth", Why: "it requires a login"})
 	if p.Status != "requires-auth" || p.HasAuth == nil || *p.HasAuth {
 		t.Errorf("%+v", p)

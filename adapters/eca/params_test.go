@@ -17,7 +17,7 @@ func TestCamel(t *testing.T) {
 		`{"chat-id":"a","chatId":"b"}`:             `{"chat-id":"a","chatId":"b"}`,
 		`{"x":{"my-server":1}}`:                    `{"x":{"my-server":1}}`,
 		`{"a-":1,"-b":2,"c--d":3,"e-é":4,"f-g":5}`: `{"a-":1,"B":2,"c--d":3,"e-é":4,"fG":5}`,
-		`{"chat-id": "a", "chat-id": "b"}`:         `{"chatId":"a","chatId":"b"}`, // both stay: it is an error
+		`{"chat-id": "a", "chat-id": "b"}`:         `{"chatId":"a","chatId":"b"}`, // both stay, which is an error
 		`["a-b"]`:                                  `["a-b"]`,
 		`"a-b"`:                                    `"a-b"`,
 		`null`:                                     `null`,
@@ -29,8 +29,8 @@ func TestCamel(t *testing.T) {
 	}
 }
 
-// Whatever JSON a client sends as the params of a prompt, reading it ends in a prompt
-// or an error, and nothing that was there under its right name is lost.
+// Whatever JSON a client sends as the params of a prompt, reading it ends with a prompt or an
+// error, and no member under its correct name is lost.
 func FuzzPromptParams(f *testing.F) {
 	f.Add(`{"chat-id":"a","message":"m","contexts":[{"type":"file","path":"/a","linesRange":{"start":3,"end":1}}],"trust":true}`)
 	f.Add(`{"chatId":null,"message":"m","contexts":[{"type":"cursor","path":"x","position":{"start":{"line":-1}}},5,null]}`)
@@ -80,8 +80,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// An agent that nobody has falls back to the default one; "plan" never becomes one
-// that may write.
+// An unknown agent falls back to the default one; "plan" never becomes one that may write.
 func TestAgents(t *testing.T) {
 	none := newOffer(nil)
 	two := newOffer(&core.Profile{Agents: []core.Agent{{Name: "main"}, {Name: "reviewer"}}})

@@ -16,8 +16,8 @@ const helloAsks = `-> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"c
 
 `
 
-// A question that somebody else answers is taken back: what the client says to it later
-// is nothing, and it is not asked again.
+// A question that another client answers is withdrawn: a later answer of this client is ignored,
+// and the question is not asked again.
 func TestAnsweredElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)
@@ -46,8 +46,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 	})
 }
 
-// Tasks that were handed over leave nothing behind at the connection: each child is let
-// go of when its call ends, and what was named there is no chat any more.
+// Delegated tasks leave nothing behind on the connection: each child is released when its call
+// ends, and its names are no chats any more.
 func TestManySubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)

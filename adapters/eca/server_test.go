@@ -57,7 +57,7 @@ func finished(chat string) func(message) bool {
 
 const hello = `{"clientInfo":{"name":%q},"capabilities":{},"initializationOptions":{"chatAgent":"code"},"workspaceFolders":[{"uri":"file:///w","name":"w"}],"processId":%s}`
 
-// connect makes a client that has shaken hands.
+// connect returns a client after the handshake.
 func connect(t *testing.T, peer *wiretest.Peer, name string) *editor {
 	t.Helper()
 	e := &editor{t: t, peer: peer}
@@ -106,7 +106,7 @@ func (e *editor) say(chat, text string) {
 	e.until(finished(chat))
 }
 
-// until reads up to the first message that is wanted.
+// until reads up to the first wanted message.
 func (e *editor) until(wanted func(message) bool) message {
 	e.t.Helper()
 	for {
@@ -133,7 +133,7 @@ func (e *editor) transcript() string {
 	return b.String()
 }
 
-// text is all that was said in a chat by the assistant and the system.
+// text returns all text of the assistant and the system in a chat.
 func (e *editor) text(chat string) string {
 	var b strings.Builder
 	for _, m := range e.seen {
@@ -157,7 +157,7 @@ func with(t *testing.T, name string, test func(t *testing.T, g *gateway, e *edit
 	})
 }
 
-// A stop in the same write as its prompt always stops it, also the first of a chat.
+// A stop in the same write as its prompt always stops it, even the first prompt of a chat.
 func TestStopIsNeverLost(t *testing.T) {
 	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		for i := range 500 {
@@ -171,8 +171,7 @@ func TestStopIsNeverLost(t *testing.T) {
 	})
 }
 
-// A stop ends the turn that runs and all that wait behind it, and nothing that comes
-// after it.
+// A stop ends the running turn and all queued ones, and nothing that comes after it.
 func TestStopEndsTheQueue(t *testing.T) {
 	for range 100 {
 		with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
@@ -201,7 +200,7 @@ func (e *editor) answers(id int) (n int) {
 	return n
 }
 
-// A client that does not read for a while loses nothing, and its stop is heard.
+// A client that does not read for a while loses nothing, and its stop takes effect.
 func TestClientThatDoesNotRead(t *testing.T) {
 	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		long := strings.Repeat("0123456789abcdef", 60_000) // about 1 MB
@@ -216,11 +215,11 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// After a thousand turns there are as many goroutines as there were after the first.
+// After a thousand turns there are as many goroutines as after the first.
 func TestThousandTurns(t *testing.T) {
 	with(t, "VsCode", func(t *testing.T, _ *gateway, e *editor) {
 		count := func() int {
-			<-time.After(2 * time.Second) // the store's flusher goes to sleep
+			<-time.After(2 * time.Second) // the store's flusher ends
 			synctest.Wait()
 			return runtime.NumGoroutine()
 		}
@@ -236,8 +235,8 @@ func TestThousandTurns(t *testing.T) {
 	})
 }
 
-// Two clients on one chat: both see the turn, either may decide, a call that the
-// other one approved goes on, and a deletion is told to both.
+// Two clients on one chat: both see the turn, either may decide, a call that the other one
+// approved continues, and both are notified of a deletion.
 func TestTwoClients(t *testing.T) {
 	with(t, "VsCode", func(t *testing.T, g *gateway, a *editor) {
 		peer, stop := serve(t, g)
@@ -256,14 +255,14 @@ func TestTwoClients(t *testing.T) {
 		b.until(finished("c"))
 		a.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, id)) // too late
 
-		// A stop of one ends the turn of the other.
+		// A stop by one client ends the turn of the other.
 		a.send(a.request("chat/prompt", promptOf("c", "hang")))
 		b.until(func(m message) bool { return m.Method == "chat/statusChanged" && m.Params.Status == "running" })
 		b.tell("chat/promptStop", `{"chatId":"c"}`)
 		a.until(func(m message) bool { return m.is("text", "Prompt stopped") })
 		a.until(finished("c"))
 
-		// What one clears is gone for the other.
+		// A chat cleared by one client is empty for the other.
 		if m := a.ask("chat/clear", `{"chatId":"c"}`); m.Error != nil {
 			t.Errorf("clear: %s", m.raw)
 		}
@@ -279,7 +278,7 @@ func TestTwoClients(t *testing.T) {
 	})
 }
 
-// What changes on the board, and another configuration, reach the client.
+// Changes on the board, and another configuration, reach the client.
 func TestBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		prof := profile()
@@ -323,8 +322,8 @@ func TestBoard(t *testing.T) {
 	})
 }
 
-// The store fails: the turn ends with the reason, the client leaves its loading
-// state, the next prompt says so too, and another chat goes on.
+// The store fails: the turn ends with the reason, the client leaves its loading state, the next
+// prompt reports the same, and another chat continues.
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
@@ -356,12 +355,12 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("the other chat: %q", e.text("good"))
 		}
 		stop()
-		_ = g.Close(t.Context()) // it fails as the store does
+		_ = g.Close(t.Context()) // it returns the store's error
 	})
 }
 
-// Behind an answer that the Emacs client waits for, it hears nothing for a while when
-// a turn runs; other clients do.
+// After an answer that the Emacs client waits for, messages pause for a while if a turn runs; for
+// other clients they do not.
 func TestGapForEmacs(t *testing.T) {
 	for name, want := range map[string]time.Duration{"emacs": 15 * time.Millisecond, "VsCode": 0} {
 		with(t, name, func(t *testing.T, _ *gateway, e *editor) {
@@ -377,8 +376,8 @@ func TestGapForEmacs(t *testing.T) {
 	}
 }
 
-// The connection ends when the client's process has gone; one that was never there
-// says nothing.
+// The connection ends when the client's process has ended; a process that never existed has no
+// effect.
 func TestProcess(t *testing.T) {
 	for pid, ends := range map[string]bool{"7": true, "8": false, "1": false, "null": false, "-3": false, "99999999999": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -420,7 +419,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// Serve ends with ctx, and says why.
+// Serve ends with ctx, and returns its cause.
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)
@@ -460,8 +459,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// A chat whose last part was taken back is opened, wherever the reading of what is
-// left of it stops for breath.
+// A chat with a truncated end can be opened, wherever the reading of the rest pauses.
 func TestOpenTruncated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
@@ -473,7 +471,7 @@ func TestOpenTruncated(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ends []core.Pos
-		var texts []string // up to there
+		var texts []string // up to that end
 		text := ""
 		r := sess.Attach(core.Client{}).Read(core.Pos{})
 		for r.Pos().Before(sess.Head()) {
@@ -490,7 +488,7 @@ func TestOpenTruncated(t *testing.T) {
 		}
 		r.Close()
 		stop()
-		for i := len(ends) - 1; i > 1; i-- { // each hides a little more
+		for i := len(ends) - 1; i > 1; i-- { // each hides a little more than the last
 			s, err := g.Open(t.Context(), core.Local, "c")
 			if err != nil {
 				t.Fatal(err)
@@ -509,7 +507,7 @@ func TestOpenTruncated(t *testing.T) {
 			if m := e.ask("chat/open", `{"chatId":"c"}`); m.Result["found"] != true {
 				t.Errorf("record %d: %s", i, m.raw)
 			}
-			got := strings.TrimSuffix(e.text("c"), "\ninterrupted: the process that ran it has ended\n") // where the turn's end is hidden
+			got := strings.TrimSuffix(e.text("c"), "\ninterrupted: the process that ran it has ended\n") // if the turn's end is hidden
 			if got != texts[i] {
 				t.Errorf("record %d: %d bytes are shown, want %d", i, len(got), len(texts[i]))
 			}

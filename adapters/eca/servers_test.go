@@ -14,14 +14,13 @@ import (
 	"dragoman/core/control"
 )
 
-// fleet is the MCP servers of a configuration, in memory: db, which is a program,
-// cloud, which wants a login, and what is added. They take a millisecond to start,
-// and another until a client has heard of it: of two states at once it may hear the last
-// alone.
+// fleet holds the MCP servers of a configuration, in memory: db, which is a program, cloud, which
+// requires a login, and added ones. They take a millisecond to start, and another until a client
+// is notified: of two states at once it may get only the last.
 type fleet struct {
 	board *board.Board
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	have map[string]*board.Server
 }
 
@@ -45,7 +44,7 @@ func (f *fleet) change(name string, change func(*board.Server)) bool {
 	return item != nil
 }
 
-// tell tells of a server's state.
+// tell announces a server's state.
 func (f *fleet) tell(name string) {
 	f.mu.Lock()
 	now := *f.have[name]
@@ -53,7 +52,7 @@ func (f *fleet) tell(name string) {
 	f.board.Put(board.Topic{Kind: "server", Name: name}, now)
 }
 
-// start brings a server up, or says that it cannot.
+// start starts a server, or reports a failure.
 func (f *fleet) start(name string) {
 	f.change(name, func(i *board.Server) { i.Status, i.Why = "starting", "" })
 	f.tell(name)

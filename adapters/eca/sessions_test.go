@@ -11,8 +11,8 @@ import (
 	"dragoman/core"
 )
 
-// A chat that is there and cannot be opened is found, with the reason: clients show
-// the reason only then. A chat that is not there is not found, without one.
+// An existing chat that cannot be opened is found, with the reason: clients show the reason only
+// then. A missing chat is not found, without a reason.
 func TestAChatThatCannotBeOpenedIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, same(profile()), "/w")
@@ -39,8 +39,8 @@ func TestAChatThatCannotBeOpenedIsFound(t *testing.T) {
 	})
 }
 
-// Emacs sends a version of several lines. The name of the client that answered is still
-// a single line, for the model and in the log.
+// Emacs sends a version of several lines. The name of the client that answered is still a single
+// line, for the model and in the log.
 func TestAClientIsNamedOnOneLine(t *testing.T) {
 	for version, want := range map[string]string{
 		`GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)\n of 2025-02-27`: "rejected by emacs GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)",
@@ -64,7 +64,7 @@ func TestAClientIsNamedOnOneLine(t *testing.T) {
 	}
 }
 
-// why says why the last call of a stored session has the state that it has.
+// why returns the reason for the state of a stored session's last call.
 func (s *served) why(id core.SessionID) (why string) {
 	s.t.Helper()
 	j, err := s.store.Open(s.t.Context(), core.Local, id)

@@ -18,8 +18,8 @@ type wireMessage struct {
 	Error  any             `json:"error"`
 }
 
-// documents are those that the clients of the recorded conversations speak, with what
-// is served in another shape than they say: the comments of document_*.txtar list it.
+// documents returns the documents of the recorded conversations' clients, with the deviating
+// shapes that are served: the comments of document_*.txtar list them.
 func documents(t *testing.T) map[string]*document {
 	docs := map[string]*document{}
 	for _, name := range []string{"001", "000", "now"} {
@@ -39,7 +39,7 @@ func documents(t *testing.T) map[string]*document {
 	return docs
 }
 
-// documentOf names the document that a client speaks, by what only one of them has.
+// documentOf returns the name of a client's document, recognized by members that only it has.
 func documentOf(talk string) string {
 	hello, _, _ := strings.Cut(talk[strings.Index(talk, `"method":"initialize"`)+1:], "\n")
 	switch {
@@ -51,7 +51,7 @@ func documentOf(talk string) string {
 	return "now"
 }
 
-// conversations yields the recorded ones.
+// conversations yields the recorded conversations.
 func conversations(t *testing.T, yield func(file, name, talk string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -71,8 +71,8 @@ func conversations(t *testing.T, yield func(file, name, talk string)) {
 	}
 }
 
-// walk checks a conversation against a document. What the client says is checked where
-// the conversation is there for its document; elsewhere clients say wrong things, too.
+// walk checks a conversation against a document. The client's messages are checked if the
+// conversation is a test of its document; in others, clients also send invalid messages.
 func walk(d *document, talk string, strict bool) (wrong []string) {
 	asked := map[string]string{}
 	note := func(s *shape, v any, where string, counts bool) {
@@ -102,7 +102,7 @@ func walk(d *document, talk string, strict bool) (wrong []string) {
 			side = ">"
 		}
 		id, called := side+string(m.ID), m.Method
-		if called == "" { // it answers the other side
+		if called == "" { // a response to the other side
 			id = map[string]string{"<": ">", ">": "<"}[side] + string(m.ID)
 			called = asked[id]
 		} else if m.ID != nil {
@@ -131,8 +131,8 @@ func walk(d *document, talk string, strict bool) (wrong []string) {
 	return wrong
 }
 
-// Every message of every recorded conversation has the shape that the client's document
-// says: each field is there, of its type; further fields are no fault.
+// Every message of every recorded conversation has the shape in the client's document: each field
+// is present, of its type; additional fields are allowed.
 func TestShapes(t *testing.T) {
 	docs := documents(t)
 	conversations(t, func(file, name, talk string) {
@@ -143,7 +143,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// The checks can fail.
+// The checks detect faults.
 func TestShapesAreChecked(t *testing.T) {
 	for line, want := range map[string]string{
 		`<- {"method":"chat/deleted","params":{"chatId":"c"}}`:                                                                                                      "no such method",
@@ -165,7 +165,7 @@ func TestShapesAreChecked(t *testing.T) {
 	}
 }
 
-// unsaid lists what of the documents is in no recorded conversation, and why.
+// unsaid lists the rows of the documents that are in no recorded conversation, with the reasons.
 var unsaid = map[string]map[string]string{
 	"001": {
 		"MessageType=info":               "messages are said where something went wrong",
@@ -213,8 +213,8 @@ var unsaid = map[string]map[string]string{
 	},
 }
 
-// Each method, field and word of the documents is in a recorded conversation of a client
-// that speaks it, or on the list of what is not there yet.
+// Each method, field and word of the documents is in a recorded conversation of a client of that
+// document, or on the list of missing ones.
 func TestEveryRowIsRecorded(t *testing.T) {
 	docs := documents(t)
 	conversations(t, func(_, _, talk string) { walk(docs[documentOf(talk)], talk, false) })

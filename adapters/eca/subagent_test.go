@@ -7,9 +7,9 @@ import (
 	"dragoman/core"
 )
 
-// The approval of a child's call is shown where the child is: in its parent only if the
-// client was not told of it.
-func TestChildsApproval(t *testing.T) {
+// The approval of a child's call is shown in the child's chat: in the parent's only if the client
+// does not know the child.
+func TestApprovalOfAChild(t *testing.T) {
 	about := core.Call{ID: "s2/c9", Server: core.Native, Tool: "write_file", Title: "explorer: Write", State: core.Awaiting, Child: "s2"}
 	asked := core.Asked{Ask: core.Ask{ID: "q1", Kind: core.AskApproval, Call: "s2/c9", About: &about}}
 	spawn := core.Call{ID: "c1", Server: core.Native, Tool: "spawn_agent", Args: []byte(`{"agent":"explorer"}`), State: core.Running, Child: "s2"}
@@ -32,9 +32,8 @@ func TestChildsApproval(t *testing.T) {
 	}
 }
 
-// A child's contents name the chat that they are shown in, and nothing but contents is
-// said of it.
-func TestChildsContents(t *testing.T) {
+// A child's contents name the chat that shows them, and only contents are sent for a child.
+func TestContentsOfAChild(t *testing.T) {
 	v := newView(childChat("s2"), nil, "", newOffer(nil))
 	v.under("c1")
 	v.live = true
@@ -63,7 +62,7 @@ func TestChildsContents(t *testing.T) {
 	if n := strings.Count(string(lines), "\n"); n != 5+1 {
 		t.Errorf("%d messages, want the user's text, the agent's, the thought's beginning and its end, and two of a call:\n%s", n, lines)
 	}
-	// Clients keep the calls and thoughts of all that a chat shows by their ids.
+	// Clients store the calls and thoughts of a chat and its children by their ids.
 	if got := string(lines); strings.Count(got, `"id":"s2/h1"`) != 2 || strings.Count(got, `"id":"s2/c1"`) != 2 || strings.Contains(got, "contentId") {
 		t.Errorf("got %s", got)
 	}

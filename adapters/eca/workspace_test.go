@@ -20,7 +20,7 @@ import (
 	"dragoman/core/workspace"
 )
 
-// files is a workspace in memory: the paths and what they hold.
+// files is a workspace in memory: paths and contents.
 type files map[string]string
 
 var inMemory = files{
@@ -76,7 +76,7 @@ func (f files) Find(_ context.Context, roots []string, query string, most int) [
 	return list
 }
 
-// List implements workspace.Files. No test of this dialect asks for it.
+// List implements workspace.Files. No test of this dialect uses it.
 func (f files) List(context.Context, []string, string, string, int) []workspace.FileName { return nil }
 
 // Read implements workspace.Files.
@@ -109,7 +109,7 @@ func (f files) Read(ctx context.Context, _ []string, r workspace.Reference) core
 	return core.Resource{URI: "file://" + r.Path, Text: text}
 }
 
-// Undo implements workspace.Files. It takes its time.
+// Undo implements workspace.Files. It takes a while.
 func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []core.Diff) []core.RevertedFile {
 	<-time.After(time.Second)
 	var list []core.RevertedFile
@@ -123,13 +123,13 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 	return list
 }
 
-// offers gives out the profile, which changes when somebody logs in.
+// offers provides the profile, which changes after a login.
 type offers struct {
 	keys  keys
 	fleet *fleet
 	bench *editing
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // protects the field below
 	prof *core.Profile
 }
 
@@ -160,7 +160,7 @@ func newOffers() *offers {
 	return o
 }
 
-// everything is a profile that offers all that there is.
+// everything returns a profile with every kind of offer.
 func everything() *core.Profile {
 	p := equip(profile(), &editing{board: board.New()})
 	p.Accounts = &keys{board: board.New(), have: map[string]bool{}, changed: func() {}}
@@ -177,7 +177,7 @@ func addModel(p *core.Profile, m inference.ModelInfo) {
 	p.Models = models
 }
 
-// pen is a model that answers by what it is asked.
+// pen is a model whose answer depends on the request.
 func pen(_ context.Context, id string) (inference.Model, error) {
 	switch id {
 	case "":
@@ -226,7 +226,7 @@ func (tables) Read(_ context.Context, _ []string, uri string) core.Block {
 	return core.Resource{URI: uri, MIME: "text/csv", Text: "ada,1815"}
 }
 
-// equip gives a profile what the workspace and its tools are.
+// equip adds the workspace and its tools to a profile.
 func equip(prof *core.Profile, bench *editing) *core.Profile {
 	prof.Workspace = workspace.Contents{Files: inMemory, Resources: tables{}}
 	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
@@ -298,7 +298,7 @@ func (e *editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 					Follow: func(r core.Record) {
 						if c, ok := r.Event.(core.CallChanged); ok && c.Call.State == core.Proposed {
 							step++
-							<-time.After(time.Millisecond) // what the child does is shown first
+							<-time.After(time.Millisecond) // the child's work is shown first
 							inv.Show(core.Showing{Meta: coretest.Args(map[string]int{"step": step, "max_steps": 9})})
 						}
 					},
@@ -321,12 +321,12 @@ func (e *editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 
 func text(s string) core.Result { return core.Result{Blocks: []core.Block{core.Text{Text: s}}} }
 
-// doMore knows the rest of what an agent can be told to do.
+// doMore carries out the other verbs of an agent's prompts.
 func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, error) {
 	switch verb {
 	case "compact":
 		return "", t.Emit(ctx, core.Compacted{Turn: t.ID(), Summary: rest, Before: 900, After: 20})
-	case "ask": // a question, then what can be chosen, divided by bars
+	case "ask": // a question, then its options, divided by bars
 		parts := strings.Split(rest, "|")
 		a := core.Ask{Text: parts[0], Freeform: len(parts)%2 == 1, Secret: strings.HasPrefix(parts[0], "key")}
 		if strings.HasPrefix(parts[0], "open") {
@@ -342,9 +342,9 @@ func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReas
 		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: fmt.Sprintf("%s option=%s text=%s", r.Outcome, r.Option, r.Text)})
 	case "choose": // the same, by a call
 		return call(ctx, t, "choose", coretest.Args(map[string]string{"question": rest}))
-	case "spawn": // what is to be done there has semicolons in the place of "then"
+	case "spawn": // the task has semicolons in place of "then"
 		return call(ctx, t, "spawn_agent", coretest.Args(map[string]string{"agent": "explorer", "task": strings.ReplaceAll(rest, "; ", " then ")}))
-	case "start": // a command that goes on
+	case "start": // a command that keeps running
 		return call(ctx, t, "start", coretest.Args(map[string]string{"path": rest}))
 	case "look", "find", "uses":
 		return call(ctx, t, verb, coretest.Args(map[string]string{"path": rest}))

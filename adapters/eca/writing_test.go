@@ -10,7 +10,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// Four texts are rewritten at a time, each for three minutes at most.
+// Four texts are rewritten at a time, each for at most three minutes.
 func TestRewritesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil)

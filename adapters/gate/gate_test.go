@@ -17,7 +17,7 @@ import (
 	"dragoman/core"
 )
 
-// echo answers with who came in and what was said.
+// echo answers with the principal and the body of the request.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	var big *http.MaxBytesError
@@ -25,7 +25,7 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	io.WriteString(w, string(gate.Principal(r))+": "+string(b)) //nolint:errcheck // the test looks at it
+	io.WriteString(w, string(gate.Principal(r))+": "+string(b)) //nolint:errcheck // the test reads it
 })
 
 func TestWhoMayComeIn(t *testing.T) {
@@ -91,7 +91,7 @@ func TestWhoMayComeIn(t *testing.T) {
 	}
 }
 
-// Two tokens in one request, or two origins, are none.
+// A request with two tokens, or two origins, counts as one without.
 func TestHeadersTwice(t *testing.T) {
 	g := gate.New(gate.Options{Token: "secret"})
 	g.Mount("/", echo)
@@ -129,7 +129,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// One request more than may be open is refused, and none when another has ended.
+// A request over the limit of open ones is refused, and none once another has ended.
 func TestOpenRequests(t *testing.T) {
 	g := gate.New(gate.Options{Requests: 1})
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -152,7 +152,7 @@ func TestOpenRequests(t *testing.T) {
 	}
 }
 
-// Serve streams, ends what is open when its context ends, and leaves nothing behind.
+// Serve streams, ends open requests when its context ends, and leaves nothing behind.
 func TestServe(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"dragoman/core/coretest"
 )
 
-// nowhere is an output that takes everything.
+// nowhere is an output that accepts everything.
 type nowhere struct{}
 
 func (nowhere) PutLines([]byte) error                 { return nil }
 func (nowhere) Room(ctx context.Context, _ int) error { return ctx.Err() }
 
-// silent is a feed that says nothing.
+// silent is a feed that writes nothing.
 type silent struct{ name string }
 
 func (*silent) Encode(dst []byte, _ core.Record) ([]byte, func()) { return dst, nil }
 func (*silent) Caught(core.Pos)                                   {}
 func (*silent) Lost(error)                                        {}
 
-// A feed has one reader, which is closed when the feed is removed; so are all others when
-// the client has left.
+// A feed has one reader, which is closed when the feed is removed; all others are closed when the
+// client has left.
 func TestReadersEndWithTheirFeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := coretest.Gateway(coretest.NewMemory(), func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }, nil)

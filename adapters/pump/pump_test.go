@@ -15,9 +15,9 @@ import (
 	"dragoman/core/coretest"
 )
 
-// sink collects what a pump writes. While it is shut there is no room.
+// sink collects a pump's output. While it is shut there is no room.
 type sink struct {
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	lines []string
 	shut  chan struct{}
 }
@@ -141,7 +141,7 @@ func (b *bench) prompt(a *core.Attachment, d *dialect, q *pump.Queue, text strin
 	})
 }
 
-// An answer stands right behind what it must follow.
+// An answer comes right after the record that it must follow.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -161,7 +161,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Under load: 6,000 prompts over 3 sessions, every answer right behind its end.
+// Under load: 6,000 prompts over 3 sessions, every answer right after its end.
 func TestOrderUnderLoad(t *testing.T) {
 	b := newBench(t)
 	var left sync.WaitGroup
@@ -199,9 +199,9 @@ func TestOrderUnderLoad(t *testing.T) {
 	}
 }
 
-// A cancel reaches every prompt that was registered before it and none after; a
-// client that does not read hears all of it when it does.
-func TestCancelWhileNobodyReads(t *testing.T) {
+// A cancel reaches every prompt that was registered before it and none after; a client that does
+// not read gets everything later.
+func TestCancelWithAnUnreadOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		a, d, q := b.session("s")
@@ -239,7 +239,7 @@ func TestCancelWhileNobodyReads(t *testing.T) {
 	})
 }
 
-// A removed feed hears nothing more; the others go on.
+// A removed feed gets nothing more; the others continue.
 func TestRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

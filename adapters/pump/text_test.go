@@ -14,7 +14,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// writing is a bench whose pump has a pace, and a session that a test writes.
+// writing is a bench with a paced pump, and a session that the test writes.
 type writing struct {
 	*bench
 	att  *core.Attachment
@@ -70,8 +70,9 @@ func (w *writing) want(what string, lines ...string) {
 	}
 }
 
-// The first of a text is written at once; what comes within the pace is one message,
-// and its end when the time has come. An event that is no text, and a job, take it along.
+// The first part of a text is written at once; parts within the pace are one message, and the
+// rest follows when its time has come. An event other than text, or a job, sends the held text
+// first.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWriting(t)
@@ -104,7 +105,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// However a text comes, the client has all of it in order, and no message is long.
+// However a text arrives, the client gets all of it in order, and no message is long.
 func TestPaceLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWriting(t)
@@ -127,7 +128,7 @@ func TestPaceLosesNothing(t *testing.T) {
 		synctest.Wait()
 		var got strings.Builder
 		for _, line := range w.out.got() {
-			if text, ok := strings.CutPrefix(line, "s: "); ok && !strings.Contains(text, "e") { // no word of the bench
+			if text, ok := strings.CutPrefix(line, "s: "); ok && !strings.Contains(text, "e") { // not written by the bench
 				got.WriteString(text)
 				if len(text) > 64<<10 {
 					t.Errorf("a message of %d bytes", len(text))
@@ -141,7 +142,7 @@ func TestPaceLosesNothing(t *testing.T) {
 	})
 }
 
-// A feed that is removed, or lost, takes with it what was held back, or gets it first.
+// A removed or lost feed drops the held text, or gets it first.
 func TestPaceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWriting(t)

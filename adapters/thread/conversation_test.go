@@ -24,7 +24,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// act is an agent that does what the prompt says.
+// act is an agent that follows the prompt.
 func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text := ""
 	for _, b := range t.Prompt() {
@@ -81,7 +81,7 @@ func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) 
 	}}, nil
 }
 
-// read reads lines of a file through the editor, with all that it has for that.
+// read reads lines of a file through the editor, with all of the editor's features.
 func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
 	var args struct{ Arg string }
 	if err := json.Unmarshal(inv.Args, &args); err != nil {
@@ -123,7 +123,7 @@ var writeFile = coretest.Tool{
 	},
 }
 
-// asks wants changes approved and what core/policy would ask about a file, and denies keys.
+// asks requires approval for changes and for files that core/policy asks about, and denies keys.
 var asks = coretest.Policy(func(c core.Check) core.Verdict {
 	switch {
 	case len(c.Access) > 0 && strings.HasSuffix(c.Access[0].Path, ".key"):
@@ -153,7 +153,7 @@ func newGateway(store core.Store) *core.Gateway {
 	})
 }
 
-// serve starts a server; stop ends it and reports what is left behind.
+// serve starts a server; stop ends it and reports leftovers.
 func serve(t *testing.T, g *core.Gateway, cwd string) (peer *wiretest.Peer, stop func()) {
 	t.Helper()
 	return wiretest.Serve(t, wire.Newline, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
@@ -162,8 +162,8 @@ func serve(t *testing.T, g *core.Gateway, cwd string) (peer *wiretest.Peer, stop
 	})
 }
 
-// Each file holds one conversation, one process after the other: lines to the server (->) and
-// everything that it said (<-), once nothing moves any more.
+// Each file contains one conversation, one process after the other: lines to the server (->) and
+// everything that it sent (<-), once nothing changes any more.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
 		store := coretest.NewMemory()

@@ -12,10 +12,9 @@ import (
 	"testing"
 )
 
-// What is swapped between the question whether it may be read and the reading is
-// refused: nobody sees what policy was not asked about, and nobody waits for the
-// other end of a pipe.
-func TestThreadFilesThatAreSwapped(t *testing.T) {
+// A file that is swapped between the check by the policy and the reading is refused: only checked
+// files are read, and nothing waits for the other end of a pipe.
+func TestSwappedThreadFiles(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "o.txt")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,8 +91,8 @@ func TestThreadFilesThatAreSwapped(t *testing.T) {
 	}
 }
 
-// A file that may lie elsewhere too is read only after a question, as everywhere; here
-// nobody can be asked. So is everything in a workspace that holds the user's home folder.
+// A file that may also be somewhere else is read only after a question; here nobody can be asked.
+// The same holds for everything in a workspace that contains the user's home folder.
 func TestThreadFilesThatNeedAQuestion(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "o.txt")

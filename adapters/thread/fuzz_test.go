@@ -17,8 +17,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// Whatever parameters a method is called with, it is answered, nothing panics, and
-// what comes next is answered too.
+// Whatever the params of a method, it is answered, nothing panics, and the next request is
+// answered too.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []struct{ method, params string }{
 		{"sendMessage", `{"threadId":"s1","message":{"role":"assistant","chunks":[{"type":"text","chunk":"x"}]}}`},

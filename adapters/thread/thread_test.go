@@ -34,8 +34,8 @@ func serveIn(t *testing.T, dir string) (peer *wiretest.Peer, stop func()) {
 	}
 }
 
-// The methods of files are answered too: from the thread's folder alone, and only
-// what policy lets be read.
+// The methods for files are answered too: only for the thread's folder, and only for files that
+// the policy allows to read.
 func TestThreadFiles(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
@@ -113,7 +113,7 @@ func TestThreadFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = `"matches":` + string(list)
-			got = strings.ReplaceAll(got, `"`+filepath.Join(dir, "link.txt")+`",`, "") // a link is listed, and not followed
+			got = strings.ReplaceAll(got, `"`+filepath.Join(dir, "link.txt")+`",`, "") // a link is listed, but not followed
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: got %s, want %s", c.method, c.params, got, c.want)
@@ -132,9 +132,9 @@ func TestThreadFiles(t *testing.T) {
 	}
 }
 
-// A peer that acknowledges nothing gets its answers all the same: the first one
-// late, the next ones at once.
-func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
+// A peer that acknowledges nothing still gets its answers: the first one late, the next ones at
+// once.
+func TestThreadPeerWithoutAcknowledgements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peer, stop := serveIn(t, "/w")
 		if err := peer.Send(`{"id":1,"method":"createThread"}`, `{"id":2,"method":"sendMessage","params":{"threadId":"s1","message":{"role":"user","chunks":[{"type":"text","chunk":"say one"}]}}}`); err != nil {
@@ -159,7 +159,7 @@ func TestThreadPeerThatDoesNotAcknowledge(t *testing.T) {
 	})
 }
 
-// A peer that leaves takes its turn along, and nothing is left of it.
+// When a peer leaves, its turn ends and nothing is left of it.
 func TestThreadPeerThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
@@ -184,8 +184,8 @@ func TestThreadPeerThatLeaves(t *testing.T) {
 	})
 }
 
-// documented is the members of every message that the documents of 2025 have: what
-// they write as optional ends with ?, and nothing else may be there.
+// documented lists the members of every message in the documents of 2025: optional ones end with
+// ?, and no others may occur.
 var documented = map[string]string{
 	"getThreads": "threads", "createThread": "threadId", "openThread": "null", "getThreadEntries": "entries", "sendMessage": "null",
 	"streamMessageChunk": "null", "readTextFile": "version content", "readBinaryFile": "version content", "stat": "exists isDirectory", "globSearch": "matches",

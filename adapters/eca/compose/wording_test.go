@@ -64,7 +64,7 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
-// What a model sees of a long document is what stands near the cursor, in whole runes.
+// A model gets the part of a long document near the cursor, in whole runes.
 func TestLongDocument(t *testing.T) {
 	doc := strings.Repeat("ä", beforeCursor) + "\n" + strings.Repeat("ö", behindCursor)
 	r, line := completionRequest(doc, eca.Place{Line: 2, Character: 1})
@@ -83,7 +83,7 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// The mark stands once, at the cursor, and nothing of a document that fits is lost.
+// The mark occurs once, at the cursor, and nothing of a document that fits is lost.
 func FuzzCompletionRequest(f *testing.F) {
 	f.Add("a\nb<|cursor|>c", 2, 3)
 	f.Add("ä😀", 1, 2)

@@ -32,7 +32,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// A pasted text may hold any number of words with an at sign.
+// A pasted text may contain any number of words with an at sign.
 func TestManyMentions(t *testing.T) {
 	var b strings.Builder
 	for i := range 200_000 {
@@ -43,8 +43,8 @@ func TestManyMentions(t *testing.T) {
 	}
 }
 
-// A word behind an at sign is a path if it says so, or if there is one of that name.
-func TestMentioned(t *testing.T) {
+// A word after an at sign is a path if it has the form of one, or if such a path exists.
+func TestMentionedPaths(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
 	d := New(nil, core.Local, []string{"/w", "/v"})
 	d.exists = func(path string) bool { return path == "/v/src/a.go" || path == "/etc/passwd" }
@@ -83,8 +83,8 @@ func TestTreeOf(t *testing.T) {
 	}
 }
 
-// What a rule forbids is not read, and the user hears of it; what would only be asked
-// for is read.
+// A file that a rule forbids is not read, and the user gets a message; a file that a rule would
+// ask about is read.
 func TestForbidden(t *testing.T) {
 	read := reader{}
 	d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}, Policy: verdicts(func(c core.Check) core.Verdict {
@@ -105,7 +105,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// A prompt holds only so much: what is beyond that stays a reference.
+// A prompt has a size limit: references beyond that stay references.
 func TestTooMuchAttached(t *testing.T) {
 	read := reader{size: maxAttached / 2}
 	d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}}, core.Local, []string{"/w"})
@@ -122,10 +122,10 @@ type verdicts func(core.Check) core.Verdict
 
 func (f verdicts) Decide(c core.Check) core.Verdict { return f(c) }
 
-// reader notes what is read.
+// reader records the read files.
 type reader struct {
 	paths []string
-	size  int // of what is read
+	size  int // of the files
 }
 
 func (r *reader) Find(context.Context, []string, string, int) []workspace.FileName { return nil }
@@ -143,7 +143,7 @@ func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []co
 	return nil
 }
 
-// Whatever a text holds, its mentions are words of it.
+// Whatever a text contains, its mentions are words of it.
 func FuzzMentions(f *testing.F) {
 	f.Add("see @a.go:L1-L2, and @~/x")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -158,7 +158,7 @@ func FuzzMentions(f *testing.F) {
 	})
 }
 
-// Whatever prompt a client sends, what it refers to is absolute.
+// Whatever prompt a client sends, its references are absolute.
 func FuzzPrompts(f *testing.F) {
 	f.Add(`{"chatId":"c","query":"x","contexts":[{"type":"file","path":"a"},{"type":"cursor"},null,5]}`)
 	f.Add(`{"message":"/login @~/x:L1-L2","contexts":[{"type":"file","path":"file:///%61"}]}`)

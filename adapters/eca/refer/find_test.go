@@ -8,8 +8,8 @@ import (
 	"dragoman/adapters/proto/eca"
 )
 
-// Given paths are left out, and so are duplicates. A part of a file is
-// not the file; wherever the cursor is, there is one.
+// Given paths are left out, and so are duplicates. A part of a file is not the file; there is
+// only one cursor, wherever it is.
 func TestWithout(t *testing.T) {
 	list := []eca.Context{
 		{Type: eca.ContextRepoMap},

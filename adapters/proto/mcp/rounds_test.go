@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A call is made again with the answers and the state until it has a result.
+// A call is repeated with the answers and the state until it has a result.
 func TestRounds(t *testing.T) {
 	var calls, asked []string
 	results := []string{
@@ -34,7 +34,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A server that asks each time is given up, and so is a call that fails or is not answered.
+// A server that asks every time is given up, and so is a call that fails or is not answered.
 func TestRoundsEnd(t *testing.T) {
 	asks := json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`)
 	no := errors.New("no")
