@@ -28,10 +28,10 @@ type connection struct {
 	over   chan struct{} // closed when nothing more comes from the server
 
 	peer  *upstream.Peer // guarded by pipeSession.mu, like ready
-	ready bool           // it takes what the client sends
+	ready bool           // the client's messages may be sent on it
 }
 
-// memory is what the server has agreed on with the client, for a server that is started again.
+// memory holds what the client and the server have settled, to be repeated to the next connection.
 type memory struct {
 	begun       bool            // the server has answered
 	hello       json.RawMessage // the parameters of initialize; nil: the client has sent none
@@ -47,7 +47,7 @@ var listChanges = []struct{ capability, note string }{
 	{"tools", proto.NoteToolsChanged}, {"prompts", proto.NotePromptsChanged}, {"resources", proto.NoteResourcesChanged},
 }
 
-// note keeps what the server has agreed to by an answer.
+// note updates the memory by the server's answer m to o.
 func (k *memory) note(o *request, m wire.Message) {
 	if m.Result == nil {
 		return
@@ -63,7 +63,7 @@ func (k *memory) note(o *request, m wire.Message) {
 				ListChanged bool `json:"listChanged"`
 			} `json:"capabilities"`
 		}
-		_ = json.Unmarshal(m.Result, &r) // what has another form announces nothing
+		_ = json.Unmarshal(m.Result, &r) // malformed capabilities announce nothing
 		for _, l := range listChanges {
 			if r.Caps[l.capability].ListChanged {
 				k.changes = append(k.changes, l.note)
@@ -72,7 +72,7 @@ func (k *memory) note(o *request, m wire.Message) {
 	case proto.MethodSetLevel:
 		k.level = o.params
 	case proto.MethodSubscribe, proto.MethodUnsubscribe:
-		_ = json.Unmarshal(o.params, &about) // the server has understood it
+		_ = json.Unmarshal(o.params, &about) // the server has accepted it
 		delete(k.subscribed, about.URI)
 		if o.method == proto.MethodSubscribe {
 			k.subscribed[about.URI] = o.params
@@ -107,13 +107,13 @@ func (c *pipeSession) Begin(ctx context.Context) (*upstream.Peer, error) {
 		} else if why, ok := streamable.Unreached(err); ok {
 			err = errors.New(why)
 		}
-		c.broke(err.Error())
+		c.settleOpen(err.Error())
 		return nil, err
 	}
 	return p, nil
 }
 
-// connect begins to read from a link. The connection takes what the client sends once it is ready.
+// connect begins to read from a link. The client's messages are sent on it once it is ready.
 func (c *pipeSession) connect(ctx context.Context, l *upstream.Link, ready bool) *upstream.Peer {
 	s := &connection{link: l, out: wire.NewWriter(l.Out, wire.Newline), over: make(chan struct{}), ready: ready}
 	c.mu.Lock()
@@ -142,8 +142,8 @@ func (c *pipeSession) connect(ctx context.Context, l *upstream.Link, ready bool)
 	return p
 }
 
-// introduce brings a server that was started again to where the last one was. The client hears
-// only that the lists may have changed.
+// introduce repeats the client's handshake and settings to a server that was started again. It
+// notifies the client that the lists may have changed.
 func (c *pipeSession) introduce(ctx context.Context) error {
 	c.mu.Lock()
 	s, known := c.newest, c.memory
@@ -166,10 +166,10 @@ func (c *pipeSession) introduce(ctx context.Context) error {
 		c.settled(s, version)
 	}
 	if known.initialized != nil {
-		_ = s.out.Put(known.initialized) // its end is noticed by the reader
+		_ = s.out.Put(known.initialized) // the reader notices a server that has left
 	}
 	if known.level != nil {
-		c.request(s, proto.MethodSetLevel, known.level) // whatever it answers
+		c.request(s, proto.MethodSetLevel, known.level) // the answer is ignored
 	}
 	for _, params := range wants {
 		c.request(s, proto.MethodSubscribe, params) // as above
@@ -194,7 +194,7 @@ func (c *pipeSession) settled(s *connection, version json.RawMessage) {
 	}
 }
 
-// Follow implements upstream.Job: it waits for the end of the connection, and sees to the requests
+// Follow implements upstream.Job: it waits for the end of the connection, and settles the requests
 // that are open.
 func (c *pipeSession) Follow(ctx context.Context, p *upstream.Peer) string {
 	select {
@@ -204,13 +204,13 @@ func (c *pipeSession) Follow(ctx context.Context, p *upstream.Peer) string {
 	ours := !p.Over()
 	p.Close()
 	if !ours {
-		c.broke(p.Why())
+		c.settleOpen(p.Why())
 	}
 	return p.Why()
 }
 
 // Failed implements upstream.Job: the server is started again after a pause, unless the client has
-// left, the server has never answered, or the keeper has given up.
+// left, the server never answered, or the keeper has given up.
 func (c *pipeSession) Failed(why string) {
 	c.mu.Lock()
 	left, begun := c.left, c.memory.begun
@@ -236,9 +236,9 @@ func (c *pipeSession) failure(why string) error {
 // leftError means that the server ended after the client had left.
 type leftError struct{ error }
 
-// broke sees to what was open on the last connection, which has ended: the server's questions are
-// withdrawn, calls that do no harm wait for the next connection, and the others are answered.
-func (c *pipeSession) broke(why string) {
+// settleOpen settles what was open on the newest connection, which has ended. It withdraws the
+// server's questions, holds requests that may be repeated, and answers the others with an error.
+func (c *pipeSession) settleOpen(why string) {
 	name := c.relay.export.Server.Name
 	for _, id := range c.patience.cut() {
 		_ = c.down.Put(withdrawal(json.RawMessage(id), "the MCP server "+name+" has ended"))
@@ -263,7 +263,7 @@ func (c *pipeSession) broke(why string) {
 		switch {
 		case o.own != nil:
 		case o.number != "":
-			c.refuse(o.id, c.undated(o.number))
+			c.refuse(o.id, c.errUndated(o.number))
 		case final:
 			o.fail(c, c.failure(why))
 		case harmless && o.line.line != nil && !o.repeated:
@@ -282,15 +282,15 @@ func (o *request) fail(c *pipeSession, err error) {
 	c.refuse(o.id, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 }
 
-// marked returns a message of the server's as the client gets it. Servers count their questions
-// from the same number at each start, and a late answer must not be taken for that to another
-// question: so those of later connections have ids of ours.
-func (s *connection) marked(raw []byte, m wire.Message) []byte {
+// withMark returns a message of the server's as the client gets it. Servers number their questions
+// from the same id at each start. On later connections the ids are marked, so that a late answer
+// to an earlier question is not taken for the answer to a new one.
+func (s *connection) withMark(raw []byte, m wire.Message) []byte {
 	switch {
 	case m.Kind() == wire.Request:
 		return wire.Edit(raw, wire.Set("id", s.mark(m.ID)))
 	case m.Method == proto.NoteCancelled:
-		return renamed(raw, m, "requestId", s.mark(streamable.CancelledID(m.Params)))
+		return withParam(raw, m, "requestId", s.mark(streamable.CancelledID(m.Params)))
 	}
 	return raw
 }
@@ -304,9 +304,9 @@ func (s *connection) mark(id json.RawMessage) json.RawMessage {
 	return wire.JSON(strconv.Itoa(s.number) + "/" + string(id))
 }
 
-// unmarked returns a message of the client's as the server gets it; nil: it answers a question of
-// an earlier connection. A nil connection has asked nothing.
-func (s *connection) unmarked(raw []byte, m wire.Message) []byte {
+// withoutMark returns a message of the client's as the server gets it. It returns nil for the answer
+// to a question of an earlier connection. A nil connection has asked nothing.
+func (s *connection) withoutMark(raw []byte, m wire.Message) []byte {
 	if m.Kind() != wire.Response {
 		return raw
 	}

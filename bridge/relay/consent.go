@@ -18,18 +18,18 @@ import (
 // maxDialogs limits the forms that are with the user of one session.
 const maxDialogs = 64
 
-// dialogMark begins the ids of our forms, so that their answers are known even if nobody
-// waits for them any more. It is this process's, and no server can guess it.
+// dialogMark returns the prefix of the ids of our forms, by which their answers are recognized even
+// if nobody waits for them any more. It is random for each process, so no server can guess it.
 var dialogMark = sync.OnceValue(rand.Text)
 
-// reply is the answer to a form, or why there is none.
+// reply is the answer to a form, or the reason why there is none.
 type reply struct {
 	res json.RawMessage
 	err error
 }
 
-// dialogs are the forms about calls that are with a relay's clients, as requests of our
-// own. Their answers go to no server.
+// dialogs are the open forms about calls, which we have sent to a relay's clients. Their answers
+// go to no server.
 type dialogs struct {
 	mu     sync.Mutex         // guards the fields below
 	open   map[string]*dialog // by the request's id
@@ -41,16 +41,16 @@ type dialog struct {
 	of     callID
 	id     string
 	answer chan reply // takes one
-	back   bool       // it was taken back; set before answer has a value
+	back   bool       // it was withdrawn; set before answer has a value
 }
 
-// callID says which call of a client's a dialog is about.
+// callID identifies a call of a client's.
 type callID struct {
 	session string // "" over a pipe
-	id      string // as it was written; "": all of the session
+	id      string // as it was written; "": all calls of the session
 }
 
-// errClientLeft ends a question; what is said before it names the client.
+// errClientLeft is the reason for the end of a form; the text before it names the client.
 var errClientLeft = errors.New("its connection has ended")
 
 func newDialogs() *dialogs { return &dialogs{open: map[string]*dialog{}} }
@@ -81,17 +81,16 @@ func (d *dialog) request(form json.RawMessage) []byte {
 	return requestLine(wire.JSON(d.id), proto.MethodElicit, form)
 }
 
-// withdrawal is the message that takes the form back.
+// withdrawal is the message that withdraws the form.
 func (d *dialog) withdrawal() []byte { return withdrawal(wire.JSON(d.id), "") }
 
-// answersUs reports whether a message is the answer to a form of ours, whether or not
-// anybody waits for it.
+// answersUs reports whether a message is the answer to a form of ours, even if nobody waits for it.
 func answersUs(m wire.Message) bool {
 	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+dialogMark())
 }
 
-// takes reports whether a message is the answer to a form of ours, and passes it to
-// whoever waits for it. Nobody does where the form was taken back.
+// takes reports whether a message is the answer to a form of ours, and passes it to the waiting
+// call. The answer to a form that was withdrawn is dropped.
 func (ds *dialogs) takes(m wire.Message) bool {
 	if !answersUs(m) {
 		return false
@@ -109,8 +108,8 @@ func (ds *dialogs) takes(m wire.Message) bool {
 	return true
 }
 
-// withdraw takes the forms about a call back, or about all of a session's, and reports
-// whether there were any. Whoever waits for them gets why.
+// withdraw withdraws the forms about a call, or about all calls of a session, and reports whether
+// there were any. The waiting calls get why.
 func (ds *dialogs) withdraw(of callID, why error) bool {
 	ds.mu.Lock()
 	var gone []*dialog
@@ -127,7 +126,7 @@ func (ds *dialogs) withdraw(of callID, why error) bool {
 	return len(gone) > 0
 }
 
-// close takes all forms back, and lets no more be shown.
+// close withdraws all forms. No more can be shown.
 func (ds *dialogs) close() {
 	ds.mu.Lock()
 	open := ds.open
@@ -138,18 +137,18 @@ func (ds *dialogs) close() {
 	}
 }
 
-// end tells whoever waits for the answer that there will be none.
+// end gives the waiting call the reason why there will be no answer.
 func (d *dialog) end(why error) {
 	d.back = true
 	d.answer <- reply{err: why}
 }
 
-// sift takes the answers to our forms out of a client's line; nil: nothing is left.
+// sift removes the answers to our forms from a client's line. It returns nil if nothing is left.
 func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Message) {
 	if !slices.ContainsFunc(messages, answersUs) {
 		return line, messages
 	}
-	return edited(line, messages, func(raw []byte, m wire.Message) []byte {
+	return editLine(line, messages, func(raw []byte, m wire.Message) []byte {
 		if ds.takes(m) {
 			return nil
 		}
@@ -157,8 +156,7 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 	})
 }
 
-// asks puts a call to the client's user, and hands it on when they have agreed. It does
-// not block.
+// asks shows a call to the client's user, and sends it once they have agreed. It does not block.
 func (c *pipeSession) asks(line []byte, o *request, v upstream.Ruling) {
 	d, err := c.dialogs.begin(callID{id: string(o.id)})
 	if err != nil {
@@ -175,8 +173,8 @@ func (c *pipeSession) asks(line []byte, o *request, v upstream.Ruling) {
 	})
 }
 
-// conclude hands a call on if the client's user has agreed, and refuses it if not. One that
-// is open no more was taken back, or is answered because the server has left.
+// conclude sends a call if the client's user has agreed, and refuses it if not. It ignores a call
+// that was cancelled or answered meanwhile.
 func (c *pipeSession) conclude(line []byte, o *request, v upstream.Ruling, got reply) {
 	c.mu.Lock()
 	open := c.open[string(o.id)] == o
@@ -201,8 +199,8 @@ func (c *pipeSession) conclude(line []byte, o *request, v upstream.Ruling, got r
 	}
 }
 
-// agreed passes a call on that the client's user has allowed. If the server was started again
-// meanwhile, the call is judged again and nobody is asked.
+// agreed sends a call that the client's user has allowed. If the server was started again
+// meanwhile, the call is judged again without asking the user.
 func (c *pipeSession) agreed(line []byte, o *request) {
 	o.agreed = true
 	if !c.send(o.judged, line, o.line.messages, []*request{o}) {
@@ -215,7 +213,7 @@ func (c *pipeSession) agreed(line []byte, o *request) {
 	c.mu.Lock()
 	back := o.back
 	c.mu.Unlock()
-	if back { // and the server may have heard of that too early
+	if back { // the cancellation may have been sent before the call
 		_ = o.judged.out.Put(withdrawal(o.id, "")) // a server that has left is noticed by its stream
 	}
 }

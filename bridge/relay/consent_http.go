@@ -17,11 +17,10 @@ import (
 	"dragoman/core/display"
 )
 
-// decided does over HTTP what a ruling, or err, says of a call, which may take until the
-// client's user has answered, and gives m the parameters to call it with. The call's own
-// answer goes to the writer that it returns, and end must follow; nil: the client has
-// its answer.
-func (h *HTTP) decided(
+// decide carries out a ruling over HTTP, or refuses the call with err. It may block until the
+// client's user has answered. It gives m the parameters to make the call with, and returns the
+// writer for the call's answer; end must follow. A nil writer means that the client has its answer.
+func (h *HTTP) decide(
 	w http.ResponseWriter,
 	r *http.Request,
 	view *upstream.View,
@@ -53,7 +52,7 @@ func (h *HTTP) decided(
 	}
 	d, err := h.dialogs.begin(h.callID(r, m.ID))
 	if err != nil {
-		return h.decided(w, r, view, m, call, upstream.Ruling{}, view.Decided(v, nil, err))
+		return h.decide(w, r, view, m, call, upstream.Ruling{}, view.Decided(v, nil, err))
 	}
 	events := &eventWriter{ResponseWriter: w, header: http.Header{}}
 	streamable.Begin(w)
@@ -88,8 +87,8 @@ func (h *HTTP) callID(r *http.Request, id json.RawMessage) callID {
 // sessionKey names a session of a principal.
 func sessionKey(p core.Principal, session string) string { return string(p) + "\x00" + session }
 
-// aboutDialogs takes a message that is about a form of ours: the answer, or that the call
-// is taken back, of which the server has not heard.
+// aboutDialogs handles a message about a form of ours: the answer, or the cancellation of a call
+// that was not sent to the server. It reports whether the message was one.
 func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 	if h.dialogs.takes(m) {
 		return true
@@ -101,11 +100,11 @@ func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
 	return id != nil && h.dialogs.withdraw(h.callID(r, id), wire.ErrCanceled)
 }
 
-// maxFault is how much is shown of a body that is no answer, in bytes.
+// maxFault limits how much of a body is shown that is no answer, in bytes.
 const maxFault = 1000
 
-// eventWriter writes into a stream of events that has begun what is written as if none
-// had: events as they are, a body as one event.
+// eventWriter is a response writer whose response has already begun as a stream of events. It
+// passes events as they are, and sends a body as one event.
 type eventWriter struct {
 	http.ResponseWriter
 	header http.Header
@@ -134,7 +133,7 @@ func (e *eventWriter) event(line []byte) {
 	_ = http.NewResponseController(e.ResponseWriter).Flush()
 }
 
-// end writes the body, if there is one. What is no answer becomes one to the request id.
+// end writes the body, if there is one. A body that is no answer becomes an error for the request id.
 func (e *eventWriter) end(id json.RawMessage) {
 	if isStream(e.header) {
 		return

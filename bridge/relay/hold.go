@@ -27,15 +27,15 @@ func until(ctx context.Context, wait <-chan struct{}) bool {
 // noWait is closed.
 var noWait = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// heldLine is a line of the client's that waits for the server.
+// heldLine is a line of the client's that waits to be sent.
 type heldLine struct {
 	line     []byte
 	messages []wire.Message // of the line
-	request  *request       // that it makes again, or that the user has allowed; nil: neither
+	request  *request       // its request, if it was sent or allowed by the user before; nil: it was not
 }
 
-// hold keeps a line back while no connection takes it, or the tools are not known; nil: it is
-// not held. What it returns is closed when the next line may be read.
+// hold holds a line while there is no connection, or the tools have to be listed for its call. The
+// channel that it returns is closed when the next line may be read; nil: the line is not held.
 func (c *pipeSession) hold(line []byte, messages []wire.Message) <-chan struct{} {
 	calls, answers := false, true
 	for _, m := range messages {
@@ -58,8 +58,7 @@ func (c *pipeSession) hold(line []byte, messages []wire.Message) <-chan struct{}
 	return c.holdBack(heldLine{line, messages, nil})
 }
 
-// unhold takes a request out of those that are held, if that is what the messages want. It reports
-// whether it was one of them.
+// unhold drops the held request that the messages cancel. It reports whether there was one.
 func (c *pipeSession) unhold(messages []wire.Message) bool {
 	if len(messages) != 1 || messages[0].Method != proto.NoteCancelled {
 		return false
@@ -82,9 +81,9 @@ func (c *pipeSession) unhold(messages []wire.Message) bool {
 	return i >= 0
 }
 
-// holdBack holds lines until a connection takes them: those that were sent before come first. What
-// it returns is closed when the next line may be read. If there will be no connection, it refuses
-// them.
+// holdBack holds lines until they can be sent; those that were sent before come first. The channel
+// that it returns is closed when the next line may be read. It refuses the lines if there will be no
+// connection.
 func (c *pipeSession) holdBack(lines ...heldLine) <-chan struct{} {
 	if len(lines) == 0 {
 		return noWait
@@ -120,7 +119,7 @@ func (c *pipeSession) holdBack(lines ...heldLine) <-chan struct{} {
 	return wait
 }
 
-// refuseHeld answers the requests of a line that no connection will take.
+// refuseHeld answers the requests of a line that will not be sent.
 func (c *pipeSession) refuseHeld(h heldLine, err error) {
 	if h.request != nil {
 		h.request.call.End(upstream.OutcomeError, 0)
@@ -132,7 +131,7 @@ func (c *pipeSession) refuseHeld(h heldLine, err error) {
 	}
 }
 
-// releaseHeld passes on what is held whenever it can be, until ctx ends. Then it refuses it.
+// releaseHeld sends the held lines whenever that is possible, until ctx ends. Then it refuses them.
 func (c *pipeSession) releaseHeld(ctx context.Context) {
 	for until(ctx, c.stir) {
 		c.release(ctx)
@@ -143,14 +142,14 @@ func (c *pipeSession) releaseHeld(ctx context.Context) {
 	c.release(ctx)
 }
 
-// release passes on what is held, once a connection takes it, and the tools are known if a call
-// is among it. If the server cannot be started now, it refuses all requests.
+// release waits for a connection, has the tools listed if a call is held, and sends the held lines.
+// If the next start fails, it refuses their requests.
 func (c *pipeSession) release(ctx context.Context) {
 	var unknown error // why the tools could not be listed
 	for listings := 0; c.holds(); {
 		s, down := c.connected(ctx)
 		known := down != nil || listings > 0 && (unknown == nil || listings > 1 || c.current() == s) || c.view.Known()
-		held, call := c.unheld(known)
+		held, call := c.takeHeld(known)
 		if call.Method != "" {
 			listings++
 			unknown = c.learn(ctx, s, call)
@@ -170,7 +169,7 @@ func (c *pipeSession) release(ctx context.Context) {
 	}
 }
 
-// holds reports whether anything is held. If not, it wakes those who wait for that.
+// holds reports whether a line is held. If none is, it wakes whoever waits for that.
 func (c *pipeSession) holds() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,9 +183,9 @@ func (c *pipeSession) holds() bool {
 	return false
 }
 
-// unheld takes all that is held, in order to pass it on. If the tools are not known, and a call is
-// held, it returns that call alone.
-func (c *pipeSession) unheld(known bool) (held []heldLine, call wire.Message) {
+// takeHeld removes the held lines and returns them. If a call is held and the tools are not known,
+// it removes nothing and returns the call.
+func (c *pipeSession) takeHeld(known bool) (held []heldLine, call wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range c.held {
@@ -201,7 +200,7 @@ func (c *pipeSession) unheld(known bool) (held []heldLine, call wire.Message) {
 	return held, wire.Message{}
 }
 
-// connected waits for a connection that takes what the client sends.
+// connected waits for a connection that is ready.
 func (c *pipeSession) connected(ctx context.Context) (*connection, error) {
 	for {
 		p, err := c.keeper.Acquire(ctx, true)
@@ -211,7 +210,7 @@ func (c *pipeSession) connected(ctx context.Context) (*connection, error) {
 		if s := c.current(); s != nil && s.peer == p {
 			return s, nil
 		}
-		if !until(ctx, p.Done) { // it is about to end
+		if !until(ctx, p.Done) { // the connection is about to end
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -232,8 +231,8 @@ func (c *pipeSession) learn(ctx context.Context, s *connection, call wire.Messag
 	})
 }
 
-// metaOf returns what a call says of its sender, for a request of our own: at 2026-07-28 each
-// request says that.
+// metaOf returns the metadata of a call without its progress token, for a request of our own: at
+// 2026-07-28 each request describes the client.
 func metaOf(call wire.Message) json.RawMessage {
 	meta := wire.Object(wire.Object(call.Params)["_meta"])
 	delete(meta, proto.MetaToken)

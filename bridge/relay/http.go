@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// maxRelayed is how many sessions of clients a relay holds at a time, each with a
-	// program of its own, and maxOfClient how many of them one client's.
+	// maxRelayed limits the sessions of a relay's clients, each with a program of its own, and
+	// maxOfClient those of one client.
 	maxRelayed  = 64
 	maxOfClient = 48
-	// relayIdle is how long one may be silent, with nothing open.
+	// relayIdle is the time after which a silent session with nothing open is ended.
 	relayIdle = 15 * time.Minute
-	// maxKept is how many messages wait for a client that has no stream open.
+	// maxKept limits the messages that are kept for a client that has no stream open.
 	maxKept = 1000
 )
 
@@ -114,7 +114,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 	m, err := wire.Parse(body)
 	if err == nil {
-		err = plainly(body, []wire.Message{m})
+		err = checkPlain(body, []wire.Message{m})
 	}
 	if err != nil {
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
@@ -181,7 +181,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m
 		return
 	}
 	call, v, err := s.permits(r.Context(), m, len(line))
-	w, end := h.decided(w, r, s.view, &m, call, v, err)
+	w, end := h.decide(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
@@ -210,7 +210,7 @@ func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.client, s.offers = client, upstream.OffersOf(m) // nobody else knows it yet
+	s.client, s.offers = client, upstream.OffersOf(m) // no other goroutine has s yet
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -224,13 +224,13 @@ func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
 	return s, nil
 }
 
-// drop ends a session, and waits until it is off the lists.
+// drop ends a session, and waits until it is removed from the maps.
 func (h *HTTP) drop(s *httpSession) {
 	s.place.Leave()
 	s.close()
 }
 
-// forget takes a session that has ended off the lists.
+// forget removes a session that has ended from the maps.
 func (h *HTTP) forget(s *httpSession) {
 	s.place.Leave()
 	h.dialogs.withdraw(

@@ -15,7 +15,7 @@ import (
 // postModern takes a request of 2026-07-28, which belongs to no session.
 func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
 	if m.Kind() != wire.Request {
-		w.WriteHeader(http.StatusAccepted) // there is nothing that one could be about
+		w.WriteHeader(http.StatusAccepted) // no request can be cancelled by a notification at this version
 		return
 	}
 	if err := streamable.Mismatch(r, m); err != nil {
@@ -30,7 +30,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 	}
 	defer s.place.Done()
 	call, v, err := s.permits(r.Context(), m, len(line))
-	w, end := h.decided(w, r, s.view, &m, call, v, err)
+	w, end := h.decide(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
@@ -73,38 +73,38 @@ func (h *HTTP) shared(ctx context.Context, p core.Principal) (*httpSession, erro
 		if mine {
 			return started, nil
 		}
-		h.drop(started) // somebody was quicker
+		h.drop(started) // another request has started one meanwhile
 	}
 }
 
-// mismatch says where an argument's header says something else than the argument.
+// mismatch returns an error if a header differs from the argument that it repeats.
 func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
 	var p struct {
 		Name string                     `json:"name"`
 		Args map[string]json.RawMessage `json:"arguments"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
-		return nil // the server says so
+		return nil // the server refuses it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.headers.Mismatch(r.Header, p.Name, p.Args)
 }
 
-// readdressed gives a message another id. All else in it stays as it was written.
-func readdressed(line []byte, id json.RawMessage) []byte { return wire.Edit(line, wire.Set("id", id)) }
+// withID replaces the id of a message. The rest stays as it was written.
+func withID(line []byte, id json.RawMessage) []byte { return wire.Edit(line, wire.Set("id", id)) }
 
-// retokened gives a request another progress token.
-func retokened(line []byte, m wire.Message, token json.RawMessage) []byte {
+// withToken replaces the progress token of a request.
+func withToken(line []byte, m wire.Message, token json.RawMessage) []byte {
 	return wire.Edit(line, wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaToken, token))))
 }
 
-// renamed replaces a member of a notification's parameters.
-func renamed(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
+// withParam replaces a member of a notification's parameters.
+func withParam(line []byte, m wire.Message, name string, value json.RawMessage) []byte {
 	return wire.Edit(line, wire.Set("params", wire.Edit(m.Params, wire.Set(name, value))))
 }
 
-// labelled puts into a notification which subscription it belongs to.
-func labelled(line []byte, m wire.Message, id json.RawMessage) []byte {
+// withSubscription adds the id of its subscription to a notification.
+func withSubscription(line []byte, m wire.Message, id json.RawMessage) []byte {
 	return wire.Edit(line, wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaSubscription, id))))
 }

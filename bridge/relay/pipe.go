@@ -47,7 +47,7 @@ type pipeSession struct {
 	open   map[string]*request
 	order  int             // of the newest request that was sent
 	left   bool            // the client has sent its last
-	last   bool            // and all of that has been passed on
+	last   bool            // and all of it has been sent or refused
 	client string          // as it introduced itself
 	offers upstream.Offers // likewise
 	greets chan struct{}   // closed when initialize is answered; nil: it was not sent
@@ -90,7 +90,7 @@ func newPipeSession(r *Server, p core.Principal, dir string, out io.WriteCloser)
 	return c
 }
 
-// fromClient passes on what the client says, until it leaves.
+// fromClient sends the client's messages to the server until the client leaves.
 func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 	defer c.leave()
 	for {
@@ -114,7 +114,7 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 			c.refuse(nil, err)
 			continue
 		}
-		if err := plainly(line, messages); err != nil {
+		if err := checkPlain(line, messages); err != nil {
 			c.refuse(nil, err)
 			continue
 		}
@@ -134,8 +134,8 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 	}
 }
 
-// leave waits for what the client has sent before its end, unless the server has to be started
-// again for it.
+// leave waits until everything that the client has sent is passed on. It ends the session if the
+// server would have to be started again for that.
 func (c *pipeSession) leave() {
 	c.mu.Lock()
 	c.left = true
@@ -157,7 +157,7 @@ func (c *pipeSession) leave() {
 	c.settle(nil)
 }
 
-// current returns the connection that takes what the client sends; nil: there is none.
+// current returns the connection if it is ready; nil: there is none, or it is not.
 func (c *pipeSession) current() *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *pipeSession) current() *connection {
 	return nil
 }
 
-// parts takes a line apart: a message, or those of a batch (2025-03-26).
+// parts parses a line: a message, or a batch of them (2025-03-26).
 func parts(line []byte) ([]wire.Message, error) {
 	if line[0] != '[' {
 		m, err := wire.Parse(line)
@@ -188,7 +188,7 @@ func parts(line []byte) ([]wire.Message, error) {
 	return messages, nil
 }
 
-// resultOf is what an answer brings.
+// resultOf returns the result of an answer, or its error.
 func resultOf(m wire.Message) (json.RawMessage, error) {
 	if m.Error == nil {
 		return m.Result, nil
@@ -200,8 +200,8 @@ func resultOf(m wire.Message) (json.RawMessage, error) {
 	return nil, e
 }
 
-// forward passes a line on, if nothing refuses its calls. unknown: why the tools could not be
-// listed. false: no connection takes the line.
+// forward sends a line, if nothing refuses its calls; unknown is the reason why the tools could not
+// be listed. It returns false if the line has to be held.
 func (c *pipeSession) forward(h heldLine, unknown error) bool {
 	line, messages := c.dialogs.sift(h.line, h.messages)
 	c.mu.Lock()
@@ -301,8 +301,8 @@ func (c *pipeSession) refuseCall(o *request, began []*request, batch bool, err e
 	c.refuse(id, err)
 }
 
-// answers returns a line with those of its answers that are to questions of the connection at, which
-// may be nil; nil: nothing is left.
+// answers removes from a line the answers to questions of earlier connections than at, which may be
+// nil. It returns nil if nothing is left.
 func (c *pipeSession) answers(at *connection, line []byte, messages []wire.Message) ([]byte, []wire.Message) {
 	some := false
 	for _, m := range messages {
@@ -314,17 +314,17 @@ func (c *pipeSession) answers(at *connection, line []byte, messages []wire.Messa
 	if !some || at != nil && at.number == 0 {
 		return line, messages
 	}
-	return edited(line, messages, at.unmarked)
+	return editLine(line, messages, at.withoutMark)
 }
 
-// send sends a line, whose requests are began, on the connection at, on which they were judged.
-// false: that does not take it.
+// send sends a line with the requests began on the connection at, for which they were judged. It
+// returns false if that connection has ended.
 func (c *pipeSession) send(at *connection, line []byte, messages []wire.Message, began []*request) bool {
 	answers := len(began) == 0 && messages[0].Kind() == wire.Response // which the server may want before it is ready
 	c.mu.Lock()
 	if at == nil || c.server != at || !at.ready && !answers {
 		c.mu.Unlock()
-		return answers // nobody waits for them any more
+		return answers // the server that asked has ended
 	}
 	for _, o := range began {
 		c.order++
@@ -342,7 +342,7 @@ func (c *pipeSession) send(at *connection, line []byte, messages []wire.Message,
 	return true
 }
 
-// await has a request given up if the server shows no sign of life for too long.
+// await starts the clock of a request, which is given up if the server is silent for too long.
 func (c *pipeSession) await(o *request) {
 	c.patience.begin(o.id, o.method, o.token, func(err error) {
 		c.mu.Lock()
@@ -385,8 +385,8 @@ func (c *pipeSession) permits(m wire.Message, o *request, size int, unknown erro
 	return c.view.Rule(asked)
 }
 
-// notice looks at what the client says without asking: a call that it takes back has
-// ended for it. It reports whether that call was with the client's user.
+// notice handles the client's cancellation of a request, and ignores other notifications. It
+// reports whether the client's user was being asked about the call.
 func (c *pipeSession) notice(m wire.Message) bool {
 	if m.Method != proto.NoteCancelled {
 		return false
@@ -402,11 +402,11 @@ func (c *pipeSession) notice(m wire.Message) bool {
 	c.mu.Unlock()
 	o.call.End(upstream.OutcomeCancelled, 0)
 	c.patience.end(id)
-	c.settle(id) // an answer that comes all the same passes
+	c.settle(id) // a late answer passes
 	return c.dialogs.withdraw(callID{id: string(id)}, wire.ErrCanceled)
 }
 
-// settle notes that a request is answered, or with nil that no more will come.
+// settle removes a request that is answered. A nil id means that the client sends no more.
 func (c *pipeSession) settle(id json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -421,7 +421,7 @@ func (c *pipeSession) settle(id json.RawMessage) {
 	}
 }
 
-// close answers what the server has not; err says why it will not. nil: the client has left.
+// close ends all open requests with err, or without an answer if err is nil: the client has left.
 func (c *pipeSession) close(err error) {
 	c.mu.Lock()
 	open := c.open
@@ -431,7 +431,7 @@ func (c *pipeSession) close(err error) {
 		switch {
 		case o.own != nil:
 		case o.number != "":
-			c.refuse(o.id, c.undated(o.number))
+			c.refuse(o.id, c.errUndated(o.number))
 		case err != nil:
 			o.fail(c, err)
 		default:
@@ -443,7 +443,7 @@ func (c *pipeSession) close(err error) {
 	}
 }
 
-// refuse answers the client in the server's place.
+// refuse answers the client with an error in the server's place.
 func (c *pipeSession) refuse(id json.RawMessage, err error) {
 	_ = c.down.Put(wire.AppendAnswer(nil, id, nil, err)) // a client that has left is noticed by its stream
 }

@@ -14,7 +14,7 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// fromServer passes on what the server says on a connection, until it leaves.
+// fromServer sends the server's messages to the client until the connection ends.
 func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
 	frames := wire.Lines(s.link.In, upstream.MaxMessage)
 	for {
@@ -28,10 +28,10 @@ func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
 		}
 		messages, err := parts(line)
 		if err != nil {
-			messages = nil // it is the client's to judge
+			messages = nil // the client refuses it
 		}
 		if s.number > 0 && slices.ContainsFunc(messages, isMarked) {
-			line, messages = edited(line, messages, s.marked)
+			line, messages = editLine(line, messages, s.withMark)
 		}
 		line, answered := c.take(s, line, messages)
 		if line == nil {
@@ -47,8 +47,8 @@ func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
 	}
 }
 
-// take looks at what the server says, and returns it as the client gets it, with the ids of the
-// requests that it answers; nil: the client does not get it.
+// take handles a line of the server's. It returns the line for the client, or nil if there is none,
+// and the ids of the requests that it answers.
 func (c *pipeSession) take(s *connection, line []byte, messages []wire.Message) (_ []byte, answered []json.RawMessage) {
 	for i, m := range messages {
 		if c.patience.heard(m) && len(messages) == 1 {
@@ -71,7 +71,7 @@ func (c *pipeSession) take(s *connection, line []byte, messages []wire.Message) 
 			c.settle(m.ID)
 			return nil, nil
 		case begun && isSessionLost(m):
-			return nil, nil // the connection ends with that, and then o is seen to
+			return nil, nil // the connection ends now, and settleOpen settles o
 		}
 		answered = append(answered, m.ID)
 		line = c.answered(s, line, messages, i, o)
@@ -88,8 +88,8 @@ func isSessionLost(m wire.Message) bool {
 	return streamable.SessionLost(err)
 }
 
-// answered looks at the answer to o, the message at i of those of the line, which it
-// returns as the client gets it.
+// answered handles the answer to o, which is messages[i] of the line, and returns the line for the
+// client.
 func (c *pipeSession) answered(s *connection, line []byte, messages []wire.Message, i int, o *request) []byte {
 	m := messages[i]
 	c.mu.Lock()
@@ -101,7 +101,7 @@ func (c *pipeSession) answered(s *connection, line []byte, messages []wire.Messa
 			defer o.greeted()
 		}
 		if o.number != "" && m.Error != nil && line[0] != '[' {
-			return wire.AppendAnswer(nil, m.ID, nil, c.undated(o.number))
+			return wire.AppendAnswer(nil, m.ID, nil, c.errUndated(o.number))
 		}
 		c.settled(s, agreedVersion(m))
 	case proto.MethodCallTool:
@@ -138,9 +138,9 @@ func numberOf(m wire.Message) string {
 	return string(p.Version)
 }
 
-// undated is the error for a client whose version is a number, at a server that refused it.
+// errUndated is the error for a client whose version is a number, at a server that refused it.
 // What servers answer to that is about their parsers and of no use to a user.
-func (c *pipeSession) undated(number string) error {
+func (c *pipeSession) errUndated(number string) error {
 	return jrpc2.Errorf(
 		jrpc2.InvalidParams,
 		"the MCP server %s does not speak version %.20s of the protocol; the client must ask for a version that is a date, such as %s",
@@ -150,7 +150,7 @@ func (c *pipeSession) undated(number string) error {
 	)
 }
 
-// agreedVersion is what an answer to initialize has for a version.
+// agreedVersion returns the version in an answer to initialize.
 func agreedVersion(m wire.Message) json.RawMessage {
 	var r struct {
 		Version json.RawMessage `json:"protocolVersion"`

@@ -24,15 +24,14 @@ import (
 	"dragoman/core/sse"
 )
 
-// passed are the headers of a client's request that the server gets to see. Among
-// those it does not are the client's own key and its cookies.
-var passed = []string{
+// passedHeaders are the headers of a client's request that are sent to the server. The client's own
+// key and its cookies are not among them.
+var passedHeaders = []string{
 	"Accept", "Content-Type", "Last-Event-ID", proto.HeaderSession, proto.HeaderVersion, proto.HeaderMethod, proto.HeaderName,
 	"Traceparent", "Tracestate",
 }
 
-// proxy hands a request on to a server that is an address, stream for stream. body
-// is nil where there is none.
+// proxy forwards a request to a server that is an address, stream for stream. body may be nil.
 func (h *HTTP) proxy(
 	w http.ResponseWriter,
 	r *http.Request,
@@ -45,7 +44,7 @@ func (h *HTTP) proxy(
 		var v upstream.Ruling
 		var err error
 		call, v, err = h.permits(r, m, len(body))
-		to, end := h.decided(w, r, h.view, &m, call, v, err)
+		to, end := h.decide(w, r, h.view, &m, call, v, err)
 		if to == nil {
 			return
 		}
@@ -65,7 +64,7 @@ func (h *HTTP) proxy(
 		http.Error(w, "the server's address is wrong", http.StatusBadGateway)
 		return
 	}
-	for _, name := range passed {
+	for _, name := range passedHeaders {
 		if v := r.Header.Values(name); len(v) > 0 {
 			req.Header[http.CanonicalHeaderKey(name)] = v
 		}
@@ -102,7 +101,7 @@ func (h *HTTP) proxy(
 		return
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusUnauthorized { // it is about us, and the client is not told more of that
+	if resp.StatusCode == http.StatusUnauthorized { // our key is wrong, not the client's
 		http.Error(
 			w,
 			"the MCP server "+h.relay.export.Server.Name+" requires a login, or a key other than the configured one",
@@ -122,7 +121,7 @@ func (h *HTTP) proxy(
 	w.WriteHeader(status)
 	switch m.Method {
 	case proto.MethodInitialize:
-		h.introduced(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
+		h.keepVisitor(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
 	case proto.MethodListTools:
 		h.proxyList(w, resp, m)
 		return
@@ -135,7 +134,7 @@ func (h *HTTP) proxy(
 	for {
 		n, err := resp.Body.Read(buf)
 		if n > 0 {
-			watch.saw(buf[:n]) // first, so that the client's next call is kept behind this one
+			watch.scan(buf[:n]) // first, so that the client's next call is kept behind this one
 			if _, err := w.Write(buf[:n]); err != nil {
 				return
 			}
@@ -151,8 +150,8 @@ func (h *HTTP) proxy(
 	}
 }
 
-// proxyList passes on the answer to m, a request for a list, without what is not offered. A list
-// that cannot be read is answered with an error.
+// proxyList forwards the answer to m, a request for the list of tools, as View.Shown has it. It
+// answers with an error if the list cannot be read.
 func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message) {
 	cursor := cursorOf(m.Params)
 	unread := func(err error) []byte {
@@ -209,8 +208,7 @@ func isStream(header http.Header) bool {
 	return kind == "text/event-stream"
 }
 
-// permits judges a call. The tools are known by a connection of our own, which is
-// nobody's session.
+// permits judges a call. It lists the tools over a connection that belongs to no client's session.
 func (h *HTTP) permits(
 	r *http.Request,
 	m wire.Message,
@@ -237,8 +235,8 @@ type visitor struct {
 	offers upstream.Offers
 }
 
-// introduced notes who has begun a session.
-func (h *HTTP) introduced(session string, v visitor) {
+// keepVisitor remembers the client of a session.
+func (h *HTTP) keepVisitor(session string, v visitor) {
 	if session == "" {
 		return
 	}
@@ -259,14 +257,14 @@ func (h *HTTP) visitor(session string) visitor {
 	return h.clients[session]
 }
 
-// answerWatch looks for the answer to a request in what passes, and gives the request up if the
+// answerWatch looks for the answer to a request in a response, and gives the request up if the
 // server shows no sign of life for too long (limitOf).
 type answerWatch struct {
 	call   *upstream.Record
 	id     json.RawMessage
 	stream bool
-	text   []byte // of what has not ended
-	blind  bool   // nothing more is looked at
+	text   []byte // of the line, or the body, that has not ended
+	blind  bool   // it has stopped looking
 	cancel context.CancelFunc
 	silent atomic.Bool // the request was given up
 	limit  time.Duration
@@ -320,8 +318,8 @@ func (a *answerWatch) stop() {
 	a.cancel()
 }
 
-// saw looks at the next bytes of a body.
-func (a *answerWatch) saw(b []byte) {
+// scan examines the next bytes of a body.
+func (a *answerWatch) scan(b []byte) {
 	if a.blind {
 		return
 	}
@@ -341,7 +339,7 @@ func (a *answerWatch) saw(b []byte) {
 	}
 }
 
-// end looks at what is left at the end of a body.
+// end examines a body that is no stream, when all of it has come.
 func (a *answerWatch) end() {
 	if !a.blind && !a.stream {
 		a.judge(a.text)

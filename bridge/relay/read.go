@@ -10,14 +10,14 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// callOf reads a call, which comes from a client that has introduced itself as from. A
-// request of 2026-07-28 says itself how its user can be asked.
+// callOf reads a call of the client from. A request of 2026-07-28 says itself how its user can be
+// asked.
 func callOf(m wire.Message, from visitor) (c upstream.Call, err error) {
 	c = upstream.Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
 	if c.Modern {
 		c.Offers = upstream.OffersOf(m)
 	}
-	if err := distinct(m.Params, "name", "arguments"); err != nil {
+	if err := checkDistinct(m.Params, "name", "arguments"); err != nil {
 		return c, err
 	}
 	var name json.RawMessage
@@ -43,11 +43,10 @@ func lineOf(v upstream.Ruling, line []byte) []byte {
 	return wire.Edit(line, wire.Set("params", v.Params))
 }
 
-// plainly refuses what a client says that a server might read as something else than
-// we do.
-func plainly(line []byte, messages []wire.Message) error {
+// checkPlain refuses messages of a client's that a server might read differently from us.
+func checkPlain(line []byte, messages []wire.Message) error {
 	if len(line) > 0 && line[0] == '{' {
-		return distinct(line, "method", "params", "id")
+		return checkDistinct(line, "method", "params", "id")
 	}
 	for _, m := range messages {
 		if m.Kind() == wire.Request {
@@ -56,7 +55,7 @@ func plainly(line []byte, messages []wire.Message) error {
 				return jrpc2.Errorf(jrpc2.ParseError, "not valid JSON")
 			}
 			for _, item := range list {
-				if err := distinct(item, "method", "params", "id"); err != nil {
+				if err := checkDistinct(item, "method", "params", "id"); err != nil {
 					return err
 				}
 			}
@@ -71,13 +70,13 @@ func cursorOf(params json.RawMessage) string {
 	var p struct {
 		Cursor string `json:"cursor"`
 	}
-	_ = wire.Unmarshal(params, &p) // what is none is the first page
+	_ = wire.Unmarshal(params, &p) // a malformed cursor means the first page
 	return p.Cursor
 }
 
-// edited returns a line whose messages are replaced by what edit makes of them, as they were written;
-// nil takes one out. A line of which nothing is left is nil.
-func edited(
+// editLine replaces the messages of a line by what edit returns for each, and removes those for which
+// it returns nil. It returns nil if nothing is left.
+func editLine(
 	line []byte, messages []wire.Message, edit func(raw []byte, m wire.Message) []byte,
 ) ([]byte, []wire.Message) {
 	list := []json.RawMessage{line}
@@ -109,13 +108,13 @@ func edited(
 // sameBytes reports whether a is b itself.
 func sameBytes(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
-// requestLine returns a request of our own.
+// requestLine returns the line of a request of our own.
 func requestLine(id json.RawMessage, method string, params json.RawMessage) []byte {
 	return wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("id", id),
 		wire.Set("method", wire.JSON(method)), wire.Set("params", params))
 }
 
-// withdrawal returns the notification that takes a request back; reason may be "".
+// withdrawal returns the notification that cancels a request; reason may be "".
 func withdrawal(id json.RawMessage, reason string) []byte {
 	params := []wire.Member{wire.Set("requestId", id)}
 	if reason != "" {
@@ -125,8 +124,8 @@ func withdrawal(id json.RawMessage, reason string) []byte {
 		wire.Set("method", wire.JSON(proto.NoteCancelled)), wire.Set("params", wire.Edit(nil, params...)))
 }
 
-// distinct refuses what upstream.Distinct has something against.
-func distinct(object []byte, names ...string) error {
+// checkDistinct is upstream.Distinct with an error of JSON-RPC's.
+func checkDistinct(object []byte, names ...string) error {
 	if err := upstream.Distinct(object, names...); err != nil {
 		return jrpc2.Errorf(jrpc2.InvalidRequest, "%v", err)
 	}

@@ -14,9 +14,9 @@ import (
 	"dragoman/core/child"
 )
 
-// Server hands one server on to clients, message by message and session to session:
-// each connection of a client has one of its own to the server, and what both say
-// passes as it was written, whatever version they speak. Nothing is renamed.
+// Server passes one server on to clients, message by message and session to session: each client
+// has a connection of its own to the server, and messages pass as they were written, whatever
+// the version.
 type Server struct {
 	export *upstream.Export
 	// connect makes a connection in the folder dir; nil: as the configuration has the server.
@@ -103,7 +103,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 	kept.Wait()
 	c.close(err)
 	<-left
-	c.close(err) // what came meanwhile
+	c.close(err) // requests that came meanwhile
 	c.down.Drain(ctx)
 	stop()
 	<-written
@@ -116,7 +116,7 @@ func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.
 	return err
 }
 
-// drain has the server answer what is open when the client has sent its last.
+// drain waits a while for the server's answers after the client has left.
 func (c *pipeSession) drain(ctx, keeping context.Context) {
 	if s := c.current(); s != nil {
 		s.out.Close()

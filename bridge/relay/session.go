@@ -35,7 +35,7 @@ type httpSession struct {
 	open    map[string]*exchange
 	order   []*exchange // those that are open, oldest first
 	tokens  map[string]*exchange
-	stream  *exchange // what the client has open for messages that belong to nothing
+	stream  *exchange // the client's open stream for messages that belong to no request
 	headers streamable.ParamHeaders
 	client  string          // as it introduced itself
 	offers  upstream.Offers // likewise
@@ -43,8 +43,7 @@ type httpSession struct {
 	ended   bool
 }
 
-// send hands a message to the server. A server that does not read keeps whoever
-// sends, and nobody else.
+// send sends a message to the server. It blocks while the server does not read.
 func (s *httpSession) send(ctx context.Context, line []byte) {
 	if s.out.Room(ctx, wire.PumpRoom) == nil {
 		_ = s.out.Put(line) // the reading end notices
@@ -65,7 +64,7 @@ func (s *httpSession) close() {
 	<-s.done
 }
 
-// read routes what the server says until it ends.
+// read routes the server's messages until it ends.
 func (s *httpSession) read() {
 	frames := wire.Lines(s.link.In, upstream.MaxMessage)
 	for {
@@ -105,7 +104,7 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 		}
 	case strings.HasSuffix(m.Method, "/list_changed") || m.Method == proto.NoteResourceUpdated || strings.HasPrefix(m.Method, "notifications/subscriptions/"):
 		to = s.subscribedLocked(m)
-	default: // what else it says, it says because of what it is doing
+	default: // assume that the newest request has caused it
 		to = s.stream
 		for _, x := range s.order {
 			if x.method != proto.MethodListen {
@@ -123,9 +122,9 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 	if answer {
 		line = s.answered(to, line, m)
 	} else if to.token != nil && m.Method == proto.NoteProgress {
-		line = renamed(line, m, proto.MetaToken, to.token)
+		line = withParam(line, m, proto.MetaToken, to.token)
 	} else if to.method == proto.MethodListen {
-		line = labelled(line, m, to.id)
+		line = withSubscription(line, m, to.id)
 	}
 	select {
 	case to.lines <- line:
@@ -175,7 +174,7 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 	}
 }
 
-// answered is the answer as the client gets it.
+// answered handles an answer, and returns the line for the client.
 func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
 	switch x.method {
 	case proto.MethodInitialize:
@@ -195,12 +194,12 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 		x.call.Answered(m, len(line))
 	}
 	if s.id == "" && x.id != nil {
-		line = readdressed(line, x.id)
+		line = withID(line, x.id)
 	}
 	return line
 }
 
-// lost ends what is open when the server has ended.
+// lost ends the open requests and the stream when the server has ended.
 func (s *httpSession) lost() {
 	s.mu.Lock()
 	open, stream := s.open, s.stream

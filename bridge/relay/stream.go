@@ -24,11 +24,11 @@ type exchange struct {
 	token  json.RawMessage
 	call   *upstream.Record
 	lines  chan []byte   // what to write, in order; the answer ends it
-	gone   chan struct{} // closed when nobody writes any more
+	gone   chan struct{} // closed when lines are no longer written
 }
 
-// permits judges a call, for which the tools have to be known: at 2026-07-28 also
-// for the headers that they want. nil is returned for all else.
+// permits judges a call, after the tools are listed; at 2026-07-28 their headers are needed, too. It
+// returns nothing for other requests.
 func (s *httpSession) permits(
 	ctx context.Context,
 	m wire.Message,
@@ -90,8 +90,8 @@ func (s *httpSession) ask(
 	}
 }
 
-// exchange sends a request and writes what belongs to it. At 2026-07-28 the end of
-// the client's request takes it back.
+// exchange sends a request and writes the messages that belong to it. At 2026-07-28 the end of the
+// client's HTTP request cancels it.
 func (s *httpSession) exchange(
 	w http.ResponseWriter,
 	r *http.Request,
@@ -117,9 +117,9 @@ func (s *httpSession) exchange(
 	}
 	if s.id == "" {
 		if token != nil {
-			line = retokened(line, m, json.RawMessage(id))
+			line = withToken(line, m, json.RawMessage(id))
 		}
-		line = readdressed(line, json.RawMessage(id))
+		line = withID(line, json.RawMessage(id))
 	}
 	if s.id == "" && token != nil {
 		token = json.RawMessage(id)
@@ -136,7 +136,7 @@ func (s *httpSession) exchange(
 	}
 }
 
-// giveUp answers a request with an error in the server's place.
+// giveUp cancels a request and answers it with an error.
 func (s *httpSession) giveUp(x *exchange, id string, err error) {
 	if !s.forget(x, id) {
 		return
@@ -152,8 +152,7 @@ func (s *httpSession) giveUp(x *exchange, id string, err error) {
 	close(x.lines)
 }
 
-// notice looks at what a client says without asking: a call that it takes back has
-// ended for it.
+// notice handles a client's answers and cancellations.
 func (s *httpSession) notice(m wire.Message) {
 	if m.Kind() == wire.Response {
 		s.patience.answered(m.ID)
@@ -169,9 +168,9 @@ func (s *httpSession) notice(m wire.Message) {
 	}
 }
 
-// begin gives a request its place among those that are open, and the id under which
-// the server knows it: of a session its own; else one of ours, which is its progress
-// token as well. false: the id is taken, or the connection has ended.
+// begin adds a request to those that are open, and returns the id for the server: in a session the
+// client's own, otherwise one of ours, which is its progress token as well. ok is false if the id
+// is taken or the connection has ended.
 func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +197,7 @@ func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok b
 	return id, true
 }
 
-// forget takes a request out of those that are open, and reports whether it was.
+// forget removes a request from those that are open, and reports whether it was one of them.
 func (s *httpSession) forget(x *exchange, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,8 +214,8 @@ func (s *httpSession) hasEnded() bool {
 	return s.ended
 }
 
-// write writes the lines of a stream, those of first before them: one alone as JSON,
-// else as events. false: the client left before the end.
+// write writes first and then the lines of a stream: a single answer as JSON, otherwise events. It
+// returns false if the client left before the end.
 func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange, first ...[]byte) bool {
 	out := http.NewResponseController(w)
 	streams := x.id == nil || x.method == proto.MethodListen
@@ -255,7 +254,7 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 	}
 }
 
-// listen gives a client the stream of what belongs to no request.
+// listen serves a client the stream of messages that belong to no request.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{lines: make(chan []byte), gone: make(chan struct{})}
 	defer close(x.gone)
