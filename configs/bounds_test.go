@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile files are refused, or read, in little time. The parser alone needs
-// from seconds to for ever for most of these.
+// Hostile files are refused, or read, in little time. The parser alone takes from seconds to for
+// ever for most of these.
 func TestHostileFiles(t *testing.T) {
 	const n = 1 << 16
 	bomb := "agents: &a0\n  x: &v {description: x}\n"
@@ -72,7 +72,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// Comments and long texts are not what is bounded.
+// The limits do not apply to comments and long texts.
 func TestLargeFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"text":     "agents:\n  a:\n    instructions: |\n" + strings.Repeat("      Be short, and say what is wrong.\n", 20_000),
@@ -95,8 +95,7 @@ func TestLoadLargeFile(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends, and what was read can be written and
-// read again.
+// Whatever a file contains, reading it ends, and the result can be written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(ExampleYAML()))
 	f.Add([]byte(switchedOn(ExampleYAML())))
@@ -148,7 +147,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// What Marshal writes of any text reads as that text.
+// Any text is unchanged after Marshal and Parse.
 func FuzzStrings(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "yes", "1", "0x1", "~", "null", "- a", "a: b", "a #b", "#", "\n", "a\n", "a\nb\n", "a\n\nb\n", " a\n", "a \nb\n", "a\n  b\n", "\ta\n", "a\tb\n",

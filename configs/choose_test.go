@@ -68,7 +68,7 @@ func TestKnownProviders(t *testing.T) {
 	}
 }
 
-// It is asked for some hundred times before the first answer of a process.
+// It is called some hundred times before the first answer of a process.
 func TestKnownProviderMakesNoGarbage(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { KnownProvider("lmstudio") }); n > 0 {
 		t.Errorf("%v allocations", n)
@@ -127,8 +127,7 @@ providers:
 	}
 }
 
-// What a person has given counts last, and says so.
-// givenKeys are Logins.
+// givenKeys are Logins: keys that a person has given count last.
 type givenKeys map[string]string
 
 func (g givenKeys) Has(provider string) bool { return g[provider] != "" }
@@ -160,7 +159,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// What is not said of a price follows from what is.
+// Missing prices follow from the given ones.
 func TestKnownPrice(t *testing.T) {
 	for e, want := range map[*ModelEntry]*Price{
 		{Price: Price{Input: 2, Output: 8}}:                  {2, 8, 2, 2},

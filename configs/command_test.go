@@ -35,8 +35,8 @@ func TestCommandWords(t *testing.T) {
 	}
 }
 
-// A program runs for a secret of the user's own file and for nothing else, when it
-// is looked up and not before; nothing that it printed is told.
+// A program runs only for a secret of the user's own file, and only when the secret is looked up;
+// its output is never shown.
 func TestCommandsOfOneFile(t *testing.T) {
 	var ran []string
 	run := func(_ context.Context, dir string, args []string) (string, error) {
@@ -93,7 +93,7 @@ func TestCommandsOfOneFile(t *testing.T) {
 	if err == nil {
 		t.Error("a workspace's file may have programs run")
 	}
-	both, _ := Resolve(c, work, nil) //nolint:errcheck // the layer is wrong, and laid all the same
+	both, _ := Resolve(c, work, nil) //nolint:errcheck // the layer is invalid, but still merged
 	if _, err := both.Key(t.Context(), "groq", nil, nil, run); err == nil || !slices.Equal(ran, []string{"cfg: fails|canary"}) {
 		t.Errorf("with a workspace: %v, ran %q", err, ran)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A provider that is directed elsewhere gets nothing of ours, and what stands in its
-// texts refers to nothing.
+// A provider that is directed elsewhere gets nothing of ours, and its texts contain no
+// references.
 func TestDirect(t *testing.T) {
 	c, err := read("config.yaml", []byte("providers:\n  openai: {api_key: ours, headers: {X-Ours: a}}\n"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// classes lists the settings of a type as editorEffects names them.
+// classes lists the settings of a type by their names in editorEffects.
 func classes(typ reflect.Type, at string) (list []string) {
 	switch {
 	case shapeOf(typ) == shapeStruct:
@@ -37,7 +37,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 	}
 }
 
-// An editor's options that only restrict hold at once; the rest is shown.
+// An editor's options that only restrict apply at once; the rest is shown.
 func TestNarrowed(t *testing.T) {
 	for _, c := range []struct{ text, narrow, wider string }{
 		{`{"policy":{"deny":[{"tool":"a"}],"ask":[{"command":"git *"}],"default":"deny"}}`, "policy.ask policy.deny policy.default", ""},
@@ -86,7 +86,7 @@ func TestNarrowed(t *testing.T) {
 }
 
 // The user agrees to the content with its secrets, in whatever order it comes.
-func TestWiderIsKnownByItsContent(t *testing.T) {
+func TestEscalationIsIdentifiedByItsContent(t *testing.T) {
 	sum := func(text string) string {
 		layer, _, err := ParseEditor([]byte(text))
 		if err != nil {

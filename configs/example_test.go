@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// eachField calls f for every setting there can be.
+// eachField calls f for every possible setting.
 func eachField(t *testing.T, f func(key string, is field, s shape)) {
 	t.Helper()
 	var structure func(typ reflect.Type, key string)
@@ -35,7 +35,7 @@ func eachField(t *testing.T, f func(key string, is field, s shape)) {
 	structure(reflect.TypeFor[Config](), "")
 }
 
-// switchedOn takes the "# " away from the example's settings.
+// switchedOn removes the "# " before the example's settings.
 func switchedOn(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -57,7 +57,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s: model %q, %d deny rules", name, c.Model, len(c.Policy.Deny))
 		}
 	}
-	// What the example shows as defaults are the defaults.
+	// The defaults in the example are the real ones.
 	c, _ := read("example.yaml", []byte(switchedOn(ExampleYAML())))
 	d := Defaults()
 	if c.MCP.AllowAuto != d.MCP.AllowAuto || c.MCP.ElicitationTimeout != d.MCP.ElicitationTimeout || c.Limits != d.Limits || c.Log.Level != d.Log.Level || c.Policy.Default != d.Policy.Default || c.Policy.AskTimeout != d.Policy.AskTimeout {
@@ -81,8 +81,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// The tags that hold numbers hold numbers: the code that reads them does not
-// look.
+// Tags for numbers contain numbers: the code that reads them does not check.
 func TestTagsParse(t *testing.T) {
 	eachField(t, func(key string, f field, s shape) {
 		for _, n := range []string{f.min, f.max, f.def} {
@@ -106,7 +105,7 @@ func TestTagsParse(t *testing.T) {
 	})
 }
 
-// The schema says no less than the structs do about the example and the keys.
+// The schema covers the example and all keys of the structs.
 func TestSchemaKnowsEveryKey(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(SchemaJSON(), &schema); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A file that is written anew, comes or goes is seen; one that is left alone is not.
+// A file that is rewritten, created or removed is noticed; an unchanged one is not.
 func TestFileStatesSeeChanges(t *testing.T) {
 	dir := t.TempDir()
 	there, coming := filepath.Join(dir, "there"), filepath.Join(dir, "coming")

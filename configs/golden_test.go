@@ -13,8 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden runs render over every NAME.yaml of an archive and compares with
-// NAME.want behind it.
+// golden runs render over every NAME.yaml of an archive and compares with the NAME.want after it.
 func golden(t *testing.T, pattern string, render func(t *testing.T, name string, data []byte) string) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -112,7 +111,7 @@ func TestGoodFiles(t *testing.T) {
 	})
 }
 
-// placeless is what Marshal wrote without the places of servers.
+// placeless returns the output of Marshal without the positions of servers.
 func placeless(shown []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(shown) {
@@ -123,7 +122,7 @@ func placeless(shown []byte) []byte {
 	return kept
 }
 
-// Everything that a person can set is described, and its tags make sense.
+// Every possible setting is described, and its tags are valid.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	seen := 0
 	uncommented := switchedOn(ExampleYAML())

@@ -30,7 +30,7 @@ func FuzzPlainJSON(f *testing.F) {
 	f.Add(`{"a": 1, "b": {}}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		var before, after any
-		if json.Unmarshal([]byte(s), &before) == nil { // what is JSON already stays what it is
+		if json.Unmarshal([]byte(s), &before) == nil { // valid JSON keeps its meaning
 			out, err := PlainJSON([]byte(s))
 			if err = errors.Join(err, json.Unmarshal(out, &after)); err != nil {
 				t.Fatalf("%q became %q: %v", s, out, err)

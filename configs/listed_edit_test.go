@@ -129,7 +129,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// besides is a configuration with servers.
+// besides returns a configuration with servers.
 func besides(t *testing.T) *Config {
 	t.Helper()
 	c, problems := decodeFile("config.yaml", []byte("mcp_servers:\n  yaml: {command: x}\n  other: {command: y}\n  off: {command: z, disabled: true}\n"), true)
@@ -205,14 +205,13 @@ func TestPlainSecrets(t *testing.T) {
 	}
 }
 
-// made is a document put together of pieces at random, so that it is known byte by byte what an
-// edit must leave of it.
+// made is a document of random pieces, so that every byte that an edit must not change is known.
 type made struct {
 	head, tail string   // around the lines of the servers
 	names      []string // of the servers
-	pieces     []string // what is written of each, without its comma
-	before     []string // comments and empty lines in front of each
-	behind     []string // what follows the comma, to the end of the line
+	pieces     []string // the text of each, without its comma
+	before     []string // comments and empty lines before each
+	behind     []string // the rest of the line after the comma
 	trailing   bool     // the last one has a comma, too
 }
 
@@ -260,7 +259,7 @@ func (m made) text(without int) string {
 	return b.String() + m.tail
 }
 
-// Whatever is around an entry, not a byte of it changes.
+// Whatever surrounds an entry, no byte of it changes.
 func TestEditsOfManyDocuments(t *testing.T) {
 	for seed := range uint64(60) {
 		m := makeDocument(rand.New(rand.NewPCG(seed, 0)))
@@ -294,8 +293,8 @@ func TestEditsOfManyDocuments(t *testing.T) {
 	}
 }
 
-// Of any document that parses, an edit keeps every byte that is not the entry's: what is added is
-// only added, what is taken out is one piece and a comma, and the other servers stay as they are.
+// In any document that parses, an edit keeps every byte outside of the entry: an addition only
+// adds, a removal removes one piece and a comma, and the other servers stay unchanged.
 func FuzzApply(f *testing.F) {
 	for _, text := range []string{
 		"", "// c", "{}", "{\"mcpServers\": {}}", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\r\n", "{\n\t\"mcpServers\": {\n\t\t\"a\": {\n\t\t\t\"command\": \"x\", // c\n\t\t},\n\t\t/* d */\n\t},\n} // e",
@@ -365,7 +364,7 @@ func isWithout(text, of []byte) bool {
 	return true
 }
 
-// comments are those of a text, without what is between them.
+// comments returns the comments of a text, without the text between them.
 func comments(t *testing.T, text []byte) string {
 	t.Helper()
 	var b strings.Builder

@@ -54,7 +54,7 @@ func TestEditServersMakesTheFile(t *testing.T) {
 	}
 }
 
-// The file is its owner's alone, wherever a link leads to it.
+// Only its owner can read the file, wherever a link leads to it.
 func TestEditServersKeepsLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links and modes as Unix has them")
@@ -96,8 +96,8 @@ func TestEditServersKeepsLinks(t *testing.T) {
 	}
 }
 
-// A wrong file, or one that would be wrong, stays as it is, to the byte and the time. So does the
-// YAML, whatever is done.
+// An invalid file, or one that would become invalid, is not touched, to the byte and the time.
+// Neither is the YAML, whatever is done.
 func TestEditServersLeavesWrongFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	path, config := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "config.yaml")
@@ -129,15 +129,15 @@ func TestEditServersLeavesWrongFilesAlone(t *testing.T) {
 			t.Errorf("%q: the lock is left", c.in)
 		}
 	}
-	// A mistake elsewhere in the YAML is no reason.
+	// A mistake elsewhere in the YAML does not prevent it.
 	write(t, config, "log: {level: loud}\n", 0o600)
 	if _, err := EditServers(t.Context(), Options{ConfigDir: dir}, DropServer("a")); err != nil {
 		t.Error(err)
 	}
 }
 
-// Nothing of what several write at once is lost, also not between processes.
-func TestEditsAtOnce(t *testing.T) {
+// Concurrent changes are not lost, even between processes.
+func TestConcurrentEdits(t *testing.T) {
 	const many = 20
 	add := func(dir, of string) {
 		var all sync.WaitGroup
@@ -155,7 +155,7 @@ func TestEditsAtOnce(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEditsAtOnce$")
+	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestConcurrentEdits$")
 	other.Env = append(os.Environ(), "EDIT_SERVERS_IN="+dir)
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -169,8 +169,8 @@ func TestEditsAtOnce(t *testing.T) {
 	}
 }
 
-// A program that knows no lock may write too.
-func TestFileChangesMeanwhile(t *testing.T) {
+// A program that does not lock may write too.
+func TestConcurrentChangesByOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	write(t, path, "{}\n", 0o600)
@@ -197,8 +197,7 @@ func TestFileChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// A lock that somebody holds is waited for, for half a minute. One that somebody has left behind
-// holds nobody up.
+// A held lock is waited for, for half a minute. The file of an abandoned lock delays nothing.
 func TestHeldLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// usable shows what a server means for a program.
+// usable describes a server's meaning for a program.
 func usable(name string, s MCPServer, env Env) string {
 	var b strings.Builder
 	b.WriteString(name + ":")
@@ -80,8 +80,8 @@ func TestServersOfMCPJSON(t *testing.T) {
 	}
 }
 
-// reads fails unless every server of a text that was pasted can be used, and nothing is said but
-// that a secret is written out.
+// reads fails unless every server of a text can be used, with no warnings except for secrets in
+// plain text.
 func reads(t *testing.T, name string, text []byte) {
 	t.Helper()
 	l, problem := readList("mcp.json", text)
@@ -95,8 +95,8 @@ func reads(t *testing.T, name string, text []byte) {
 	}
 }
 
-// listed loads an mcp.json, and a configuration beside it unless that is nil, and shows what
-// comes of them.
+// listed loads an mcp.json, and a configuration next to it unless that is nil, and shows the
+// result.
 func listed(t *testing.T, name string, servers, config []byte, env Env) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,8 +127,8 @@ func listed(t *testing.T, name string, servers, config []byte, env Env) string {
 	return strings.ReplaceAll(b.String(), dir+string(filepath.Separator), "")
 }
 
-// The file is beside the user's own; with --config DIR/NAME.yaml it is DIR/NAME.mcp.json, so that
-// no repository's mcp.json is read.
+// The file is next to the user's own; with --config DIR/NAME.yaml it is DIR/NAME.mcp.json, so
+// that no repository's mcp.json is read.
 func TestServersFileIsBesideTheConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config")
@@ -152,7 +152,8 @@ func TestServersFileIsBesideTheConfiguration(t *testing.T) {
 		t.Errorf("a repository's file is read: %+v, %v", c.MCPServers, err)
 	}
 	write(t, filepath.Join(dir, "config.mcp.json"), `{"mcpServers": {"mine": {"command": "x"}}}`, 0o600)
-	for _, path := range []string{filepath.Join(dir, "config.yaml"), filepath.Join(dir, "config.yml")} { // the second is not there
+	// The second path does not exist.
+	for _, path := range []string{filepath.Join(dir, "config.yaml"), filepath.Join(dir, "config.yml")} {
 		c, err = Load(Options{Path: path, Env: env})
 		if at := c.ServerAt("mine"); err != nil || at != (Position{c.ServersFile, 1, 17}) || at.File != filepath.Join(dir, "config.mcp.json") {
 			t.Errorf("%s: %v, %v", path, at, err)
@@ -163,7 +164,7 @@ func TestServersFileIsBesideTheConfiguration(t *testing.T) {
 	}
 }
 
-// What cannot be read at all is said of the file, and nothing is started in the meantime.
+// An unreadable file is reported as a whole, and nothing is started in the meantime.
 func TestServersFileThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
@@ -186,7 +187,8 @@ func TestServersFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An entry that is right by itself and wrong with what the editor sets costs that server alone.
+// An entry that is valid by itself and invalid with the editor's settings affects only that
+// server.
 func TestEditorAndServersFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mcp.json"), `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}, "disabled": ["c"]}`, 0o600)

@@ -66,7 +66,7 @@ func TestLoadUserFile(t *testing.T) {
 	if at, ok := c.Where("policy.default"); ok {
 		t.Errorf("a default is at %v", at)
 	}
-	// An explicit file takes the place of the user's, it is not added to it.
+	// An explicit file replaces the user's file; it is not added to it.
 	other := filepath.Join(home, "other.yaml")
 	write(t, other, "", 0o600)
 	if c, err = Load(Options{Path: other, Env: env}); err != nil || c.Model != "" || c.Source != other {
@@ -118,7 +118,7 @@ func TestLiteralKeyThatOthersCanRead(t *testing.T) {
 		if (tt.want == "") != (got == "") || !strings.HasPrefix(got, path+tt.want) && got != "" {
 			t.Errorf("%s with %v: %q", tt.text, tt.mode, got)
 		}
-		// A layer above does not forget it.
+		// A layer above keeps it.
 		if again, _ := Resolve(c, nil, &Config{Model: "openai/x"}); len(again.Warnings) != len(c.Warnings) {
 			t.Errorf("%s: after a merge: %v", tt.text, again.Warnings)
 		}
@@ -148,7 +148,7 @@ func TestUserFilePerPlatform(t *testing.T) {
 	if want == "" {
 		t.Skip("no expectation for " + runtime.GOOS)
 	}
-	// A relative XDG_CONFIG_HOME counts for nothing, as its specification says.
+	// A relative XDG_CONFIG_HOME is ignored, as its specification says.
 	for _, env := range []Env{environment("HOME", "/h"), environment("HOME", "/h", "XDG_CONFIG_HOME", "rel"), environment("HOME", "/h", "XDG_CONFIG_HOME", "")} {
 		if got := UserFile(env); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -142,12 +142,12 @@ ws.yaml:18:13: log.file: is left out: a workspace cannot set this
 	if at, _ := c.Where("policy.deny[1].tool"); at.String() != "ws.yaml:9:17" {
 		t.Errorf("the added rule is at %s", at)
 	}
-	// Emptying a list is no way around.
+	// Emptying a list has no effect.
 	c, err = Resolve(user, layer(t, "ws.yaml", "policy: {deny: [], ask: }"), nil)
 	if err != nil || len(c.Policy.Deny) != 1 {
 		t.Errorf("%+v, %v", c.Policy, err)
 	}
-	// Taking a layer away again leaves nothing of it behind.
+	// Removing a layer again leaves nothing of it behind.
 	if again, _ := Resolve(user, nil, nil); !bytes.Equal(Marshal(again), Marshal(resolved(t, user))) || len(again.Policy.Deny) != 1 {
 		t.Errorf("the user's layer was changed: %+v", again)
 	}
@@ -177,7 +177,7 @@ func TestOverlayFromFlags(t *testing.T) {
 	if at, _ := c.Where("policy.ask_timeout"); at.String() != "user.yaml:2:23" {
 		t.Errorf("ask_timeout is at %s", at)
 	}
-	// Warnings are about what holds in the end.
+	// Warnings are about the final settings.
 	base, err = Resolve(layer(t, "user.yaml", "providers: {local: {base_url: 'http://localhost/v1'}}"), nil, nil)
 	if err != nil || len(base.Warnings) != 1 {
 		t.Fatalf("%v, %v", base.Warnings, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A reference to a pipe is refused, it does not wait for a writer.
+// A reference to a pipe is refused; it does not wait for a writer.
 func TestResolveRefusesPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

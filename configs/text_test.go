@@ -59,7 +59,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// A secret does not print, whoever prints it and whatever holds it.
+// A secret is never printed, whatever prints it or contains it.
 func TestSecretsDoNotPrint(t *testing.T) {
 	c, err := read("config.yaml", []byte(`
 providers:

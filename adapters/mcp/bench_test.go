@@ -12,7 +12,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// BenchmarkInitialize is from nothing to the answer to initialize, and the end.
+// BenchmarkInitialize measures a connection up to the answer to initialize, and its end.
 func BenchmarkInitialize(b *testing.B) {
 	for b.Loop() {
 		in, out, peer := wiretest.New(wire.Newline)
@@ -33,7 +33,7 @@ func BenchmarkInitialize(b *testing.B) {
 	}
 }
 
-// BenchmarkPrompt is one short turn after the other in one session.
+// BenchmarkPrompt measures successive short turns in one session.
 func BenchmarkPrompt(b *testing.B) {
 	g := newGateway(coretest.NewMemory(), 0, nil)
 	in, out, peer := wiretest.New(wire.Newline)

@@ -10,7 +10,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// What an agent has handed over is no session of its own in a list.
+// The session of a delegated task is not listed.
 func TestSubSessionsAreNotListed(t *testing.T) {
 	g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return &core.Profile{}, nil })})
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestSubSessionsAreNotListed(t *testing.T) {
 	}
 }
 
-// A session that somebody trusts in an editor is not trusted to a calling model.
+// Trust given to a session in an editor does not extend to a calling model.
 func TestTrustIsNotLent(t *testing.T) {
 	c := &client{server: &Server{opts: Options{Settings: func() Settings { return Settings{AllowAuto: true} }}}}
 	for given, want := range map[core.Approvals]core.Approvals{"": core.ApprovalsAsk, core.ApprovalsDeny: core.ApprovalsDeny, core.ApprovalsAuto: core.ApprovalsAuto} {

@@ -17,7 +17,7 @@ import (
 	"dragoman/core/workspace"
 )
 
-// noKeys denies what is called keys, and what is in it.
+// noKeys denies files named keys, and folders of that name with their content.
 var noKeys = coretest.Policy(func(c core.Check) core.Verdict {
 	for _, a := range c.Access {
 		if slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "keys") {
@@ -27,8 +27,9 @@ var noKeys = coretest.Policy(func(c core.Check) core.Verdict {
 	return core.Verdict{Effect: core.Allow}
 })
 
-// Paths are completed within the client's folders alone, and without what a rule denies to read.
-func TestPathsAreCompletedUnderGuard(t *testing.T) {
+// Paths are completed only within the client's folders, and without those that a rule forbids to
+// read.
+func TestCompletedPathsObeyTheRules(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestPathsAreCompletedUnderGuard(t *testing.T) {
 			}, nil
 		}),
 	})
-	t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
+	t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // only the client's view counts
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
 			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Roots: []string{root}, Cwd: root})

@@ -31,7 +31,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// act is an agent that does what the prompt says.
+// act is an agent that follows the prompt.
 func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text := ""
 	for _, b := range t.Prompt() {
@@ -131,7 +131,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	return "", errors.New("the model is out of order; try another one")
 }
 
-// questions are what the agent can ask, by name.
+// questions are the agent's possible questions, by name.
 var questions = map[string]core.Ask{
 	"choice": {Text: "Which way?", Options: []core.Option{{ID: "1", Label: "Left", Description: "along the river"}, {ID: "2", Label: "Right"}}},
 	"text":   {Text: "What is it called?"},
@@ -140,7 +140,7 @@ var questions = map[string]core.Ask{
 	"secret": {Text: "The key?", Secret: true},
 }
 
-// write writes files, at once when there are several.
+// write writes files, concurrently if there are several.
 func write(ctx context.Context, t *core.Turn, names string) (core.StopReason, error) {
 	type result struct {
 		failed bool
@@ -189,7 +189,7 @@ var writeFile = coretest.Tool{
 	},
 }
 
-// asks wants everything approved, and remembers.
+// asks requires approval for everything, and remembers.
 var asks = coretest.Policy(func(c core.Check) core.Verdict {
 	switch c.Origin.Approvals {
 	case core.ApprovalsAuto:
@@ -237,7 +237,7 @@ func newGatewayWith(store core.Store, last int64, broken error, b *board.Board) 
 	})
 }
 
-// serve starts a server; stop hangs up and reports what is left behind.
+// serve starts a server; stop hangs up and reports leftovers.
 func serve(t *testing.T, o mcp.Options) (p *wiretest.Peer, stop func()) {
 	t.Helper()
 	o.Version = "1.2.3"
@@ -249,15 +249,18 @@ func serve(t *testing.T, o mcp.Options) (p *wiretest.Peer, stop func()) {
 
 func servePipe(t *testing.T, o mcp.Options) (peer, func()) { return serve(t, o) }
 
-// Each file holds one conversation: lines to the server (->), those that follow each other in one write, and everything
-// that it said (<-), once nothing moves any more. "== 50s" lets that time pass, and "== close" ends the input. DIR stands
-// for the workspace, STATE for the last requestState. A file's comment may hold "flags:" and then roots, workspaces, home, auto,
-// persons (agent_approve allows nothing), or broken (a configuration that is wrong). The files of an archive are connections to one store after each other.
+// Each file contains one conversation: lines to the server (->), successive ones in one write,
+// and everything that it sent (<-), once nothing changes any more. "== 50s" lets that time pass,
+// and "== close" ends the input. DIR stands for the workspace, STATE for the last requestState. A
+// file's comment may contain "flags:" and then roots, workspaces, home, auto, persons
+// (agent_approve allows nothing), or broken (an invalid configuration). The files of an archive
+// are successive connections to one store.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) { converseAll(t, servePipe, ar) })
 }
 
-// converseAll plays the connections of an archive, one after the other, and puts down in it what was said.
+// converseAll plays the connections of an archive, one after the other, and records the messages
+// in it.
 func converseAll(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), ar *txtar.Archive) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -324,7 +327,7 @@ type peer interface {
 	Hangup()
 }
 
-// player puts in the place of names what they stand for, and back.
+// player replaces names by their values, and back.
 type player struct {
 	peer  peer
 	dir   string
@@ -333,7 +336,7 @@ type player struct {
 
 var stateMember = regexp.MustCompile(`"requestState":"([^"]+)"`)
 
-// pass does what a line says that neither side says.
+// pass carries out a line that is not a message.
 func (p *player) pass(what string) error {
 	if what == "close" {
 		p.peer.Hangup()
@@ -350,8 +353,9 @@ func (p *player) sends(msg string) string {
 	return strings.NewReplacer("DIR", p.dir, "STATE", p.state).Replace(msg)
 }
 
-// hears puts down what came: what is not an answer, then the answers by their ids, since calls run beside each other,
-// then news of resources, and the questions that are taken back, which the SDK does on goroutines of its own.
+// hears sorts received messages: those that are not responses, then the responses by their ids,
+// because calls run concurrently, then notifications about resources, and withdrawn questions,
+// which the SDK sends on goroutines of its own.
 func (p *player) hears(msgs []string) []string {
 	var lines, answers, news, last []string
 	for _, msg := range msgs {

@@ -12,7 +12,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// newTestDoor is a door, and the gateway behind it.
+// newTestDoor returns a door, and its gateway.
 func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason, error)) (*HTTP, *door, *core.Gateway) {
 	t.Helper()
 	g := coretest.Gateway(coretest.NewMemory(), run, coretest.Always(core.Verdict{Effect: core.Allow}))
@@ -26,8 +26,8 @@ func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopR
 	return h, h.door(core.Local), g
 }
 
-// Clients of 2026-07-28 never say that they leave. Silent ones are given up with all that they held, even if no other
-// client comes.
+// Clients of 2026-07-28 never announce that they leave. Silent ones are released with everything
+// that they held, even if no other client comes.
 func TestSilentClientsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d, g := newTestDoor(t, nil)

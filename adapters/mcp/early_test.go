@@ -10,7 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// seedAnswers are the answers that the early dialect's document shows, by the ids of the conversation early_all.
+// seedAnswers are the answers in the early dialect's document, by the ids of the conversation
+// early_all.
 var seedAnswers = map[string]string{
 	"1":  `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"capabilities":{"experimental":{},"logging":{},"prompts":{},"resources":{"subscribe":true},"tools":{}},"serverInfo":{"name":"ExampleServer","version":"1.0.0"}}}`,
 	"2":  `{"jsonrpc":"2.0","id":2,"result":{"prompts":[{"name":"examplePrompt","arguments":[{"name":"arg1","description":"Description of arg1","required":true}]}]}}`,
@@ -27,11 +28,12 @@ var seedAnswers = map[string]string{
 	"38": `{"jsonrpc":"2.0","id":38,"error":{"code":-32000,"message":"Error message"}}`,
 }
 
-// exactly are the parts that have nothing beside what the document shows.
+// exactly lists the answers that have no members besides those in the document.
 var exactly = map[string]bool{"1": true, "6": true, "7": true, "9": true, "35": true, "36": true, "37": true, "38": true}
 
-// Every field of the document's answers stands in ours, with a value of the same kind; where we say nothing else, there is
-// nothing else. That the conversation is what the server says, over a pipe and over HTTP, other tests see.
+// Every field of the document's answers is in ours, with a value of the same kind; in the listed
+// answers there is nothing else. Other tests check that the server holds the conversation, over a
+// pipe and over HTTP.
 func TestEarlyDialectHasTheDocumentsShapes(t *testing.T) {
 	ar, err := txtar.ParseFile("testdata/early_all.txtar")
 	if err != nil {
@@ -63,7 +65,7 @@ func TestEarlyDialectHasTheDocumentsShapes(t *testing.T) {
 	}
 }
 
-// alike compares what was said with what the document shows.
+// alike compares an answer with the document's.
 func alike(t *testing.T, at string, got, want any, exact bool) {
 	t.Helper()
 	if reflect.TypeOf(got) != reflect.TypeOf(want) {

@@ -9,7 +9,7 @@ import (
 	"dragoman/core"
 )
 
-// What an agent cannot do is a tool's error, which says what the calling model can do instead.
+// A feature that an agent lacks is a tool's error, with an alternative for the calling model.
 func TestWhatAnAgentLacksIsAToolError(t *testing.T) {
 	for what, want := range map[core.Capability]string{
 		core.CanImages: "The agent claude takes no images. Say it in words, or name another agent.",

@@ -14,8 +14,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// FuzzLines sends a server whatever lines there are. It must answer a ping behind them, write nothing but messages, and
-// end with its input.
+// FuzzLines sends a server arbitrary lines. It must answer a later ping, write nothing but
+// messages, and end with its input.
 func FuzzLines(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A client that hangs up while its user is asked has decided nothing: what was asked waits for somebody else. The
-// question and its call are ended by the same hang-up, in any order.
+// A client that hangs up while its user is asked has decided nothing: the question waits for
+// another answer. The same hang-up ends the question and its call, in any order.
 func TestElicitationClientHangsUp(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {

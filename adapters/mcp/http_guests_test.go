@@ -42,13 +42,13 @@ func (v *visitor) do(ctx context.Context, method, body string) *httptest.Respons
 	return w
 }
 
-// ask calls a tool and returns the whole answer.
+// ask calls a tool and returns the whole response.
 func (v *visitor) ask(tool, args string) *httptest.ResponseRecorder {
 	v.t.Helper()
 	return v.do(v.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{%s}}}`, tool, args))
 }
 
-// call calls a tool and returns what it says.
+// call calls a tool and returns its result.
 func (v *visitor) call(tool, args string) turnResult {
 	v.t.Helper()
 	w := v.ask(tool, args)
@@ -83,7 +83,7 @@ func visits(t *testing.T, h http.Handler, name string) *visitor {
 	return v
 }
 
-// hangs runs turns that end when they are stopped.
+// hangs runs turns that end when they are cancelled.
 func hangs(ctx context.Context, _ *core.Turn) (core.StopReason, error) {
 	<-ctx.Done()
 	return core.StopEnd, nil
@@ -105,8 +105,8 @@ func (d *door) clientOf(session string) *client {
 	return d.visits[session].client
 }
 
-// A session over HTTP that nobody uses ends and gives up all that it holds, even if no other client comes. A stream or
-// a running turn keeps it.
+// An unused session over HTTP ends and releases everything that it holds, even if no other client
+// comes. A stream or a running turn keeps it.
 func TestIdleHTTPSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -130,7 +130,7 @@ func TestIdleHTTPSessionsEnd(t *testing.T) {
 		if listens.status() != http.StatusOK {
 			t.Error("a session whose stream is read has ended")
 		}
-		works.call(toolCancel, fmt.Sprintf(`"session_id":%q`, turn.Session)) // which it can: a turn kept it
+		works.call(toolCancel, fmt.Sprintf(`"session_id":%q`, turn.Session)) // which is possible, because a turn kept it
 		hangUp()
 		<-over
 		client = d.clientOf(works.session)
@@ -149,7 +149,8 @@ func TestIdleHTTPSessionsEnd(t *testing.T) {
 	})
 }
 
-// The turn of a client that never came back goes on. Another session of the protocol can wait for it and end it.
+// The turn of a client that never came back continues. Another session of the protocol can wait
+// for it and end it.
 func TestTurnOutlivesItsHTTPSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -174,8 +175,8 @@ func TestTurnOutlivesItsHTTPSession(t *testing.T) {
 	})
 }
 
-// Clients that leave without a word keep nobody out: the one that has been silent for longest makes room, one of the
-// same program first if that has all its places.
+// Clients that leave without notice do not exclude others: the one that has been silent for
+// longest makes room, one of the same program first if that has all its places.
 func TestClientsThatNeverSayGoodbye(t *testing.T) {
 	h, d, _ := newTestDoor(t, nil)
 	srv := httptest.NewServer(h)
@@ -221,8 +222,8 @@ func TestClientsThatNeverSayGoodbye(t *testing.T) {
 	}
 }
 
-// A client with a request, a stream or a turn makes no room. If all clients have one, the newcomer is refused and told
-// why.
+// A client with a request, a stream or a turn makes no room. If all clients have one, the
+// newcomer is refused, with the reason.
 func TestHTTPSessionsAtWorkStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, hangs)
@@ -256,7 +257,7 @@ func TestHTTPSessionsAtWorkStay(t *testing.T) {
 	})
 }
 
-// A client that touches one session after another holds some of them at a time.
+// The number of sessions that a client holds is limited, however many it names.
 func TestHeldSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil })
@@ -279,7 +280,7 @@ func TestHeldSessionsAreBounded(t *testing.T) {
 	})
 }
 
-// Of the turns that a client polls the four polled last are kept, and for two minutes.
+// The folds of the four turns polled last are kept, for two minutes.
 func TestPolledTurnsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heldSession{}
@@ -312,7 +313,7 @@ func TestPolledTurnsAreBounded(t *testing.T) {
 }
 
 // The caller of ServeFor can ask whether a turn runs for its client.
-func TestServeForSaysThatATurnRuns(t *testing.T) {
+func TestServeForReportsARunningTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := coretest.Gateway(coretest.NewMemory(), hangs, coretest.Always(core.Verdict{Effect: core.Allow}))
 		var works wire.Works
@@ -347,7 +348,7 @@ func TestServeForSaysThatATurnRuns(t *testing.T) {
 	})
 }
 
-// What a client has subscribed to is followed until it leaves.
+// A subscribed resource is followed until its client leaves.
 func TestSubscriptionsEndWithTheirClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d, _ := newTestDoor(t, func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil })
@@ -374,7 +375,7 @@ func TestSubscriptionsEndWithTheirClient(t *testing.T) {
 	})
 }
 
-// The events that are kept for clients that reconnect are bounded, however many there were.
+// The events kept for clients that reconnect are bounded, however many there were.
 func TestReplaysAreBounded(t *testing.T) {
 	long := strings.Repeat("long ", maxText/5)
 	g := coretest.Gateway(jsonl.New(t.TempDir()), func(ctx context.Context, t *core.Turn) (core.StopReason, error) {
@@ -384,7 +385,7 @@ func TestReplaysAreBounded(t *testing.T) {
 	if h.replay != replayBytes {
 		t.Errorf("%d bytes are kept", h.replay)
 	}
-	h.replay = 4 << 20 // which a fourth of the answers exceeds
+	h.replay = 4 << 20 // a fourth of the answers exceeds it
 	heap := func() int {
 		runtime.GC()
 		runtime.GC()

@@ -66,7 +66,7 @@ func (s *site) do(ctx context.Context, method, body string, headers ...string) *
 	return res
 }
 
-// say sends one request and returns its status and what came.
+// say sends one request and returns its status and the response.
 func (s *site) say(method, body string, headers ...string) (int, string) {
 	s.t.Helper()
 	res := s.do(s.t.Context(), method, body, headers...)
@@ -94,7 +94,7 @@ func prompting(id int, text, meta string) string {
 
 const tokenMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"m","version":"1"},"progressToken":1},`
 
-// running waits until a session has a turn that runs, or none.
+// running waits until a session has a running turn, or none.
 func (s *site) running(id core.SessionID, want bool) {
 	s.t.Helper()
 	open, err := s.g.Open(s.t.Context(), core.Local, id)
@@ -152,8 +152,8 @@ func TestHTTPSessions(t *testing.T) {
 	}
 }
 
-// A cancellation has its connection to itself, and may come before its call, which then never runs, also
-// if the client does not wait for its answer.
+// A cancellation has a connection of its own, and may come before its call, which then never
+// runs, even if the client does not wait for its answer.
 func TestHTTPCancelComesFirst(t *testing.T) {
 	s := newSite(t)
 	id := s.begin("2025-11-25")
@@ -187,7 +187,7 @@ func TestHTTPCancelComesFirst(t *testing.T) {
 	}
 }
 
-// Batches belong to 2025-03-26 alone, and to a session.
+// Batches belong only to 2025-03-26, and to a session.
 func TestHTTPBatches(t *testing.T) {
 	s := newSite(t)
 	batch := `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`
@@ -205,7 +205,8 @@ func TestHTTPBatches(t *testing.T) {
 	}
 }
 
-// A client that closes its connection has left at 2025-11-25, and its turn goes on; at 2026-07-28 that takes its call back.
+// At 2025-11-25 a client that closes its connection has left, and its turn continues; at
+// 2026-07-28 that cancels its call.
 func TestHTTPDisconnect(t *testing.T) {
 	s := newSite(t)
 	id := s.begin("2025-11-25")
@@ -230,7 +231,7 @@ func TestHTTPDisconnect(t *testing.T) {
 	s.running("s3", false)
 }
 
-// A session that ends while a call waits ends the call, and its turn goes on.
+// When a session ends while a call waits, the call ends, and its turn continues.
 func TestHTTPDeleteWhileACallWaits(t *testing.T) {
 	s := newSite(t)
 	id := s.begin("2025-11-25")
@@ -245,7 +246,7 @@ func TestHTTPDeleteWhileACallWaits(t *testing.T) {
 	s.running("s1", true)
 }
 
-// until reads a response up to a line that holds some text.
+// until reads a response up to a line with a given text.
 func until(t *testing.T, res *http.Response, text string) {
 	t.Helper()
 	for r := bufio.NewReader(res.Body); ; {
@@ -259,7 +260,7 @@ func until(t *testing.T, res *http.Response, text string) {
 	}
 }
 
-// heard is what came to one client that it had not asked for by name.
+// heard holds the unrequested messages to one client.
 type heard struct {
 	mu   sync.Mutex
 	what []string
@@ -271,7 +272,8 @@ func (h *heard) add(format string, args ...any) {
 	h.what = append(h.what, fmt.Sprintf(format, args...))
 }
 
-// Two clients at once, under one name: an approval, progress, a log message reaches the caller alone.
+// Of two clients at once, under one name, only the caller gets an approval, progress, and log
+// messages.
 func TestTwoClientsAtOnce(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {

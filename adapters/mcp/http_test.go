@@ -21,8 +21,9 @@ import (
 	"dragoman/core/coretest"
 )
 
-// overHTTPToo are the conversations that go the same way over HTTP; the others are about the pipe, or about the order of
-// what stands on it. (A question that is taken back when its call ends at once may find its stream closed.)
+// overHTTPToo lists the conversations that are the same over HTTP; the others are about the pipe,
+// or about the order of messages on it. (The stream of a question that is withdrawn when its call
+// ends at once may be closed.)
 var overHTTPToo = []string{
 	"again", "again_timeout", "approve", "auto", "broken", "busy", "cwd", "early", "early_all", "elicit",
 	"elicit_answers", "elicit_slow", "hard", "logging", "narrowed", "persons", "prompts", "resources", "roots_given", "roots_home",
@@ -50,7 +51,8 @@ func serveHTTP(t *testing.T, o mcp.Options) (_ peer, stop func()) {
 	}
 }
 
-// httpPeer is a client over HTTP: each message is a request, and what has no request comes over a stream.
+// httpPeer is a client over HTTP: each message is a request, and messages without a request come
+// over a stream.
 type httpPeer struct {
 	t    *testing.T
 	h    http.Handler
@@ -58,7 +60,7 @@ type httpPeer struct {
 	gone context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	session string
 	queue   []string
 }
@@ -150,7 +152,7 @@ func (p *httpPeer) Hangup() {
 	p.gone()
 }
 
-// taken is a response as the client takes it.
+// taken is a response in the client's form.
 type taken struct {
 	peer   *httpPeer
 	header http.Header

@@ -22,10 +22,10 @@ import (
 
 const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}`
 
-// modernMeta is what a request of 2026-07-28 carries.
+// modernMeta is the metadata of a request of 2026-07-28.
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}},`
 
-// conversation is one client over a server with the test's agent.
+// conversation is one client of a server with the test's agent.
 type conversation struct {
 	t    *testing.T
 	g    *core.Gateway
@@ -34,7 +34,7 @@ type conversation struct {
 	meta string
 }
 
-// answer is an answer, as far as the tests look at it.
+// answer holds the tested members of an answer.
 type answer struct {
 	ID     json.RawMessage
 	Method string
@@ -64,7 +64,7 @@ type answer struct {
 	}
 }
 
-// converseAt begins a conversation: at "2025-11-25" with initialize, else at 2026-07-28.
+// converseAt begins a conversation: at "2025-11-25" with initialize, otherwise at 2026-07-28.
 func converseAt(t *testing.T, version string, o mcp.Options) *conversation {
 	t.Helper()
 	c := &conversation{t: t, g: o.Gateway}
@@ -100,7 +100,7 @@ func (c *conversation) send(lines ...string) {
 	}
 }
 
-// next is the next message from the server that is not a progress notification.
+// next returns the next message from the server that is not a progress notification.
 func (c *conversation) next() answer {
 	c.t.Helper()
 	for {
@@ -118,7 +118,7 @@ func (c *conversation) next() answer {
 	}
 }
 
-// tool is a call's line; args are members of the arguments.
+// tool returns the line of a call; args are members of the arguments.
 func (c *conversation) tool(id int, name, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s"name":%q,"arguments":{%s}}}`, id, c.meta, name, args)
 }
@@ -135,8 +135,8 @@ func cancelled(id int) string {
 
 var eras = []string{"2025-11-25", "2026-07-28"}
 
-// A prompt and its cancel in one write, 500 times: no turn that hangs is left running, and a prompt behind the cancel
-// runs. None of the calls that were taken back is answered.
+// A prompt and its cancel in one write, 500 times: no hanging turn keeps running, and a prompt
+// after the cancel runs. None of the cancelled calls is answered.
 func TestPromptAndCancelInOneWrite(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -168,7 +168,8 @@ func TestPromptAndCancelInOneWrite(t *testing.T) {
 	}
 }
 
-// A prompt and agent_cancel in one write, 500 times: the cancel never overtakes the prompt, and a prompt behind both runs.
+// A prompt and agent_cancel in one write, 500 times: the cancel never overtakes the prompt, and a
+// prompt after both runs.
 func TestPromptAndAgentCancelInOneWrite(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -200,8 +201,8 @@ func TestPromptAndAgentCancelInOneWrite(t *testing.T) {
 	}
 }
 
-// A call in a session's line that fails before it is run does not hold up those behind it.
-func TestBadCallHoldsUpNobody(t *testing.T) {
+// A call in a session's line that fails before it runs does not delay the next ones.
+func TestAFailedCallDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2025-11-25", mcp.Options{})
 		defer c.end()
@@ -225,7 +226,7 @@ func TestBadCallHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// What a truncation has hidden is not waited for.
+// A turn that a truncation hides is not waited for.
 func TestTruncatedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2025-11-25", mcp.Options{})
@@ -281,7 +282,7 @@ func TestTwoSessions(t *testing.T) {
 	})
 }
 
-// What a client leaves unread holds up no turn, and nothing but progress is lost by it.
+// Messages that a client leaves unread delay no turn, and only progress is lost.
 func TestClientStopsReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2025-11-25", mcp.Options{})
@@ -361,7 +362,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A client of 2026-07-28 that calls again with its user's answers uses its progress token again: progress goes on growing.
+// A client of 2026-07-28 that calls again with its user's answers uses its progress token again:
+// progress continues to grow.
 func TestProgressGoesOnWhenCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2026-07-28", mcp.Options{})
@@ -415,7 +417,8 @@ func TestProgressGoesOnWhenCalledAgain(t *testing.T) {
 	})
 }
 
-// After 1,000 turns there are as many goroutines as before, and none of the connection's after it.
+// After 1,000 turns there are as many goroutines as before, and none of the connection remains
+// after its end.
 func TestNothingIsLeftBehind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	c := converseAt(t, "2025-11-25", mcp.Options{})
@@ -431,7 +434,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	fallTo(t, before)
 }
 
-// fallTo waits until there are no more goroutines than that.
+// fallTo waits until there are no more goroutines than n.
 func fallTo(t *testing.T, n int) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > n; runtime.Gosched() {
@@ -441,7 +444,7 @@ func fallTo(t *testing.T, n int) {
 	}
 }
 
-// More calls than may be open are refused, and the cancels behind them are heard.
+// Calls over the limit are refused, and the cancels after them take effect.
 func TestTooManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2025-11-25", mcp.Options{})
@@ -466,7 +469,7 @@ func TestTooManyCalls(t *testing.T) {
 }
 
 // A connection that breaks at any byte ends the server, and leaves nothing waiting.
-func TestBrokenAnywhere(t *testing.T) {
+func TestConnectionsThatBreakAtAnyByte(t *testing.T) {
 	text := strings.Join([]string{
 		initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"write a.txt"}}}`,

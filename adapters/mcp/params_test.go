@@ -13,7 +13,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// needed returns the parameters that a method requires, with values that fit, and optional the others.
+// needed lists the parameters that a method requires, with valid values, and optional the others.
 var needed, optional = map[string]map[string]string{
 	"completion/complete":   {"ref": `{"type":"ref/prompt","name":"x"}`, "argument": `{"name":"a","value":""}`},
 	"logging/setLevel":      {"level": `"info"`},
@@ -40,7 +40,7 @@ var needed, optional = map[string]map[string]string{
 	"tools/list":               {"cursor": `"x"`},
 }
 
-// wrongParams is a list of parameters that a method refuses, with the code of the error.
+// wrongParams lists parameters that a method refuses, with the code of the error.
 func wrongParams(method string) map[string]int {
 	wrong := map[string]int{"true": -32600, "3": -32600, `"x"`: -32600, "[]": -32600, `[{"a":1}]`: -32600}
 	if len(needed[method]) > 0 {
@@ -72,8 +72,8 @@ func wrongParams(method string) map[string]int {
 	return wrong
 }
 
-// Parameters of the wrong type are refused as such, whatever the method, by both transports and at both life cycles, and in
-// words for the client: no handler sees them, and none panics.
+// Parameters of the wrong type are refused as such, for every method, over both transports and in
+// both life cycles, and in words for the client: they reach no handler, and nothing panics.
 func TestWrongParameters(t *testing.T) {
 	type way struct {
 		modern bool
@@ -106,7 +106,7 @@ func TestWrongParameters(t *testing.T) {
 		for method := range methodsOf(w.modern, strings.HasPrefix(name, "HTTP")) {
 			for params, code := range wrongParams(method) {
 				if w.modern && strings.HasPrefix(name, "a pipe") && method != "server/discover" {
-					// Nothing but its parameters says that it is of this life cycle.
+					// Only its parameters mark it as one of this life cycle.
 					if !strings.HasPrefix(params, "{") || strings.Contains(params, "_meta") {
 						continue
 					}
@@ -128,10 +128,10 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// removed lists the methods that 2026-07-28 no longer has.
+// removed lists the methods that 2026-07-28 has removed.
 var removed = []string{"initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 
-// A method that the protocol no longer has is refused as unknown, and not for its parameters.
+// A removed method is refused as unknown, and not because of its parameters.
 func TestRemovedMethods(t *testing.T) {
 	for _, method := range removed {
 		for _, params := range []string{"{" + modernMeta[:len(modernMeta)-1] + "}", "{" + modernMeta + `"level":3,"uri":3}`} {
@@ -150,7 +150,8 @@ func TestRemovedMethods(t *testing.T) {
 	}
 }
 
-// methodsOf are those of a life cycle. Over HTTP a second initialize begins another session.
+// methodsOf lists the methods of a life cycle. Over HTTP a second initialize begins another
+// session.
 func methodsOf(modern, http bool) map[string]bool {
 	all := map[string]bool{}
 	for _, list := range []map[string]map[string]string{needed, optional} {
@@ -170,7 +171,7 @@ func request(method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q%s}`, method, params)
 }
 
-// The SDK finds what is wrong deeper inside the parameters. Its own words are not shown.
+// The SDK finds faults deeper inside the parameters. Its own words are not shown.
 func TestWrongParametersFurtherInside(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()
@@ -214,7 +215,8 @@ func TestASecondInitializeChangesNothing(t *testing.T) {
 	}
 }
 
-// An envelope that is refused on a pipe is refused over HTTP too, with the same code, and has no effect.
+// An envelope that is refused on a pipe is also refused over HTTP, with the same code, and has no
+// effect.
 func TestEnvelopesAreRefusedAlike(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()

@@ -17,8 +17,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// What a caller pages through does not depend on what is remembered for it: one that polls over one connection is told the
-// same as one that connects anew for each poll, while the turn runs and after it.
+// The pages of a caller do not depend on the cached state: one that polls over one connection
+// gets the same as one that connects for each poll, while the turn runs and after it.
 func TestPollsDoNotDependOnWhatIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), 0, nil)
@@ -53,13 +53,14 @@ func TestPollsDoNotDependOnWhatIsKept(t *testing.T) {
 	})
 }
 
-// A caller that polls does not make us read the session from its beginning, nor one that asks for the newest turn.
-func TestPollsReadOn(t *testing.T) {
+// A caller that polls does not make us read the session from its beginning, and neither does one
+// that asks for the newest turn.
+func TestPollsContinueReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewMemory()
 		g := newGateway(store, 0, nil)
 		c := converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
-		session := c.call(0, "agent_prompt", `"prompt":"long 1000"`).Result.Struct.Session // behind which memory is of no use
+		session := c.call(0, "agent_prompt", `"prompt":"long 1000"`).Result.Struct.Session // beyond that the cache is useless
 		c.call(1, "agent_prompt", fmt.Sprintf(`"prompt":"hang","session_id":%q,"wait_seconds":0`, session))
 		c.stop()
 		c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
@@ -142,8 +143,8 @@ func TestHTTPLeavesNothingBehind(t *testing.T) {
 	fallTo(t, before)
 }
 
-// FuzzPost sends a server any body, with any version in the header. It must answer with a status, and JSON where it says
-// so, and serve a ping after it.
+// FuzzPost sends a server any body, with any version in the header. It must answer with a status,
+// and with JSON if the header says so, and then answer a ping.
 func FuzzPost(f *testing.F) {
 	for _, body := range []string{
 		initialize, `[]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{`, `null`, `{"method":"initialized"}`, prompting(1, "say x", tokenMeta),

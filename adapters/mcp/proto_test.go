@@ -8,7 +8,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 )
 
-// What our transcription and the library both name has the same name in both.
+// Names that occur both in our transcription and in the library are equal.
 func TestNamesAreTheLibrarys(t *testing.T) {
 	for ours, library := range map[string]string{
 		proto.MetaVersion: mcp.MetaKeyProtocolVersion, proto.MetaClient: mcp.MetaKeyClientInfo, proto.MetaServer: mcp.MetaKeyServerInfo,

@@ -8,7 +8,7 @@ import (
 	"dragoman/core"
 )
 
-// What a client gets for a turn with an approval, as one looks at it.
+// The messages to a client for a turn with an approval.
 func TestRender(t *testing.T) {
 	c := core.Call{ID: "c1", Turn: "t1", Server: core.Native, Tool: "write_file", Title: "Write a.txt", State: core.Proposed}
 	state := func(s core.CallState, args string) core.CallChanged {

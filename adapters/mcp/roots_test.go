@@ -17,7 +17,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// asked calls a tool and returns what the client is told, or the error.
+// asked calls a tool and returns the client's result, or the error.
 func asked(t *testing.T, cs *sdk.ClientSession, tool string, args map[string]any) string {
 	t.Helper()
 	res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -31,8 +31,8 @@ func asked(t *testing.T, cs *sdk.ClientSession, tool string, args map[string]any
 	return string(b)
 }
 
-// folders makes a root, folders in it and beside it, and sessions that work there. The sessions whose names begin with
-// "in" lie within the root.
+// folders creates a root, folders in it and next to it, and sessions that work there. The
+// sessions whose names begin with "in" lie within the root.
 func folders(t *testing.T, g *core.Gateway) (root, beside string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -77,7 +77,7 @@ func TestSessionsOutsideOfTheRoots(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
+			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // only the client's view counts
 			root, beside := folders(t, g)
 			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Roots: []string{root}, Cwd: beside})
 			cs := join(t, way, "2025-11-25", s, sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, nil))
@@ -135,7 +135,7 @@ func TestSessionsOutsideOfTheRoots(t *testing.T) {
 					}
 				}
 			}
-			for _, id := range outside { // and nothing has happened in them
+			for _, id := range outside { // nothing has happened in them
 				s, err := g.Open(t.Context(), core.Local, core.SessionID(id))
 				if err != nil {
 					t.Errorf("%s: %v", id, err)
@@ -157,7 +157,7 @@ func wantIDs(t *testing.T, what string, got []string) {
 	}
 }
 
-// everyWay names a session in every way that there is.
+// everyWay names a session in every possible way.
 func everyWay(t *testing.T, cs *sdk.ClientSession, id string) map[string]string {
 	t.Helper()
 	said := map[string]string{}
@@ -189,12 +189,12 @@ func everyWay(t *testing.T, cs *sdk.ClientSession, id string) map[string]string 
 	return said
 }
 
-// A client's own roots count until it says that it has others.
+// A client's own roots apply until it reports other ones.
 func TestRootsOfTheClient(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the client sees counts
+			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // only the client's view counts
 			root, beside := folders(t, g)
 			client := sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, &sdk.ClientOptions{
 				Capabilities: &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}}, //nolint:staticcheck // clients of 2025-11-25 have them

@@ -27,19 +27,19 @@ import (
 	"dragoman/core/inference"
 )
 
-// borrower is an agent whose model is its client's. Its prompts are "ask N", N questions after each other, "both", two
-// at once, "hand over", one in a session of its own, and "hang".
+// borrower is an agent that uses its client's model. Its prompts are "ask N", N successive
+// questions, "both", two at once, "hand over", one in a session of its own, and "hang".
 type borrower struct {
 	server atomic.Pointer[mcp.Server]
 	g      *core.Gateway
 	hosts  sync.Map // by session: core.ToolHost
 	failed atomic.Pointer[inference.Error]
-	asking chan struct{} // has one for each question that is on its way
+	asking chan struct{} // holds one token for each question on its way
 }
 
 func newBorrower() *borrower { return newBorrowerWith(nil) }
 
-// newBorrowerWith is newBorrower with the ids of sessions; nil: they are made up.
+// newBorrowerWith is newBorrower with given ids of sessions; nil: generated ones.
 func newBorrowerWith(newID func() string) *borrower {
 	b := &borrower{asking: make(chan struct{}, 1000)}
 	prof := &core.Profile{
@@ -51,7 +51,7 @@ func newBorrowerWith(newID func() string) *borrower {
 	return b
 }
 
-// Open implements core.Toolbox: it keeps the host.
+// Open implements core.Toolbox: it stores the host.
 func (b *borrower) Open(_ context.Context, h core.ToolHost) (core.Toolset, error) {
 	b.hosts.Store(h.Meta().ID, h)
 	return coretest.Tools{}, nil
@@ -124,7 +124,7 @@ func (b *borrower) lend(t *testing.T, way, version string, o *sdk.ClientOptions)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cs.Close() //nolint:errcheck // what the server says counts
+		cs.Close() //nolint:errcheck // only the server's messages count
 		if err := ended(); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
@@ -147,8 +147,9 @@ func answers(_ context.Context, req *sdk.CreateMessageRequest) (*sdk.CreateMessa
 // samplingEras are life cycles with sampling, from the first.
 var samplingEras = []string{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"}
 
-// The SDK's client lends its model, at every version and both ways: to one question, to several, to two at once, and to
-// a sub-session's. At 2026-07-28 a call is answered before the SDK gives it up, and agent_wait goes on.
+// The SDK's client lends its model, at every version and over both transports: for one question,
+// for several, for two at once, and for a sub-session's. At 2026-07-28 a call is answered before
+// the SDK gives up, and agent_wait continues.
 func TestSampling(t *testing.T) {
 	for _, version := range samplingEras {
 		for _, way := range ways {
@@ -172,7 +173,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// A model that takes tools is told of them from 2025-11-25 on, and calls several at once.
+// A model that takes tools gets them from 2025-11-25 on, and calls several at once.
 func TestSamplingWithTools(t *testing.T) {
 	for _, version := range samplingEras {
 		b := newBorrower()
@@ -194,7 +195,7 @@ func TestSamplingWithTools(t *testing.T) {
 	}
 }
 
-// Nobody's model is asked where the client that prompted offers none.
+// If the client that prompted offers no model, none is asked.
 func TestSamplingWithoutOffer(t *testing.T) {
 	for _, way := range both() {
 		b := newBorrower()
@@ -207,7 +208,7 @@ func TestSamplingWithoutOffer(t *testing.T) {
 	}
 }
 
-// A client that refuses is told as one that has refused.
+// A client's refusal is reported as a refusal.
 func TestSamplingRefused(t *testing.T) {
 	for _, way := range ways {
 		b := newBorrower()
@@ -221,8 +222,9 @@ func TestSamplingRefused(t *testing.T) {
 	}
 }
 
-// A call that is taken back while the client's model is asked ends its turn, 40 times. (Over HTTP the question's end may
-// find its stream closed, so that the client's model goes on for nobody.)
+// A call that is cancelled while the client's model is asked ends its turn, 40 times. (Over HTTP
+// the stream for the question's end may be closed, so that the client's model continues for
+// nothing.)
 func TestSamplingCancelled(t *testing.T) {
 	for _, way := range both() {
 		t.Run(way[0]+" "+way[1], func(t *testing.T) {
@@ -261,21 +263,22 @@ func TestSamplingCancelled(t *testing.T) {
 	}
 }
 
-// A client that leaves while its model is to be asked ends the turn with an error that says so.
+// If a client leaves before its model is asked, the turn ends with an error about that.
 func TestSamplingClientLeaves(t *testing.T) {
 	for _, way := range ways {
 		b := newBorrower()
 		cs := b.lend(t, way, "2025-11-25", &sdk.ClientOptions{CreateMessageHandler: answers})
 		_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "ask 1", "wait_seconds": 0})
 		<-b.asking
-		end := b.ended(t, r.Session, func() { cs.Close() }) //nolint:errcheck // that it is gone counts
+		end := b.ended(t, r.Session, func() { cs.Close() }) //nolint:errcheck // only its absence counts
 		if e := b.failed.Load(); end.Stop != core.StopError || e == nil || e.Kind != inference.ErrNetwork || !strings.Contains(end.Err, "has left") {
 			t.Errorf("%s: %+v, %+v", way, end, e)
 		}
 	}
 }
 
-// The same, when its model is being asked. The question and its call are ended by the same hang-up, in any order.
+// The same while its model is being asked. The same hang-up ends the question and its call, in
+// any order.
 func TestSamplingClientHangsUp(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
@@ -299,7 +302,8 @@ func TestSamplingClientHangsUp(t *testing.T) {
 	}
 }
 
-// prompted is the session of a prompt by a client that has one capability, when that client has been asked something.
+// prompted returns the session of a prompt by a client with one capability, once that client gets
+// a question.
 func prompted(t *testing.T, g *core.Gateway, p *wiretest.Peer, capability, prompt string) (session string) {
 	t.Helper()
 	err := p.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{%q:{}},"clientInfo":{"name":"x","version":"1"}}}`, capability),
@@ -346,7 +350,7 @@ func (b *borrower) ended(t *testing.T, session string, do func()) core.TurnEnded
 	}
 }
 
-// What nobody carries to the client's model is given up in time.
+// A request that never reaches the client's model times out.
 func TestSamplingTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBorrower()
@@ -367,7 +371,7 @@ func TestSamplingTimeout(t *testing.T) {
 		if e := b.failed.Load(); r.Status != "failed" || !strings.Contains(r.Text, "has not answered within 1m0s") || e == nil || e.Kind != inference.ErrServer {
 			t.Errorf("%+v, %+v", r, e)
 		}
-		cs.Close() //nolint:errcheck // what the server says counts
+		cs.Close() //nolint:errcheck // only the server's messages count
 		if err := ended(); err != nil {
 			t.Error(err)
 		}
@@ -377,7 +381,7 @@ func TestSamplingTimeout(t *testing.T) {
 	})
 }
 
-// A turn that has become a task asks its client's model by the task.
+// A turn that has become a task asks its client's model through the task.
 func TestSamplingOfTasks(t *testing.T) {
 	b := newBorrower()
 	in, out, p := wiretest.New(wire.Newline)
@@ -442,8 +446,8 @@ func TestSamplingOfTasks(t *testing.T) {
 	}
 }
 
-// Two clients over HTTP lend different models. Each turn asks the model of the client that prompted
-// it, also where two principals have a session of the same id.
+// Two clients over HTTP lend different models. Each turn asks the model of the client that
+// prompted it, even if two principals have a session of the same id.
 func TestSamplingOfTwoClients(t *testing.T) {
 	for _, version := range samplingEras {
 		for _, principals := range [][2]string{{"ada", "ada"}, {"ada", "bob"}} {
@@ -492,7 +496,7 @@ func TestSamplingOfTwoClients(t *testing.T) {
 	}
 }
 
-// as says in each request whose it is.
+// as identifies the principal in each request.
 type as string
 
 // RoundTrip implements http.RoundTripper.

@@ -18,7 +18,7 @@ import (
 	"dragoman/core/coretest"
 )
 
-// ways are how the SDK's client is connected.
+// ways are the transports of the SDK's client.
 var ways = []string{"pipe", "http"}
 
 // connect connects the SDK's own client.
@@ -46,7 +46,7 @@ func join(t *testing.T, way, version string, s *mcp.Server, client *sdk.Client) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cs.Close() //nolint:errcheck // what the server says counts
+		cs.Close() //nolint:errcheck // only the server's messages count
 		if err := ended(); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
@@ -141,8 +141,8 @@ func fits(t *testing.T, cs *sdk.ClientSession, name string, structured []byte) {
 	}
 }
 
-// The SDK's client, whose user answers as it likes, at both life cycles. What it makes of an answer before it sends it is
-// the client's business; what comes of it is ours.
+// The SDK's client, whose user answers in various ways, in both life cycles. The client may
+// change an answer before it sends it; the test checks our reaction.
 func TestSDKClient(t *testing.T) {
 	answers := []struct {
 		name   string
@@ -182,8 +182,8 @@ func TestSDKClient(t *testing.T) {
 	}
 }
 
-// The agent's questions reach the user of the SDK's client, whose own checks the forms pass; of a client without
-// elicitation they reach the calling model.
+// The agent's questions reach the user of the SDK's client, whose own checks accept the forms;
+// for a client without elicitation they reach the calling model.
 func TestSDKClientIsAsked(t *testing.T) {
 	for _, way := range both() {
 		t.Run(way[0]+" "+way[1], func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestSDKClientIsAsked(t *testing.T) {
 	}
 }
 
-// both are all ways with all life cycles.
+// both lists all transports with all life cycles.
 func both() (list [][2]string) {
 	for _, way := range ways {
 		for _, era := range eras {
@@ -226,7 +226,8 @@ func both() (list [][2]string) {
 	return list
 }
 
-// A client that fails to ask has not said yes. (At 2026-07-28 the SDK's client then fails the call by itself.)
+// A client that fails to ask has not agreed. (At 2026-07-28 the SDK's client then fails the call
+// itself.)
 func TestSDKClientThatFails(t *testing.T) {
 	cs := connect(t, "pipe", "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		return nil, errors.New("no window")
@@ -236,7 +237,7 @@ func TestSDKClientThatFails(t *testing.T) {
 	}
 }
 
-// The SDK's client lists the tools, and every result of them passes its schema.
+// The SDK's client lists the tools, and every result of them matches its schema.
 func TestSDKClientTools(t *testing.T) {
 	for _, way := range both() {
 		t.Run(way[0]+" "+way[1], func(t *testing.T) {
@@ -292,13 +293,14 @@ func TestSDKClientTools(t *testing.T) {
 	}
 }
 
-// A client that gives a call up cancels its turn, 100 times.
+// A client that gives up a call cancels its turn, 100 times.
 func TestSDKClientCancels(t *testing.T) {
 	for _, way := range both() {
 		t.Run(way[0]+" "+way[1], func(t *testing.T) {
 			cs := connect(t, way[0], way[1], nil)
 			_, first := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "say hello"})
-			// The SDK sends its cancels beside the caller, so one may come behind the next prompt, which is refused then.
+			// The SDK sends its cancels concurrently with the caller, so one may come after the
+			// next prompt, which is refused then.
 			for range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)

@@ -13,13 +13,13 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A client answers questions only in sessions that it has begun or prompted, and deletes only those. It may look at
-// others.
+// A client answers questions only in sessions that it has created or prompted, and deletes only
+// those. It may read others.
 func TestAnsweringInSessionsOfOthers(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the clients see counts
+			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // only the clients' views count
 			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{ModelAnswers: true} }})
 			options := func(elicits bool) *sdk.ClientOptions {
 				if !elicits {
@@ -74,7 +74,7 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 			if got := asked(t, other, "agent_prompt", map[string]any{"session_id": session, "prompt": "say mine too"}); !strings.Contains(got, "mine too") {
 				t.Errorf("another prompts: %s", got)
 			}
-			asked(t, other, "session_close", map[string]any{"session_id": session}) // what it has prompted it has prompted
+			asked(t, other, "session_close", map[string]any{"session_id": session}) // the session that it has prompted
 			if got := asked(t, other, "session_close", map[string]any{"session_id": session, "delete": true}); strings.Contains(got, "isError") {
 				t.Errorf("who has prompted deletes: %s", got)
 			}
@@ -87,7 +87,7 @@ func TestClientsHaveIdentitiesOfTheirOwn(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
 			g := newGateway(coretest.NewMemory(), 0, nil)
-			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // what the log says counts
+			t.Cleanup(func() { g.Close(context.Background()) }) //nolint:errcheck // only the log's content counts
 			s := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
 			callers := map[core.Caller]int{}
 			var session any

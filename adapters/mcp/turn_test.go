@@ -15,7 +15,8 @@ import (
 	"dragoman/core/display"
 )
 
-// records numbers events as a session's log would: successive deltas of one stream are one record that grows.
+// records numbers events like a session's log: successive deltas of one stream are one record
+// that grows.
 func records(events ...core.Event) []core.Record {
 	var out []core.Record
 	at := core.Pos{Epoch: 1, Seq: 1}
@@ -34,7 +35,7 @@ func records(events ...core.Event) []core.Record {
 	return out
 }
 
-// stream names the stream of a delta; "" is none.
+// stream returns the stream of a delta; "" is none.
 func stream(ev core.Event) string {
 	switch e := ev.(type) {
 	case core.TextDelta:
@@ -123,8 +124,9 @@ func TestTurnBounds(t *testing.T) {
 	}
 }
 
-// Every event of the samples has a line, an event or an entry, or is listed here as one that has none on purpose.
-func TestNothingIsForgotten(t *testing.T) {
+// Every event of the samples has a line, an event or an entry, or is listed here as one that
+// deliberately has none.
+func TestEveryEventIsShownOrListed(t *testing.T) {
 	silent := map[string]string{
 		"lines": "Opened Claimed PromptQueued TurnStarted Steered ThoughtDelta ThoughtEnded CallArgs CallOutput Asked Answered UsageChanged " +
 			"TitleChanged SettingsChanged Bound Flagged Expanded Compacted Reverted Cited Moved Truncated TurnEnded Unknown",
@@ -156,7 +158,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	}
 }
 
-// regroup cuts and joins deltas at random, which changes nothing about what they say.
+// regroup cuts and joins deltas at random, which does not change their content.
 func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 	var out []core.Record
 	for _, r := range recs {
@@ -178,7 +180,7 @@ func regroup(rnd *rand.Rand, recs []core.Record) []core.Record {
 	return out
 }
 
-// random makes a turn's events.
+// random returns a turn's events.
 func random(rnd *rand.Rand) []core.Event {
 	events := []core.Event{core.Opened{}, core.TurnStarted{Turn: "t1", Prompt: []core.Block{core.Text{Text: "go"}}}}
 	for i := range rnd.IntN(40) {
@@ -199,8 +201,8 @@ func random(rnd *rand.Rand) []core.Event {
 	return append(events, core.TurnEnded{Turn: "t1", Stop: core.StopEnd})
 }
 
-// The result, the events behind any cursor and the transcript's pages say the same however deltas are grouped, and pages
-// and cursors, put together, say it once.
+// The result, the events after any cursor and the transcript's pages are the same for every
+// grouping of deltas. Pages and cursors, put together, contain everything once.
 func TestGroupingDoesNotMatter(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -213,7 +215,7 @@ func TestGroupingDoesNotMatter(t *testing.T) {
 		if got := pagesOf(other, rnd.IntN(4)+1); !reflect.DeepEqual(got, entries) {
 			t.Fatalf("seed %d: pages %+v, want %+v", seed, got, entries)
 		}
-		// Read up to anywhere, then from the cursor on, in another grouping.
+		// Read up to any point, then from the cursor on, with another grouping.
 		first := events{}
 		f := turn{id: "t1"}
 		for _, r := range recs[:rnd.IntN(len(recs))] {
@@ -245,7 +247,7 @@ func eventsOf(recs []core.Record, after core.Pos) []event {
 	return e.list
 }
 
-// glue puts two lists together; text that goes on in the second is one event.
+// glue joins two lists; a text that continues in the second is one event.
 func glue(a, b []event) []event {
 	out := slices.Clone(a)
 	for _, e := range b {
@@ -258,7 +260,7 @@ func glue(a, b []event) []event {
 	return out
 }
 
-// pagesOf reads a transcript by pages and puts them together.
+// pagesOf reads a transcript by pages and joins them.
 func pagesOf(recs []core.Record, limit int) (all []entry) {
 	at := core.Pos{}
 	for {
@@ -272,7 +274,7 @@ func pagesOf(recs []core.Record, limit int) (all []entry) {
 		}
 		for _, e := range p.page() {
 			e.size = 0
-			e.Turn = "" // of a text behind the page that began the turn it is not known
+			e.Turn = "" // it is unknown for a text after the page that began the turn
 			all = append(all, e)
 		}
 		if !p.full {
@@ -307,7 +309,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// FuzzTurn feeds the fold, the events and the transcript whatever records there are.
+// FuzzTurn feeds the fold, the events and the transcript with arbitrary records.
 func FuzzTurn(f *testing.F) {
 	f.Add(uint64(1), "text")
 	f.Fuzz(func(t *testing.T, seed uint64, text string) {

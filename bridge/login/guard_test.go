@@ -12,7 +12,7 @@ import (
 	"dragoman/core/netguard"
 )
 
-// What a server names is no nearer to us than the server, whatever it is called.
+// An address that a server names is no nearer to us than the server, whatever its name.
 func TestGuard(t *testing.T) {
 	for _, c := range []struct {
 		server netguard.Class
@@ -63,7 +63,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%d %s: %v", c.server, c.to, err)
 		}
 	}
-	// What a name means is known when it is dialled.
+	// The address of a name is known when it is dialled.
 	for address, ok := range map[string]bool{"127.0.0.1:443": false, "169.254.169.254:80": false, "10.0.0.7:443": false, "[::1]:443": false, "8.8.8.8:443": true, "x": false} {
 		if err := (&guard{}).control("tcp", address, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
@@ -71,7 +71,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A server outside names none of the addresses by which others reach this machine.
+// An outside server names none of the addresses by which others reach this machine.
 func TestGuardRefusesOwnAddresses(t *testing.T) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -85,7 +85,7 @@ func TestGuardRefusesOwnAddresses(t *testing.T) {
 	}
 }
 
-// A redirect is looked at like any address, and none is followed with a token in it.
+// A redirect is checked like any address, and none is followed with a token in it.
 func TestGuardedRedirects(t *testing.T) {
 	to := "http://169.254.169.254/latest"
 	asked := 0

@@ -32,15 +32,15 @@ func anyServer() http.Handler {
 
 func newAuthority(t *testing.T) *logintest.Authority { return logintest.New(t, anyServer()) }
 
-// siteOf is the MCP server of an authority.
+// siteOf returns the MCP server of an authority.
 func siteOf(a *logintest.Authority, c Config) Site {
 	return Site{Server: "up", URL: a.Resource, Config: c}
 }
 
 func newWallet(s Store) *Wallet { return New(s, &http.Client{Transport: http.DefaultTransport}) }
 
-// A server that asks for no login is not taken for its own authorization server.
-func TestNoLoginIsWanted(t *testing.T) {
+// A server that requires no login is not taken for its own authorization server.
+func TestServerWithoutALogin(t *testing.T) {
 	s := httptest.NewServer(anyServer())
 	defer s.Close()
 	w := newWallet(&logintest.Memory{})
@@ -49,8 +49,8 @@ func TestNoLoginIsWanted(t *testing.T) {
 	}
 }
 
-// A client that was registered by hand is used as it is, at its own authorization
-// server only.
+// A client that was registered by hand is used unchanged, and only at its own authorization
+// server.
 func TestLoginOfARegisteredClient(t *testing.T) {
 	for name, c := range map[string]struct {
 		known []string
@@ -58,7 +58,7 @@ func TestLoginOfARegisteredClient(t *testing.T) {
 		fault string
 	}{
 		"basic":          {nil, Config{ClientID: "me", ClientSecret: "s3cret&=", Scopes: []string{"mine"}}, ""},
-		"post":           {[]string{authPost}, Config{ClientID: "me", ClientSecret: "s3cret&="}, "invalid_client"}, // the authority takes the other way only
+		"post":           {[]string{authPost}, Config{ClientID: "me", ClientSecret: "s3cret&="}, "invalid_client"}, // accepted only the other way
 		"wrong":          {nil, Config{ClientID: "me", ClientSecret: "other"}, "invalid_client"},
 		"another issuer": {nil, Config{ClientID: "me", ClientSecret: "s3cret&=", Issuer: "https://login.example.com"}, "belongs to https://login.example.com"},
 	} {
@@ -93,8 +93,8 @@ func TestLoginOfARegisteredClient(t *testing.T) {
 	}
 }
 
-// What the servers say is not trusted: nothing odd is opened in a browser, nothing
-// inside is asked, nobody else's answer is taken.
+// The servers' data is not trusted: the browser opens no unusual address, no inside address is
+// requested, and no foreign answer is accepted.
 func TestLoginsThatAreRefused(t *testing.T) {
 	point := func(to string) func(*logintest.Authority) {
 		return func(a *logintest.Authority) { a.Meta = func(m map[string]any) { m["authorization_endpoint"] = to } }
@@ -161,7 +161,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// An answer with another state is not the one that is waited for.
+// An answer with another state is not accepted.
 func TestLoginWithAWrongState(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	a.Return = func(v url.Values) { v.Set("state", "guessed") }
@@ -180,7 +180,7 @@ func TestLoginWithAWrongState(t *testing.T) {
 	}
 }
 
-// A login that nobody finishes ends after five minutes, and its address with it.
+// An unfinished login ends after five minutes, and so does its address.
 func TestUnfinishedLoginsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -13,7 +13,7 @@ import (
 	"dragoman/core/board"
 )
 
-// BenchmarkCalls calls a tool of a program: directly by the SDK's client, and as a
+// BenchmarkCalls measures calls of a program's tool: directly by the SDK's client, and as a
 // session's tool.
 func BenchmarkCalls(b *testing.B) {
 	b.Run("direct", func(b *testing.B) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Many clients reject a whole list because of one malformed tool. It is repaired or left out,
-// and the others stay as the server wrote them.
+// Many clients reject a whole list because of one malformed tool. It is repaired or left out, and
+// the others stay as the server wrote them.
 func TestMalformedToolsAreRepairedForClients(t *testing.T) {
 	for _, c := range []struct{ tools, want string }{
 		{`[{"name":"a","inputSchema":{ "type":"object"},"x":1.0}]`, `[{"name":"a","inputSchema":{ "type":"object"},"x":1.0}]`},

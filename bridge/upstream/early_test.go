@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a server says whose version is a number becomes what servers say that have a date
-// for it; an error without an id belongs to what has waited longest.
+// Messages of a server whose version is a number become those of servers whose version is a date;
+// an error without an id belongs to the oldest open request.
 func TestEarlyEdge(t *testing.T) {
 	e := new(earlyEdge)
 	ask := func(id int, method string) {

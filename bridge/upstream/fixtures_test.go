@@ -9,18 +9,18 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// at is the endpoint of a server of the tests.
+// at returns the endpoint of a test server.
 func at(p bridgetest.Place) func(context.Context) (Endpoint, error) {
 	e := Endpoint{Command: p.Command, Args: p.Args, Env: p.Env, URL: p.URL, Headers: p.Headers, SSE: p.SSE}
 	return func(context.Context) (Endpoint, error) { return e, nil }
 }
 
-// plays is the endpoint of a program of the tests.
+// plays returns the endpoint of a test program.
 func plays(role string, env ...string) func(context.Context) (Endpoint, error) {
 	return at(bridgetest.Program(role, env...))
 }
 
-// ways are the transports and eras that the SDK's server is reached by.
+// ways lists the transports and eras of the SDK's server.
 func ways(t *testing.T) map[string]Server {
 	t.Helper()
 	all := map[string]Server{}

@@ -9,8 +9,8 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// A session has one guard for all of its servers. When the last server ends, the guard ends
-// with all that the servers have left behind.
+// A session has one guard for all of its servers. When the last server ends, the guard ends with
+// all processes that the servers have left behind.
 func TestOneGuardForAllServers(t *testing.T) {
 	bridgetest.OneGuard(t, 2, func(t *testing.T, places []bridgetest.Place, look func()) {
 		servers := []Server{{Name: "up", Endpoint: at(places[0])}, {Name: "down", Endpoint: at(places[1])}}
@@ -29,7 +29,7 @@ func TestOneGuardForAllServers(t *testing.T) {
 	})
 }
 
-// A server that ends takes its daemons along, and nothing of the others of its session.
+// When a server ends, its daemons end too, but no process of the session's other servers.
 func TestCloseEndsDaemons(t *testing.T) {
 	guard := guarding(t)
 	var odds []string

@@ -20,7 +20,7 @@ import (
 
 func environ() []string { return os.Environ() }
 
-// scripted opens a session with a server that a script plays.
+// scripted opens a session with a server that plays a script.
 func scripted(t *testing.T, h *host, script string, change ...func(*Server)) core.Toolset {
 	t.Helper()
 	server := Server{Name: "x", Endpoint: plays("script", "SCRIPT="+script)}
@@ -107,8 +107,8 @@ func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	}
 }
 
-// Many tools over many pages are all there, and a cursor that comes again ends the
-// list (TestBadLists).
+// A list with many tools on many pages is complete, and a repeated cursor ends the list
+// (TestBadLists).
 func TestFiveThousandTools(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, &host{}, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone)
@@ -118,7 +118,7 @@ func TestFiveThousandTools(t *testing.T) {
 	}
 }
 
-// A list that changes a thousand times at once is asked for again once or twice.
+// A list that changes a thousand times at once is requested again once or twice.
 func TestStormOfChangedLists(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -142,7 +142,7 @@ func TestStormOfChangedLists(t *testing.T) {
 	}
 }
 
-// What a server says on standard error keeps it from nothing.
+// Output on standard error does not disturb a server's calls.
 func TestMegabyteOnStandardError(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, &host{}, "initialize noise\n"+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call noise\n"+bridgetest.ToolDone)
@@ -151,8 +151,8 @@ func TestMegabyteOnStandardError(t *testing.T) {
 	}
 }
 
-// Questions that belong to no call reach nobody.
-func TestUnaskedQuestionIsRefused(t *testing.T) {
+// Questions outside of a call are refused.
+func TestQuestionOutsideOfACallIsRefused(t *testing.T) {
 	h := &host{ask: func(a core.Ask) core.Reply {
 		t.Errorf("asked: %s", a.Text)
 		return core.Reply{Outcome: core.OutcomeAnswered, Option: optionYes}
@@ -176,7 +176,8 @@ func TestUnaskedQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// A form that two readers could understand differently is refused, and nothing of it reaches the user.
+// A form that two readers could interpret differently is refused, and nothing of it reaches the
+// user.
 func TestAmbiguousFormIsRefused(t *testing.T) {
 	h := &host{ask: func(a core.Ask) core.Reply {
 		t.Errorf("asked: %s", a.Text)
@@ -196,8 +197,9 @@ func TestAmbiguousFormIsRefused(t *testing.T) {
 	}
 }
 
-// What the form does not offer is no answer to it: the user is asked again, and in the end the form is cancelled.
-func TestAnswersThatAreNotOffered(t *testing.T) {
+// An answer that the form does not offer is invalid: the user is asked again, and in the end the
+// form is cancelled.
+func TestAnswersOutsideOfTheForm(t *testing.T) {
 	for _, reply := range []core.Reply{
 		{Outcome: core.OutcomeAnswered, Option: "skip"},
 		{Outcome: core.OutcomeAnswered, Option: "choice-2", Text: "bob"},
@@ -214,8 +216,8 @@ func TestAnswersThatAreNotOffered(t *testing.T) {
 	}
 }
 
-// A page is put to the user with its address, and only its opening or refusal comes
-// back.
+// A page is put to the user with its address, and the answer is only that it was opened or
+// refused.
 func TestPage(t *testing.T) {
 	var got core.Ask
 	var reply core.Reply

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// kept is a keeper of a server that does as the test says.
+// kept is a keeper of a server that follows the test.
 type kept struct {
 	*Keeper
-	start func(ctx context.Context) error // what a start comes to; nil: it succeeds at once
-	wants error                           // a login
+	start func(ctx context.Context) error // the result of a start; nil: it succeeds at once
+	wants error                           // the reason for requiring a login
 
 	began time.Time
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // protects the fields below
 	starts []time.Duration
-	faults []string // that were told
+	faults []string // that were reported
 	seen   []string // the statuses
 }
 
@@ -89,7 +89,7 @@ func (j *kept) told(t *testing.T, status, why string) {
 	}
 }
 
-// startedAt compares when the server was started, in seconds.
+// startedAt compares the times of the server's starts, in seconds.
 func (j *kept) startedAt(t *testing.T, want ...int) {
 	t.Helper()
 	j.mu.Lock()
@@ -103,8 +103,7 @@ func (j *kept) startedAt(t *testing.T, want ...int) {
 	}
 }
 
-// Every change leads where the table says, from every status, and one that comes too late
-// wakes nobody.
+// Every change leads from every status to the one in the table, and a late change has no effect.
 func TestKeeperSteps(t *testing.T) {
 	const none = ""
 	for status, want := range map[string][7]string{ // onWanted, onAsked, onMade, onFailed, onLockedOut, onAdmitted, onEnded
@@ -137,8 +136,8 @@ func TestKeeperSteps(t *testing.T) {
 	}
 }
 
-// A server that does not start is tried again after pauses that grow, a few times, and
-// then when it is needed. A person who starts it gets all tries at once.
+// A server that does not start is tried again after growing pauses, a few times, and then when it
+// is needed. A person who starts it resets the tries.
 func TestKeeperPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepUp(t, func(context.Context) error { return errors.New("no license") })
@@ -154,7 +153,7 @@ func TestKeeperPauses(t *testing.T) {
 		if _, err := k.Acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "no license; it can be started again in 1m4s") {
 			t.Error(err)
 		}
-		k.nudge() // in vain: the pause is not over
+		k.nudge() // without effect: the pause is not over
 		synctest.Wait()
 		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599)
 		k.summon()
@@ -169,7 +168,7 @@ func TestKeeperPauses(t *testing.T) {
 	})
 }
 
-// A server that the user does not agree to is not tried again by itself.
+// A server that the user has refused is not tried again automatically.
 func TestKeeperOfARefusedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepUp(t, func(context.Context) error { return errRefused })
@@ -179,7 +178,7 @@ func TestKeeperOfARefusedServer(t *testing.T) {
 	})
 }
 
-// Ends are counted, unless the server has run for a while before.
+// Failures are counted, unless the server has run for a while before.
 func TestKeeperForgetsFailuresOfASteadyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepUp(t, nil)
@@ -205,8 +204,8 @@ func TestKeeperForgetsFailuresOfASteadyServer(t *testing.T) {
 	})
 }
 
-// All who need the server at a time get one connection. A pause is waited out by those
-// who have the patience, and a start by all, until they leave.
+// All concurrent callers get one connection. Patient callers wait for the end of a pause, and all
+// wait for a start, until they leave.
 func TestKeeperAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepUp(t, func(context.Context) error {
@@ -239,7 +238,7 @@ func TestKeeperAcquire(t *testing.T) {
 	})
 }
 
-// A held server ends, or is not made, and is not made again until it is released.
+// A held server ends, or is not started, and is not started again until it is released.
 func TestKeeperHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepUp(t, func(ctx context.Context) error {
@@ -293,7 +292,7 @@ func TestKeeperHold(t *testing.T) {
 	})
 }
 
-// A keeper that is held for good ends with its connection.
+// A keeper that is held permanently ends with its connection.
 func TestKeeperRetires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &kept{}
@@ -320,13 +319,13 @@ func TestKeeperRetires(t *testing.T) {
 	})
 }
 
-// A server that wants a login is tried when it is needed, and at once when a login comes.
+// A server that requires a login is tried when it is needed, and at once after a login.
 func TestKeeperWaitsForALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k *kept
 		k = keepUp(t, func(context.Context) error { return k.wants })
 		k.wants = errors.New("it requires a login")
-		k.admit() // nobody waits for it
+		k.admit() // it does not wait for a login
 		k.nudge()
 		<-time.After(time.Hour)
 		k.told(t, statusLogin, "it requires a login")
@@ -345,8 +344,8 @@ func TestKeeperWaitsForALogin(t *testing.T) {
 	})
 }
 
-// A login that comes during a start counts, though that start fails: those who wait for
-// the start wait for the next one.
+// A login during a start counts, even if that start fails: the callers that wait for the start
+// wait for the next one.
 func TestKeeperIsAdmittedDuringAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := make(chan error)

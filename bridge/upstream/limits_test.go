@@ -2,8 +2,8 @@ package upstream
 
 import "testing"
 
-// A server has so many questions with a session's user at a time, and room for another one
-// when one is answered.
+// The number of a server's questions to a session's user is limited, and there is room for
+// another one when one is answered.
 func TestQuestionsOfServersAreBounded(t *testing.T) {
 	u, n := &upstream{Keeper: &Keeper{status: statusRunning}, calls: 1}, 0
 	for n < 1000 && u.mayAsk() {

@@ -24,7 +24,7 @@ import (
 	"dragoman/core"
 )
 
-// logging notes what is logged.
+// logging records the log.
 type logging struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -50,17 +50,17 @@ func echo(t *testing.T, s core.Toolset) {
 	}
 }
 
-// newAuthority is an authorization server before a server as the SDK makes them.
+// newAuthority returns an authorization server for a server of the SDK.
 func newAuthority(t *testing.T) *logintest.Authority {
 	return logintest.New(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil))
 }
 
-// loginServer is the MCP server of an authority, as it is configured.
+// loginServer returns the MCP server of an authority, as configured.
 func loginServer(a *logintest.Authority, c login.Config) Server {
 	return Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: a.Resource, OAuth: c}, nil }}
 }
 
-// A server that wants a login says so, has it after it was made, and keeps it.
+// A server that requires a login reports that, uses the login once it is made, and keeps it.
 func TestLogin(t *testing.T) {
 	a, store, said := newAuthority(t), &logintest.Memory{}, &logging{}
 	h := &host{}
@@ -98,7 +98,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A login that comes while the server is being started counts, though that start fails.
+// A login during the start of the server counts, even if that start fails.
 func TestLoginDuringAStart(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	server := loginServer(a, login.Config{})
@@ -123,7 +123,7 @@ func TestLoginDuringAStart(t *testing.T) {
 	echo(t, s)
 }
 
-// A login that another process makes counts at the next turn.
+// A login by another process counts from the next turn on.
 func TestLoginElsewhere(t *testing.T) {
 	a, store, h := newAuthority(t), &logintest.Memory{}, &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store}
@@ -138,7 +138,7 @@ func TestLoginElsewhere(t *testing.T) {
 	echo(t, s)
 }
 
-// Over the older transport it is the same.
+// The same over the older transport.
 func TestLoginOverSSE(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	a.MCP = mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return bridgetest.SDKServer() }, nil)
@@ -158,7 +158,7 @@ func TestLoginOverSSE(t *testing.T) {
 	echo(t, s)
 }
 
-// loggedIn is a box whose server has a login.
+// loggedIn returns a box whose server has a login.
 func loggedIn(t *testing.T, a *logintest.Authority, store *logintest.Memory) (*Box, *host, core.Toolset) {
 	t.Helper()
 	h := &host{}
@@ -170,7 +170,7 @@ func loggedIn(t *testing.T, a *logintest.Authority, store *logintest.Memory) (*B
 	return b, h, s
 }
 
-// A token that has run out is renewed before it is used; nobody is asked.
+// An expired token is renewed before it is used; the user is not asked.
 func TestTokensAreRenewedInTime(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	a.Lifetime = 5 * time.Second // less than renewBefore: it is stale at once
@@ -184,8 +184,8 @@ func TestTokensAreRenewedInTime(t *testing.T) {
 	}
 }
 
-// A token that is refused is renewed once, for all who wait, whatever process they
-// are in: each renewal token is good for one time.
+// A refused token is renewed once, for all waiting requests in all processes: each refresh token
+// can be used once.
 func TestRefusedTokensAreRenewedOnce(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	_, _, s := loggedIn(t, a, store)
@@ -210,8 +210,8 @@ func TestRefusedTokensAreRenewedOnce(t *testing.T) {
 	}
 }
 
-// A login that was taken back is none, and not tried again and again.
-func TestLoginThatIsOver(t *testing.T) {
+// A revoked login does not count any more, and is not tried again and again.
+func TestRevokedLogin(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	_, h, s := loggedIn(t, a, store)
 	tool := toolOf(t, s, "echo")
@@ -236,9 +236,8 @@ func TestLoginThatIsOver(t *testing.T) {
 	}
 }
 
-// Rights that are missing are named, and asked for at the next login beside those
-// that are there.
-func TestLoginForMore(t *testing.T) {
+// Missing rights are named, and requested at the next login in addition to the granted ones.
+func TestLoginForMoreRights(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	a.Want("read")
 	b, h, s := loggedIn(t, a, store)
@@ -261,7 +260,7 @@ func TestLoginForMore(t *testing.T) {
 	}
 }
 
-// A key of the configuration is used in the place of a login.
+// A key of the configuration replaces a login.
 func TestConfiguredKeyWins(t *testing.T) {
 	a, store, h := newAuthority(t), &logintest.Memory{}, &host{}
 	with := loginServer(a, login.Config{})
@@ -285,8 +284,8 @@ func TestConfiguredKeyWins(t *testing.T) {
 	}
 }
 
-// A token goes to the server that it was made for: not to another address of the
-// same name, nor where that server redirects to, nor to what a client brings along.
+// A token is sent only to its own server: not to another address of the same name, or the target
+// of that server's redirect, or a server that a client brings along.
 func TestTokensStayWithTheirServer(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	loggedIn(t, a, store)
@@ -335,7 +334,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	}
 }
 
-// A logout ends what was made with the login, here and there.
+// A logout ends the connections made with the login, and the login, here and there.
 func TestLogout(t *testing.T) {
 	a, store := newAuthority(t), &logintest.Memory{}
 	b, h, _ := loggedIn(t, a, store)

@@ -21,8 +21,8 @@ import (
 type host struct {
 	meta  core.Meta
 	board *board.Board
-	ask   func(core.Ask) core.Reply // nil: nobody is there
-	model inference.Model           // nil: there is none
+	ask   func(core.Ask) core.Reply // nil: nobody can be asked
+	model inference.Model           // nil: none
 
 	servers []core.ServerSpec
 	spills  coretest.Spills
@@ -120,7 +120,7 @@ func call(t *testing.T, tool core.Tool, args string) (core.Result, error) {
 	return tool.Run(bridgetest.Patient(t), inv)
 }
 
-// text is what a result says.
+// text returns the text of a result.
 func text(r core.Result) string {
 	var s []string
 	for _, b := range r.Blocks {

@@ -35,8 +35,8 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// A server that prints its keys as it fails shows them to nobody.
-func TestKeysOfServersAreNotTold(t *testing.T) {
+// The keys in the output of a failing server are hidden.
+func TestKeysOfServersAreHidden(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
 	}

@@ -44,7 +44,7 @@ func TestCallsOverEveryTransport(t *testing.T) {
 			if err != nil || !res.Failed || text(res) != "it does not work" {
 				t.Errorf("fail: %+v, %v", res, err)
 			}
-			if name == "httpJSON" { // such a server cannot ask or tell anything in between
+			if name == "httpJSON" { // such a server cannot send its own messages in between
 				return
 			}
 			var shown sync.Mutex
@@ -61,12 +61,11 @@ func TestCallsOverEveryTransport(t *testing.T) {
 	}
 }
 
-// What a server wants to know of the session reaches the session, and what is said
-// there the server.
+// A server's questions about the session reach the session, and the answers reach the server.
 func TestServersAskTheSession(t *testing.T) {
 	for name, server := range ways(t) {
 		if name == "httpJSON" || name == "http2026" {
-			continue // there a server has no way to ask, or other words for it
+			continue // the server cannot ask there, or has other words for it
 		}
 		t.Run(name, func(t *testing.T) {
 			var asked []core.Ask
@@ -114,12 +113,13 @@ func TestServersAskTheSession(t *testing.T) {
 	}
 }
 
-// A server may ask the session's model, when the user agrees to the very request, and not otherwise.
+// A server may ask the session's model if the user agrees to the exact request, and not
+// otherwise.
 func TestServersAskTheModel(t *testing.T) {
 	t.Parallel()
 	for name, server := range ways(t) {
 		if name == "httpJSON" {
-			continue // there a server has no way to ask
+			continue // the server cannot ask there
 		}
 		tool := "sample"
 		if name == "http2026" {
@@ -174,7 +174,7 @@ func TestServersAskTheModel(t *testing.T) {
 	}
 }
 
-// What the user is asked to agree to shows everything, in its order, and says what it leaves out.
+// The user sees the whole request for consent, in order, with a note on omissions.
 func TestSamplingIsShown(t *testing.T) {
 	var s sampleRequest
 	err := json.Unmarshal([]byte(`{"systemPrompt":"Do\u200b this.","messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","data":"AA==","mimeType":"image/png"}]},{"role":"assistant","content":{"type":"text","text":"`+strings.Repeat("ä", maxShown)+`"}}]}`), &s)
@@ -187,7 +187,7 @@ func TestSamplingIsShown(t *testing.T) {
 	}
 }
 
-// A canceled call is taken back, and the connection goes on.
+// A cancelled call is withdrawn, and the connection continues.
 func TestCancelReachesTheServer(t *testing.T) {
 	for name, server := range ways(t) {
 		t.Run(name, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 	}
 }
 
-// grows has a server add 20 tools to its list, and waits until a session has them. grown is called in
-// between.
+// grows has a server add 20 tools to its list, and waits until a session has them. grown is
+// called in between.
 func grows(t *testing.T, server Server, grown func()) {
 	t.Helper()
 	_, s := open(t, &host{}, Options{Servers: []Server{server}})
@@ -244,9 +244,9 @@ func grows(t *testing.T, server Server, grown func()) {
 	}
 }
 
-// What changes before the server can tell of it is seen once it can: the stream that it
-// tells on is open after the first list has been read.
-func TestChangeThatTheServerCouldNotTell(t *testing.T) {
+// A change before the server can announce it is seen once it can: its stream of notifications
+// opens after the first list has been read.
+func TestChangeBeforeNotifications(t *testing.T) {
 	sdk := bridgetest.SDKServer()
 	get := func(*http.Request) *mcp.Server { return sdk }
 	for name, h := range map[string]http.Handler{
@@ -292,8 +292,8 @@ func TestServerGetsNoSecrets(t *testing.T) {
 	}
 }
 
-// One server that does not start, or never answers, keeps nobody waiting.
-func TestOneBadServerHoldsUpNobody(t *testing.T) {
+// One server that does not start, or never answers, delays no other.
+func TestOneBadServerDelaysNoOther(t *testing.T) {
 	h := &host{board: board.New()}
 	b, s := open(t, h, Options{Grace: 20e9, Servers: []Server{
 		{Name: "dies", Endpoint: plays("dies")},
@@ -323,13 +323,13 @@ func TestOneBadServerHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// awaitStatus waits until the board says so of a server.
+// awaitStatus waits until the board shows this status of a server.
 func awaitStatus(t *testing.T, b *board.Board, server, status string) board.Server {
 	t.Helper()
 	return awaitItem(t, b, server, status, func(item board.Server) bool { return item.Status == status })
 }
 
-// awaitItem waits until the board says of a server what it is to be.
+// awaitItem waits until the board shows a given state of a server.
 func awaitItem(t *testing.T, b *board.Board, server, what string, so func(board.Server) bool) board.Server {
 	t.Helper()
 	ctx := bridgetest.Patient(t)
@@ -408,8 +408,8 @@ func TestListsAreKnownInLaterSessions(t *testing.T) {
 	}
 }
 
-// What a client brings along is started after somebody has agreed, once; it ends
-// when the client leaves.
+// A server that a client brings along is started after the user has agreed, once; it ends when
+// the client leaves.
 func TestClientsBringServers(t *testing.T) {
 	e, err := plays("sdk")(t.Context())
 	if err != nil {
@@ -468,9 +468,9 @@ func TestClientsBringServers(t *testing.T) {
 	}
 }
 
-// What the user has agreed to for good is not asked about again, by no process, for as
-// long as it is the same program in the same folder.
-func TestAgreedForGood(t *testing.T) {
+// No process asks again about a permanent agreement, as long as it is the same program in the
+// same folder.
+func TestPermanentAgreement(t *testing.T) {
 	e, err := plays("sdk")(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -542,7 +542,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A client's server with the name of our own tools does not start, and the user is told what to do.
+// A client's server with the name of our own tools does not start, and the user gets advice.
 func TestClientsServerCalledNative(t *testing.T) {
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: board.New(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})

@@ -16,8 +16,7 @@ import (
 	"dragoman/core/board"
 )
 
-// Prompts are commands and resources can be referred to, once a session has started
-// their server.
+// Prompts are commands, and resources can be references, once a session has started their server.
 func TestPromptsAndResources(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"stdio", "http", "http2026"} {
@@ -30,7 +29,7 @@ func TestPromptsAndResources(t *testing.T) {
 				t.Error("there are commands before anything was started")
 			}
 			toolOf(t, s, "echo")
-			for ctx := bridgetest.Patient(t); len(b.Commands("")) == 0; { // they are listed behind the tools
+			for ctx := bridgetest.Patient(t); len(b.Commands("")) == 0; { // they are listed after the tools
 				if ctx.Err() != nil {
 					t.Fatal("no prompt was listed")
 				}
@@ -68,7 +67,7 @@ func TestPromptsAndResources(t *testing.T) {
 	}
 }
 
-// What a server comes to offer later is offered, and told.
+// A server's later offers are offered, and announced.
 func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"stdio", "http", "sse"} {
@@ -101,8 +100,8 @@ func TestPromptsAndResourcesFollowTheServer(t *testing.T) {
 	}
 }
 
-// The prompts of a server that a session's client brings along are the session's, and
-// are asked for over its own connection.
+// The prompts of a server that a session's client brings along belong to the session, and are
+// requested over its own connection.
 func TestPromptsOfAClientsServer(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +142,7 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	}
 }
 
-// gone waits until the board says nothing of a server any more.
+// gone waits until the board shows nothing of a server any more.
 func gone(t *testing.T, b *board.Board, server string) bool {
 	t.Helper()
 	for ctx := bridgetest.Patient(t); statusNow(t, b, server) != "gone"; {
@@ -154,8 +153,8 @@ func gone(t *testing.T, b *board.Board, server string) bool {
 	return true
 }
 
-// A server in many folders outside of sessions costs no more than some connections; one
-// that is at work stays.
+// The number of a server's connections outside of sessions is limited, however many folders there
+// are; one that is at work stays.
 func TestConnectionsOutsideOfSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := Server{Name: "x", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{}, errors.New("no license found") }}

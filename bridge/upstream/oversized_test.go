@@ -8,7 +8,8 @@ import (
 	"dragoman/bridge/bridgetest"
 )
 
-// An answer over the limit of one message ends the call with an error, and the connection lives on.
+// An answer over the limit of one message ends the call with an error, and the connection
+// continues.
 func TestAnswerOverTheLimitEndsTheCall(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, &host{}, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1 huge\n"+bridgetest.ToolDone)
@@ -21,7 +22,7 @@ func TestAnswerOverTheLimitEndsTheCall(t *testing.T) {
 	}
 }
 
-// The id of an answer is found where programs write it, and never within a result.
+// The id of an answer is found in the places where programs write it, and never within a result.
 func TestIDOfAnAnswerOverTheLimit(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	for line, want := range map[string]string{

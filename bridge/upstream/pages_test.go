@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A page is read by the exact names of its members. One that has its items or its cursor twice
-// is refused, since others might read the other one.
+// A page is read by the exact names of its members. One that has its items or its cursor twice is
+// refused, because other readers might take the other one.
 func TestPagesAreReadExactly(t *testing.T) {
 	for page, want := range map[string]string{
 		`{"prompts":[1,2],"nextCursor":"n"}`:             "2 n",

@@ -6,8 +6,7 @@ import (
 	"dragoman/bridge/bridgetest"
 )
 
-// A server that knows no handshake is spoken to without one, in whatever way it
-// refuses that.
+// A server without a handshake gets none, however it refuses the handshake.
 func TestServersWithoutAHandshake(t *testing.T) {
 	for name, refusal := range map[string]string{
 		"unknown method":      `-32601,"message":"unknown method"`,

@@ -19,8 +19,8 @@ import (
 	"dragoman/core/board"
 )
 
-// A tool that is not what it was when it was first seen is asked about, and until
-// then a model reads what it said before.
+// A tool that differs from its first description needs consent, and until then a model gets the
+// old description.
 func TestChangedToolsAreAskedAbout(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "pins.json")
 	var asked []string
@@ -78,7 +78,7 @@ func TestChangedToolsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// What is known cannot be read: then nothing is agreed to in its place.
+// If the pins cannot be read, nothing is pinned or agreed to.
 func TestDamagedPins(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
@@ -95,7 +95,7 @@ func TestDamagedPins(t *testing.T) {
 	}
 }
 
-// Who tries a server sees what has changed, and may agree to just that.
+// A trial of a server shows its changes, and the user may agree to exactly those.
 func TestChangesAreTried(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
@@ -123,7 +123,7 @@ func TestChangesAreTried(t *testing.T) {
 		return s
 	}
 	changes(0, bridgetest.DescribedTool("t", "one"))
-	changes(0, bridgetest.DescribedTool("t", "two")) // to try pins nothing
+	changes(0, bridgetest.DescribedTool("t", "two")) // a trial pins nothing
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a try was kept")
 	}
@@ -144,7 +144,7 @@ func TestChangesAreTried(t *testing.T) {
 	if res, err := call(t, toolOf(t, running, "t"), `{}`); err != nil || res.Failed {
 		t.Errorf("what was agreed to in another process does not count here: %+v, %v", res, err)
 	}
-	if err := running.Close(); err != nil { // its next list would pin again what is forgotten
+	if err := running.Close(); err != nil { // its next list would pin the removed ones again
 		t.Error(err)
 	}
 	if err := Forget(file, "y"); err != nil {
@@ -157,8 +157,8 @@ func TestChangesAreTried(t *testing.T) {
 	changes(0, bridgetest.DescribedTool("t", "three"))
 }
 
-// A server that has failed and is being started again while others are waited for is
-// reported as failed, with the reason.
+// A server that has failed and is being started again while others are waited for is reported as
+// failed, with the reason.
 func TestTryWaitsForTheSecondStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starts := 0
@@ -185,7 +185,7 @@ func TestTryWaitsForTheSecondStart(t *testing.T) {
 	})
 }
 
-// What several processes pin at once is all kept.
+// Pins that several processes write at once are all kept.
 func TestPinsOfManyProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	const many = 20
@@ -205,9 +205,9 @@ func TestPinsOfManyProcesses(t *testing.T) {
 	}
 }
 
-// What a server lists further while it is new is pinned as well; a change is not, and
-// later nothing is.
-func TestFirstSightTakesAMoment(t *testing.T) {
+// Tools that a new server adds during its first sight are pinned as well; a change is not, and
+// later additions are not.
+func TestFirstSightLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pinsIn(filepath.Join(t.TempDir(), "pins.json"))
 		see := func(want string, tools map[string]string) {
@@ -230,7 +230,7 @@ func TestFirstSightTakesAMoment(t *testing.T) {
 	})
 }
 
-// A client that folds the case of names reads what another member says.
+// A client that ignores the case of names reads another member.
 func TestCanonical(t *testing.T) {
 	plain := canonical([]byte(`{"name":"t","description":"adds","inputSchema":{"b":1.50,"a":1e999},"icons":[]}`))
 	if plain != `{"description":"adds","inputSchema":{"a":1e999,"b":1.50}}` {

@@ -18,15 +18,14 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// guarding is a guard for one test.
+// guarding returns a guard for one test.
 func guarding(t *testing.T) *child.Guard {
 	g := &child.Guard{}
 	t.Cleanup(g.Close)
 	return g
 }
 
-// startStubborn starts a server that does not want to end, and returns its pid and
-// its child's.
+// startStubborn starts a server that refuses to end, and returns its pid and its child's.
 func startStubborn(t *testing.T) (*process, []int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -72,7 +71,7 @@ func TestCloseEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// Whoever is killed takes his servers with him.
+// When the owner is killed, its servers end.
 func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	if os.Getenv("BRIDGE_TEST_OWNER") != "" { // the owner, in a process of its own
 		p, pids := startStubborn(t)
@@ -99,7 +98,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	awaitGone(t, pids)
 }
 
-// A browser, say, that a server has started in a session of its own, and leaves behind.
+// A browser, for example, that a server has started in a session of its own, and leaves behind.
 func TestCloseEndsSessionsOfItsOwn(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("only Linux tells us the processes of a session")

@@ -18,7 +18,7 @@ import (
 	"dragoman/core/board"
 )
 
-// serversOf names the servers whose tools a session has.
+// serversOf lists the servers whose tools a session has.
 func serversOf(t *testing.T, s core.Toolset) string {
 	t.Helper()
 	list, err := s.Tools(bridgetest.Patient(t))
@@ -50,7 +50,7 @@ func of(t *testing.T, s core.Toolset, server, name string) core.Tool {
 	return nil
 }
 
-// pid is the process that a session has of a server.
+// pid returns the process of a session's server.
 func pid(t *testing.T, s core.Toolset, server string) string {
 	t.Helper()
 	res, err := call(t, of(t, s, server, "pid"), "{}")
@@ -60,8 +60,8 @@ func pid(t *testing.T, s core.Toolset, server string) string {
 	return text(res)
 }
 
-// breaks runs a call that waits for ever, does something once it is under way, and
-// returns the call's error.
+// breaks runs a call that waits for ever, does something while it runs, and returns the call's
+// error.
 func breaks(t *testing.T, waits core.Tool, do func()) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -87,8 +87,8 @@ func breaks(t *testing.T, waits core.Tool, do func()) error {
 	}
 }
 
-// A server that is configured as before keeps its process over a change, one that is
-// not ends at once, and open sessions get the new ones.
+// A server with an unchanged configuration keeps its process, a changed one ends at once, and
+// open sessions get the new ones.
 func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
 	server := func(name string, rev int) Server { return Server{Name: name, Rev: rev, Endpoint: plays("sdk")} }
 	h := &host{}
@@ -129,7 +129,7 @@ func TestChangedConfigurationEndsOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// Of a server that was stopped nothing runs until it is started again; calls say so.
+// Nothing of a stopped server runs until it is started again; calls report that.
 func TestStopAndStart(t *testing.T) {
 	t.Parallel()
 	h := &host{}
@@ -175,7 +175,7 @@ func TestStopAndStart(t *testing.T) {
 	if pid(t, next, "up") == "" {
 		t.Error("the other session does not have it")
 	}
-	// One that is disabled runs, too, for as long as somebody wants it to.
+	// A disabled server also runs, once a user has started it.
 	if err := b.Start(h.meta.Roots, "off"); err != nil {
 		t.Fatal(err)
 	}
@@ -188,13 +188,13 @@ func TestStopAndStart(t *testing.T) {
 	if awaitStatus(t, h.board, "off", statusDisabled); serversOf(t, s) != "up" {
 		t.Errorf("the session has %s", serversOf(t, s))
 	}
-	if err := b.Start(h.meta.Roots, "off"); err != nil { // what the session had of it may still be ending
+	if err := b.Start(h.meta.Roots, "off"); err != nil { // the session's connection may still be ending
 		t.Fatal(err)
 	}
 	awaitStatus(t, h.board, "off", statusRunning)
 }
 
-// Whoever starts a server that has failed does not wait for its pause.
+// A user who starts a failed server does not wait for its pause.
 func TestStartAfterAFailure(t *testing.T) {
 	shown := board.New()
 	tries := make(chan struct{}, 100)
@@ -218,7 +218,7 @@ func TestStartAfterAFailure(t *testing.T) {
 	}
 }
 
-// A server can be started before there is any session, and shows what it has.
+// A server can be started before there is any session, and shows its tools.
 func TestStartWithoutASession(t *testing.T) {
 	shown := board.New()
 	b := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk"), Location: Location{Command: "up-mcp", Args: []string{"-x"}}}}, Environ: environ(), Board: shown})
@@ -245,7 +245,7 @@ func TestStartWithoutASession(t *testing.T) {
 	awaitStatus(t, shown, "up", statusStopped)
 }
 
-// statusNow is what the board says now.
+// statusNow returns the present status on the board.
 func statusNow(t *testing.T, b *board.Board, server string) string {
 	t.Helper()
 	posted, _, err := b.Next(bridgetest.Patient(t), 0)
@@ -262,8 +262,8 @@ func statusNow(t *testing.T, b *board.Board, server string) string {
 	return "gone"
 }
 
-// What was heard of the logins of a server does not outlive what the server was.
-func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
+// The state of a server's login is removed with the server's configuration.
+func TestLoginIsForgottenWithTheConfiguration(t *testing.T) {
 	a := newAuthority(t)
 	h := &host{}
 	b, _ := open(t, h, Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: &logintest.Memory{}})
@@ -278,8 +278,7 @@ func TestLoginIsForgottenWithWhatTheServerWas(t *testing.T) {
 	}
 }
 
-// A server that does not start is tried a few times, and after that only when a person
-// starts it.
+// A server that does not start is tried a few times, and after that only when a person starts it.
 func TestStartsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32

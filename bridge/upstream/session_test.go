@@ -11,8 +11,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A turn's call goes through policy and a person to the server, and what came of it
-// stands in the log; a question of the server's reaches the person on the way.
+// A turn's call goes through the policy and a person to the server, and its result is in the log;
+// a question of the server reaches the person on the way.
 func TestATurnCallsAServer(t *testing.T) {
 	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: environ(), Grace: bridgetest.Patience})
 	var results []core.Result

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is asked about can be judged: arguments apart, hidden characters spelled out,
-// and what makes a program run other code.
+// The user can judge the subject of a question: arguments are separate, hidden characters are
+// spelled out, and variables that load other code are shown.
 func TestProgramShown(t *testing.T) {
 	e := Endpoint{
 		Command: "./server", Dir: "/w", Args: []string{"plain", "a b", "hid\u200bden", "\u202egnp", ""},
@@ -18,8 +18,8 @@ func TestProgramShown(t *testing.T) {
 	}
 }
 
-// A model reads nothing in a schema that people do not see; one without such
-// characters stays as it came.
+// A model reads nothing in a schema that is invisible to people; a schema without such characters
+// stays unchanged.
 func TestSchemaSeen(t *testing.T) {
 	const plain = `{"type": "object", "properties": {"b": {}, "a": {"description": "say hi", "minimum": 12345678901234567890}}}`
 	hidden := strings.Replace(plain, "say hi", `say hi\udb40\udc41\u200b`, 1)

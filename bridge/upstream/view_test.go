@@ -13,8 +13,8 @@ import (
 	"dragoman/core/datadir"
 )
 
-// Lists that come at the same time are pinned, each on its own.
-func TestListsAtTheSameTime(t *testing.T) {
+// Concurrent lists are pinned, each separately.
+func TestConcurrentLists(t *testing.T) {
 	box := New(Options{Servers: []Server{{Name: "up"}}, PinFile: filepath.Join(t.TempDir(), "pins.json")})
 	e, _ := box.Export("up", nil)
 	v := e.View(nil)
@@ -33,8 +33,8 @@ func TestListsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A list is known once it is pinned: a call that is judged earlier would find nothing that
-// anybody has agreed to.
+// A list is known once it is pinned: a call that is judged earlier would have nothing to compare
+// with.
 func TestListIsKnownOncePinned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pins.json")
 	box := New(Options{Servers: []Server{{Name: "up"}}, PinFile: file})
@@ -65,8 +65,9 @@ func TestListIsKnownOncePinned(t *testing.T) {
 	}
 }
 
-// A request may be repeated if it only reads, or if its tool is annotated so in the last list.
-func TestWhatMayBeRepeated(t *testing.T) {
+// A request may be repeated if it only reads, or if its tool is annotated as such in the last
+// list.
+func TestRepeatableRequests(t *testing.T) {
 	e, _ := New(Options{Servers: []Server{{Name: "up"}}}).Export("up", nil)
 	v := e.View(nil)
 	v.Shown("", json.RawMessage(`{"tools":[{"name":"looks","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},`+
