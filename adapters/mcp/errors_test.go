@@ -10,7 +10,7 @@ import (
 )
 
 // A feature that an agent lacks is a tool's error, with an alternative for the calling model.
-func TestWhatAnAgentLacksIsAToolError(t *testing.T) {
+func TestAnUnsupportedFeatureIsAToolError(t *testing.T) {
 	for what, want := range map[core.Capability]string{
 		core.CanImages: "The agent claude takes no images. Say it in words, or name another agent.",
 		core.CanFork:   "The agent claude keeps its own history and cannot be forked. agent_prompt without session_id starts a new session.",

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The servers of the configuration stand beside the agent, whose tools keep their
-// names; a deny rule holds, and the configuration says which of them are shown.
+// The servers of the configuration are offered together with the agent, whose tools keep their
+// names; a deny rule applies, and the configuration selects the visible servers.
 func TestMCPShowsServersToo(t *testing.T) {
 	p := newPlace(t)
 	config := func(more string) {
@@ -47,8 +47,8 @@ policy:
 	}
 }
 
-// Over HTTP too; servers that come into the configuration are there for the sessions
-// that begin then.
+// The same over HTTP; new servers of the configuration are visible to the sessions that begin
+// after that.
 func TestMCPShowsServersOverHTTP(t *testing.T) {
 	p, home := newPlace(t), t.TempDir()
 	config := func(servers string) {
@@ -84,7 +84,7 @@ mcp: {servers: `+servers+`}
 		t.Errorf("another session: %d", status)
 	}
 	config("[]")
-	for _, session := range []string{all, alone, begin()} { // each lives on, without what has gone
+	for _, session := range []string{all, alone, begin()} { // each continues, without the removed server
 		if status, _, text := post("", session, relayList); status != http.StatusOK || !strings.Contains(text, "agent_prompt") || strings.Contains(text, "self__") {
 			t.Errorf("a session when the servers have gone: %d %s", status, text)
 		}

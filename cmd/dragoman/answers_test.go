@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An MCP client's model may allow what the configuration lets it: by default soft asks,
-// and over HTTP nothing. It may never allow what only a person may.
+// An MCP client's model may allow the calls that the configuration admits: by default soft asks,
+// and over HTTP nothing. It may never allow a call that only a person may allow.
 func TestModelAnswers(t *testing.T) {
 	ids := regexp.MustCompile(`"session_id":"([^"]+)".*"approval_id":"([^"]+)"`)
 	for configured, allowed := range map[string]bool{"{}": false, "{model_answers: soft}": true} {

@@ -24,8 +24,8 @@ type typist struct {
 	cmd    *exec.Cmd
 	pty    *os.File
 	screen chan []byte
-	seen   []byte // all that the terminal has shown
-	mark   int    // what until has passed by
+	seen   []byte // everything that the terminal has shown
+	mark   int    // end of the part that until has read
 }
 
 // openPTY returns both ends of a pseudo-terminal.
@@ -70,7 +70,7 @@ func (p *place) atTerminal(t *testing.T, args ...string) *typist {
 	return c
 }
 
-// watch passes on what the terminal shows, until the program has ended.
+// watch reads the terminal's output until the program has ended.
 func (c *typist) watch() {
 	defer close(c.screen)
 	for {
@@ -92,7 +92,7 @@ func (c *typist) types(text string) {
 	}
 }
 
-// pastes sends a text as a terminal does that was asked to mark what is pasted.
+// pastes sends a text like a terminal that was asked to mark pastes.
 func (c *typist) pastes(text string) {
 	c.t.Helper()
 	if !bytes.Contains(c.seen, []byte("\x1b[?2004h")) {
@@ -129,7 +129,7 @@ func (c *typist) ends() int {
 	for more := range c.screen {
 		c.seen = append(c.seen, more...)
 	}
-	_ = c.cmd.Wait() // its code is looked at
+	_ = c.cmd.Wait() // only its code counts
 	if !bytes.HasSuffix(bytes.TrimRight(c.seen, "\r\n"), []byte("\x1b[?2004l")) {
 		c.t.Errorf("the terminal was not left as it was: %q", c.seen)
 	}
@@ -140,10 +140,9 @@ func runs(line string) part {
 	return part{say: "Working. ", call: "shell_command", args: map[string]string{"command": line}}
 }
 
-// A line that was typed while the model spoke is no answer to the question that
-// follows. A line that could be an answer is dropped; a prompt is kept, also a half
-// typed one.
-func TestTypedAheadDecidesNothing(t *testing.T) {
+// A line that was typed while the model wrote does not answer the question that follows. A line
+// that could be an answer is dropped; a prompt is kept, even a half-typed one.
+func TestEarlierInputAnswersNoQuestion(t *testing.T) {
 	first := runs("touch PWNED")
 	first.begun, first.release = make(chan struct{}), make(chan struct{})
 	p, s := served(t, first, part{say: "It was refused."}, part{say: "Explained."}, part{say: "Done."})
@@ -191,8 +190,8 @@ func TestTypedAnswerCounts(t *testing.T) {
 	}
 }
 
-// A paste of several lines is one prompt, whatever its lines say, and is sent when
-// Enter is pressed behind it.
+// A paste of several lines is one prompt, whatever its lines contain, and is sent when Enter is
+// pressed after it.
 func TestPasteIsOnePrompt(t *testing.T) {
 	p, s := served(t, runs("touch PWNED"), part{say: "It was refused."})
 	c := p.atTerminal(t)
@@ -219,7 +218,7 @@ func TestPasteIsNoApproval(t *testing.T) {
 	c := p.atTerminal(t)
 	c.types("begin\n")
 	<-first.begun
-	c.types("\x1b[200~half\ry\r") // and the rest of it comes behind the question
+	c.types("\x1b[200~half\ry\r") // the rest of it comes after the question
 	close(first.release)
 	c.until("[n]o: ")
 	c.types("y\rs\x1b[201~")
@@ -232,7 +231,7 @@ func TestPasteIsNoApproval(t *testing.T) {
 	c.types("\n")
 	c.until("A paste decides nothing")
 	c.until("[n]o: ")
-	c.types("\x1b[201~") // a mark of nothing
+	c.types("\x1b[201~") // a mark without a paste
 	c.types("y\x7fn\n")
 	c.until("It was refused.")
 	c.until("> y")
@@ -240,7 +239,7 @@ func TestPasteIsNoApproval(t *testing.T) {
 	c.until("> [pasted: 2 lines")
 	c.until("Read two.")
 	c.until("> [pasted: 4 lines")
-	c.types("\x15") // takes it back
+	c.types("\x15") // erases it
 	if c.leaves(); p.has("PWNED") {
 		t.Error("the command ran")
 	}
@@ -249,8 +248,7 @@ func TestPasteIsNoApproval(t *testing.T) {
 	}
 }
 
-// Lines that come at once behind each other were not typed, though the terminal puts no
-// marks around a paste.
+// Lines that come at once were not typed, even if the terminal puts no marks around a paste.
 func TestUnmarkedPasteIsNoApproval(t *testing.T) {
 	p, _ := served(t, runs("touch PWNED"), part{say: "It was refused."})
 	c := p.atTerminal(t)
@@ -267,8 +265,8 @@ func TestUnmarkedPasteIsNoApproval(t *testing.T) {
 	}
 }
 
-// A question that takes any text is not answered by what was typed before it either;
-// a paste may be its answer, and is no choice.
+// A question that takes any text is not answered by earlier input either; a paste may be its
+// answer, but never a choice.
 func TestFreeQuestions(t *testing.T) {
 	asks := func(options ...string) part {
 		args := map[string]any{"question": "Which one?"}
@@ -342,7 +340,7 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.until("\x1b[?2004l")
-		_ = cmd.Wait() // how it ended is the signal's affair
+		_ = cmd.Wait() // only the signal matters
 		if after, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS); err != nil || *after != *before {
 			t.Errorf("%v: %+v, before %+v, %v", how, after, before, err)
 		}
@@ -350,8 +348,8 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 	}
 }
 
-// A key that is typed at a terminal does not show, and the terminal shows what is typed
-// again afterwards, also when the input was interrupted.
+// A key that is typed at a terminal is invisible, and later input is visible again, even if the
+// input was interrupted.
 func TestTypedKeyDoesNotShow(t *testing.T) {
 	for _, c := range []struct {
 		typed string
@@ -386,7 +384,7 @@ func TestTypedKeyDoesNotShow(t *testing.T) {
 		}
 		childtest.Soon(t, "the terminal hides what is typed", hidden)
 		k.types(c.typed)
-		_ = k.cmd.Wait() // its code is looked at
+		_ = k.cmd.Wait() // only its code counts
 		stuck.Stop()
 		after, err := unix.IoctlGetTermios(int(theirs.Fd()), unix.TCGETS)
 		if err != nil || *after != *before {

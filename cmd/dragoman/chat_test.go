@@ -20,11 +20,11 @@ func TestChatOverPipes(t *testing.T) {
 	out := p.well(t, strings.Join([]string{
 		"read notes.txt then run ls -1",
 		"y",
-		"", // an empty line is no prompt
+		"", // an empty line is not a prompt
 		"run ls -a",
-		"perhaps", // is asked again
+		"perhaps", // the question is repeated
 		"s",
-		"run ls", // covered by the answer before
+		"run ls", // covered by the earlier answer
 		"write x.txt: hello",
 		"n",
 		"ask which one?",
@@ -32,12 +32,12 @@ func TestChatOverPipes(t *testing.T) {
 		"plan look; leap",
 		"run false",
 		"y",
-		"write y.txt: hello", // and here the input ends
+		"write y.txt: hello", // the input ends here
 	}, "\n")+"\n", "chat")
 	p.golden(t, "chat.txt", out)
 }
 
-func TestChatGoesOnWithASession(t *testing.T) {
+func TestChatContinuesASession(t *testing.T) {
 	p := newPlace(t)
 	p.well(t, "read notes.txt\n", "chat", "--agent", "plan")
 	id := randomID.FindString(p.well(t, "", "sessions", "list"))
@@ -50,7 +50,7 @@ func TestChatGoesOnWithASession(t *testing.T) {
 	}
 }
 
-func TestChatSaysWhatIsWrongInTheConfiguration(t *testing.T) {
+func TestChatReportsErrorsInTheConfiguration(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "modle: x\n")
 	o := p.run(t, "hello\n", "chat")
@@ -59,7 +59,7 @@ func TestChatSaysWhatIsWrongInTheConfiguration(t *testing.T) {
 	}
 }
 
-// talking is a chat that a test drives as it goes.
+// talking is a chat that a test drives step by step.
 type talking struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -95,7 +95,7 @@ func (c *talking) say(line string) {
 	}
 }
 
-// until reads lines until one holds the text.
+// until reads lines until one contains the text.
 func (c *talking) until(text string) {
 	c.t.Helper()
 	for {
@@ -118,7 +118,7 @@ func (c *talking) ends() int {
 		c.t.Fatal(err)
 	}
 	c.got.Write(rest)
-	_ = c.cmd.Wait() // its code is looked at
+	_ = c.cmd.Wait() // only its code counts
 	return c.cmd.ProcessState.ExitCode()
 }
 
@@ -129,7 +129,7 @@ func (c *talking) signal(s syscall.Signal) {
 	}
 }
 
-// Ctrl-C stops what runs, and the conversation goes on; at the prompt it leaves.
+// Ctrl-C stops the running turn, and the conversation continues; at the prompt it leaves.
 func TestInterruptStopsTheTurnAndThenLeaves(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
@@ -141,7 +141,7 @@ func TestInterruptStopsTheTurnAndThenLeaves(t *testing.T) {
 	c.until("The turn was cancelled.")
 	c.say("read notes.txt")
 	c.until("second note")
-	// Where the turn is not quite over yet, the first one only stops it.
+	// If the turn has not ended yet, the first one only stops it.
 	over := make(chan struct{})
 	var pressing sync.WaitGroup
 	pressing.Go(func() {
@@ -180,8 +180,8 @@ func TestInterruptWhileAsked(t *testing.T) {
 	}
 }
 
-// Over a pipe failures are written to standard error, and the exit code is 1; answers
-// are on standard output as before.
+// Over a pipe failures are written to standard error, and the exit code is 1; answers are on
+// standard output as before.
 func TestChatThatFails(t *testing.T) {
 	p, s := served(t, part{say: "Fine."})
 	o := p.run(t, "one\n", "chat", "--model", "house/m")

@@ -17,7 +17,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 	for _, c := range []struct {
 		args      string
 		code      int
-		out, errs string // what they hold; empty: nothing is printed there
+		out, errs string // expected contents; empty: no output
 	}{
 		{"--version", 0, "dragoman v0.0.0-test\n", ""},
 		{"version", 0, "dragoman v0.0.0-test\ngo1.", ""},
@@ -50,7 +50,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"sessions repair nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"sessions repair --dry-run nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"chat --session nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
-		{"server --log-level error --verbose --config-file none.yaml", 1, "", ""}, // it ends without having been asked to,
+		{"server --log-level error --verbose --config-file none.yaml", 1, "", ""}, // it ends by itself,
 	} {
 		o := p.run(t, "", strings.Fields(c.args)...)
 		if o.code != c.code || !holds(o.out, c.out) || !holds(o.errs, c.errs) {
@@ -63,8 +63,8 @@ func holds(have, want string) bool {
 	return want == "" && have == "" || want != "" && strings.Contains(have, want)
 }
 
-// Looking at help, versions and paths must not leave anything behind.
-func TestLookingMakesNothing(t *testing.T) {
+// Commands for help, versions and paths must not create anything.
+func TestReadOnlyCommandsCreateNothing(t *testing.T) {
 	p := newPlace(t)
 	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "login", "logout groq", "eca", "acp", "mcp", "chat"} {
 		p.run(t, "", strings.Fields(args)...)
@@ -77,8 +77,8 @@ func TestLookingMakesNothing(t *testing.T) {
 	}
 }
 
-// The help is part of the product: every command says what it does, shows how,
-// and explains its flags; nothing is wider than a terminal.
+// The help is part of the product: every command has a description and an example, and explains
+// its flags; no line is wider than a terminal.
 func TestHelpIsComplete(t *testing.T) {
 	a := &app{Environment: &program.Environment{Lookup: func(string) (string, bool) { return "", false }}}
 	var walk func(*cobra.Command)

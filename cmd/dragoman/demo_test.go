@@ -10,8 +10,8 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// The demo plays all three protocols, in an environment full of keys that it must
-// not use, and leaves nothing behind.
+// The demo plays all three protocols, in an environment full of keys that it must not use, and
+// leaves nothing behind.
 func TestDemo(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
@@ -41,7 +41,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-func TestDemoSaysWhatFailed(t *testing.T) {
+func TestDemoReportsFailures(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
 	p.env["TMPDIR"] = filepath.Join(p.home, "none")

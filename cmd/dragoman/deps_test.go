@@ -16,10 +16,9 @@ import (
 	"testing"
 )
 
-// rule forbids packages to those that from names. Both are import paths; one that
-// ends in "/..." also means what is below it. What except names is allowed, and so
-// is, where from ends in "/...", the package of a folder above. Indirect imports
-// count, unless direct is set.
+// rule forbids packages to the importers in from. Both are import paths; one that ends in "/..."
+// includes packages below it. The packages in except are allowed, and so is, if from ends in
+// "/...", the package of a folder above. Indirect imports count, unless direct is set.
 type rule struct {
 	from      string
 	forbidden string
@@ -28,15 +27,15 @@ type rule struct {
 	why       string
 }
 
-const thirdParty = "third party" // everything that is neither ours nor the standard library's
+const thirdParty = "third party" // packages that are neither ours nor in the standard library
 
-// leaves are the small packages below core that import nothing of ours. What is not
-// so strict that its rule names each import may use them.
+// leaves are the small packages below core that import nothing of ours. Packages without a rule
+// that lists each import may use them.
 var leaves = []string{
 	"dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
 }
 
-// parts are what parts of core may import, beside the leaves.
+// parts lists the imports that parts of core may have, besides the leaves.
 var parts = []string{
 	"dragoman/core",
 	"dragoman/core/board",
@@ -208,7 +207,7 @@ var importRules = []rule{
 	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
 
-// doctorImports and setupImports are what these packages may import of those below cmd.
+// doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
 	doctorImports = []string{
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
@@ -217,7 +216,7 @@ var (
 	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )
 
-// upstreamImports is what the packages of the bridge know, and more.
+// upstreamImports lists the imports of the bridge's packages, and more.
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
 		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
@@ -229,12 +228,12 @@ func adapterImports(name string) []string {
 	return append([]string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
 }
 
-// onlyIn is a rule for everybody but some. except means importers here.
+// onlyIn is a rule for all packages except some. except means importers here.
 func onlyIn(forbidden, why string, importers ...string) rule {
 	return rule{from: "dragoman/...", forbidden: forbidden, direct: true, except: importers, why: why}
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath   string
 	Standard     bool
@@ -282,7 +281,7 @@ func (r rule) check(t *testing.T, all map[string]listed, p listed) {
 	if r.direct {
 		imports = p.Imports
 	}
-	if len(p.Imports) == 0 { // a package that is nothing but tests
+	if len(p.Imports) == 0 { // a package with only tests
 		imports = slices.Concat(p.TestImports, p.XTestImports)
 	}
 	importers := r.from == "dragoman/..."
@@ -295,7 +294,7 @@ func (r rule) check(t *testing.T, all map[string]listed, p listed) {
 		if importers {
 			who = p.ImportPath
 		}
-		above := strings.HasSuffix(r.from, "/...") && !importers && covers(path+"/...", p.ImportPath) // a folder's package is there for those below it
+		above := strings.HasSuffix(r.from, "/...") && !importers && covers(path+"/...", p.ImportPath) // a folder's package may be imported below the folder
 		if forbidden && !above && !slices.ContainsFunc(r.except, func(e string) bool { return covers(e, who) }) {
 			t.Errorf("%s imports %s: %s", p.ImportPath, path, r.why)
 		}
@@ -304,13 +303,13 @@ func (r rule) check(t *testing.T, all map[string]listed, p listed) {
 
 func ours(path string) bool { return path == "dragoman" || strings.HasPrefix(path, "dragoman/") }
 
-// covers reports whether a pattern means a package.
+// covers reports whether a pattern matches a package.
 func covers(pattern, path string) bool {
 	below, wide := strings.CutSuffix(pattern, "/...")
 	return path == below || wide && strings.HasPrefix(path, below+"/")
 }
 
-// listPackages lists our packages and all that they need, by import path.
+// listPackages lists our packages and all of their imports, by import path.
 func listPackages(t *testing.T) map[string]listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports,Module", "./...")
@@ -336,9 +335,9 @@ func listPackages(t *testing.T) map[string]listed {
 	}
 }
 
-// Standard output belongs to the protocols: nothing but the command, which knows
-// which protocol it speaks, and the wire may name it, or print to it; beside the tests,
-// of which bridge/bridgetest is the programs that they start.
+// Standard output belongs to the protocols: only the command, which knows the protocol, and the
+// wire may name it or print to it; besides tests, and bridge/bridgetest, whose programs tests
+// start.
 func TestStdoutIsNamedByFewOnly(t *testing.T) {
 	eachFile(t, func(s source) {
 		if s.dir == "adapters/wire" || s.dir == "bridge/bridgetest" || s.dir == "cmd" || strings.HasPrefix(s.dir, "cmd/") {
@@ -353,20 +352,20 @@ func TestStdoutIsNamedByFewOnly(t *testing.T) {
 	})
 }
 
-// source is a file of ours that is no test. Its folder is relative to the module's.
+// source is a non-test file of ours. Its folder is relative to the module's.
 type source struct {
 	dir  string
 	file *ast.File
 	set  *token.FileSet
 }
 
-// at returns where a node is, as FILE:LINE.
+// at returns the position of a node as FILE:LINE.
 func (s source) at(n ast.Node) string {
 	p := s.set.Position(n.Pos())
 	return fmt.Sprintf("%s/%s:%d", s.dir, filepath.Base(p.Filename), p.Line)
 }
 
-// eachFile parses all our files but tests, for every system that they are built for.
+// eachFile parses all our non-test files, for every system that they are built for.
 func eachFile(t *testing.T, look func(source)) {
 	t.Helper()
 	root, err := filepath.Abs("../..")

@@ -8,8 +8,8 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// The doctor tries the place where sessions would be kept, although it is not there yet,
-// and leaves nothing behind.
+// The doctor checks the place for sessions even if it does not exist yet, and leaves nothing
+// behind.
 func TestDoctorTriesTheDataFolder(t *testing.T) {
 	p := newPlace(t)
 	if o := p.run(t, "", "doctor"); strings.Contains(o.out, "cannot be kept") || !strings.Contains(o.out, p.data+" will be made with the first session") {
@@ -18,7 +18,7 @@ func TestDoctorTriesTheDataFolder(t *testing.T) {
 	if _, err := os.Stat(p.data); err == nil {
 		t.Error("the doctor has made the data folder")
 	}
-	const nowhere = "/proc/self/nowhere" // where not even root can make anything
+	const nowhere = "/proc/self/nowhere" // even root cannot create anything there
 	delete(p.env, "DRAGOMAN_DATA")
 	p.env["HOME"] = nowhere
 	o := p.run(t, "", "doctor")

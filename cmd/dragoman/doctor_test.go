@@ -10,10 +10,10 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// unsteady is what differs between machines in the doctor's report.
+// unsteady matches the parts of the doctor's report that differ between machines.
 var unsteady = regexp.MustCompile(`go1\.\S+, \w+/\w+|[\d.]+ [GMK]iB free|removed in \d+ms`)
 
-// doctorPlace has a PATH with a shell and git on it, and nothing else.
+// doctorPlace returns a place with only a shell and git on its PATH.
 func doctorPlace(t *testing.T) *place {
 	unixOnly(t)
 	p := newPlace(t)
@@ -77,7 +77,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	p.doctor(t, "doctor_wrong.txt", program.ExitFailed)
 }
 
-// A shell that exists and does not work is reported.
+// A shell that exists but does not work is reported.
 func TestDoctorTriesTheShell(t *testing.T) {
 	p := doctorPlace(t)
 	p.write(t, filepath.Join(p.home, "bin", "bash"), "#!/bin/sh\nexit 3\n")
@@ -97,8 +97,8 @@ func TestDoctorTriesGit(t *testing.T) {
 	}
 }
 
-// A log file that cannot be written stops every command if a flag names it, and is passed
-// over if the configuration does. One that can be is not made by the doctor.
+// A log file that cannot be written stops every command if a flag names it, and is ignored if the
+// configuration does. The doctor does not create a file that can be written.
 func TestDoctorTriesTheLogFile(t *testing.T) {
 	p := doctorPlace(t)
 	file := filepath.Join(p.home, "notes")

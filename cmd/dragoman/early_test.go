@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// earlyEdges are the files that put an edge into the connection of an early client or
-// server, each with one line; the edge is early.go beside it. A filter of package
-// adapters/mcp/edge is put in by names of its own.
+// earlyEdges lists the files that put an edge into the connection of an early client or server,
+// each with one line; the edge is in early.go next to it. A filter of package adapters/mcp/edge
+// has functions of its own for that.
 var earlyEdges = map[string]string{
 	"adapters/acp":      "initialize.go",
 	"adapters/eca":      "lifecycle.go",
@@ -19,15 +19,14 @@ var earlyEdges = map[string]string{
 	"bridge/upstream":   "peer.go",
 }
 
-// Encoders, handlers and all that lies behind them speak today's protocols: which document
-// an early client or server speaks is known to early.go alone, and to the one line that puts
-// it into the connection.
+// Encoders, handlers and all code behind them speak today's protocols: only early.go knows the
+// document of an early client or server, and the one line that puts the edge into the connection.
 func TestEarlyDocumentsStayAtTheEdge(t *testing.T) {
 	puts := map[string][]string{}
 	eachFile(t, func(s source) {
 		file := filepath.Base(s.set.Position(s.file.Pos()).Filename)
 		if _, edge := earlyEdges[s.dir]; edge && file == "early.go" {
-			puts[s.dir] = append(puts[s.dir], "") // it is there
+			puts[s.dir] = append(puts[s.dir], "") // it exists
 			return
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

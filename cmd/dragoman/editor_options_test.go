@@ -10,9 +10,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// edited prompts once in an editor that sets options, and returns what it was asked
-// about them and all that it was shown. An empty answer is that of an editor that has no
-// form for a question.
+// edited prompts once in an editor that sets options, and returns the question about them and all
+// messages. An empty answer is that of an editor that has no form for a question.
 func (p *place) edited(t *testing.T, options, answer string) (question, shown string) {
 	t.Helper()
 	ctx := t.Context()
@@ -59,9 +58,9 @@ func (p *place) edited(t *testing.T, options, answer string) (question, shown st
 	return question, shown
 }
 
-// What an editor's options widen is shown and asked about before it counts: neither a
-// word of the conversation goes elsewhere nor does anything run without a yes. What they
-// narrow holds in any case.
+// Options of an editor that widen permissions are shown and asked about before they apply:
+// without a yes, no text of the conversation goes elsewhere and nothing runs. Those that restrict
+// apply in any case.
 func TestEditorsOptionsAreAskedAbout(t *testing.T) {
 	elsewhere := &service{}
 	srv := httptest.NewServer(elsewhere)
@@ -72,14 +71,14 @@ func TestEditorsOptionsAreAskedAbout(t *testing.T) {
 	for _, c := range []struct {
 		answer  string
 		asked   bool
-		reached int // requests at the other provider, in all
+		reached int // all requests at the other provider
 	}{
 		{"", false, 0},
 		{"Do not use them", true, 0},
 		{"whatever", true, 0},
 		{"Use them", true, 1},
 		{"Use them, also in the future", true, 2},
-		{"Do not use them", false, 3}, // it was agreed to for good
+		{"Do not use them", false, 3}, // the agreement is permanent
 	} {
 		question, shown := p.edited(t, options, c.answer)
 		if c.asked != strings.Contains(question, "providers.evil.base_url") || c.asked != strings.Contains(question, "policy.default: allow") || strings.Contains(question, "deny") {
@@ -104,8 +103,8 @@ func TestEditorsOptionsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// What a person is asked to agree to is shown whole. Where that is too much nobody is
-// asked, and nothing of it is used.
+// The user sees the whole content of a question for consent. If that is too long nobody is asked,
+// and none of it is used.
 func TestEditorsOptionsAreShownWhole(t *testing.T) {
 	rules := func(n int) string {
 		return `{"policy":{"allow":[` + strings.Repeat(`{"command":"a harmless command with a long name *"},`, n) + `{"command":"touch *"}],"default":"deny"}}`

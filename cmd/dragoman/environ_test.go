@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A command gets the harmless part of our environment, and what policy.env names.
+// A command gets the harmless part of our environment, and the variables in policy.env.
 func TestCommandsGetNoKeys(t *testing.T) {
 	p := newPlace(t)
 	for name, value := range map[string]string{

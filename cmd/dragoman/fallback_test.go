@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// If a fallback model answers instead of the chosen one, the user is told so before its
-// first word, with the reason, and the usage counts for that model.
-func TestFallbackIsSaid(t *testing.T) {
+// If a fallback model answers instead of the chosen one, the user gets a notice with the reason
+// before its first word, and the usage counts for that model.
+func TestFallbackIsReported(t *testing.T) {
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
 	}))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The hidden command says what is wrong with its words, and that there is no keyring.
+// The hidden command reports mistakes in its arguments, and a missing keyring.
 func TestKeyringCommand(t *testing.T) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		t.Skip("there is a keyring here, which is the user's")

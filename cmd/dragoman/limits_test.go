@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The table of limits names an owner, a limit, an end and a test for each resource, and
-// the tests exist. The text beside the table sets no limit: it would have no test.
+// The table of limits names an owner, a limit, an end and a test for each resource, and the tests
+// exist. The text around the table sets no limit: it would have no test.
 func TestTableOfLimits(t *testing.T) {
 	doc, err := os.Open("doc.go")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestTableOfLimits(t *testing.T) {
 	}
 }
 
-// hasTest looks for a test in the files of a package.
+// hasTest reports whether the files of a package contain a test.
 func hasTest(t *testing.T, pkg, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pkg), "*_test.go"))

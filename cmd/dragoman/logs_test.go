@@ -16,8 +16,8 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-// At the default level nothing of a conversation is logged, and nothing at all
-// where nothing is wrong; at any level, nothing goes to standard output.
+// At the default level nothing of a conversation is logged, and nothing at all without a fault;
+// at any level, nothing goes to standard output.
 func TestLogHoldsNoPrompt(t *testing.T) {
 	p := newPlace(t)
 	file := filepath.Join(p.home, "all.log")

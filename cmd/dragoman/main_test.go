@@ -23,7 +23,7 @@ var binary string
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary)) }
 
-// place is where one test's processes live.
+// place is the environment of one test's processes.
 type place struct {
 	home, work, data string
 	env              map[string]string
@@ -67,14 +67,14 @@ func (p *place) environ() []string {
 	return vars
 }
 
-// command is the program, ready to be started here.
+// command returns the program, ready to be started here.
 func (p *place) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env, cmd.Dir = p.environ(), p.work
 	return cmd
 }
 
-// outcome is what came of a run.
+// outcome is the result of a run.
 type outcome struct {
 	out, errs string
 	code      int
@@ -95,7 +95,7 @@ func (p *place) run(t testing.TB, stdin string, args ...string) outcome {
 	return outcome{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// well runs the program and fails unless it ends well.
+// well runs the program and fails if the run fails.
 func (p *place) well(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	o := p.run(t, stdin, args...)
@@ -105,8 +105,7 @@ func (p *place) well(t testing.TB, stdin string, args ...string) string {
 	return o.out
 }
 
-// golden compares a text with a file, after putting names in the place of what
-// differs from run to run.
+// golden compares a text with a file, after replacing parts that differ from run to run by names.
 func (p *place) golden(t *testing.T, name, got string, named ...string) {
 	t.Helper()
 	named = append(named, binary, "BINARY", p.home, "HOME", p.work, "WORK", p.data, "DATA")
@@ -125,7 +124,7 @@ func (p *place) golden(t *testing.T, name, got string, named ...string) {
 	}
 }
 
-// unixOnly skips what needs signals or permissions as Unix has them.
+// unixOnly skips tests that need the signals or permissions of Unix.
 func unixOnly(t *testing.T) {
 	t.Helper()
 	programtest.UnixOnly(t)

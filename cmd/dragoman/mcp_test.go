@@ -10,7 +10,7 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// The token is made once, printed alone, and readable by its owner alone.
+// The token is created once, printed alone, and readable only by its owner.
 func TestMCPToken(t *testing.T) {
 	p := newPlace(t)
 	first := p.run(t, "", "mcp", "--show-token")
@@ -47,8 +47,8 @@ func TestMCPFlagsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Clients may still have --codex-tools in their settings: it warns, is not in the help, and changes
-// nothing else.
+// Clients may still have --codex-tools in their settings: it warns, is not in the help, and
+// changes nothing else.
 func TestCodexToolsOnlyWarns(t *testing.T) {
 	p := newPlace(t)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +

@@ -12,7 +12,7 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// What is known of models is printed without a word to anybody.
+// The known models are printed without using the network.
 func TestModels(t *testing.T) {
 	asked := false
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
@@ -61,7 +61,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// What the user says of a model wins over the catalogue, and offers it in every protocol.
+// The user's settings of a model take precedence over the catalogue, and offer it in every
+// protocol.
 func TestOwnModels(t *testing.T) {
 	p := newPlace(t)
 	p.config(t, `model: house/own-4.5

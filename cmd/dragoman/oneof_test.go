@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// once is something that is hard to do well, so that only the packages named do it and
-// all others use them. What is "PATH.NAME" of an import, "import PATH", or a name that
-// namesOf gives to a call.
+// once is a task that is hard to do well, so that only the listed packages do it and all others
+// use them. what is "PATH.NAME" of an import, "import PATH", or a name that namesOf gives to a
+// call.
 type once struct {
 	what string
 	in   []string
@@ -34,8 +34,8 @@ var oneOfEach = []once{
 	{"signal 0", []string{"core/child", "core/child/childtest"}, "child.Alive knows what a missing permission means, on each system; childtest looks at what child started"},
 }
 
-// What exists only once stays so: a second way to replace a file, lock one, open one of
-// somebody else's or match a pattern is a second set of mistakes.
+// Each of these tasks has one place: a second way to replace a file, lock one, open a foreign one
+// or match a pattern is a second set of mistakes.
 func TestOneOfEach(t *testing.T) {
 	found := map[string]map[string]string{} // what → folder → where
 	roots := map[string]bool{}              // folders that name os.Root, whose methods they may call
@@ -77,7 +77,7 @@ func TestOneOfEach(t *testing.T) {
 	}
 }
 
-// importsOf returns the paths of a file's imports by the names that they have in it.
+// importsOf returns the paths of a file's imports by their names in the file.
 func importsOf(f *ast.File) map[string]string {
 	imports := map[string]string{}
 	for _, spec := range f.Imports {
@@ -98,7 +98,7 @@ func importsOf(f *ast.File) map[string]string {
 	return imports
 }
 
-// namesOf returns what oneOfEach may call a node.
+// namesOf returns the names that oneOfEach may have for a node.
 func namesOf(n ast.Node, imports map[string]string) (names []string) {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// On whose behalf a client acts is said by the command that serves it, and by nobody else: what
-// assumed a principal would show one person's sessions to another. core/coretest is for tests.
+// Only the command that serves a client sets its principal: code that assumed one would show one
+// person's sessions to another. core/coretest is for tests.
 func TestPrincipalComesFromTheConnection(t *testing.T) {
 	declared := 0
 	eachFile(t, func(s source) {

@@ -26,7 +26,7 @@ const (
 	relayDenied = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"session_list","arguments":{}}}`
 )
 
-// relaying is a place whose configuration has the program itself as a server.
+// relaying returns a place whose configuration has the program itself as a server.
 func relaying(t *testing.T) *place {
 	p := newPlace(t)
 	p.config(t, `mcp_servers:
@@ -39,7 +39,7 @@ mcp: {servers: []}
 	return p
 }
 
-// Calls are recorded, and what they say is not; doctor says where.
+// Calls are recorded, but not their content; the doctor names the file.
 func TestCallsAreRecorded(t *testing.T) {
 	p := relaying(t)
 	call := strings.Replace(strings.Replace(relayDenied, "session_list", "session_get", 1), `"arguments":{}`, `"arguments":{"session_id":"secret"}`, 1)
@@ -65,7 +65,7 @@ func TestCallsAreRecorded(t *testing.T) {
 	}
 }
 
-// What a server says directly it says through us, byte for byte; a deny rule holds.
+// A server's messages are the same through us, byte for byte; a deny rule applies.
 func TestOnlyOneServer(t *testing.T) {
 	p := relaying(t)
 	said := strings.Join([]string{relayHello, relayReady, relayList}, "\n") + "\n"
@@ -108,7 +108,7 @@ func serving(t *testing.T, p *place) (ctx context.Context, address string) {
 	return ctx, regexp.MustCompile(`http://[^ ]+/mcp`).FindString(line)
 }
 
-// posting serves MCP over HTTP and returns what posts to it.
+// posting serves MCP over HTTP and returns a function that posts to it.
 func posting(t *testing.T, p *place) func(path, session, body string) (status int, opened, text string) {
 	t.Helper()
 	ctx, address := serving(t, p)
@@ -136,9 +136,9 @@ func posting(t *testing.T, p *place) func(path, session, body string) (status in
 	}
 }
 
-// Every address is behind the same door: a page of somebody else's comes in nowhere,
-// under whatever name it calls this machine, and is told nothing that it could read.
-func TestPagesComeInNowhere(t *testing.T) {
+// All addresses have the same checks: a foreign web page is never admitted, under whatever name
+// it calls this machine, and gets no answer that it could read.
+func TestForeignPagesAreRefused(t *testing.T) {
 	ctx, address := serving(t, relaying(t))
 	for _, path := range []string{"", "/self", "/nobody", "/", "/../", "/../health", "/../debug/pprof/", "/../.well-known/oauth-protected-resource"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead} {
@@ -201,9 +201,9 @@ func TestServersHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Clients that leave without a word keep nobody out: neither of the agent nor of what is handed on beside it. A turn
-// that runs goes on, and whoever comes later can wait for it.
-func TestClientsThatLeaveKeepNobodyOut(t *testing.T) {
+// Clients that leave without notice do not exclude others, neither from the agent nor from the
+// servers. A running turn continues, and a later client can wait for it.
+func TestClientsThatLeaveExcludeNobody(t *testing.T) {
 	for name, c := range map[string]struct {
 		clients int
 		servers string

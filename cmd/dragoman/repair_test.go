@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// damageLog damages the line of the only session's log that has the text, the first or
-// the last, and returns the file and what it is then.
+// damageLog damages the line of the only session's log that contains the text, the first or the
+// last, and returns the file and its new content.
 func (p *place) damageLog(t *testing.T, find func(b, text []byte) int, text string) (path string, b []byte) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(p.data, "sessions", "??", "*.jsonl"))
@@ -29,16 +29,16 @@ func (p *place) damageLog(t *testing.T, find func(b, text []byte) int, text stri
 	return logs[0], b
 }
 
-// A damaged session is shown with what is lost, named by the doctor, and repaired:
-// once, with the damaged log beside it.
-func TestDamagedSessionIsToldAndRepaired(t *testing.T) {
+// A damaged session is shown with its losses, reported by the doctor, and repaired: once, and the
+// damaged log is kept.
+func TestDamagedSessionIsReportedAndRepaired(t *testing.T) {
 	unixOnly(t)
 	for _, c := range []struct {
 		name   string
 		find   func(b, text []byte) int
 		told   string // in the transcript
 		damage string // to the doctor
-		also   string // in the transcript
+		also   string // also in the transcript
 	}{
 		{"in the middle", bytes.Index, "1 record is missing here: ", "1 record is missing: ", "echo two"},
 		{"at the end", bytes.LastIndex, "The log of this session is damaged: ", "", "The turn was interrupted"},

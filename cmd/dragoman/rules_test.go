@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// piped starts the program and returns what sends it a message and reads the answer, which has
-// the message's id.
+// piped starts the program and returns a function that sends it a message and reads the answer
+// with the message's id.
 func piped(t *testing.T, p *place, args ...string) func(message string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -67,9 +67,9 @@ func posted(t *testing.T, p *place, path string) func(message string) string {
 	}
 }
 
-// A rule that is written while a client is connected counts from its next call on, by whatever
+// A rule that is written while a client is connected applies from its next call on, in whatever
 // way the server's tool is called.
-func TestADenyRuleCountsFromTheNextCall(t *testing.T) {
+func TestADenyRuleAppliesFromTheNextCall(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *place) func(string) string{
 		"one server over a pipe":  func(t *testing.T, p *place) func(string) string { return piped(t, p, "mcp", "--only", "self") },
 		"all servers over a pipe": func(t *testing.T, p *place) func(string) string { return piped(t, p, "mcp") },

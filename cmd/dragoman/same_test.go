@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// agentCalls are requests that are our agent's to answer, by method and the rest of the
-// parameters, without a _meta.
+// agentCalls are requests to our agent, by method and the rest of the parameters, without a
+// _meta.
 var agentCalls = []struct{ method, params string }{
 	{"ping", ``},
 	{"tools/call", `"name":"session_list","arguments":{}`},
@@ -34,13 +34,13 @@ var agentCalls = []struct{ method, params string }{
 	{"tasks/update", `"taskId":"none","inputResponses":{}`},
 }
 
-// agentLists are the lists of which our agent has a part.
+// agentLists are the lists that contain a part of our agent.
 var agentLists = map[string]string{
 	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
-// What our agent answers is the same, byte for byte, whether or not servers stand beside it: to
-// every method, over a pipe and over HTTP, at both ends of the versions.
+// Our agent's answers are the same, byte for byte, with and without servers: to every method,
+// over a pipe and over HTTP, in the oldest and the newest version.
 func TestTheAgentAnswersTheSameBesideServers(t *testing.T) {
 	for _, era := range []string{"2025-11-25", "2026-07-28"} {
 		modern := era == "2026-07-28"
@@ -70,7 +70,7 @@ func asked(modern bool) (lines []string) {
 		if modern {
 			meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"same","version":"1"}}`
 			if params = strings.TrimSuffix(meta+","+params, ","); method == "ping" || strings.HasSuffix(method, "scribe") || method == "logging/setLevel" {
-				return // which that version does not have
+				return // that version does not have it
 			}
 		} else if method == "tasks/update" {
 			return
@@ -87,7 +87,7 @@ func asked(modern bool) (lines []string) {
 	return lines
 }
 
-// note keeps an answer: of a list what is ours.
+// note keeps an answer: of a list only our part.
 func note(t *testing.T, all map[string]string, text string) {
 	t.Helper()
 	var m struct {

@@ -20,7 +20,8 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// reader is a client's model: it reads the notes with the first tool that reads files, then says what is there.
+// reader is a client's model: it reads the notes with the first tool that reads files, then
+// returns their content.
 func reader(_ context.Context, req *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
 	last := req.Params.Messages[len(req.Params.Messages)-1].Content[0]
 	if r, ok := last.(*mcp.ToolResultContent); ok {
@@ -39,8 +40,8 @@ func reader(_ context.Context, req *mcp.CreateMessageWithToolsRequest) (*mcp.Cre
 	return nil, fmt.Errorf("no tool reads, of %d", len(req.Params.Tools))
 }
 
-// The agent works with the model of the client that prompts, tools and all, over standard input and output and over HTTP,
-// at the older life cycle and at 2026-07-28. No key is there.
+// The agent works with the model of the client that prompts, including tools, over standard input
+// and output and over HTTP, in the older life cycle and at 2026-07-28. There is no key.
 func TestMCPSampling(t *testing.T) {
 	for _, way := range []string{"stdio", "http"} {
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
@@ -53,7 +54,7 @@ func TestMCPSampling(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer cs.Close() //nolint:errcheck // what it was answered counts
+				defer cs.Close() //nolint:errcheck // only the answers count
 				res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "agent_prompt", Arguments: map[string]any{"prompt": "what do the notes say?", "cwd": p.work}})
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +68,7 @@ func TestMCPSampling(t *testing.T) {
 	}
 }
 
-// Who offers no model is told what to do.
+// A client that offers no model gets advice.
 func TestMCPSamplingNotOffered(t *testing.T) {
 	p := newPlace(t)
 	p.config(t, "model: client/any\nproviders:\n  client:\n    kind: mcp-sampling\n")
@@ -75,7 +76,7 @@ func TestMCPSamplingNotOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cs.Close() //nolint:errcheck // what it was answered counts
+	defer cs.Close() //nolint:errcheck // only the answers count
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "agent_prompt", Arguments: map[string]any{"prompt": "hello", "cwd": p.work}})
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +89,8 @@ func TestMCPSamplingNotOffered(t *testing.T) {
 	}
 }
 
-// samplingServers are MCP servers that ask the model of whoever calls them: the program itself, as a child, with the
-// client's model for its own; and one of the SDK's, over HTTP.
+// samplingServers are MCP servers that ask their caller's model: the program itself, as a child,
+// which uses the client's model as its own; and one of the SDK's, over HTTP.
 func (p *place) samplingServers(t *testing.T) map[string]string {
 	t.Helper()
 	other := filepath.Join(p.home, "other")
@@ -117,8 +118,8 @@ func (p *place) samplingServers(t *testing.T) map[string]string {
 	}
 }
 
-// An MCP server asks the session's model: when the user agrees, in ECA and in ACP, it reads the answer, and else it does
-// not.
+// An MCP server asks the session's model: if the user agrees, in ECA and in ACP, it reads the
+// answer, and otherwise it does not.
 func TestServersAskTheSessionsModel(t *testing.T) {
 	for _, way := range []string{"stdio", "http"} {
 		for _, agrees := range []bool{true, false} {

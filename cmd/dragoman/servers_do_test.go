@@ -11,9 +11,9 @@ import (
 	"dragoman/adapters/wire"
 )
 
-// What an editor does with MCP servers is done: real ones start and end, and the
-// user's file says what lasts, with every comment where it was.
-func TestEditorSeesToServers(t *testing.T) {
+// An editor's requests for MCP servers are carried out: real ones start and end, and lasting
+// changes are in the user's file, with every comment in its place.
+func TestEditorManagesServers(t *testing.T) {
 	p := newPlace(t)
 	const theirs = "mcp_servers: {old: {command: no-such-program}}\n"
 	env := "{\"DRAGOMAN_DATA\": " + strconv.Quote(p.data) + ", \"XDG_CONFIG_HOME\": " + strconv.Quote(t.TempDir()) + "}" // not ours, in which it is itself

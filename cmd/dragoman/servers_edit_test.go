@@ -128,7 +128,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 	}
 }
 
-// A server of config.yaml is disabled by the list of mcp.json, and the YAML stays as it is.
+// A server of config.yaml is disabled by the list of mcp.json, and the YAML stays unchanged.
 func TestServersOfTheYAMLAreDisabled(t *testing.T) {
 	p := newPlace(t)
 	const yaml = "mcp_servers:\n  web: {command: no-such-program} # mine\n"
@@ -165,8 +165,8 @@ func TestServersOfTheYAMLAreDisabled(t *testing.T) {
 	}
 }
 
-// A mistake in one server of mcp.json costs that one alone, and is reported with its place.
-func TestMistakeCostsOneServer(t *testing.T) {
+// A mistake in one server of mcp.json affects only that server, and is reported with its place.
+func TestMistakeAffectsOneServer(t *testing.T) {
 	p := newPlace(t)
 	path := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json")
 	p.write(t, path, "{\"mcpServers\": {\n  \"bad\": {\"command\": \"x\", \"args\": \"y\"},\n  \"off\": {\"disabled\": true},\n  \"good\": {\"command\": \"no-such-program\"}\n}}\n")
@@ -197,7 +197,7 @@ func TestMistakeCostsOneServer(t *testing.T) {
 	}
 }
 
-// unpin forgets tools of a server, which are new when they are seen again.
+// unpin removes the pins of a server's tools, which are then new again.
 func unpin(t *testing.T, file, server string, tools ...string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -222,10 +222,10 @@ func unpin(t *testing.T, file, server string, tools ...string) {
 	}
 }
 
-// A server of which tools are new, or have changed, is held back until somebody agrees.
+// A server with new or changed tools is held back until the user agrees.
 func TestChangesAreApproved(t *testing.T) {
 	p := newPlace(t)
-	// It has a configuration of its own: with this one it would be a server of itself.
+	// It has a configuration of its own: with this one it would be its own server.
 	other := []string{"--env", "DRAGOMAN_DATA=" + filepath.Join(p.home, "other"), "--env", "XDG_CONFIG_HOME=" + filepath.Join(p.home, "other"), "--", binary, "mcp"}
 	p.well(t, "", slices.Concat([]string{"mcp-servers", "add", "self"}, other)...)
 	if got := p.well(t, "", "mcp-servers", "approve", "self"); !strings.HasPrefix(got, "Nothing has changed: ") {
@@ -236,7 +236,7 @@ func TestChangesAreApproved(t *testing.T) {
 	if _, err := os.Stat(pins); err != nil {
 		t.Fatalf("nothing was pinned: %v", err)
 	}
-	unpin(t, pins, "self", "session_get", "session_list") // as if the server had none of these then
+	unpin(t, pins, "self", "session_get", "session_list") // as if the server had not had these tools
 	if got := p.well(t, "", "mcp-servers", "list"); !strings.Contains(got, "2 of them changed or new and held back: dragoman mcp-servers approve self") {
 		t.Errorf("list says %s", got)
 	}
@@ -262,7 +262,7 @@ func TestChangesAreApproved(t *testing.T) {
 	}
 }
 
-// With a server goes the login to it, here and at the authorization server.
+// Removing a server also removes its login, here and at the authorization server.
 func TestLoginGoesWithItsServer(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		g, p := newGuarded(t), newPlace(t)

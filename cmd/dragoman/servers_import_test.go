@@ -11,9 +11,8 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// Importing settings of another program runs nothing and reads nothing, neither then
-// nor when the servers are tried. References are kept only from ECA's own settings, and
-// after a question.
+// Importing settings of another program runs nothing and reads nothing, neither then nor when the
+// servers are tried. References are imported only from ECA's own settings, and after a question.
 func TestImportsRunNothing(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)

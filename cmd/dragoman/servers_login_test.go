@@ -22,15 +22,15 @@ import (
 	"dragoman/core/control"
 )
 
-// guarded is an MCP server that wants a login, and its authorization server.
+// guarded is an MCP server that requires a login, and its authorization server.
 type guarded struct {
 	*httptest.Server
 
-	mu      sync.Mutex // guards the fields below
-	access  string     // the token that is good; "": none is
+	mu      sync.Mutex // protects the fields below
+	access  string     // the valid token; "": none
 	refresh string
 	given   int
-	asked   []string // the grants
+	asked   []string // the requested grants
 }
 
 func newGuarded(t *testing.T) *guarded {
@@ -92,14 +92,14 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// end ends the token, as time does.
+// end makes the token expire.
 func (g *guarded) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.access = ""
 }
 
-// grants are what was asked for at the token's address.
+// grants lists the requests for a token.
 func (g *guarded) grants() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,8 +112,8 @@ func (g *guarded) over() bool {
 	return g.access == ""
 }
 
-// The way of a user: the list says that a login is wanted, the login is kept, renewed
-// in silence, and taken back.
+// A user's way: the list shows that a login is required; the login is stored, renewed silently,
+// and revoked.
 func TestServerLogin(t *testing.T) {
 	g, p := newGuarded(t), newPlace(t)
 	p.servers(t, `{"mcpServers": {"tracker": {"url": "`+g.URL+`/mcp"}}}`)
@@ -161,7 +161,7 @@ func TestServerLogin(t *testing.T) {
 	}
 }
 
-// An editor has the browser opened, and is shown where it goes.
+// An editor has the browser opened, and shows the address.
 func TestEditorLogsIn(t *testing.T) {
 	g, p := newGuarded(t), newPlace(t)
 	a := newApp(&program.Environment{Lookup: p.lookup, Err: io.Discard}, nil)
@@ -207,7 +207,7 @@ func TestEditorLogsIn(t *testing.T) {
 	}
 }
 
-// logInTo logs in, and returns what was said on standard output.
+// logInTo logs in, and returns the standard output.
 func (p *place) logInTo(t *testing.T, server string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

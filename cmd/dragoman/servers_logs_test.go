@@ -12,7 +12,7 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// What a server says can be read afterwards, without what it was given to keep.
+// A server's output can be read later, without the secrets in its configuration.
 func TestLogsOfServers(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)

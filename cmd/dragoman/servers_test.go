@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The program is a server itself, so it can be its own upstream.
+// The program is a server itself, so it can be its own upstream server.
 func TestServersAreTried(t *testing.T) {
 	p := newPlace(t)
 	if out := p.well(t, "", "mcp-servers", "list"); !strings.Contains(out, "There are no MCP servers") {

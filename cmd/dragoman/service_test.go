@@ -15,19 +15,19 @@ import (
 // part is a scripted service's answer to one request.
 type part struct {
 	say     string
-	call    string // a tool
+	call    string // the name of a tool
 	args    any
-	begun   chan struct{} // closed when the text is on its way; nil: nobody waits for it
-	release chan struct{} // what comes behind the text waits for it; nil: at once
+	begun   chan struct{} // closed when the text is on its way; nil: not waited for
+	release chan struct{} // the part after the text waits for it; nil: at once
 }
 
-// service is a model's service behind HTTP that follows a script, and keeps the last
-// prompt of each request.
+// service is a model's service behind HTTP that follows a script, and stores the last prompt of
+// each request.
 type service struct {
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	script  []part
 	prompts []string
-	status  int // that each request fails with; 0: none does
+	status  int // status of all requests; 0: they succeed
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Content json.RawMessage
 		}
 	}
-	_ = json.NewDecoder(r.Body).Decode(&body) // an empty one shows in the test
+	_ = json.NewDecoder(r.Body).Decode(&body) // an empty one is noticed by the test
 	s.mu.Lock()
 	for _, m := range slices.Backward(body.Messages) {
 		if m.Role == "user" {
@@ -81,7 +81,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// fail lets every request from here on fail.
+// fail makes every later request fail.
 func (s *service) fail(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *service) asked() []string {
 	return slices.Clone(s.prompts)
 }
 
-// served is a place whose model follows a script.
+// served returns a place whose model follows a script.
 func served(t *testing.T, script ...part) (*place, *service) {
 	t.Helper()
 	s := &service{script: script}

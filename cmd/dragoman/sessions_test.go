@@ -73,7 +73,7 @@ func TestSessionsAreListedShownAndRemoved(t *testing.T) {
 	}
 }
 
-// What a model or a tool wrote cannot do anything to a terminal.
+// Text of a model or a tool cannot control a terminal.
 func TestTranscriptIsPrintable(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)

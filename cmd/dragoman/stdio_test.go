@@ -28,25 +28,25 @@ type instance struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     io.ReadCloser
-	stderr  bytes.Buffer // to be looked at when the program has ended
+	stderr  bytes.Buffer // for reading after the program has ended
 	serving sync.WaitGroup
 }
 
-// connect speaks to the program; handle gets what it sends by itself.
+// connect connects to the program; handle gets its own messages.
 func (c *instance) connect(ctx context.Context, framing wire.Framing, handle func(*wire.Call)) *wire.Conn {
 	conn := wire.NewConn(c.out, c.in, wire.Options{Framing: framing})
-	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // what failed shows in the requests
+	c.serving.Go(func() { _ = conn.Serve(ctx, handle) }) // the requests show a failure
 	return conn
 }
 
-// end closes the program's standard input and waits until it has ended by itself.
+// end closes the program's standard input and waits until it has ended.
 func (c *instance) end() error {
 	_ = c.in.Close() // it may be closed already
 	c.serving.Wait()
 	return c.cmd.Wait()
 }
 
-// started is the program as an editor starts it.
+// started starts the program like an editor.
 func (p *place) started(t *testing.T, command string) *instance {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -71,16 +71,16 @@ func (p *place) started(t *testing.T, command string) *instance {
 // code waits for the end and returns the exit code.
 func (c *instance) code() int {
 	c.serving.Wait()
-	_ = c.cmd.Wait() // its code is looked at
+	_ = c.cmd.Wait() // only its code counts
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// seen collects what the program sends by itself.
+// seen collects the program's own messages.
 type seen chan *wire.Call
 
 func (s seen) handle(call *wire.Call) { s <- call }
 
-// until waits for a message whose parameters hold a text.
+// until waits for a message whose parameters contain a text.
 func (s seen) until(t *testing.T, method, text string) *wire.Call {
 	t.Helper()
 	var others []string
@@ -97,9 +97,9 @@ func (s seen) until(t *testing.T, method, text string) *wire.Call {
 	}
 }
 
-// A configuration that is wrong does not keep the program from answering: each
-// protocol says it in its own words.
-func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
+// A configuration with an error does not keep the program from answering: each protocol reports
+// it in its own words.
+func TestConfigurationErrorIsReportedInEachProtocol(t *testing.T) {
 	p := newPlace(t)
 	path := p.config(t, "model: groq/x\nmodle: x\n")
 	want := path + `:2:1: modle: unknown key; did you mean "model"?`
@@ -175,8 +175,8 @@ func TestConfigurationErrorIsSaidInEachProtocol(t *testing.T) {
 	})
 }
 
-// The end of our standard input is the end of the program, whatever came before. An
-// ECA server fails then, as its protocol wants it where nobody asked to shut down.
+// The end of our standard input ends the program, whatever came before. An ECA server fails then,
+// as its protocol requires without a shutdown.
 func TestEndOfInputEndsTheProgram(t *testing.T) {
 	for _, command := range []string{"eca", "acp", "mcp"} {
 		p := newPlace(t)
@@ -209,7 +209,7 @@ func acpSession(t *testing.T, c *instance, p *place) (conn *wire.Conn, s seen, i
 	return conn, s, session.ID
 }
 
-// begin prompts for a command, allows it and waits until it prints.
+// begin prompts for a command, allows it and waits for its output.
 func begin(t *testing.T, conn *wire.Conn, s seen, id, command string) {
 	t.Helper()
 	prompt := obj{"sessionId": id, "prompt": []any{obj{"type": "text", "text": "run " + command}}}
@@ -220,7 +220,7 @@ func begin(t *testing.T, conn *wire.Conn, s seen, id, command string) {
 	s.until(t, "session/update", "begun\\n")
 }
 
-// A signal in the middle of a turn ends it, and the log says so.
+// A signal in the middle of a turn ends it, and the log records that.
 func TestSignalInTheMiddleOfATurnClosesTheLog(t *testing.T) {
 	unixOnly(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
@@ -243,8 +243,8 @@ func TestSignalInTheMiddleOfATurnClosesTheLog(t *testing.T) {
 	}
 }
 
-// A second signal ends the process at once, while the first still waits for a
-// command that does not want to end.
+// A second signal ends the process at once, while the first still waits for a command that
+// refuses to end.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	unixOnly(t)
 	p := newPlace(t)
@@ -258,7 +258,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	read(t, told) // the command has been asked to end, and does not
+	read(t, told) // the command was asked to end, and does not
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +267,8 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// An editor that never reads our standard error holds up nothing.
-func TestUnreadStderrHoldsUpNothing(t *testing.T) {
+// An editor that never reads our standard error delays nothing.
+func TestUnreadStderrDelaysNothing(t *testing.T) {
 	p := newPlace(t)
 	c := &instance{cmd: p.command(t.Context(), "acp", "--log-level", "debug")}
 	stderr, err := c.cmd.StderrPipe()

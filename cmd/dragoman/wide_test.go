@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// In a workspace that is the home folder reading asks, and where programs keep keys it
-// asks in every workspace.
-func TestReadingAskedAbout(t *testing.T) {
+// If the workspace is the home folder, reading requires a question, and so do places of keys in
+// every workspace.
+func TestReadingThatNeedsAQuestion(t *testing.T) {
 	for _, c := range []struct {
 		home, prompt, want string
 	}{

@@ -10,8 +10,8 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// A protocol that does not answer as it should is named, with what it complained about.
-func TestActSaysWhatFailed(t *testing.T) {
+// A protocol with a wrong answer is named, with the fault.
+func TestActReportsFailures(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows starts no scripts")
 	}

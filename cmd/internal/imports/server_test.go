@@ -9,7 +9,7 @@ import (
 	"dragoman/configs"
 )
 
-// rendered is what was read: entries, then notes and errors a line.
+// rendered returns the result: entries, then notes and errors, one a line.
 func rendered(t *testing.T, path, text string, env map[string]string) string {
 	t.Helper()
 	list, err := readServers(filepath.FromSlash(path), []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
@@ -252,8 +252,7 @@ error: d: env.K: ${netrc:machine} has no counterpart here
 	}
 }
 
-// Whatever such a file holds, reading it ends well, and what comes of it can be
-// written or is refused.
+// Whatever such a file contains, reading it ends, and the result can be written or is refused.
 func FuzzForeign(f *testing.F) {
 	f.Add(`{"mcpServers": {"a": {"command": "${userHome}/x", "args": ["${env:A:b}", 3], "env": {"K": "${input:x}"}}}}`)
 	f.Add(`{"servers": {"a": {"url": "https://x/${workspaceFolder}", "headers": {"A": "${"}}}, "inputs": [{"id": "x"}]}`)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The record stays open, notices when another process has put it aside, and is put
-// aside itself when it is large.
+// The record stays open, notices when another process has rotated it, and is rotated itself when
+// it is large.
 func TestHeldLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &cachedLog{path: filepath.Join(t.TempDir(), "sub", "log")}
@@ -31,7 +31,7 @@ func TestHeldLog(t *testing.T) {
 		write("two\n")
 		holds(h.path, "one\ntwo\n")
 		if err := os.Rename(h.path, older(h.path)); err != nil {
-			t.Skip(err) // Windows keeps open files in their places
+			t.Skip(err) // Windows does not move open files
 		}
 		<-time.After(renewEvery)
 		write("three\n")

@@ -15,9 +15,9 @@ import (
 	"dragoman/configs"
 )
 
-// A pipe that nobody reads holds 64 KiB on most systems. What does not fit, there
-// and in the backlog, is dropped and counted; nobody waits.
-func TestFullPipeBlocksNobody(t *testing.T) {
+// An unread pipe holds 64 KiB on most systems. Lines that fit neither there nor in the backlog
+// are dropped and counted; nothing waits.
+func TestFullPipeBlocksNothing(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestFullPipeBlocksNobody(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("logging waits for a pipe that nobody reads")
 	}
-	// Somebody reads at last: what was kept comes, then the count of what was not.
+	// When the pipe is read at last, the stored lines come, then the number of dropped ones.
 	var got bytes.Buffer
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = got.ReadFrom(r) })
@@ -69,7 +69,7 @@ func TestFullPipeBlocksNobody(t *testing.T) {
 	}
 }
 
-// The end of the program does not wait for a stderr that nobody reads.
+// The end of the program does not wait for an unread stderr.
 func TestStuckLogIsLeftBehind(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -116,7 +116,7 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 		t.Errorf("on standard error: %s", &errs)
 	}
 
-	// A flag wins over the file.
+	// A flag takes precedence over the file.
 	other := filepath.Join(home, "other.log")
 	l = open(Options{Level: "WARN", File: other})
 	l.Follow(c.Log)
@@ -127,7 +127,7 @@ func TestLogFollowsTheConfiguration(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 
-	// A file that cannot be opened leaves the log where it is, and says so.
+	// A file that cannot be opened leaves the log unchanged, with a warning.
 	c.Log.File = configs.NewValue(home)
 	l = open(Options{})
 	l.Follow(c.Log)

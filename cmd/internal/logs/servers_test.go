@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// What many processes say of one server is kept whole, and bounded.
+// Lines that many processes write about one server stay whole, and the file is bounded.
 func TestServerLogsAreBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	var all sync.WaitGroup
 	const writers, lines = 4, 2000
 	for i := range writers {
-		all.Go(func() { // as a process of its own
+		all.Go(func() { // in place of another process
 			l := &Servers{dir: dir, now: time.Now, of: map[string]*writer{}}
 			for j := range lines {
 				l.Add("x", "info", fmt.Sprintf("%d-%d %s", i, j, strings.Repeat("y", 500)))
-				if j%100 == 99 { // no faster than they can be written
+				if j%100 == 99 { // no faster than the writer
 					l.mu.Lock()
 					w := l.of["x"]
 					l.mu.Unlock()
@@ -47,7 +47,7 @@ func TestServerLogsAreBounded(t *testing.T) {
 	for _, p := range []string{path, older(path)} {
 		b, err := os.ReadFile(p)
 		if p == path && errors.Is(err, fs.ErrNotExist) {
-			continue // the last line was one too many
+			continue // the last line was over the limit
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestServerLogsAreBounded(t *testing.T) {
 	}
 }
 
-// A client may call its server anything.
+// A client may give its server any name.
 func TestServerLogPath(t *testing.T) {
 	for name, want := range map[string]string{
 		"files": "files.log", "a-b_C9": "a-b_C9.log", "../../x": "%2e%2e%2f%2e%2e%2fx.log", "": ".log", "a b\x00": "a%20b%00.log", strings.Repeat("x", 500): strings.Repeat("x", 120) + ".log",
@@ -113,7 +113,7 @@ func TestServerLogsAreRead(t *testing.T) {
 	if _, err := f.WriteString(line[:30]); err != nil {
 		t.Fatal(err)
 	}
-	expect() // it is not whole yet
+	expect() // the last line is incomplete
 	if _, err := f.WriteString(line[30:]); err != nil {
 		t.Fatal(err)
 	}

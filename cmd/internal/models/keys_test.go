@@ -13,8 +13,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// A key and a header that programs print reach the service. Each program runs once
-// for many requests, without a shell, and not before the first.
+// A key and a header that programs print reach the service. Each program runs once for many
+// requests, without a shell, and not before the first.
 func TestKeyPrograms(t *testing.T) {
 	programtest.UnixOnly(t)
 	p := programtest.NewPlace(t)

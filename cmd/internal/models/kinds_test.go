@@ -8,8 +8,8 @@ import (
 	"dragoman/core/llm"
 )
 
-// What the configuration takes as the kind of a provider is what models are made of, and
-// each known provider is of such a kind.
+// Models can be made of every kind of provider in the configuration, and each known provider has
+// such a kind.
 func TestKindsOfProviders(t *testing.T) {
 	want := slices.Sorted(slices.Values(configs.Kinds()))
 	if got := slices.Sorted(slices.Values(llm.Kinds())); !slices.Equal(got, want) {

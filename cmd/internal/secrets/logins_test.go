@@ -17,7 +17,7 @@ func loginsWith(r Ring, dir string) *Logins {
 	return newLogins(dir, newVault(r, dir))
 }
 
-// key is the key of a provider.
+// key returns the key of a provider.
 func (l *Logins) key(t *testing.T, provider string) string {
 	t.Helper()
 	key, err := l.Key(t.Context(), provider)
@@ -27,7 +27,7 @@ func (l *Logins) key(t *testing.T, provider string) string {
 	return key
 }
 
-// stored is what is kept.
+// stored returns the stored keys.
 func (l *Logins) stored(t *testing.T) map[string]keptLogin {
 	t.Helper()
 	kept, err := l.all()
@@ -37,8 +37,8 @@ func (l *Logins) stored(t *testing.T) map[string]keptLogin {
 	return kept
 }
 
-// What one process is given, another one sees; what is written is whole and its
-// owner's alone.
+// A key given to one process is visible to another; the file is written as a whole and readable
+// only by its owner.
 func TestLoginsAreShared(t *testing.T) {
 	dir := t.TempDir()
 	one, two := loginsIn(dir), loginsIn(dir)
@@ -77,7 +77,7 @@ func TestLoginsAreShared(t *testing.T) {
 	}
 }
 
-// A file that cannot be understood is left as it is, and its text is not told.
+// A file that cannot be read is left unchanged, and its text is not shown.
 func TestLoginsThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{`{"version":1,"providers":{"groq":"sk-hunter2"}}`, "sk-hunter2", `{"version":9,"providers":{"groq":{"key":"sk-hunter2"}}}`, "[]"} {
 		l := loginsIn(t.TempDir())
@@ -103,15 +103,15 @@ func TestLoginsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Several processes that are given keys at once lose none.
-func TestLoginsAtOnce(t *testing.T) {
+// Several processes that get keys at once lose none.
+func TestConcurrentLogins(t *testing.T) {
 	dir := t.TempDir()
 	l := loginsIn(dir)
 	var all sync.WaitGroup
 	for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		l := l
 		if i%2 == 1 {
-			l = loginsIn(dir) // another process
+			l = loginsIn(dir) // in place of another process
 		}
 		all.Go(func() {
 			if _, err := l.Set(t.Context(), name, "k"+name); err != nil {

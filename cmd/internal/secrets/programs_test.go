@@ -13,8 +13,8 @@ import (
 	"dragoman/cmd/internal/program/programtest"
 )
 
-// What goes wrong with a program is said without what it printed, and nobody waits
-// for it longer than they want to.
+// A program's failure is reported without its output, and callers wait no longer than they want
+// to.
 func TestKeyProgramsFail(t *testing.T) {
 	programtest.UnixOnly(t)
 	k := NewPrograms()
@@ -32,7 +32,7 @@ func TestKeyProgramsFail(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	// Of two who want the same one leaves: the other one gets it.
+	// Of two callers of the same one leaves: the other one gets the result.
 	begun := filepath.Join(dir, "begun")
 	if err := exec.CommandContext(t.Context(), "mkfifo", begun).Run(); err != nil {
 		t.Skip(err)
@@ -46,7 +46,7 @@ func TestKeyProgramsFail(t *testing.T) {
 			t.Errorf("who left: %v", err)
 		}
 	})
-	if _, err := os.ReadFile(begun); err != nil { // waits for it
+	if _, err := os.ReadFile(begun); err != nil { // it waits for the program
 		t.Error(err)
 	}
 	both.Go(func() {

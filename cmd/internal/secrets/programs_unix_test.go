@@ -10,8 +10,8 @@ import (
 	"dragoman/core/child/childtest"
 )
 
-// What a key program has started ends with it: when the program has to end,
-// and when it has printed its key, also where somebody still holds its output.
+// The child processes of a key program end with it: when the program has to end, and when it has
+// printed its key, even if one of them still holds its output.
 func TestKeyProgramsLeaveNothing(t *testing.T) {
 	k := NewPrograms()
 	odd := childtest.OddSleep()

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What a login keeps is encrypted where there is a keyring, and nobody's whose name
-// another server has.
+// A login is encrypted if there is a keyring, and a server of another name cannot use it.
 func TestServerLoginsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	s := ServerLogins{filepath.Join(dir, serverLoginDir), newVault(&fakeRing{}, dir)}

@@ -50,8 +50,8 @@ func (r *fakeRing) breaks(err error) {
 	r.fault = err
 }
 
-// With a keyring a key is not in the file, which is useless without it. Nobody asks
-// the keyring before a key is wanted, and then once.
+// With a keyring the key is not in the file, which is useless without the keyring. The keyring is
+// not used before a key is needed, and then once.
 func TestKeysAreEncrypted(t *testing.T) {
 	r, dir := &fakeRing{}, t.TempDir()
 	one := loginsWith(r, dir)
@@ -81,12 +81,12 @@ func TestKeysAreEncrypted(t *testing.T) {
 	if changed, err := two.Set(t.Context(), "groq", "sk-hunter2"); changed || err != nil {
 		t.Errorf("the same again: %v, %v", changed, err)
 	}
-	// Without the keyring it is there, but cannot be had.
+	// Without the keyring the key exists, but is not available.
 	three := loginsWith(nil, dir)
 	if key, err := three.Key(t.Context(), "groq"); key != "" || err == nil || !three.Has("groq") {
 		t.Errorf("%q, %v", key, err)
 	}
-	// Another key: the login is worth nothing, and says so.
+	// With another encryption key the login is useless, and an error reports that.
 	other := loginsWith(&fakeRing{}, dir)
 	if _, err := other.vault.seal(t.Context(), "x", []byte("x")); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestKeysAreEncrypted(t *testing.T) {
 	if _, err := other.Key(t.Context(), "groq"); err == nil || !strings.Contains(err.Error(), "log in again") {
 		t.Errorf("%v", err)
 	}
-	// What belongs to one provider is not another's.
+	// A secret of one provider cannot be used for another.
 	if _, err := one.vault.open(t.Context(), "provider openai", two.stored(t)["groq"].Sealed); err == nil {
 		t.Error("a key of one provider was taken for another's")
 	}
@@ -103,8 +103,8 @@ func TestKeysAreEncrypted(t *testing.T) {
 	}
 }
 
-// A keyring that does not work leaves the key in the file, and why is said. One that
-// works later takes the next key.
+// If the keyring fails, the key stays in the file, and the reason is shown. If it works later, it
+// protects the next key.
 func TestKeyringThatFails(t *testing.T) {
 	r, dir := &fakeRing{fault: errors.New("it is locked")}, t.TempDir()
 	l := loginsWith(r, dir)
@@ -131,7 +131,7 @@ func TestKeyringThatFails(t *testing.T) {
 	}
 }
 
-// Two processes that make the key at once use the same.
+// Two processes that create the encryption key at once use the same.
 func TestOneKeyForAll(t *testing.T) {
 	r, dir := &fakeRing{}, t.TempDir()
 	var all sync.WaitGroup
@@ -151,8 +151,8 @@ func TestOneKeyForAll(t *testing.T) {
 	}
 }
 
-// The keyring is asked by a child, which gets the secret over its input, and is
-// killed when it takes too long.
+// A child process uses the keyring; it gets the secret over its input, and is killed when it
+// takes too long.
 func TestKeyringChild(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the child here is a script for sh")

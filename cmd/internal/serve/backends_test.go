@@ -16,12 +16,12 @@ import (
 	"dragoman/core/coretest"
 )
 
-// guests are the back ends that were made for the agent "code", which is not of the built-in
+// guests are the back ends that were made for the agent "code", which does not use the built-in
 // loop here.
 type guests struct {
 	caps core.BackendCaps
 
-	mu   sync.Mutex // guards the fields below
+	mu   sync.Mutex // protects the fields below
 	made []*coretest.Backend
 }
 
@@ -49,7 +49,7 @@ func (g *guests) used() []*coretest.Backend {
 	return slices.DeleteFunc(slices.Clone(g.made), func(b *coretest.Backend) bool { return len(b.Bindings()) == 0 })
 }
 
-// speaker is a client of a face, and how it prompts in its one session.
+// speaker is a client of a dialect, with its one session.
 type speaker struct {
 	*idleClient
 	face, session string
@@ -67,7 +67,7 @@ func newSpeaker(c *idleClient, face string) *speaker {
 	return s
 }
 
-// say prompts and returns all that came until the turn has ended.
+// say prompts and returns all messages until the turn has ended.
 func (s *speaker) say(text string) string {
 	s.t.Helper()
 	s.prompts++
@@ -90,8 +90,8 @@ func (s *speaker) say(text string) string {
 	return m
 }
 
-// Our commands work with an agent that is not of the built-in loop, in all dialects: they are
-// carried out before it is asked. Its own reach it.
+// Our commands work with an agent that does not use the built-in loop, in all dialects: they are
+// carried out before it is asked. Its own commands reach it.
 func TestCommandsWorkWithAnyAgent(t *testing.T) {
 	for name, f := range idleFaces {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestCommandsWorkWithAnyAgent(t *testing.T) {
 	}
 }
 
-// What the agent's own commands are is shown to editors: behind ours that act, and without those
-// that it lacks a capability for.
+// An agent's own commands are shown to editors: after ours that act, and without those for which
+// it lacks a capability.
 func TestCommandsOfAnAgentAreListed(t *testing.T) {
 	o, work := inPlace(t)
 	g := &guests{caps: core.BackendCaps{OwnsHistory: true}}
@@ -157,8 +157,8 @@ func TestCommandsOfAnAgentAreListed(t *testing.T) {
 	})
 }
 
-// What an agent cannot do is refused in each dialect's form, once.
-func TestWhatAnAgentCannotDoIsSaidInEachDialect(t *testing.T) {
+// A feature that an agent lacks is refused in each dialect's form, once.
+func TestLacksOfAnAgentAreReportedInEachDialect(t *testing.T) {
 	o, work := inPlace(t)
 	g := &guests{caps: core.BackendCaps{OwnsHistory: true}}
 	o.Backend = g.backend
@@ -196,8 +196,8 @@ func TestWhatAnAgentCannotDoIsSaidInEachDialect(t *testing.T) {
 }
 
 // Clients of all dialects have sessions open with one agent. A change of the configuration that
-// does not concern it closes nothing; one that does, and the gateway's end, close each back
-// end once, behind its conversations.
+// does not concern it closes nothing; one that does, and the gateway's end, close each back end
+// once, after its conversations.
 func TestReloadsCloseOnlyWhatTheyConcern(t *testing.T) {
 	o, work := inPlace(t)
 	g := &guests{caps: core.BackendCaps{OwnsHistory: true}}

@@ -10,17 +10,17 @@ import (
 	"dragoman/core/board"
 )
 
-// request is a message of a client's.
+// request returns a message of a client.
 func request(id, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 }
 
-// withOptions has a client of ECA send options when it connects.
+// withOptions makes a client of ECA send options when it connects.
 func withOptions(hello, options string) string {
 	return strings.Replace(hello, `"processId":null`, `"processId":null,"initializationOptions":`+options, 1)
 }
 
-// lacks fails if a text has one of the words.
+// lacks fails if a text contains one of the words.
 func lacks(t *testing.T, who, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -30,7 +30,7 @@ func lacks(t *testing.T, who, text string, words ...string) {
 	}
 }
 
-// has fails unless a text has all of the words.
+// has fails unless a text contains all of the words.
 func has(t *testing.T, who, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -45,8 +45,8 @@ const (
 	optionsOfBob = `{"agents":{"bobs":{"disabled_tools":["read_file"]}}}`
 )
 
-// Clients of all dialects are connected to one process. What an editor lays over the configuration
-// is shown to no other, and a session that all of them have open runs each turn under the rules of
+// Clients of all dialects are connected to one process. An editor's layer on the configuration is
+// invisible to others, and a session that all of them have open runs each turn under the rules of
 // the connection that prompts it.
 func TestConnectionsOfOneProcess(t *testing.T) {
 	o, work := inPlace(t)
@@ -116,8 +116,8 @@ func TestConnectionsOfOneProcess(t *testing.T) {
 	})
 }
 
-// Two principals have clients of all dialects in one process. Neither sees anything of the other's
-// sessions, in lists and by their ids, nor of the jobs and questions in them.
+// Two principals have clients of all dialects in one process. Neither sees anything of the
+// other's sessions, in lists and by their ids, nor of the jobs and questions in them.
 func TestPrincipalsOfOneProcess(t *testing.T) {
 	o, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestPrincipalsOfOneProcess(t *testing.T) {
 		text = ask(bob["eca"], "open", "chat/open", `{"chatId":"secret"}`)
 		lacks(t, "bob", text, "canary", `"found":true`)
 		ask(bob["acp"], "delete", "session/delete", `{"sessionId":"secret"}`)
-		bob["eca"].all(request("own", "chat/prompt", `{"chatId":"secret","message":"hello there"}`), `"state":"finished"`) // a chat of that id of his own
+		bob["eca"].all(request("own", "chat/prompt", `{"chatId":"secret","message":"hello there"}`), `"state":"finished"`) // a chat with that id of his own
 		for name, text := range lists(ada) {
 			has(t, "ada over "+name, text, "secret")
 			lacks(t, "ada over "+name, text, "hello there")

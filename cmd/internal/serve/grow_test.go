@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// watching is how a client of a face has a session open without a command: what it sends to open
-// it, and a part of what comes when another process has added text.
+// watching describes a client that has a session open without a command: the message that opens
+// it, and a part of the message after another process has added text.
 var watching = map[string]struct{ face, open, sign string }{
 	"eca":          {"eca", `{"jsonrpc":"2.0","id":"open","method":"chat/open","params":{"chatId":%q}}`, `"text":"%s"`},
 	"acp, loaded":  {"acp", `{"jsonrpc":"2.0","id":"open","method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[]}}`, `"text":"%s"`},
@@ -17,8 +17,8 @@ var watching = map[string]struct{ face, open, sign string }{
 	"mcp":          {"mcp", `{"jsonrpc":"2.0","id":"open","method":"resources/subscribe","params":{"uri":"dragoman://session/%s/transcript"}}`, `notifications/resources/updated`},
 }
 
-// A client that has a session of another process open is shown what that one adds: while it owns
-// the session, when it claims it again, and that its turn has ended.
+// A client that has a session of another process open sees that process's additions: while the
+// process owns the session, when it claims the session again, and the end of its turn.
 func TestSessionsOfOtherProcessesGrow(t *testing.T) {
 	for name, w := range watching {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestSessionsOfOtherProcessesGrow(t *testing.T) {
 				}
 				viewer.ask(open, `"id":"open"`)
 				for _, when := range []string{"owned", "still", "again"} {
-					if when == "again" { // everybody rests
+					if when == "again" { // both processes rest
 						<-time.After(3 * time.Minute)
 					}
 					began := time.Now()
@@ -54,7 +54,7 @@ func TestSessionsOfOtherProcessesGrow(t *testing.T) {
 					}
 					prompt("think of " + when)
 					viewer.ask("", sign)
-					if took := time.Since(began); w.face != "mcp" && took > 300*time.Millisecond { // fake time: of our own clocks
+					if took := time.Since(began); w.face != "mcp" && took > 300*time.Millisecond { // measured by the fake clock
 						t.Errorf("%s: it took %v to show what was added", when, took)
 					}
 					owner.ask("", fmt.Sprintf(`"id":"go%d"`, prompts))

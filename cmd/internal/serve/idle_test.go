@@ -27,8 +27,8 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// idleFace is a protocol: how a client says hello, and how it has a session of its own
-// run a turn. begin sends what is to be sent and returns a part of the last answer.
+// idleFace is a protocol: a client's first messages, and those that run a turn in a session of
+// its own. begin sends the messages and returns a part of the last answer.
 type idleFace struct {
 	framing wire.Framing
 	serve   func(*connection, string) server
@@ -36,15 +36,15 @@ type idleFace struct {
 	begin   func(c *idleClient, n int)
 }
 
-// idleClient is a client of a face.
+// idleClient is a client of a protocol.
 type idleClient struct {
 	*wiretest.Peer
 	t     *testing.T
 	work  string
-	hello string // how it was answered
+	hello string // the response to the first message
 }
 
-// ask sends a message and reads up to one that holds text, which it returns.
+// ask sends a message and reads up to one that contains text, which it returns.
 func (c *idleClient) ask(message, text string) string {
 	c.t.Helper()
 	lines := strings.Split(strings.TrimSuffix(c.all(message, text), "\n"), "\n")
@@ -105,7 +105,7 @@ var idleFaces = map[string]idleFace{
 	},
 }
 
-// inPlace is a home and a workspace, and a program that lives there.
+// inPlace returns a home and a workspace, and a program in them.
 func inPlace(t *testing.T) (o setup.Options, work string) {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
@@ -124,8 +124,8 @@ func inPlace(t *testing.T) (o setup.Options, work string) {
 	return setup.Options{Env: e, Secrets: kept, Servers: servers.New(e, kept), Log: log}, work
 }
 
-// connect puts together what serveStdio does, but for signals, and connects a client.
-// In the end the client leaves without a word.
+// connect does the work of serveStdio, without signals, and connects a client. At the end the
+// client leaves without notice.
 func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleClient, end func()) {
 	t.Helper()
 	h, endAll := inProcess(t, o)
@@ -136,7 +136,7 @@ func (f idleFace) connect(t *testing.T, o setup.Options, work string) (c *idleCl
 	}
 }
 
-// inProcess makes the gateway of a process, which nobody is connected to.
+// inProcess returns the gateway of a process without connections.
 func inProcess(t *testing.T, o setup.Options) (h *gateway, end func()) {
 	t.Helper()
 	dir, err := o.Env.DataDir()
@@ -155,7 +155,7 @@ func inProcess(t *testing.T, o setup.Options) (h *gateway, end func()) {
 	}
 }
 
-// join connects a client of a principal to a gateway. In the end it leaves without a word.
+// join connects a client of a principal to a gateway. At the end it leaves without notice.
 func (f idleFace) join(t *testing.T, h *gateway, p core.Principal, hello, work string) (c *idleClient, leave func()) {
 	t.Helper()
 	conn := &connection{h, p, h.process.Client(setup.ClientOptions{Principal: p, People: true, Quiet: true})}
@@ -172,9 +172,9 @@ func (f idleFace) join(t *testing.T, h *gateway, p core.Principal, hello, work s
 	}
 }
 
-// leftOpen has a client of a face open sessions, each with a turn, and never close one.
-// look is called when some were opened and have been silent for a while: first, many
-// later, and many more later.
+// leftOpen makes a client of a protocol open sessions, each with a turn, without closing any.
+// look is called when some were opened and have been silent for a while: first, many later, and
+// many more later.
 func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 	t.Helper()
 	o, work := inPlace(t)
@@ -200,9 +200,9 @@ func leftOpen(t *testing.T, f idleFace, first, many int, look func()) {
 	})
 }
 
-// Two editors, of two protocols and in two processes, hold a session and take turns in
-// it. The one that prompts is first shown what the other has added, once; if it is too
-// early, it is told who has the session.
+// Two editors, of two protocols and in two processes, have a session open and take turns in it.
+// The one that prompts first sees the additions of the other, once; if it is too early, the error
+// names the process that has the session.
 func TestTwoProcessesTakeTurns(t *testing.T) {
 	o, work := inPlace(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -249,20 +249,20 @@ func TestTwoProcessesTakeTurns(t *testing.T) {
 // heapNow returns the size of the heap after garbage collection, in bytes.
 func heapNow() int {
 	runtime.GC()
-	runtime.GC() // what the first one's finalizers and pools let go of
+	runtime.GC() // frees what finalizers and pools have released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
 
-// descriptors counts what is open; false: the system does not tell.
+// descriptors counts open descriptors; false: the system does not report them.
 func descriptors() (int, bool) {
 	list, err := os.ReadDir("/proc/self/fd")
 	return len(list), err == nil
 }
 
-// Sessions that a client has used and left open cost no descriptor and no goroutine,
-// and at most 16 KiB each. DRAGOMAN_SESSIONS=2000 has the client open as many.
+// Sessions that a client has used and left open cost no descriptor and no goroutine, and at most
+// 16 KiB each. DRAGOMAN_SESSIONS=2000 makes the client open as many.
 func TestSessionsLeftOpenCostLittle(t *testing.T) {
 	for name, f := range idleFaces {
 		t.Run(name, func(t *testing.T) {

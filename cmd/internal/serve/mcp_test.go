@@ -2,7 +2,7 @@ package serve
 
 import "testing"
 
-// What a client's model may answer is soft, unless it is called over HTTP.
+// By default a client's model may answer soft asks, but not over HTTP.
 func TestModelAnswersByDefault(t *testing.T) {
 	for configured, want := range map[string][2]bool{"": {true, false}, "soft": {true, true}, "none": {false, false}} {
 		for i, overHTTP := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 	"dragoman/core"
 )
 
-// What an editor's options would have started is asked about: they may come from a
-// folder that was just opened.
+// A program in an editor's options needs consent: the options may come from a folder that was
+// just opened.
 func TestEditorsServersAreAskedAbout(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
 	layer, _, err := configs.ParseEditor([]byte(`{"mcp_servers":{"x":{"command":"touch","args":[` + strconv.Quote(mark) + `],"start":"session"}}}`))
@@ -73,7 +73,8 @@ func TestEndpointIsResolved(t *testing.T) {
 	}
 }
 
-// ${workspaceFolder} is the folder of the session, wherever it stands, and ${userHome} the user's.
+// ${workspaceFolder} is the folder of the session, wherever it occurs, and ${userHome} the
+// user's.
 func TestFolderOfTheSessionIsKnown(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"mcpServers": {

@@ -9,9 +9,9 @@ import (
 	"dragoman/core"
 )
 
-// A change of the configuration makes another revision of the agents that it concerns, and of
-// no others; what no workspace's profile has any more is kept nowhere.
-func TestAReloadMakesAnewOnlyTheAgentsThatItConcerns(t *testing.T) {
+// A change of the configuration makes another revision of the agents that it concerns, and of no
+// others; an agent that is in no workspace's profile any more is removed.
+func TestAReloadRemakesOnlyTheAgentsThatItConcerns(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	here, there := []string{r.dir}, []string{t.TempDir()}
 	revs := func(roots []string) map[string]string {
@@ -76,9 +76,9 @@ func TestAReloadMakesAnewOnlyTheAgentsThatItConcerns(t *testing.T) {
 	}
 }
 
-// What a session knows goes on behind a reload that does not concern its agent, and also
-// behind one that does: the next turn is answered by the agent as it is then.
-func TestASessionGoesOnBehindAReload(t *testing.T) {
+// A session keeps its history across a reload that does not concern its agent, and also across
+// one that does: the new revision of the agent answers the next turn.
+func TestASessionContinuesAfterAReload(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("agents: {one: {instructions: Be short.}}\n")
 	r.say("hello")

@@ -12,9 +12,9 @@ import (
 	"dragoman/core/inference"
 )
 
-// A folder that was just cloned starts nothing, widens nothing and sends nobody's key
-// anywhere, whatever files of ours and of other programs it brings along: not when it
-// is opened, not when the user prompts in it.
+// A freshly cloned folder starts nothing, widens no permissions and sends no key anywhere,
+// whatever files of ours and of other programs it contains: neither when it is opened, nor when
+// the user prompts in it.
 func TestClonedFolderDecidesNothing(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
 	touch := `"touch", "args": [` + strconv.Quote(mark) + `]`
@@ -67,7 +67,7 @@ func TestClonedFolderDecidesNothing(t *testing.T) {
 			t.Errorf("%+v writes: %+v", set, v)
 		}
 	}
-	for name := range texts { // what decides what runs later is asked about, whoever is trusted
+	for name := range texts { // files that determine later actions are asked about, even with trust
 		if strings.HasPrefix(name, ".") && name != ".env" || name == "AGENTS.md" {
 			check := write("code", core.Settings{Trust: true})
 			check.Access[0].Path = filepath.Join(r.dir, filepath.FromSlash(name))

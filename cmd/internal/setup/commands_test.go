@@ -15,8 +15,8 @@ import (
 	"dragoman/core/coretest"
 )
 
-// room is a house for tests: the real profiles and gateway over a store in memory,
-// with the offline demo for a model.
+// room is a test environment: the real profiles and gateway over a store in memory, with the
+// offline demo as the model.
 type room struct {
 	t        *testing.T
 	profiles *Client
@@ -52,14 +52,14 @@ func newRoom(t *testing.T, env, texts map[string]string) *room {
 	return r
 }
 
-// writtenBy says whether people write the prompts.
+// writtenBy sets whether people write the prompts.
 func (r *room) writtenBy(people bool) {
 	r.profiles.mu.Lock()
 	defer r.profiles.mu.Unlock()
 	r.profiles.layLocked(func(l *overlay) { l.people = people })
 }
 
-// host is that of a session whose turn has looked at the profile just now.
+// host returns that of a session whose turn has just looked at the profile.
 func (r *room) host() core.ToolHost {
 	return looked{meta: core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, of: r.profiles}
 }
@@ -77,7 +77,7 @@ func (l looked) Profile(ctx context.Context) (*core.Profile, error) {
 	return l.of.Profile(ctx, l.meta.Roots)
 }
 
-// begin makes another session.
+// begin creates another session.
 func (r *room) begin() {
 	r.t.Helper()
 	s, err := r.gateway.Create(r.t.Context(), core.Meta{Principal: core.Local, Cwd: r.dir})
@@ -93,7 +93,7 @@ func (r *room) enter(s *core.Session) {
 	r.t.Cleanup(r.att.Close)
 }
 
-// say prompts and returns what the agent answered, or how the turn failed.
+// say prompts and returns the agent's answer, or the error of the turn.
 func (r *room) say(text string) string {
 	r.t.Helper()
 	att := r.att
@@ -133,7 +133,7 @@ func (r *room) say(text string) string {
 	}
 }
 
-// moved is where the last turn moved the user; empty: nowhere.
+// moved returns the session to which the last turn moved the user; empty: none.
 func (r *room) moved() core.SessionID {
 	for _, ev := range r.events {
 		if e, ok := ev.(core.Moved); ok {
@@ -171,7 +171,7 @@ func TestModelCommand(t *testing.T) {
 	r.wants("/model groq/brand-new", "`groq/brand-new`", "not among the models that are known here")
 }
 
-func TestNearCommandIsSaid(t *testing.T) {
+func TestMistypedCommandGetsASuggestion(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n", ".dragoman/commands/release.md": "read a.txt\n"})
 	r.wants("/modle groq/x", "There is no command /modle; did you mean /model?")
 	r.wants("/relase", "did you mean /release?")
@@ -301,8 +301,8 @@ func TestExportCommand(t *testing.T) {
 	}
 }
 
-// A link is no way around what an export must not write: neither to what is hidden nor
-// to a name that only seems free.
+// A link does not circumvent the limits of an export: neither for hidden places nor for a name
+// that only seems free.
 func TestExportThroughLinks(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{".github/prompts/x.md": "there", "docs/x.md": "there"})
 	for name, to := range map[string]string{"notes": ".github/prompts", "alias": "docs", "free.md": "docs/new.md"} {
@@ -321,8 +321,8 @@ func TestExportThroughLinks(t *testing.T) {
 	}
 }
 
-// What forbids writing forbids an export; a program needs a rule that allows it, and
-// neither trust nor its own word is one.
+// A rule that forbids writing also forbids an export; a program needs a rule that allows it, and
+// neither trust nor its own request is one.
 func TestExportIsBoundByThePolicy(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	conf := filepath.Join(r.profiles.process.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml")
@@ -378,7 +378,7 @@ func TestDoctorCommand(t *testing.T) {
 	}
 }
 
-// A key that is asked for is kept, used, and stands nowhere else.
+// A key that a person gives is stored, used, and visible nowhere else.
 func TestLoginCommand(t *testing.T) {
 	const key = "sk-hunter2-0123456789"
 	r := newRoom(t, nil, nil)

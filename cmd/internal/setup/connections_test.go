@@ -12,7 +12,7 @@ import (
 	"dragoman/core/control"
 )
 
-// What two editors lay over the configuration. Bob's sends data elsewhere, which he is asked about.
+// The options of two editors. Bob's send data elsewhere, which needs his consent.
 const (
 	optionsOfAda = `{"agents":{"adas":{"description":"Ada's"}},"model":"offline/demo","policy":{"deny":[{"tool":"shell_command"}]},"mcp_servers":{"adas-server":{"url":"http://127.0.0.1:1/mcp"}}}`
 	optionsOfBob = `{"agents":{"bobs":{"disabled_tools":["read_file"]}},"providers":{"bobs-house":{"base_url":"http://127.0.0.1:1/v1"}}}`
@@ -30,7 +30,7 @@ func (r *room) connect(options string, people bool) *Client {
 	return c
 }
 
-// seen describes what a connection is offered and shown.
+// seen describes the offer and the messages of a connection.
 func (r *room) seen(c *Client) string {
 	r.t.Helper()
 	made, err := c.In(r.t.Context(), []string{r.dir})
@@ -60,7 +60,7 @@ func (r *room) seen(c *Client) string {
 	return strings.Join(append(parts, strings.Join(names, " ")), "; ")
 }
 
-// Two editors in one process see nothing of each other's options, whoever comes first, and
+// Two editors in one process see nothing of each other's options, whoever connects first, and
 // neither does a client without any.
 func TestEditorsDoNotSeeEachOthersOptions(t *testing.T) {
 	r := newRoom(t, nil, nil)
@@ -78,7 +78,7 @@ func TestEditorsDoNotSeeEachOthersOptions(t *testing.T) {
 		}
 	}
 	look("at first")
-	agree(t, bob, "use") // his provider waits for that
+	agree(t, bob, "use") // his provider waits for consent
 	want[bob] = "code, plan, bobs; ask; [code, plan, bobs] bobs-house native ours"
 	look("after bob's consent")
 	before := map[*Client]*Profile{}
@@ -105,7 +105,7 @@ func TestEditorsDoNotSeeEachOthersOptions(t *testing.T) {
 	}
 }
 
-// agree has a connection's user answer the question whether the editor's options hold.
+// agree makes a connection's user answer the question about the editor's options.
 func agree(t *testing.T, c *Client, answer string) {
 	t.Helper()
 	asked := 0
@@ -129,9 +129,9 @@ func (a answering) Ask(_ context.Context, q core.Ask) (core.Reply, error) { retu
 
 func (answering) Publish(context.Context, ...core.Event) error { return nil }
 
-// A consent is for the connection that asked; only one for good is for those that come later, and
-// then for the same principal.
-func TestConsentIsTheConnections(t *testing.T) {
+// A consent applies to the connection that asked; only a permanent one applies to later ones of
+// the same principal.
+func TestConsentBelongsToItsConnection(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	has := func(c *Client) bool {
 		made, err := c.Load()
@@ -164,8 +164,8 @@ func TestConsentIsTheConnections(t *testing.T) {
 	}
 }
 
-// Connections with equal overlays have the very same profiles, whose making they share; what one
-// of them changes for itself leaves the others with theirs, and what nobody uses is given up.
+// Connections with equal overlays share the very same profiles; a change of one connection leaves
+// the others' unchanged, and unused profiles are released.
 func TestEqualOverlaysShareProfiles(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	p := r.profiles.process

@@ -14,8 +14,8 @@ import (
 	"dragoman/core/loop"
 )
 
-// A plan changes nothing, whatever is approved, however it is tried: not by itself,
-// not through another agent, not in the session of one that it may hand tasks to.
+// A plan changes nothing, whatever is approved, however it is tried: not by itself, not through
+// another agent, and not in the session of an agent that it may delegate to.
 func TestPlanChangesNothing(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"a.txt": "x\n"})
 	r.configure("policy: {default: allow, allow: [{tool: \"*\", path: \"**\"}]}\n")
@@ -44,7 +44,7 @@ func TestPlanChangesNothing(t *testing.T) {
 	p := made.Profile
 	p.Agents, p.Subagents = nil, nil
 	for _, role := range made.roles {
-		// As if every agent were offered everything: the policy alone must hold.
+		// As if every agent had all tools: the policy alone must prevent changes.
 		if a := scripted(role, nil); role.Primary {
 			p.Agents = append(p.Agents, a)
 		} else {
@@ -116,7 +116,7 @@ func TestPlanChangesNothing(t *testing.T) {
 	}
 }
 
-// Tasks can be handed to those that take them, and the tool says who they are.
+// The tool for delegating offers the agents that accept tasks, and describes them.
 func TestSubagentsAreOffered(t *testing.T) {
 	r, _ := agentsRoom(t)
 	var names []string

@@ -37,8 +37,7 @@ type guideHost struct {
 
 func (h guideHost) Meta() core.Meta { return h.meta }
 
-// What the workspace says reaches the system prompt of every agent, also after it
-// has changed.
+// The workspace's instructions reach the system prompt of every agent, also after a change.
 func TestGuideInSystemPrompt(t *testing.T) {
 	dir := folderWith(t, map[string]string{
 		"AGENTS.md":                     "Always run the tests.",
@@ -58,14 +57,13 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Never run the tests, ever."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g.look(t.Context(), m.Roots) // as the next prompt does
+	g.look(t.Context(), m.Roots) // like the next prompt
 	if text = systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
 		t.Error("a change of AGENTS.md is not seen")
 	}
 }
 
-// A skill is read with a tool that needs no approval; where there are none there
-// is no such tool.
+// A skill is read with a tool that needs no approval; without skills there is no such tool.
 func TestGuideTools(t *testing.T) {
 	dir := folderWith(t, map[string]string{".agents/skills/tea/SKILL.md": "---\nname: tea\ndescription: How to make tea\n---\nBoil water."})
 	g := newGuides(func(string) (string, bool) { return "", false })
@@ -106,7 +104,7 @@ func TestGuideTools(t *testing.T) {
 	}
 }
 
-// Commands are listed with whose they are.
+// Commands are listed with their owners.
 func TestGuideCommands(t *testing.T) {
 	dir := folderWith(t, map[string]string{
 		".dragoman/commands/show.md":  "---\ndescription: Shows a file\n---\nread $1\n",
@@ -126,7 +124,7 @@ func TestGuideCommands(t *testing.T) {
 	}
 }
 
-// The text that a workspace's command stands for is the prompt's.
+// The text of a workspace's command becomes the prompt.
 func TestMCPExpand(t *testing.T) {
 	p := programtest.NewPlace(t)
 	dir := filepath.Join(p.Work, ".dragoman", "commands")
@@ -148,8 +146,8 @@ func TestMCPExpand(t *testing.T) {
 	}
 }
 
-// The folders of files that a tool has used have instructions beyond those of the system
-// prompt, the outermost first. What a rule forbids to read is not among them.
+// The folders of files that a tool has used have instructions beyond those of the system prompt,
+// the outermost first. Files that a rule forbids to read are left out.
 func TestInstructionsOfFolders(t *testing.T) {
 	dir := folderWith(t, map[string]string{
 		"AGENTS.md":           "Of all.",

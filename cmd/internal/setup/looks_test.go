@@ -18,13 +18,13 @@ import (
 	"dragoman/core/guide"
 )
 
-// asked is a tool call that a scripted model makes.
+// asked is a tool call of a scripted model.
 type asked struct {
 	tool string
 	args map[string]string
 }
 
-// scripted configures a model that makes the calls of one round after the other, and then says
+// scripted configures a model that makes the calls of one round after the other, and then answers
 // "done". more is appended to the configuration.
 func (r *room) scripted(more string, rounds ...[]asked) {
 	r.t.Helper()
@@ -52,7 +52,7 @@ func (r *room) scripted(more string, rounds ...[]asked) {
 	r.configure("model: house/m\nproviders:\n  house: {base_url: " + srv.URL + "}\n" + more)
 }
 
-// looks counts how often the configuration's files and the guides' are looked at.
+// looks counts the looks at the configuration's files and the guides'.
 func (r *room) looks() (config, guides *atomic.Int32) {
 	config, guides = new(atomic.Int32), new(atomic.Int32)
 	p := r.profiles.edition()
@@ -61,7 +61,7 @@ func (r *room) looks() (config, guides *atomic.Int32) {
 	return config, guides
 }
 
-// ends lists how the calls of the last turn ended.
+// ends lists the results of the last turn's calls.
 func (r *room) ends() (list []string) {
 	for _, ev := range r.events {
 		if e, ok := ev.(core.CallChanged); ok && e.Call.State.Ended() {
@@ -71,8 +71,8 @@ func (r *room) ends() (list []string) {
 	return list
 }
 
-// A turn looks at the guide's files once and at the configuration's once for the prompt and
-// once for each call, however often the model is asked.
+// A turn looks at the guide's files once and at the configuration's once for the prompt and once
+// for each call, however often the model is asked.
 func TestATurnLooksOnce(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{
 		"AGENTS.md": "Be kind.\n@more.md", "more.md": "Be quick.", "a.txt": "tea",
@@ -117,9 +117,9 @@ func TestATurnLooksOnce(t *testing.T) {
 	}
 }
 
-// A rule that is written while a call runs counts from the next call of the same turn on. The
-// call that runs is judged by what held at its beginning, also when a person allows it later.
-func TestADenyRuleCountsFromTheNextCall(t *testing.T) {
+// A rule that is written while a call runs applies from the next call of the same turn on. The
+// running call is judged by the rules at its beginning, even if a person allows it later.
+func TestADenyRuleAppliesFromTheNextCall(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	write := func(name string) []asked {
 		return []asked{{"write_file", map[string]string{"path": filepath.Join(r.dir, name), "content": "x"}}}

@@ -36,9 +36,9 @@ func TestKeysInOddFolders(t *testing.T) {
 	}
 }
 
-// An agent of the workspace whose lists cannot be read is left out: a list that takes tools
-// away must not take away none.
-func TestAgentsWhoseToolsAreNone(t *testing.T) {
+// An agent of the workspace with invalid lists of tools is left out: a list that removes tools
+// must not remove none.
+func TestAgentsWithInvalidTools(t *testing.T) {
 	roles, warnings := fileRoles(nil, []guide.Agent{{Name: "a", Disabled: []string{"write_[a-z]*"}}, {Name: "b", Disabled: []string{"write_*"}}}, nil)
 	if len(roles) != 1 || roles[0].Name != "b" || len(warnings) != 1 || !strings.Contains(warnings[0], `tool "write_[a-z]*": '[' at character 7 has no meaning here`) {
 		t.Errorf("%+v, %q", roles, warnings)

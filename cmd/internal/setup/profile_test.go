@@ -37,7 +37,7 @@ func profileOf(t *testing.T, text string, env map[string]string) (*Profile, erro
 	return profilesOf(t, env).edition().make(c, overlay{}, nil)
 }
 
-// profilesOf makes profiles of an environment, with a data folder of their own.
+// profilesOf returns the profiles of an environment, with a data folder of their own.
 func profilesOf(t *testing.T, env map[string]string) *Client {
 	t.Helper()
 	e := &program.Environment{
@@ -191,7 +191,7 @@ func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
 	}
 }
 
-// A mistake is told until it is mended; after that one profile serves for good.
+// A mistake is reported until it is corrected; after that one profile stays in use.
 func TestProfilesAreMadeOnce(t *testing.T) {
 	p := programtest.NewPlace(t)
 	path := p.Config(t, "modle: x\n")

@@ -22,10 +22,10 @@ func (r *room) configure(text string) {
 	programtest.Write(r.t, filepath.Join(r.profiles.process.env.Getenv("XDG_CONFIG_HOME"), "dragoman", "config.yaml"), text)
 }
 
-// posted lists the kinds of topics that were posted since.
+// posted lists the kinds of topics that were posted since a revision.
 func (r *room) posted(since *uint64) []string {
 	r.t.Helper()
-	r.profiles.process.board.Put(board.Topic{Kind: "mark"}, board.Gone{}) // Next waits for something
+	r.profiles.process.board.Put(board.Topic{Kind: "mark"}, board.Gone{}) // Next needs a posting
 	list, rev, err := r.profiles.process.board.Next(r.t.Context(), *since)
 	if err != nil {
 		r.t.Fatal(err)
@@ -40,8 +40,8 @@ func (r *room) posted(since *uint64) []string {
 	return kinds
 }
 
-// A change of the file is taken up by itself and told; a mistake keeps the one
-// before, and is told once; what is as it was stays the same value.
+// A change of the file is noticed and announced; a mistake keeps the previous configuration, and
+// is reported once; an unchanged part stays the same value.
 func TestConfigurationIsReloaded(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	var since uint64
@@ -116,9 +116,9 @@ func TestConfigurationIsReloaded(t *testing.T) {
 	}
 }
 
-// What is wrong from the start is told to everybody, and told again when it is
-// mended, although nobody asks.
-func TestConfigurationIsMended(t *testing.T) {
+// A mistake at the start is reported to every client, and its correction is announced, even
+// without a request.
+func TestConfigurationIsCorrected(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("modle: x\n")
 	if _, err := r.gateway.Profile(t.Context(), nil, nil); err == nil {
@@ -137,8 +137,8 @@ func TestConfigurationIsMended(t *testing.T) {
 	}
 }
 
-// A file that the configuration refers to, and what the workspace's files say,
-// count like the configuration itself.
+// A file that the configuration refers to, and the workspace's files, are watched like the
+// configuration itself.
 func TestOtherFilesAreFollowed(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{"AGENTS.md": "Be kind."})
 	programtest.Write(t, filepath.Join(r.dir, "..", "prompt.md"), "Be short.")
@@ -199,7 +199,7 @@ func TestEditorsOptions(t *testing.T) {
 	}
 }
 
-// A configuration that is read anew does not begin anew with what was sent to a service within the minute.
+// A reloaded configuration keeps the count of the requests to a service within the last minute.
 func TestLimitsOutliveAReload(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))

@@ -14,7 +14,7 @@ import (
 	"dragoman/core/guide"
 )
 
-// spawn is a call that hands a task to an agent.
+// spawn returns a call that delegates a task to an agent.
 func spawn(from, to string) core.Check {
 	return core.Check{
 		Call: core.Call{Server: core.Native, Tool: "spawn_agent", Args: coretest.Args(map[string]string{"agent": to, "task": "x"})},
@@ -23,7 +23,7 @@ func spawn(from, to string) core.Check {
 	}
 }
 
-// write is a call that changes a file, run one that runs a command.
+// write returns a call that changes a file, and run one that runs a command.
 func write(agent string, set core.Settings) core.Check {
 	set.Agent = agent
 	return core.Check{
@@ -46,8 +46,8 @@ mode: [primary, subagent]
 ---
 Do it.`
 
-// agentsRoom has agents of every sort: ours, the configuration's, the workspace's and
-// the user's own files'.
+// agentsRoom has agents of every origin: ours, the configuration's, the workspace's and those of
+// the user's own files.
 func agentsRoom(t *testing.T) (*room, *Profile) {
 	t.Helper()
 	r := newRoom(t, nil, map[string]string{
@@ -99,8 +99,8 @@ func TestAgentsOfFilesAreOffered(t *testing.T) {
 	}
 }
 
-// Whatever an agent is told, it is not more than the policy allows; who only looks
-// changes nothing.
+// Whatever an agent's text says, it has no more rights than the policy gives; an agent that only
+// reads changes nothing.
 func TestRights(t *testing.T) {
 	_, made := agentsRoom(t)
 	trusted := core.Settings{Trust: true}
@@ -140,8 +140,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// Handing a task over is no way round what binds an agent.
-func TestTasksAreNoWayRound(t *testing.T) {
+// Delegating a task does not circumvent the limits of an agent.
+func TestTasksDoNotCircumventLimits(t *testing.T) {
 	_, made := agentsRoom(t)
 	for from, to := range map[string]map[string]core.Effect{
 		"":         {"general": core.Allow, "explorer": core.Allow, "guest": core.Allow, "code": core.Deny, "shy": core.Deny},
@@ -149,7 +149,7 @@ func TestTasksAreNoWayRound(t *testing.T) {
 		"explorer": {"general": core.Deny},
 		"guest":    {"general": core.Deny, "writer": core.Deny, "explorer": core.Allow, "narrow": core.Allow},
 		"own":      {"shy": core.Allow},
-		"reviewer": {"explorer": core.Deny}, // it is not offered the tool
+		"reviewer": {"explorer": core.Deny}, // the tool is not offered to it
 	} {
 		for name, want := range to {
 			if v := made.Policy.Decide(spawn(from, name)); v.Effect != want {
@@ -167,8 +167,8 @@ func TestTasksAreNoWayRound(t *testing.T) {
 	}
 }
 
-// A task is done with what the agent that handed it over may do, and no more.
-func TestTasksAreDoneWithTheRightsOfBoth(t *testing.T) {
+// A task has the rights of the agent that delegated it, and no more.
+func TestTasksHaveTheRightsOfBothAgents(t *testing.T) {
 	_, made := agentsRoom(t)
 	under := func(agent string, c core.Check) core.Check {
 		c.Meta.Parent, c.Meta.ParentAgent = "s0", agent
@@ -204,7 +204,7 @@ func TestTasksAreDoneWithTheRightsOfBoth(t *testing.T) {
 	}
 }
 
-// Looking may be asked for by those that only look; what changes anything may not.
+// Agents that only read may ask for approval to read, but not to change anything.
 func TestPlanMayAskToLook(t *testing.T) {
 	_, made := agentsRoom(t)
 	read := core.Check{
@@ -225,8 +225,8 @@ func TestPlanMayAskToLook(t *testing.T) {
 	}
 }
 
-// A rule that allows one of our tools allows no tool of that name of an MCP server's;
-// one that forbids it does.
+// A rule that allows one of our tools allows no tool of the same name on an MCP server; one that
+// forbids it does.
 func TestRulesAreNotForNamesakes(t *testing.T) {
 	made, err := profileOf(t, "policy: {allow: [{tool: write_file}, {tool: search_issues}, {server: tracker, tool: edit_file}], deny: [{tool: read_file}]}\n", nil)
 	if err != nil {
@@ -247,8 +247,8 @@ func TestRulesAreNotForNamesakes(t *testing.T) {
 	}
 }
 
-// What the rules forbid to read is not listed or searched either.
-func TestForbiddenIsLeftOutOfListings(t *testing.T) {
+// Files that the rules forbid to read are not listed or searched either.
+func TestForbiddenFilesAreNotListed(t *testing.T) {
 	r, _ := agentsRoom(t)
 	forbids, err := forbids(r.host())
 	if err != nil {
@@ -261,8 +261,8 @@ func TestForbiddenIsLeftOutOfListings(t *testing.T) {
 	}
 }
 
-// Nor does a guide of the workspace carry it into the system prompt.
-func TestForbiddenIsNotIncluded(t *testing.T) {
+// Nor does a guide of the workspace include them in the system prompt.
+func TestForbiddenFilesAreNotIncluded(t *testing.T) {
 	r := newRoom(t, nil, map[string]string{
 		"AGENTS.md": "See @notes.txt and @secrets/notes.txt and @also.txt.", "notes.txt": "These are notes.", "secrets/notes.txt": "canary one",
 	})
@@ -280,13 +280,13 @@ func TestForbiddenIsNotIncluded(t *testing.T) {
 	if got := said(); !strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {
 		t.Errorf("the system prompt: %s", got)
 	}
-	r.configure("policy: {deny: [{path: notes.txt}, {command: \"*\"}]}\n") // the files are as they were
+	r.configure("policy: {deny: [{path: notes.txt}, {command: \"*\"}]}\n") // the files are unchanged
 	if got := said(); strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {
 		t.Errorf("after another rule: %s", got)
 	}
 }
 
-// The keys that were given are nobody's to read or change.
+// No call may read or change the stored keys.
 func TestKeysAreOutOfReach(t *testing.T) {
 	r, made := agentsRoom(t)
 	path := r.profiles.process.logins.Path()
@@ -302,8 +302,8 @@ func TestKeysAreOutOfReach(t *testing.T) {
 	}
 }
 
-// An agent that only looks is offered what can be of use to it.
-func TestExplorerIsOfferedWhatLooks(t *testing.T) {
+// An agent that only reads is offered the tools that are useful to it.
+func TestExplorerIsOfferedReadingTools(t *testing.T) {
 	explorer := builtinRoles()[2]
 	for spec, want := range map[*core.Spec]bool{
 		{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true}:     true,

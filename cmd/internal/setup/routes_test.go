@@ -66,7 +66,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// What a client has brought into use it can take out again, though it is the only one.
+// A provider that a client has brought into use can be taken out again, even if it is the only
+// one.
 func TestRouteThatIsTheOnlyOne(t *testing.T) {
 	p := profilesOf(t, nil)
 	r := routing{p}

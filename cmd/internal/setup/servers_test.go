@@ -11,7 +11,7 @@ import (
 	"dragoman/core/control"
 )
 
-// Only whose configuration it is may do anything with its servers.
+// Only the owner of a configuration may do anything with its servers.
 func TestOthersDoNothingWithServers(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("mcp_servers: {a: {command: x}}\n")
@@ -30,7 +30,7 @@ func TestOthersDoNothingWithServers(t *testing.T) {
 	}
 }
 
-// What an editor's options name is not made the user's own by the way.
+// A server in an editor's options does not become the user's own by a change.
 func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	if err := r.profiles.Configure([]byte(`{"mcp_servers":{"a":{"command":"x","env":{"LD_PRELOAD":"/tmp/x.so"}}}}`)); err != nil {
@@ -91,7 +91,7 @@ func TestChangedServer(t *testing.T) {
 	}
 }
 
-// mcp.json is followed as the configuration is: its appearance, a change, a mistake and its end.
+// mcp.json is watched like the configuration: its creation, a change, a mistake and its removal.
 func TestServersFileIsReloaded(t *testing.T) {
 	r := newRoom(t, nil, nil)
 	r.configure("mcp_servers: {a: {command: x}}\n")
@@ -129,7 +129,7 @@ func TestServersFileIsReloaded(t *testing.T) {
 		{"", "a x"},
 	} {
 		if c.text == "" {
-			_ = os.Remove(path) // at first it is not there
+			_ = os.Remove(path) // at first it does not exist
 		} else {
 			programtest.Write(t, path, c.text)
 		}

@@ -34,7 +34,7 @@ func parsed(t *testing.T, text string) *configs.Config {
 	return c
 }
 
-func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
+func TestServersStayWhileTheConfigurationIsUnchanged(t *testing.T) {
 	b := board.New()
 	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
@@ -66,8 +66,7 @@ func TestServersStayWhileTheConfigurationSaysTheSame(t *testing.T) {
 	}
 }
 
-// A change of one server leaves the process of another alone, in a session that is
-// open.
+// A change of one server does not affect the process of another, in an open session.
 func TestChangeOfOneServerLeavesTheOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it needs a shell")
@@ -98,7 +97,7 @@ func TestChangeOfOneServerLeavesTheOthers(t *testing.T) {
 	if len(got) != 2 || !lives(t, got[1]) {
 		t.Fatalf("the one that changes was started as %q", got)
 	}
-	for ctx := t.Context(); lives(t, got[0]) && ctx.Err() == nil; { // it ends in its own time
+	for ctx := t.Context(); lives(t, got[0]) && ctx.Err() == nil; { // it ends at some time
 		runtime.Gosched()
 	}
 }

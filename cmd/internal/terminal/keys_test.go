@@ -57,12 +57,12 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// keys accepts anything that a terminal sends, and the result does not depend on how
-// the input is cut into pieces.
+// keys accepts anything that a terminal sends, and the result does not depend on how the input is
+// split.
 func FuzzKeys(f *testing.F) {
 	f.Add("a\x1b[200~b\rc\x1b[201~\n\x1b[Dx", 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {
-		if strings.ContainsAny(text, "\r\n") { // which may be a paste without marks
+		if strings.ContainsAny(text, "\r\n") { // it could be a paste without marks
 			return
 		}
 		whole, _ := hear(text)

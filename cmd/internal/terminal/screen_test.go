@@ -9,9 +9,8 @@ import (
 	"dragoman/core"
 )
 
-// A wait because of a broken service is not called a limit, and is shown in whole
-// seconds.
-func TestRetriesAreSaidPlainly(t *testing.T) {
+// A wait because of a failing service is not called a limit, and is shown in whole seconds.
+func TestRetriesAreReportedPlainly(t *testing.T) {
 	var b strings.Builder
 	s := &screen{w: bufio.NewWriter(&b)}
 	s.record(core.Record{Event: core.Phase{Kind: core.PhaseRetrying, After: 310605137}})

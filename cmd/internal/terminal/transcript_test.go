@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Every kind of event has its place in a transcript, or is left out on purpose.
+// Every kind of event has its place in a transcript, or is deliberately left out.
 func TestTranscriptOfEveryEvent(t *testing.T) {
 	var b bytes.Buffer
 	tr := NewTranscript(&b)
