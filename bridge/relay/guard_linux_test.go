@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"os"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,4 +24,22 @@ func TestOneGuardForAllServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that is started again has a guard of its own; the guard of the last start has ended with
+// everything that the server left behind.
+func TestRestartLeavesNothingBehind(t *testing.T) {
+	bridgetest.OneGuard(t, 1, func(t *testing.T, places []bridgetest.Place, look func()) {
+		box := upstream.New(upstream.Options{
+			Servers: []upstream.Server{{Name: "up", Endpoint: at(places[0])}}, Environ: os.Environ(), FirstPause: time.Millisecond,
+		})
+		t.Cleanup(box.Close)
+		r, _ := New(box, "up", nil)
+		cs := bridgetest.Connected(t, faces["pipe"](t, r), proto.Legacy, &mcp.ClientOptions{})
+		for range 2 {
+			bridgetest.ToolNames(t, cs)
+			look()
+			bridgetest.Said(t, cs, "die", map[string]any{})
+		}
+	})
 }

@@ -143,17 +143,28 @@ func (c *pipeSession) releaseHeld(ctx context.Context) {
 }
 
 // release waits for a connection, has the tools listed if a call is held, and sends the held lines.
-// If the next start fails, it refuses their requests.
+// If the next start fails, or two connections end while the tools are listed, it refuses their
+// requests.
 func (c *pipeSession) release(ctx context.Context) {
-	var unknown error // why the tools could not be listed
-	for listings := 0; c.holds(); {
+	var on *connection // on which the tools were listed
+	var unknown error  // why they could not be
+	for ended := 0; c.holds(); {
 		s, down := c.connected(ctx)
-		known := down != nil || listings > 0 && (unknown == nil || listings > 1 || c.current() == s) || c.view.Known()
-		held, call := c.takeHeld(known)
+		held, call := c.takeHeld(down != nil || s == on || c.view.Known())
+		if s != on {
+			unknown = nil
+		}
 		if call.Method != "" {
-			listings++
 			unknown = c.learn(ctx, s, call)
-			continue
+			if unknown == nil || c.current() == s {
+				on = s
+				continue
+			}
+			if ended++; ended < 2 {
+				continue
+			}
+			held, _ = c.takeHeld(true)
+			down, ended = unknown, 0
 		}
 		for i, h := range held {
 			if down != nil {
@@ -161,8 +172,10 @@ func (c *pipeSession) release(ctx context.Context) {
 			} else if !c.forward(h, unknown) {
 				c.mu.Lock()
 				c.held = append(held[i:len(held):len(held)], c.held...)
+				for _, h := range held[i:] {
+					c.size += len(h.line)
+				}
 				c.mu.Unlock()
-				listings = 0
 				break
 			}
 		}

@@ -326,6 +326,29 @@ func TestRelayRefusesAnotherVersionAfterARestart(t *testing.T) {
 	}
 }
 
+// A call waits for the tools of the next program, and for no third one if that ends as well.
+func TestRelayOfAProgramThatEndsAtItsList(t *testing.T) {
+	t.Parallel()
+	o := upstream.Options{PinFile: filepath.Join(t.TempDir(), "pins.json")}
+	ends := bridgetest.Greeting + "tools/list exit\n"
+	r := restarting(t, o, ends, bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone+"a/b exit\n", ends, ends, bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone)
+	r.greets()
+	r.Say(callOfT(2))
+	if got := bridgetest.Last(r.Until(`"id":2,`)); !strings.Contains(got, "done") {
+		t.Errorf("the second has a list: %s", got)
+	}
+	r.Say(`{"jsonrpc":"2.0","id":3,"method":"a/b"}`)
+	r.Until(`"id":3,`)
+	r.Say(callOfT(4))
+	if got := bridgetest.Last(r.Until(`"id":4,`)); !strings.Contains(got, "did not list its tools") {
+		t.Errorf("neither has one: %s", got)
+	}
+	r.Say(callOfT(5))
+	if got := bridgetest.Last(r.Until(`"id":5,`)); !strings.Contains(got, "done") {
+		t.Errorf("the last has one: %s", got)
+	}
+}
+
 // A tool that the next program describes otherwise is not called, as after a change of the list.
 func TestRelayHoldsToPinsAfterARestart(t *testing.T) {
 	t.Parallel()

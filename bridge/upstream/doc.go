@@ -75,9 +75,9 @@
 // the protocol had for a version before (early.go).
 //
 // A server on a pipe usually ends when its input does, but its child processes often do not: it
-// runs in a group of core/child. A session has one guard for its servers and its commands, and
-// each client of an aggregate or a relay has one. The Box's guard starts servers that belong to
-// no session.
+// runs in a group of core/child. A session has one guard for its servers and its commands, a
+// client of an aggregate has one, and a relay has one for each start of its server. The Box's guard
+// starts servers that belong to no session.
 //
 // There is no user of ours to ask an MCP client about a changed tool. The tool is listed as it
 // was pinned, and a call of it explains to the user what to do, without any of the server's
