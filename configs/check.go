@@ -324,8 +324,8 @@ func (ck *checker) oauth(key string, s MCPServer) {
 	}
 }
 
-// literalKeys warns of keys that other people can read: in the file, or on the
-// way to the server. Each reason is given once, for the first such key.
+// literalKeys warns of keys that other people can read: in the file, or on the way to the server.
+// Each reason is given once, for the first such key.
 func (ck *checker) literalKeys() {
 	written := []string{}
 	for name, p := range ck.c.Providers {
@@ -364,8 +364,8 @@ func (ck *checker) literalKeys() {
 // nativeServer is the server of dragoman's own tools in rules.
 const nativeServer = "native"
 
-// PlainSecrets lists what of a server's settings looks like a secret and is written
-// out: keys below its entry, such as env.TOKEN, and args[1].
+// PlainSecrets lists the settings of a server that look like secrets in plain text: keys below
+// its entry, such as env.TOKEN, and args[1].
 func (s MCPServer) PlainSecrets() []string {
 	keys := slices.Concat(secretKeys("env", s.Env), secretKeys("headers", s.Headers))
 	slices.Sort(keys)
@@ -390,14 +390,14 @@ func (s MCPServer) PlainSecrets() []string {
 	return keys
 }
 
-// isSecretParameter reports whether a NAME=VALUE of an address is a secret by its name.
+// isSecretParameter reports whether a NAME=VALUE of an address has the name of a secret.
 func isSecretParameter(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
 	return display.SecretName("query." + name)
 }
 
-// secretKeys returns the keys of a mapping's entries that write a secret out,
-// going by their names.
+// secretKeys returns the keys of a mapping's entries that contain secrets in plain text,
+// according to their names.
 func secretKeys(key string, values map[string]Secret) []string {
 	var keys []string
 	for name, s := range values {
@@ -408,7 +408,7 @@ func secretKeys(key string, values map[string]Secret) []string {
 	return keys
 }
 
-// isLiteral reports whether a secret is written out rather than referred to.
+// isLiteral reports whether a secret is plain text and not a reference.
 func isLiteral(s Secret) bool { return strings.Contains(s.String(), hidden) }
 
 // isPlainRemote reports whether an address is http to another machine.

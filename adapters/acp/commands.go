@@ -14,16 +14,16 @@ import (
 // know a session yet when they read its first update together with that answer.
 const commandsAfter = 50 * time.Millisecond
 
-// tellAtStart sends the updates that a client gets without asking, a moment after the answer that
+// sendInitial sends the updates that a client gets without asking, a moment after the answer that
 // opened the session.
-func (s *session) tellAtStart(ctx context.Context) {
+func (s *session) sendInitial(ctx context.Context) {
 	s.srv.wg.Go(func() {
 		timer := time.NewTimer(commandsAfter)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			s.tellCommands(ctx)
-			s.tellServers()
+			s.sendCommands(ctx)
+			s.warnOfServers()
 			s.warn(s.offer.Load().profile.Fault)
 			s.warn(s.missing)
 			if len(s.foreign) > 0 {
@@ -36,11 +36,11 @@ func (s *session) tellAtStart(ctx context.Context) {
 	})
 }
 
-// tellCommands sends available_commands_update. It is sent again with the first
+// sendCommands sends available_commands_update. It is sent again with the first
 // prompt, for clients that lost the first one; the list is whole each time.
-func (s *session) tellCommands(ctx context.Context) {
+func (s *session) sendCommands(ctx context.Context) {
 	if list, ok := s.commands(ctx); ok {
-		s.tell(func(v *View) []byte {
+		s.send(func(v *View) []byte {
 			if len(list.AvailableCommands) == 0 && len(v.listed.AvailableCommands) == 0 {
 				return nil
 			}
@@ -59,10 +59,10 @@ func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
 	return s.commands
 }
 
-// retellCommands sends the commands if they have changed.
-func (s *session) retellCommands(ctx context.Context) {
+// sendChangedCommands sends the commands if they have changed.
+func (s *session) sendChangedCommands(ctx context.Context) {
 	if list, ok := s.commands(ctx); ok {
-		s.tell(func(v *View) []byte {
+		s.send(func(v *View) []byte {
 			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) ||
 				len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
 				return nil

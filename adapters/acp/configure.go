@@ -77,25 +77,25 @@ func (s *session) refresh(ctx context.Context) *Offer {
 	}
 	o = NewOffer(prof, o.boolean)
 	s.offer.Store(o)
-	s.tell(func(v *View) []byte {
+	s.send(func(v *View) []byte {
 		v.Offer = o
 		return update(nil, v, optionsUpdate(v))
 	})
 	s.warn(fault)
-	s.tellCommands(ctx)
+	s.sendCommands(ctx)
 	return o
 }
 
 // warn shows the user a text that is not in the log; the empty text shows nothing.
 func (s *session) warn(text string) {
 	if text != "" {
-		s.tell(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: text}) })
+		s.send(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Warning, Text: text}) })
 	}
 }
 
-// tell writes updates that come from no record, after a replay in progress, if the client has the
+// send writes updates that come from no record, after a replay in progress, if the client has the
 // session then.
-func (s *session) tell(updates func(*View) []byte) {
+func (s *session) send(updates func(*View) []byte) {
 	f := s.srv.current(s).feed
 	s.srv.pump.Do(func() {
 		f.when(f.view.Head, func() {
@@ -124,11 +124,11 @@ func (s *Server) watch(ctx context.Context) {
 				s.refreshAll(ctx, p.Topic.Workspace)
 			case board.Server, board.Gone:
 				if p.Topic.Kind == "server" {
-					s.each(func(sess *session) { sess.retellCommands(ctx) })
+					s.each(func(sess *session) { sess.sendChangedCommands(ctx) })
 				}
 			case board.Commands:
 				if sess, err := s.session(p.Topic.Name); err == nil {
-					sess.queue.Go(func() { sess.retellCommands(ctx) })
+					sess.queue.Go(func() { sess.sendChangedCommands(ctx) })
 				}
 			case board.Session, board.Job, board.Account:
 			}

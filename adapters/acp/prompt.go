@@ -26,7 +26,7 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	}
 	if !sess.told {
 		sess.told = true
-		s.wg.Go(func() { sess.tellCommands(context.Background()) })
+		s.wg.Go(func() { sess.sendCommands(context.Background()) })
 	}
 	ctx, ticket := sess.prompts.Register(
 		context.Background(),

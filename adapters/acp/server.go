@@ -46,7 +46,7 @@ type Server struct {
 	commands  acp.CommandsUpdate // the commands last sent; of the pump's goroutine
 	terminals string             // prefix of the core's ids for this client's terminals
 
-	mu       sync.Mutex // protects the fields below
+	mu       sync.Mutex // guards the fields below
 	peer     peer
 	sessions map[core.SessionID]*session
 	going    map[*session]struct{} // sessions that are being closed

@@ -51,8 +51,8 @@ func specsOf(list []acp.MCPServer) []core.ServerSpec {
 	return specs
 }
 
-// tellServers reports, once on a connection, that the client's MCP servers are not used.
-func (s *session) tellServers() {
+// warnOfServers reports, once on a connection, that the client's MCP servers are not used.
+func (s *session) warnOfServers() {
 	if len(s.servers) == 0 || s.srv.opts.Servers {
 		return
 	}

@@ -127,7 +127,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 		s.pump.Do(func() {
 			sess.feed.sess, sess.feed.view.Offer = sess, e.offer
 			first()
-			sess.tellAtStart(ctx)
+			sess.sendInitial(ctx)
 		})
 		return
 	}
@@ -142,7 +142,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 		f.view.Settings = state
 	}
 	s.pump.Add(sess.att, e.after, f, first)
-	s.pump.Do(func() { sess.tellAtStart(ctx) })
+	s.pump.Do(func() { sess.sendInitial(ctx) })
 }
 
 // enter gives a session its place on the connection, and returns the previous one. If it is

@@ -16,7 +16,7 @@ type keys struct {
 	board   *board.Board
 	changed func() // called when the profile is replaced
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	have map[string]bool
 }
 

@@ -67,9 +67,8 @@ func (v *View) cited(dst []byte, l core.Link) []byte {
 	return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: title, URL: l.URI})
 }
 
-// moved shows the chat in which the user goes on, as if it had been asked for, if
-// the turn that says so was prompted here, and the client can show a chat that it has
-// not named. It belongs to the pump.
+// moved shows the chat in which the user continues, as if the client had opened it, if the turn
+// was prompted here and the client can show a chat that it has not named. It belongs to the pump.
 func (c *chat) moved(turn core.TurnID, to core.SessionID) {
 	if c.srv.peerNow().lacks[eca.MethodOpened] || checkID(string(to)) != nil {
 		return

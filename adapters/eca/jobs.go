@@ -125,7 +125,7 @@ func (s *Server) jobsReadOutput(ctx context.Context, call *wire.Call, p eca.JobP
 	return nil
 }
 
-// tellJobs sends jobs/updated with all jobs.
-func (s *Server) tellJobs() {
+// announceJobs sends jobs/updated with all jobs.
+func (s *Server) announceJobs() {
 	s.pump.Do(func() { s.notify(eca.MethodJobsUpdated, s.jobSummaries()) })
 }

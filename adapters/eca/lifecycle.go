@@ -100,12 +100,12 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 func (s *Server) concerned(posted []board.Posting) {
 	for t := range s.told {
 		if !s.concerns(t) {
-			s.untellServer(t)
+			s.announceRemoval(t)
 		}
 	}
 	for _, p := range posted {
 		if item, ok := p.Item.(board.Server); ok && s.concerns(p.Topic) && s.told[p.Topic].Name == "" {
-			s.tellServer(p.Topic, item)
+			s.announceServer(p.Topic, item)
 		}
 	}
 }

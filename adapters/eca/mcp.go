@@ -257,8 +257,8 @@ func servedOf(list []core.Link) []eca.ServerResource {
 // servers holds the last announced state of each MCP server, by topic. It belongs to the pump.
 type servers map[board.Topic]board.Server
 
-// tellServer announces a server's state, and the reason of a failure.
-func (s *Server) tellServer(t board.Topic, item board.Server) {
+// announceServer announces a server's state, and the reason of a failure.
+func (s *Server) announceServer(t board.Topic, item board.Server) {
 	if old, known := s.told[t]; known && reflect.DeepEqual(old, item) {
 		return
 	}
@@ -274,8 +274,8 @@ func (s *Server) tellServer(t board.Topic, item board.Server) {
 	}
 }
 
-// untellServer announces that a server no longer exists, if the client believes that it does.
-func (s *Server) untellServer(t board.Topic) {
+// announceRemoval announces that a server no longer exists, if the client believes that it does.
+func (s *Server) announceRemoval(t board.Topic) {
 	gone, told := s.told[t]
 	if !told {
 		return

@@ -40,7 +40,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 	pr := &pendingPrompt{call: call, params: p, minted: minted}
 	mine, ticket := c.prompts.Register(
 		ctx,
-		func(turn core.TurnID) { c.begun(pr, turn); c.tellAll(pr) },
+		func(turn core.TurnID) { c.begun(pr, turn); c.showMessages(pr) },
 		func(e core.TurnEnded) { c.ended(pr, e) },
 	)
 	pr.ticket = ticket
@@ -97,8 +97,8 @@ func (c *chat) folders() []string {
 	return c.srv.rootsNow()
 }
 
-// tellAll shows the messages about a prompt that was accepted.
-func (c *chat) tellAll(pr *pendingPrompt) {
+// showMessages shows the messages about a prompt that was accepted.
+func (c *chat) showMessages(pr *pendingPrompt) {
 	for _, text := range append(c.srv.takeHint(), pr.told...) {
 		c.remark(text)
 	}
@@ -128,7 +128,7 @@ func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Se
 		set.Trust, c.trusted = false, false
 	}
 	if c.plan != plan {
-		c.tell(o, set)
+		c.announce(o, set)
 	}
 	c.srv.follow(o, set, c.plan)
 	return set

@@ -41,13 +41,13 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 	s.chosen = ch.over(s.chosen)
 	s.mu.Unlock()
 	o := s.refresh(ctx)
-	s.pump.Do(func() { s.tellChoices(o) })
+	s.pump.Do(func() { s.announceChoices(o) })
 	return nil
 }
 
-// tellChoices announces the offer, and then the choices of each chat: the Emacs client takes the
+// announceChoices announces the offer, and then the choices of each chat: the Emacs client takes the
 // first for the choice of all chats. It belongs to the pump.
-func (s *Server) tellChoices(o *offer) {
+func (s *Server) announceChoices(o *offer) {
 	s.configUpdated("", o.config(s.defaults(o)))
 	if s.peerNow().lacks[eca.MethodModelSelected] { // it has one choice for all chats
 		return
@@ -105,15 +105,15 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 	set := was
 	o.apply(ch, &set, &c.plan)
 	if set == was || c.plan != plan { // the chat's log does not show it
-		c.tell(o, set)
+		c.announce(o, set)
 	}
 	if err := att.Set(ctx, set); err != nil {
 		c.complain(err)
 	}
 }
 
-// tell announces the choices of the chat.
-func (c *chat) tell(o *offer, set core.Settings) {
+// announce announces the choices of the chat.
+func (c *chat) announce(o *offer, set core.Settings) {
 	plan := c.plan
 	c.srv.pump.Do(func() {
 		if c.feed != nil {

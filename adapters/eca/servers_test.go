@@ -20,7 +20,7 @@ import (
 type fleet struct {
 	board *board.Board
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	have map[string]*board.Server
 }
 

@@ -49,7 +49,7 @@ func (s *Server) announce(posted []board.Posting) {
 	}
 	for _, posting := range posted {
 		if item, ok := posting.Item.(board.Server); ok && s.concerns(posting.Topic) {
-			s.tellServer(posting.Topic, item)
+			s.announceServer(posting.Topic, item)
 		}
 	}
 	for _, text := range []string{s.hintNow(), o.fault} {
@@ -58,7 +58,7 @@ func (s *Server) announce(posted []board.Posting) {
 		}
 	}
 	if len(s.jobs()) > 0 {
-		s.tellJobs()
+		s.announceJobs()
 	}
 	s.progress(eca.ProgressFinish)
 }
@@ -126,7 +126,7 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 			posted,
 			func(p board.Posting) bool { return p.Topic.Kind == jobTopic && s.concerns(p.Topic) },
 		) {
-			s.tellJobs()
+			s.announceJobs()
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (s *Server) watchBoard(ctx context.Context, since uint64) {
 func (s *Server) posted(ctx context.Context, p board.Posting) {
 	switch item := p.Item.(type) {
 	case board.Server:
-		s.pump.Do(func() { s.tellServer(p.Topic, item) })
+		s.pump.Do(func() { s.announceServer(p.Topic, item) })
 	case board.Models, board.Agents:
 		s.refresh(ctx)
 	case board.Gone:
@@ -142,10 +142,10 @@ func (s *Server) posted(ctx context.Context, p board.Posting) {
 		case "session":
 			s.gone(ctx, p.Topic.Name)
 		case "server":
-			s.pump.Do(func() { s.untellServer(p.Topic) })
+			s.pump.Do(func() { s.announceRemoval(p.Topic) })
 		}
 	case board.Account:
-		s.tellAccount(ctx, item.Account)
+		s.announceAccount(ctx, item.Account)
 	case board.Job: // all jobs are announced at once
 	case board.Session, board.Commands: // clients ask for the list when they show it
 	}
@@ -196,12 +196,12 @@ func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer
 // refresh reloads, and notifies the client of a change that it does not know.
 func (s *Server) refresh(ctx context.Context) *offer {
 	o := s.reload(ctx)
-	s.pump.Do(s.tellOffer)
+	s.pump.Do(s.announceOffer)
 	return o
 }
 
-// tellOffer announces the offer, unless the client knows it. It belongs to the pump.
-func (s *Server) tellOffer() {
+// announceOffer announces the offer, unless the client knows it. It belongs to the pump.
+func (s *Server) announceOffer() {
 	o, old := s.offered(), s.announced
 	if o.profile == old.profile && o.fault == old.fault {
 		return
@@ -212,7 +212,7 @@ func (s *Server) tellOffer() {
 			c.feed.view.offer = o
 		}
 	}
-	s.tellChoices(o)
+	s.announceChoices(o)
 	if o.fault != "" && o.fault != old.fault {
 		s.showMessage(eca.MessageError, o.fault)
 	}

@@ -26,7 +26,7 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 			s.log.Debug("nothing runs that could be steered")
 		}
 		if len(d.Told) > 0 {
-			s.pump.Do(func() { c.tellAll(&pendingPrompt{told: d.Told}) })
+			s.pump.Do(func() { c.showMessages(&pendingPrompt{told: d.Told}) })
 		}
 	})
 	return nil

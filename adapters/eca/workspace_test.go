@@ -129,7 +129,7 @@ type offers struct {
 	fleet *fleet
 	bench *editing
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	prof *core.Profile
 }
 

@@ -227,7 +227,7 @@ type rewriteStream struct {
 	id    string
 	began bool // of the pump's goroutine
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	text    strings.Builder
 	timer   *time.Timer // until the next part is sent; nil: nothing to send
 	thought bool        // was reported

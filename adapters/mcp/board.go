@@ -95,11 +95,11 @@ func (h *host) readTools(ctx context.Context, _ *mcp.ReadResourceRequest) (any, 
 }
 
 const (
-	// tellEvery is the minimum time between two notifications that a resource, or the list of
+	// notifyEvery is the minimum time between two notifications that a resource, or the list of
 	// resources, has changed.
-	tellEvery = time.Second
-	// tellAfter is the time that a change waits for others, to announce them together.
-	tellAfter = 100 * time.Millisecond
+	notifyEvery = time.Second
+	// notifyAfter is the time that a change waits for others, to announce them together.
+	notifyAfter = 100 * time.Millisecond
 	// maxTitles limits the sessions whose titles are remembered.
 	maxTitles = 4096
 )
@@ -131,7 +131,7 @@ func (h *host) follow(ctx context.Context) {
 	titles := map[string]string{} // by session; after a clear, an unchanged list may be announced
 	var rev uint64
 	for {
-		if _, _, err := h.server.opts.Board.Next(ctx, rev); err != nil || !pause(ctx, tellAfter) {
+		if _, _, err := h.server.opts.Board.Next(ctx, rev); err != nil || !pause(ctx, notifyAfter) {
 			return
 		}
 		posted, now, err := h.server.opts.Board.Next(ctx, rev)
@@ -164,13 +164,13 @@ func (h *host) follow(ctx context.Context) {
 			}
 		}
 		h.tell(ctx, listed, sessions, servers)
-		if !pause(ctx, tellEvery-tellAfter) {
+		if !pause(ctx, notifyEvery-notifyAfter) {
 			return
 		}
 	}
 }
 
-// tell announces changes to the clients that asked for them.
+// tell notifies the clients that asked for the changes.
 func (h *host) tell(ctx context.Context, listed, sessions, servers bool) {
 	if listed {
 		h.listChanged()

@@ -28,7 +28,7 @@ type client struct {
 	timers  sync.WaitGroup // timers that may still reject something
 	dialogs sync.WaitGroup // open at the client
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	held    map[core.SessionID]*heldSession
 	level   string          // of log messages, as the client has set it; "": none wanted
 	listed  bool            // it has listed resources, and is notified of changes
@@ -70,7 +70,7 @@ type heldSession struct {
 	a    *core.Attachment
 	made bool // created by this client
 
-	mu        sync.Mutex  // protects the fields below
+	mu        sync.Mutex  // guards the fields below
 	used      time.Time   // the time of the last request that named it
 	begun     []turnStart // the newest keepBegun turns that this client began
 	stopping  core.TurnID

@@ -34,7 +34,7 @@ type HTTP struct {
 	guests    wire.Guests // of all doors
 	replay    int         // replayBytes, for each door
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	doors  map[core.Principal]*door
 	closed bool
 }
@@ -55,7 +55,7 @@ type door struct {
 	guests         *wire.Guests
 	calls          streamable.Calls // of all sessions; at 2026-07-28 a client cancels a call by hanging up
 
-	mu     sync.Mutex        // protects the fields below
+	mu     sync.Mutex        // guards the fields below
 	visits map[string]*visit // by the ids of sessions
 	names  map[string]*visit // of 2026-07-28
 }

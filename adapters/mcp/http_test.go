@@ -60,7 +60,7 @@ type httpPeer struct {
 	gone context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	session string
 	queue   []string
 }

@@ -131,7 +131,7 @@ func transcriptURI(id core.SessionID) string { return sessionURI + escaped(strin
 // escaped returns an id as a part of a URI: nothing but unreserved characters and percent signs.
 func escaped(id string) string { return strings.ReplaceAll(url.QueryEscape(id), "+", "%20") }
 
-// place is what a session's URI names.
+// resourcePlace is the resource that a session's URI names.
 type resourcePlace struct {
 	session core.SessionID
 	what    string // "", transcript, transcript.json or diff

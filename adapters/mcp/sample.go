@@ -34,7 +34,7 @@ type modelLoan struct {
 	ready chan struct{} // closed when turn is set
 	turn  core.TurnID   // "": the prompt began no turn
 
-	mu   sync.Mutex // protects the fields below
+	mu   sync.Mutex // guards the fields below
 	last int
 	open []*sample
 	news chan struct{} // closed when open has changed

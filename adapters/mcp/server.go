@@ -90,7 +90,7 @@ type Extras struct {
 	Subscribe    func(uri string) bool                                 // reports whether clients can subscribe to a resource
 }
 
-// DefaultInstructions tell the calling model how to use the tools.
+// DefaultInstructions are the calling model's instructions for the tools.
 const DefaultInstructions = `Each session is a conversation with a coding agent that works in one directory.
 agent_prompt starts a session, or continues one when given its session_id, and returns the agent's answer.
 The result's member next names the tool to call next, if there is one. With status "running" that is agent_wait, with the same session_id and turn_id, until the turn has ended.
@@ -106,7 +106,7 @@ type Server struct {
 	key   cipher.AEAD // seals the state that a client of 2026-07-28 brings back
 	names []byte      // derives the Caller from a client's name
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	lent map[sessionKey][]*modelLoan
 }
 

@@ -17,7 +17,7 @@ type watches struct {
 	host *host
 	wg   sync.WaitGroup
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	open map[core.SessionID]*watch
 }
 
@@ -142,7 +142,7 @@ func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
 	a := to.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
 	defer a.Close()
 	for from := a.Head(); ; {
-		if changes(ctx, a, from) != nil || !pause(ctx, tellAfter) {
+		if changes(ctx, a, from) != nil || !pause(ctx, notifyAfter) {
 			return
 		}
 		from = a.Head()
@@ -155,7 +155,7 @@ func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
 		for _, uri := range uris {
 			w.host.updated(ctx, uri)
 		}
-		if !pause(ctx, tellEvery-tellAfter) {
+		if !pause(ctx, notifyEvery-notifyAfter) {
 			return
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // sink collects a pump's output. While it is shut there is no room.
 type sink struct {
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	lines []string
 	shut  chan struct{}
 }

@@ -23,7 +23,7 @@ type editor struct {
 	conn   *wire.Conn
 	thread core.SessionID
 
-	mu      sync.Mutex // protects the field below
+	mu      sync.Mutex // guards the field below
 	without map[string]bool
 }
 

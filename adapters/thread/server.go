@@ -35,7 +35,7 @@ type Server struct {
 	queue *pump.Queue    // for the peer's requests
 	wg    sync.WaitGroup // the queue and the pump
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	threads map[core.SessionID]*thread
 	left    bool // the peer has
 }

@@ -23,7 +23,7 @@ type thread struct {
 	feed    *feed
 	files   *files.Workspace
 
-	mu       sync.Mutex // protects the field below
+	mu       sync.Mutex // guards the field below
 	streamed string     // text received by streamMessageChunk, for the next message
 }
 

@@ -43,7 +43,7 @@ type bearer struct {
 	client *http.Client  // without the token
 	turn   chan struct{} // holds the one token of the goroutine that loads or renews
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	loaded bool
 	held   record         // without Access there is no login
 	wants  *RequiredError // the login that the server has required last; nil: none

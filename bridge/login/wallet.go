@@ -14,7 +14,7 @@ type Wallet struct {
 	store  Store        // nil: logins are impossible
 	client *http.Client // for requests to the servers
 
-	mu      sync.Mutex         // protects the field below
+	mu      sync.Mutex         // guards the field below
 	bearers map[string]*bearer // by server
 }
 

@@ -23,7 +23,7 @@ type Audit struct {
 	In, Out      int // bytes of the request and of the response
 }
 
-// Outcome is how a call ended.
+// Outcome is the outcome of a call.
 type Outcome string
 
 // The ways in which a call ends.
@@ -39,7 +39,7 @@ const (
 type Record struct {
 	keep func(Audit)
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	a     Audit
 	ended bool
 }

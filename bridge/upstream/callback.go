@@ -184,9 +184,9 @@ func BroughtBack(answers map[string]json.RawMessage, state json.RawMessage) (mor
 	return more
 }
 
-// tells returns the lists whose changes the server announces, by their names in
+// announcedLists returns the lists whose changes the server announces, by their names in
 // subscriptions/listen.
-func (p *Peer) tells() map[string]bool {
+func (p *Peer) announcedLists() map[string]bool {
 	changes := map[string]bool{}
 	for name, caps := range map[string]*ListCaps{
 		"toolsListChanged":     p.Caps.Tools,
@@ -203,7 +203,7 @@ func (p *Peer) tells() map[string]bool {
 // subscribe asks a modern server to announce changes of lists (2026-07-28, subscriptions/listen);
 // others do so without a request. The function ends the subscription.
 func (u *upstream) subscribe(p *Peer) (stop func()) {
-	changes := p.tells()
+	changes := p.announcedLists()
 	if !p.Modern() || len(changes) == 0 {
 		return func() {}
 	}

@@ -55,7 +55,7 @@ const (
 // Consents holds the calls of 2026-07-28 that wait until the client repeats them with its user's
 // answer. Each is then made exactly as the user saw it. The zero value holds none.
 type Consents struct {
-	mu   sync.Mutex          // protects the field below
+	mu   sync.Mutex          // guards the field below
 	open map[string]*consent // by state
 }
 

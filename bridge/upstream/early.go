@@ -31,7 +31,7 @@ const earlyOpen = 1000
 type earlyEdge struct {
 	requests wire.Pending
 
-	mu   sync.Mutex        // protects the field below
+	mu   sync.Mutex        // guards the field below
 	open []json.RawMessage // the ids of open requests, the oldest first
 }
 

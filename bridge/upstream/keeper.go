@@ -57,7 +57,7 @@ type Keeper struct {
 	want   chan struct{}                 // holds a token when the connection is needed
 	over   chan struct{}                 // closed when the connection is held permanently
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	status string
 	why    string        // the reason why it does not run, or the reason why its start waits
 	moved  chan struct{} // closed at the next change of the fields above
@@ -204,7 +204,7 @@ func (k *Keeper) fail(err error) {
 	k.step(what, why, nil)
 }
 
-// pause returns the time to wait before the next start after so many failures in a row.
+// pause returns the time to wait before the next start after this number of failures in a row.
 func (b *Box) pause(fails int) time.Duration {
 	return min(b.opts.FirstPause<<min(fails-1, 10), maxPause)
 }

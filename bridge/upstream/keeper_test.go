@@ -20,7 +20,7 @@ type kept struct {
 
 	began time.Time
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	starts []time.Duration
 	faults []string // that were reported
 	seen   []string // the statuses

@@ -13,7 +13,7 @@ import (
 // masks removes secrets from the output of servers: the values of their environment and of their
 // headers, and a client's secret.
 type masks struct {
-	mu sync.Mutex // protects the field below
+	mu sync.Mutex // guards the field below
 	of map[string][]string
 }
 

@@ -127,7 +127,7 @@ type Box struct {
 	pins   *pins
 	masks  *masks
 
-	mu        sync.Mutex // protects the fields below
+	mu        sync.Mutex // guards the fields below
 	servers   []Server
 	stopped   map[string]bool // until they are started again
 	roused    map[string]bool // running although disabled

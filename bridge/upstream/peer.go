@@ -32,7 +32,7 @@ type Peer struct {
 
 	Done chan struct{} // closed when the connection and its transport have ended
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	tokens int64
 	notes  map[string]func(Progress) // by progress token
 }

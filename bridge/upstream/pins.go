@@ -24,7 +24,7 @@ import (
 type pins struct {
 	file datadir.Document[pinSet] // Path "": nothing is pinned
 
-	mu      sync.Mutex           // protects the fields below
+	mu      sync.Mutex           // guards the fields below
 	looking bool                 // nothing is pinned when first seen
 	young   map[string]time.Time // the time when this process first saw a new server
 }

@@ -181,7 +181,7 @@ type tail struct {
 	line func(string)
 	hide func(string) string
 
-	mu   sync.Mutex // protects the fields below
+	mu   sync.Mutex // guards the fields below
 	text []byte
 	rest []byte // an unfinished line; only for the writer
 }

@@ -24,10 +24,10 @@ type upstream struct {
 	stale  chan struct{}      // the server announces that its list has changed
 	missed chan struct{}      // the server can announce changes from now on; earlier ones may be unknown
 	stop   context.CancelFunc // ends run; set before run begins
-	used   time.Time          // outside of sessions: its last use; protected by the box's mu
+	used   time.Time          // outside of sessions: its last use; guarded by the box's mu
 	asks   sync.WaitGroup
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	list   []*listedTool
 	offer  offer
 	calls  int // running
@@ -167,7 +167,7 @@ func (u *upstream) Follow(ctx context.Context, p *Peer) string {
 		case <-u.stale:
 			u.relist(ctx, p)
 		case <-u.missed:
-			if len(p.tells()) > 0 {
+			if len(p.announcedLists()) > 0 {
 				u.relist(ctx, p)
 			}
 		}

@@ -26,7 +26,7 @@ type View struct {
 	*Export
 	consents *Consents
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	said   map[string]string
 	whole  bool // said has all current tools
 	bare   bool // the server's version may have no list of tools

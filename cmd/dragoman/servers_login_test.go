@@ -26,7 +26,7 @@ import (
 type guarded struct {
 	*httptest.Server
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	access  string     // the valid token; "": none
 	refresh string
 	given   int

@@ -24,7 +24,7 @@ type part struct {
 // service is a model's service behind HTTP that follows a script, and stores the last prompt of
 // each request.
 type service struct {
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	script  []part
 	prompts []string
 	status  int // status of all requests; 0: they succeed

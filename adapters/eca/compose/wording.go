@@ -82,12 +82,12 @@ func Bare(text string) string {
 	}
 	_, inner, _ := strings.Cut(trimmed, "\n") // the fence may name a language
 	if inner = strings.TrimSuffix(inner, fence); strings.Contains(inner, "\n"+fence+"\n") {
-		return text // there are two of them
+		return text // two of them
 	}
 	return strings.TrimSuffix(inner, "\n")
 }
 
-// continuation is what of a model's answer belongs behind the beginning of a line.
+// continuation returns the part of a model's answer that belongs after the beginning of a line.
 func continuation(answer, line string) string {
 	text := strings.TrimRight(Bare(answer), "\r\n\t ")
 	if begun := strings.TrimLeft(line, " \t"); len(begun) > 2 &&
@@ -97,8 +97,8 @@ func continuation(answer, line string) string {
 	return text
 }
 
-// offsetOf is a place as an offset in bytes. Lines count from 1, and so do columns, in
-// UTF-16 units; what lies outside is the nearest place inside.
+// offsetOf returns a place as an offset in bytes. Lines count from 1, and so do columns, in
+// UTF-16 units; a place outside of the text becomes the nearest one inside.
 func offsetOf(text string, at eca.Place) int {
 	start := 0
 	for range at.Line - 1 {

@@ -59,9 +59,8 @@ func lineRange(text string) (lines [2]int, ok bool) {
 	return lines, true
 }
 
-// mentioned is the file or folder that a mention names: what says that it is a path,
-// or what there is of that name in the workspace. Any other word behind an at sign is
-// a word.
+// mentioned returns the file or folder that a mention names: by the form of a path, or by the
+// name of an existing file in the workspace. Any other word after an at sign is only a word.
 func (d *Desk) mentioned(name string) (path string, ok bool) {
 	switch {
 	case strings.Trim(name, "/.~") == "":
@@ -89,7 +88,7 @@ func treeOf(root string, names []workspace.FileName) string {
 	slices.SortFunc(names, func(a, b workspace.FileName) int { return strings.Compare(a.Path, b.Path) })
 	var b strings.Builder
 	b.WriteString(root + "\n")
-	var open []string // the folders that the last line stands in
+	var open []string // the folders of the last line
 	for _, n := range names {
 		rel, err := filepath.Rel(root, n.Path)
 		if err != nil || !filepath.IsLocal(rel) || rel == "." {

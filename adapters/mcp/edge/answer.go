@@ -152,7 +152,7 @@ func appendFault(dst []byte, err error, f *Filter) []byte {
 // (2025-03-26, Base protocol, Batching), in the order of the requests. A nil batch is a single
 // message.
 type batch struct {
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	open  int        // the number of answers still missing
 	slots [][]byte
 }

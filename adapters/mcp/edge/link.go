@@ -53,7 +53,7 @@ type Link struct {
 	legacy *lane
 	modern *lane
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	last    int64
 	calls   map[jsonrpc.ID]*Call
 	byRaw   map[string]*Call

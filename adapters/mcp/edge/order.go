@@ -11,7 +11,7 @@ import (
 // order gives the calls that name a session their places, in the order in which they were read.
 // The zero value is ready.
 type order struct {
-	mu    sync.Mutex // protects the field below
+	mu    sync.Mutex // guards the field below
 	lines map[core.SessionID][]*Place
 }
 

@@ -36,7 +36,7 @@ type Authority struct {
 	MCP      http.Handler                             // handles requests with a token
 	Known    map[string]string                        // secrets of clients that were registered by hand
 
-	mu      sync.Mutex          // protects the fields below
+	mu      sync.Mutex          // guards the fields below
 	clients map[string][]string // redirect addresses, by id
 	codes   map[string]url.Values
 	tokens  map[string]*token // access tokens

@@ -49,7 +49,7 @@ func playACP(ctx context.Context, c *instance, cast *cast) error {
 // acpScene is the editor's side of the act: it handles messages that the agent sends.
 type acpScene struct {
 	scene
-	titles map[string]string // of calls; protected by mu
+	titles map[string]string // of calls; guarded by mu
 }
 
 func (s *acpScene) handle(call *wire.Call) {

@@ -55,7 +55,7 @@ type ecaScene struct {
 	scene
 	conn *wire.Conn
 	over chan struct{} // closed when the turn is over
-	done bool          // the turn is over; protected by mu
+	done bool          // the turn is over; guarded by mu
 }
 
 func (s *ecaScene) handle(call *wire.Call) {

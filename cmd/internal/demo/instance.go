@@ -24,7 +24,7 @@ type instance struct {
 	began   time.Time
 	serving sync.WaitGroup
 
-	mu     sync.Mutex // protects the field below
+	mu     sync.Mutex // guards the field below
 	stderr []byte
 }
 

@@ -57,7 +57,7 @@ type mcpResult struct {
 type mcpScene struct {
 	cast *cast
 
-	mu       sync.Mutex // protects the field below
+	mu       sync.Mutex // guards the field below
 	progress bool
 }
 

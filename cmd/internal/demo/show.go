@@ -35,7 +35,7 @@ const (
 
 // cells hold the lines of one protocol, by step; the first line of a step names the message.
 type cells struct {
-	mu    sync.Mutex // protects the field below
+	mu    sync.Mutex // guards the field below
 	lines [steps][]string
 }
 
@@ -81,7 +81,7 @@ type scene struct {
 
 	mu   sync.Mutex // guards the fields below
 	text strings.Builder
-	ran  bool // the command
+	ran  bool // the command has run
 }
 
 // called shows a call that has ended. It needs the lock.

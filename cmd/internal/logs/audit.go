@@ -18,7 +18,7 @@ const AuditFile = "mcp-audit.jsonl"
 type Audit struct {
 	path string // "": nothing is stored
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	out    *writer
 	held   *cachedLog // used by out's goroutine
 	closed bool

@@ -32,7 +32,7 @@ type Servers struct {
 	dir string // "": nothing is stored
 	now func() time.Time
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	of     map[string]*writer
 	closed bool
 }

@@ -26,7 +26,7 @@ type writer struct {
 	done chan struct{} // closed when the goroutine has ended
 	last chan struct{} // closed by close
 
-	mu      sync.Mutex // protects the fields below
+	mu      sync.Mutex // guards the fields below
 	out     io.Writer
 	waiting []byte // whole lines
 	dropped int    // since the last report

@@ -26,7 +26,7 @@ type vault struct {
 
 	turn chan struct{} // holds the one token of the goroutine that uses the keyring
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	aead  cipher.AEAD
 	err   error // the reason why there is no key
 	tried time.Time

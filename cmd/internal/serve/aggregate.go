@@ -60,7 +60,7 @@ type allHTTP struct {
 	aggregateServer
 	alone *mcp.HTTP // used if there are no servers
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	face   *streamable.Handler
 	all    *aggregate.Server // nil: there was no configuration yet
 	of     *setup.Profile    // the profile that all serves

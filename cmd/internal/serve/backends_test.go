@@ -21,7 +21,7 @@ import (
 type guests struct {
 	caps core.BackendCaps
 
-	mu   sync.Mutex // protects the fields below
+	mu   sync.Mutex // guards the fields below
 	made []*coretest.Backend
 }
 

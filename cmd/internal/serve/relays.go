@@ -23,7 +23,7 @@ type relays struct {
 	gateway *connection
 	cwd     string // the folder for starting programs
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	open   map[string]*relayHTTP
 	closed bool
 }

@@ -18,7 +18,7 @@ type backendSpec struct {
 }
 
 // backends holds the agents whose back ends are in profiles: one for each revision. edition.mu
-// protects it.
+// guards it.
 type backends struct {
 	rev  int // the last one assigned
 	made []*agentRevision

@@ -32,7 +32,7 @@ type Client struct {
 	name      string // as Topic.Layer: of the MCP servers that its client brings along
 	principal core.Principal
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	layer overlay
 	wider *pendingOptions // the editor's settings that wait for the user; nil: none
 	in    *edition        // of the layer; nil: no profile was requested yet

@@ -41,7 +41,7 @@ func (p *edition) newCommands() *commands.Commands {
 
 // command implements core.Profile.Command.
 func (p *edition) command(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
-	if err := p.tellFault(ctx, t); err != nil {
+	if err := p.reportFault(ctx, t); err != nil {
 		return core.CommandResult{}, false, err
 	}
 	return p.slash.Run(ctx, t, text)

@@ -40,10 +40,10 @@ type edition struct {
 	guides *guides
 	slash  *commands.Commands
 
-	users int        // connections; protected, like key, by the process's lock
+	users int        // connections; guarded, like key, by the process's lock
 	key   overlayKey // key of the overlay
 
-	mu       sync.Mutex // protects the fields below
+	mu       sync.Mutex // guards the fields below
 	layer    overlay
 	made     *Profile           // nil: none yet
 	seen     configs.FileStates // the files that it was made from

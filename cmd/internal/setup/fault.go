@@ -6,9 +6,9 @@ import (
 	"dragoman/core"
 )
 
-// tellFault informs the user of a turn, once in each session, that the configuration has an error
+// reportFault informs the user of a turn, once in each session, that the configuration has an error
 // and the previous one stays in use.
-func (p *edition) tellFault(ctx context.Context, t *core.Turn) error {
+func (p *edition) reportFault(ctx context.Context, t *core.Turn) error {
 	now, id := p.faultToShow(), t.Meta().ID
 	p.mu.Lock()
 	if now == "" {
@@ -49,7 +49,7 @@ type faultConversation struct {
 
 // Run implements core.Conversation.
 func (c *faultConversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
-	if err := c.p.tellFault(ctx, t); err != nil {
+	if err := c.p.reportFault(ctx, t); err != nil {
 		return core.StopError, err
 	}
 	return c.Conversation.Run(ctx, t)

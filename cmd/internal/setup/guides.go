@@ -25,7 +25,7 @@ type guides struct {
 	options guide.Options                            // without Roots
 	changed func(*guide.Guide, context.Context) bool // checks its files for changes
 
-	mu   sync.Mutex // protects the field below
+	mu   sync.Mutex // guards the field below
 	made map[string]*guide.Guide
 }
 

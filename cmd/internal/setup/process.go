@@ -40,7 +40,7 @@ type Process struct {
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
 
-	mu       sync.Mutex // protects the fields below
+	mu       sync.Mutex // guards the fields below
 	editions []*edition // in use
 	made     int        // number of editions so far
 	clients  int        // number of clients so far

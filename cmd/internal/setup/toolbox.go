@@ -28,12 +28,12 @@ type upstreams struct {
 	logs    *logs.Servers
 	audit   *logs.Audit
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	made  int        // number of boxes so far
 	boxes []*sharedBox
 }
 
-// sharedBox is one box. The lock of upstreams protects its fields except box and layer.
+// sharedBox is one box. The lock of upstreams guards its fields except box and layer.
 type sharedBox struct {
 	box    *upstream.Box // even without any server: clients bring their own
 	layer  string        // as Topic.Layer

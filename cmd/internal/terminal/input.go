@@ -22,7 +22,7 @@ type input struct {
 	room chan struct{} // holds 1: a line was taken
 	over chan struct{} // closed when lines are no longer taken
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	keys  keys
 	gen   int     // the current generation
 	begun int     // the generation in which the open paste began
