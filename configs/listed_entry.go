@@ -16,7 +16,13 @@ func (l *serverList) entry(m hujson.ObjectMember) listedServer {
 	key := serverKey(s.name)
 	c := &Config{where: map[string]Position{key: t.position(m.Name.StartOffset)}, bad: map[string]bool{}}
 	d := &decoder{
-		file: t.file, dir: folderOf(t.file), own: true, shared: true, where: c.where, bad: c.bad, left: maxValues,
+		file:   t.file,
+		dir:    folderOf(t.file),
+		own:    true,
+		shared: true,
+		where:  c.where,
+		bad:    c.bad,
+		left:   maxValues,
 	}
 	if o := objectOf(m.Value); o == nil {
 		d.problems = append(d.problems, *t.wrong(m.Value, key, "must be an object, got "+kindOf(t.node(m.Value))))

@@ -162,7 +162,10 @@ func readLayer(path string) (*Config, []Problem) {
 		return nil, nil
 	}
 	failed := func(err error) (*Config, []Problem) {
-		unread := Problem{Position: Position{File: path}, Message: "cannot be read: " + reason(err).Error()}
+		unread := Problem{
+			Position: Position{File: path},
+			Message:  "cannot be read: " + reason(err).Error(),
+		}
 		return &Config{Source: path}, []Problem{unread}
 	}
 	f, err := os.Open(path)
@@ -254,7 +257,10 @@ func otherNames(path string) []Problem {
 		if _, err := os.Lstat(other); err == nil {
 			warnings = append(
 				warnings,
-				Problem{Position: Position{File: other}, Message: "is not read; the configuration is " + path},
+				Problem{
+					Position: Position{File: other},
+					Message:  "is not read; the configuration is " + path,
+				},
 			)
 		}
 	}

@@ -66,7 +66,10 @@ func asError(problems []Problem) error {
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(
 			problems[:maxProblems:maxProblems],
-			Problem{Position: Position{File: problems[0].File}, Message: fmt.Sprintf("and %d more problems", more)},
+			Problem{
+				Position: Position{File: problems[0].File},
+				Message:  fmt.Sprintf("and %d more problems", more),
+			},
 		)
 	}
 	return &Error{Problems: problems}

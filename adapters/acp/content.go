@@ -73,7 +73,11 @@ func content(b core.Block) acp.ContentBlock {
 			URI:      b.URI,
 		}
 	case core.Audio:
-		return acp.ContentBlock{Type: "audio", Data: base64.StdEncoding.EncodeToString(b.Data), MIMEType: b.MIME}
+		return acp.ContentBlock{
+			Type:     "audio",
+			Data:     base64.StdEncoding.EncodeToString(b.Data),
+			MIMEType: b.MIME,
+		}
 	case core.Link:
 		c := acp.ContentBlock{
 			Type:        "resource_link",

@@ -59,7 +59,11 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		return update(
 			dst,
 			v,
-			acp.Chunk{SessionUpdate: acp.AgentChunk, Content: content(e.Link), MessageID: string(e.Message)},
+			acp.Chunk{
+				SessionUpdate: acp.AgentChunk,
+				Content:       content(e.Link),
+				MessageID:     string(e.Message),
+			},
 		)
 	case core.Moved:
 		if !v.replay {
@@ -162,7 +166,10 @@ func settings(dst []byte, v *View, now core.Settings) []byte {
 }
 
 func optionsUpdate(v *View) acp.OptionsUpdate {
-	return acp.OptionsUpdate{SessionUpdate: "config_option_update", ConfigOptions: v.Offer.options(v.Settings)}
+	return acp.OptionsUpdate{
+		SessionUpdate: "config_option_update",
+		ConfigOptions: v.Offer.options(v.Settings),
+	}
 }
 
 func info(e core.TitleChanged, at string) acp.InfoUpdate {

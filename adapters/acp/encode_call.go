@@ -169,8 +169,11 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 	for rest := e.Text; rest != ""; {
 		n := wire.Fit(rest, maxChunk)
 		dst = update(dst, v, acp.ToolCall{
-			SessionUpdate: acp.ToolCallMore, ToolCallID: string(e.Call),
-			Meta: &acp.TerminalMeta{Output: &acp.TerminalOutput{TerminalID: string(e.Call), Data: rest[:n]}},
+			SessionUpdate: acp.ToolCallMore,
+			ToolCallID:    string(e.Call),
+			Meta: &acp.TerminalMeta{
+				Output: &acp.TerminalOutput{TerminalID: string(e.Call), Data: rest[:n]},
+			},
 		})
 		rest = rest[n:]
 	}

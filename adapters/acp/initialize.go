@@ -73,7 +73,13 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 
 // anybody describes a client that has not identified itself. Consents can be put to every client,
 // as permissions, but questions only to clients that announce their forms.
-var anybody = core.Client{Name: "an ACP client", Asks: true, Questions: true, NoForms: true, NoPages: true}
+var anybody = core.Client{
+	Name:      "an ACP client",
+	Asks:      true,
+	Questions: true,
+	NoForms:   true,
+	NoPages:   true,
+}
 
 // authenticate succeeds at once: there is no login.
 func (s *Server) authenticate(call *wire.Call, _ struct{}) error {

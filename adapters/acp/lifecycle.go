@@ -28,7 +28,11 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	s.add(
 		ctx,
 		sess,
-		entrance{servers: p.MCPServers, offer: offer, answer: func(r acp.SessionResponse) { call.Reply(r, nil) }},
+		entrance{
+			servers: p.MCPServers,
+			offer:   offer,
+			answer:  func(r acp.SessionResponse) { call.Reply(r, nil) },
+		},
 	)
 	return nil
 }

@@ -119,8 +119,13 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 	list := []acp.ConfigOption{}
 	if agents := o.agents(set); agents != nil {
 		list = append(list, acp.ConfigOption{
-			ID: optionAgent, Name: "Agent", Description: "Who answers", Category: acp.CategoryMode, Type: "select",
-			CurrentValue: o.agent(set), Options: agents,
+			ID:           optionAgent,
+			Name:         "Agent",
+			Description:  "Who answers",
+			Category:     acp.CategoryMode,
+			Type:         "select",
+			CurrentValue: o.agent(set),
+			Options:      agents,
 		})
 	}
 	if models := o.allModels(set); models != nil {
@@ -149,8 +154,11 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 // trust returns a switch, or for a client that cannot show one, a choice of two.
 func (o *Offer) trust(on bool) acp.ConfigOption {
 	opt := acp.ConfigOption{
-		ID: optionTrust, Name: "Trust", Description: "Allow what would be asked for; what is forbidden stays so",
-		Type: "boolean", CurrentValue: on,
+		ID:           optionTrust,
+		Name:         "Trust",
+		Description:  "Allow what would be asked for; what is forbidden stays so",
+		Type:         "boolean",
+		CurrentValue: on,
 	}
 	if o.boolean {
 		return opt

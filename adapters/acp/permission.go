@@ -145,7 +145,11 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 	_, consent := v.consents[e.Ask]
 	delete(v.asks, e.Ask)
 	delete(v.consents, e.Ask)
-	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(a.Call), Status: acp.StatusFailed}
+	u := acp.ToolCall{
+		SessionUpdate: acp.ToolCallMore,
+		ToolCallID:    string(a.Call),
+		Status:        acp.StatusFailed,
+	}
 	switch {
 	case consent:
 		if u.ToolCallID = string(e.Ask); consented(a, e.Reply) {

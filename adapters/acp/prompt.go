@@ -141,7 +141,13 @@ func blockOf(c acp.ContentBlock) (core.Block, error) {
 		}
 		return core.Text{Text: *c.Text}, nil
 	case "resource_link":
-		link := core.Link{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIME: c.MIMEType}
+		link := core.Link{
+			URI:         c.URI,
+			Name:        c.Name,
+			Title:       c.Title,
+			Description: c.Description,
+			MIME:        c.MIMEType,
+		}
 		if c.Size != nil {
 			link.Size = *c.Size
 		}

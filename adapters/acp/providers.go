@@ -49,7 +49,11 @@ func (s *Server) providerMethods(ctx context.Context) wire.Methods {
 func (s *Server) listProviders(ctx context.Context, call *wire.Call, _ struct{}) error {
 	res := acp.ProvidersResponse{Providers: []acp.ProviderInfo{}}
 	for _, p := range s.opts.Providers.List(ctx) {
-		info := acp.ProviderInfo{ProviderID: p.ID, Supported: append([]string{}, p.Types...), Required: p.Required}
+		info := acp.ProviderInfo{
+			ProviderID: p.ID,
+			Supported:  append([]string{}, p.Types...),
+			Required:   p.Required,
+		}
 		if p.Type != "" {
 			info.Current = &acp.ProviderConfig{APIType: p.Type, BaseURL: p.BaseURL}
 		}

@@ -80,8 +80,10 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // Wire returns the options of the connections that the server serves.
 func (o Options) Wire() wire.Options {
 	return wire.Options{
-		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"},
-		MaxOpen: maxOpen, Recorder: o.Recorder,
+		Framing:  wire.Newline,
+		Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"},
+		MaxOpen:  maxOpen,
+		Recorder: o.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
 			if o.Log != nil {
 				o.Log.Error(

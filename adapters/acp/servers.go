@@ -36,7 +36,13 @@ func checkServers(list []acp.MCPServer) error {
 func specsOf(list []acp.MCPServer) []core.ServerSpec {
 	var specs []core.ServerSpec
 	for _, m := range list {
-		spec := core.ServerSpec{Name: m.Name, Command: m.Command, Args: m.Args, URL: m.URL, SSE: m.Type == "sse"}
+		spec := core.ServerSpec{
+			Name:    m.Name,
+			Command: m.Command,
+			Args:    m.Args,
+			URL:     m.URL,
+			SSE:     m.Type == "sse",
+		}
 		for _, e := range m.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)
 		}

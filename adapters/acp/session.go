@@ -94,7 +94,10 @@ func (f *feed) retire() {
 func (f *feed) Lost(err error) {
 	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), zap.Error(err))
 	f.sess.prompts.Abandon(
-		core.TurnEnded{Stop: core.StopError, Err: "the connection to this session was lost: " + err.Error()},
+		core.TurnEnded{
+			Stop: core.StopError,
+			Err:  "the connection to this session was lost: " + err.Error(),
+		},
 	)
 	f.over = true
 	f.settle()
@@ -154,8 +157,15 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is.client.Principal, is.client.Profiles = s.opts.Principal, s.opts.Profiles
 	is.client.Servers = specsOf(e.servers)
 	sess = &session{
-		srv: s, id: cs.Meta().ID, att: cs.Attach(is.client), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{},
-		offer: &atomic.Pointer[Offer]{}, servers: e.servers, foreign: e.foreign, missing: e.missing,
+		srv:     s,
+		id:      cs.Meta().ID,
+		att:     cs.Attach(is.client),
+		queue:   pump.NewQueue(&s.wg),
+		prompts: &pump.Prompts{},
+		offer:   &atomic.Pointer[Offer]{},
+		servers: e.servers,
+		foreign: e.foreign,
+		missing: e.missing,
 	}
 	spare := sess.att // the unused attachment
 	s.mu.Lock()

@@ -94,7 +94,10 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	limited := newTimed(w)
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, g.opts.MaxBody), control: limited.control}
+		r.Body = &body{
+			ReadCloser: http.MaxBytesReader(w, r.Body, g.opts.MaxBody),
+			control:    limited.control,
+		}
 	}
 	g.mux.ServeHTTP(limited, r)
 }

@@ -51,7 +51,12 @@ type Pump struct {
 
 // New returns a pump that writes to out. Run starts it.
 func New(out Output) *Pump {
-	return &Pump{out: out, mux: newMux(), feeds: map[*core.Reader]Feed{}, texts: map[*core.Reader]*text{}}
+	return &Pump{
+		out:   out,
+		mux:   newMux(),
+		feeds: map[*core.Reader]Feed{},
+		texts: map[*core.Reader]*text{},
+	}
 }
 
 // Add begins to serve a session after a position. first, if not nil, is called before the first

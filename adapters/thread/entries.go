@@ -50,7 +50,11 @@ func (e *entries) add(ev core.Event) {
 func (e *entries) say(role, text string) {
 	e.list = append(
 		e.list,
-		acp.ThreadEntry{Type: "message", Role: role, Chunks: []acp.MessageChunk{{Type: "text", Chunk: text}}},
+		acp.ThreadEntry{
+			Type:   "message",
+			Role:   role,
+			Chunks: []acp.MessageChunk{{Type: "text", Chunk: text}},
+		},
 	)
 	e.message = ""
 }

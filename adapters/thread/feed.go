@@ -74,7 +74,10 @@ func (f *feed) Lost(err error) {
 	t := f.thread
 	t.srv.log.Error("session can no longer be read", zap.String("session", string(t.id)), zap.Error(err))
 	t.prompts.Abandon(
-		core.TurnEnded{Stop: core.StopError, Err: "the connection to this thread was lost: " + err.Error()},
+		core.TurnEnded{
+			Stop: core.StopError,
+			Err:  "the connection to this thread was lost: " + err.Error(),
+		},
 	)
 }
 

@@ -66,7 +66,13 @@ func (w *Wallet) bearer(s Site) *bearer {
 	defer w.mu.Unlock()
 	have := w.bearers[s.Server]
 	if have == nil || have.url.String() != at.String() {
-		have = &bearer{server: s.Server, url: at, store: w.store, client: w.client, turn: make(chan struct{}, 1)}
+		have = &bearer{
+			server: s.Server,
+			url:    at,
+			store:  w.store,
+			client: w.client,
+			turn:   make(chan struct{}, 1),
+		}
 		w.bearers[s.Server] = have
 	}
 	return have

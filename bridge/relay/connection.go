@@ -115,7 +115,12 @@ func (c *pipeSession) Begin(ctx context.Context) (*upstream.Peer, error) {
 
 // connect begins to read from a link. The client's messages are sent on it once it is ready.
 func (c *pipeSession) connect(ctx context.Context, l *upstream.Link, ready bool) *upstream.Peer {
-	s := &connection{link: l, out: wire.NewWriter(l.Out, wire.Newline), over: make(chan struct{}), ready: ready}
+	s := &connection{
+		link:  l,
+		out:   wire.NewWriter(l.Out, wire.Newline),
+		over:  make(chan struct{}),
+		ready: ready,
+	}
 	c.mu.Lock()
 	if c.newest != nil {
 		s.number = c.newest.number + 1

@@ -54,9 +54,15 @@ type HTTP struct {
 // limited. Programs are started in dir. Close must follow when no more requests come.
 func (r *Server) HTTP(dir string, principal func(*http.Request) core.Principal) *HTTP {
 	return &HTTP{
-		relay: r, dir: dir, principal: principal, view: r.export.View(nil), dialogs: newDialogs(),
-		sessions: map[string]*httpSession{}, modern: map[core.Principal]*httpSession{}, clients: map[string]visitor{},
-		guests: wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
+		relay:     r,
+		dir:       dir,
+		principal: principal,
+		view:      r.export.View(nil),
+		dialogs:   newDialogs(),
+		sessions:  map[string]*httpSession{},
+		modern:    map[core.Principal]*httpSession{},
+		clients:   map[string]visitor{},
+		guests:    wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
 }
 

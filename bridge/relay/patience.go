@@ -35,7 +35,12 @@ type await struct {
 }
 
 func newPatience(s upstream.Server) *patience {
-	return &patience{server: s, open: map[string]*await{}, asking: map[string]bool{}, late: map[string]bool{}}
+	return &patience{
+		server: s,
+		open:   map[string]*await{},
+		asking: map[string]bool{},
+		late:   map[string]bool{},
+	}
 }
 
 // limitOf returns how long a server may show no sign of life during a request; 0: for ever.

@@ -277,7 +277,12 @@ type answerWatch struct {
 // watch returns the watch of the request m, and the context in which it is made; stop must follow.
 func (h *HTTP) watch(ctx context.Context, call *upstream.Record, m wire.Message) (context.Context, *answerWatch) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &answerWatch{call: call, id: m.ID, cancel: cancel, limit: limitOf(h.relay.export.Server, m.Method)}
+	a := &answerWatch{
+		call:   call,
+		id:     m.ID,
+		cancel: cancel,
+		limit:  limitOf(h.relay.export.Server, m.Method),
+	}
 	a.blind = call == nil && a.limit <= 0
 	if m.Kind() == wire.Request && a.limit > 0 {
 		a.mu.Lock()

@@ -13,7 +13,11 @@ import (
 // callOf reads a call of the client from. A request of 2026-07-28 says itself how its user can be
 // asked.
 func callOf(m wire.Message, from visitor) (c upstream.Call, err error) {
-	c = upstream.Call{Params: m.Params, Offers: from.offers, Modern: proto.VersionOf(m.Params) >= proto.Modern}
+	c = upstream.Call{
+		Params: m.Params,
+		Offers: from.offers,
+		Modern: proto.VersionOf(m.Params) >= proto.Modern,
+	}
 	if c.Modern {
 		c.Offers = upstream.OffersOf(m)
 	}

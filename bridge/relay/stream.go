@@ -99,7 +99,13 @@ func (s *httpSession) exchange(
 	m wire.Message,
 	call *upstream.Record,
 ) {
-	x := &exchange{id: m.ID, method: m.Method, call: call, lines: make(chan []byte), gone: make(chan struct{})}
+	x := &exchange{
+		id:     m.ID,
+		method: m.Method,
+		call:   call,
+		lines:  make(chan []byte),
+		gone:   make(chan struct{}),
+	}
 	defer close(x.gone)
 	if m.Method == proto.MethodListTools {
 		x.cursor = cursorOf(m.Params)

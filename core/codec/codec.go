@@ -114,7 +114,11 @@ func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 // End returns the position after the record, which ParseLine must have read.
 func (l Line) End() core.Pos {
 	if _, text, ok := l.delta(); ok {
-		return core.Pos{Epoch: l.record.Epoch, Seq: l.record.Seq, Off: l.record.Off + uint64(jsonscan.TextLen(text))}
+		return core.Pos{
+			Epoch: l.record.Epoch,
+			Seq:   l.record.Seq,
+			Off:   l.record.Off + uint64(jsonscan.TextLen(text)),
+		}
 	}
 	r := l.record
 	if string(l.kind) == kindMissing {

@@ -211,7 +211,12 @@ func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s := State{Session: t.State(), Agent: t.Settings().Agent, Config: made.Config(), ConfigFiles: made.ConfigFiles}
+	s := State{
+		Session:     t.State(),
+		Agent:       t.Settings().Agent,
+		Config:      made.Config(),
+		ConfigFiles: made.ConfigFiles,
+	}
 	if model, err := inference.ModelsOf(&made.Profile).Model(ctx, t.Settings().Model); err == nil {
 		s.Model = model.Info()
 	}

@@ -78,7 +78,10 @@ func Table() []BuiltIn {
 			},
 		},
 		{
-			Command: core.Command{Name: "rules", Description: "List the rules that files tell the agent, and when they apply"},
+			Command: core.Command{
+				Name:        "rules",
+				Description: "List the rules that files tell the agent, and when they apply",
+			},
 		},
 		{Command: core.Command{Name: "skills", Description: "List the skills"}},
 		{

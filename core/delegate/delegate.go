@@ -81,7 +81,10 @@ func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error)
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { cancel(core.ErrCanceled) })()
 	id, err := d.child.Prompt(life, core.Prompt{
-		Blocks: d.task.Prompt, Hops: d.task.Origin.Hops, Approvals: d.task.Origin.Approvals, Settings: &set,
+		Blocks:    d.task.Prompt,
+		Hops:      d.task.Origin.Hops,
+		Approvals: d.task.Origin.Approvals,
+		Settings:  &set,
 	})
 	if err == nil {
 		out.Stop, out.Err, err = d.follow(ctx, r, id)

@@ -182,9 +182,14 @@ func (l *loader) commands(ctx context.Context) {
 			continue
 		}
 		l.g.commands = append(l.g.commands, Command{
-			Source:  s.Source,
-			Command: core.Command{Kind: core.CommandSkill, Name: s.Name, Description: s.Description, Arguments: s.args},
-			must:    s.must,
+			Source: s.Source,
+			Command: core.Command{
+				Kind:        core.CommandSkill,
+				Name:        s.Name,
+				Description: s.Description,
+				Arguments:   s.args,
+			},
+			must: s.must,
 		})
 	}
 }

@@ -403,7 +403,10 @@ func (sv *survey) write(ctx context.Context, log io.ReaderAt, w io.Writer, kept 
 	l := newLines(log)
 	l.next = sv.from
 	sc := scanLog(l)
-	out := logWriter{w: w, opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}}}
+	out := logWriter{
+		w:      w,
+		opened: core.Record{Seq: 1, Time: sv.meta.Created, Event: core.Opened{Meta: sv.meta}},
+	}
 	t := reporter{
 		log:    kept,
 		final:  true,

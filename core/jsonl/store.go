@@ -39,7 +39,12 @@ var _ core.Store = (*Store)(nil)
 // New returns the store in dir, without touching the disk: dir is checked when it is
 // needed, and created with the first session.
 func New(dir string) *Store {
-	return &Store{dir: dir, maxBody: maxBody, indexing: make(chan struct{}, 1), open: map[*journal]struct{}{}}
+	return &Store{
+		dir:      dir,
+		maxBody:  maxBody,
+		indexing: make(chan struct{}, 1),
+		open:     map[*journal]struct{}{},
+	}
 }
 
 // files holds the paths of one session.

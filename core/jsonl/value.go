@@ -87,7 +87,11 @@ func withValue(object []byte, dir, digest string) ([]byte, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != digest {
-		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("its content has changed: %w", errBad)}
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: f.Name(),
+			Err:  fmt.Errorf("its content has changed: %w", errBad),
+		}
 	}
 	body[0] = ','
 	return whole, nil

@@ -137,7 +137,9 @@ func (a *answer) openPart(p partOf) {
 	}
 	if a.open == partThought && a.field != "" {
 		a.emit(inference.Delta{
-			Kind: inference.DeltaSealed, Block: a.block, Sealed: sealedData{Of: a.model, Field: a.field}.encode(),
+			Kind:   inference.DeltaSealed,
+			Block:  a.block,
+			Sealed: sealedData{Of: a.model, Field: a.field}.encode(),
 		})
 	}
 	a.open, a.field = p, ""
@@ -198,7 +200,12 @@ func (a *answer) complete(ctx context.Context) error {
 		if !c.started {
 			a.start(c)
 		}
-		d := inference.Delta{Kind: inference.DeltaToolEnd, Block: c.block, ToolID: c.id, ToolName: c.name}
+		d := inference.Delta{
+			Kind:     inference.DeltaToolEnd,
+			Block:    c.block,
+			ToolID:   c.id,
+			ToolName: c.name,
+		}
 		d.Args, d.Bad = a.arguments(c)
 		a.emit(d)
 		if c.extra != nil {

@@ -78,7 +78,12 @@ func catalogued(line string) (provider string, info inference.ModelInfo, ok bool
 	if info.Thinks {
 		info.Efforts = []string{"low", "medium", "high"}
 	}
-	price := inference.Price{In: number(f[6]), Out: number(f[7]), CacheRead: number(f[8]), CacheWrite: number(f[9])}
+	price := inference.Price{
+		In:         number(f[6]),
+		Out:        number(f[7]),
+		CacheRead:  number(f[8]),
+		CacheWrite: number(f[9]),
+	}
 	if price.In > 0 || price.Out > 0 { // zeros may mean a subscription or an unknown price
 		info.Price = &price
 	}

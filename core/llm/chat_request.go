@@ -183,7 +183,10 @@ func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictu
 		texts := []sentPart{}
 		images = append(
 			images,
-			sentPart{Type: "text", Text: fmt.Sprintf("Pictures that the call %s of %s returned:", r.ID, r.Name)},
+			sentPart{
+				Type: "text",
+				Text: fmt.Sprintf("Pictures that the call %s of %s returned:", r.ID, r.Name),
+			},
 		)
 		for _, p := range parts {
 			if p.ImageURL != nil {

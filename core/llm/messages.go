@@ -113,7 +113,10 @@ type (
 )
 
 func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
-	head := messagesHead{Model: m.model, MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut)}
+	head := messagesHead{
+		Model:     m.model,
+		MaxTokens: cmp.Or(max(r.MaxOut, 0), max(m.info.MaxOut, 0), defaultOut),
+	}
 	tail := messagesTail{Stream: true}
 	tail.Thinking = head.think(m, r.Effort)
 	if tail.Thinking != nil && tail.Thinking.Type == "adaptive" && m.takes(traitEffort) {
@@ -122,7 +125,11 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	for _, t := range sentTools(r.Tools) {
 		head.Tools = append(
 			head.Tools,
-			messagesTool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters},
+			messagesTool{
+				Name:        t.Function.Name,
+				Description: t.Function.Description,
+				Schema:      t.Function.Parameters,
+			},
 		)
 	}
 	if n := len(head.Tools); n > 0 {

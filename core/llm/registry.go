@@ -144,7 +144,12 @@ func New(c Config) *Registry {
 	kept := newPastCache()
 	for _, p := range c.Providers {
 		r.providers = slices.DeleteFunc(r.providers, func(q *provider) bool { return q.Name == p.Name })
-		np := &provider{Provider: p, client: r.client, pasts: kept, experience: experienceOf(c.Before, p)}
+		np := &provider{
+			Provider:   p,
+			client:     r.client,
+			pasts:      kept,
+			experience: experienceOf(c.Before, p),
+		}
 		r.providers = append(r.providers, np)
 	}
 	return r

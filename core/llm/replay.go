@@ -103,7 +103,11 @@ func (m *replay) fails(kind inference.ErrorKind, message string) error {
 // because it is a recording.
 func (m *replay) refuse(f fixture) error {
 	r := &remote{p: m.p, base: &url.URL{}, model: m.model, info: m.info}
-	c := complaint{message: f.Response.Error.Message, kind: f.Response.Error.Type, code: f.Response.Error.Code}
+	c := complaint{
+		message: f.Response.Error.Message,
+		kind:    f.Response.Error.Type,
+		code:    f.Response.Error.Code,
+	}
 	e, _ := r.complained(c, cmp.Or(f.Response.Status, 500), credentials{})
 	e.RetryAfter = time.Duration(f.Response.RetryAfter) * time.Second
 	return e
@@ -171,7 +175,11 @@ func (p *player) pieces(text string, say func(string) error) error {
 			return err
 		}
 		if n := p.f.TruncateAfterChunks; n > 0 && p.sent >= n {
-			return &inference.Error{Kind: inference.ErrTruncated, Model: p.a.model, Message: errNoEnd.Error()}
+			return &inference.Error{
+				Kind:    inference.ErrTruncated,
+				Model:   p.a.model,
+				Message: errNoEnd.Error(),
+			}
 		}
 		n := 0
 		for i := 0; i < size && n < len(text); i++ {

@@ -103,6 +103,12 @@ func (s *speaker) call(ctx context.Context, id core.CallID, tool string, args js
 		}
 		rest = rest[n:]
 	}
-	end := inference.Delta{Kind: inference.DeltaToolEnd, Block: s.block, ToolID: id, ToolName: tool, Args: args}
+	end := inference.Delta{
+		Kind:     inference.DeltaToolEnd,
+		Block:    s.block,
+		ToolID:   id,
+		ToolName: tool,
+		Args:     args,
+	}
 	return s.emit(ctx, end)
 }
