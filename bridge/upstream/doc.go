@@ -15,8 +15,8 @@
 // the connections that they start or end (logins.go).
 //
 // An [Export] is a server as offered to MCP clients (export.go). A [View] is the server's list of
-// tools on one connection: it removes tools that clients do not get from lists, and judges calls
-// (view.go). A [Ruling] describes how to proceed with a call that is not refused; if a rule
+// tools on one connection: it removes from lists the tools that clients do not get, and judges
+// calls (view.go). A [Ruling] describes how to proceed with a call that is not refused; if a rule
 // requires that the client's user is asked, a consent is the call that waits for the answer
 // (consent.go). An [Audit] is the record of one call.
 //
@@ -79,8 +79,8 @@
 // client of an aggregate has one, and a relay has one for each start of its server. The Box's guard
 // starts servers that belong to no session.
 //
-// There is no user of ours to ask an MCP client about a changed tool. The tool is listed as it
-// was pinned, and a call of it explains to the user what to do, without any of the server's
+// An MCP client has no user whom we could ask about a changed tool. The tool is listed as it was
+// pinned, and the error of a call explains to the user what to do, without any of the server's
 // words; a new tool is not listed. A client need not list the tools before its first call: the
 // owner of the connection lists them first, and again after the server announces a change
 // (View.Know).
