@@ -92,7 +92,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, revertedText(e))
 	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
-	case core.CallOutput: // the protocol has nothing for the output of a call that runs; all of it is in toolCalled
+	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:
 		return v.cited(dst, e.Link)
 	case core.PlanChanged:
@@ -187,7 +187,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 		clear(v.calls)
 		clear(v.asks)
 		v.planners = 0
-		for _, id := range slices.Sorted(maps.Keys(v.thoughts)) { // a turn that was stopped while it thought
+		for _, id := range slices.Sorted(maps.Keys(v.thoughts)) { // the turn was stopped during a thought
 			dst = v.thoughtEnd(dst, id, at.Sub(v.thoughts[id]))
 		}
 		clear(v.thoughts)
