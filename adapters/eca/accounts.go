@@ -186,7 +186,8 @@ func stepOf(step control.LoginStep) eca.LoginResult {
 	return r
 }
 
-// announceAccount sends providers/updated, and announces the models that the account adds or removes.
+// announceAccount sends providers/updated, and announces the models that the account adds or
+// removes.
 func (s *Server) announceAccount(ctx context.Context, a control.Account) {
 	o := s.refresh(ctx)
 	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })

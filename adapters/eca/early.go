@@ -69,7 +69,8 @@ func early(conn *wire.Conn, log *zap.Logger, p *eca.InitializeParams) nameSet {
 	return earlyDocuments[d].lacks
 }
 
-// earlyDocument describes an early document: the names it lacks, and its own words for names of today.
+// earlyDocument describes an early document: the names it lacks, and its own words for names of
+// today.
 type earlyDocument struct {
 	lacks nameSet
 	words map[string]string

@@ -45,8 +45,8 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 	return nil
 }
 
-// announceChoices announces the offer, and then the choices of each chat: the Emacs client takes the
-// first for the choice of all chats. It belongs to the pump.
+// announceChoices announces the offer, and then the choices of each chat: the Emacs client takes
+// the first for the choice of all chats. It belongs to the pump.
 func (s *Server) announceChoices(o *offer) {
 	s.configUpdated("", o.config(s.defaults(o)))
 	if s.peerNow().lacks[eca.MethodModelSelected] { // it has one choice for all chats

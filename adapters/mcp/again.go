@@ -12,8 +12,9 @@ import (
 	"dragoman/core"
 )
 
-// resumeState is the state that a client of 2026-07-28 returns with its user's answers. It is sealed:
-// the client can neither read nor change it, and only the process that sealed it can open it.
+// resumeState is the state that a client of 2026-07-28 returns with its user's answers. It is
+// sealed: the client can neither read nor change it, and only the process that sealed it can open
+// it.
 type resumeState struct {
 	Principal core.Principal `json:"principal"`
 	Tool      string         `json:"tool"`
@@ -88,7 +89,7 @@ func (c *client) resume(h *heldSession, b *resumeState, answers mcp.InputRespons
 	if !h.mine() {
 		return
 	}
-	h.lending(c.server, b.Turn).sampledAgain(answers)
+	h.loan(c.server, b.Turn).sampledAgain(answers)
 	for _, a := range h.a.Pending() {
 		answer, ok := answers[string(a.ID)]
 		if !ok || a.Turn != b.Turn || a.Secret {

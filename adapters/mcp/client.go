@@ -62,8 +62,8 @@ type clientRequest interface {
 	ProtocolVersion() string
 }
 
-// heldSession is a session that the client has named, with the client's attachment, which lives as long
-// as the connection or until session_close.
+// heldSession is a session that the client has named, with the client's attachment, which lives
+// as long as the connection or until session_close.
 type heldSession struct {
 	id   core.SessionID
 	meta core.Meta
@@ -83,7 +83,7 @@ type heldSession struct {
 	seen      turnStart                              // the newest turn found by newest
 }
 
-// turnStart is a turn that this client began, with its position in the log.
+// turnStart is the start of a turn that this client began.
 type turnStart struct {
 	turn core.TurnID
 	from core.Pos

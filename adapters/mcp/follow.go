@@ -248,7 +248,7 @@ func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult,
 	f.turn = f.h.borrow(f.turn.id)
 	f.logs = f.c.logsOf(f.req)
 	if f.lends != asksNobody {
-		f.lent = f.h.lending(f.c.server, f.turn.id)
+		f.lent = f.h.loan(f.c.server, f.turn.id)
 	}
 	defer func() { f.h.giveBack(f.turn) }()
 	why, err := f.follow(ctx, from)

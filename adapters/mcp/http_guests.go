@@ -130,7 +130,8 @@ func (d *door) newClient(gone chan struct{}) *client {
 // newCaller returns a new identity of a client for policies.
 func newCaller() core.Caller { return core.Caller(strings.ToLower(rand.Text())) }
 
-// namedCaller derives the identity of all requests under one name. It is the same after a long silence.
+// namedCaller derives the identity of all requests under one name. It is the same after a long
+// silence.
 func (s *Server) namedCaller(p core.Principal, key string) core.Caller {
 	sum := hmac.New(sha256.New, s.names)
 	fmt.Fprintf(sum, "%q %q", p, key)

@@ -318,7 +318,8 @@ func TestClientStopsReading(t *testing.T) {
 	})
 }
 
-// Progress grows, comes at most five times a second, ends before the answer, and starts only with a token.
+// Progress grows, comes at most five times a second, ends before the answer, and starts only with
+// a token.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := converseAt(t, "2025-11-25", mcp.Options{})

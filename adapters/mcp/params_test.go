@@ -196,8 +196,8 @@ func TestWrongParametersFurtherInside(t *testing.T) {
 	}
 }
 
-// A refused initialize changes nothing: a client that began with a date for a version does not get the early dialect by
-// a second initialize with a number.
+// A refused initialize changes nothing: a client that began with a date for a version does not
+// get the early dialect by a second initialize with a number.
 func TestASecondInitializeChangesNothing(t *testing.T) {
 	c := converseAt(t, "2025-11-25", mcp.Options{})
 	defer c.end()

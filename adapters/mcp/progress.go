@@ -14,8 +14,8 @@ import (
 // progressEvery is the minimum time between two progress notifications of one call.
 const progressEvery = 200 * time.Millisecond
 
-// progressLine returns a line about a record of a turn for a waiting person, or "". t has folded the
-// record.
+// progressLine returns a line about a record of a turn for a waiting person, or "". t has folded
+// the record.
 //
 // Deliberately there is none for: records before and after the turn, the prompt and its end (they
 // are in the result), arguments and output as they stream, the text of thoughts, questions (the

@@ -96,7 +96,8 @@ func (c *client) rootsChanged() {
 	c.foldersChanged++
 }
 
-// reach describes the sessions that the client may see: those whose folders all lie within its roots.
+// reach describes the sessions that the client may see: those whose folders all lie within its
+// roots.
 func (c *client) reach(ctx context.Context, req clientRequest) (*folders.Reach, error) {
 	roots, err := c.roots(ctx, req, false)
 	return folders.NewReach(roots), err

@@ -71,8 +71,8 @@ func folders(t *testing.T, g *core.Gateway) (root, beside string) {
 // inside lists the sessions that lie within the root.
 var inside = []string{"in-gone", "in-root", "in-sub", "in-way"}
 
-// A client sees only sessions whose folders all lie within its roots. Any other session is answered as if it did not
-// exist, however it is named.
+// A client sees only sessions whose folders all lie within its roots. Any other session is
+// answered as if it did not exist, however it is named.
 func TestSessionsOutsideOfTheRoots(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (c *client) lend(req clientRequest, h *heldSession) *modelLoan {
 	return l
 }
 
-// settled sets the turn that a prompt began, or none. Lendings to ended turns are removed from
+// settled sets the turn that a prompt began, or none. Loans to ended turns are removed from
 // the list.
 func (s *Server) settled(l *modelLoan, turn core.TurnID) {
 	if l == nil {
@@ -110,14 +110,14 @@ func (s *Server) settled(l *modelLoan, turn core.TurnID) {
 	})
 }
 
-// lentLocked removes ended lendings from the list.
+// lentLocked removes ended loans from the list.
 func (s *Server) lentLocked(id sessionKey, over func(*modelLoan) bool) {
 	if s.lent[id] = slices.DeleteFunc(s.lent[id], over); len(s.lent[id]) == 0 {
 		delete(s.lent, id)
 	}
 }
 
-// takenBack ends the lendings of a client that has left.
+// takenBack ends the loans of a client that has left.
 func (s *Server) takenBack(h *heldSession) {
 	var all []*modelLoan
 	s.mu.Lock()
@@ -140,8 +140,8 @@ func (s *Server) takenBack(h *heldSession) {
 	}
 }
 
-// lending returns the client's lending to a turn, or nil.
-func (h *heldSession) lending(s *Server, turn core.TurnID) *modelLoan {
+// loan returns the loan of the client to a turn, or nil.
+func (h *heldSession) loan(s *Server, turn core.TurnID) *modelLoan {
 	s.mu.Lock()
 	list := slices.Clone(s.lent[h.owned()])
 	s.mu.Unlock()

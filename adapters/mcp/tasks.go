@@ -279,7 +279,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	closed -= len(asks) // a waiting call asks about those again, or agent_approve answers them
 	var samples []*sample
 	if t.lends {
-		samples, _ = t.h.lending(t.c.server, t.turn).waiting()
+		samples, _ = t.h.loan(t.c.server, t.turn).waiting()
 	}
 	switch {
 	case f.ended && f.stop == core.StopCanceled:

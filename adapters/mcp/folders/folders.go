@@ -11,7 +11,8 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// Reach describes the sessions whose folders all lie within some roots. It belongs to one goroutine.
+// Reach describes the sessions whose folders all lie within some roots. It belongs to one
+// goroutine.
 type Reach struct {
 	roots []string
 	known map[string]bool // folders that were checked

@@ -77,8 +77,8 @@ func (l *Audit) writer() *writer {
 	return l.out
 }
 
-// cachedLog is a rotated log that stays open between writes: a call through the gateway is quick, and
-// opening a file for each would be slow. One goroutine uses it.
+// cachedLog is a rotated log that stays open between writes: a call through the gateway is quick,
+// and opening a file for each would be slow. One goroutine uses it.
 type cachedLog struct {
 	path   string
 	file   *os.File
