@@ -205,8 +205,9 @@ func TestPlainSecrets(t *testing.T) {
 	}
 }
 
-// made is a document of random pieces, so that every byte that an edit must not change is known.
-type made struct {
+// randomDocument is a document of random pieces, so that every byte that an edit must not change
+// is known.
+type randomDocument struct {
 	head, tail string   // around the lines of the servers
 	names      []string // of the servers
 	pieces     []string // the text of each, without its comma
@@ -215,7 +216,7 @@ type made struct {
 	trailing   bool     // the last one has a comma, too
 }
 
-func makeDocument(r *rand.Rand) (m made) {
+func makeDocument(r *rand.Rand) (m randomDocument) {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	step := pick("  ", "    ", "\t")
 	m.head = pick("", "// mine\n", "/* mine\n   é 😀 */ ") + "{\n" + pick("", step+"\"inputs\": [{\"a\": \"mcpServers\"}], // theirs\n") + step + "\"mcpServers\": {" + pick("", " // all mine") + "\n"
@@ -237,7 +238,7 @@ func makeDocument(r *rand.Rand) (m made) {
 }
 
 // text returns the document without one of its servers; -1: with all.
-func (m made) text(without int) string {
+func (m randomDocument) text(without int) string {
 	var b strings.Builder
 	b.WriteString(m.head)
 	last := len(m.pieces) - 1

@@ -107,10 +107,10 @@ func invoke(ctx context.Context, t *core.Turn, tool, arg string) error {
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
 }
 
-// hosted provides tools that need their session: questions, and a terminal of the editor.
-type hosted struct{}
+// sessionTools provides tools that need their session: questions, and a terminal of the editor.
+type sessionTools struct{}
 
-func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+func (sessionTools) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	question := func(a core.Ask) coretest.Tool {
 		name := "ask"
 		if len(a.Options) > 0 {
@@ -216,7 +216,7 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 func newGateway(store core.Store, broken error, rich bool) *core.Gateway {
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act, CapsNow: core.BackendCaps{Images: true, Resources: true}}}},
-		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, hosted{}},
+		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, sessionTools{}},
 		Policy:    asks,
 	}
 	if rich {

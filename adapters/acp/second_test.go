@@ -109,7 +109,7 @@ func nobodyAnswers(t *testing.T, configured, limit time.Duration) {
 func TestACallOfASubSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		about := core.Call{ID: "sub/c1", Tool: "write_file", Title: "helper: Write /w/b.txt", Kind: core.KindEdit, State: core.Awaiting}
-		prof := &core.Profile{Policy: asks, Toolboxes: []core.Toolbox{asking{core.Ask{Text: "it changes a file", Call: about.ID, About: &about, Remember: "all"}}}}
+		prof := &core.Profile{Policy: asks, Toolboxes: []core.Toolbox{questionTool{core.Ask{Text: "it changes a file", Call: about.ID, About: &about, Remember: "all"}}}}
 		prof.Agents = []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 			return core.StopEnd, invoke(ctx, turn, "task", "")
 		}}}}
@@ -137,10 +137,10 @@ func TestACallOfASubSession(t *testing.T) {
 	})
 }
 
-// asking is a tool that puts a question to the user, as a task does.
-type asking struct{ ask core.Ask }
+// questionTool is a tool that puts a question to the user, as a task does.
+type questionTool struct{ ask core.Ask }
 
-func (a asking) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+func (a questionTool) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	return coretest.Tools{coretest.Tool{
 		Is: core.Spec{Server: core.Native, Name: "task", Kind: core.KindThink},
 		Runs: func(ctx context.Context, _ core.Invocation) (core.Result, error) {

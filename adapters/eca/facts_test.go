@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// heard is the state of a client in a conversation so far, with respect to the known causes of
-// failures.
-type heard struct {
+// clientState is the state of a client in a conversation so far, with respect to the known causes
+// of failures.
+type clientState struct {
 	t       *testing.T
 	where   string
 	met     map[string]int // the number of checks of each fact
@@ -22,7 +22,7 @@ type heard struct {
 	early   bool
 	asked   map[string]string // requests → methods
 	chats   map[string]bool   // known to the client
-	calls   map[string]*heardCall
+	calls   map[string]*callText
 	ready   bool // the server has sent more than initialize
 	unnamed int  // number of prompts without a chat: the server creates one
 	started int  // number of running tasks of the start
@@ -30,11 +30,11 @@ type heard struct {
 	running map[string]bool // chats that the client shows as running
 }
 
-// heardCall is the received part of a call: the text of its arguments.
-type heardCall struct{ text string }
+// callText is the received part of a call: the text of its arguments.
+type callText struct{ text string }
 
 // fact records a check of a fact, and its result.
-func (h *heard) fact(name string, holds bool, line string) {
+func (h *clientState) fact(name string, holds bool, line string) {
 	h.t.Helper()
 	h.met[name]++
 	if !holds {
@@ -70,7 +70,7 @@ const (
 	factReject     = "a call that is rejected tells why in the document's word"
 )
 
-func (h *heard) line(side, text string) {
+func (h *clientState) line(side, text string) {
 	var m wireMessage
 	if json.Unmarshal([]byte(text), &m) != nil {
 		return
@@ -104,7 +104,7 @@ func (h *heard) line(side, text string) {
 }
 
 // said handles a message of the client.
-func (h *heard) said(m wireMessage, params map[string]any, text string) {
+func (h *clientState) said(m wireMessage, params map[string]any, text string) {
 	if m.ID != nil && m.Method != "" {
 		h.asked[string(m.ID)] = m.Method
 	}
@@ -129,7 +129,7 @@ func (h *heard) said(m wireMessage, params map[string]any, text string) {
 	h.ready = h.ready || m.Method != "initialize"
 }
 
-func (h *heard) answered(m wireMessage, text string) {
+func (h *clientState) answered(m wireMessage, text string) {
 	result, _ := m.Result.(map[string]any)
 	switch h.asked[string(m.ID)] {
 	case "initialize":
@@ -165,12 +165,12 @@ func list(v any) (out []map[string]any) {
 	return out
 }
 
-func (h *heard) behaviors(v any, text string) {
+func (h *clientState) behaviors(v any, text string) {
 	all, _ := v.([]any)
 	h.fact(factBehaviors, len(all) > 1 && all[0] == "agent" && all[1] == "plan", text)
 }
 
-func (h *heard) notified(method string, params map[string]any, text string) {
+func (h *clientState) notified(method string, params map[string]any, text string) {
 	h.fact(factQuiet, h.ready, text)
 	chat, _ := params["chatId"].(string)
 	switch method {
@@ -222,7 +222,7 @@ func (h *heard) notified(method string, params map[string]any, text string) {
 	}
 }
 
-func (h *heard) content(chat string, content map[string]any, text string) {
+func (h *clientState) content(chat string, content map[string]any, text string) {
 	kind, _ := content["type"].(string)
 	details, _ := content["details"].(map[string]any)
 	switch kind {
@@ -251,7 +251,7 @@ func (h *heard) content(chat string, content map[string]any, text string) {
 	}
 }
 
-func (h *heard) call(chat, kind string, content, details map[string]any, text string) {
+func (h *clientState) call(chat, kind string, content, details map[string]any, text string) {
 	id, _ := content["id"].(string)
 	key := chat + "\n" + id
 	c := h.calls[key]
@@ -260,7 +260,7 @@ func (h *heard) call(chat, kind string, content, details map[string]any, text st
 		server, _ := content["server"].(string)
 		h.fact(factNames, id != "" && name != "" && server != "", text)
 		if c == nil {
-			c = &heardCall{}
+			c = &callText{}
 			h.calls[key] = c
 		}
 		part, _ := content["argumentsText"].(string)
@@ -294,7 +294,7 @@ func (h *heard) call(chat, kind string, content, details map[string]any, text st
 }
 
 // order checks the beginnings of an early client's turns.
-func (h *heard) order(talk string) {
+func (h *clientState) order(talk string) {
 	if !h.early {
 		return
 	}
@@ -312,9 +312,9 @@ func (h *heard) order(talk string) {
 func TestNoConversationBreaksAClient(t *testing.T) {
 	met := map[string]int{}
 	conversations(t, func(file, name, talk string) {
-		h := &heard{
+		h := &clientState{
 			t: t, where: file + ", " + name, met: met, asked: map[string]string{}, chats: map[string]bool{},
-			calls: map[string]*heardCall{}, running: map[string]bool{},
+			calls: map[string]*callText{}, running: map[string]bool{},
 		}
 		for line := range strings.Lines(talk) {
 			if text, ok := strings.CutPrefix(line, "<- "); ok {

@@ -93,7 +93,7 @@ func TestHostileMessages(t *testing.T) {
 
 // still checks that a call of chat c still waits, that it can be decided, and that no other chat
 // was created.
-func (s *served) still(method, call string) {
+func (s *testServer) still(method, call string) {
 	s.t.Helper()
 	s.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, call))
 	s.until(func(m message) bool { return m.is("toolCallRejected", call) })

@@ -21,8 +21,8 @@ import (
 	"dragoman/core/inference"
 )
 
-// served is a server of a test, with its result at the end.
-type served struct {
+// testServer is a server of a test, with its result at the end.
+type testServer struct {
 	*editor
 	store *coretest.Memory
 	g     *gateway
@@ -30,15 +30,15 @@ type served struct {
 }
 
 // begin connects a client; folders are its workspace.
-func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...string) *served {
+func begin(t *testing.T, prof func(roots []string) *core.Profile, folders ...string) *testServer {
 	t.Helper()
 	return beginAs(t, `{"name":"VsCode"}`, prof, folders...)
 }
 
 // beginAs is begin for a client that identifies itself.
-func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *served {
+func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile, folders ...string) *testServer {
 	t.Helper()
-	s := &served{store: coretest.NewMemory(), end: make(chan error, 1)}
+	s := &testServer{store: coretest.NewMemory(), end: make(chan error, 1)}
 	s.g = over(core.Config{Store: s.store, Profiles: coretest.Profiles(func(_ context.Context, roots []string) (*core.Profile, error) { return prof(roots), nil })})
 	in, out, peer := wiretest.New(wire.ContentLength)
 	srv := eca.New(eca.Options{Gateway: s.g.Gateway, Board: s.g.board, Principal: core.Local, Cwd: "/cwd", Shutdown: s.g.Close})
@@ -54,14 +54,14 @@ func beginAs(t *testing.T, info string, prof func(roots []string) *core.Profile,
 	return s
 }
 
-func (s *served) close() {
+func (s *testServer) close() {
 	s.peer.Hangup()
 	<-s.end
 	_ = s.g.Close(context.Background()) // a failure in the test also fails here
 }
 
 // ends lists the reasons for the ends of a stored session's turns.
-func (s *served) ends(id core.SessionID) (ends []core.StopReason) {
+func (s *testServer) ends(id core.SessionID) (ends []core.StopReason) {
 	s.t.Helper()
 	j, err := s.store.Open(s.t.Context(), core.Local, id)
 	if err != nil {
@@ -167,16 +167,16 @@ func TestShutdownReportsAFailedStore(t *testing.T) {
 // just leaves.
 func TestResultOfServe(t *testing.T) {
 	for name, c := range map[string]struct {
-		leave func(*served)
+		leave func(*testServer)
 		want  error
 	}{
-		"exit":              {func(s *served) { s.tell("exit", "null") }, eca.ErrNoShutdown},
-		"end of input":      {func(s *served) { s.peer.Hangup() }, eca.ErrNoShutdown},
-		"death":             {func(s *served) { s.peer.Close() }, eca.ErrNoShutdown},
-		"shutdown and exit": {func(s *served) { s.ask("shutdown", "null"); s.tell("exit", "null") }, nil},
-		"in one write":      {func(s *served) { s.send(s.request("shutdown", "null"), s.note("exit", "null")) }, nil},
-		"shutdown and end":  {func(s *served) { s.ask("shutdown", "null"); s.peer.Hangup() }, nil},
-		"unread answer":     {func(s *served) { s.send(s.request("shutdown", "null")); s.peer.Close() }, nil},
+		"exit":              {func(s *testServer) { s.tell("exit", "null") }, eca.ErrNoShutdown},
+		"end of input":      {func(s *testServer) { s.peer.Hangup() }, eca.ErrNoShutdown},
+		"death":             {func(s *testServer) { s.peer.Close() }, eca.ErrNoShutdown},
+		"shutdown and exit": {func(s *testServer) { s.ask("shutdown", "null"); s.tell("exit", "null") }, nil},
+		"in one write":      {func(s *testServer) { s.send(s.request("shutdown", "null"), s.note("exit", "null")) }, nil},
+		"shutdown and end":  {func(s *testServer) { s.ask("shutdown", "null"); s.peer.Hangup() }, nil},
+		"unread answer":     {func(s *testServer) { s.send(s.request("shutdown", "null")); s.peer.Close() }, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := begin(t, same(profile()), "/w")

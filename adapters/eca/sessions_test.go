@@ -65,7 +65,7 @@ func TestAClientIsNamedOnOneLine(t *testing.T) {
 }
 
 // why returns the reason for the state of a stored session's last call.
-func (s *served) why(id core.SessionID) (why string) {
+func (s *testServer) why(id core.SessionID) (why string) {
 	s.t.Helper()
 	j, err := s.store.Open(s.t.Context(), core.Local, id)
 	if err != nil {

@@ -127,14 +127,14 @@ func (f files) Undo(_ context.Context, _ core.Meta, _ core.Editor, changes []cor
 type offers struct {
 	keys  keys
 	fleet *fleet
-	bench *editing
+	bench *editorTools
 
 	mu   sync.Mutex // guards the field below
 	prof *core.Profile
 }
 
 func newOffers() *offers {
-	o := &offers{fleet: newFleet(), bench: &editing{}}
+	o := &offers{fleet: newFleet(), bench: &editorTools{}}
 	o.prof = equip(profile(), o.bench)
 	o.keys.have = map[string]bool{}
 	o.keys.changed = func() {
@@ -162,7 +162,7 @@ func newOffers() *offers {
 
 // everything returns a profile with every kind of offer.
 func everything() *core.Profile {
-	p := equip(profile(), &editing{board: board.New()})
+	p := equip(profile(), &editorTools{board: board.New()})
 	p.Accounts = &keys{board: board.New(), have: map[string]bool{}, changed: func() {}}
 	models := inference.ModelsOf(p)
 	models.Find = pen
@@ -227,17 +227,17 @@ func (tables) Read(_ context.Context, _ []string, uri string) core.Block {
 }
 
 // equip adds the workspace and its tools to a profile.
-func equip(prof *core.Profile, bench *editing) *core.Profile {
+func equip(prof *core.Profile, bench *editorTools) *core.Profile {
 	prof.Workspace = workspace.Contents{Files: inMemory, Resources: tables{}}
 	prof.Subagents = []core.Agent{{Name: "explorer", Backend: &coretest.Backend{Run: act}}}
 	prof.Toolboxes = append(prof.Toolboxes, bench)
 	return prof
 }
 
-// editing offers tools that ask the editor, and the user.
-type editing struct{ board *board.Board }
+// editorTools offers tools that ask the editor, and the user.
+type editorTools struct{ board *board.Board }
 
-func (e *editing) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+func (e *editorTools) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	tool := func(name string, run func(context.Context, core.Invocation, string) (core.Result, error)) core.Tool {
 		return coretest.Tool{
 			Is: core.Spec{Server: core.Native, Name: name, Kind: core.KindRead, ReadOnly: true},

@@ -260,13 +260,13 @@ func until(t *testing.T, res *http.Response, text string) {
 	}
 }
 
-// heard holds the unrequested messages to one client.
-type heard struct {
+// inbox holds the unrequested messages to one client.
+type inbox struct {
 	mu   sync.Mutex
 	what []string
 }
 
-func (h *heard) add(format string, args ...any) {
+func (h *inbox) add(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.what = append(h.what, fmt.Sprintf(format, args...))
@@ -278,7 +278,7 @@ func TestTwoClientsAtOnce(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
 			s := newSite(t)
-			var all [2]heard
+			var all [2]inbox
 			var clients [2]*sdk.ClientSession
 			for i := range clients {
 				h := &all[i]

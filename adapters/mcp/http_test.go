@@ -65,7 +65,7 @@ type httpPeer struct {
 	queue   []string
 }
 
-func (p *httpPeer) request(ctx context.Context, method, body string, headers ...string) *taken {
+func (p *httpPeer) request(ctx context.Context, method, body string, headers ...string) *bufferedResponse {
 	r := httptest.NewRequestWithContext(ctx, method, "http://localhost/mcp", strings.NewReader(body))
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Content-Type", "application/json")
@@ -77,7 +77,7 @@ func (p *httpPeer) request(ctx context.Context, method, body string, headers ...
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	w := &taken{peer: p, header: http.Header{}}
+	w := &bufferedResponse{peer: p, header: http.Header{}}
 	p.wg.Go(func() {
 		p.h.ServeHTTP(w, r)
 		w.end()
@@ -152,21 +152,21 @@ func (p *httpPeer) Hangup() {
 	p.gone()
 }
 
-// taken is a response in the client's form.
-type taken struct {
+// bufferedResponse is a response in the client's form.
+type bufferedResponse struct {
 	peer   *httpPeer
 	header http.Header
 	status int
 	body   []byte
 }
 
-func (w *taken) Header() http.Header { return w.header }
+func (w *bufferedResponse) Header() http.Header { return w.header }
 
-func (w *taken) WriteHeader(status int) { w.status = status }
+func (w *bufferedResponse) WriteHeader(status int) { w.status = status }
 
-func (w *taken) Flush() {}
+func (w *bufferedResponse) Flush() {}
 
-func (w *taken) Write(b []byte) (int, error) {
+func (w *bufferedResponse) Write(b []byte) (int, error) {
 	if strings.HasPrefix(w.header.Get("Content-Type"), "text/event-stream") {
 		for line := range bytes.Lines(b) {
 			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && len(bytes.TrimSpace(data)) > 0 {
@@ -179,7 +179,7 @@ func (w *taken) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (w *taken) end() {
+func (w *bufferedResponse) end() {
 	switch {
 	case len(w.body) == 0:
 	case strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
@@ -189,7 +189,7 @@ func (w *taken) end() {
 	}
 }
 
-func (w *taken) put(m string) {
+func (w *bufferedResponse) put(m string) {
 	w.peer.mu.Lock()
 	defer w.peer.mu.Unlock()
 	w.peer.queue = append(w.peer.queue, m)

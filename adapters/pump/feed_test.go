@@ -11,35 +11,35 @@ import (
 	"dragoman/core/coretest"
 )
 
-// nowhere is an output that accepts everything.
-type nowhere struct{}
+// nullOutput is an output that accepts everything.
+type nullOutput struct{}
 
-func (nowhere) PutLines([]byte) error                 { return nil }
-func (nowhere) Room(ctx context.Context, _ int) error { return ctx.Err() }
+func (nullOutput) PutLines([]byte) error                 { return nil }
+func (nullOutput) Room(ctx context.Context, _ int) error { return ctx.Err() }
 
-// silent is a feed that writes nothing.
-type silent struct{ name string }
+// silentFeed is a feed that writes nothing.
+type silentFeed struct{ name string }
 
-func (*silent) Encode(dst []byte, _ core.Record) ([]byte, func()) { return dst, nil }
-func (*silent) Caught(core.Pos)                                   {}
-func (*silent) Lost(error)                                        {}
+func (*silentFeed) Encode(dst []byte, _ core.Record) ([]byte, func()) { return dst, nil }
+func (*silentFeed) Caught(core.Pos)                                   {}
+func (*silentFeed) Lost(error)                                        {}
 
 // A feed has one reader, which is closed when the feed is removed; all others are closed when the
 // client has left.
 func TestReadersEndWithTheirFeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := coretest.Gateway(coretest.NewMemory(), func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }, nil)
-		p := New(nowhere{})
+		p := New(nullOutput{})
 		ctx, leave := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
 		go func() { ran <- p.Run(ctx) }()
-		var feeds []*silent
+		var feeds []*silentFeed
 		for i := range 5 {
 			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: core.SessionID(fmt.Sprint("s", i)), Cwd: "/w"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &silent{fmt.Sprint(i)}
+			f := &silentFeed{fmt.Sprint(i)}
 			feeds = append(feeds, f)
 			p.Add(s.Attach(core.Client{Name: "tester"}), core.Pos{}, f, nil)
 		}

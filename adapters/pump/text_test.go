@@ -14,16 +14,16 @@ import (
 	"dragoman/core/coretest"
 )
 
-// writing is a bench with a paced pump, and a session that the test writes.
-type writing struct {
+// textBench is a bench with a paced pump, and a session that the test writes.
+type textBench struct {
 	*bench
 	att  *core.Attachment
 	feed *dialect
 	emit chan []core.Event
 }
 
-func newWriting(t *testing.T) *writing {
-	w := &writing{emit: make(chan []core.Event)}
+func newWriting(t *testing.T) *textBench {
+	w := &textBench{emit: make(chan []core.Event)}
 	b := &bench{t: t, out: &sink{}, ran: make(chan error, 1)}
 	b.g = coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 		for {
@@ -54,14 +54,14 @@ func newWriting(t *testing.T) *writing {
 }
 
 // say writes text, and lets a time pass.
-func (w *writing) say(text string, then time.Duration) {
+func (w *textBench) say(text string, then time.Duration) {
 	w.emit <- []core.Event{core.TextDelta{Message: "m", Text: text}}
 	synctest.Wait()
 	<-time.After(then)
 	synctest.Wait()
 }
 
-func (w *writing) want(what string, lines ...string) {
+func (w *textBench) want(what string, lines ...string) {
 	w.t.Helper()
 	got := w.out.got()
 	got = got[len(got)-min(len(got), len(lines)):]

@@ -71,10 +71,10 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	return "", errors.New("the model is out of order; try another one")
 }
 
-// hosted is the tool that reads through the editor, which needs its session.
-type hosted struct{}
+// editorTool is the tool that reads through the editor, which needs its session.
+type editorTool struct{}
 
-func (hosted) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+func (editorTool) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	return coretest.Tools{coretest.Tool{
 		Is:   core.Spec{Server: core.Native, Name: "read", Kind: core.KindRead, ReadOnly: true},
 		Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) { return read(ctx, host, inv) },
@@ -141,7 +141,7 @@ var asks = coretest.Policy(func(c core.Check) core.Verdict {
 func newGateway(store core.Store) *core.Gateway {
 	prof := &core.Profile{
 		Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}},
-		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, hosted{}},
+		Toolboxes: []core.Toolbox{coretest.Tools{writeFile}, editorTool{}},
 		Policy:    asks,
 	}
 	last := 0

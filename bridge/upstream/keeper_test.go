@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// kept is a keeper of a server that follows the test.
-type kept struct {
+// testJob is a keeper of a server that follows the test.
+type testJob struct {
 	*Keeper
 	start func(ctx context.Context) error // the result of a start; nil: it succeeds at once
 	wants error                           // the reason for requiring a login
@@ -27,8 +27,8 @@ type kept struct {
 }
 
 // keepUp runs a keeper until the test ends.
-func keepUp(t *testing.T, start func(ctx context.Context) error) *kept {
-	j := &kept{start: start, began: time.Now()}
+func keepUp(t *testing.T, start func(ctx context.Context) error) *testJob {
+	j := &testJob{start: start, began: time.Now()}
 	pause := func(fails int) time.Duration { return time.Second << (fails - 1) }
 	j.Keeper = newKeeper("up", j, pause, func() error { return j.wants }, func(status string) {
 		j.mu.Lock()
@@ -46,7 +46,7 @@ func keepUp(t *testing.T, start func(ctx context.Context) error) *kept {
 	return j
 }
 
-func (j *kept) Begin(ctx context.Context) (*Peer, error) {
+func (j *testJob) Begin(ctx context.Context) (*Peer, error) {
 	j.mu.Lock()
 	j.starts = append(j.starts, time.Since(j.began))
 	j.mu.Unlock()
@@ -60,7 +60,7 @@ func (j *kept) Begin(ctx context.Context) (*Peer, error) {
 	return NewPeer(&Link{In: in, Out: out, Close: func() { theirs.Close() }, Why: func() string { return "it broke" }}, Hello{}), nil
 }
 
-func (j *kept) Follow(ctx context.Context, p *Peer) string {
+func (j *testJob) Follow(ctx context.Context, p *Peer) string {
 	select {
 	case <-ctx.Done():
 	case <-p.Done:
@@ -69,19 +69,19 @@ func (j *kept) Follow(ctx context.Context, p *Peer) string {
 	return p.link.Why()
 }
 
-func (j *kept) Failed(why string) {
+func (j *testJob) Failed(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.faults = append(j.faults, why)
 }
 
 // breaks ends the connection as a server does.
-func (j *kept) breaks() {
+func (j *testJob) breaks() {
 	j.Running().link.In.Close()
 	synctest.Wait()
 }
 
-func (j *kept) told(t *testing.T, status, why string) {
+func (j *testJob) told(t *testing.T, status, why string) {
 	t.Helper()
 	synctest.Wait()
 	if n := j.now(); n.status != status || n.why != why {
@@ -90,7 +90,7 @@ func (j *kept) told(t *testing.T, status, why string) {
 }
 
 // startedAt compares the times of the server's starts, in seconds.
-func (j *kept) startedAt(t *testing.T, want ...int) {
+func (j *testJob) startedAt(t *testing.T, want ...int) {
 	t.Helper()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -295,7 +295,7 @@ func TestKeeperHold(t *testing.T) {
 // A keeper that is held permanently ends with its connection.
 func TestKeeperRetires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := &kept{}
+		j := &testJob{}
 		j.Keeper = newKeeper("up", j, nil, func() error { return nil }, nil)
 		ended := make(chan struct{})
 		go func() {
@@ -322,7 +322,7 @@ func TestKeeperRetires(t *testing.T) {
 // A server that requires a login is tried when it is needed, and at once after a login.
 func TestKeeperWaitsForALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var k *kept
+		var k *testJob
 		k = keepUp(t, func(context.Context) error { return k.wants })
 		k.wants = errors.New("it requires a login")
 		k.admit() // it does not wait for a login

@@ -24,19 +24,19 @@ import (
 	"dragoman/core"
 )
 
-// logging records the log.
-type logging struct {
+// logRecorder records the log.
+type logRecorder struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logging) log(server, level, text string) {
+func (l *logRecorder) log(server, level, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintln(&l.text, server, level, text)
 }
 
-func (l *logging) String() string {
+func (l *logRecorder) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -62,7 +62,7 @@ func loginServer(a *logintest.Authority, c login.Config) Server {
 
 // A server that requires a login reports that, uses the login once it is made, and keeps it.
 func TestLogin(t *testing.T) {
-	a, store, said := newAuthority(t), &logintest.Memory{}, &logging{}
+	a, store, said := newAuthority(t), &logintest.Memory{}, &logRecorder{}
 	h := &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store, Log: said.log}
 	b, s := open(t, h, o)

@@ -59,8 +59,8 @@ func TestChatReportsErrorsInTheConfiguration(t *testing.T) {
 	}
 }
 
-// talking is a chat that a test drives step by step.
-type talking struct {
+// chatProcess is a chat that a test drives step by step.
+type chatProcess struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -68,9 +68,9 @@ type talking struct {
 	got strings.Builder
 }
 
-func (p *place) talk(t *testing.T, args ...string) *talking {
+func (p *place) talk(t *testing.T, args ...string) *chatProcess {
 	t.Helper()
-	c := &talking{t: t, cmd: p.command(t.Context(), args...)}
+	c := &chatProcess{t: t, cmd: p.command(t.Context(), args...)}
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func (p *place) talk(t *testing.T, args ...string) *talking {
 	return c
 }
 
-func (c *talking) say(line string) {
+func (c *chatProcess) say(line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		c.t.Fatal(err)
@@ -96,7 +96,7 @@ func (c *talking) say(line string) {
 }
 
 // until reads lines until one contains the text.
-func (c *talking) until(text string) {
+func (c *chatProcess) until(text string) {
 	c.t.Helper()
 	for {
 		line, err := c.out.ReadString('\n')
@@ -111,7 +111,7 @@ func (c *talking) until(text string) {
 }
 
 // ends reads to the end and returns the exit code.
-func (c *talking) ends() int {
+func (c *chatProcess) ends() int {
 	c.t.Helper()
 	rest, err := io.ReadAll(c.out)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *talking) ends() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-func (c *talking) signal(s syscall.Signal) {
+func (c *chatProcess) signal(s syscall.Signal) {
 	c.t.Helper()
 	if err := c.cmd.Process.Signal(s); err != nil {
 		c.t.Fatal(err)

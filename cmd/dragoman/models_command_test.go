@@ -80,7 +80,7 @@ providers:
 
 	want := []string{"house/own-4.5", "house/free", "anthropic/claude-sonnet-4-6"}
 	c := p.started(t, "acp")
-	conn := c.connect(t.Context(), wire.Newline, make(seen, 100).handle)
+	conn := c.connect(t.Context(), wire.Newline, make(inbox, 100).handle)
 	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ providers:
 		t.Error(err)
 	}
 	c = p.started(t, "eca")
-	s := make(seen, 1000)
+	s := make(inbox, 1000)
 	conn = c.connect(t.Context(), wire.ContentLength, s.handle)
 	folders := []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}
 	ask(conn, "eca", "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": folders})
@@ -111,7 +111,7 @@ providers:
 		t.Error(err)
 	}
 	c = p.started(t, "mcp")
-	conn = c.connect(t.Context(), wire.Newline, make(seen, 100).handle)
+	conn = c.connect(t.Context(), wire.Newline, make(inbox, 100).handle)
 	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": "2025-11-25", "capabilities": obj{}, "clientInfo": obj{"name": "x", "version": "1"}}, nil); err != nil {
 		t.Fatal(err)
 	}

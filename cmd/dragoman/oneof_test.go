@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// once is a task that is hard to do well, so that only the listed packages do it and all others
-// use them. what is "PATH.NAME" of an import, "import PATH", or a name that namesOf gives to a
-// call.
-type once struct {
+// singleTask is a task that is hard to do well, so that only the listed packages do it and all
+// others use them. what is "PATH.NAME" of an import, "import PATH", or a name that namesOf gives
+// to a call.
+type singleTask struct {
 	what string
 	in   []string
 	why  string
 }
 
-var oneOfEach = []once{
+var oneOfEach = []singleTask{
 	{
 		"os.Rename",
 		[]string{"core/datadir", "core/jsonl", "cmd/internal/logs"},

@@ -155,7 +155,7 @@ func TestServersAskTheSessionsModel(t *testing.T) {
 			})
 			t.Run(fmt.Sprintf("eca %s %v", way, agrees), func(t *testing.T) {
 				c := p.started(t, "eca")
-				s := make(seen, 1000)
+				s := make(inbox, 1000)
 				conn := c.connect(t.Context(), wire.ContentLength, s.handle)
 				caps := obj{"codeAssistant": obj{"chat": true, "chatCapabilities": obj{"askQuestion": true}}}
 				if err := conn.Ask(t.Context(), "initialize", obj{"capabilities": caps, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, nil); err != nil {

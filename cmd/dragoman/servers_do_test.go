@@ -35,7 +35,7 @@ func TestEditorManagesServers(t *testing.T) {
 	}
 	ctx := t.Context()
 	c := p.started(t, "server")
-	s := make(seen, 1000)
+	s := make(inbox, 1000)
 	conn := c.connect(ctx, wire.ContentLength, s.handle)
 	if err := conn.Ask(ctx, "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, nil); err != nil {
 		t.Fatal(err)

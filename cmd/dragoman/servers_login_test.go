@@ -22,8 +22,8 @@ import (
 	"dragoman/core/control"
 )
 
-// guarded is an MCP server that requires a login, and its authorization server.
-type guarded struct {
+// loginServer is an MCP server that requires a login, and its authorization server.
+type loginServer struct {
 	*httptest.Server
 
 	mu      sync.Mutex // guards the fields below
@@ -33,8 +33,8 @@ type guarded struct {
 	asked   []string // the requested grants
 }
 
-func newGuarded(t *testing.T) *guarded {
-	g := &guarded{}
+func newGuarded(t *testing.T) *loginServer {
+	g := &loginServer{}
 	mux := http.NewServeMux()
 	reply := func(w http.ResponseWriter, status int, format string, args ...any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -93,20 +93,20 @@ func newGuarded(t *testing.T) *guarded {
 }
 
 // end makes the token expire.
-func (g *guarded) end() {
+func (g *loginServer) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.access = ""
 }
 
 // grants lists the requests for a token.
-func (g *guarded) grants() string {
+func (g *loginServer) grants() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return strings.Join(g.asked, " ")
 }
 
-func (g *guarded) over() bool {
+func (g *loginServer) over() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.access == ""

@@ -75,13 +75,13 @@ func (c *instance) code() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// seen collects the program's own messages.
-type seen chan *wire.Call
+// inbox collects the program's own messages.
+type inbox chan *wire.Call
 
-func (s seen) handle(call *wire.Call) { s <- call }
+func (s inbox) handle(call *wire.Call) { s <- call }
 
 // until waits for a message whose parameters contain a text.
-func (s seen) until(t *testing.T, method, text string) *wire.Call {
+func (s inbox) until(t *testing.T, method, text string) *wire.Call {
 	t.Helper()
 	var others []string
 	for {
@@ -107,7 +107,7 @@ func TestConfigurationErrorIsReportedInEachProtocol(t *testing.T) {
 
 	t.Run("acp", func(t *testing.T) {
 		c := p.started(t, "acp")
-		conn := c.connect(ctx, wire.Newline, make(seen, 100).handle)
+		conn := c.connect(ctx, wire.Newline, make(inbox, 100).handle)
 		if err := conn.Ask(ctx, "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestConfigurationErrorIsReportedInEachProtocol(t *testing.T) {
 
 	t.Run("eca", func(t *testing.T) {
 		c := p.started(t, "server")
-		s := make(seen, 100)
+		s := make(inbox, 100)
 		conn := c.connect(ctx, wire.ContentLength, s.handle)
 		var hello struct {
 			Welcome string `json:"chatWelcomeMessage"`
@@ -152,7 +152,7 @@ func TestConfigurationErrorIsReportedInEachProtocol(t *testing.T) {
 
 	t.Run("mcp", func(t *testing.T) {
 		c := p.started(t, "mcp")
-		conn := c.connect(ctx, wire.Newline, make(seen, 100).handle)
+		conn := c.connect(ctx, wire.Newline, make(inbox, 100).handle)
 		if err := conn.Ask(ctx, "initialize", obj{"protocolVersion": "2025-11-25", "capabilities": obj{}, "clientInfo": obj{"name": "x", "version": "1"}}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -193,9 +193,9 @@ func TestEndOfInputEndsTheProgram(t *testing.T) {
 }
 
 // acpSession begins a session over ACP.
-func acpSession(t *testing.T, c *instance, p *place) (conn *wire.Conn, s seen, id string) {
+func acpSession(t *testing.T, c *instance, p *place) (conn *wire.Conn, s inbox, id string) {
 	t.Helper()
-	s = make(seen, 1000)
+	s = make(inbox, 1000)
 	conn = c.connect(t.Context(), wire.Newline, s.handle)
 	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{}}, nil); err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func acpSession(t *testing.T, c *instance, p *place) (conn *wire.Conn, s seen, i
 }
 
 // begin prompts for a command, allows it and waits for its output.
-func begin(t *testing.T, conn *wire.Conn, s seen, id, command string) {
+func begin(t *testing.T, conn *wire.Conn, s inbox, id, command string) {
 	t.Helper()
 	prompt := obj{"sessionId": id, "prompt": []any{obj{"type": "text", "text": "run " + command}}}
 	if _, err := conn.Start("session/prompt", prompt, func(json.RawMessage, error) {}); err != nil {

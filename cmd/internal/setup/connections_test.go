@@ -109,7 +109,7 @@ func TestEditorsDoNotSeeEachOthersOptions(t *testing.T) {
 func agree(t *testing.T, c *Client, answer string) {
 	t.Helper()
 	asked := 0
-	c.Before(t.Context(), core.Meta{ID: "s"}, answering{answer: func(core.Ask) core.Reply {
+	c.Before(t.Context(), core.Meta{ID: "s"}, answeringHost{answer: func(core.Ask) core.Reply {
 		asked++
 		return core.Reply{Outcome: core.OutcomeAnswered, Option: answer}
 	}})
@@ -118,16 +118,18 @@ func agree(t *testing.T, c *Client, answer string) {
 	}
 }
 
-// answering is a host whose user answers at once.
-type answering struct {
+// answeringHost is a host whose user answers at once.
+type answeringHost struct {
 	core.Host
 
 	answer func(core.Ask) core.Reply
 }
 
-func (a answering) Ask(_ context.Context, q core.Ask) (core.Reply, error) { return a.answer(q), nil }
+func (a answeringHost) Ask(_ context.Context, q core.Ask) (core.Reply, error) {
+	return a.answer(q), nil
+}
 
-func (answering) Publish(context.Context, ...core.Event) error { return nil }
+func (answeringHost) Publish(context.Context, ...core.Event) error { return nil }
 
 // A consent applies to the connection that asked; only a permanent one applies to later ones of
 // the same principal.

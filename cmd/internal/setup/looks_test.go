@@ -18,15 +18,15 @@ import (
 	"dragoman/core/guide"
 )
 
-// asked is a tool call of a scripted model.
-type asked struct {
+// scriptedCall is a tool call of a scripted model.
+type scriptedCall struct {
 	tool string
 	args map[string]string
 }
 
 // scripted configures a model that makes the calls of one round after the other, and then answers
 // "done". more is appended to the configuration.
-func (r *room) scripted(more string, rounds ...[]asked) {
+func (r *room) scripted(more string, rounds ...[]scriptedCall) {
 	r.t.Helper()
 	var round atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -81,12 +81,12 @@ func TestATurnLooksOnce(t *testing.T) {
 	config, guides := r.looks()
 	for _, c := range []struct {
 		what   string
-		rounds [][]asked
+		rounds [][]scriptedCall
 		calls  int32
 	}{
 		{"no call", nil, 0},
-		{"one call", [][]asked{{{"read_file", map[string]string{"path": "a.txt"}}}}, 1},
-		{"four calls in three rounds", [][]asked{
+		{"one call", [][]scriptedCall{{{"read_file", map[string]string{"path": "a.txt"}}}}, 1},
+		{"four calls in three rounds", [][]scriptedCall{
 			{{"read_file", map[string]string{"path": "a.txt"}}, {"grep", map[string]string{"pattern": "tea"}}},
 			{{"skill", map[string]string{"name": "tea"}}},
 			{{"directory_tree", map[string]string{"path": "."}}},
@@ -121,8 +121,8 @@ func TestATurnLooksOnce(t *testing.T) {
 // running call is judged by the rules at its beginning, even if a person allows it later.
 func TestADenyRuleAppliesFromTheNextCall(t *testing.T) {
 	r := newRoom(t, nil, nil)
-	write := func(name string) []asked {
-		return []asked{{"write_file", map[string]string{"path": filepath.Join(r.dir, name), "content": "x"}}}
+	write := func(name string) []scriptedCall {
+		return []scriptedCall{{"write_file", map[string]string{"path": filepath.Join(r.dir, name), "content": "x"}}}
 	}
 	r.scripted("", write("a.txt"), write("b.txt"))
 	if _, err := r.profiles.Load(); err != nil {
