@@ -23,7 +23,7 @@ type session struct {
 	offer   *atomic.Pointer[Offer]
 	servers []acp.MCPServer // MCP servers that the client added to it
 	foreign []string        // requested folders that it does not have
-	missing string          // the notice of what the log lacks, sent once
+	missing string          // the notice of losses in the log, sent once
 	feed    *feed
 	told    bool // the commands were sent with a prompt; of the reading goroutine
 }

@@ -21,7 +21,7 @@ type View struct {
 	parent string // the chat that shows it within a call; "": it is shown by itself
 	lacks  nameSet
 	client string // clientInfo.name, for fields that only one client reads
-	live   bool   // false: what is encoded is history
+	live   bool   // false: the encoded records are history
 	offer  *offer
 	plan   bool                      // the default agent acts as the plan agent
 	flags  map[core.MessageID]string // the current marks, which the client was shown
