@@ -87,7 +87,10 @@ func (f *headerFramer) Next() ([]byte, error) {
 		return nil, err
 	}
 	if s.charset != "" {
-		return nil, &FrameError{Msg: fmt.Sprintf("charset %q is not supported, only utf-8", s.charset), Body: body}
+		return nil, &FrameError{
+			Msg:  fmt.Sprintf("charset %q is not supported, only utf-8", s.charset),
+			Body: body,
+		}
 	}
 	return body, nil
 }

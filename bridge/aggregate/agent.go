@@ -43,7 +43,13 @@ func decoded(m wire.Message) proto.Message {
 
 func enveloped(m proto.Message) wire.Message {
 	return wire.Message{
-		ID: m.ID, HasID: m.ID != nil, Method: m.Method, Params: m.Params, Result: m.Result, Error: m.Error, Versioned: true,
+		ID:        m.ID,
+		HasID:     m.ID != nil,
+		Method:    m.Method,
+		Params:    m.Params,
+		Result:    m.Result,
+		Error:     m.Error,
+		Versioned: true,
 	}
 }
 

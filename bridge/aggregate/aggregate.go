@@ -130,7 +130,9 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 // clientOptions are the options of a connection to a client.
 func clientOptions() wire.Options {
 	return wire.Options{
-		MaxBatch: 100, Drain: upstream.DrainFor, Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
+		MaxBatch: 100,
+		Drain:    upstream.DrainFor,
+		Withdraw: wire.Withdrawal{Method: proto.NoteCancelled, Member: "requestId"},
 	}
 }
 

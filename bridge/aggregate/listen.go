@@ -36,7 +36,13 @@ func (c changes) empty() bool { return !c.Tools && !c.Prompts && !c.Resources &&
 
 // listen acknowledges the request, and subscribes at the servers.
 func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
-	l := &listener{call: call, id: call.ID, key: call.Key(), uris: map[string]bool{}, asked: map[*part]*wire.Ask{}}
+	l := &listener{
+		call:  call,
+		id:    call.ID,
+		key:   call.Key(),
+		uris:  map[string]bool{},
+		asked: map[*part]*wire.Ask{},
+	}
 	if q.changes == nil || json.Unmarshal(q.changes, &l.wants) != nil {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidParams, "notifications must say what to listen to"))
 		return

@@ -32,7 +32,13 @@ type names struct {
 }
 
 func newNames(p Prefix, legal bool) *names {
-	return &names{prefix: p, legal: legal, given: map[ref]string{}, by: map[string]ref{}, long: map[string]ref{}}
+	return &names{
+		prefix: p,
+		legal:  legal,
+		given:  map[ref]string{},
+		by:     map[string]ref{},
+		long:   map[string]ref{},
+	}
 }
 
 // assign names what has no name yet. expected are tools that may come later; they count as

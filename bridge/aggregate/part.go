@@ -85,7 +85,9 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 		return nil, err
 	}
 	p.export.Introduce(upstream.Introduction{
-		Instructions: peer.Instructions, Known: true, Refused: refused || p.side.modern() && !peer.Modern(),
+		Instructions: peer.Instructions,
+		Known:        true,
+		Refused:      refused || p.side.modern() && !peer.Modern(),
 	})
 	p.view.Stale() // it may be another program by now
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.Name, peer.Version))
@@ -106,7 +108,13 @@ func (p *part) meet(ctx context.Context, e upstream.Endpoint, version string) (*
 // hello returns the introduction of the client to a server.
 func (p *part) hello(version string, hops int) upstream.Hello {
 	s := p.side
-	return upstream.Hello{Client: s.client, Caps: s.caps, Version: version, Hops: hops, Handle: p.receive}
+	return upstream.Hello{
+		Client:  s.client,
+		Caps:    s.caps,
+		Version: version,
+		Hops:    hops,
+		Handle:  p.receive,
+	}
 }
 
 // Follow implements upstream.Job: it gives the server the client's log level and subscriptions.

@@ -161,7 +161,11 @@ func (x *pass) hand() {
 	})
 	x.mu.Unlock()
 	call.Reply(
-		proto.InputRequired{Type: proto.ResultInputRequired, Requests: requests, State: wire.JSON(handle)},
+		proto.InputRequired{
+			Type:     proto.ResultInputRequired,
+			Requests: requests,
+			State:    wire.JSON(handle),
+		},
 		nil,
 	)
 }

@@ -143,7 +143,11 @@ func (s *side) noResource(uri string) error {
 	if s.modern() {
 		code = jrpc2.InvalidParams
 	}
-	return &jrpc2.Error{Code: code, Message: "Resource not found", Data: wire.JSON(map[string]string{"uri": uri})}
+	return &jrpc2.Error{
+		Code:    code,
+		Message: "Resource not found",
+		Data:    wire.JSON(map[string]string{"uri": uri}),
+	}
 }
 
 func (s *side) toLocated(call *wire.Call, q request, p *part) {

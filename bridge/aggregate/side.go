@@ -58,8 +58,15 @@ type side struct {
 func (c *caller) newSide(ctx context.Context, version string, client, caps json.RawMessage, hops int) *side {
 	ctx, end := context.WithCancel(ctx)
 	s := &side{
-		caller: c, version: version, client: orObject(client), caps: orObject(caps), end: end,
-		uris: map[string]*part{}, tasks: map[string]*part{}, parked: map[string]*pass{}, listens: map[string]*listener{},
+		caller:  c,
+		version: version,
+		client:  orObject(client),
+		caps:    orObject(caps),
+		end:     end,
+		uris:    map[string]*part{},
+		tasks:   map[string]*part{},
+		parked:  map[string]*pass{},
+		listens: map[string]*listener{},
 	}
 	var who proto.Implementation
 	_ = json.Unmarshal(s.client, &who) // missing members stay empty

@@ -51,7 +51,12 @@ func (e *Export) Record(p core.Principal, client, tool string, in int) *Record {
 		return nil
 	}
 	return &Record{keep: e.box.opts.Audit, a: Audit{
-		Time: time.Now(), Principal: p, Client: short(client), Server: e.Server.Name, Tool: short(tool), In: in,
+		Time:      time.Now(),
+		Principal: p,
+		Client:    short(client),
+		Server:    e.Server.Name,
+		Tool:      short(tool),
+		In:        in,
 	}}
 }
 

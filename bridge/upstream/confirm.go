@@ -37,7 +37,9 @@ func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !known {
 		u.waits("waits for your answer")
 		r, err := u.host.Ask(ctx, core.Ask{
-			Kind: core.AskConsent, Text: fmt.Sprintf(text, display.Word(u.server.Name), what), Options: u.box.mayStart(),
+			Kind:    core.AskConsent,
+			Text:    fmt.Sprintf(text, display.Word(u.server.Name), what),
+			Options: u.box.mayStart(),
 		})
 		if err != nil {
 			return err
@@ -73,7 +75,11 @@ func (b *Box) mayStart() []core.Option {
 	if b.opts.AgreedFile != "" {
 		list = append(
 			list,
-			core.Option{ID: "always", Label: "Start it, also in the future", Decision: core.AllowSession},
+			core.Option{
+				ID:       "always",
+				Label:    "Start it, also in the future",
+				Decision: core.AllowSession,
+			},
 		)
 	}
 	return append(list, core.Option{ID: "no", Label: "Do not start it", Decision: core.RejectOnce})

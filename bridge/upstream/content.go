@@ -29,7 +29,12 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	if err := wire.Unmarshal(res, &r); err != nil {
 		return core.Result{}, fmt.Errorf("the answer to tools/call: %v", err)
 	}
-	out := core.Result{Failed: r.Failed, Structured: present(r.Structured), Raw: res, Meta: present(r.Meta)}
+	out := core.Result{
+		Failed:     r.Failed,
+		Structured: present(r.Structured),
+		Raw:        res,
+		Meta:       present(r.Meta),
+	}
 	for _, item := range r.Content {
 		out.Blocks = append(out.Blocks, parseContent(item))
 	}

@@ -107,7 +107,12 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 		client = streamable.NewOlderClient
 	}
 	c, err := client(streamable.Options{
-		URL: e.URL, Headers: e.Headers, HTTP: d.client(e), Limit: d.limit, Explain: display.WithoutURL, Plain: display.Plain,
+		URL:     e.URL,
+		Headers: e.Headers,
+		HTTP:    d.client(e),
+		Limit:   d.limit,
+		Explain: display.WithoutURL,
+		Plain:   display.Plain,
 		WantsLogin: func(err error) (error, bool) {
 			var wants *login.RequiredError
 			if !errors.As(err, &wants) {

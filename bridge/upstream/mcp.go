@@ -363,9 +363,13 @@ func (s *set) Close() error {
 // starts.
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
-		environ: b.opts.Environ, guard: guard, client: func(e Endpoint) *http.Client { return b.clientFor(s, e) }, limit: MaxMessage,
-		junk:  func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
-		learn: func(e Endpoint) { b.masks.learn(s.Name, e) }, hide: func(text string) string { return b.masks.hide(s.Name, text) },
+		environ:   b.opts.Environ,
+		guard:     guard,
+		client:    func(e Endpoint) *http.Client { return b.clientFor(s, e) },
+		limit:     MaxMessage,
+		junk:      func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
+		learn:     func(e Endpoint) { b.masks.learn(s.Name, e) },
+		hide:      func(text string) string { return b.masks.hide(s.Name, text) },
 		listening: func() {},
 	}
 }

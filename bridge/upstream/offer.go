@@ -53,7 +53,12 @@ func (u *upstream) offered(ctx context.Context, p *Peer) {
 		}
 		for _, r := range itemsAs[resource](u, ctx, p, proto.MethodListResources, "resources") {
 			o.resources = append(o.resources, core.Link{
-				URI: r.URI, Name: display.Seen(r.Name), Title: u.server.Name, Description: display.Seen(r.Description), MIME: r.MIME, Size: r.Size,
+				URI:         r.URI,
+				Name:        display.Seen(r.Name),
+				Title:       u.server.Name,
+				Description: display.Seen(r.Description),
+				MIME:        r.MIME,
+				Size:        r.Size,
 			})
 		}
 		type template struct {
@@ -261,7 +266,10 @@ func (b *Box) List(_ context.Context, _ []string, query string, most int) []core
 func (b *Box) Read(ctx context.Context, roots []string, uri string) core.Block {
 	block, err := b.resource(ctx, roots, uri)
 	if err != nil {
-		return core.Resource{URI: uri, Text: "(this resource could not be read: " + display.Plain(err.Error()) + ")"}
+		return core.Resource{
+			URI:  uri,
+			Text: "(this resource could not be read: " + display.Plain(err.Error()) + ")",
+		}
 	}
 	return block
 }

@@ -103,8 +103,14 @@ func parseTool(server string, item json.RawMessage) (*listedTool, error) {
 		t.Description = display.Cut(t.Description, maxDescription) + " …"
 	}
 	return &listedTool{raw: item, spec: core.Spec{
-		Server: server, Name: t.Name, Title: display.Plain(t.Title), Description: display.Seen(t.Description), Schema: t.Schema,
-		Kind: core.KindOther, ReadOnly: t.Annotations.ReadOnly, Idempotent: t.Annotations.Idempotent || t.Annotations.ReadOnly,
+		Server:      server,
+		Name:        t.Name,
+		Title:       display.Plain(t.Title),
+		Description: display.Seen(t.Description),
+		Schema:      t.Schema,
+		Kind:        core.KindOther,
+		ReadOnly:    t.Annotations.ReadOnly,
+		Idempotent:  t.Annotations.Idempotent || t.Annotations.ReadOnly,
 	}}, nil
 }
 

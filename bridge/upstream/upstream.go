@@ -45,7 +45,15 @@ const (
 var errClosing = errors.New("the servers are being ended")
 
 func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake func()) *upstream {
-	u := &upstream{box: b, server: s, host: host, guard: guard, wake: wake, stale: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
+	u := &upstream{
+		box:    b,
+		server: s,
+		host:   host,
+		guard:  guard,
+		wake:   wake,
+		stale:  make(chan struct{}, 1),
+		missed: make(chan struct{}, 1),
+	}
 	if s.brought {
 		u.to.principal = host.Meta().Principal
 		if b.opts.Connection != nil {

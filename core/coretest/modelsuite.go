@@ -269,7 +269,8 @@ func ModelRequest(blocks ...core.Block) *inference.Request {
 	}
 	object := json.RawMessage(`{"type":"object"}`)
 	return &inference.Request{
-		Session: "s1", System: "Be brief.",
+		Session:  "s1",
+		System:   "Be brief.",
 		Messages: []inference.Message{{Role: inference.RoleUser, Blocks: blocks}},
 		Tools:    []inference.ToolSpec{{Name: "get_weather", Schema: object}, {Name: "get_time", Schema: object}},
 	}
@@ -313,7 +314,10 @@ func checkCall(t *testing.T, m inference.Model) {
 			Role:  inference.RoleAssistant,
 			Calls: []inference.ToolUse{{ID: "call_1", Name: "get_time"}},
 		},
-		inference.Message{Role: inference.RoleTool, Result: inference.ToolReturn{ID: "call_1", Name: "get_time"}},
+		inference.Message{
+			Role:   inference.RoleTool,
+			Result: inference.ToolReturn{ID: "call_1", Name: "get_time"},
+		},
 	)
 	wantEnd(t, Hear(t.Context(), t, m, r, nil), core.StopEnd)
 }

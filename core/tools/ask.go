@@ -28,7 +28,8 @@ var askSpec = core.Spec{
       }
     },
     "freeform": {"type": "boolean", "description": "Whether any text may be the answer. Default true."}`),
-	Kind: core.KindOther, ReadOnly: true,
+	Kind:     core.KindOther,
+	ReadOnly: true,
 }
 
 func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {

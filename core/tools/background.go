@@ -28,7 +28,8 @@ var jobsSpec = core.Spec{
     "id": {"type": "string", "description": "The job. For read_output and kill."},
     "offset": {"type": "integer", "minimum": 1, "description": "For read_output: the first line to return, counted from 1."},
     "tail": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "For read_output without offset: how many lines of the end to return. Default 200."}`),
-	Kind: core.KindOther, ReadOnly: true,
+	Kind:     core.KindOther,
+	ReadOnly: true,
 }
 
 func (s *toolset) prepareJobs(_ context.Context, a *args) (*step, error) {

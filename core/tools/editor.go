@@ -34,7 +34,9 @@ var diagnoseSpec = core.Spec{
 		"of. They may lag a little behind a change, and files that were never open may be missing.",
 	Schema: schema(nil, `
     "path": {"type": "string", "description": "The file. Default: all."}`),
-	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindRead,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 var placeSchema = schema([]string{"path", "line"}, `
@@ -49,7 +51,9 @@ var definitionSpec = core.Spec{
 	Title:       "Find a definition",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is defined.",
 	Schema:      placeSchema,
-	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
+	Kind:        core.KindSearch,
+	ReadOnly:    true,
+	Idempotent:  true,
 }
 
 var referencesSpec = core.Spec{
@@ -58,7 +62,9 @@ var referencesSpec = core.Spec{
 	Title:       "Find references",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is used. Returns at most 200 places.",
 	Schema:      placeSchema,
-	Kind:        core.KindSearch, ReadOnly: true, Idempotent: true,
+	Kind:        core.KindSearch,
+	ReadOnly:    true,
+	Idempotent:  true,
 }
 
 // ask asks the editor and waits at most ide.Wait: some editors never answer.

@@ -29,7 +29,9 @@ var globSpec = core.Spec{
 	Schema: schema([]string{"pattern"}, `
     "pattern": {"type": "string", "description": "The pattern, with / between names, relative to path."},
     "path": {"type": "string", "description": "The folder to look in. Default: the session's folder."}`),
-	Kind: core.KindSearch, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindSearch,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 func (s *toolset) prepareGlob(_ context.Context, a *args) (*step, error) {

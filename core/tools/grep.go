@@ -32,7 +32,9 @@ var grepSpec = core.Spec{
     "ignore_case": {"type": "boolean", "description": "Whether case does not matter. Default false."},
     "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match. Default 0."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many matching lines to return. Default 200."}`),
-	Kind: core.KindSearch, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindSearch,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 // search has the arguments of a grep.
@@ -48,7 +50,11 @@ type search struct {
 func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	pattern, path, include := a.text("pattern"), a.optText("path", "."), a.optText("include", "")
 	fold := a.boolean("ignore_case", false)
-	q := search{include: include, context: a.integer("context", 0, 0, 20), limit: a.integer("limit", 200, 1, 2000)}
+	q := search{
+		include: include,
+		context: a.integer("context", 0, 0, 20),
+		limit:   a.integer("limit", 200, 1, 2000),
+	}
 	if err := a.done(); err != nil {
 		return nil, err
 	}

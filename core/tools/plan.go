@@ -27,7 +27,9 @@ var planSpec = core.Spec{
         "additionalProperties": false
       }
     }`),
-	Kind: core.KindThink, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindThink,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 func (s *toolset) preparePlan(_ context.Context, a *args) (*step, error) {

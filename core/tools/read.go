@@ -38,7 +38,9 @@ var readSpec = core.Spec{
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "offset": {"type": "integer", "minimum": 1, "description": "The first line to return, counted from 1. Default 1."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}`),
-	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindRead,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 // span is the range of lines that read_file was asked for.

@@ -71,7 +71,11 @@ func (f *Files) Read(ctx context.Context, roots []string, r workspace.Reference)
 
 // unread replaces a reference that cannot be read.
 func unread(uri string, err error) core.Block {
-	return core.Resource{URI: uri, MIME: "text/plain", Text: "[It could not be read: " + err.Error() + "]"}
+	return core.Resource{
+		URI:  uri,
+		MIME: "text/plain",
+		Text: "[It could not be read: " + err.Error() + "]",
+	}
 }
 
 // forbids asks the policy whether a rule forbids the reading of a reference.

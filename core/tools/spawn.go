@@ -71,7 +71,8 @@ func spawnSpec(agents []Subagent) core.Spec {
     "agent": {"type": "string", "enum": `+string(enum)+`, "description": "Who is to do it."},
     "task": {"type": "string", "description": "The task, whole."},
     "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}`),
-		Kind: core.KindThink, ReadOnly: true,
+		Kind:     core.KindThink,
+		ReadOnly: true,
 	}
 }
 
@@ -92,11 +93,21 @@ func (s *toolset) prepareSpawn(a *args, agents []Subagent) (*step, error) {
 	if left > 0 {
 		short += "…"
 	}
-	sp := &delegation{set: s, agent: agents[i], model: model, task: task, short: short, seen: map[core.CallID]bool{}}
+	sp := &delegation{
+		set:   s,
+		agent: agents[i],
+		model: model,
+		task:  task,
+		short: short,
+		seen:  map[core.CallID]bool{},
+	}
 	return &step{
-		bound:   true, // the agents may differ after Preview
-		Preview: core.Preview{Title: sp.title(), Content: []core.Block{core.Text{Text: codeBlock(task, "")}}},
-		run:     sp.run,
+		bound: true, // the agents may differ after Preview
+		Preview: core.Preview{
+			Title:   sp.title(),
+			Content: []core.Block{core.Text{Text: codeBlock(task, "")}},
+		},
+		run: sp.run,
 	}, nil
 }
 

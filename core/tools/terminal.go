@@ -82,7 +82,12 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 		env[name] = value
 	}
 	reply, err := v.editor.Do(wait, ide.OpenTerminal{
-		Session: v.session, Command: c.argv[0], Args: c.argv[1:], Env: env, Cwd: c.dir, Limit: terminalKeeps,
+		Session: v.session,
+		Command: c.argv[0],
+		Args:    c.argv[1:],
+		Env:     env,
+		Cwd:     c.dir,
+		Limit:   terminalKeeps,
 	})
 	opened, _ := reply.(ide.TerminalOpened)
 	switch {
@@ -165,7 +170,10 @@ func (s *toolset) shellResult(printed string, end outcome, took, limit time.Dura
 	res := text(printed, end.words(took, limit))
 	res.Failed = end.code != 0 || end.why != ended
 	res.Structured, _ = json.Marshal(ending{ //nolint:errchkjson // plain fields
-		ExitCode: end.code, Signal: end.signal, TimedOut: end.why == overtime, DurationMS: took.Milliseconds(),
+		ExitCode:   end.code,
+		Signal:     end.signal,
+		TimedOut:   end.why == overtime,
+		DurationMS: took.Milliseconds(),
 	})
 	return res
 }

@@ -69,9 +69,16 @@ type toolbox struct {
 // the tools.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
 	s := &toolset{
-		host: host, opts: b.opts, shell: findShell(b.opts.Shell), grace: b.grace, most: b.most, net: b.net,
-		changed: make(chan struct{}, 1), // one slot: several changes need one announcement
-		files:   files.New(host), steps: map[stepKey]*step{}, handOver: delegate.Run,
+		host:     host,
+		opts:     b.opts,
+		shell:    findShell(b.opts.Shell),
+		grace:    b.grace,
+		most:     b.most,
+		net:      b.net,
+		changed:  make(chan struct{}, 1), // one slot: several changes need one announcement
+		files:    files.New(host),
+		steps:    map[stepKey]*step{},
+		handOver: delegate.Run,
 	}
 	s.jobs = &jobs{host: host, board: b.opts.Board}
 	if host != nil {

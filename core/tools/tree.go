@@ -29,7 +29,9 @@ var treeSpec = core.Spec{
 	Schema: schema(nil, `
     "path": {"type": "string", "description": "The folder. Default: the session's folder."},
     "depth": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many levels to show. Default 3."}`),
-	Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindRead,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 func (s *toolset) prepareTree(_ context.Context, a *args) (*step, error) {

@@ -21,7 +21,9 @@ var fetchSpec = core.Spec{
 		"shell_command for those.",
 	Schema: schema([]string{"url"}, `
     "url": {"type": "string", "description": "The address: http:// or https://."}`),
-	Kind: core.KindFetch, ReadOnly: true, Idempotent: true,
+	Kind:       core.KindFetch,
+	ReadOnly:   true,
+	Idempotent: true,
 }
 
 func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {

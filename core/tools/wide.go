@@ -30,7 +30,13 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 		rules := w.rulesOf(dir, rel, list, f.rules)
 		on := true
 		for _, d := range list {
-			e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: f.depth, in: dir}
+			e := entry{
+				rel:   path.Join(rel, d.Name()),
+				name:  d.Name(),
+				kind:  d.Type(),
+				depth: f.depth,
+				in:    dir,
+			}
 			if !w.shows(e, rules) {
 				continue
 			}

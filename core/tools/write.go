@@ -19,7 +19,8 @@ var writeSpec = core.Spec{
 	Schema: schema([]string{"path", "content"}, `
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}`),
-	Kind: core.KindEdit, Idempotent: true,
+	Kind:       core.KindEdit,
+	Idempotent: true,
 }
 
 func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {

@@ -250,7 +250,13 @@ func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
 
 // start gives a client a place, and connects it.
 func (h *Handler) start(c Visitor, name string) (*session, error) {
-	s := &session{handler: h, client: c, id: rand.Text(), open: map[string]*stream{}, streams: map[string]*stream{}}
+	s := &session{
+		handler: h,
+		client:  c,
+		id:      rand.Text(),
+		open:    map[string]*stream{},
+		streams: map[string]*stream{},
+	}
 	var err error
 	if s.place, err = h.guests.Enter(name, s.works, func() { h.drop(s) }); err != nil {
 		return nil, err

@@ -71,7 +71,14 @@ type event struct {
 
 func (s *session) newStream(key, method string) *stream {
 	s.last++
-	return &stream{session: s, id: strconv.Itoa(s.last), key: key, method: method, wake: make(chan struct{}, 1), first: 1}
+	return &stream{
+		session: s,
+		id:      strconv.Itoa(s.last),
+		key:     key,
+		method:  method,
+		wake:    make(chan struct{}, 1),
+		first:   1,
+	}
 }
 
 // begin opens the stream of a request. Without a key it is given one.

@@ -43,7 +43,11 @@ const quietLevel = zapcore.WarnLevel
 // Open starts the log with the options. The configuration's settings apply once the configuration
 // is read.
 func Open(o Options) (*Log, error) {
-	l := &Log{options: o, level: zap.NewAtomicLevelAt(quietLevel), form: &atomic.Pointer[zapcore.Encoder]{}}
+	l := &Log{
+		options: o,
+		level:   zap.NewAtomicLevelAt(quietLevel),
+		form:    &atomic.Pointer[zapcore.Encoder]{},
+	}
 	if o.Level != "" {
 		level, err := ParseLevel(o.Level)
 		if err != nil {

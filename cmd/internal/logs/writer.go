@@ -34,7 +34,13 @@ type writer struct {
 }
 
 func newWriter(out io.Writer, lost func(int) []byte) *writer {
-	return &writer{lost: lost, out: out, wake: make(chan struct{}, 1), done: make(chan struct{}), last: make(chan struct{})}
+	return &writer{
+		lost: lost,
+		out:  out,
+		wake: make(chan struct{}, 1),
+		done: make(chan struct{}),
+		last: make(chan struct{}),
+	}
 }
 
 // start begins writing; close ends it.

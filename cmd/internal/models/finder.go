@@ -160,7 +160,12 @@ func ownModels(c *configs.Config, provider string) []inference.ModelInfo {
 			info.Efforts = []string{"low", "medium", "high"}
 		}
 		if p := e.KnownPrice(); p != nil {
-			info.Price = &inference.Price{In: p.Input, Out: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+			info.Price = &inference.Price{
+				In:         p.Input,
+				Out:        p.Output,
+				CacheRead:  p.CacheRead,
+				CacheWrite: p.CacheWrite,
+			}
 		}
 		list = append(list, info)
 	}

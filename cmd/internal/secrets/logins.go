@@ -51,7 +51,11 @@ func newLogins(dir string, v *vault) *Logins {
 	if dir != "" {
 		path := filepath.Join(dir, loginFile)
 		l.file = datadir.Document[map[string]keptLogin]{
-			Path: path, Lock: filepath.Join(dir, loginLock), Max: maxLogins, Decode: decodeLogins, Encode: encodeLogins,
+			Path:   path,
+			Lock:   filepath.Join(dir, loginLock),
+			Max:    maxLogins,
+			Decode: decodeLogins,
+			Encode: encodeLogins,
 		}
 	}
 	return l

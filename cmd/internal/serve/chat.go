@@ -51,8 +51,14 @@ func (g *connection) chat(
 		return err
 	}
 	err = terminal.Chat(ctx, terminal.ChatOptions{
-		Program: env, Gateway: g.Gateway, Principal: g.principal, Profiles: g.profiles, Session: session, Settings: set,
-		Model: inference.ModelsOf(&profile.Profile).Default, Offline: profile.Finder.Choice.Offline(),
+		Program:   env,
+		Gateway:   g.Gateway,
+		Principal: g.principal,
+		Profiles:  g.profiles,
+		Session:   session,
+		Settings:  set,
+		Model:     inference.ModelsOf(&profile.Profile).Default,
+		Offline:   profile.Finder.Choice.Offline(),
 	})
 	if resume == "" && session.State().Messages == 0 { // an unused session is not worth keeping
 		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), g.principal, session.Meta().ID))

@@ -55,9 +55,17 @@ func MCP(ctx context.Context, o setup.Options, m MCPOptions) error {
 // mcpServer returns the adapter, according to the flags and the configuration.
 func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string) *mcp.Server {
 	s := mcp.New(mcp.Options{
-		Gateway: g.Gateway, Board: g.profiles.Board(), Principal: g.principal, Profiles: g.profiles, Log: g.log, Version: env.Version, Roots: m.Roots, Cwd: cwd, Home: env.Home(),
-		Expand: g.profiles.Expand,
-		Look:   func() { _, _ = g.profiles.Load() }, // the tools report the error
+		Gateway:   g.Gateway,
+		Board:     g.profiles.Board(),
+		Principal: g.principal,
+		Profiles:  g.profiles,
+		Log:       g.log,
+		Version:   env.Version,
+		Roots:     m.Roots,
+		Cwd:       cwd,
+		Home:      env.Home(),
+		Expand:    g.profiles.Expand,
+		Look:      func() { _, _ = g.profiles.Load() }, // the tools report the error
 		Settings: func() mcp.Settings {
 			made, err := g.profiles.Last()
 			if err != nil {

@@ -31,12 +31,17 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		m := c.MCPServers[name]
 		s := upstream.Server{
-			Name:     name,
-			Rev:      rev[name],
-			Endpoint: func(ctx context.Context) (upstream.Endpoint, error) { return endpointOf(ctx, m, env, run) },
-			Disabled: m.Disabled, Eager: m.Start == "session", Allow: m.Tools, Deny: m.WithoutTools,
-			Confirm: c.FromEditor(Key(name)), StartTimeout: m.StartTimeout, CallTimeout: m.CallTimeout,
-			Location: upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
+			Name:         name,
+			Rev:          rev[name],
+			Endpoint:     func(ctx context.Context) (upstream.Endpoint, error) { return endpointOf(ctx, m, env, run) },
+			Disabled:     m.Disabled,
+			Eager:        m.Start == "session",
+			Allow:        m.Tools,
+			Deny:         m.WithoutTools,
+			Confirm:      c.FromEditor(Key(name)),
+			StartTimeout: m.StartTimeout,
+			CallTimeout:  m.CallTimeout,
+			Location:     upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {
 			s.Location.Args = append(s.Location.Args, arg.String())

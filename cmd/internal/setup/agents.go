@@ -130,7 +130,11 @@ func fileRoles(
 			warnings = append(warnings, f.File+": was left out: there already is an agent "+f.Name+"")
 			continue
 		}
-		r := role{Role: policy.Role{Name: f.Name, Also: alwaysOffered}, file: f.File, description: f.Description}
+		r := role{
+			Role:        policy.Role{Name: f.Name, Also: alwaysOffered},
+			file:        f.File,
+			description: f.Description,
+		}
 		if f.Inherit != "" {
 			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.Name, f.Inherit) })
 			if i < 0 {
@@ -199,8 +203,13 @@ func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 // because the loop outlives changes of the configuration that do not concern the agent.
 func (p *edition) loopOf(m backendSpec) loop.Options {
 	o := loop.Options{
-		Model: modelOf(m.role), System: systemOf(m.role, p.guides), Instructions: p.guides.nested,
-		MaxRequests: m.steps, Offer: m.role.Offers, MaxTools: m.tools, CompactAt: float64(m.compactAt) / 100,
+		Model:        modelOf(m.role),
+		System:       systemOf(m.role, p.guides),
+		Instructions: p.guides.nested,
+		MaxRequests:  m.steps,
+		Offer:        m.role.Offers,
+		MaxTools:     m.tools,
+		CompactAt:    float64(m.compactAt) / 100,
 	}
 	if m.compactAt == 100 {
 		o.CompactAt = 2 // never

@@ -99,7 +99,11 @@ func keyProblem(err error) error {
 
 // doctorText returns the doctor's findings.
 func (p *edition) doctorText(ctx context.Context, t *core.Turn) string {
-	s := doctor.Session{Editor: p.layerNow().editor, Fault: p.faultNow(), Guide: p.guides.last(ctx, t.Meta().Roots)}
+	s := doctor.Session{
+		Editor: p.layerNow().editor,
+		Fault:  p.faultNow(),
+		Guide:  p.guides.last(ctx, t.Meta().Roots),
+	}
 	if base, err := p.Last(); err == nil && s.Guide != nil {
 		_, s.Agents = fileRoles(base.roles, s.Guide.Agents(), base.offers)
 	}
@@ -120,9 +124,16 @@ func (p *edition) forbidden(t *core.Turn, access core.Access) string {
 		return err.Error()
 	}
 	v := made.Rights.Rules.Decide(core.Check{
-		Call:   core.Call{Server: core.Native, Tool: "write_file", Kind: core.KindEdit, Args: json.RawMessage("{}")},
+		Call: core.Call{
+			Server: core.Native,
+			Tool:   "write_file",
+			Kind:   core.KindEdit,
+			Args:   json.RawMessage("{}"),
+		},
 		Spec:   core.Spec{Server: core.Native, Name: "write_file", Kind: core.KindEdit},
-		Access: []core.Access{access}, Meta: t.Meta(), Origin: t.Origin(),
+		Access: []core.Access{access},
+		Meta:   t.Meta(),
+		Origin: t.Origin(),
 	})
 	switch v.Effect {
 	case core.Allow:

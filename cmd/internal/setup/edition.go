@@ -543,7 +543,10 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 		Command:    p.command,
 		Expand:     p.slash.Expand,
 		Accounts:   p.Accounts(),
-		Workspace:  workspace.Contents{Files: tools.NewFiles(tools.FilesOptions{Policy: rules}), Resources: box},
+		Workspace: workspace.Contents{
+			Files:     tools.NewFiles(tools.FilesOptions{Policy: rules}),
+			Resources: box,
+		},
 	}
 	made.Servers = serverControl{p, made}
 	for _, r := range roles {

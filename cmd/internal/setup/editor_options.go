@@ -117,7 +117,11 @@ func consentOptions(kept bool) []core.Option {
 	if kept {
 		list = append(
 			list,
-			core.Option{ID: "always", Label: "Use them, also in the future", Decision: core.AllowSession},
+			core.Option{
+				ID:       "always",
+				Label:    "Use them, also in the future",
+				Decision: core.AllowSession,
+			},
 		)
 	}
 	return append(list, core.Option{ID: "no", Label: "Do not use them", Decision: core.RejectOnce})

@@ -200,8 +200,14 @@ func (t guideTool) Spec() core.Spec {
 		t.arg,
 	)
 	return core.Spec{
-		Server: core.Native, Name: t.name, Title: "Read a " + strings.TrimPrefix(t.name, "fetch_"), Description: t.does,
-		Schema: json.RawMessage(schema), Kind: core.KindRead, ReadOnly: true, Idempotent: true,
+		Server:      core.Native,
+		Name:        t.name,
+		Title:       "Read a " + strings.TrimPrefix(t.name, "fetch_"),
+		Description: t.does,
+		Schema:      json.RawMessage(schema),
+		Kind:        core.KindRead,
+		ReadOnly:    true,
+		Idempotent:  true,
 	}
 }
 

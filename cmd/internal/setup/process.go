@@ -113,7 +113,12 @@ func (p *Process) Client(o ClientOptions) *Client {
 	p.clients++
 	name := "connection " + strconv.Itoa(p.clients)
 	p.mu.Unlock()
-	return &Client{process: p, name: name, layer: overlay{people: o.People, quiet: o.Quiet}, principal: o.Principal}
+	return &Client{
+		process:   p,
+		name:      name,
+		layer:     overlay{people: o.People, quiet: o.Quiet},
+		principal: o.Principal,
+	}
 }
 
 // Watch looks at the files every lookEvery until ctx ends, so that clients that show models,
