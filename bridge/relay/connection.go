@@ -44,7 +44,9 @@ type memory struct {
 
 // listChanges are the notifications of changed lists, by the capability that announces them.
 var listChanges = []struct{ capability, note string }{
-	{"tools", proto.NoteToolsChanged}, {"prompts", proto.NotePromptsChanged}, {"resources", proto.NoteResourcesChanged},
+	{"tools", proto.NoteToolsChanged},
+	{"prompts", proto.NotePromptsChanged},
+	{"resources", proto.NoteResourcesChanged},
 }
 
 // note updates the memory by the server's answer m to o.
@@ -93,7 +95,8 @@ func (c *pipeSession) Begin(ctx context.Context) (*upstream.Peer, error) {
 		return nil, err
 	}
 	limit := c.relay.export.Server.StartFor()
-	within, cancel := upstream.Within(ctx, limit, fmt.Sprintf("it did not answer within %v of its start", limit))
+	late := fmt.Sprintf("it did not answer within %v of its start", limit)
+	within, cancel := upstream.Within(ctx, limit, late)
 	defer cancel()
 	l, err := c.relay.dial(within, c.dir)
 	if err != nil {
@@ -165,8 +168,8 @@ func (c *pipeSession) introduce(ctx context.Context) error {
 		}
 		version := agreedVersion(wire.Message{Result: res})
 		if string(version) != string(known.version) {
-			return fmt.Errorf("it speaks version %.40s of the protocol now, and the client %.40s; connect the client again",
-				version, known.version)
+			return fmt.Errorf("it speaks version %.40s of the protocol now, and the client %.40s; "+
+				"connect the client again", version, known.version)
 		}
 		c.settled(s, version)
 	}
@@ -181,7 +184,8 @@ func (c *pipeSession) introduce(ctx context.Context) error {
 	}
 	if known.initialized != nil {
 		for _, method := range known.changes {
-			_ = c.down.Put(wire.Edit(nil, wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("method", wire.JSON(method))))
+			_ = c.down.Put(wire.Edit(nil,
+				wire.Set("jsonrpc", wire.JSON("2.0")), wire.Set("method", wire.JSON(method))))
 		}
 	}
 	c.mu.Lock()

@@ -129,7 +129,7 @@ func (e *eventWriter) Write(b []byte) (int, error) {
 
 // event writes one message.
 func (e *eventWriter) event(line []byte) {
-	_, _ = e.ResponseWriter.Write(streamable.EventOf(line)) // a client that has left is noticed elsewhere
+	_, _ = e.ResponseWriter.Write(streamable.EventOf(line)) // the client may have left
 	_ = http.NewResponseController(e.ResponseWriter).Flush()
 }
 
@@ -141,7 +141,8 @@ func (e *eventWriter) end(id json.RawMessage) {
 	var line bytes.Buffer
 	if m, err := wire.Parse(e.body); err != nil || m.Kind() != wire.Response ||
 		json.Compact(&line, e.body) != nil {
-		text := cmp.Or(display.Plain(string(e.body[:min(len(e.body), maxFault)])), "the MCP server did not answer")
+		text := display.Plain(string(e.body[:min(len(e.body), maxFault)]))
+		text = cmp.Or(text, "the MCP server did not answer")
 		line.Reset()
 		line.Write(wire.AppendAnswer(nil, id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", text)))
 	}

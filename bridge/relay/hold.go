@@ -66,7 +66,8 @@ func (c *pipeSession) unhold(messages []wire.Message) bool {
 	id := streamable.CancelledID(messages[0].Params)
 	c.mu.Lock()
 	i := slices.IndexFunc(c.held, func(h heldLine) bool {
-		return len(h.messages) == 1 && h.messages[0].Kind() == wire.Request && string(h.messages[0].ID) == string(id)
+		return len(h.messages) == 1 && h.messages[0].Kind() == wire.Request &&
+			string(h.messages[0].ID) == string(id)
 	})
 	var of *request
 	if i >= 0 {
@@ -277,7 +278,9 @@ func (c *pipeSession) request(s *connection, method string, params json.RawMessa
 }
 
 // ask sends the server a request of our own, and waits for the answer.
-func (c *pipeSession) ask(ctx context.Context, s *connection, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *pipeSession) ask(
+	ctx context.Context, s *connection, method string, params json.RawMessage,
+) (json.RawMessage, error) {
 	o := c.request(s, method, params)
 	defer c.settle(o.id)
 	select {

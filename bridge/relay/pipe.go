@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/creachadair/jrpc2"
@@ -69,14 +70,15 @@ type request struct {
 	call     *upstream.Record
 	line     heldLine          // to send it again; empty: it was one of a batch
 	judged   *connection       // at the time when it was judged
-	on       *connection       // that it was sent on; nil: it was not; guarded by pipeSession.mu, as are order and back
-	order    int               // of sending
-	back     bool              // the client has taken it back
 	agreed   bool              // the client's user has allowed it
 	repeated bool              // it was sent before, on an earlier connection
 	own      chan wire.Message // takes the answer
 	greeted  func()            // of initialize
 	number   string            // of initialize: the version, if it is a number
+
+	on    *connection // that it was sent on; nil: it was not; guarded by pipeSession.mu, like all below
+	order int         // of sending
+	back  bool        // the client has cancelled it
 }
 
 func newPipeSession(r *Server, p core.Principal, dir string, out io.WriteCloser) *pipeSession {
@@ -126,7 +128,7 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 			c.holdBack(h)
 		}
 		if s := c.current(); s != nil {
-			_ = s.out.Room(ctx, wire.PumpRoom) // a server that has left is noticed by its stream
+			_ = s.out.Room(ctx, wire.PumpRoom) // the server may have left
 		}
 		if ctx.Err() != nil {
 			return
@@ -240,7 +242,7 @@ func (c *pipeSession) forward(h heldLine, unknown error) bool {
 			}
 			if v.Reply != nil {
 				o.call.End(upstream.OutcomeOK, 0)                          // the next call records the outcome
-				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // a client that has left is noticed by its stream
+				_ = c.down.Put(wire.AppendAnswer(nil, m.ID, v.Reply, nil)) // the client may have left
 				return true
 			}
 			if line = lineOf(v, line); v.Resumed {
@@ -303,7 +305,9 @@ func (c *pipeSession) refuseCall(o *request, began []*request, batch bool, err e
 
 // answers removes from a line the answers to questions of earlier connections than at, which may be
 // nil. It returns nil if nothing is left.
-func (c *pipeSession) answers(at *connection, line []byte, messages []wire.Message) ([]byte, []wire.Message) {
+func (c *pipeSession) answers(
+	at *connection, line []byte, messages []wire.Message,
+) ([]byte, []wire.Message) {
 	some := false
 	for _, m := range messages {
 		if m.Kind() == wire.Response {
@@ -319,8 +323,13 @@ func (c *pipeSession) answers(at *connection, line []byte, messages []wire.Messa
 
 // send sends a line with the requests began on the connection at, for which they were judged. It
 // returns false if that connection has ended.
-func (c *pipeSession) send(at *connection, line []byte, messages []wire.Message, began []*request) bool {
-	answers := len(began) == 0 && messages[0].Kind() == wire.Response // which the server may want before it is ready
+func (c *pipeSession) send(
+	at *connection, line []byte, messages []wire.Message, began []*request,
+) bool {
+	// A server may need answers before it is ready.
+	answers := len(began) == 0 && !slices.ContainsFunc(messages, func(m wire.Message) bool {
+		return m.Kind() != wire.Response
+	})
 	c.mu.Lock()
 	if at == nil || c.server != at || !at.ready && !answers {
 		c.mu.Unlock()
@@ -331,15 +340,20 @@ func (c *pipeSession) send(at *connection, line []byte, messages []wire.Message,
 		o.on, o.order = at, c.order
 		c.open[string(o.id)] = o
 	}
-	if m := messages[0]; m.Method == proto.NoteInitialized || m.Method == proto.NoteEarlyInitialized {
+	if slices.ContainsFunc(messages, isInitialized) {
 		c.memory.initialized = line
 	}
 	c.mu.Unlock()
 	for _, o := range began {
 		c.await(o)
 	}
-	_ = at.out.Put(line) // a server that has left is noticed by its stream
+	_ = at.out.Put(line) // the server may have left
 	return true
+}
+
+// isInitialized reports whether a message ends the client's handshake.
+func isInitialized(m wire.Message) bool {
+	return m.Method == proto.NoteInitialized || m.Method == proto.NoteEarlyInitialized
 }
 
 // await starts the clock of a request, which is given up if the server is silent for too long.
@@ -354,7 +368,7 @@ func (c *pipeSession) await(o *request) {
 		o.call.End(upstream.OutcomeError, 0)
 		c.refuse(o.id, err)
 		if o.method != proto.MethodInitialize {
-			_ = on.out.Put(withdrawal(o.id, "the call was given up")) // a server that has left is noticed by its stream
+			_ = on.out.Put(withdrawal(o.id, "the call was given up")) // the server may have left
 		}
 		if o.greeted != nil {
 			o.greeted()
@@ -364,7 +378,9 @@ func (c *pipeSession) await(o *request) {
 }
 
 // permits judges a call.
-func (c *pipeSession) permits(m wire.Message, o *request, size int, unknown error, batch bool) (upstream.Ruling, error) {
+func (c *pipeSession) permits(
+	m wire.Message, o *request, size int, unknown error, batch bool,
+) (upstream.Ruling, error) {
 	c.mu.Lock()
 	from := visitor{c.client, c.offers}
 	c.mu.Unlock()
@@ -374,7 +390,8 @@ func (c *pipeSession) permits(m wire.Message, o *request, size int, unknown erro
 	}
 	o.tool, asked.Asked = asked.Tool, o.agreed
 	if o.call == nil {
-		o.call = c.relay.export.Record(c.principal, cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
+		client := cmp.Or(upstream.ClientOf(m), from.client)
+		o.call = c.relay.export.Record(c.principal, client, asked.Tool, size)
 	}
 	switch {
 	case err != nil:
@@ -445,5 +462,5 @@ func (c *pipeSession) close(err error) {
 
 // refuse answers the client with an error in the server's place.
 func (c *pipeSession) refuse(id json.RawMessage, err error) {
-	_ = c.down.Put(wire.AppendAnswer(nil, id, nil, err)) // a client that has left is noticed by its stream
+	_ = c.down.Put(wire.AppendAnswer(nil, id, nil, err)) // the client may have left
 }

@@ -49,7 +49,9 @@ func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
 
 // take handles a line of the server's. It returns the line for the client, or nil if there is none,
 // and the ids of the requests that it answers.
-func (c *pipeSession) take(s *connection, line []byte, messages []wire.Message) (_ []byte, answered []json.RawMessage) {
+func (c *pipeSession) take(
+	s *connection, line []byte, messages []wire.Message,
+) (_ []byte, answered []json.RawMessage) {
 	for i, m := range messages {
 		if c.patience.heard(m) && len(messages) == 1 {
 			return nil, nil // the client has its error
@@ -90,7 +92,9 @@ func isSessionLost(m wire.Message) bool {
 
 // answered handles the answer to o, which is messages[i] of the line, and returns the line for the
 // client.
-func (c *pipeSession) answered(s *connection, line []byte, messages []wire.Message, i int, o *request) []byte {
+func (c *pipeSession) answered(
+	s *connection, line []byte, messages []wire.Message, i int, o *request,
+) []byte {
 	m := messages[i]
 	c.mu.Lock()
 	c.memory.note(o, m)
@@ -143,7 +147,8 @@ func numberOf(m wire.Message) string {
 func (c *pipeSession) errUndated(number string) error {
 	return jrpc2.Errorf(
 		jrpc2.InvalidParams,
-		"the MCP server %s does not speak version %.20s of the protocol; the client must ask for a version that is a date, such as %s",
+		"the MCP server %s does not speak version %.20s of the protocol; "+
+			"the client must ask for a version that is a date, such as %s",
 		c.relay.export.Server.Name,
 		number,
 		proto.Legacy,

@@ -63,7 +63,9 @@ const advice = "run `dragoman mcp-servers list` to see whether it starts, then c
 // Serve relays one client of p's that speaks over a pipe, whose server is started in dir, and
 // again when it ends. It blocks until the client leaves, the server has ended for good, or ctx
 // ends, and closes both.
-func (r *Server) Serve(ctx context.Context, p core.Principal, dir string, in io.ReadCloser, out io.WriteCloser) error {
+func (r *Server) Serve(
+	ctx context.Context, p core.Principal, dir string, in io.ReadCloser, out io.WriteCloser,
+) error {
 	first, err := r.dial(ctx, dir)
 	if err != nil {
 		in.Close()

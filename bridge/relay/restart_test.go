@@ -349,6 +349,23 @@ func TestRelayOfAProgramThatEndsAtItsList(t *testing.T) {
 	}
 }
 
+// A batch of nothing harms nobody, whether or not the server runs.
+func TestRelayOfAnEmptyBatch(t *testing.T) {
+	t.Parallel()
+	good := bridgetest.Greeting + bridgetest.OneTool("")
+	r := restarting(t, upstream.Options{FirstPause: 20 * time.Millisecond}, good+dies, good+bridgetest.ToolDone)
+	r.greets()
+	r.Say(`[]`)
+	r.Say(callOfT(2))
+	r.Until(`"id":2,`)
+	r.Say(`[]`)
+	r.Say(callOfT(3))
+	r.Say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	if got := bridgetest.Last(r.Until(`"id":3,`)); !strings.Contains(got, "done") {
+		t.Error(got)
+	}
+}
+
 // A tool that the next program describes otherwise is not called, as after a change of the list.
 func TestRelayHoldsToPinsAfterARestart(t *testing.T) {
 	t.Parallel()
