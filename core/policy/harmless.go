@@ -9,9 +9,9 @@ import (
 	"dragoman/core/files"
 )
 
-// usage is one row of the table of what an answer "for this session" covers: a program,
-// its sub-command, and what may follow them. A line with anything that its row does not
-// name is asked about again, and remembered only as that exact line.
+// usage is one row of the table of programs whose lines an answer "for this session" can
+// cover: a program, its sub-command, and what may follow them. A line with anything that
+// its row does not name is asked about again, and remembered only as that exact line.
 type usage struct {
 	// words are the program and its sub-command as they are typed. A last word "*" matches
 	// any name of a script or a target, which is remembered with the rest.

@@ -34,8 +34,8 @@ var shellStart = []string{
 	".xsessionrc",
 }
 
-// told are the files that instruct agents: all later sessions obey the text that one session
-// writes there.
+// told lists the files that instruct agents. All later sessions obey the text that one
+// session writes there.
 var told = []string{"agents.md", "claude.md", "gemini.md"}
 
 // hooked are folders whose files programs run, or read for what to run, when a folder

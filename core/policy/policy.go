@@ -11,7 +11,7 @@ import (
 	"dragoman/core/files"
 )
 
-// Options are what a Policy is made with.
+// Options configure a Policy.
 type Options struct {
 	Rules []Rule
 	// Default is the effect on what no rule and no answer covers, apart from
@@ -27,8 +27,8 @@ type Policy struct {
 	fallback         core.Effect
 }
 
-// New checks the rules and makes a Policy of them. An error names the rule, by
-// its number counted from 1, and what is wrong with it.
+// New checks the rules and makes a Policy of them. An error names the faulty rule, by its
+// number counted from 1, and describes the fault.
 func New(o Options) (*Policy, error) {
 	p := &Policy{fallback: o.Default}
 	switch o.Default {
@@ -55,8 +55,8 @@ func New(o Options) (*Policy, error) {
 	return p, nil
 }
 
-// Decide says whether a call may run. Its verdict always says why; Remember is
-// set only where it says that a person must be asked.
+// Decide returns the verdict on a call. The verdict always gives its reason. Remember is
+// set only if a person must be asked.
 func (p *Policy) Decide(c core.Check) core.Verdict {
 	f := look(c)
 	if r, ok := p.denies(f); ok {
@@ -93,7 +93,7 @@ func (p *Policy) denies(f facts) (rule, bool) {
 	return rule{}, false
 }
 
-// grant is what holds before the turn's origin narrows it.
+// grant returns the verdict before the turn's origin narrows it.
 func (p *Policy) grant(f facts, s scope) core.Verdict {
 	if why := p.hardAsk(f); why != "" {
 		return core.Verdict{Effect: core.MustAsk, Hard: true, Why: why}
@@ -108,7 +108,8 @@ func (p *Policy) grant(f facts, s scope) core.Verdict {
 	if v.Effect != core.MustAsk {
 		return v
 	}
-	// Who prompts with approvals of their own has not been given the session's trust.
+	// A client that prompts with approvals of its own has not been given the session's
+	// trust.
 	if f.check.Settings.Trust && f.check.Origin.Personal() {
 		return core.Verdict{Effect: core.Allow, Why: "the session is trusted"}
 	}
@@ -118,7 +119,7 @@ func (p *Policy) grant(f facts, s scope) core.Verdict {
 	return v
 }
 
-// hardAsk says why only a person may answer; "" if others may as well.
+// hardAsk returns the reason why only a person may answer, or "" if others may as well.
 func (p *Policy) hardAsk(f facts) string {
 	if path := f.control(); path != "" {
 		return "changes to " + show(path) + " are always asked for: it decides what runs later"
@@ -244,7 +245,7 @@ func narrows(a core.Approvals) bool {
 	return true
 }
 
-// narrow applies what the turn's origin says about questions.
+// narrow applies the limits that the turn's origin sets on questions.
 func narrow(a core.Approvals, v core.Verdict) core.Verdict {
 	switch {
 	case v.Effect != core.MustAsk:
@@ -282,8 +283,8 @@ func (f facts) server() string { return cmp.Or(f.check.Call.Server, f.check.Spec
 
 func (f facts) tool() string { return cmp.Or(f.check.Call.Tool, f.check.Spec.Name) }
 
-// native needs both to agree: a call's server is what a back end says, a
-// spec's is what we know.
+// native reports whether the tool is our own. Both facts must agree: the call's server is
+// reported by a back end, the spec's server is known to us.
 func (f facts) native() bool {
 	return f.server() == core.Native && (f.check.Spec.Server == "" || f.check.Spec.Server == core.Native)
 }
@@ -305,7 +306,7 @@ func (f facts) changes() bool {
 	return !f.native() && len(f.check.Access) == 0 && !f.check.Spec.ReadOnly
 }
 
-// act says in words what the call would do.
+// act describes the effect of the call in words.
 func (f facts) act() string {
 	var read string
 	for _, a := range f.check.Access {
@@ -374,7 +375,7 @@ func (f facts) control() string {
 	return ""
 }
 
-// dir is where a command would run.
+// dir returns the folder in which a command would run.
 func (f facts) dir(a core.Access) string {
 	if a.Path != "" {
 		return a.Path

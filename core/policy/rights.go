@@ -22,8 +22,8 @@ type Rights struct {
 	Default string // names the role of the agent without a name
 }
 
-// Decide implements core.Policy. A task is no way round what binds the agent that
-// handed it over: what that one may not do is not done for it either.
+// Decide implements core.Policy. A task cannot get round the limits of the agent that
+// handed it over: a call that this agent may not make is not made for it either.
 func (p Rights) Decide(c core.Check) core.Verdict {
 	v := p.decide(c)
 	if c.Meta.Parent == "" || v.Effect == core.Deny {
@@ -70,8 +70,8 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	return lookOnly(rules, c)
 }
 
-// Forbids reports whether a rule forbids to read what is at a real path, or to fetch
-// a page.
+// Forbids reports whether a rule forbids reading the file at a real path, or fetching a
+// page.
 func (p Rights) Forbids(m core.Meta, a core.Access) bool {
 	tool, kind := "read_file", core.KindRead
 	if a.Op == core.OpNet {
@@ -108,7 +108,7 @@ func lookOnly(rules core.Policy, c core.Check) core.Verdict {
 	return v
 }
 
-// role finds an agent's; the empty name is that of Default.
+// role returns the role of an agent. The empty name means the agent Default.
 func (p Rights) role(name string) (Role, bool) {
 	name = cmp.Or(name, p.Default)
 	i := slices.IndexFunc(p.Roles, func(r Role) bool { return r.Name == name })
@@ -118,15 +118,15 @@ func (p Rights) role(name string) (Role, bool) {
 	return p.Roles[i], true
 }
 
-// handsOver says why an agent may not hand a task to the one that a call names;
-// "": it may. An agent that only looks hands tasks only to others of that kind,
-// and one that the workspace proposes to none that has more rights: else a task
-// would be a way round what binds the agent.
+// handsOver returns the reason why an agent may not hand a task to the agent that a call
+// names, or "" if it may. An agent that only looks hands tasks only to others of that kind,
+// and an agent that the workspace proposes hands none to an agent with more rights.
+// Otherwise a task would be a way round the limits of the agent.
 func (p Rights) handsOver(from Role, args json.RawMessage) string {
 	to, ok := p.role(spawned(args))
 	switch {
 	case !ok:
-		return "" // the tool says so
+		return "" // the tool reports the error
 	case !to.Sub:
 		return "the agent " + to.Name + " is not one that tasks are handed to"
 	case from.Looks && !to.Looks:
@@ -157,7 +157,7 @@ func (p Rights) looker() string {
 	return "one of another kind"
 }
 
-// spawned is the agent that a call of spawn_agent names, under that very name.
+// spawned returns the name of the agent in a call of spawn_agent, exactly as it is given.
 func spawned(args json.RawMessage) string {
 	var in map[string]json.RawMessage
 	var name string

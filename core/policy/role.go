@@ -9,7 +9,8 @@ import (
 	"dragoman/core/glob"
 )
 
-// Role is what an agent may do, beside what the rules say. Its lists name tools; see Named.
+// Role describes what an agent may do, in addition to the rules. Its lists name tools; see
+// named.
 type Role struct {
 	Name           string
 	Primary, Sub   bool     // people can choose it; agents can hand it tasks
@@ -18,7 +19,7 @@ type Role struct {
 	Of             *Role    // that it inherits from: it is offered no more than that one; nil: none
 	Asked, Unasked []string // tools that ask each time, and those of them that do not
 	Looks          bool     // it may change and run nothing
-	Foreign        bool     // the workspace proposes it: what it does is asked for, each time
+	Foreign        bool     // the workspace proposes it: each of its effects is asked for, every time
 	Spawners       []string // who may hand it tasks; empty: every agent
 }
 
@@ -47,7 +48,7 @@ func looking(s core.Spec) bool {
 	return s.ReadOnly
 }
 
-// otherNames are what other programs' files call our tools.
+// otherNames maps the names that other programs' files use to those of our tools.
 var otherNames = map[string]string{
 	"read":            "read_file",
 	"write":           "write_file",
@@ -65,7 +66,8 @@ var otherNames = map[string]string{
 	"question":        "ask_user",
 }
 
-// CheckTools says which entry of a list of tools is none; nil: all are.
+// CheckTools returns an error that names the first invalid entry of a list of tools, or nil
+// if all are valid.
 func CheckTools(list []string) error {
 	for _, entry := range list {
 		if _, _, err := parseEntry(entry); err != nil {
@@ -75,11 +77,11 @@ func CheckTools(list []string) error {
 	return nil
 }
 
-// named reports whether a list of tools holds one. An entry is a tool's name, a server's, or
-// SERVER/NAME, where * is any text and case does not count; what other programs write
-// (server__name, mcp__server__name, Bash(git *)) is understood. What stands in parentheses
-// does not count: the whole tool is meant. wrong is the answer for an entry that is none: a
-// list that takes tools away takes away all of them then.
+// named reports whether a list of tools contains a tool. An entry is a tool's name, a
+// server's, or SERVER/NAME, where * is any text and case does not count. The forms of other
+// programs (server__name, mcp__server__name, Bash(git *)) are understood. Text in
+// parentheses does not count: the entry means the whole tool. wrong is the result for an
+// invalid entry: in a list that takes tools away, such an entry takes away all of them.
 func named(list []string, s core.Spec, wrong bool) bool {
 	return slices.ContainsFunc(list, func(text string) bool {
 		e, ours, err := parseEntry(text)

@@ -135,7 +135,7 @@ func (r *rule) compilePath(home string) error {
 	return nil
 }
 
-// name says in words which rule it is.
+// name describes in words which rule it is.
 func (r rule) name() string {
 	var parts []string
 	for _, field := range []struct{ name, value string }{
@@ -156,7 +156,7 @@ func (r rule) names(f facts) bool {
 	return (r.Tool == "" || r.tool.Matches(f.tool())) && (r.Server == "" || r.server.Matches(f.server()))
 }
 
-// bare reports whether the rule says nothing about what a call touches.
+// bare reports whether the rule has no pattern for what a call touches.
 func (r rule) bare() bool { return r.Path == "" && r.Command == "" && r.URL == "" }
 
 // touches reports whether a deny or ask rule applies: each pattern that it has

@@ -12,8 +12,8 @@ import (
 	"dragoman/core/files"
 )
 
-// scope is what an answer "for this session" covers. key is empty where even a
-// rejection cannot be remembered; offer is false where an allowance cannot.
+// scope is the extent of an answer "for this session". key is empty if even a rejection
+// cannot be remembered; offer is false if an allowance cannot.
 type scope struct {
 	key, text string
 	offer     bool
@@ -46,7 +46,7 @@ func scopeOf(f facts) scope {
 	slices.SortFunc(parts, func(a, b scope) int { return strings.Compare(a.key, b.key) })
 	parts = slices.CompactFunc(parts, func(a, b scope) bool { return a.key == b.key })
 	if len(parts) > 3 {
-		s.offer = false // nobody reads that far
+		s.offer = false // too long for a person to read
 	}
 	s.key = prefix
 	for i, part := range parts {
@@ -66,7 +66,7 @@ func changed(f facts, read core.Access) bool {
 	})
 }
 
-// partOf is the scope of one access.
+// partOf returns the scope of one access.
 func partOf(f facts, i int, a core.Access) scope {
 	switch a.Op {
 	case core.OpRun:

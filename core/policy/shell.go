@@ -26,13 +26,13 @@ const (
 	maxPath     = 8 << 10  // bytes of another: no system opens a longer one
 )
 
-// line is what a command line says, as far as it can be told without running it.
+// line is the meaning of a command line, as far as it can be found without running it.
 type line struct {
 	text   string
 	parsed bool
 	fault  string   // why it could not be parsed
 	plain  bool     // nothing but simple commands of plain words, joined by && || | ; and newlines
-	unsure bool     // what it runs depends on what only the shell knows
+	unsure bool     // which programs it runs depends on facts that only the shell knows
 	crowds bool     // a word of it has more braces than are looked into
 	steps  int      // that its words have taken to be compared with rules
 	count  int      // of commands
@@ -45,10 +45,10 @@ type line struct {
 	paths    []mention
 }
 
-// command is one simple command, or what is known of it.
+// command is one simple command, or the known part of it.
 type command struct {
 	words []word
-	any   bool // what it runs may begin at any of its words
+	any   bool // the program that it runs may begin at any of its words
 }
 
 // readLine reads a command line. It never fails: what cannot be parsed is cut
@@ -91,7 +91,7 @@ func wordsOf(cmd syntax.Command) (words []string) {
 // which quote and separate in other ways.
 func plainAnywhere(text string) bool { return !strings.ContainsAny(text, "'\"`^%&|<>;$(){}@,#!~\n") }
 
-// faultOf says why a line is not even tried.
+// faultOf returns the reason why a line is not parsed at all.
 func faultOf(text string) string {
 	switch {
 	case len(text) > maxLine:
@@ -202,7 +202,7 @@ func (l *line) mentions(pattern commandPattern) bool {
 	return false
 }
 
-// loose is a command as deny rules see it.
+// loose returns a command in the form that deny rules compare.
 func (c command) loose() string {
 	texts := make([]string, len(c.words))
 	for i, w := range c.words {
@@ -211,8 +211,8 @@ func (c command) loose() string {
 	return strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
 }
 
-// exact is a command as allow rules see it: a word that holds anything unusual
-// stays quoted, so that it cannot look like several words.
+// exact returns a command in the form that allow rules compare: a word that holds anything
+// unusual stays quoted, so that it cannot look like several words.
 func (c command) exact() string {
 	texts := make([]string, len(c.words))
 	for i, w := range c.words {
@@ -228,7 +228,7 @@ func ordinary(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./=:,+@%^~*?[]{}#!", r)
 }
 
-// programOf is a command without the folder of its program.
+// programOf returns a command without the folder of its program.
 func programOf(text string) string {
 	program, rest, more := strings.Cut(text, " ")
 	program = program[strings.LastIndexAny(program, `/\`)+1:]

@@ -48,7 +48,7 @@ func parseURLPattern(s string) (u urlPattern, err error) {
 	return u, nil
 }
 
-// hostName is a host in the one spelling that is compared.
+// hostName returns a host in the one spelling that is compared.
 func hostName(h string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(h, "[]")), ".")
 }
@@ -63,7 +63,7 @@ func (u urlPattern) hostMatches(host string) bool {
 	return host == u.host
 }
 
-// covers reports whether a URL surely is what an allow rule means.
+// covers reports whether an allow rule certainly matches a URL.
 func (u urlPattern) covers(raw string) bool {
 	v, err := url.Parse(raw)
 	if err != nil || v.User != nil || v.Opaque != "" || v.Host == "" || strings.ContainsAny(raw, "\\\t\r\n") {
@@ -85,7 +85,7 @@ func (u urlPattern) covers(raw string) bool {
 	return u.path.Matches(p)
 }
 
-// mentions reports whether a URL may be what a deny or ask rule means.
+// mentions reports whether a deny or ask rule may match a URL.
 func (u urlPattern) mentions(raw string) bool {
 	v, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || v.Host == "" {

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is what a word of the shell becomes.
+// word is the result of expanding a word of the shell.
 type word struct {
 	text   string // where it cannot be known: a space (unquoted), or U+FFFD
 	static bool   // text is known
@@ -17,7 +17,7 @@ type word struct {
 	braces int    // that the shell may expand
 }
 
-// readWord tells what a word becomes.
+// readWord returns the expansion of a word, as far as it is known.
 func readWord(n *syntax.Word) word {
 	w := word{static: true}
 	var b strings.Builder
