@@ -415,9 +415,9 @@ func (t *tree) alive() bool { return t.signal(0) > 0 } // 0 only looks: it is no
 
 func (t *tree) terminate() { t.signal(unix.SIGTERM) }
 
-// kill repeats itself: what was killed needs a moment to be gone, and may have been
-// starting something. On a machine so busy that once takes all the time, it is done three
-// times.
+// kill repeats the signal: a killed process needs a moment to be gone, and may have been
+// starting another one. On a machine so busy that one attempt takes all the time, it
+// makes three.
 func (t *tree) kill() {
 	end := time.Now().Add(killTime)
 	for tries := 1; t.signal(unix.SIGKILL) > 0 && (tries < 3 || time.Now().Before(end)); tries++ {

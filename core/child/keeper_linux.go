@@ -260,10 +260,11 @@ func (k *keeper) signal(p *startedProgram, sig syscall.Signal) int64 {
 	return int64(len(list))
 }
 
-// askLate asks those that a program has left in its process group and that were not there
-// when it was asked. A shell blocks signals while it forks: it receives one only then, and
-// what it has forked does not. A program that the signal ended has not cleaned up, so that
-// nothing of it is there for that.
+// askLate sends the signal to processes that a program has left in its process group and
+// that did not exist when the program was asked. A shell blocks signals while it forks:
+// it receives the signal only afterwards, and the process that it has forked does not. A
+// program that the signal ended has not cleaned up, so nothing has done that for these
+// processes.
 func (k *keeper) askLate(p *startedProgram) {
 	for _, q := range k.members(p) {
 		if q.group == p.pid && q.parent == os.Getpid() && p.asked[q.pid] != q.began {

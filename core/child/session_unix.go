@@ -55,7 +55,7 @@ func (t *session) alive() bool { return t.signal(0) } // 0 only looks: it is not
 
 func (t *session) terminate() { t.signal(syscall.SIGTERM) }
 
-// kill repeats itself: a process may start others faster, and what was killed needs
+// kill repeats the signal: a process may start others faster, and a killed process needs
 // a moment to be gone.
 func (t *session) kill() {
 	for end := time.Now().Add(killTime); t.signal(syscall.SIGKILL) && time.Now().Before(end); {

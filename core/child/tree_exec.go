@@ -66,8 +66,8 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	return t, nil
 }
 
-// cause makes an error name what was at fault, the folder or the program, and not the sh
-// that was to start it.
+// cause makes an error name the faulty folder or program, and not the sh that was to
+// start it.
 func cause(err error, cmd *exec.Cmd, program string) error {
 	if _, at := os.Stat(cmd.Dir); at != nil && cmd.Dir != "" {
 		return at
@@ -115,7 +115,8 @@ func (t *tree) kill() {
 	}
 }
 
-// spare: what has left the session is not known here in any case.
+// spare does nothing: processes that have left the session are not known here in any
+// case.
 func (t *tree) spare() {}
 
 func (t *tree) close() Ending {

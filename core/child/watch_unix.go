@@ -29,22 +29,22 @@ kill -s KILL -- "-$1"`
 // died, it ends. Its input is not touched: that is the program's.
 const gateScript = `read -r open <&3 && exec 3<&- && exec "$@"`
 
-// watch is a process beside a group which ends it when we are killed. The zero
+// watch is a process next to a group that ends the group when we are killed. The zero
 // watch does nothing: a program is not refused because it cannot be watched.
 //
-// The watch's input is a pipe of which we alone have the other end, and nothing
-// that we start inherits that: so the watch does not outlive us either. It has a
-// session of its own, away from signals to our group and to the program's.
+// The watch's input is a pipe. Only we have the other end, and nothing that we start
+// inherits it, so the watch does not outlive us either. It has a session of its own, away
+// from signals to our group and to the program's.
 type watch struct {
 	sh      string   // "": there is none
-	gate    *os.File // what the program waits for; nil: it does not
+	gate    *os.File // the program waits for it; nil: it does not wait
 	waiting *os.File // the other end
 	cmd     *exec.Cmd
 	pipe    *os.File
 }
 
-// hold has the program, which is about to be started, wait for start: so there
-// is no moment at which it runs and nobody would end it. close must follow.
+// hold makes the program, which is about to be started, wait for start, so it never runs
+// without a process that would end it. close must follow.
 func (g *watch) hold(cmd *exec.Cmd) {
 	env := cmd.Env
 	if env == nil {
@@ -114,7 +114,7 @@ func (g *watch) close() {
 	if g.cmd != nil {
 		g.dismiss()
 		_ = g.cmd.Wait() // it was killed
-		g.pipe.Close()   // after that: the end of the pipe is what it acts upon
+		g.pipe.Close()   // only now: the watch acts on the end of the pipe
 	}
 }
 
