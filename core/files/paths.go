@@ -44,7 +44,7 @@ func (p Place) Access(op core.AccessOp) core.Access {
 	}
 }
 
-// Locations are where clients can go to, at a line; 0: at none.
+// Locations returns the places that clients can go to, at a line; 0: at none.
 func (p Place) Locations(line int) []core.Location {
 	if p.spills != nil {
 		return nil
@@ -109,7 +109,8 @@ func (w *Workspace) At(path string) (Place, error) {
 	return p, nil
 }
 
-// spilled reports whether a path is that of cut output, which earlier versions told models.
+// spilled reports whether a path is that of cut output, which earlier versions gave to
+// models.
 func (w *Workspace) spilled(path string) bool {
 	spills := w.host.Spills()
 	if spills == nil {
