@@ -263,8 +263,7 @@ func (k *keeper) signal(p *startedProgram, sig syscall.Signal) int64 {
 // askLate sends the signal to processes that a program has left in its process group and
 // that did not exist when the program was asked. A shell blocks signals while it forks:
 // it receives the signal only afterwards, and the process that it has forked does not. A
-// program that the signal ended has not cleaned up, so nothing has done that for these
-// processes.
+// program that the signal ended had no chance to end its own processes.
 func (k *keeper) askLate(p *startedProgram) {
 	for _, q := range k.members(p) {
 		if q.group == p.pid && q.parent == os.Getpid() && p.asked[q.pid] != q.began {

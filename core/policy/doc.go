@@ -1,8 +1,7 @@
 // Package policy decides who must be asked before a tool call has its effect.
 //
-// A Policy is a pure function: it looks at a core.Check and at the rules it was
-// made with, never at the disk, the environment or the clock. It starts nothing
-// and locks nothing.
+// A Policy is a pure function of a core.Check and the rules it was made with. It looks
+// never at the disk, the environment or the clock, starts nothing and locks nothing.
 //
 // # Vocabulary
 //
@@ -11,11 +10,11 @@
 // an allow rule, nor an earlier answer, nor trust takes its place. A scope is
 // what "for this session" would cover; its key is compared, its text is shown,
 // and both come from the same facts. A control file is one that decides what
-// runs later without anybody being asked again, or what agents are told: our own
+// runs later without another question, or how agents are instructed: our own
 // configuration and those of other agents, AGENTS.md, git hooks, start-up files of
 // shells, task files of editors.
 //
-// A role is what one agent may do, beside what the rules say: the tools that it is offered,
+// A role limits what one agent may do, in addition to the rules: the tools that it is offered,
 // whether it only looks, who may hand it tasks. [Rights] narrow a policy for each role.
 //
 // # Order

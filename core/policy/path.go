@@ -34,9 +34,9 @@ var shellStart = []string{
 	".xsessionrc",
 }
 
-// told lists the files that instruct agents. All later sessions obey the text that one
+// instructing lists the files with instructions for agents. All later sessions obey the text that one
 // session writes there.
-var told = []string{"agents.md", "claude.md", "gemini.md"}
+var instructing = []string{"agents.md", "claude.md", "gemini.md"}
 
 // hooked are folders whose files programs run, or read for what to run, when a folder
 // is opened or something is committed; with the names in them that count. None: all.
@@ -66,7 +66,7 @@ func controlFile(p string) bool {
 		case ".mcp.json":
 			return true
 		default:
-			if hooks(part, rest) || slices.Contains(shellStart, part) || len(rest) == 0 && slices.Contains(told, part) {
+			if hooks(part, rest) || slices.Contains(shellStart, part) || len(rest) == 0 && slices.Contains(instructing, part) {
 				return true
 			}
 		}

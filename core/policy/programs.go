@@ -2,8 +2,7 @@ package policy
 
 import "slices"
 
-// delegators run other programs, or code that stands in their arguments or in
-// what they read.
+// delegators run other programs, or code from their arguments or their input.
 var delegators = []string{
 	"env",
 	"timeout",

@@ -157,7 +157,8 @@ func (p Rights) looker() string {
 	return "one of another kind"
 }
 
-// spawned returns the name of the agent in a call of spawn_agent, exactly as it is given.
+// spawned returns the agent that a call of spawn_agent names in the argument "agent", which must be
+// spelled exactly so; "?": it names none.
 func spawned(args json.RawMessage) string {
 	var in map[string]json.RawMessage
 	var name string

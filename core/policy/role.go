@@ -98,8 +98,8 @@ type entry struct {
 	both         bool // it names a server and a tool; else name is either's
 }
 
-// parseEntry reads an entry. ours is what we call the tool that it names, if another program
-// calls one of ours so and the entry does not say that it is of another server.
+// parseEntry reads an entry. If it has the name that another program gives to one of our tools, and
+// no other server, ours is our name of that tool.
 func parseEntry(text string) (e entry, ours string, err error) {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "(")
 	text = strings.TrimPrefix(text, "mcp__")

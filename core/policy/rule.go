@@ -259,7 +259,7 @@ func (r rule) place(f facts, i int) bool {
 // commandPattern matches a simple command, its words joined by one space each. A pattern that
 // ends in " *" also matches without arguments.
 type commandPattern struct {
-	whole, behind, below []glob.Text // the command itself, what stands behind a word, or behind a folder
+	whole, behind, below []glob.Text // match the command itself, its rest after a word, or after a folder
 }
 
 func parseCommand(pattern string) (c commandPattern, err error) {
