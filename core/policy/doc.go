@@ -1,7 +1,7 @@
 // Package policy decides who must be asked before a tool call has its effect.
 //
-// A Policy is a pure function of a core.Check and the rules it was made with. It looks
-// never at the disk, the environment or the clock, starts nothing and locks nothing.
+// A Policy is a pure function of a core.Check and the rules it was made with. It
+// never looks at the disk, the environment or the clock, starts nothing and locks nothing.
 //
 // # Vocabulary
 //
