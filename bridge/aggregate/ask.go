@@ -89,45 +89,28 @@ func (s *side) offersFor(method string) bool {
 // maxAskingClient limits the questions of one server that a client has not answered.
 const maxAskingClient = 64
 
-// ask counts a question to the client; false: there are too many.
-func (p *part) ask() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.asking >= maxAskingClient {
-		return false
-	}
-	p.asking++
-	return true
-}
-
-func (p *part) answered() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asking--
-}
-
 // put passes a server's request to the client as a request of our own.
 func (p *part) put(c *wire.Call) {
-	if !p.ask() {
+	if !p.silence.Ask(maxAskingClient) {
 		c.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient))
 		return
 	}
 	params, forget := p.side.caller.track(p, c.Params)
 	a, err := p.side.caller.conn.Start(c.Method, orNothing(params), func(res json.RawMessage, err error) {
 		forget()
-		p.answered()
+		p.silence.Answered()
 		c.Reply(res, err)
 	})
 	if err != nil {
 		forget()
-		p.answered()
+		p.silence.Answered()
 		c.Reply(nil, err)
 		return
 	}
 	context.AfterFunc(c.Context(), func() { // the server has its answer, has cancelled the question, or has ended
 		if a.Withdraw() {
 			forget()
-			p.answered()
+			p.silence.Answered()
 			c.Drop()
 		}
 	})

@@ -93,7 +93,7 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	}
 	if x.asks() {
 		p.enter(x)
-		p.silence.begin(x)
+		p.silence.Begin(x, p.server.CallTimeout)
 	}
 	asked, err := peer.Conn.Start(
 		x.method,
@@ -183,7 +183,7 @@ func (x *pass) note(n upstream.Progress) {
 	x.mu.Lock()
 	token, call := x.token, x.call
 	x.mu.Unlock()
-	x.part.silence.sign(x)
+	x.part.silence.Sign(x)
 	if token == nil || call == nil || x.part.side.caller.behind() {
 		return // a later one will say more
 	}
@@ -287,7 +287,7 @@ func (x *pass) end(o outcome, answers bool) (call *wire.Call, asked *wire.Ask, o
 	if forget != nil {
 		forget()
 	}
-	x.part.silence.forget(x)
+	x.part.silence.End(x)
 	x.part.side.busy.Add(-1)
 	return call, asked, true
 }
@@ -308,20 +308,19 @@ func (x *pass) Ended(cause error) {
 	})
 }
 
-// silent gives the request up, whose server has given no sign of life for too long, unless the
-// server is waiting for a person.
-func (x *pass) silent() {
+// Silent implements upstream.Watched: it gives the request up.
+func (x *pass) Silent() {
 	x.mu.Lock()
-	asked := x.call == nil
+	parked := x.call == nil
 	x.mu.Unlock()
-	if asked || x.part.waits() {
+	if parked {
 		return
 	}
 	x.kept.End(upstream.OutcomeError, 0)
 	x.giveUp(func(call *wire.Call) {
 		call.Reply(nil, jrpc2.Errorf(jrpc2.InternalError,
 			"the MCP server %s gave no sign of life for %v; the call was given up",
-			x.part.server.Name, x.part.silence.limit))
+			x.part.server.Name, x.part.server.CallTimeout))
 	})
 }
 
@@ -379,11 +378,4 @@ func (p *part) leave(x *pass) {
 	if i := slices.Index(p.open, x); i >= 0 {
 		p.open = slices.Delete(p.open, i, i+1) // others have copies
 	}
-}
-
-// waits reports whether a question of the server waits for the client's answer.
-func (p *part) waits() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.asking > 0
 }

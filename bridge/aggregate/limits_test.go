@@ -2,22 +2,26 @@ package aggregate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/wire"
 )
 
-// A server has so many questions with a client at a time, and room for another one when one
-// is answered.
+// A question is refused while so many questions of the server are with the client.
 func TestQuestionsOfServersAreBounded(t *testing.T) {
-	p, n := &part{}, 0
-	for n < 1000 && p.ask() {
-		n++
+	s, p := &side{}, &part{}
+	for range 64 {
+		if !p.silence.Ask(maxAskingClient) {
+			t.Fatal("refused too early")
+		}
 	}
-	if n != 64 {
-		t.Errorf("%d questions at a time", n)
-	}
-	if p.answered(); !p.ask() || p.ask() {
-		t.Error("an answer does not make room for one")
+	_, err := s.askClient(t.Context(), p, "example/ask", nil)
+	if e, ok := errors.AsType[*jrpc2.Error](err); !ok || e.Code != wire.CodeBusy {
+		t.Error(err)
 	}
 }
 

@@ -30,17 +30,16 @@ type part struct {
 	// owes: a list has waited in vain for the current start, or the last one. Only the keeper's
 	// goroutine uses it.
 	owes    bool
-	silence silence
+	silence upstream.Silence
 
-	mu     sync.Mutex // guards the fields below
-	late   bool       // a list has waited for the server in vain
-	known  [allKinds][]item
-	busy   [allKinds]int        // open requests for the list
-	open   []*pass              // calls in which the server may ask, oldest first
-	asking int                  // questions that the client has not answered
-	level  string               // the log level that the server was given
-	subs   map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
-	kept   map[string]bool      // URIs that the client has subscribed to
+	mu    sync.Mutex // guards the fields below
+	late  bool       // a list has waited for the server in vain
+	known [allKinds][]item
+	busy  [allKinds]int        // open requests for the list
+	open  []*pass              // calls in which the server may ask, oldest first
+	level string               // the log level that the server was given
+	subs  map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
+	kept  map[string]bool      // URIs that the client has subscribed to
 }
 
 // newPart makes the part of an export, or of our agent if export is nil.
@@ -51,7 +50,6 @@ func newPart(s *side, export *upstream.Export, hops int) *part {
 	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
-		p.silence.limit = p.server.CallTimeout
 	}
 	return p
 }

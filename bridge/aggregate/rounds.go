@@ -141,6 +141,7 @@ func (x *pass) hand() {
 	}
 	x.call = nil
 	x.mu.Unlock()
+	x.part.silence.End(x) // until the client calls again
 	call.Watch(nil)
 	s.mu.Lock()
 	full := len(s.parked) >= upstream.MaxParked
@@ -236,6 +237,7 @@ func (x *pass) resume(call *wire.Call, q request, answers map[string]json.RawMes
 	}
 	x.mu.Unlock()
 	if !over {
+		x.part.silence.Begin(x, x.part.server.CallTimeout)
 		call.Watch(x)
 	}
 	if over { // it was cancelled while the client had the questions
@@ -309,10 +311,10 @@ func (s *side) askClient(
 	if !s.offersFor(method) {
 		return nil, jrpc2.Errorf(jrpc2.MethodNotFound, "the client does not offer it")
 	}
-	if !p.ask() {
+	if !p.silence.Ask(maxAskingClient) {
 		return nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient)
 	}
-	defer p.answered()
+	defer p.silence.Answered()
 	err = s.caller.conn.Ask(ctx, method, orNothing(params), &reply)
 	return reply, err
 }

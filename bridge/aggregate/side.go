@@ -94,7 +94,7 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		p.cancel = end
 		c.owned.Go(func() {
 			defer end()
-			defer p.silence.end()
+			defer p.silence.Close()
 			p.export.Keep(ctx, p.keeper)
 		})
 	}

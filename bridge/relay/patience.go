@@ -3,6 +3,7 @@ package relay
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +20,8 @@ import (
 // an initialize after the server's start timeout, and a call after its call timeout. Progress is a
 // sign of life, and while a question of the server's is with the client no time passes.
 type patience struct {
-	server upstream.Server
+	server  upstream.Server
+	silence upstream.Silence
 
 	mu     sync.Mutex        // guards the fields below
 	open   map[string]*await // by the request's id
@@ -29,9 +31,18 @@ type patience struct {
 
 // await is a request that the server is to answer.
 type await struct {
-	token string // for its progress
-	limit time.Duration
-	timer *time.Timer
+	of     *patience
+	id     string
+	method string
+	token  string // for its progress
+	giveUp func(error)
+}
+
+// Silent implements upstream.Watched.
+func (a *await) Silent() {
+	if a.of.isOverdue(a) {
+		a.giveUp(errSilent(a.of.server, a.method))
+	}
 }
 
 func newPatience(s upstream.Server) *patience {
@@ -75,28 +86,22 @@ func (p *patience) begin(id json.RawMessage, method string, token json.RawMessag
 	if limit <= 0 {
 		return
 	}
-	a := &await{token: string(token), limit: limit}
-	a.timer = time.AfterFunc(limit, func() {
-		if p.over(string(id), a) {
-			giveUp(errSilent(p.server, method))
-		}
-	})
-	p.open[string(id)] = a
+	p.endLocked(string(id))
+	a := &await{p, string(id), method, string(token), giveUp}
+	p.open[a.id] = a
+	p.silence.Begin(a, limit)
 }
 
-// over reports whether a request whose clock has run down is to be given up.
-func (p *patience) over(id string, a *await) bool {
+// isOverdue reports whether a request that the server has been silent for is to be given up: it is
+// not if its answer has come meanwhile.
+func (p *patience) isOverdue(a *await) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open[id] != a {
+	if p.open[a.id] != a {
 		return false
 	}
-	if len(p.asking) > 0 {
-		a.timer.Reset(a.limit)
-		return false
-	}
-	delete(p.open, id)
-	p.late[id] = true
+	delete(p.open, a.id)
+	p.late[a.id] = true
 	return true
 }
 
@@ -111,9 +116,11 @@ func (p *patience) heard(m wire.Message) (late bool) {
 		delete(p.late, string(m.ID))
 		p.endLocked(string(m.ID))
 	case m.Kind() == wire.Request:
-		p.asking[string(m.ID)] = true
+		if id := string(m.ID); !p.asking[id] {
+			p.asking[id] = p.silence.Ask(math.MaxInt)
+		}
 	case m.Method == proto.NoteCancelled:
-		delete(p.asking, string(streamable.CancelledID(m.Params)))
+		p.answeredLocked(streamable.CancelledID(m.Params))
 	case m.Method == proto.NoteProgress:
 		var n upstream.Progress
 		if wire.Unmarshal(m.Params, &n) != nil {
@@ -121,7 +128,7 @@ func (p *patience) heard(m wire.Message) (late bool) {
 		}
 		for _, a := range p.open {
 			if a.token != "" && a.token == string(n.Token) {
-				a.timer.Reset(a.limit)
+				p.silence.Sign(a)
 			}
 		}
 	}
@@ -133,12 +140,13 @@ func (p *patience) heard(m wire.Message) (late bool) {
 func (p *patience) answered(id json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.asking[string(id)] {
-		return
-	}
-	delete(p.asking, string(id))
-	for _, a := range p.open {
-		a.timer.Reset(a.limit)
+	p.answeredLocked(id)
+}
+
+func (p *patience) answeredLocked(id json.RawMessage) {
+	if p.asking[string(id)] {
+		delete(p.asking, string(id))
+		p.silence.Answered()
 	}
 }
 
@@ -151,13 +159,16 @@ func (p *patience) end(id json.RawMessage) {
 
 func (p *patience) endLocked(id string) {
 	if a := p.open[id]; a != nil {
-		a.timer.Stop()
+		p.silence.End(a)
 		delete(p.open, id)
 	}
 }
 
-// close stops all clocks.
-func (p *patience) close() { p.cut() }
+// close stops all clocks. No other begins.
+func (p *patience) close() {
+	p.cut()
+	p.silence.Close()
+}
 
 // cut stops all clocks, because the connection has ended, and returns the ids of the questions of
 // the server's that are with the client.
@@ -168,6 +179,9 @@ func (p *patience) cut() []string {
 		p.endLocked(id)
 	}
 	asking := slices.Sorted(maps.Keys(p.asking))
+	for range asking {
+		p.silence.Answered()
+	}
 	p.asking, p.late = map[string]bool{}, map[string]bool{}
 	return asking
 }

@@ -9,9 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -260,18 +258,15 @@ func (h *HTTP) visitor(session string) visitor {
 // answerWatch looks for the answer to a request in a response, and gives the request up if the
 // server shows no sign of life for too long (limitOf).
 type answerWatch struct {
-	call   *upstream.Record
-	id     json.RawMessage
-	stream bool
-	text   []byte // of the line, or the body, that has not ended
-	blind  bool   // it has stopped looking
-	cancel context.CancelFunc
-	silent atomic.Bool // the request was given up
-	limit  time.Duration
-
-	mu     sync.Mutex  // guards the fields below
-	timer  *time.Timer // nil: there is no limit
-	asking bool        // the last message was a question, which is with the client
+	call    *upstream.Record
+	id      json.RawMessage
+	stream  bool
+	text    []byte // of the line, or the body, that has not ended
+	blind   bool   // it has stopped looking
+	asking  bool   // the last message was a question, which is with the client
+	cancel  context.CancelFunc
+	silent  atomic.Bool // the request was given up
+	silence upstream.Silence
 }
 
 // watch returns the watch of the request m, and the context in which it is made; stop must follow.
@@ -281,45 +276,36 @@ func (h *HTTP) watch(ctx context.Context, call *upstream.Record, m wire.Message)
 		call:   call,
 		id:     m.ID,
 		cancel: cancel,
-		limit:  limitOf(h.relay.export.Server, m.Method),
 	}
-	a.blind = call == nil && a.limit <= 0
-	if m.Kind() == wire.Request && a.limit > 0 {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.timer = time.AfterFunc(a.limit, a.over)
+	limit := limitOf(h.relay.export.Server, m.Method)
+	a.blind = call == nil && limit <= 0
+	if m.Kind() == wire.Request {
+		a.silence.Begin(a, limit)
 	}
 	return ctx, a
 }
 
-// over is called when the clock has run down.
-func (a *answerWatch) over() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.asking {
-		a.timer.Reset(a.limit)
-		return
-	}
+// Silent implements upstream.Watched.
+func (a *answerWatch) Silent() {
 	a.silent.Store(true)
 	a.cancel()
 }
 
-// alive winds the clock up; asking: a question came.
+// alive notes a message of the server's; asking: it is a question.
 func (a *answerWatch) alive(asking bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.asking = asking; a.timer != nil {
-		a.timer.Reset(a.limit)
+	a.silence.Sign(a)
+	switch {
+	case asking && !a.asking:
+		a.silence.Ask(1)
+	case !asking && a.asking:
+		a.silence.Answered()
 	}
+	a.asking = asking
 }
 
-// stop ends the clock, and the request.
+// stop ends the watch, and the request.
 func (a *answerWatch) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.silence.Close()
 	a.cancel()
 }
 

@@ -44,7 +44,7 @@ func (u *upstream) receive(c *wire.Call) {
 			return
 		}
 		u.asks.Go(func() {
-			defer u.asked()
+			defer u.silence.Answered()
 			c.Reply(u.answer(c.Context(), c.Method, c.Params))
 		})
 	default:
@@ -60,17 +60,7 @@ func (u *upstream) mayAsk() bool {
 	runs := u.now().status == statusRunning
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.asking >= maxAsking || u.calls == 0 && runs {
-		return false
-	}
-	u.asking++
-	return true
-}
-
-func (u *upstream) asked() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.asking--
+	return (u.calls > 0 || !runs) && u.silence.Ask(maxAsking)
 }
 
 // logged passes on a log message (Utilities, Logging).
@@ -159,7 +149,7 @@ func (u *upstream) rounds(
 			if !u.mayAsk() {
 				return nil, fmt.Errorf("the MCP server %s asks too many questions at once", u.server.Name)
 			}
-			defer u.asked()
+			defer u.silence.Answered()
 			reply, err := u.answer(ctx, q.Method, q.Params)
 			if err != nil {
 				return nil, fmt.Errorf("the MCP server %s asks for %s: %v", u.server.Name, q.Method, err)

@@ -12,7 +12,7 @@ func TestQuestionsOfServersAreBounded(t *testing.T) {
 	if n != 8 {
 		t.Errorf("%d questions at a time", n)
 	}
-	if u.asked(); !u.mayAsk() || u.mayAsk() {
+	if u.silence.Answered(); !u.mayAsk() || u.mayAsk() {
 		t.Error("an answer does not make room for one")
 	}
 }

@@ -311,11 +311,11 @@ func (t *tool) await(
 		return nil, errors.Join(err, errUnsent)
 	}
 	limit := t.up.server.CallTimeout
-	silence := newClock(limit)
-	defer silence.Stop()
-	pause := newClock(0)
-	defer pause.Stop()
+	silent := make(silentCall, 1)
+	t.up.silence.Begin(silent, limit)
+	defer t.up.silence.End(silent)
 	shown := sign
+	var pause <-chan time.Time
 	for {
 		select {
 		case a := <-answers:
@@ -327,16 +327,11 @@ func (t *tool) await(
 			return a.result, a.err
 		case n := <-shown:
 			n.show(inv)
-			silence.Reset(limit)
-			pause.Reset(showEvery)
-			shown = nil
-		case <-pause.c:
+			t.up.silence.Sign(silent)
+			shown, pause = nil, time.After(showEvery)
+		case <-pause:
 			shown = sign
-		case <-silence.c:
-			if t.up.isAsking() {
-				silence.Reset(limit)
-				continue
-			}
+		case <-silent:
 			if asked.Withdraw() {
 				return nil, fmt.Errorf(
 					"the MCP server %s gave no sign of life for %v; the call was given up",
@@ -365,32 +360,11 @@ func (n Progress) show(inv core.Invocation) {
 	}
 }
 
-// clock is a timer that may be stopped.
-type clock struct {
-	t *time.Timer
-	c <-chan time.Time // nil: it is stopped
-}
+// silentCall gets a value when the server has been silent for too long; it has room for one.
+type silentCall chan struct{}
 
-func newClock(d time.Duration) *clock {
-	k := &clock{}
-	k.Reset(d)
-	return k
-}
-
-// Reset starts it; 0: it stays stopped.
-func (k *clock) Reset(d time.Duration) {
-	k.Stop()
-	if k.t, k.c = nil, nil; d > 0 {
-		k.t = time.NewTimer(d)
-		k.c = k.t.C
-	}
-}
-
-func (k *clock) Stop() {
-	if k.t != nil {
-		k.t.Stop()
-	}
-}
+// Silent implements Watched.
+func (c silentCall) Silent() { c <- struct{}{} }
 
 // calling records a running call; the function ends that.
 func (u *upstream) calling() func() {
@@ -409,10 +383,4 @@ func (u *upstream) isCalled() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.calls > 0
-}
-
-func (u *upstream) isAsking() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.asking > 0
 }

@@ -15,23 +15,23 @@ import (
 // upstream is a session's connection to one server, maintained by a keeper.
 type upstream struct {
 	*Keeper
-	box    *Box
-	server Server
-	host   core.ToolHost
-	to     audience // for a server that a client brings along
-	guard  *child.Guard
-	wake   func()             // the list has changed
-	stale  chan struct{}      // the server announces that its list has changed
-	missed chan struct{}      // the server can announce changes from now on; earlier ones may be unknown
-	stop   context.CancelFunc // ends run; set before run begins
-	used   time.Time          // outside of sessions: its last use; guarded by the box's mu
-	asks   sync.WaitGroup
+	box     *Box
+	server  Server
+	host    core.ToolHost
+	to      audience // for a server that a client brings along
+	guard   *child.Guard
+	wake    func()             // the list has changed
+	stale   chan struct{}      // the server announces that its list has changed
+	missed  chan struct{}      // the server can announce changes from now on; earlier ones may be unknown
+	stop    context.CancelFunc // ends run; set before run begins
+	used    time.Time          // outside of sessions: its last use; guarded by the box's mu
+	asks    sync.WaitGroup
+	silence Silence
 
-	mu     sync.Mutex // guards the fields below
-	list   []*listedTool
-	offer  offer
-	calls  int // running
-	asking int // open questions to the user
+	mu    sync.Mutex // guards the fields below
+	list  []*listedTool
+	offer offer
+	calls int // running
 }
 
 // Reasons for keeping a connection from running.
@@ -109,6 +109,7 @@ func (u *upstream) run(ctx context.Context) {
 	u.post()
 	u.Keeper.run(ctx)
 	u.asks.Wait()
+	u.silence.Close()
 	u.box.leave(u)
 	u.post()
 }
