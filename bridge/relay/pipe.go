@@ -33,6 +33,7 @@ type pipeSession struct {
 	end       context.CancelCauseFunc // ends the keeping
 	down      *wire.Writer            // to the client
 	idle      chan struct{}           // closed when the client has sent its last and nothing is open
+	idled     sync.Once               // closes it
 	stir      chan struct{}           // has a token when something is held
 	secret    string                  // begins the ids of our own requests, which no client can guess
 	dialogs   *dialogs
@@ -427,14 +428,13 @@ func (c *pipeSession) notice(m wire.Message) bool {
 func (c *pipeSession) settle(id json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.last && len(c.open) == 0
 	if id == nil {
 		c.last = true
 	} else {
 		delete(c.open, string(id))
 	}
-	if !was && c.last && len(c.open) == 0 {
-		close(c.idle)
+	if c.last && len(c.open) == 0 {
+		c.idled.Do(func() { close(c.idle) })
 	}
 }
 

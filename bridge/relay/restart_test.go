@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	proto "dragoman/adapters/proto/mcp"
+	"dragoman/adapters/wire"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
@@ -407,6 +408,23 @@ func TestClientLeavesBeforeARestart(t *testing.T) {
 	if n := r.n.Load(); n != 1 {
 		t.Errorf("%d starts", n)
 	}
+}
+
+// Requests of our own may begin and end after the client has left: an introduction that is under way
+// is one.
+func TestRequestsOfOurOwnAfterTheClientHasLeft(t *testing.T) {
+	t.Parallel()
+	g := watched(t, "", upstream.Server{Name: "up"})
+	c := newPipeSession(g.Server, "p", "", nil)
+	s := &connection{out: wire.NewWriter(nil, wire.Newline), over: make(chan struct{})}
+	close(s.over)
+	c.settle(nil)
+	for range 2 {
+		if _, err := c.ask(t.Context(), s, "ping", nil); !errors.Is(err, wire.ErrClosed) {
+			t.Error(err)
+		}
+	}
+	<-c.idle
 }
 
 // The end of the context ends a relay whose server is about to be started.
