@@ -108,10 +108,10 @@ func (x *pass) sendTo(peer *upstream.Peer) {
 	}
 	x.mu.Lock()
 	x.asked = asked
-	over := x.over
+	over, reason := x.over, x.reason
 	x.mu.Unlock()
 	if over { // it was cancelled meanwhile
-		asked.Withdraw()
+		asked.WithdrawFor(reason)
 	}
 }
 

@@ -191,7 +191,8 @@ func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
 
 // A server that lists nothing in time is told of, and its calls are refused.
 func TestRelayOfAListThatNeverComes(t *testing.T) {
-	hostileServer := upstream.Server{Name: "up", StartTimeout: 50 * time.Millisecond, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
+	t.Parallel()
+	hostileServer := upstream.Server{Name: "up", StartTimeout: time.Second, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
 	for face, connect := range faces {
 		t.Run(face, func(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), hostileServer)

@@ -56,11 +56,11 @@ func TestRelayGivesUpAServerThatDoesNotStart(t *testing.T) {
 func TestRelayGivesUpASilentCall(t *testing.T) {
 	t.Parallel()
 	late := `notifications/cancelled {"jsonrpc":"2.0","id":$BEFORE,"result":{"content":[{"type":"text","text":"late"}]}}` + "\n"
-	impatient(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1\n"+late+bridgetest.ToolDone, 0, 50*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
+	impatient(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1\n"+late+bridgetest.ToolDone, 0, 500*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := callT(t, cs, "t"); err == nil || !strings.Contains(err.Error(), "the MCP server up gave no sign of life for 50ms; the call was given up") {
+		if s, err := callT(t, cs, "t"); err == nil || !strings.Contains(err.Error(), "the MCP server up gave no sign of life for 500ms; the call was given up") {
 			t.Errorf("%q, %v", s, err)
 		}
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
