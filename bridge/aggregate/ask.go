@@ -157,39 +157,3 @@ func (c *caller) progressed(params json.RawMessage) {
 		o.part.tell(proto.NoteProgress, wire.Edit(params, wire.Set(proto.MetaToken, o.token)))
 	}
 }
-
-// setLevel sets the log level of a server.
-func (p *part) setLevel(peer *upstream.Peer, level string) {
-	p.mu.Lock()
-	same := p.level == level || peer.Modern() || peer.Caps.Logging == nil
-	if !same {
-		p.level = level
-	}
-	p.mu.Unlock()
-	if same {
-		return
-	}
-	_, _ = peer.Conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": level}),
-		func(json.RawMessage, error) {}) // the peer's end is handled elsewhere
-}
-
-// setLevel sets the log level of all servers, if our agent accepts it.
-func (s *side) setLevel(call *wire.Call, q request) {
-	var p struct {
-		Level string `json:"level"`
-	}
-	_ = json.Unmarshal(q.params, &p) // the agent reports errors
-	x := s.newPass(s.agent, call, q)
-	x.after = func(res json.RawMessage) json.RawMessage {
-		s.mu.Lock()
-		s.level = p.Level
-		s.mu.Unlock()
-		for _, part := range s.parts()[1:] {
-			if peer := part.running(); peer != nil {
-				part.setLevel(peer, p.Level)
-			}
-		}
-		return res
-	}
-	x.send()
-}

@@ -56,9 +56,9 @@ func (x *pass) asks() bool {
 	return false
 }
 
-// send sends the request, once the server runs.
+// send sends the request, once the server runs and has the log level for it.
 func (x *pass) send() {
-	if peer := x.part.running(); peer != nil {
+	if peer := x.part.running(); peer != nil && x.part.hasLevel(peer, x.q.level) {
 		x.sendTo(peer)
 		return
 	}
@@ -69,15 +69,13 @@ func (x *pass) send() {
 			x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return
 		}
+		x.part.setLevel(ctx, peer, x.q.level)
 		x.sendTo(peer)
 	})
 }
 
 func (x *pass) sendTo(peer *upstream.Peer) {
 	p := x.part
-	if x.q.level != "" && !peer.Modern() {
-		p.setLevel(peer, x.q.level)
-	}
 	var token json.RawMessage
 	var forget func()
 	if x.q.token != nil {
@@ -357,6 +355,7 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	if again {
 		next, err := p.acquire(call.Context(), true)
 		if err == nil {
+			p.setLevel(call.Context(), next, x.q.level)
 			x.sendTo(next)
 			return
 		}

@@ -337,6 +337,25 @@ tools/call {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"
 	}
 }
 
+// A log level is with the servers when the client gets its answer: a call might come first otherwise.
+func TestLogLevelsComeBeforeCalls(t *testing.T) {
+	t.Parallel()
+	script := `initialize {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"script","version":"1"}}}
+` + bridgetest.OneTool("") +
+		`logging/setLevel {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it was told"}}
+logging/setLevel {"jsonrpc":"2.0","method":"ping","id":"p"}
+answer {"jsonrpc":"2.0","id":$BEFORE,"result":{}}
+`
+	a := aggregate(t, upstream.Options{Servers: []upstream.Server{old(script)}}, Options{})
+	c := spoken(t, a, "{}")
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	c.Until(`"id":1,`)
+	c.Say(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}`)
+	if lines := strings.Join(c.Until(`"id":2,`), ""); !strings.Contains(lines, "it was told") {
+		t.Errorf("answered before the server had the level: %s", lines)
+	}
+}
+
 // The tasks of 2025-11-25 are their server's, also for a client that knows one from
 // before.
 func TestAggregateRelaysTasks(t *testing.T) {

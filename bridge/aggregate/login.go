@@ -36,10 +36,7 @@ var severe = []string{"error", "critical", "alert", "emergency"}
 // logNotice sends a warning to the client, unless its log level excludes warnings. At 2026-07-28
 // log messages are only sent within requests.
 func (s *side) logNotice(notice string) {
-	s.mu.Lock()
-	level := s.level
-	s.mu.Unlock()
-	if s.modern() || slices.Contains(severe, level) {
+	if s.modern() || slices.Contains(severe, s.logLevel()) {
 		return
 	}
 	_ = s.caller.conn.Notify(proto.NoteMessage, map[string]string{ // it has left

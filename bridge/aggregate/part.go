@@ -37,7 +37,7 @@ type part struct {
 	known [allKinds][]item
 	busy  [allKinds]int        // open requests for the list
 	open  []*pass              // calls in which the server may ask, oldest first
-	level string               // the log level that the server was given
+	level level                // that the server was given
 	subs  map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
 	kept  map[string]bool      // URIs that the client has subscribed to
 }
@@ -87,7 +87,8 @@ func (p *part) Begin(ctx context.Context) (*upstream.Peer, error) {
 		Known:        true,
 		Refused:      refused || p.side.modern() && !peer.Modern(),
 	})
-	p.view.Stale() // it may be another program by now
+	p.view.Stale()                           // it may be another program by now
+	p.setLevel(ctx, peer, p.side.logLevel()) // before any call
 	p.log("info", fmt.Sprintf("runs for a client: %s, protocol %s", peer.Name, peer.Version))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,12 +119,7 @@ func (p *part) hello(version string, hops int) upstream.Hello {
 // Follow implements upstream.Job: it gives the server the client's log level and subscriptions.
 func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	s := p.side
-	s.mu.Lock()
-	level := s.level
-	s.mu.Unlock()
-	if level != "" {
-		p.setLevel(peer, level)
-	}
+	p.setLevel(ctx, peer, s.logLevel()) // the client may have set another since
 	p.followLists(peer)
 	s.followAgain(p)
 	if p.owes {
@@ -141,7 +137,7 @@ func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	peer.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.subs, p.level = map[string]*wire.Ask{}, ""
+	p.subs, p.level = map[string]*wire.Ask{}, level{}
 	return peer.Why()
 }
 

@@ -177,10 +177,10 @@ func (c *pipeSession) introduce(ctx context.Context) error {
 		_ = s.out.Put(known.initialized) // the reader notices a server that has left
 	}
 	if known.level != nil {
-		c.request(s, proto.MethodSetLevel, known.level) // the answer is ignored
+		_, _ = c.ask(ctx, s, proto.MethodSetLevel, known.level) // calls wait for it; an error changes nothing
 	}
 	for _, params := range wants {
-		c.request(s, proto.MethodSubscribe, params) // as above
+		c.request(s, proto.MethodSubscribe, params) // the answer is ignored
 	}
 	if known.initialized != nil {
 		for _, method := range known.changes {
