@@ -10,10 +10,11 @@ import (
 	"dragoman/bridge/upstream"
 )
 
-// level is a log level that a server was given.
+// level is a log level that a server was given, on a connection.
 type level struct {
-	name    string          // "": none
-	settled <-chan struct{} // closed when the server has answered, or for too long has not; nil: none
+	peer    *upstream.Peer
+	name    string
+	settled <-chan struct{} // closed when the server has answered, or has not for too long
 }
 
 // isSettled reports whether calls may follow.
@@ -22,7 +23,7 @@ func (l level) isSettled() bool {
 	case <-l.settled:
 		return true
 	default:
-		return l.settled == nil
+		return false
 	}
 }
 
@@ -33,14 +34,14 @@ func (p *part) hasLevel(peer *upstream.Peer, name string) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.level.name == name && p.level.isSettled()
+	return p.level.peer == peer && p.level.name == name && p.level.isSettled()
 }
 
 // setLevel sets the log level of a server and waits for its answer, but not longer than the grace of
 // the upstream.Box: over HTTP, a call that is sent before the answer may come first.
 func (p *part) setLevel(ctx context.Context, peer *upstream.Peer, name string) {
 	for !p.hasLevel(peer, name) && ctx.Err() == nil {
-		l, settle := p.nextLevel(ctx, name)
+		l, settle := p.nextLevel(ctx, peer, name)
 		if settle != nil {
 			_, err := peer.Conn.Start(proto.MethodSetLevel, wire.JSON(map[string]string{"level": name}),
 				func(json.RawMessage, error) { settle() })
@@ -57,14 +58,16 @@ func (p *part) setLevel(ctx context.Context, peer *upstream.Peer, name string) {
 
 // nextLevel notes that a server is given a log level, which settle settles. While an earlier one is
 // not settled, it returns that one, and nil.
-func (p *part) nextLevel(ctx context.Context, name string) (l level, settle func()) {
+func (p *part) nextLevel(
+	ctx context.Context, peer *upstream.Peer, name string,
+) (l level, settle func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.level.isSettled() {
+	if p.level.peer == peer && !p.level.isSettled() {
 		return p.level, nil
 	}
 	within, settle := context.WithTimeout(context.WithoutCancel(ctx), p.box().Grace())
-	p.level = level{name, within.Done()}
+	p.level = level{peer, name, within.Done()}
 	return p.level, settle
 }
 

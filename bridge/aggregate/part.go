@@ -137,7 +137,7 @@ func (p *part) Follow(ctx context.Context, peer *upstream.Peer) string {
 	peer.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.subs, p.level = map[string]*wire.Ask{}, level{}
+	p.subs = map[string]*wire.Ask{}
 	return peer.Why()
 }
 

@@ -14,7 +14,7 @@ func (g *given) Silent() { g.n.Add(1) }
 
 // after lets time pass, and reports whether the request was given up by then.
 func (g *given) after(d time.Duration) bool {
-	time.Sleep(d) // of the bubble
+	<-time.After(d) // of the bubble
 	synctest.Wait()
 	return g.n.Load() > 0
 }
