@@ -35,8 +35,8 @@
 //   - A call that is cancelled while it is judged, or before it came, never reaches the
 //     server (streamable.Calls).
 //   - A request is given up when the server shows no sign of life for its start or call
-//     timeout (patience.go), as in an aggregate. The clocks rest while the client has a question
-//     of the server's.
+//     timeout (patience.go), as in an aggregate. No time passes while the client has a question
+//     of the server's, and after the answer the server has all of its time again.
 //   - A client's key is never sent to the server, nor is ours to the client.
 //   - A client over HTTP that left without notice keeps nobody out. A face serves 64
 //     clients, 48 of them of one program: sessions, and connections for requests of
