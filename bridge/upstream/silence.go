@@ -97,15 +97,16 @@ func (s *Silence) Close() {
 	}
 }
 
-// look gives up the requests that have waited for too long, and sets the timer for the next.
+// look gives up a request that has waited for too long, if there is one.
 func (s *Silence) look() {
-	for _, x := range s.overdue() {
+	if x := s.overdue(); x != nil {
 		x.Silent()
 	}
 }
 
-// overdue removes the requests that have waited for too long, and sets the timer for the next.
-func (s *Silence) overdue() (late []Watched) {
+// overdue removes a request that has waited for too long and returns it; nil: there is none. It sets
+// the timer for the next, at once if another one is overdue: Silent may block.
+func (s *Silence) overdue() (late Watched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now() // under the lock: a sign that comes before it counts
@@ -115,12 +116,11 @@ func (s *Silence) overdue() (late []Watched) {
 		if s.asking == 0 {
 			left -= now.Sub(w.heard)
 		}
-		switch {
-		case left <= 0:
-			late = append(late, x)
+		if left <= 0 && late == nil {
+			late = x
 			delete(s.open, x)
-		case next == 0 || left < next:
-			next = left
+		} else if next == 0 || left < next {
+			next = max(left, 1)
 		}
 	}
 	s.due = time.Time{}

@@ -84,6 +84,32 @@ func TestSilenceRestsDuringQuestions(t *testing.T) {
 	}
 }
 
+// stuck is a request that cannot be given up.
+type stuck struct{ end chan struct{} }
+
+func (s *stuck) Silent() { <-s.end }
+
+// A request that cannot be given up does not delay the others.
+func TestSilenceOfARequestThatIsStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s Silence
+		defer s.Close()
+		end := make(chan struct{})
+		defer close(end)
+		var others [20]given
+		for i := range others {
+			s.Begin(&stuck{end}, time.Second)
+			s.Begin(&others[i], time.Second)
+		}
+		for i := range others {
+			if !others[i].after(1001 * time.Millisecond) {
+				t.Fatalf("%d was not given up", i)
+			}
+		}
+	})
+}
+
 // A closed Silence gives nothing up.
 func TestSilenceIsClosed(t *testing.T) {
 	t.Parallel()
