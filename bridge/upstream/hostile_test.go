@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -96,6 +97,21 @@ func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
 	if item := awaitStatus(t, h.board, "silent", "failed"); !strings.Contains(item.Why, "did not answer within 50ms") {
+		t.Errorf("why: %q", item.Why)
+	}
+}
+
+// A server that cannot be reached is reported in plain words, without the code of our own error.
+func TestServerThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	h := &host{board: board.New()}
+	site := httptest.NewServer(nil)
+	site.Close()
+	_, s := open(t, h, Options{Servers: []Server{{Name: "away", Endpoint: at(bridgetest.Place{URL: site.URL})}}})
+	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
+		t.Errorf("%d tools, %v", len(list), err)
+	}
+	if item := awaitStatus(t, h.board, "away", "failed"); !strings.HasPrefix(item.Why, "dial tcp") {
 		t.Errorf("why: %q", item.Why)
 	}
 }

@@ -96,6 +96,8 @@ func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 	}
 	if p.ended() && ctx.Err() == nil {
 		err = errors.New(l.Why())
+	} else if why, ok := streamable.Unreached(err); ok {
+		err = errors.New(why)
 	}
 	p.Close()
 	return nil, err
