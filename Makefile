@@ -25,7 +25,7 @@ TORTURE ?= 20m
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := build
-.PHONY: build install run test race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build install run test test-hosts race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -58,6 +58,10 @@ else
 test:
 	$(TESTS) $(RACE) -p 4 $(PKG)
 endif
+
+# The programs come from npm, 1 GB of them, and stay in the user's cache. "make test" runs the tests of those that are installed quickly.
+test-hosts: ## run the tests with other people's programs in front of the binary (Claude Code, Codex, Gemini CLI, OpenCode, acpx)
+	DRAGOMAN_HOSTS=all $(GO) test -count=1 -timeout 30m -v -run '^Test(Hosts|ACPX|ACP(Go)?Libraries)' ./e2e
 
 race-e2e: ## run the end-to-end tests with the race detector, in the binary as well
 	DRAGOMAN_E2E_RACE=1 $(GO) test -race -count=1 -timeout 60m ./e2e/...

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 )
 
@@ -80,6 +81,27 @@ func (c *Config) FindModel(spec string) (Choice, error) {
 	return choice, nil
 }
 
+// otherAddress returns the variable that says that the key in the environment is for another
+// address than the provider's own: programs set both when they start others. "": there is none, or
+// the configuration has an address.
+func (c *Config) otherAddress(k ProviderPreset, key string, env Env) string {
+	if !c.Providers[k.Name].BaseURL.IsZero() {
+		return ""
+	}
+	for _, name := range []string{strings.TrimSuffix(key, "_API_KEY") + "_BASE_URL", "GOOGLE_" + strings.ToUpper(k.Name) + "_BASE_URL"} {
+		address, _ := env.lookup(name)
+		if address = strings.TrimSpace(address); address == "" {
+			continue
+		}
+		there, err := url.Parse(address)
+		own, ownErr := url.Parse(k.BaseURL)
+		if err != nil || ownErr != nil || there.Host != own.Host {
+			return name
+		}
+	}
+	return ""
+}
+
 // look searches for the keys of all known providers.
 func (c *Config) look(env Env, logins Logins) []KeyPlace {
 	var all []KeyPlace
@@ -106,8 +128,13 @@ func (c *Config) look(env Env, logins Logins) []KeyPlace {
 			l := KeyPlace{Provider: k.Name, Variable: name}
 			secret, ok := env.lookup(name)
 			l.Found = strings.TrimSpace(secret) != ""
-			if ok && !l.Found {
+			other := c.otherAddress(k, name, env)
+			switch {
+			case ok && !l.Found:
 				l.Note = "is set but empty"
+			case l.Found && other != "":
+				l.Found = false
+				l.Note = "is for the address in " + other + "; set " + join(join("providers", k.Name), "base_url") + " to use it"
 			}
 			all = append(all, l)
 		}

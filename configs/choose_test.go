@@ -18,6 +18,19 @@ func TestChooseModel(t *testing.T) {
 		{"order", "", environment("MISTRAL_API_KEY", "x", "ANTHROPIC_API_KEY", "y"), "anthropic/claude-sonnet-4-6; ANTHROPIC_API_KEY is set; ANTHROPIC_API_KEY MISTRAL_API_KEY"},
 		{"second variable", "", environment("GOOGLE_API_KEY", "x"), "gemini/gemini-2.5-flash; GOOGLE_API_KEY is set; GOOGLE_API_KEY"},
 		{"empty variable", "", environment("OPENAI_API_KEY", " \n"), "offline/demo; no model is configured and no key was found; -OPENAI_API_KEY (is set but empty)"},
+		{
+			"a key for another address", "", environment("ANTHROPIC_API_KEY", "x", "ANTHROPIC_BASE_URL", "https://gateway.example"),
+			"offline/demo; no model is configured and no key was found; -ANTHROPIC_API_KEY (is for the address in ANTHROPIC_BASE_URL; set providers.anthropic.base_url to use it)",
+		},
+		{
+			"Gemini's other address", "", environment("GEMINI_API_KEY", "x", "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1"),
+			"offline/demo; no model is configured and no key was found; -GEMINI_API_KEY (is for the address in GOOGLE_GEMINI_BASE_URL; set providers.gemini.base_url to use it)",
+		},
+		{"the same address", "", environment("OPENAI_API_KEY", "x", "OPENAI_BASE_URL", "https://api.openai.com/v1/"), "openai/gpt-5.1; OPENAI_API_KEY is set; OPENAI_API_KEY"},
+		{
+			"a configured address", "providers: {anthropic: {base_url: 'https://gateway.example/v1', kind: anthropic}}",
+			environment("ANTHROPIC_API_KEY", "x", "ANTHROPIC_BASE_URL", "https://other.example"), "anthropic/claude-sonnet-4-6; ANTHROPIC_API_KEY is set; ANTHROPIC_API_KEY",
+		},
 		{"set", "model: ollama/qwen3", environment("OPENAI_API_KEY", "x"), "ollama/qwen3; model is set in config.yaml:1:8; OPENAI_API_KEY"},
 		{"set to offline", "model: offline/demo", environment("OPENAI_API_KEY", "x"), "offline/demo; model is set in config.yaml:1:8; OPENAI_API_KEY"},
 		{"literal key", "providers: {deepseek: {api_key: x}}", nil, "deepseek/deepseek-v4-flash; providers.deepseek.api_key is set; providers.deepseek.api_key"},
@@ -119,7 +132,7 @@ providers:
 	}
 	for provider, want := range map[string]string{
 		"groq":    "config.yaml:6:19: providers.groq.api_key: ${env:EMPTY} is empty",
-		"mistral": "config.yaml:3:1: providers.mistral.api_key: there is no key for mistral: run \"dragoman login mistral\", set MISTRAL_API_KEY where",
+		"mistral": "there is no key for mistral: run \"dragoman login mistral\", or set MISTRAL_API_KEY where dragoman is started",
 	} {
 		if got, err := c.Key(t.Context(), provider, env, nil, nil); err == nil || got != "" || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %q, %v; want %s", provider, got, err, want)

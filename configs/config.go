@@ -5,15 +5,15 @@ import "time"
 // Config is one layer of settings, or several merged into one. The zero value
 // is a layer that sets nothing.
 type Config struct {
-	Schema     string               `yaml:"$schema" doc:"Address of this schema, for editors. It changes nothing."`
+	Schema     string               `yaml:"$schema" doc:"Address of this schema, for editors. It has no effect."`
 	Model      string               `yaml:"model" workspace:"yes" doc:"The model to use, as PROVIDER/MODEL, for example openrouter/anthropic/claude-sonnet-4.6. Left out: the first known provider whose key is found, with its default model; without any key, the offline demo model offline/demo."`
-	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to ask instead, in their order, when one cannot answer: its service is down, overloaded or out of reach, or refuses the key. Never in the middle of an answer, and never without saying so."`
+	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to try in this order when the chosen one cannot answer: its service is down, overloaded or unreachable, or rejects the key. Never in the middle of an answer, and never without a notice."`
 	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
 	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
-	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those that other agents hand tasks to. An entry named code, plan, explorer or general changes what is there without it."`
+	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those to which other agents delegate tasks. An entry named code, plan, explorer or general changes the built-in agent."`
 	Policy     Policy               `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
 	MCP        MCP                  `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
-	Limits     Limits               `yaml:"limits" doc:"Bounds on what one turn may use, and when a conversation is summed up."`
+	Limits     Limits               `yaml:"limits" doc:"Limits of a turn, and the point at which a conversation is summarized."`
 	Log        Log                  `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
 
 	// Source is the file that was read, empty if there was none.
@@ -41,12 +41,12 @@ type Provider struct {
 	APIKey  Secret            `yaml:"api_key" aka:"key,token" doc:"The key, best as a reference: ${env:NAME} takes it from an environment variable, ${file:PATH} from a file, ${cmd:PROGRAM ARGUMENTS} from the first line that a program prints, such as ${cmd:pass show openrouter}; it is run when a model is asked, without a shell, for at most 30 seconds. Left out: the variable of the known provider. Written out here, keep this file readable by you alone (chmod 600)."`
 	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name."`
 
-	MaxConcurrent     int `yaml:"max_concurrent" aka:"concurrency,max_parallel" min:"0" max:"10000" doc:"How many requests to this provider may be on their way at once; further ones wait, which can be seen and cancelled. 0: any number."`
-	RequestsPerMinute int `yaml:"requests_per_minute" aka:"rpm,rate_limit" min:"0" max:"100000" doc:"How many requests to this provider may be sent within a minute; further ones wait. 0: any number. What the provider itself says of its limits is heeded in any case."`
+	MaxConcurrent     int `yaml:"max_concurrent" aka:"concurrency,max_parallel" min:"0" max:"10000" doc:"How many requests to this provider may run at once; further ones wait, visibly, and can be cancelled. 0: any number."`
+	RequestsPerMinute int `yaml:"requests_per_minute" aka:"rpm,rate_limit" min:"0" max:"100000" doc:"How many requests to this provider may be sent within a minute; further ones wait. 0: any number. Limits that the provider itself reports are always respected."`
 
 	Options map[string]Secret `yaml:"options" names:"option" doc:"What some kinds want besides: account_id (langchain/cloudflare), secret_key (langchain/ernie), inference_provider (langchain/huggingface), file (replay: the file to play). With record, a file, each answer of the provider is written down there as replay plays it, without keys."`
 
-	Models map[string]ModelEntry `yaml:"models" aka:"model" names:"model" doc:"What is known of models of this provider, by the names that it has for them: of those that the catalogue (dragoman models list --all) does not have, or has wrongly. They are offered to choose from."`
+	Models map[string]ModelEntry `yaml:"models" aka:"model" names:"model" doc:"What is known of models of this provider, by the names that it has for them: of those that the catalogue (dragoman models list --all) does not have, or has wrongly. They are offered to choose from. Those that a server at a base_url of yours, or a local ollama or lmstudio, lists by itself need not be written here: it is asked for its list once a day, and what stands here counts more."`
 
 	place placement // by Direct and Without
 }
@@ -57,9 +57,9 @@ type ModelEntry struct {
 	ContextWindow int      `yaml:"context_window" aka:"window,context,context_length,max_input_tokens" min:"0" max:"1000000000" doc:"How many tokens it can be shown; a conversation is summed up before it is full. 0, or left out: as the catalogue has it."`
 	MaxOutput     int      `yaml:"max_output" aka:"max_tokens,max_output_tokens,max_completion_tokens" min:"0" max:"1000000000" doc:"How many tokens an answer may have. 0, or left out: as the catalogue has it."`
 	Can           []string `yaml:"can" aka:"capabilities,abilities,modalities,supports" enum:"text,tools,images,thinks" doc:"What it can: call tools, look at images, think; text says that it can nothing else. Left out: as the catalogue has it, else tools and images."`
-	Efforts       []string `yaml:"efforts" aka:"effort,reasoning_efforts,variants" doc:"The names of how hard it can be told to think, such as low, medium and high. Left out: as the catalogue has it."`
+	Efforts       []string `yaml:"efforts" aka:"effort,reasoning_efforts,variants" doc:"The names of how hard it can be told to think, such as low, medium and high; they imply that it thinks. Left out: as the catalogue has it."`
 	Price         Price    `yaml:"price" aka:"cost,prices,pricing" doc:"What a million tokens cost, in US dollars. Left out: as the catalogue has it, else unknown."`
-	Free          bool     `yaml:"free" default:"false" doc:"Whether it costs nothing, as one on your own machine does."`
+	Free          bool     `yaml:"free" default:"false" doc:"Whether it is free, as a model on your own machine."`
 }
 
 // Price is the price of a million tokens, in US dollars.
@@ -81,14 +81,14 @@ type MCPServer struct {
 	Headers map[string]Secret `yaml:"headers" names:"header" doc:"HTTP headers sent with every request, by name. With an Authorization among them nobody logs in."`
 	OAuth   OAuth             `yaml:"oauth" aka:"auth,oauth2" doc:"How to log in to a url (dragoman mcp-servers login NAME). Mostly the server says all of it, and this is left out."`
 
-	Dir          Value         `yaml:"dir" aka:"cwd" doc:"Folder that the program is started in; ~/ is your home, a relative path starts at this file's folder. Left out: the session's folder."`
-	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"How a url is spoken to: http is Streamable HTTP, sse the older HTTP with SSE."`
-	Disabled     bool          `yaml:"disabled" default:"false" doc:"Whether the server is left alone."`
-	Start        string        `yaml:"start" enum:"auto,session" default:"auto" doc:"When the server is started: auto waits for the first call once its tools are known, session starts it with every session."`
+	Dir          Value         `yaml:"dir" aka:"cwd" doc:"Folder in which the program is started; ~/ is your home, a relative path starts at this file's folder. Left out: the session's folder."`
+	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"The transport of a url: http is Streamable HTTP, sse the older HTTP with SSE."`
+	Disabled     bool          `yaml:"disabled" default:"false" doc:"Whether the server is disabled: it is not started, and its tools are not offered."`
+	Start        string        `yaml:"start" enum:"auto,session" default:"auto" doc:"When the server is started: auto starts it as soon as an ECA editor has connected, otherwise when a session first needs its tools, and again for a session that calls it; session starts it with every session and not before."`
 	Tools        []string      `yaml:"tools" aka:"allow_tools,include_tools" pattern:"text" doc:"Names of the tools that are offered; * is any text. Left out: all of them."`
-	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" pattern:"text" doc:"Names of tools that are not offered, whatever tools says; * is any text."`
+	WithoutTools []string      `yaml:"without_tools" aka:"deny_tools,exclude_tools,disabled_tools" pattern:"text" doc:"Names of tools that are not offered, even if tools lists them; * is any text."`
 	StartTimeout time.Duration `yaml:"start_timeout" default:"1m" min:"1s" doc:"How long the server may take until its tools are known."`
-	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may go on without a sign of life before it is given up. Progress is one, and so is a question that waits for you."`
+	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may run without a sign of life before it is cancelled. Progress is one, and so is a question that waits for you."`
 }
 
 // OAuth has settings for the login to a server that the server itself does not provide.
@@ -108,23 +108,23 @@ func (o OAuth) IsZero() bool {
 
 // Agent is a persona of the built-in loop.
 type Agent struct {
-	Description  string `yaml:"description" empty:"ok" workspace:"yes" doc:"One line that says what the agent is for, shown where agents are chosen."`
+	Description  string `yaml:"description" empty:"ok" workspace:"yes" doc:"The purpose of the agent in one line, shown where agents are chosen."`
 	Model        string `yaml:"model" workspace:"yes" doc:"Model of this agent, as PROVIDER/MODEL. Left out: the model of the configuration."`
 	Instructions Value  `yaml:"instructions" aka:"prompt,system_prompt,system" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
 	Mode         string `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both."`
 
-	Tools         []string `yaml:"tools" aka:"allowed_tools" pattern:"tool" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows nothing: that is the policy's affair."`
+	Tools         []string `yaml:"tools" aka:"allowed_tools" pattern:"tool" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows no call; only the policy does."`
 	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" pattern:"tool" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`
 	MaxSteps      int      `yaml:"max_steps" aka:"steps,max_turns" min:"0" max:"100000" doc:"How many times a turn of this agent may call the model; 0: as often as limits.max_turn_requests says, which is never exceeded."`
 }
 
 // Policy decides about tool calls.
 type Policy struct {
-	Allow      []Rule        `yaml:"allow" doc:"Calls that run without a question. A rule without path allows nothing outside of the workspace."`
+	Allow      []Rule        `yaml:"allow" doc:"Calls that run without approval. A rule without path allows nothing outside of the workspace."`
 	Ask        []Rule        `yaml:"ask" workspace:"yes" doc:"Calls that a person is asked about, every time."`
 	Deny       []Rule        `yaml:"deny" workspace:"yes" doc:"Calls that never run."`
 	Env        []string      `yaml:"env" aka:"environment" doc:"Environment variables that commands get from dragoman's environment, besides the harmless ones (PATH, HOME, LANG, the locations of toolchains); a * at the end matches any text. Keys, and what gives access to them, are not passed unless named here: add SSH_AUTH_SOCK if commands are to use your SSH agent, HTTPS_PROXY if they need a proxy's password. MCP servers have their own env."`
-	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are allowed whatever stands here."`
+	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are always allowed."`
 	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
 }
 
@@ -145,7 +145,7 @@ type MCP struct {
 	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow with agent_approve after asking its user: soft allows what is asked about by default, none allows nothing. It can never allow what only a person may allow (control files, ask rules), nor anything while the client itself is asking its user; it can always reject. Left out: soft, or none over HTTP."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`
-	Servers            []string      `yaml:"servers" pattern:"text" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get beside the agent; * is any text, an empty list none. Left out: all of them."`
+	Servers            []string      `yaml:"servers" pattern:"text" doc:"Names of the MCP servers whose own tools, prompts and resources MCP clients get besides the agent; * is any text, an empty list none. Left out: all of them."`
 	Prefix             string        `yaml:"prefix" enum:"collision,never,always" default:"collision" doc:"When the names of these tools and prompts begin with their server's, as SERVER__NAME: collision where several have the same name, always, or never: then the first server counts, by name, and others' tools of that name are left out."`
 	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }

@@ -150,19 +150,38 @@ func (c *Config) unplace() {
 	}
 }
 
-// UnknownKeys returns a message about keys of an editor that are unknown here; "" for those that
-// every editor sends.
+// ecaSettings are settings of the ECA server that are not used here, with those that are used
+// instead; "": there is none.
+var ecaSettings = map[string]string{
+	"agent": "agents", "autoCompactPercentage": "limits.compact_at", "chat": "", "commands": "", "completion": "",
+	"customTools": "mcp_servers", "defaultAgent": "", "defaultModel": "model", "disabledTools": "policy.deny",
+	"hooks": "", "mcpServers": "mcp_servers", "prompts": "agents", "rewrite": "", "rules": "", "skills": "",
+	"toolCall": "policy", "welcomeMessage": "",
+}
+
+// UnknownKeys returns a message for the user about keys of an editor that are unknown here, a line
+// for each, or "". Keys that every editor sends are left out.
 func UnknownKeys(keys []string) string {
-	keys = slices.DeleteFunc(
-		slices.Clone(keys),
-		func(k string) bool { return k == "chatAgent" || k == "chatBehavior" },
-	)
-	if len(keys) == 0 {
-		return ""
+	const most = 20
+	var names, lines []string
+	for _, f := range fieldsOf(reflect.TypeFor[Config]()) {
+		names = append(names, f.name)
 	}
-	more := ""
-	if n := len(keys) - 20; n > 0 {
-		keys, more = keys[:20], fmt.Sprintf(" and %d more", n)
+	for _, key := range keys {
+		instead, eca := ecaSettings[key]
+		line := key + ": unknown key" + DidYouMean(key, names)
+		switch {
+		case key == "chatAgent" || key == "chatBehavior":
+			continue
+		case instead != "":
+			line = key + ": is a setting of the ECA server, which is not used here; use " + quote(instead)
+		case eca:
+			line = key + ": is a setting of the ECA server, which is not used here"
+		}
+		lines = append(lines, line)
 	}
-	return "mean nothing here: " + strings.Join(keys, ", ") + more
+	if n := len(lines) - most; n > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more unknown keys", n))
+	}
+	return strings.Join(lines, "\n")
 }

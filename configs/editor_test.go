@@ -16,7 +16,7 @@ func TestEditorLayer(t *testing.T) {
 		"chatAgent": "plan", "welcomeMessage": "hi", "model": "local/small", "log": {"level": "loud"}, "limits": {"max_turn_requests": 7, "compact_at": 50},
 		"providers": {"local": {"base_url": "http://localhost:1/v1"}}, "agents": null, "policy": {"deny": [{"tool": "a"}], "defalt": "ask"}
 	}`))
-	if !slices.Equal(unknown, []string{"chatAgent", "welcomeMessage"}) || UnknownKeys(unknown) != "mean nothing here: welcomeMessage" {
+	if !slices.Equal(unknown, []string{"chatAgent", "welcomeMessage"}) || UnknownKeys(unknown) != "welcomeMessage: is a setting of the ECA server, which is not used here" {
 		t.Errorf("unknown: %v, %q", unknown, UnknownKeys(unknown))
 	}
 	if err == nil {
@@ -158,4 +158,20 @@ func FuzzParseEditor(f *testing.F) {
 			t.Errorf("what was taken is wrong: %v", err)
 		}
 	})
+}
+
+// Unknown keys are reported with what to use instead; those that every editor sends are not.
+func TestUnknownKeys(t *testing.T) {
+	const want = `bogus: unknown key
+defaultModel: is a setting of the ECA server, which is not used here; use "model"
+mcpServers: is a setting of the ECA server, which is not used here; use "mcp_servers"
+polcy: unknown key; did you mean "policy"?
+toolCall: is a setting of the ECA server, which is not used here; use "policy"`
+	_, unknown, err := ParseEditor([]byte(`{"toolCall":{},"chatAgent":null,"mcpServers":{},"defaultModel":"x","bogus":1,"polcy":{}}`))
+	if got := UnknownKeys(unknown); err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	if got := UnknownKeys([]string{"chatAgent", "chatBehavior"}); got != "" {
+		t.Errorf("%q for a usual client", got)
+	}
 }

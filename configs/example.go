@@ -12,7 +12,7 @@ import (
 //go:embed example.yaml
 var example string
 
-// ExampleYAML returns a commented configuration in which every setting is switched off. Lines
+// ExampleYAML returns a commented configuration in which all settings are commented out. Lines
 // that begin with ## are prose; removing the "# " before a setting switches it on.
 func ExampleYAML() string { return example }
 

@@ -146,5 +146,5 @@ func visit(
 
 // element describes an element of a mapping or a list.
 func element(of field) field {
-	return field{emptyOK: true, workspace: of.workspace, enum: of.enum}
+	return field{emptyOK: true, workspace: of.workspace, enum: of.enum, pattern: of.pattern}
 }

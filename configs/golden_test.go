@@ -164,3 +164,22 @@ func TestSchema(t *testing.T) {
 		t.Errorf("schema.json is not what the structs say; run go test ./configs -update")
 	}
 }
+
+// A list of names with a text that is no pattern is an error: a list that removes tools must not
+// remove none in silence.
+func TestPatternsInListsAreChecked(t *testing.T) {
+	for _, text := range []string{
+		"agents: {a: {description: x, disabled_tools: [write_file, 'read_[a-z]*']}}",
+		"agents: {a: {description: x, tools: [write_file, 'read_?']}}",
+		"mcp_servers: {a: {command: x, without_tools: ['*', 'a{b}']}}",
+		"mcp_servers: {a: {command: x, tools: [a, 'b\\c']}}",
+	} {
+		if _, err := Parse("config.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "tools[1]: is not a pattern: ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	server := MCPServer{Command: NewValue("x"), Tools: []string{"a[b"}}
+	if _, err := Apply("mcp.json", nil, nil, AddServer("a", server)); err == nil || !strings.Contains(err.Error(), "tools[0]: is not a pattern") {
+		t.Errorf("AddServer: %v", err)
+	}
+}

@@ -85,11 +85,14 @@ func DisableServer(name string, disabled bool) Edit {
 	}}
 }
 
-// setDisabled changes the member of a server that disables it.
+// setDisabled changes the member of a server that disables it. A server that is enabled loses it.
 func (e *listEditor) setDisabled(s *listedServer, disabled bool) error {
 	word := func(b bool) scalar { return scalar{text: map[bool]string{true: "true", false: "false"}[b]} }
 	if i := memberAt(s.member.Value, func(m string) bool { return m == "enabled" }); i >= 0 {
 		return e.splice(e.text.replaced(objectOf(s.member.Value).Members[i].Value, word(!disabled)))
+	}
+	if i := memberAt(s.member.Value, func(m string) bool { return m == "disabled" }); i >= 0 && !disabled {
+		return e.splice(e.text.without(s.member.Value, i))
 	}
 	return e.set(s.name, []string{"disabled"}, word(disabled))
 }

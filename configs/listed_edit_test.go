@@ -93,7 +93,7 @@ func TestEdits(t *testing.T) {
 		{"by its name here", `{"mcpServers": {"My Files": {"command": "x"}}}`, []Edit{DisableServer("My-Files", true)}, `{"mcpServers": {"My Files": {"command": "x", "disabled": true}}}`},
 
 		{"switched off", "{\"mcpServers\": {\n  \"a\": {\n    \"command\": \"x\" // c\n  },\n  \"b\": {\"command\": \"y\"}\n}}", []Edit{DisableServer("a", true), DisableServer("b", true)}, "{\"mcpServers\": {\n  \"a\": {\n    \"command\": \"x\", // c\n    \"disabled\": true\n  },\n  \"b\": {\"command\": \"y\", \"disabled\": true}\n}}"},
-		{"switched on", `{"mcpServers": {"a": {"disabled": true /* flaky */, "command": "x"}, "b": {"enabled": false, "command": "y"}}}`, []Edit{DisableServer("a", false), DisableServer("b", false)}, `{"mcpServers": {"a": {"disabled": false /* flaky */, "command": "x"}, "b": {"enabled": true, "command": "y"}}}`},
+		{"switched on", `{"mcpServers": {"a": {"disabled": true /* flaky */, "command": "x"}, "b": {"enabled": false, "command": "y"}}}`, []Edit{DisableServer("a", false), DisableServer("b", false)}, `{"mcpServers": {"a": {/* flaky */ "command": "x"}, "b": {"enabled": true, "command": "y"}}}`},
 		{"as it was", `{"mcpServers": {"a": {"command": "x"}}}`, []Edit{DisableServer("a", false)}, `{"mcpServers": {"a": {"command": "x"}}}`},
 		{"a wrong one is switched off", `{"mcpServers": {"a": {}}}`, []Edit{DisableServer("a", true)}, "{\"mcpServers\": {\"a\": {\n  \"disabled\": true\n}}}"},
 		{"of the YAML", one, []Edit{DisableServer("yaml", true), DisableServer("other", true), DisableServer("yaml", true)}, strings.TrimSuffix(one, "\n}\n") + ",\n  \"disabled\": [\"yaml\", \"other\"]\n}\n"},

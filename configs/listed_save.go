@@ -26,7 +26,7 @@ const (
 // another process does the same, for half a minute at most.
 func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, err error) {
 	if path = o.serversFile(); path == "" {
-		return "", errors.New("no place for mcp.json: the environment names no home folder")
+		return "", errors.New("HOME is not set, so mcp.json has no default path; name a configuration file with --config")
 	}
 	user, err := o.yaml()
 	if err != nil {

@@ -40,7 +40,7 @@ func TestEditServersMakesTheFile(t *testing.T) {
 			}
 		}
 	}
-	if _, err := EditServers(t.Context(), Options{}, AddServer("a", npx())); err == nil || !strings.Contains(err.Error(), "no place for mcp.json") {
+	if _, err := EditServers(t.Context(), Options{}, AddServer("a", npx())); err == nil || !strings.Contains(err.Error(), "HOME is not set, so mcp.json has no default path") {
 		t.Errorf("without a home: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(home, "x.mcp.json"), 0o700); err != nil {

@@ -254,23 +254,34 @@ func (c *Config) KeySource(provider string, env Env, logins Logins) (source KeyS
 	return "", ""
 }
 
+// NoKeyError reports that a provider needs a key and has none.
+type NoKeyError struct {
+	Provider  string
+	Variables []string // each may hold the key
+}
+
+// Error says how to give the key.
+func (e *NoKeyError) Error() string {
+	return "there is no key for " + e.Provider + ": run \"dragoman login " + e.Provider + "\", or set " +
+		oneOf(e.Variables) + " where dragoman is started"
+}
+
 // Key returns the key of a provider: its api_key, else the first variable of a known name that is
 // set and not empty, else the one that a person has given. It is empty for a provider that needs
-// none. The error is an *Error with advice on the setting. It blocks while a program runs that
-// prints the key; run runs it.
+// none. The error is a *NoKeyError, or an *Error with advice on the setting. It blocks while a
+// program runs that prints the key; run runs it.
 func (c *Config) Key(ctx context.Context, provider string, env Env, logins Logins, run Run) (string, error) {
-	missing := func(key, message string) error {
-		return &Error{Problems: []Problem{{Position: c.near(key), Key: key, Message: message}}}
-	}
 	source, variable := c.KeySource(provider, env, logins)
 	switch source {
 	case KeyConfigured:
 		p := c.Providers[provider]
 		secret, err := p.APIKey.ResolveWith(ctx, env, run)
-		if err == nil && strings.TrimSpace(secret) == "" {
-			err = missing(join(join("providers", provider), "api_key"), p.APIKey.String()+" is empty")
+		if secret = strings.TrimSpace(secret); err == nil && secret == "" {
+			key := join(join("providers", provider), "api_key")
+			empty := Problem{Position: c.near(key), Key: key, Message: p.APIKey.String() + " is empty"}
+			err = &Error{Problems: []Problem{empty}}
 		}
-		return strings.TrimSpace(secret), err
+		return secret, err
 	case KeyInEnv:
 		secret, _ := env.lookup(variable)
 		return strings.TrimSpace(secret), nil
@@ -281,11 +292,7 @@ func (c *Config) Key(ctx context.Context, provider string, env Env, logins Login
 	if k.Local() || c.Directed(provider) {
 		return "", nil
 	}
-	return "", missing(
-		join(join("providers", provider), "api_key"),
-		"there is no key for "+provider+": run \"dragoman login "+provider+"\", set "+oneOf(k.Keys)+
-			" where dragoman is started, or write this setting in the configuration file (programs started from a desktop do not see the shell's variables)",
-	)
+	return "", &NoKeyError{Provider: provider, Variables: k.Keys}
 }
 
 // CheckKey returns the error that Key would return, as far as it is known without running a

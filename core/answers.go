@@ -1,6 +1,10 @@
 package core
 
-import "maps"
+import (
+	"maps"
+
+	"dragoman/core/internal/ledger"
+)
 
 // person is the giver of answers that no Caller gave.
 const person Caller = "person"
@@ -11,7 +15,9 @@ const person Caller = "person"
 func (o Origin) Personal() bool { return o.Caller == "" && o.Approvals == "" }
 
 // answers holds the decisions for the session by giver and by key.
-type answers map[Caller]map[string]Decision
+type answers struct {
+	ledger.Ledger[Caller, Decision]
+}
 
 // signed returns a reply as it is logged: if it is remembered it names its giver, even a
 // person.
@@ -35,25 +41,9 @@ func (a answers) add(r Reply, turn Origin) {
 		}
 		by = person
 	}
-	a.set(by, r.Remember, r.Decision)
+	a.Set(by, r.Remember, r.Decision)
 	if by == person && turn.Caller != "" {
-		a.set(turn.Caller, r.Remember, r.Decision)
-	}
-}
-
-func (a answers) set(by Caller, key string, d Decision) {
-	if a[by] == nil {
-		a[by] = map[string]Decision{}
-	}
-	a[by][key] = d
-}
-
-// merge adds the decisions that another fold of the log has kept.
-func (a answers) merge(from answers) {
-	for by, list := range from {
-		for key, d := range list {
-			a.set(by, key, d)
-		}
+		a.Set(turn.Caller, r.Remember, r.Decision)
 	}
 }
 
@@ -62,9 +52,9 @@ func (a answers) merge(from answers) {
 func (a answers) of(turn Origin) map[string]Decision {
 	list := map[string]Decision{}
 	if turn.Caller != "" {
-		maps.Copy(list, a[turn.Caller])
+		maps.Copy(list, a.Ledger[turn.Caller])
 	}
-	for key, d := range a[person] {
+	for key, d := range a.Ledger[person] {
 		if turn.Personal() || d == RejectAlways {
 			list[key] = d
 		}

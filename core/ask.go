@@ -30,16 +30,14 @@ type Ask struct {
 	// then the user answers with the next message, and the Reply is OutcomeLater.
 	Later    bool      `json:"-"`
 	Deadline time.Time `json:"deadline"`
-	// Remember says in words what DecideSession would allow from then on;
-	// empty: it is not offered.
+	// Remember says in words what DecideSession would allow from then on; empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
 	// Hard says that only a person may allow it. A rule, an earlier answer or a model that
 	// answers for its user may not.
 	Hard bool `json:"hard,omitempty"`
 
-	// About is the current state of the sub-session's call that an approval is for; nil:
-	// the call is the session's own, and Call names it. It is not stored with its
-	// content.
+	// About is the current state of the sub-session's call that an approval is for; nil: the call
+	// is the session's own, and Call names it. It is not stored with its content.
 	About *Call `json:"about,omitempty"`
 	// Secret says that the answer must not be shown or kept: a key. The log gets the
 	// fact that it was answered.

@@ -159,7 +159,7 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 	check.Remembered = s.state.answers.of(check.Origin)
 	check.Settings = s.state.Settings
 	s.mu.Unlock()
-	check.Call, check.Meta = c, s.meta
+	check.Call, check.Meta = c, s.Meta()
 	if prof.Policy == nil {
 		return judgement{why: "rejected: no policy is configured"}, nil
 	}
@@ -179,14 +179,14 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 	}
 	switch r.Outcome {
 	case OutcomeDecided:
-		why := r.By
-		if why == "" {
-			why = "the user"
+		who := "the user"
+		if r.Caller != "" { // a program decided
+			who = r.By
 		}
 		if r.Decision.Allows() {
-			return judgement{true, r.Decision, "allowed by " + why + scope(r, v)}, nil
+			return judgement{true, r.Decision, "allowed by " + who + scope(r, v)}, nil
 		}
-		return judgement{false, r.Decision, "rejected by " + why + scope(r, v) + note(r.Text)}, nil
+		return judgement{false, r.Decision, "rejected by " + who + scope(r, v) + note(r.Text)}, nil
 	case OutcomeAlone:
 		if r.Text != "" {
 			return judgement{false, RejectOnce, "rejected: " + v.Why + ", and " + r.Text}, nil

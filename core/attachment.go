@@ -40,6 +40,18 @@ type Client struct {
 	// Servers are MCP servers that the client brings along for the session, for as
 	// long as it is attached. They are not stored: they may hold secrets.
 	Servers []ServerSpec
+	// Folders returns folders of the client's workspace that count as the session's roots in
+	// turns of its connection, as long as it is attached; nil: there are none. It is called
+	// often, and must not block.
+	Folders func() []string
+	// System is a part of the system prompts of its turns; nil: none. It is not stored.
+	System *SystemPrompt
+}
+
+// SystemPrompt is a client's text for the system prompt of its turns.
+type SystemPrompt struct {
+	Text     string
+	Override bool // it takes the place of the agent's own text, but not of the workspace's
 }
 
 // ServerSpec is an MCP server: a program, or an address.
@@ -176,6 +188,15 @@ type Prompt struct {
 	Hops      int    // gateways that it came through
 	Approvals Approvals
 	Settings  *Settings // set first; nil: as they are
+	Context   *Context  // nil: as in the turn before
+}
+
+// all returns the blocks that the turn may have in its message.
+func (p Prompt) all() []Block {
+	if p.Context == nil {
+		return p.Blocks
+	}
+	return slices.Concat(p.Blocks, p.Context.Passing)
 }
 
 // Prompt begins a turn, or queues one. It blocks until that is durable, not
@@ -241,6 +262,12 @@ func (a *Attachment) Set(ctx context.Context, set Settings) error {
 // Rename gives the session a title of the user's. It blocks until that is durable.
 func (a *Attachment) Rename(ctx context.Context, title string) error {
 	_, err := a.append(ctx, false, TitleChanged{Title: title})
+	return err
+}
+
+// Archive hides the session from lists, or shows it there again. It blocks until that is durable.
+func (a *Attachment) Archive(ctx context.Context, archived bool) error {
+	_, err := a.append(ctx, false, Archived{Archived: archived, By: a.client.Name})
 	return err
 }
 

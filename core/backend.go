@@ -29,8 +29,7 @@ type Backend interface {
 	Close(context.Context) error
 }
 
-// Binding connects a conversation to its session. State is the back end's last Bound, or
-// nil.
+// Binding connects a conversation to its session. State is the back end's last Bound, or nil.
 type Binding struct {
 	Meta     Meta
 	Settings Settings

@@ -3,31 +3,18 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
-)
 
-const (
-	// closeBackendFor limits the time that a back end gets to close.
-	closeBackendFor = 5 * time.Second
-	// maxRetired limits the retired revisions that are remembered. A turn that has just read
-	// the profile may still name a recent one.
-	maxRetired = 256
+	"dragoman/core/internal/lease"
 )
 
 // errRetired says that an agent was changed since the profile was looked at.
 var errRetired = errors.New("the agent was changed meanwhile; prompt again")
 
 // backends holds the back ends in use, and closes each of them once: when it is retired and
-// no longer used.
+// no longer used. Conversations use them, and calls of Caps.
 type backends struct {
-	mu      sync.Mutex // guards the fields below
-	inUse   map[revision]*lent
-	retired []revision // the oldest first
-	ended   bool
+	lease.Pool[revision, *openBackend]
 }
 
 // revision identifies a back end.
@@ -36,120 +23,48 @@ type revision struct{ name, rev string }
 func (a Agent) revision() revision { return revision{a.Name, a.Rev} }
 
 // lent is a back end that somebody has used.
-type lent struct {
-	Backend
-	of      revision
-	retired atomic.Bool
-	known   atomic.Pointer[BackendCaps] // as it answered last; nil: it was not asked
-	closed  chan struct{}               // closed behind Backend.Close
-	err     error                       // of Backend.Close; set when closed is closed
+type lent = lease.Lease[revision, *openBackend]
 
-	users   int // conversations, and calls of Caps; guarded by backends.mu, as is closing
-	closing bool
+// openBackend is a back end and what it can do.
+type openBackend struct {
+	Backend
+	name  string
+	known atomic.Pointer[BackendCaps] // as it answered last; nil: it was not asked
 }
 
 // lend returns an agent's back end, which stays open until it is given back. errRetired: the
 // agent's newest revision is in a newer profile.
 func (b *backends) lend(a Agent) (*lent, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	rev := a.revision()
-	l := b.inUse[rev]
+	l, err := b.Take(a.revision(), func() *openBackend { return &openBackend{Backend: a.Backend, name: a.Name} })
 	switch {
-	case b.ended:
-		return nil, ErrShutdown
-	case slices.Contains(b.retired, rev):
+	case errors.Is(err, lease.ErrRetired):
 		return nil, errRetired
-	case l == nil:
-		l = &lent{Backend: a.Backend, of: rev, closed: make(chan struct{})}
-		if b.inUse == nil {
-			b.inUse = map[revision]*lent{}
-		}
-		b.inUse[rev] = l
+	case err != nil:
+		return nil, ErrShutdown
 	}
-	l.users++
 	return l, nil
-}
-
-// giveBack ends one use. Behind the last one of a retired back end it is closed.
-func (b *backends) giveBack(l *lent) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l.users--
-	b.closeLocked(l)
-}
-
-// retire closes revisions as soon as they are no longer used. They are not lent again.
-func (b *backends) retire(agents []Agent) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, a := range agents {
-		b.retired = append(b.retired, a.revision())
-		if l := b.inUse[a.revision()]; l != nil {
-			l.retired.Store(true)
-			b.closeLocked(l)
-		}
-	}
-	b.retired = slices.Delete(b.retired, 0, max(len(b.retired)-maxRetired, 0))
 }
 
 // known returns the last known capabilities of an agent's back end; nil: unknown.
 func (b *backends) known(a Agent) *BackendCaps {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if l := b.inUse[a.revision()]; l != nil {
-		return l.known.Load()
+	if l := b.Find(a.revision()); l != nil {
+		return l.Value.known.Load()
 	}
 	return nil
 }
 
-func (b *backends) closeLocked(l *lent) {
-	if l.users > 0 || l.closing || !l.retired.Load() {
-		return
-	}
-	l.closing = true
-	go func() { // end waits for it
-		ctx, done := context.WithTimeout(context.Background(), closeBackendFor)
-		defer done()
-		l.err = l.Close(ctx)
-		b.mu.Lock()
-		delete(b.inUse, l.of)
-		b.mu.Unlock()
-		close(l.closed)
-	}()
-}
-
-// end closes all back ends and waits for that, or until ctx ends. One that is still used then
-// is closed when it is given back.
+// end closes all back ends and waits for that, or until ctx ends.
 func (b *backends) end(ctx context.Context) error {
-	b.mu.Lock()
-	b.ended = true
-	var list []*lent
-	for _, l := range b.inUse {
-		l.retired.Store(true)
-		b.closeLocked(l)
-		list = append(list, l)
-	}
-	b.mu.Unlock()
-	var errs []error
-	for _, l := range list {
-		select {
-		case <-l.closed:
-			if l.err != nil {
-				errs = append(errs, fmt.Errorf("close agent %s: %w", l.of.name, l.err))
-			}
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("close agent %s: %w", l.of.name, context.Cause(ctx)))
-		}
-	}
-	return errors.Join(errs...)
+	return b.End(ctx, func(r revision) string { return "agent " + r.name })
 }
 
 // Retire says that no profile offers these revisions of agents any more. A turn that runs
 // keeps its revision until it ends. A conversation without a turn is closed now, and with the
 // last conversation the back end. Retire does not wait for that; Close does.
 func (g *Gateway) Retire(agents ...Agent) {
-	g.backends.retire(agents)
+	for _, a := range agents {
+		g.backends.Retire(a.revision())
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -169,7 +84,7 @@ func (g *Gateway) Retire(agents ...Agent) {
 // stale reports whether the session's conversation is with a retired back end.
 func (s *Session) stale() bool {
 	l := s.back.Load()
-	return l != nil && l.retired.Load()
+	return l != nil && l.Retired()
 }
 
 // part ends a conversation with a retired back end where nothing is under way. Otherwise the
@@ -193,6 +108,6 @@ func (s *Session) endConversation(ctx context.Context) error {
 	}
 	s.desk.conv = nil
 	err := conv.Close(ctx)
-	s.g.backends.giveBack(s.back.Swap(nil))
+	s.g.backends.GiveBack(s.back.Swap(nil))
 	return err
 }

@@ -81,3 +81,24 @@ type Call struct {
 
 // Native is the Server of the tools that the gateway brings itself.
 const Native = "native"
+
+// stopped returns the state of a call that ends before it has a result. A call that ran keeps
+// its changes, the terminals that showed it, and its output.
+func (s *State) stopped(c Call) Call {
+	if c.State != Running {
+		return c
+	}
+	var kept []Block
+	for _, b := range c.Content {
+		switch b.(type) {
+		case Diff, Terminal:
+			kept = append(kept, b)
+		case Text, Image, Audio, Link, Resource: // shown before the call ran, or while it did
+		}
+	}
+	if p := s.printed[c.ID]; p != nil {
+		kept = append(kept, Text{p.Text()})
+	}
+	c.Content = kept
+	return c
+}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// idleAfter is the time after which an unused session is closed, or rests where a client
-// holds it.
+// idleAfter is the time after which an unused session is closed, or rests where a client holds it.
 const idleAfter = time.Minute
 
 // idleMended is that time after a session was claimed only to close the turn of a dead owner, who

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -175,6 +176,47 @@ func TestLeave(t *testing.T) {
 		synctest.Wait()
 		a.Close()
 		want(2, "the client has come back, and may do so again")
+	})
+}
+
+// slowTools is a toolbox, and its own toolset, whose programs take their time to end.
+type slowTools struct{ name string }
+
+func (slowTools) Tools(context.Context) ([]core.Tool, error) { return nil, nil }
+
+func (slowTools) Changed() <-chan struct{} { return nil }
+
+func (s slowTools) Open(context.Context, core.ToolHost) (core.Toolset, error) { return s, nil }
+
+func (slowTools) Close() error {
+	<-time.After(2 * time.Second)
+	return nil
+}
+
+// The resources of a session end side by side: a client that has closed a session waits for the
+// slowest of them, not for the sum.
+func TestLeaveEndsToolsetsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := func(context.Context, *core.Turn) (core.StopReason, error) { return core.StopEnd, nil }
+		prof := &core.Profile{
+			Agents:    []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: run}}},
+			Policy:    coretest.Always(core.Verdict{Effect: core.Allow}),
+			Toolboxes: []core.Toolbox{slowTools{name: "jobs"}, slowTools{name: "servers"}},
+		}
+		g := core.New(core.Config{Store: coretest.NewMemory(), Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
+		defer closeGateway(t, g)
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Attach(asking)
+		prompt(t, a, say("hello"))
+		synctest.Wait()
+		start := time.Now()
+		a.Leave()
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("the session was given back after %v, want 2s", took)
+		}
 	})
 }
 

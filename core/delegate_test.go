@@ -242,7 +242,7 @@ func TestDelegateApproval(t *testing.T) {
 	}{
 		{core.AllowOnce, "", "done", true},
 		{core.AllowSession, "", "done", false},
-		{core.RejectOnce, "not there", "rejected by tester: not there", true},
+		{core.RejectOnce, "not there", "rejected by the user: not there", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
@@ -406,7 +406,7 @@ func TestDelegateTwo(t *testing.T) {
 		}
 		f.over()
 		got := []string{f.came[0].Text, f.came[1].Text}
-		if !slices.Equal(got, []string{"done", "rejected by tester"}) || f.came[0].Session == f.came[1].Session {
+		if !slices.Equal(got, []string{"done", "rejected by the user"}) || f.came[0].Session == f.came[1].Session {
 			t.Errorf("%q", got)
 		}
 	})

@@ -27,7 +27,7 @@ type desk struct {
 func (s *Session) restDesk(ctx context.Context) error {
 	d := &s.desk
 	if d.tools != nil {
-		d.tools.specs, d.tools.byName = nil, nil
+		d.tools.listed.Store(nil)
 	}
 	if d.keeps && !s.stale() {
 		return nil
@@ -58,7 +58,7 @@ func (s *Session) prepare(ctx context.Context, t *Turn) error {
 
 // look has the turn go by the profile of now.
 func (s *Session) look(ctx context.Context, t *Turn) (*Profile, error) {
-	prof, err := s.g.Profile(ctx, s.connection(), s.meta.Roots)
+	prof, err := s.g.Profile(ctx, s.connection(), s.Meta().Roots)
 	s.mu.Lock()
 	t.profile = prof
 	s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
 	if err = s.prepareConversation(ctx, agent, t.set, nil); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
-	back := s.back.Load()
+	back := s.back.Load().Value
 	caps, err := back.ask(ctx)
 	if err == nil { // the agent may be another one than when the prompt was taken
 		err = back.can(ctx, needsOf(t.prompt.Blocks)...)
@@ -99,7 +99,7 @@ func (s *Session) connection() Profiles {
 // rules looks at the configuration for a call that begins. What else the turn needs of a
 // profile it takes from there.
 func (s *Session) rules(ctx context.Context) (*Profile, error) {
-	prof, err := s.g.profiles(s.connection()).Rules(ctx, s.meta.Roots)
+	prof, err := s.g.profiles(s.connection()).Rules(ctx, s.Meta().Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Session) profile(ctx context.Context) (*Profile, error) {
 	if prof != nil {
 		return prof, nil
 	}
-	return s.g.profiles(s.connection()).Rules(ctx, s.meta.Roots)
+	return s.g.profiles(s.connection()).Rules(ctx, s.Meta().Roots)
 }
 
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
@@ -152,13 +152,13 @@ func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == 
 // original session, if this one is a copy (Binding.Fork).
 func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Settings, fork json.RawMessage) error {
 	d := &s.desk
-	if l := s.back.Load(); l != nil && l.of != agent.revision() {
+	if l := s.back.Load(); l != nil && l.Key != agent.revision() {
 		if err := s.endConversation(ctx); err != nil {
-			return fmt.Errorf("close the conversation with agent %s: %w", l.of.name, err)
+			return fmt.Errorf("close the conversation with agent %s: %w", l.Key.name, err)
 		}
 	}
 	if d.conv == nil {
-		b := Binding{Meta: s.meta, Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name)}
+		b := Binding{Meta: s.Meta(), Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name)}
 		if st := s.State(); st.Bound.Agent == agent.Name {
 			b.State = st.Bound.State
 		}
@@ -168,10 +168,10 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 		}
 		defer func() {
 			if d.conv == nil { // also where Open has panicked
-				s.g.backends.giveBack(l)
+				s.g.backends.GiveBack(l)
 			}
 		}()
-		conv, err := l.Open(ctx, b)
+		conv, err := l.Value.Open(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ var (
 	_ ToolHost = host{}
 )
 
-func (h host) Meta() Meta { return h.s.meta }
+func (h host) Meta() Meta { return h.s.Meta() }
 
 func (h host) Spills() Spills { return h.s.journal }
 
@@ -252,7 +252,7 @@ func (h host) Sub(ctx context.Context, by Caller) (*Attachment, Settings, error)
 		return nil, set, errors.New("delegate a task: an agent that works on a task cannot delegate another one")
 	}
 	child, err := s.g.Create(ctx, Meta{
-		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.meta.Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
+		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.Meta().Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
 	})
 	if err != nil {
 		return nil, set, fmt.Errorf("hand over a task: %w", err)
@@ -415,8 +415,8 @@ func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error
 	return h.s.Import(ctx, history, "it had not ended when it was imported")
 }
 
-// Import fills a session that has no history yet. What the history leaves open is closed, with why
-// as the reason. It blocks until that is durable.
+// Import fills a session that has no history yet. A turn that it leaves open ends, as usual, and why
+// is the reason for cancelling the open calls. It blocks until that is durable.
 func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], why string) error {
 	done, err := s.own(ctx)
 	if err != nil {
@@ -438,7 +438,7 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 		}
 	}
 	s.mu.Lock()
-	wake := s.appendLocked(s.interruptedLocked(why)...)
+	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd})...)
 	s.mu.Unlock()
 	s.wake(wake)
 	return s.durable(ctx, s.Head())

@@ -1,7 +1,7 @@
-// Package core is the agent gateway without a protocol: sessions, turns, tool
-// calls, approvals and the events that record them. It imports nothing but the
-// standard library, and knows neither a protocol, nor a model, nor a disk, nor the form
-// in which events are stored (see package codec).
+// Package core is the agent gateway without a protocol: sessions, turns, tool calls, approvals and
+// the events that record them. It imports nothing but the standard library and its own inner parts,
+// and knows neither a protocol, nor a model, nor a disk, nor the form in which events are stored
+// (see package codec).
 //
 // # Glossary
 //
@@ -38,6 +38,7 @@
 //	workspace     the folders of a session, its roots
 //	content block a piece of a prompt, an answer or a result: text, image, link … ([Block])
 //	reference     a file or page that a user attached to a prompt by name (package workspace)
+//	context       what a client keeps in view beside its messages ([Context])
 //	task          work that an agent delegates to another one, in a sub-session (package delegate)
 //	job           a command that runs in the background of a session (package board)
 //	board         the current state of things outside of sessions' logs (package board)
@@ -47,90 +48,83 @@
 // # What holds
 //
 //   - Deltas concatenate: [a, b] is rendered like [a+b].
-//   - A reader gets every record once and in order, whether it comes from memory or
-//     from the store. Readers skip the records that a Truncated hides, unless they have
-//     seen them; those get the Truncated.
-//   - A record other than a delta reaches a reader only after the store has written
-//     it, so nothing that a client has seen is lost when the process dies. Text is
-//     delivered at once, and written after 25 ms, or later on a busy machine.
-//   - A prompt is durable before its turn is acknowledged and before a model is
-//     asked; a call's Running record, with the decision in it, is durable before
-//     the call has its effect.
-//   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed
-//     there without a rule or a person: if no person can be asked the answer is no, and
-//     the call's Why gives the reason. A loop's search of its own list of tools is shown
-//     as a call and runs nothing.
-//   - A request that an agent does not support (going back, forking, images, audio or
-//     embedded resources) is refused here, by an UnsupportedError, before anything is
-//     written.
+//   - A reader gets every record once and in order, whether it comes from memory or from the store.
+//     Readers skip the records that a Truncated hides, unless they have seen them; those get the
+//     Truncated.
+//   - A record other than a delta reaches a reader only after the store has written it, so nothing
+//     that a client has seen is lost when the process dies. Text is delivered at once, and written
+//     after 25 ms, or later on a busy machine.
+//   - A prompt is durable before its turn is acknowledged and before a model is asked; a call's
+//     Running record, with the decision in it, is durable before the call has its effect.
+//   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed there without a
+//     rule or a person: if no person can be asked the answer is no, and the call's Why gives the
+//     reason. A loop's search of its own list of tools is shown as a call and runs nothing.
+//   - A request that an agent does not support (going back, forking, images, audio or embedded
+//     resources) is refused here, by an UnsupportedError, before anything is written.
 //   - A prompt that begins with a slash is carried out before any back end is asked
 //     (Profile.Command): commands work with every agent, even one that cannot start.
-//   - A call is judged by the policy at its beginning, even if a person is asked and
-//     answers later. A new rule applies from the turn's next call on.
+//   - Tools that are added while a turn runs, by a server that started meanwhile, are in its next
+//     list.
+//   - A call is judged by the policy at its beginning, even if a person is asked and answers later.
+//     A new rule applies from the turn's next call on.
 //   - A turn runs with the [Profiles] of the connection whose client prompted it: its agents,
-//     models, rules and consents, and the MCP servers that its clients bring along, even after
-//     that client has left. A message of another connection while the turn runs becomes a turn
-//     of its own (BusySteer), so no message runs under the rules of another connection. A task
-//     has the profiles of the turn that delegated it; between turns those of the last turn
-//     apply. Toolsets of toolboxes that both profiles have stay open from one turn to the next.
-//   - A session belongs to a [Principal], which the server of a connection sets. Other
-//     principals cannot open, list or delete it.
-//   - A question of a sub-session is also put to its parent's user, and settled once, by the
-//     first answer. The sub-session's turn ends with the call that started it. It has no more
-//     rights than that call's turn, and no more than the agent that delegated the task
-//     (Meta.ParentAgent).
-//   - An answer for the whole session counts only for its giver: a person's in turns that a
-//     person prompted (Origin.Personal), a program's in turns of the same Caller. A person's
-//     rejection counts in every turn. A person's approval in a program's turn also counts in
-//     that program's later turns.
-//   - Only a person answers a question. If no client has a form for it, it is shown in the
-//     chat: it ends its turn and the next message answers it (Ask.Later), or it stays
-//     unanswered.
+//     models, rules and consents, and the MCP servers that its clients bring along, even after that
+//     client has left. A message of another connection while the turn runs becomes a turn of its
+//     own (BusySteer), so no message runs under the rules of another connection. A task has the
+//     profiles of the turn that delegated it; between turns those of the last turn apply. Toolsets
+//     of toolboxes that both profiles have stay open from one turn to the next.
+//   - A session belongs to a [Principal], which the server of a connection sets. Other principals
+//     cannot open, list or delete it.
+//   - A question of a sub-session is also put to its parent's user, and settled once, by the first
+//     answer. The sub-session's turn ends with the call that started it. It has no more rights than
+//     that call's turn, and no more than the agent that delegated the task (Meta.ParentAgent).
+//   - An answer for the whole session counts only for its giver: a person's in turns that a person
+//     prompted (Origin.Personal), a program's in turns of the same Caller. A person's rejection
+//     counts in every turn. A person's approval in a program's turn also counts in that program's
+//     later turns.
+//   - Only a person answers a question. If no client has a form for it, it is shown in the chat: it
+//     ends its turn and the next message answers it (Ask.Later), or it stays unanswered.
 //   - The answer to a Secret question is never in a log.
 //   - A turn ends in a fixed order: the model has stopped, every call has ended, open asks are
 //     withdrawn, TurnEnded. The next owner of the session closes the turn of a dead process as
-//     interrupted, or only in memory if the log is read-only, so no turn is shown as running
-//     for ever.
-//   - A failure of the store ends the turn before its next effect. That session
-//     accepts no more prompts until it is opened again; other sessions continue.
-//   - A publisher never waits for one client: only when the fastest attached
-//     reader is more than 1 MiB behind does a turn wait, until one catches up,
-//     leaves, or has taken nothing for a minute.
+//     interrupted, or only in memory if the log is read-only, so no turn is shown as running for
+//     ever.
+//   - A failure of the store ends the turn before its next effect. That session accepts no more
+//     prompts until it is opened again; other sessions continue.
+//   - A publisher never waits for one client: only when the fastest attached reader is more than 1
+//     MiB behind does a turn wait, until one catches up, leaves, or has taken nothing for a minute.
 //
 // # Locks and goroutines
 //
-// One lock for each session (Session.mu), a leaf: it is never held across the
-// store, a back end, a tool, a policy, a channel that could block, or another
-// lock. Functions that need it end in Locked. The gateway
-// has one leaf lock as well. A session owns its goroutines in one WaitGroup:
-// the one that runs turns lives while there are any, the flusher while something
-// is unwritten or unsynced. A session that is idle has none, and one timer at most.
+// One lock for each session (Session.mu), a leaf: it is never held across the store, a back end, a
+// tool, a policy, a channel that could block, or another lock. Functions that need it end in
+// Locked. The gateway has one leaf lock as well. A session owns its goroutines in one WaitGroup:
+// the one that runs turns lives while there are any, the flusher while something is unwritten or
+// unsynced. A session that is idle has none, and one timer at most.
 //
 // # Back ends
 //
-// The maker of profiles also makes back ends: one for each revision of an agent's settings, and
-// the same one in every profile with this revision ([Agent]). Profiles of several workspaces and
+// The maker of profiles also makes back ends: one for each revision of an agent's settings, and the
+// same one in every profile with this revision ([Agent]). Profiles of several workspaces and
 // connections are in use at once. Only the gateway opens, counts and closes back ends: one is in
-// use while a session has a conversation with it, or asks for its capabilities. A goroutine of
-// the gateway closes it, once, when it is no longer in use and was retired: by Gateway.Retire,
-// which the maker of profiles calls when no profile has the revision any more, or by the
-// gateway's end. So a turn keeps its revision, and the session's next turn opens a conversation
-// with the new one, which gets the last Bound of the old one. Gateway.Close waits for every back
-// end that it closes.
+// use while a session has a conversation with it, or asks for its capabilities. A goroutine of the
+// gateway closes it, once, when it is no longer in use and was retired: by Gateway.Retire, which
+// the maker of profiles calls when no profile has the revision any more, or by the gateway's end.
+// So a turn keeps its revision, and the session's next turn opens a conversation with the new one,
+// which gets the last Bound of the old one. Gateway.Close waits for every back end that it closes.
 //
 // # Idle sessions
 //
-// A session that is unused for a minute is closed if no client is attached; otherwise it
-// rests. It is closed at once when its last client leaves permanently (Attachment.Leave). A
-// resting session has no claim, so another process can continue it. It has no descriptor and
-// no conversation, and keeps nothing of its log in memory. Its next command claims it again
-// and first reads the additions of others: every reader continues from its own position, in
-// order. A turn, a queued prompt, a question, a job, or data that is not stored yet keeps a
-// session awake.
+// A session that is unused for a minute is closed if no client is attached; otherwise it rests. It
+// is closed at once when its last client leaves permanently (Attachment.Leave). A resting session
+// has no claim, so another process can continue it. It has no descriptor and no conversation, and
+// keeps nothing of its log in memory. Its next command claims it again and first reads the
+// additions of others: every reader continues from its own position, in order. A turn, a queued
+// prompt, a question, a job, or data that is not stored yet keeps a session awake.
 //
 // The toolsets of a resting session stay open, and with them its MCP servers: their state (a
-// browser's open pages) could not be restored. A conversation whose back end owns its history
-// stays open too.
+// browser's open pages) could not be restored. A conversation whose back end owns its history stays
+// open too.
 //
 // # Sessions of other processes
 //
@@ -146,36 +140,34 @@
 //
 // # Why
 //
-// The log is the session, not one of several copies of it, so that loading,
-// reconnecting, a second client, crash recovery and the tests are the same operation:
-// render this log. The events have the shape that the agent protocols are moving towards
-// (messages and calls by id, turns that outlive the request that began them), not
-// that of one protocol: a schema that still moves would end up on users' disks.
+// The log is the session, not one of several copies of it, so that loading, reconnecting, a second
+// client, crash recovery and the tests are the same operation: render this log. The events have the
+// shape that the agent protocols are moving towards (messages and calls by id, turns that outlive
+// the request that began them), not that of one protocol: a schema that still moves would end up on
+// users' disks.
 //
-// A position is (record, offset) because a number for every delta breaks as soon
-// as deltas are merged, in memory, on disk, or for a slow reader: a live cursor
-// would then be inside a record that no longer exists.
+// A position is (record, offset) because a number for every delta breaks as soon as deltas are
+// merged, in memory, on disk, or for a slow reader: a live cursor would then be inside a record
+// that no longer exists.
 //
-// Readers pull. With brokers and channels a slow client either holds up the others
-// or loses events, and order between topics is lost; here the log is the queue, and
-// every reader has its own place in it.
+// Readers pull. With brokers and channels a slow client either holds up the others or loses events,
+// and order between topics is lost; here the log is the queue, and every reader has its own place
+// in it.
 //
-// Questions are derived from the open asks (Attachment.Pending), never from the stream: a
-// replayed question is not asked again, and one that another client has answered is
-// withdrawn.
+// Questions are derived from the open asks (Attachment.Pending), never from the stream: a replayed
+// question is not asked again, and one that another client has answered is withdrawn.
 //
-// Atomic records wait for write(2), which costs microseconds, and not for the
-// disk. Text does not wait, because users watch it, and losing a moment of it
-// breaks no promise.
+// Atomic records wait for write(2), which costs microseconds, and not for the disk. Text does not
+// wait, because users watch it, and losing a moment of it breaks no promise.
 //
-// Messages stay in the log for ever. The texts before a summary (Compacted) and those of a
-// refused turn are hidden from the model, not from people.
+// Messages stay in the log for ever. The texts before a summary (Compacted) and those of a refused
+// turn are hidden from the model, not from people.
 //
-// A sub-session is a session like any other, so its log, its approvals and its crashes are
-// handled like others. Its questions travel as data (Ask.About): a client that does not
-// know sub-sessions shows them as the parent's.
+// A sub-session is a session like any other, so its log, its approvals and its crashes are handled
+// like others. Its questions travel as data (Ask.About): a client that does not know sub-sessions
+// shows them as the parent's.
 //
-// The context of a prompt belongs to its turn. A cancel that is read after its prompt ends
-// that context on the reading goroutine, whatever the prompt is waiting for: the disk, a
-// claim, the turns before it. So no cancel is too early, and none stops another turn.
+// The context of a prompt belongs to its turn. A cancel that is read after its prompt ends that
+// context on the reading goroutine, whatever the prompt is waiting for: the disk, a claim, the
+// turns before it. So no cancel is too early, and none stops another turn.
 package core

@@ -102,6 +102,10 @@ type TurnStarted struct {
 	Key     string    `json:"key,omitempty"`
 	Origin  Origin    `json:"origin"`
 	Prompt  []Block   `json:"-"` // empty for a turn that no client here prompted
+	// Passing is the number of blocks at the end of Prompt that are from Context.Passing.
+	Passing int `json:"passing,omitempty"`
+	// Standing is Context.Standing; nil: as in the turn before.
+	Standing []Block `json:"-"`
 }
 
 // Expanded replaces the text of a message of the user for the model: it has the text that a
@@ -127,6 +131,7 @@ const (
 	PhaseGenerating PhaseKind = "generating" // the model speaks
 	PhaseCalling    PhaseKind = "calling"    // tools run
 	PhaseCompacting PhaseKind = "compacting" // the conversation is being summed up
+	PhaseStarting   PhaseKind = "starting"   // servers of tools are starting, and the turn waits for them
 	PhaseRetrying   PhaseKind = "retrying"   // the model's service will be asked, or asked again, after a while
 )
 
@@ -134,7 +139,7 @@ const (
 type Phase struct {
 	Turn  TurnID
 	Kind  PhaseKind
-	Tool  string        // of PhaseCalling
+	Tool  string        // of PhaseCalling; of PhaseStarting the names of the servers
 	After time.Duration // of PhaseRetrying: until the next try
 }
 
@@ -226,12 +231,23 @@ type UsageChanged struct {
 	// fill, in tokens; Window is 0 if it is unknown.
 	Context int `json:"context"`
 	Window  int `json:"window,omitempty"`
+	// Shares divides Context among the parts of the request; empty: not known. CompactAt is the
+	// percentage of Window above which the conversation is summarized automatically; 0: never,
+	// or not known.
+	Shares    []Share `json:"shares,omitempty"`
+	CompactAt int     `json:"compact_at,omitempty"`
 }
 
 // TitleChanged names the session. Auto is true until a person sets a title.
 type TitleChanged struct {
 	Title string `json:"title"`
 	Auto  bool   `json:"auto,omitempty"`
+}
+
+// Archived hides the session from lists, or shows it there again. A new prompt shows it as well.
+type Archived struct {
+	Archived bool   `json:"archived"`
+	By       string `json:"by,omitempty"`
 }
 
 // SettingsChanged carries all settings.
@@ -332,6 +348,8 @@ type Compacted struct {
 	Auto    bool   `json:"auto,omitempty"` // automatic: the window was nearly full
 	Before  int    `json:"before,omitempty"`
 	After   int    `json:"after,omitempty"`
+	// Shares divides After; empty: not known.
+	Shares []Share `json:"shares,omitempty"`
 }
 
 // Reverted says that changes of files were undone, or could not be.

@@ -243,9 +243,21 @@ func (g *Gateway) live(key sessionKey) *Session {
 	}
 }
 
-// Delete stops what runs in a session and removes it, and its sub-sessions with it;
-// no error if there is none. A session that another process owns is not removed:
-// *OwnedError.
+// Has reports whether a session is open in this process. ErrNotFound: there is none. It changes
+// nothing, and opens nothing.
+func (g *Gateway) Has(ctx context.Context, p Principal, id SessionID) (open bool, err error) {
+	if g.live(sessionKey{p, id}) != nil {
+		return true, nil
+	}
+	j, err := g.cfg.Store.Open(ctx, p, id)
+	if err != nil {
+		return false, err
+	}
+	return false, j.Close()
+}
+
+// Delete stops what runs in a session and removes it, and its sub-sessions with it; no error if
+// there is none. A session that another process owns is not removed: *OwnedError.
 func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
 	var children []SessionID
 	for sum, err := range g.cfg.Store.List(ctx, p) {

@@ -8,15 +8,32 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
-// Tools lists the tools of the turn, in an order that stays the same within the
-// session while they do.
-func (t *Turn) Tools(context.Context) ([]Spec, error) {
+// Tools lists the current tools, in an order that stays the same within the session while they
+// do. Tools that have been added since the last call are included. One goroutine at a time calls
+// it.
+func (t *Turn) Tools(ctx context.Context) ([]Spec, error) {
 	if t.tools == nil {
 		return nil, nil
 	}
-	return t.tools.specs, nil
+	if err := t.tools.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return t.tools.listed.Load().specs, nil
+}
+
+// Starters lists the toolsets whose tools come from servers.
+func (t *Turn) Starters() (list []Starter) {
+	if t.tools != nil {
+		for _, set := range t.tools.sets {
+			if s, ok := set.(Starter); ok {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
 }
 
 // Invoke runs a tool, and is the one way to do so: the call is proposed (if that
@@ -117,7 +134,9 @@ func (t *Turn) propose(ctx context.Context, c Call) (Call, Tool, error) {
 	t.s.mu.Unlock()
 	var tool Tool
 	if t.tools != nil {
-		tool = t.tools.byName[toolName{c.Server, c.Tool}]
+		if list := t.tools.listed.Load(); list != nil {
+			tool = list.byName[toolName{c.Server, c.Tool}]
+		}
 	}
 	call := Call{ID: c.ID, Turn: t.id, Server: c.Server, Tool: c.Tool, Kind: KindOther, State: Proposed, Args: c.Args, Meta: c.Meta}
 	if known {
@@ -212,13 +231,19 @@ func guarded[T any](ctx context.Context, tool Tool, f func(context.Context, Invo
 // toolName finds a tool.
 type toolName struct{ server, tool string }
 
-// bench is the tools that a session has opened, for one profile.
+// bench is the tools that a session has opened, for one profile. The goroutine that runs turns
+// owns it.
 type bench struct {
 	profile *Profile
 	servers []ServerSpec // that the clients brought along when the tools were listed
 	sets    []Toolset
-	specs   []Spec
-	byName  map[toolName]Tool
+	listed  atomic.Pointer[catalog] // nil: to be listed; calls that run read it, too
+}
+
+// catalog is a list of tools. It never changes.
+type catalog struct {
+	specs  []Spec
+	byName map[toolName]Tool
 }
 
 // openBench opens a session's own toolset of every toolbox. Those of the bench before it, which
@@ -264,29 +289,30 @@ func (b *bench) without(other *bench) *bench {
 }
 
 func (b *bench) list(ctx context.Context) error {
-	b.specs, b.byName = nil, map[toolName]Tool{}
+	b.listed.Store(nil) // after an error the next turn lists them
+	c := &catalog{byName: map[toolName]Tool{}}
 	for _, set := range b.sets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
-			b.byName = nil // so that the next turn lists them
 			return fmt.Errorf("list the tools: %w", err)
 		}
 		for _, tool := range tools {
 			spec := tool.Spec()
 			name := toolName{spec.Server, spec.Name}
-			if _, dup := b.byName[name]; dup {
+			if _, dup := c.byName[name]; dup {
 				continue // the first one keeps the name
 			}
-			b.byName[name] = tool
-			b.specs = append(b.specs, spec)
+			c.byName[name] = tool
+			c.specs = append(c.specs, spec)
 		}
 	}
+	b.listed.Store(c)
 	return nil
 }
 
 // refresh lists the tools again when a toolset says that they changed.
 func (b *bench) refresh(ctx context.Context) error {
-	changed := b.byName == nil // the session has rested
+	changed := b.listed.Load() == nil // the session has rested
 	for _, set := range b.sets {
 		select {
 		case <-set.Changed():
@@ -300,10 +326,13 @@ func (b *bench) refresh(ctx context.Context) error {
 	return b.list(ctx)
 }
 
+// close closes the toolsets side by side, because each may wait for programs to end.
 func (b *bench) close() error {
-	var errs []error
-	for _, set := range b.sets {
-		errs = append(errs, set.Close())
+	errs := make([]error, len(b.sets))
+	var wg sync.WaitGroup
+	for i, set := range b.sets {
+		wg.Go(func() { errs[i] = set.Close() })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }

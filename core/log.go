@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"dragoman/core/internal/runes"
+	"dragoman/core/internal/spans"
 )
 
 const (
@@ -16,8 +19,7 @@ const (
 	batchBytes = 256 << 10
 )
 
-// entry is one record in memory. A run's text only grows: the part that was read never
-// changes.
+// entry is one record in memory. A run's text only grows: the part that was read never changes.
 type entry struct {
 	epoch uint64
 	seq   uint64
@@ -36,9 +38,6 @@ func (e *entry) end() uint64 {
 	return Record{Seq: e.seq, Event: e.event}.End().Seq
 }
 
-// span is the range that a Truncated at seq to hides: the records from..to-1.
-type span struct{ from, to uint64 }
-
 // log is the part of a session's log that is in memory: its head and some
 // 256 KiB behind it. All methods need the session's lock.
 type log struct {
@@ -48,7 +47,7 @@ type log struct {
 	held    int    // bytes in entries
 	total   uint64 // bytes ever appended
 	sealed  bool   // the next delta begins a record
-	hidden  []span // disjoint, in order
+	hidden  spans.Set
 
 	written  uint64 // entries below this number are in the store, whole
 	runOff   uint64 // bytes of the run numbered written that are in the store
@@ -69,9 +68,8 @@ func (l *log) next() uint64 {
 	return l.first
 }
 
-// index returns the index of the first entry in memory that ends behind record seq: the
-// one that holds it, which may be a Missing. Without one it returns the number of
-// entries.
+// index returns the index of the first entry in memory that ends behind record seq: the one that
+// holds it, which may be a Missing. Without one it returns the number of entries.
 func (l *log) index(seq uint64) int {
 	if i := seq - l.first; i < uint64(len(l.entries)) && l.entries[i].seq == seq {
 		return int(i)
@@ -115,7 +113,7 @@ func (l *log) appendRun(s stream, text string, now time.Time) {
 			n++
 		}
 		e := &l.entries[n-1]
-		part := cutRunes(text, maxRun-len(e.text))
+		part := runes.Cut(text, maxRun-len(e.text))
 		if part == "" { // the next rune does not fit
 			l.sealed = true
 			continue
@@ -128,43 +126,17 @@ func (l *log) appendRun(s stream, text string, now time.Time) {
 	}
 }
 
-// cutRunes returns the longest prefix of whole runes that is at most n bytes.
-func cutRunes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 func (l *log) hide(t Truncated, at uint64) {
 	from := max(t.After.Seq, 1)
 	if t.After.Off > 0 {
 		from++
 	}
-	for n := len(l.hidden); n > 0 && l.hidden[n-1].to >= from; n-- {
-		from = min(from, l.hidden[n-1].from)
-		l.hidden = l.hidden[:n-1]
-	}
-	if from < at {
-		l.hidden = append(l.hidden, span{from, at})
-	}
+	l.hidden.Hide(from, at)
 }
 
-// skip moves a position over what a truncation hides. A reader that has seen
-// some of it is put before the Truncated itself; one that has not, after it.
+// skip moves a position over what a truncation hides (spans.Set.Skip).
 func (l *log) skip(p Pos) Pos {
-	for _, h := range l.hidden {
-		switch {
-		case p.Seq < h.from, p.Seq > h.to:
-		case p.Seq == h.from && p.Off == 0:
-			p = Pos{p.Epoch, h.to + 1, 0}
-		case p.Seq < h.to:
-			p = Pos{p.Epoch, h.to, 0}
-		}
-	}
+	p.Seq, p.Off = l.hidden.Skip(p.Seq, p.Off)
 	return p
 }
 

@@ -9,17 +9,23 @@ import (
 const ownerDied = "interrupted: the process that ran it has ended"
 
 // interruptedLocked lists the events that close the turn, the calls and the questions that
-// were left open.
-func (s *Session) interruptedLocked(why string) (events []Event) {
-	events = s.endCallsLocked(Errored, why)
+// were left open, because their process has ended.
+func (s *Session) interruptedLocked(why string) []Event {
+	return s.closedLocked(Errored, why, TurnEnded{Stop: StopInterrupted, Err: why})
+}
+
+// closedLocked lists the events that close what was left open: calls in a state, turns with an end.
+func (s *Session) closedLocked(calls CallState, why string, end TurnEnded) []Event {
+	events := s.endCallsLocked(calls, why)
 	for _, a := range s.state.Asks {
 		events = append(events, Answered{a.ID, Reply{Outcome: OutcomeCanceled, Text: why}})
 	}
-	if s.state.Turn != "" {
-		events = append(events, TurnEnded{Turn: s.state.Turn, Stop: StopInterrupted, Err: why})
+	if end.Turn = s.state.Turn; end.Turn != "" {
+		events = append(events, end)
 	}
 	for _, q := range s.state.queued {
-		events = append(events, TurnEnded{Turn: q.Turn, Stop: StopInterrupted, Err: why})
+		end.Turn = q.Turn
+		events = append(events, end)
 	}
 	return events
 }
@@ -38,8 +44,7 @@ func (s *Session) follow(ctx context.Context) error {
 	return s.mend(ctx)
 }
 
-// refresh reads what another process has added to a session that this one only
-// views.
+// refresh reads what another process has added to a session that this one only views.
 func (s *Session) refresh(ctx context.Context) error {
 	if err := s.lockOwning(ctx); err != nil {
 		return err

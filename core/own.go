@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// own makes this process the session's owner, if it is not, and keeps it that until
-// done is called. A turn whose owner has died is closed on the way, and what another
-// process has added is read.
+// own makes this process the session's owner, if it is not, and keeps it that until done is called.
+// A turn whose owner has died is closed on the way, and what another process has added is read.
 func (s *Session) own(ctx context.Context) (done func(), err error) {
 	if err := s.lockOwning(ctx); err != nil {
 		return nil, err

@@ -83,12 +83,12 @@ func (s *Session) view(look func(*State)) {
 }
 
 func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, error) {
-	if needs := needsOf(p.Blocks); len(needs) > 0 {
+	if needs := needsOf(p.all()); len(needs) > 0 {
 		set := s.State().Settings
 		if p.Settings != nil {
 			set = *p.Settings
 		}
-		if err := s.g.able(ctx, a.client.Profiles, s.meta.Roots, set, needs...); err != nil {
+		if err := s.g.able(ctx, a.client.Profiles, s.Meta().Roots, set, needs...); err != nil {
 			return "", err
 		}
 	}
@@ -170,6 +170,9 @@ func (s *Session) append(ctx context.Context, idle bool, events ...Event) (made 
 		if e, ok := ev.(SettingsChanged); ok && e.Settings == s.state.Settings {
 			continue
 		}
+		if e, ok := ev.(Archived); ok && e.Archived == s.state.Archived {
+			continue
+		}
 		if e, ok := ev.(TextDelta); ok && e.Message == "" {
 			made = MessageID(s.newIDLocked("m"))
 			ev = TextDelta{Message: made, Text: e.Text}
@@ -211,7 +214,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	if s.closing != nil { // its turns have been ended: this one would be left over
 		return nil, Pos{}, nil, ErrClosed
 	}
-	if id, ok := s.state.keys[p.Key]; ok && p.Key != "" {
+	if id, ok := s.state.keys.Get(p.Key); ok {
 		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
 	}
 	var events []Event

@@ -55,10 +55,9 @@ const (
 	Deny    Effect = "deny"
 )
 
-// Verdict is a policy's answer. Remember is the key under which a decision for
-// the session is stored, and RememberText describes what it would cover; both are empty if
-// "always" must not be offered. Hard is set with MustAsk if only a person may allow the
-// call.
+// Verdict is a policy's answer. Remember is the key under which a decision for the session is
+// stored, and RememberText describes what it would cover; both are empty if "always" must not be
+// offered. Hard is set with MustAsk if only a person may allow the call.
 type Verdict struct {
 	Effect       Effect
 	Hard         bool

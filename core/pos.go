@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"dragoman/core/internal/runes"
+)
 
 // Pos is the progress of a reader of a log: it has every record before Seq,
 // and the first Off bytes of the run that is record Seq. The zero Pos is the
@@ -20,7 +24,7 @@ func (r Record) Before(p Pos) (ev Event, ok bool) {
 		return nil, false
 	}
 	if s, text, ok := runOf(r.Event); ok && r.Seq == p.Seq {
-		return s.delta(cutRunes(text, int(min(p.Off-r.Off, uint64(len(text)))))), true
+		return s.delta(runes.Cut(text, int(min(p.Off-r.Off, uint64(len(text)))))), true
 	}
 	return r.Event, true
 }

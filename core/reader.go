@@ -142,8 +142,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	return r.buf, false, false
 }
 
-// fromStore continues the walk through the store until a batch is full; the
-// walk's end closes it.
+// fromStore continues the walk through the store until a batch is full; the walk's end closes it.
 func (r *Reader) fromStore() ([]Record, error) {
 	r.buf = r.buf[:0]
 	size := 0

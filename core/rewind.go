@@ -65,7 +65,7 @@ func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
 		return err
 	}
 	defer done()
-	if err := s.g.able(ctx, s.connection(), s.meta.Roots, s.State().Settings, CanRewind); err != nil {
+	if err := s.g.able(ctx, s.connection(), s.Meta().Roots, s.State().Settings, CanRewind); err != nil {
 		return err
 	}
 	marks, err := s.flagsBefore(ctx, by, after)

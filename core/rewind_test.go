@@ -235,6 +235,8 @@ func idOf(ev core.Event) string {
 		return string(e.Message) + " " + e.Text
 	case core.SettingsChanged:
 		return e.Settings.Model
+	case core.Notice:
+		return e.Text
 	}
 	return ""
 }
@@ -287,9 +289,9 @@ func TestFork(t *testing.T) {
 			model string
 		}{
 			"in front of a message": {second, nil, "offline/demo"},
-			"behind a message":      {core.Pos{Epoch: second.Epoch, Seq: second.Seq + 1}, []string{"TurnEnded interrupted the session was forked here "}, "offline/demo"},
-			"inside of a run":       {inside, []string{"TurnEnded interrupted the session was forked here "}, "offline/demo"},
-			"while a call waits":    {whole, []string{"CallChanged errored c1-19", "TurnEnded interrupted the session was forked here "}, "offline/demo"},
+			"behind a message":      {core.Pos{Epoch: second.Epoch, Seq: second.Seq + 1}, []string{"Notice The original went on from here.", "TurnEnded end_turn "}, "offline/demo"},
+			"inside of a run":       {inside, []string{"Notice The original went on from here.", "TurnEnded end_turn "}, "offline/demo"},
+			"while a call waits":    {whole, []string{"Notice The original went on from here.", "CallChanged canceled c1-19", "TurnEnded end_turn "}, "offline/demo"},
 			"nothing":               {core.Pos{}, nil, ""},
 		} {
 			to, err := fork.Session(ctx, g, a, c.upto, "")

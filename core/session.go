@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"dragoman/core/internal/spans"
 )
 
 const (
@@ -68,8 +70,27 @@ type Session struct {
 	desk desk // the conversation and the tools of the agent
 }
 
-// Meta returns the session's metadata.
-func (s *Session) Meta() Meta { return s.meta }
+// Meta returns the session's metadata, with the folders of the clients of the connection that has
+// prompted last among its roots.
+func (s *Session) Meta() Meta {
+	var folders []func() []string
+	s.mu.Lock()
+	for a := range s.clients {
+		if a.client.Folders != nil && a.client.Profiles == s.of {
+			folders = append(folders, a.client.Folders)
+		}
+	}
+	s.mu.Unlock()
+	m := s.meta
+	for _, list := range folders {
+		for _, dir := range list() {
+			if !slices.Contains(m.Roots, dir) && dir != m.Cwd {
+				m.Roots = append(m.Roots[:len(m.Roots):len(m.Roots)], dir)
+			}
+		}
+	}
+	return m
+}
 
 // load reads the stored records after the head. It runs before the session is shared, or
 // with the owning token.
@@ -105,7 +126,7 @@ func (s *Session) load(ctx context.Context) error {
 // that are appended meanwhile.
 func (s *Session) refold(ctx context.Context) error {
 	st, next := newState(), uint64(1) // next is the first record that st lacks
-	var hidden []span
+	var hidden spans.Set
 	for {
 		s.mu.Lock()
 		if next > 1 && !slices.Equal(hidden, s.log.hidden) { // another truncation came
@@ -126,7 +147,7 @@ func (s *Session) refold(ctx context.Context) error {
 			if r.Seq >= upto {
 				break
 			}
-			if !covers(hidden, r.Seq) {
+			if !hidden.Covers(r.Seq) {
 				st.apply(r.Event, r.Time)
 			}
 		}
@@ -138,7 +159,7 @@ func (s *Session) refold(ctx context.Context) error {
 func (s *Session) refoldLocked(st State, next uint64) {
 	for i := s.log.index(next); i < len(s.log.entries); i++ {
 		e := &s.log.entries[i]
-		if covers(s.log.hidden, e.seq) {
+		if s.log.hidden.Covers(e.seq) {
 			continue
 		}
 		ev := e.event
@@ -148,14 +169,9 @@ func (s *Session) refoldLocked(st State, next uint64) {
 		st.apply(ev, e.at)
 	}
 	st.Meta = s.meta
-	st.answers.merge(s.state.answers)      // decisions are never undone
-	maps.Copy(st.callers, s.state.callers) // who has prompted has prompted
+	st.answers.Merge(s.state.answers.Ledger) // decisions are never undone
+	maps.Copy(st.callers, s.state.callers)   // who has prompted has prompted
 	s.state = st
-}
-
-// covers reports whether a record is in one of the spans.
-func covers(spans []span, seq uint64) bool {
-	return slices.ContainsFunc(spans, func(h span) bool { return h.from <= seq && seq < h.to })
 }
 
 func (s *Session) skip(p Pos) Pos {

@@ -5,6 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/core/internal/given"
+	"dragoman/core/internal/ledger"
+	"dragoman/core/internal/recent"
+	"dragoman/core/internal/tail"
+	"dragoman/core/internal/title"
 )
 
 // State is the fold of a session's log: its current state.
@@ -16,30 +22,35 @@ type State struct {
 	Models   []ModelUsage // the total by model
 	Context  int          // tokens that the last request and its answer filled
 	Window   int          // tokens that the model takes; 0: unknown
-	Plan     []PlanEntry
-	Messages int    // of the user and of the agent
-	Turn     TurnID // the one that runs, or ""
-	Queued   []TurnID
-	Asks     []Ask // what waits for a person, oldest first
-	Bound    Bound
-	Updated  time.Time
-	Missing  string // the damage of the log, and advice; empty: there is none
+	Shares   []Share      // of Context
+	// CompactAt is the percentage of Window above which the conversation is summarized
+	// automatically; 0: never, or not known.
+	CompactAt int
+	Plan      []PlanEntry
+	Messages  int    // of the user and of the agent
+	Turn      TurnID // the one that runs, or ""
+	Queued    []TurnID
+	Asks      []Ask // what waits for a person, oldest first
+	Bound     Bound
+	Updated   time.Time
+	Missing   string // the damage of the log, and advice; empty: there is none
+	Archived  bool
 
 	autoTitle bool
 	queued    []PromptQueued
 	calls     map[CallID]Call // calls that have not ended
-	printed   map[CallID]*outputTail
+	printed   map[CallID]*tail.Tail
 	answers   answers
-	origin    Origin            // of the newest turn
-	keys      map[string]TurnID // by the keys of prompts, the newest maxKeys
-	recent    []string          // these keys, oldest first
-	callers   map[Caller]bool   // callers that have prompted
-	message   MessageID         // the newest of the agent
+	origin    Origin             // of the newest turn
+	keys      recent.Map[TurnID] // by the keys of prompts
+	callers   map[Caller]bool    // callers that have prompted
+	message   MessageID          // the newest of the agent
 	flags     map[MessageID]string
+	given     given.Context
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, printed: map[CallID]*outputTail{}, answers: answers{}, keys: map[string]TurnID{}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: answers{ledger.Ledger[Caller, Decision]{}}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -47,8 +58,9 @@ func newState() State {
 func (s *State) public() State {
 	return State{
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
+		Shares: slices.Clone(s.Shares), CompactAt: s.CompactAt,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
-		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing, Models: slices.Clone(s.Models),
+		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Models: slices.Clone(s.Models),
 	}
 }
 
@@ -67,7 +79,8 @@ func (s *State) apply(ev Event, at time.Time) {
 		if !s.unqueue(e.Turn) { // a prompt that waited was noted when it was queued
 			s.begun(e.Key, e.Turn, e.Origin.Caller)
 		}
-		s.Turn, s.Updated, s.origin = e.Turn, at, e.Origin
+		s.Turn, s.Updated, s.origin, s.Archived = e.Turn, at, e.Origin, false
+		given.Add(&s.given, e.Standing, e.Prompt[len(e.Prompt)-min(max(e.Passing, 0), len(e.Prompt)):], slotOf)
 		if len(e.Prompt) > 0 {
 			s.Messages++
 		}
@@ -90,9 +103,9 @@ func (s *State) apply(ev Event, at time.Time) {
 			return // of a call that has ended
 		}
 		if s.printed[e.Call] == nil {
-			s.printed[e.Call] = &outputTail{}
+			s.printed[e.Call] = &tail.Tail{}
 		}
-		s.printed[e.Call].add(e.Text)
+		s.printed[e.Call].Add(e.Text)
 	case Asked:
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
@@ -103,16 +116,22 @@ func (s *State) apply(ev Event, at time.Time) {
 			s.Missing = e.Text
 		}
 	case Compacted:
+		s.given.Forget()
 		if e.After > 0 {
-			s.Context = e.After
+			s.Context, s.Shares = e.After, e.Shares
 		}
 	case PlanChanged:
 		s.Plan = e.Entries
 	case UsageChanged:
 		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
+		if len(e.Shares) > 0 {
+			s.Shares, s.CompactAt = e.Shares, e.CompactAt
+		}
 		s.addUsage(e)
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
+	case Archived:
+		s.Archived = e.Archived
 	case SettingsChanged:
 		s.Settings = e.Settings
 	case Bound:
@@ -121,6 +140,9 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.unqueue(e.Turn)
 		if s.Turn == e.Turn {
 			s.Turn = ""
+		}
+		if e.Stop == StopRefusal { // the message is left out for the model
+			s.given.Forget()
 		}
 		s.Updated = at
 	case Flagged:
@@ -156,14 +178,8 @@ func (s *State) addUsage(e UsageChanged) {
 }
 
 func (s *State) begun(key string, id TurnID, by Caller) {
-	if _, known := s.keys[key]; key != "" && !known {
-		if s.recent = append(s.recent, key); len(s.recent) > maxKeys {
-			delete(s.keys, s.recent[0])
-			s.recent = slices.Delete(s.recent, 0, 1)
-		}
-	}
 	if key != "" {
-		s.keys[key] = id
+		s.keys.Set(key, id)
 	}
 	if by != "" {
 		s.callers[by] = true
@@ -194,23 +210,17 @@ func (s *State) openCalls() []Call {
 func (s *State) Summary() Summary {
 	return Summary{
 		ID: s.Meta.ID, Title: s.Title, Cwd: s.Meta.Cwd, Roots: s.Meta.Roots, Parent: s.Meta.Parent, Created: s.Meta.Created,
-		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: s.Messages, Running: s.Turn != "",
+		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: s.Messages, Running: s.Turn != "", Archived: s.Archived,
 	}
 }
 
-// titleOf returns the first line of a prompt's first text, at most 60 characters.
+// titleOf returns the title that a prompt suggests: the beginning of its first text.
 func titleOf(prompt []Block) string {
-	const most = 60
 	for _, b := range prompt {
-		t, _ := b.(Text)
-		line, _, _ := strings.Cut(strings.TrimSpace(t.Text), "\n")
-		line = strings.TrimSpace(line)
-		short := []rune(line[:min(len(line), 4*most+4)]) // more than most characters, if there are more
-		if len(short) > most {
-			return strings.TrimSpace(string(short[:most-1])) + "…"
-		}
-		if line != "" {
-			return line
+		if t, ok := b.(Text); ok {
+			if line := title.Of(t.Text); line != "" {
+				return line
+			}
 		}
 	}
 	return ""

@@ -54,9 +54,8 @@ type Journal interface {
 	Write(context.Context, []Record) error
 	// Sync makes durable everything that was written before it began.
 	Sync(context.Context) error
-	// Read yields the stored records after a position, in order, runs in any number of
-	// pieces. Records of a stale owner are left out. It ends at the end of the log at
-	// that time.
+	// Read yields the stored records after a position, in order, runs in any number of pieces.
+	// Records of a stale owner are left out. It ends at the end of the log at that time.
 	Read(context.Context, Pos) iter.Seq2[Record, error]
 	// Watch calls changed whenever there may be records after a position, or new ones since the
 	// last call, and when the session's owner has died or released it: within 300 ms, until ctx
@@ -104,4 +103,5 @@ type Summary struct {
 	Agent    string    `json:"agent,omitempty"`
 	Messages int       `json:"messages"` // of the user and of the agent
 	Running  bool      `json:"-"`        // a turn runs in this process
+	Archived bool      `json:"archived,omitempty"`
 }

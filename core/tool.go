@@ -31,6 +31,14 @@ type Toolset interface {
 	Close() error
 }
 
+// Starter is a Toolset of servers that take time to start. Back ends may wait for them.
+type Starter interface {
+	// Starting names the servers that are starting and whose tools are not known yet.
+	Starting() []string
+	// Await blocks until there are none, a limit of the toolset's own has passed, or ctx ends.
+	Await(context.Context)
+}
+
 // Rester is a Toolset with resources between two turns. Rest is called while no call runs, and
 // releases resources that the next turn can get again. It reports whether the session may rest,
 // which it may not while a job or the like runs.

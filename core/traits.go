@@ -18,10 +18,12 @@ const (
 // A row has the traits of an event and the size of its content in bytes, if that may be large. The
 // method is also what makes a type an Event, so no event is without a row. An event that has neither
 // byTurn nor byHost is emitted by core alone.
-func (Opened) event() (traits, int)          { return 0, 0 }
-func (Claimed) event() (traits, int)         { return 0, 0 }
-func (e PromptQueued) event() (traits, int)  { return 0, blocksSize(e.Prompt) }
-func (e TurnStarted) event() (traits, int)   { return listed | forked, blocksSize(e.Prompt) }
+func (Opened) event() (traits, int)         { return 0, 0 }
+func (Claimed) event() (traits, int)        { return 0, 0 }
+func (e PromptQueued) event() (traits, int) { return 0, blocksSize(e.Prompt) }
+func (e TurnStarted) event() (traits, int) {
+	return listed | forked, blocksSize(e.Prompt) + blocksSize(e.Standing)
+}
 func (e Steered) event() (traits, int)       { return listed | forked, blocksSize(e.Prompt) }
 func (Expanded) event() (traits, int)        { return byTurn | forked, 0 }
 func (Phase) event() (traits, int)           { return byTurn | live, 0 }
@@ -37,6 +39,7 @@ func (Answered) event() (traits, int)        { return 0, 0 }
 func (PlanChanged) event() (traits, int)     { return byTurn | byHost | forked, 0 }
 func (UsageChanged) event() (traits, int)    { return byTurn | byHost | forked, 0 }
 func (TitleChanged) event() (traits, int)    { return byTurn | byHost | listed | forked, 0 }
+func (Archived) event() (traits, int)        { return listed, 0 }
 func (SettingsChanged) event() (traits, int) { return listed | forked, 0 }
 func (e Bound) event() (traits, int)         { return byTurn | byHost, len(e.State) }
 func (e Notice) event() (traits, int)        { return byTurn | byHost | forked, len(e.Text) }

@@ -37,6 +37,7 @@ var zeroEvents = []Event{
 	FellBack{},
 	Instructed{},
 	Flagged{},
+	Archived{},
 	Compacted{},
 	Reverted{},
 	Cited{},
@@ -89,7 +90,7 @@ func TestTraits(t *testing.T) {
 		want  string
 	}{
 		{byHost, "PlanChanged UsageChanged TitleChanged Bound Notice"},
-		{listed, "TurnStarted Steered TitleChanged SettingsChanged Flagged Truncated TurnEnded"},
+		{listed, "TurnStarted Steered TitleChanged SettingsChanged Flagged Archived Truncated TurnEnded"},
 		{run, "TextDelta ThoughtDelta CallArgs CallOutput"},
 		{live, "Phase"},
 	} {
@@ -101,8 +102,8 @@ func TestTraits(t *testing.T) {
 		trait   traits
 		without string
 	}{
-		{byTurn, "Opened Claimed PromptQueued TurnStarted Steered Asked Answered SettingsChanged Missing Flagged Reverted Truncated TurnEnded Unknown"},
-		{forked, "Opened Claimed PromptQueued Phase Asked Answered Bound Moved Truncated Unknown"},
+		{byTurn, "Opened Claimed PromptQueued TurnStarted Steered Asked Answered SettingsChanged Missing Flagged Archived Reverted Truncated TurnEnded Unknown"},
+		{forked, "Opened Claimed PromptQueued Phase Asked Answered Bound Archived Moved Truncated Unknown"},
 	} {
 		var rest []string
 		for _, ev := range zeroEvents {

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"dragoman/core/internal/given"
 )
 
 // Turn is one prompt being answered, as the back end that answers it sees it.
@@ -53,7 +55,15 @@ func (t *Turn) ID() TurnID {
 }
 
 // Meta returns the session's metadata.
-func (t *Turn) Meta() Meta { return t.s.meta }
+func (t *Turn) Meta() Meta { return t.s.Meta() }
+
+// System returns the system prompt of the client that prompted; nil: it has none.
+func (t *Turn) System() *SystemPrompt {
+	if t.by == nil {
+		return nil
+	}
+	return t.by.client.System
+}
 
 // Prompt returns the user's message. The text of a command replaces the command.
 func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
@@ -219,8 +229,14 @@ func (s *Session) startedLocked(t *Turn) []Event {
 	if t.by != nil { // for the turn, and what comes after it
 		s.of = t.by.client.Profiles
 	}
+	var standing, passing []Block
+	if c := t.prompt.Context; c != nil {
+		standing, passing = given.News(&s.state.given, c.Standing, c.Passing, slotOf)
+		t.prompt.Blocks = slices.Concat(t.prompt.Blocks, passing)
+	}
 	events := []Event{TurnStarted{
-		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin, Prompt: t.prompt.Blocks,
+		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin,
+		Prompt: t.prompt.Blocks, Passing: len(passing), Standing: standing,
 	}}
 	if s.state.Title == "" {
 		if title := titleOf(t.prompt.Blocks); title != "" {
@@ -296,7 +312,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
 		return StopError, err
 	}
-	s.g.profiles(s.connection()).Before(t.ctx, s.meta, host{s})
+	s.g.profiles(s.connection()).Before(t.ctx, s.Meta(), host{s})
 	if err := s.prepare(t.ctx, t); err != nil {
 		return StopError, err
 	}

@@ -73,31 +73,31 @@ func (g *Gateway) can(ctx context.Context, a Agent, needs ...Capability) error {
 	if err != nil {
 		return err
 	}
-	defer g.backends.giveBack(l)
-	return l.can(ctx, needs...)
+	defer g.backends.GiveBack(l)
+	return l.Value.can(ctx, needs...)
 }
 
 // can is Gateway.can of a back end that is in use.
-func (l *lent) can(ctx context.Context, needs ...Capability) error {
-	caps, err := l.ask(ctx)
+func (b *openBackend) can(ctx context.Context, needs ...Capability) error {
+	caps, err := b.ask(ctx)
 	if err != nil {
 		return err
 	}
 	for _, what := range needs {
 		if !caps.can(what) {
-			return &UnsupportedError{l.of.name, what}
+			return &UnsupportedError{b.name, what}
 		}
 	}
 	return nil
 }
 
 // ask is Backend.Caps. What it answers is remembered.
-func (l *lent) ask(ctx context.Context) (BackendCaps, error) {
-	caps, err := l.Caps(ctx)
+func (b *openBackend) ask(ctx context.Context) (BackendCaps, error) {
+	caps, err := b.Caps(ctx)
 	if err != nil {
-		return caps, fmt.Errorf("agent %s: %w", l.of.name, err)
+		return caps, fmt.Errorf("agent %s: %w", b.name, err)
 	}
-	l.known.Store(&caps)
+	b.known.Store(&caps)
 	return caps, nil
 }
 

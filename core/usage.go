@@ -26,3 +26,9 @@ func (u Usage) Add(v Usage) Usage {
 	}
 	return sum
 }
+
+// Share is the estimated size of a part of a request to a model, in tokens.
+type Share struct {
+	Part   string `json:"part"` // package inference has the names
+	Tokens int    `json:"tokens"`
+}

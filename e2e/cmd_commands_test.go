@@ -52,15 +52,15 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// Nobody's approval makes a plan change anything.
+// The agent plan has no tool that writes, and asks before each command.
 func TestPlanAgentOnlyLooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	out, code := p.feed(t, "write made.txt: x\ny\nrun touch made.txt\ny\nread notes.txt\n", "chat", "--agent", "plan")
+	out, code := p.feed(t, "write made.txt: x\nrun touch made.txt\nn\nread notes.txt\n", "chat", "--agent", "plan")
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantText(t, "the chat", out, "rejected", "second note")
+	wantText(t, "the chat", out, "no tool named write_file", "Run `touch made.txt`", "rejected by the user", "second note")
 	if _, err := os.Stat(filepath.Join(p.work, "made.txt")); err == nil || strings.Contains(out, "answered: yes") {
 		t.Errorf("the plan was carried out:\n%s", out)
 	}

@@ -9,6 +9,11 @@
 // is what an editor has been told of a session, and what is compared across a kill.
 // With DRAGOMAN_E2E_BINARY another binary is tested than the one that is built here.
 //
+// Hosts are other people's programs in front of the binary (folder hosts): programs
+// that give their model the tools of MCP servers, with a model of ours behind them. They
+// are installed in the user's cache, and reach nothing outside of this machine. Only
+// those that are installed quickly run every time, all of them with DRAGOMAN_HOSTS=all.
+//
 // The binary runs in a clean environment with folders of its own: whatever keys or
 // endpoints the surrounding environment holds are not seen. Without Node the tests
 // with npm's clients are skipped and say so; with CI=true that is a failure.

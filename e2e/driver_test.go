@@ -46,25 +46,34 @@ func (p *place) drive(t testing.TB, name string, args ...string) *session {
 			break
 		}
 	}
+	return p.driven(t, "node", append([]string{filepath.Join(dir, name), "--cwd", p.work}, args...)...)
+}
+
+// driven runs a program that prints what it sees, line by line.
+func (p *place) driven(t testing.TB, program string, args ...string) *session {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, name), "--cwd", p.work}, args...)...)
-	cmd.Env = p.nodeEnv()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Dir = p.nodeEnv(), p.work
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
+	if cmd.Process == nil {
+		t.Fatal(err)
+	}
 	s := &session{t: t, code: cmd.ProcessState.ExitCode()}
 	lines := bufio.NewScanner(&out)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		ev := seen{raw: bytes.Clone(lines.Bytes())}
 		if err := json.Unmarshal(ev.raw, &ev); err != nil {
-			t.Fatalf("%s printed %q", name, ev.raw)
+			t.Fatalf("%s printed %q", program, ev.raw)
 		}
 		s.events = append(s.events, ev)
 	}
 	if err != nil {
-		t.Errorf("%s %s: %v\n%s\n%s", name, strings.Join(args, " "), err, errs.String(), s.tail())
+		t.Errorf("%s %s: %v\n%s\n%s", filepath.Base(program), strings.Join(args, " "), err, errs.String(), s.tail())
 	}
 	return s
 }

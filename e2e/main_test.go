@@ -145,45 +145,5 @@ func (p *place) run(t testing.TB, args ...string) (stdout, stderr string, code i
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// clients is the folder of npm's clients, installed once.
-var clients = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs("clients")
-	if err != nil {
-		return "", err
-	}
-	if _, err := exec.LookPath("node"); err != nil {
-		return "", errors.New("node is not installed")
-	}
-	want, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
-	if err != nil {
-		return "", err
-	}
-	stamp := filepath.Join(dir, "node_modules", ".installed-lock")
-	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, want) {
-		return dir, nil
-	}
-	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %v\n%s", err, text)
-	}
-	return dir, os.WriteFile(stamp, want, 0o600)
-})
-
-// needClients returns the folder of the clients, or skips; with CI=true it fails.
-func needClients(t testing.TB) string {
-	t.Helper()
-	dir, err := clients()
-	switch {
-	case err == nil:
-		return dir
-	case os.Getenv("CI") == "true":
-		t.Fatalf("the npm clients are needed here: %v", err)
-	default:
-		t.Skipf("without the npm clients: %v", err)
-	}
-	return ""
-}
-
 // nodeEnv is the environment of the drivers: the server inherits it.
 func (p *place) nodeEnv() []string { return slices.Concat(p.env, []string{"NO_COLOR=1"}) }

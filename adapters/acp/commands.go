@@ -24,6 +24,7 @@ func (s *session) sendInitial(ctx context.Context) {
 		case <-timer.C:
 			s.sendCommands(ctx)
 			s.warnOfServers()
+			s.warn(s.unknown)
 			s.warn(s.offer.Load().profile.Fault)
 			s.warn(s.missing)
 			if len(s.foreign) > 0 {

@@ -119,10 +119,20 @@ func (s *Server) watch(ctx context.Context) {
 		}
 		since = rev
 		for _, p := range posted {
-			switch p.Item.(type) {
+			switch item := p.Item.(type) {
 			case board.Models, board.Agents:
 				s.refreshAll(ctx, p.Topic.Workspace)
-			case board.Server, board.Gone:
+				s.sendAuthStatus(ctx)
+			case board.Account:
+				s.sendAuthStatus(ctx)
+			case board.Server:
+				s.each(func(sess *session) {
+					sess.sendChangedCommands(ctx)
+					if p.Topic.Principal == s.opts.Principal { // a server that a client brought
+						sess.warnOfFailure(item)
+					}
+				})
+			case board.Gone:
 				if p.Topic.Kind == "server" {
 					s.each(func(sess *session) { sess.sendChangedCommands(ctx) })
 				}
@@ -130,7 +140,7 @@ func (s *Server) watch(ctx context.Context) {
 				if sess, err := s.session(p.Topic.Name); err == nil {
 					sess.queue.Go(func() { sess.sendChangedCommands(ctx) })
 				}
-			case board.Session, board.Job, board.Account:
+			case board.Session, board.Job:
 			}
 		}
 	}

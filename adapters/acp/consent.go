@@ -3,9 +3,11 @@ package acp
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/forms"
 )
 
@@ -21,12 +23,17 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 			Status:     status(t.call.State),
 		}
 	}
-	return acp.ToolCall{
+	u := acp.ToolCall{
 		ToolCallID: string(a.ID),
-		Title:      a.Text,
+		Title:      a.Text, // whole: some clients show nothing else, and it says what is agreed to
 		Kind:       kind(core.KindOther),
 		Status:     acp.StatusPending,
 	}
+	if _, rest, _ := strings.Cut(a.Text, "\n"); rest != "" { // such as the commands of several servers, as they are
+		block := text(strings.TrimSuffix(display.Fenced("", strings.TrimSpace(rest)), "\n"))
+		u.Content = []acp.ToolContent{{Type: "content", Content: &block}}
+	}
+	return u
 }
 
 // Consent returns the session/request_permission for an open consent. Some clients show only the

@@ -3,7 +3,6 @@ package acp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -23,8 +22,9 @@ const (
 	// lines are shown, with contextLines around them.
 	maxDiff      = 40 << 10
 	contextLines = 3
-	// maxLocations limits the locations of a call in an update.
+	// maxLocations limits the locations of a call in an update, and maxPaths their bytes.
 	maxLocations = 100
+	maxPaths     = 16 << 10
 )
 
 // chunks appends a message's text in pieces that every client can read.
@@ -49,14 +49,8 @@ func chunks(dst []byte, v *View, kind, id, text string) []byte {
 
 // cut shortens a text that is too long, and names the place of the rest.
 func cut(s string, room int, v *View) string {
-	n := wire.Fit(s, max(room, 1))
-	if n == len(s) {
-		return s
-	}
-	if room <= 0 {
-		n = 0
-	}
-	return s[:n] + "\n[… " + strconv.Itoa(len(s)-n) + " bytes more; `dragoman sessions show " + string(v.Session) + "` has all of it]"
+	head, note := short(s, room, v)
+	return head + note
 }
 
 // content returns a block in the protocol's form. A block that has a form only within a tool call

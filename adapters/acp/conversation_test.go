@@ -42,7 +42,7 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 			core.TextDelta{Message: t.NewMessage(), Text: "So be it."})
 	case "plan":
 		return core.StopEnd, t.Emit(ctx, core.PlanChanged{Entries: []core.PlanEntry{{Text: rest, Status: core.PlanActive}}},
-			core.UsageChanged{Turn: t.ID(), Total: core.Usage{In: 10, Out: 2}, Context: 12, Window: 1000})
+			core.UsageChanged{Turn: t.ID(), Last: core.Usage{In: 10, Out: 2, CacheRead: 4, Reasoning: 1}, Total: core.Usage{In: 10, Out: 2}, Context: 12, Window: 1000})
 	case "write":
 		res, err := t.Invoke(ctx, core.Call{ID: t.NewCall(), Server: core.Native, Tool: "write_file", Args: coretest.Args(map[string]string{"path": rest})})
 		if err != nil {
@@ -63,7 +63,13 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopRefusal, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
 	case "rounds":
 		return core.StopRequests, nil
-	case "ask", "choose", "run", "servers", "open", "print":
+	case "system":
+		said := "There is none."
+		if p := t.System(); p != nil {
+			said = fmt.Sprintf("override %t: %q", p.Override, p.Text)
+		}
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+	case "ask", "choose", "run", "servers", "open", "print", "spawn", "exec":
 		return core.StopEnd, invoke(ctx, t, verb, rest)
 	case "wonder", "consent": // outside of any call
 		a := core.Ask{Text: "Shall I?", Options: []core.Option{{ID: "y", Label: "Yes"}}}

@@ -14,7 +14,9 @@
 // session on the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
 // prompt.go (prompt, cancel), offer.go and configure.go, permission.go, consent.go, elicit.go and
 // page.go (questions to the user), services.go (the editor's files and terminals), servers.go,
-// commands.go, view.go, encode.go, encode_call.go and content.go (session/update), errors.go.
+// commands.go, view.go, encode.go, encode_call.go, content.go, markdown.go and large.go
+// (session/update), subsession.go and taskcall.go (delegated tasks), manage.go (titles, status and
+// archive), system.go (the client's system prompt), providers.go, signin.go, errors.go.
 // Package thread serves the thread protocol of June 2025, on the same stream.
 //
 // Requests that may wait are handled a few at a time (Server.crew): the next one begins when the

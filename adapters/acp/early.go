@@ -1,19 +1,23 @@
 package acp
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 )
 
-// The protocol of August 2025 had no clientInfo, so its clients are recognized by a missing one;
-// the second version, still a draft, calls it info. An edge in their connection turns today's
-// answers into those of that time:
+// The protocol of 5 August 2025 had no clientInfo, and of capabilities only fs. Its clients are
+// recognized by an initialize that holds nothing younger: clientInfo is optional today, so a client
+// without one that has any other member or capability is one of today. The second version, still
+// a draft, calls it info. An edge in the connection of early clients turns today's answers into
+// those of that time:
 //
 //   - authenticate and session/load answer null, the only result that their library can decode
 //     there;
-//   - a turn that ended because of too many requests has the reason max_tokens.
+//   - a turn that ended because of too many requests has the reason max_tokens;
+//   - the time of a session's last use is left out: their library prints an error for each.
 //
 // The rest needs no edge: their messages may lack capabilities and "jsonrpc", members come in any
 // order, and they skip unknown members. The kinds of tool calls are limited to the early ones for
@@ -21,10 +25,25 @@ import (
 
 // early returns the edge for a client; nil: it needs none.
 func early(p acp.InitializeRequest) wire.Edge {
-	if p.ClientInfo != nil || p.Info != nil {
+	if p.ClientInfo != nil || p.Info != nil || len(p.Meta) > 0 || !earlyCapabilities(p.ClientCapabilities) {
 		return nil
 	}
 	return new(earlyEdge)
+}
+
+// earlyCapabilities reports whether a client's capabilities hold at most those of August 2025.
+func earlyCapabilities(caps json.RawMessage) bool {
+	var members, fs map[string]json.RawMessage
+	if len(caps) == 0 {
+		return true
+	}
+	if json.Unmarshal(caps, &members) != nil || members["fs"] != nil && json.Unmarshal(members["fs"], &fs) != nil {
+		return false
+	}
+	delete(members, "fs")
+	delete(fs, "readTextFile")
+	delete(fs, "writeTextFile")
+	return len(members) == 0 && len(fs) == 0
 }
 
 // earlyResults replaces results, by the methods of their requests.
@@ -63,5 +82,13 @@ func (e *earlyEdge) Answer(msg []byte) []byte {
 	return msg
 }
 
+// lastUse begins an update that has nothing but the time of a session's last use.
+var lastUse = []byte(`"update":{"sessionUpdate":"session_info_update","updatedAt":`)
+
 // Send implements wire.Edge.
-func (e *earlyEdge) Send(dst, msg []byte) []byte { return append(append(dst, msg...), '\n') }
+func (e *earlyEdge) Send(dst, msg []byte) []byte {
+	if bytes.Contains(msg, lastUse) {
+		return dst
+	}
+	return append(append(dst, msg...), '\n')
+}

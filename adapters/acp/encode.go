@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,13 +9,25 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // Encode appends the notifications for a record, each ended by a line feed. It depends only on
 // its arguments.
 func Encode(dst []byte, v *View, r core.Record) []byte {
+	v.replay = v.past(r)
+	if v.only != nil {
+		return taskCall(dst, v, r.Event)
+	}
+	if dst = encode(dst, v, r); v.Parent != "" {
+		dst = activity(dst, v, r.Event)
+	}
+	return dst
+}
+
+// encode appends the notifications on the session itself.
+func encode(dst []byte, v *View, r core.Record) []byte {
 	at := core.Pos{Epoch: r.Epoch, Seq: r.Seq, Off: r.Off}
-	v.replay = r.Seq > 0 && at.Before(v.Head)
 	switch e := r.Event.(type) {
 	case core.TextDelta:
 		return chunks(dst, v, acp.AgentChunk, string(e.Message), e.Text)
@@ -44,6 +57,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.PlanChanged:
 		return update(dst, v, plan(e))
 	case core.UsageChanged:
+		v.spent.add(e)
 		return usage(dst, v, e)
 	case core.TitleChanged:
 		return update(dst, v, info(e, acp.Stamp(r.Time)))
@@ -56,15 +70,7 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Reverted:
 		return aside(dst, v, reverted(e))
 	case core.Cited:
-		return update(
-			dst,
-			v,
-			acp.Chunk{
-				SessionUpdate: acp.AgentChunk,
-				Content:       content(e.Link),
-				MessageID:     string(e.Message),
-			},
-		)
+		return message(dst, v, acp.AgentChunk, e.Message, 0, e.Link)
 	case core.Moved:
 		if !v.replay {
 			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
@@ -79,11 +85,12 @@ func Encode(dst []byte, v *View, r core.Record) []byte {
 		}
 	case core.TurnEnded:
 		dst = completed(dst, v, func(a core.Ask) bool { return a.Turn == e.Turn })
-		return ended(dst, v, e, r.End())
+		dst = notCompacted(dst, v)
+		return used(ended(dst, v, e, r.End()), v, r)
 	case core.Phase:
-		return phase(dst, v, e)
+		return phase(compacting(dst, v, e), v, e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Bound, core.Flagged, core.Expanded, core.Unknown:
+		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no message for these; arguments come whole with the call.
 	}
 	return dst
@@ -110,15 +117,17 @@ func aside(dst []byte, v *View, text string) []byte {
 	return chunks(dst, v, acp.AgentChunk, "", "\n["+text+"]\n")
 }
 
-// phase appends that the turn waits for its model's service, which is shown only live: as a
-// notice if the client knows notices, and otherwise as a text in the answer. Version 1 has no
+// phase appends that the turn waits for its model's service or for servers that are starting,
+// which is shown only live: as a notice if the client knows notices, and otherwise as a text in the answer. Version 1 has no
 // message for the other phases, and clients show them by themselves.
 func phase(dst []byte, v *View, p core.Phase) []byte {
-	if p.Kind != core.PhaseRetrying {
-		return dst
-	}
 	text := "Waiting until the model's service may be asked"
-	if p.After > 0 {
+	switch {
+	case p.Kind == core.PhaseStarting:
+		text = "Starting MCP servers: " + p.Tool
+	case p.Kind != core.PhaseRetrying:
+		return dst
+	case p.After > 0:
 		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.Pause())
 	}
 	if v.Display.Notices {
@@ -127,29 +136,40 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
 }
 
-// ended records the end of a turn. Its prompter learns of it from the answer.
+// ended records the end of a turn. Its prompter has learned of it from the answer, which a replay
+// does not repeat.
 func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 	begin, mine := v.mine[e.Turn]
 	delete(v.mine, e.Turn)
 	if v.refused = (refusal{}); mine && e.Stop == core.StopRefusal {
 		v.refused = refusal{begin, end}
 	}
-	if e.Err != "" && !mine {
+	if e.Err != "" && (!mine || v.replay) {
 		return aside(dst, v, "The turn failed: "+e.Err)
 	}
 	return dst
 }
 
-// user appends a user's message.
+// user appends a user's message; of a child, that of its parent.
 func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
-	for _, b := range prompt {
+	kind := acp.UserChunk
+	if v.Parent != "" {
+		dst, kind = tasked(dst, v, id), acp.SessionMessageChunk
+	}
+	for i, b := range prompt {
 		if t, ok := b.(core.Text); ok {
-			dst = chunks(dst, v, acp.UserChunk, string(id), t.Text)
+			dst = chunks(dst, v, kind, string(id), t.Text)
 			continue
 		}
-		dst = update(dst, v, acp.Chunk{SessionUpdate: acp.UserChunk, Content: content(b), MessageID: string(id)})
+		dst = message(dst, v, kind, id, i, b)
 	}
 	return dst
+}
+
+// message appends the nth block of a message.
+func message(dst []byte, v *View, kind string, id core.MessageID, n int, b core.Block) []byte {
+	block, _ := inline(b, messagePlace(v, id, n), maxInline)
+	return update(dst, v, acp.Chunk{SessionUpdate: kind, Content: block, MessageID: string(id)})
 }
 
 // settings appends the current choices, in both forms that have an update. The answer to
@@ -175,15 +195,25 @@ func optionsUpdate(v *View) acp.OptionsUpdate {
 func info(e core.TitleChanged, at string) acp.InfoUpdate {
 	u := acp.InfoUpdate{SessionUpdate: "session_info_update", UpdatedAt: at}
 	if e.Title != "" {
-		u.Title = &e.Title
+		title := display.Clipped(e.Title, maxName)
+		u.Title = &title
 	}
 	return u
 }
 
+// used appends the time at which the session was last used, for lists that show it.
+func used(dst []byte, v *View, r core.Record) []byte {
+	if v.replay || v.Parent != "" {
+		return dst
+	}
+	return update(dst, v, acp.UsedUpdate{SessionUpdate: "session_info_update", UpdatedAt: acp.Stamp(r.Time)})
+}
+
 func plan(e core.PlanChanged) acp.Plan {
-	p := acp.Plan{SessionUpdate: "plan", Entries: make([]acp.PlanEntry, len(e.Entries))}
-	for i, entry := range e.Entries {
-		p.Entries[i].Content = entry.Text
+	list := e.Entries[:min(len(e.Entries), maxPlan)]
+	p := acp.Plan{SessionUpdate: "plan", Entries: make([]acp.PlanEntry, len(list))}
+	for i, entry := range list {
+		p.Entries[i].Content = display.Clipped(entry.Text, maxName)
 		p.Entries[i].Status = acp.PlanStatus(entry.Status)
 		p.Entries[i].Priority = "medium"
 		switch entry.Priority {
@@ -244,17 +274,47 @@ func severity(s core.Severity) string {
 	return string(s)
 }
 
-// compacted appends that the model knows only a summary from now on. n is used for the id.
+// compacting appends that a summary is being made, or that it was not made, to a client that knows
+// compactions.
+func compacting(dst []byte, v *View, p core.Phase) []byte {
+	switch p.Kind {
+	case core.PhaseCompacting:
+		if !v.Display.Compaction || v.compacting != "" {
+			return dst
+		}
+		v.compactions++
+		v.compacting = fmt.Sprintf("compaction-%s-%d", p.Turn, v.compactions)
+		return compaction(dst, v, v.compacting, "in_progress", nil)
+	case core.PhaseWaiting: // for the model's answer
+		return notCompacted(dst, v)
+	case core.PhaseGenerating, core.PhaseCalling, core.PhaseRetrying, core.PhaseStarting:
+	}
+	return dst
+}
+
+// notCompacted appends that the summary was not made, if one was begun.
+func notCompacted(dst []byte, v *View) []byte {
+	if v.compacting == "" {
+		return dst
+	}
+	id := v.compacting
+	v.compacting = ""
+	return compaction(dst, v, id, "failed", nil)
+}
+
+// compacted appends that the model knows only a summary from now on. n is used for the id, unless
+// the client knows that the summary was begun.
 func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
 	if !v.Display.Compaction {
 		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")
 	}
-	return update(dst, v, acp.CompactionUpdate{
-		SessionUpdate: "compaction_update",
-		CompactionID:  "compaction-" + strconv.FormatUint(n, 10),
-		Status:        "completed",
-		Summary:       []acp.ContentBlock{text(cut(e.Summary, maxResult, v))},
-	})
+	id := cmp.Or(v.compacting, "compaction-"+strconv.FormatUint(n, 10))
+	v.compacting = ""
+	return compaction(dst, v, id, "completed", []acp.ContentBlock{text(cut(e.Summary, maxResult, v))})
+}
+
+func compaction(dst []byte, v *View, id, status string, summary []acp.ContentBlock) []byte {
+	return update(dst, v, acp.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: status, Summary: summary})
 }
 
 func reverted(e core.Reverted) string {

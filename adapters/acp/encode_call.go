@@ -16,6 +16,9 @@ import (
 func call(dst []byte, v *View, c core.Call) []byte {
 	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
 	was := v.calls[c.ID]
+	if was == nil && quiet(c) {
+		return dst
+	}
 	if was == nil {
 		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
 		was = &callView{}
@@ -28,7 +31,7 @@ func call(dst []byte, v *View, c core.Call) []byte {
 		u.Content = []acp.ToolContent{{Type: "terminal", TerminalID: string(c.ID)}}
 		u.Meta = &acp.TerminalMeta{Info: &acp.TerminalInfo{TerminalID: string(c.ID), Cwd: v.Cwd}}
 	}
-	if t := title(c); t != title(was.call) || u.SessionUpdate == acp.ToolCallNew {
+	if t := title(v, c); t != title(v, was.call) || u.SessionUpdate == acp.ToolCallNew {
 		u.Title = t
 	}
 	if c.Kind != was.call.Kind {
@@ -44,9 +47,13 @@ func call(dst []byte, v *View, c core.Call) []byte {
 		u.RawOutput = rawOf(c.Output)
 	}
 	if !slices.Equal(c.Locations, was.call.Locations) {
-		u.Locations = locations(c.Locations)
+		u.Locations = locations(v, c.Locations)
 	}
-	if c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content) {
+	live := was.live
+	switch {
+	case c.State == core.Succeeded && was.changes(c):
+		// Its content would replace the change, which the client has already.
+	case c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content):
 		was.shown(&u, v, c)
 	}
 	was.call = c
@@ -59,13 +66,45 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	if reflect.DeepEqual(u, nothing) {
 		return dst
 	}
-	return update(dst, v, u)
+	dst = update(dst, v, u)
+	if was.live && !live { // a client names the terminal after its program until it gets a title again
+		dst = update(dst, v, acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: u.ToolCallID, Title: title(v, c)})
+	}
+	return dst
+}
+
+// quiet reports whether a call is not shown: the plan that it changes is.
+func quiet(c core.Call) bool {
+	if c.Server != core.Native || c.Tool != planTool {
+		return false
+	}
+	switch c.State {
+	case core.Proposed, core.Running, core.Succeeded, core.Canceled:
+		return true
+	case core.Awaiting, core.Errored, core.Rejected:
+	}
+	return false
+}
+
+// changes reports whether the client has been shown the changes to files that a call has now.
+func (t *callView) changes(c core.Call) bool {
+	has := diffs(c.Content)
+	return len(has) > 0 && slices.Equal(has, diffs(t.call.Content))
+}
+
+func diffs(content []core.Block) (list []core.Diff) {
+	for _, b := range content {
+		if d, ok := b.(core.Diff); ok && d.From == "" {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // shown puts a call's content into an update. Output in a terminal stays there: content would
 // replace it.
 func (t *callView) shown(u *acp.ToolCall, v *View, c core.Call) {
-	list := shown(v, c)
+	list := shown(v, c, t.call.State)
 	switch {
 	case c.State.Ended() && (t.live || t.screen && t.output != ""):
 		return
@@ -81,42 +120,63 @@ func (t *callView) shown(u *acp.ToolCall, v *View, c core.Call) {
 
 // shown returns a call's content; for a call that did not run, the reason. A terminal is shown
 // only to the client that owns it, and never in a replay: a client rejects the whole update if it
-// does not know the id.
-func shown(v *View, c core.Call) (list []acp.ToolContent) {
-	left := maxResult
-	for _, b := range c.Content {
+// does not know the id. was is the call's state before.
+func shown(v *View, c core.Call, was core.CallState) (list []acp.ToolContent) {
+	left, room := maxResult, maxInline // for texts, and for everything
+	result := resultFrom(c, was)
+	for i, b := range c.Content {
+		at, block, n := callPlace(v, c.ID, i), acp.ContentBlock{}, 0
 		switch b := b.(type) {
 		case core.Diff:
 			if b.From != "" { // the title and the locations show it
 				continue
 			}
-			was, now := b.Old, b.New
-			if len(was)+len(now) > maxDiff {
-				was, now = trimmed(was, now)
+			t, n, ok := change(b, room)
+			if room -= n; ok {
+				list = append(list, t)
+				continue
 			}
-			t := acp.ToolContent{Type: "diff", Path: b.Path, NewText: &now}
-			if !b.Created {
-				t.OldText = &was
-			}
-			list = append(list, t)
+			block, n = inline(b, at, 0)
+			room -= n
 		case core.Terminal:
 			if id, own := strings.CutPrefix(b.ID, v.Display.Terminals); own && v.Display.Terminals != "" && !v.replay {
 				list = append(list, acp.ToolContent{Type: "terminal", TerminalID: id})
 			}
+			continue
 		case core.Text:
-			block := text(cut(b.Text, left, v))
+			block = text(cut(b.Text, left, v))
+			if i >= result {
+				block = resultOf(c, b.Text, i == result, left, v)
+			}
 			left -= min(left, len(b.Text))
-			list = append(list, acp.ToolContent{Type: "content", Content: &block})
 		case core.Image, core.Audio, core.Link, core.Resource:
-			block := content(b)
-			list = append(list, acp.ToolContent{Type: "content", Content: &block})
+			block, n = inline(b, at, room)
+			room -= n
 		}
+		list = append(list, acp.ToolContent{Type: "content", Content: &block})
 	}
 	if c.Why != "" && (c.State == core.Rejected || c.State == core.Canceled) {
 		block := text(cut(c.Why, maxResult, v))
 		list = append(list, acp.ToolContent{Type: "content", Content: &block})
 	}
 	return list
+}
+
+// change returns a change to a file, of a large one only the differing lines, and the bytes that
+// it takes; !ok: these are more than room.
+func change(b core.Diff, room int) (t acp.ToolContent, n int, ok bool) {
+	was, now := b.Old, b.New
+	if len(was)+len(now) > maxDiff {
+		was, now = trimmed(was, now)
+	}
+	if n = lineBytes(room, was, now, b.Path); n > room {
+		return t, 0, false
+	}
+	t = acp.ToolContent{Type: "diff", Path: b.Path, NewText: &now}
+	if !b.Created {
+		t.OldText = &was
+	}
+	return t, n, true
 }
 
 // trimmed returns the differing whole lines of two texts, with a few around them: the view that
@@ -150,16 +210,16 @@ func trimmed(was, now string) (string, string) {
 }
 
 // output appends a running call's output: to the terminal that shows it, or only its end, because
-// content replaces earlier content.
+// content replaces earlier content. Of a call that shows a change to a file, the change stays.
 func output(dst []byte, v *View, e core.CallOutput) []byte {
 	was := v.calls[e.Call]
-	if was == nil || was.live || e.Text == "" {
+	if was == nil || was.live || e.Text == "" || len(diffs(was.call.Content)) > 0 {
 		return dst
 	}
 	was.output += e.Text
 	was.output = display.CutEnd(was.output, maxTail)
 	if !was.screen {
-		block := text(was.output)
+		block := resultOf(was.call, was.output, true, maxResult, v)
 		return update(dst, v, acp.ToolCall{
 			SessionUpdate: acp.ToolCallMore,
 			ToolCallID:    string(e.Call),
@@ -199,16 +259,6 @@ func exitOf(c core.Call) *acp.TerminalExit {
 	return exit
 }
 
-func title(c core.Call) string {
-	if c.Title != "" {
-		return c.Title
-	}
-	if c.Tool != "" {
-		return c.Tool
-	}
-	return "a tool"
-}
-
 // status returns the protocol's status. Version 1 has none for a call that was rejected or
 // cancelled.
 func status(s core.CallState) acp.ToolStatus {
@@ -224,14 +274,21 @@ func status(s core.CallState) acp.ToolStatus {
 	return acp.StatusFailed
 }
 
-func locations(list []core.Location) []acp.ToolLocation {
-	list = list[:min(len(list), maxLocations)]
-	out := make([]acp.ToolLocation, len(list))
-	for i, l := range list {
-		out[i].Path = l.Path
-		if l.Line > 0 {
-			out[i].Line = &l.Line
+// locations leaves out the session's own folder, which says nothing about a call.
+func locations(v *View, list []core.Location) (out []acp.ToolLocation) {
+	room := maxPaths
+	for _, l := range list {
+		if l.Path == v.Cwd {
+			continue
 		}
+		if room -= len(l.Path); room < 0 || len(out) == maxLocations {
+			break
+		}
+		at := acp.ToolLocation{Path: l.Path}
+		if l.Line > 0 {
+			at.Line = &l.Line
+		}
+		out = append(out, at)
 	}
 	return out
 }

@@ -24,6 +24,7 @@ var ignored = map[string]string{
 	"Flagged":        "version 1 has no marks",
 	"Bound":          "a back end's own",
 	"Expanded":       "the user goes on to see what was typed",
+	"Archived":       "session/list shows it",
 	"Unknown":        "written by a later version",
 	"TurnEnded":      "the answer to session/prompt",
 }
@@ -32,7 +33,9 @@ func TestEveryEventIsEncodedOrListed(t *testing.T) {
 	v := NewView("s", "", core.Pos{})
 	v.Offer = NewOffer(&core.Profile{Agents: []core.Agent{{Name: "code"}}}, false)
 	seen := map[string]bool{}
-	for _, r := range coretest.Records(1, coretest.Samples()...) {
+	plain := core.Call{ID: "plain", Tool: "run", Kind: core.KindExecute, State: core.Running} // without a change to a file
+	events := append(coretest.Samples(), core.CallChanged{Call: plain}, core.CallOutput{Call: plain.ID, Text: "one\n"})
+	for _, r := range coretest.Records(1, events...) {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", r.Event), "core.")
 		out := Encode(nil, v, r)
 		seen[name] = seen[name] || len(out) > 0
@@ -216,6 +219,7 @@ func TestWaitingForTheModelIsShown(t *testing.T) {
 		{core.Phase{Kind: core.PhaseWaiting}, false, ""},
 		{core.Phase{Kind: core.PhaseRetrying, After: 3400 * time.Millisecond}, false, `"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[Waiting for the model's service, next try in 3s]\n"}`},
 		{core.Phase{Kind: core.PhaseRetrying}, false, `Waiting until the model's service may be asked`},
+		{core.Phase{Kind: core.PhaseStarting, Tool: "files, wiki"}, false, `"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[Starting MCP servers: files, wiki]\n"}`},
 		{core.Phase{Kind: core.PhaseRetrying, After: time.Minute}, true, `"sessionUpdate":"notice","severity":"info","title":"Waiting for the model's service, next try in 1m0s"`},
 	} {
 		v := NewView("s", "", core.Pos{Epoch: 1, Seq: 9})

@@ -11,11 +11,18 @@ import (
 	"dragoman/core"
 )
 
+// notFound is the error for a session that is not on this connection.
 func notFound(id string) error {
 	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
 		WithData(acp.Details{
 			Details: "there is no session of that id on this connection; session/list lists those that can be loaded",
 		})
+}
+
+// noSession is the error for a session that is not stored.
+func noSession(id string) error {
+	return jrpc2.Errorf(acp.CodeNotFound, "no such session: %.100q", id).
+		WithData(acp.NoSession{SessionID: id, Details: "session/list lists the sessions that are stored"})
 }
 
 // wireError maps the core's errors to this protocol. No other place does.

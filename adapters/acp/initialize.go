@@ -53,18 +53,25 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if s.opts.Providers != nil {
 		directs = &acp.Marker{}
 	}
+	var auth *acp.AuthCapabilities
+	if s.opts.SignIn != nil {
+		auth = &acp.AuthCapabilities{Logout: &acp.Marker{}, Status: &acp.Marker{}}
+	}
+	methods, _ := s.authMethods(call.Context())
 	call.Reply(acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       acp.Implementation{Name: "dragoman", Title: &title, Version: s.opts.Version},
-		AuthMethods:     []struct{}{},
+		AuthMethods:     methods,
 		AgentCapabilities: acp.AgentCapabilities{
 			LoadSession:        true,
 			Providers:          directs,
+			Auth:               auth,
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			MCPCapabilities:    acp.MCPCapabilities{HTTP: s.opts.Servers, SSE: s.opts.Servers},
 			SessionCapabilities: acp.SessionCapabilities{
 				List: &acp.Marker{}, Resume: &acp.Marker{}, Close: &acp.Marker{}, Delete: &acp.Marker{},
-				AdditionalDirectories: &acp.Marker{}, Fork: &acp.Marker{},
+				AdditionalDirectories: &acp.Marker{}, Fork: &acp.Marker{}, Archive: &acp.Marker{}, Status: &acp.Marker{}, Title: &acp.Marker{},
+				SystemPrompt: systemPrompts(),
 			},
 		},
 	}, nil)
@@ -79,10 +86,4 @@ var anybody = core.Client{
 	Questions: true,
 	NoForms:   true,
 	NoPages:   true,
-}
-
-// authenticate succeeds at once: there is no login.
-func (s *Server) authenticate(call *wire.Call, _ struct{}) error {
-	call.Reply(acp.Marker{}, nil)
-	return nil
 }

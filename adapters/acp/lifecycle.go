@@ -17,39 +17,56 @@ import (
 // newSession handles session/new. An error in the configuration is reported here, where clients
 // show it.
 func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
-	roots, offer, err := s.opened(ctx, p)
+	roots, e, err := s.opened(ctx, p)
 	if err != nil {
+		return err
+	}
+	if err := s.workable(roots); err != nil {
+		return err
+	}
+	if err := s.signedIn(ctx); err != nil {
 		return err
 	}
 	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Principal: s.opts.Principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
 		return err
 	}
-	s.add(
-		ctx,
-		sess,
-		entrance{
-			servers: p.MCPServers,
-			offer:   offer,
-			answer:  func(r acp.SessionResponse) { call.Reply(r, nil) },
-		},
-	)
+	e.answer = func(r acp.SessionResponse) { call.Reply(r, nil) }
+	s.add(ctx, sess, e)
 	return nil
 }
 
 // opened checks the params that all requests for opening a session share.
-func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []string, offer *Offer, err error) {
+func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []string, e entrance, err error) {
 	if roots, err = rootsOf(p); err != nil {
-		return nil, nil, err
+		return nil, e, err
 	}
-	if err := checkServers(p.MCPServers); err != nil {
-		return nil, nil, err
+	if e.servers, e.unknown, err = knownServers(p.MCPServers); err != nil {
+		return nil, e, err
+	}
+	if e.system, err = systemOf(p.SystemPrompt); err != nil {
+		return nil, e, err
 	}
 	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 	if err != nil {
-		return nil, nil, err
+		return nil, e, err
 	}
-	return roots, NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean)), nil
+	e.offer = NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean))
+	return roots, e, nil
+}
+
+// workable refuses the folders of a new session that cannot be worked in. The folders of a session
+// that is opened again are not checked: its conversation can be read without them.
+func (s *Server) workable(roots []string) error {
+	if s.opts.Folder == nil {
+		return nil
+	}
+	for _, dir := range roots {
+		if err := s.opts.Folder(dir); err != nil {
+			return jrpc2.Errorf(jrpc2.InvalidParams, "session/new: %v", err)
+		}
+	}
+	return nil
 }
 
 // loadSession handles session/load: the whole replay precedes the answer.
@@ -63,7 +80,7 @@ func (s *Server) resumeSession(ctx context.Context, call *wire.Call, p acp.Sessi
 }
 
 func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionRequest, replay bool) error {
-	roots, offer, err := s.opened(ctx, p)
+	roots, e, err := s.opened(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -71,16 +88,10 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 	if err != nil {
 		return err
 	}
-	e := entrance{
-		after:   sess.Head(),
-		replay:  replay,
-		servers: p.MCPServers,
-		offer:   offer,
-		foreign: beyond(sess.Meta().Roots, roots),
-		answer: func(r acp.SessionResponse) {
-			r.SessionID = ""
-			call.Reply(r, nil)
-		},
+	e.after, e.replay, e.foreign = sess.Head(), replay, beyond(sess.Meta().Roots, roots)
+	e.answer = func(r acp.SessionResponse) {
+		r.SessionID = ""
+		call.Reply(r, nil)
 	}
 	if e.head = e.after; replay {
 		e.after = core.Pos{}
@@ -94,6 +105,9 @@ func (s *Server) reopen(ctx context.Context, call *wire.Call, p acp.SessionReque
 // open opens a session. With replay, a session that is already on the connection is silent from
 // then on, because the replay contains everything.
 func (s *Server) open(ctx context.Context, id string, replay bool) (*core.Session, error) {
+	if s.shownAsChild(id) {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "session %.60s belongs to a task that is running; its updates come with its parent's session", id)
+	}
 	old, err := s.session(id)
 	here := err == nil && replay
 	if here {
@@ -123,7 +137,7 @@ func beyond(has, wants []string) (list []string) {
 // forkSession handles session/fork: the client continues in a copy of the conversation so far.
 // The copy has the folders of the original.
 func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.SessionRequest) error {
-	_, offer, err := s.opened(ctx, p)
+	_, e, err := s.opened(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -140,19 +154,10 @@ func (s *Server) forkSession(ctx context.Context, call *wire.Call, p acp.Session
 	if err != nil {
 		return err
 	}
-	head := sess.Head()
-	s.add(
-		ctx,
-		sess,
-		entrance{
-			after:   head,
-			head:    head,
-			missing: from.State().Missing,
-			servers: p.MCPServers,
-			offer:   offer,
-			answer:  func(r acp.SessionResponse) { call.Reply(r, nil) },
-		},
-	)
+	e.head = sess.Head()
+	e.after, e.missing = e.head, from.State().Missing
+	e.answer = func(r acp.SessionResponse) { call.Reply(r, nil) }
+	s.add(ctx, sess, e)
 	return nil
 }
 
@@ -171,16 +176,37 @@ func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionI
 // deleteSession handles session/delete. It is idempotent.
 func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.SessionID) error {
 	s.letGo(p.SessionID, func(sess *session) {
+		var head core.Pos
 		if sess != nil {
+			head = sess.att.Head()
 			sess.att.Close()
 		}
-		if err := s.opts.Gateway.Delete(ctx, s.opts.Principal, core.SessionID(p.SessionID)); err != nil {
-			call.Reply(nil, wireError(err))
+		err := s.opts.Gateway.Delete(ctx, s.opts.Principal, core.SessionID(p.SessionID))
+		if err == nil {
+			call.Reply(acp.Marker{}, nil)
 			return
 		}
-		call.Reply(acp.Marker{}, nil)
+		fail := func() { call.Reply(nil, wireError(err)) }
+		if sess == nil {
+			fail()
+			return
+		}
+		s.keep(ctx, sess, head, fail)
 	})
 	return nil
+}
+
+// keep brings a session that could not be deleted back onto the connection, and then calls then.
+func (s *Server) keep(ctx context.Context, sess *session, head core.Pos, then func()) {
+	cs, err := s.opts.Gateway.Open(ctx, s.opts.Principal, sess.id)
+	if err != nil {
+		then()
+		return
+	}
+	s.add(ctx, cs, entrance{
+		after: head, head: head, servers: sess.servers, offer: sess.offer.Load(),
+		answer: func(acp.SessionResponse) { then() },
+	})
 }
 
 // letGo takes a session off the connection: running turns are cancelled, every prompt is

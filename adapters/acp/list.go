@@ -28,12 +28,16 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 	if err != nil {
 		return err
 	}
+	lists, err := parseArchived(p.Archived)
+	if err != nil {
+		return err
+	}
 	var list []core.Summary
 	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
 		if err != nil {
 			return err
 		}
-		if sum.Parent != "" || sum.Messages == 0 ||
+		if sum.Parent != "" || sum.Messages == 0 || !lists(sum.Archived) ||
 			p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
 			continue
 		}
@@ -85,12 +89,26 @@ func parseRank(c *string) (r rank, err error) {
 	return rank{n, core.SessionID(id)}, nil
 }
 
+// parseArchived returns which sessions a list has, by whether they are archived.
+func parseArchived(filter *string) (func(archived bool) bool, error) {
+	switch {
+	case filter == nil, *filter == acp.ArchivedExclude:
+		return func(archived bool) bool { return !archived }, nil
+	case *filter == acp.ArchivedInclude:
+		return func(bool) bool { return true }, nil
+	case *filter == acp.ArchivedOnly:
+		return func(archived bool) bool { return archived }, nil
+	}
+	return nil, jrpc2.Errorf(jrpc2.InvalidParams, "archived: %.60q is not one of exclude, include and only", *filter)
+}
+
 func infoOf(sum core.Summary) acp.SessionInfo {
 	info := acp.SessionInfo{
 		SessionID: string(sum.ID),
 		Cwd:       sum.Cwd,
 		Title:     sum.Title,
 		UpdatedAt: acp.Stamp(sum.Updated),
+		Archived:  sum.Archived,
 	}
 	for _, root := range sum.Roots {
 		if root != sum.Cwd {

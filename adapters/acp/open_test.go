@@ -23,6 +23,10 @@ func TestOpenRequestsAreBounded(t *testing.T) {
 		}
 		g := coretest.Gateway(store, act, nil)
 		peer, stop := serve(t, g)
+		if err := peer.Send(hello); err != nil {
+			t.Fatal(err)
+		}
+		peer.Until(t, `"id":0`)
 		for i := range 1024 {
 			if err := peer.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`, i)); err != nil {
 				t.Fatal(err)

@@ -25,8 +25,8 @@ func (f *feed) ask() {
 	for _, a := range f.sess.att.Pending() {
 		waits[a.ID] = true
 		seen, ok := f.view.asks[a.ID]
-		if !ok || f.asked[a.ID] != nil {
-			continue
+		if !ok || f.asked[a.ID] != nil || f.view.Parent != "" && a.Kind != core.AskApproval {
+			continue // the last: its parent asks
 		}
 		seen.About = a.About // which is not stored with its content
 		f.request(seen)
@@ -92,8 +92,8 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 		c, known = t.call, true
 	}
 	if known {
-		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(c), kind(c.Kind)
-		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(v, c), locations(c.Locations), rawOf(c.Args)
+		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(v, c), kind(c.Kind)
+		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(v, c, c.State), locations(v, c.Locations), rawOf(c.Args)
 	}
 	if a.Remember != "" {
 		req.Options = append(req.Options, acp.PermissionOption{
@@ -115,6 +115,9 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 // asked appends the call of a sub-session that a question is about, or one that is made up for a
 // consent; the client knows the session's own calls already.
 func asked(dst []byte, v *View, a core.Ask) []byte {
+	if a.Kind == core.AskApproval && a.About != nil && v.children[a.About.Child] {
+		return dst // it is asked there
+	}
 	v.asks[a.ID] = a
 	if a.About != nil {
 		c := *a.About
@@ -122,14 +125,14 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 			SessionUpdate: acp.ToolCallNew,
 			ToolCallID:    string(a.Call),
 			Name:          c.Tool,
-			Title:         title(c),
+			Title:         title(v, c),
 			Kind:          kind(c.Kind),
 			Status:        acp.StatusPending,
-			Locations:     locations(c.Locations),
+			Locations:     locations(v, c.Locations),
 			RawInput:      rawOf(c.Args),
 		})
 	}
-	if a.Kind != core.AskConsent || v.calls[a.Call] != nil {
+	if a.Kind != core.AskConsent || v.calls[a.Call] != nil || v.Parent != "" {
 		return dst
 	}
 	v.consents[a.ID] = struct{}{}
@@ -143,6 +146,8 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 	opening(v, v.asks[e.Ask], e.Reply)
 	a := v.asks[e.Ask]
 	_, consent := v.consents[e.Ask]
+	followed := v.followed[e.Ask]
+	delete(v.followed, e.Ask)
 	delete(v.asks, e.Ask)
 	delete(v.consents, e.Ask)
 	u := acp.ToolCall{
@@ -155,7 +160,7 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 		if u.ToolCallID = string(e.Ask); consented(a, e.Reply) {
 			u.Status = acp.StatusCompleted
 		}
-	case a.About == nil:
+	case a.About == nil, followed:
 		return dst
 	case e.Reply.Decision.Allows():
 		u.Status = acp.StatusCompleted

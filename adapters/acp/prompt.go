@@ -52,11 +52,13 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 // ended answers a prompt right after the end of its turn. A turn that the model refused is first
 // removed together with its prompt: the next request to a model contains neither.
 func (s *session) ended(call *wire.Call, e core.TurnEnded) {
+	now := s.srv.current(s)
+	usage := now.feed.view.spent.of(e.Turn)
 	answer := func() {
 		res, err := Answer(e)
+		res.Usage = usage
 		call.Reply(res, err)
 	}
-	now := s.srv.current(s)
 	was := now.feed.view.refused
 	if e.Stop != core.StopRefusal || was == (refusal{}) {
 		answer()
@@ -94,9 +96,12 @@ func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 }
 
 // cancel handles session/cancel: it ends the running turn and every prompt that was read before.
-func (s *Server) cancel(_ *wire.Call, p acp.SessionID) error {
-	sess, err := s.session(p.SessionID)
-	if err != nil {
+func (s *Server) cancel(call *wire.Call, p acp.SessionID) error {
+	if !call.IsNotification() { // some libraries send it as a request
+		defer call.Reply(acp.Marker{}, nil)
+	}
+	sess := s.cancellable(p.SessionID)
+	if sess == nil {
 		return nil // a notification has no answer
 	}
 	sess.prompts.Cancel()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 
+	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
 	"dragoman/adapters/proto/acp"
@@ -28,9 +30,14 @@ type Options struct {
 	// Servers means that the gateway connects the MCP servers that a client adds to a session.
 	// Without it they are kept, and the client gets one notice.
 	Servers bool
+	// Folder returns why a folder cannot be worked in; nil: every folder can be. A new session
+	// needs one for each of its folders.
+	Folder func(dir string) error
 	// Providers can be directed by clients; nil: none, and the methods are not offered.
 	Providers Providers
-	Recorder  *wire.Recorder // records both directions; nil: none
+	// SignIn knows the keys of the providers; nil: there is nothing to sign in to.
+	SignIn   SignIn
+	Recorder *wire.Recorder // records both directions; nil: none
 }
 
 // Server is the agent's side of one connection.
@@ -46,12 +53,17 @@ type Server struct {
 	commands  acp.CommandsUpdate // the commands last sent; of the pump's goroutine
 	terminals string             // prefix of the core's ids for this client's terminals
 
+	// within calls a function that may wait, with the context of the connection.
+	within func(func(context.Context))
+
 	mu       sync.Mutex // guards the fields below
 	peer     peer
 	sessions map[core.SessionID]*session
-	going    map[*session]struct{} // sessions that are being closed
-	warned   bool                  // the user knows that MCP servers are not connected
-	left     bool                  // the client has
+	going    map[*session]struct{}       // sessions that are being closed
+	children map[core.SessionID]*session // of running tasks that are shown: all of them, or some calls
+	auth     *acp.AuthStatus             // sent last; nil: the client has not asked for it
+	warned   bool                        // the user knows that MCP servers are not connected
+	left     bool                        // the client has
 }
 
 // New returns a server. Serve runs it.
@@ -65,6 +77,7 @@ func New(o Options) *Server {
 	s := &Server{
 		opts: o, log: o.Log, terminals: rand.Text()[:8] + ":", peer: peer{client: anybody},
 		sessions: map[core.SessionID]*session{}, going: map[*session]struct{}{},
+		children: map[core.SessionID]*session{},
 	}
 	s.crew = pump.NewCrew(&s.wg, crewWidth)
 	return s
@@ -83,6 +96,7 @@ func (o Options) Wire() wire.Options {
 		Framing:  wire.Newline,
 		Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"},
 		MaxOpen:  maxOpen,
+		MaxBatch: -1, // as the official libraries
 		Recorder: o.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
 			if o.Log != nil {
@@ -101,13 +115,14 @@ func (o Options) Wire() wire.Options {
 func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
 	s.conn, s.pump = conn, pump.New(conn)
 	ctx, stop := context.WithCancelCause(ctx)
+	s.within = func(do func(context.Context)) { do(ctx) }
 	s.wg.Go(func() {
 		if err := s.pump.Run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrClosed) {
 			s.log.Warn("stopped writing to the client", zap.Error(err))
 		}
 	})
 	s.wg.Go(func() { s.watch(ctx) })
-	return s.methods(ctx).Handler(acp.NoMethod), func() {
+	return s.greeted(s.methods(ctx).Handler(acp.NoMethod)), func() {
 		s.leave()
 		stop(core.ErrClientGone)
 		s.wg.Wait()
@@ -117,7 +132,6 @@ func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.
 func (s *Server) methods(ctx context.Context) wire.Methods {
 	m := wire.Methods{
 		"initialize":                wire.Async(s.initialize),
-		"authenticate":              wire.Async(s.authenticate),
 		"session/new":               wire.Async(later(s, ctx, s.newSession)),
 		"session/load":              wire.Async(later(s, ctx, s.loadSession)),
 		"session/resume":            wire.Async(later(s, ctx, s.resumeSession)),
@@ -125,6 +139,10 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		"session/list":              wire.Async(later(s, ctx, s.listSessions)),
 		"session/close":             wire.Async(later(s, ctx, s.closeSession)),
 		"session/delete":            wire.Async(later(s, ctx, s.deleteSession)),
+		"session/set_title":         wire.Async(later(s, ctx, s.setTitle)),
+		"session/status":            wire.Async(later(s, ctx, s.status)),
+		"session/archive":           wire.Async(later(s, ctx, s.archiveSession)),
+		"session/unarchive":         wire.Async(later(s, ctx, s.unarchiveSession)),
 		"session/prompt":            wire.Async(s.prompt),
 		"session/cancel":            wire.Async(s.cancel),
 		"session/set_mode":          wire.Async(s.setMode),
@@ -133,7 +151,20 @@ func (s *Server) methods(ctx context.Context) wire.Methods {
 		"$/cancel_request":          wire.Async(s.cancelRequest),
 	}
 	maps.Copy(m, s.providerMethods(ctx))
+	maps.Copy(m, s.signInMethods(ctx))
 	return m
+}
+
+// greeted refuses requests, and ignores notifications, that come before initialize.
+func (s *Server) greeted(handle func(*wire.Call)) func(*wire.Call) {
+	begun := false // of the reading goroutine
+	return func(call *wire.Call) {
+		if begun = begun || call.Method == "initialize"; begun {
+			handle(call)
+			return
+		}
+		call.Reply(nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%.100s came before initialize", call.Method))
+	}
 }
 
 const (
@@ -187,9 +218,14 @@ func (s *Server) leave() {
 	}
 	clear(s.sessions)
 	clear(s.going)
+	children := slices.Collect(maps.Values(s.children))
+	clear(s.children)
 	s.mu.Unlock()
 	for _, sess := range list {
 		sess.leave()
+	}
+	for _, c := range children {
+		c.att.Close()
 	}
 }
 

@@ -1,35 +1,46 @@
 package acp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
+	"dragoman/core/board"
+	"dragoman/core/display"
 )
 
-// checkServers checks the MCP servers that a client adds to a session. They are kept with the
+// knownServers checks the MCP servers that a client adds to a session, and returns those of a
+// transport that is spoken here, and a text for the user about the others. They are kept with the
 // session, only on this connection, and are never written to the log: their environments and
 // headers hold keys.
-func checkServers(list []acp.MCPServer) error {
+func knownServers(list []acp.MCPServer) (known []acp.MCPServer, unknown string, err error) {
+	var others []string
 	for i, m := range list {
 		bad := ""
-		switch {
+		switch transport := m.Transport(); {
 		case m.Name == "":
 			bad = "it needs a name"
-		case m.Type == "" && m.Command == "":
+		case transport == acp.ServerStdio && m.Command == "":
 			bad = "it needs a command, or a type and a url"
-		case m.Type != "" && m.URL == "":
+		case (transport == acp.ServerHTTP || transport == acp.ServerSSE) && m.URL == "":
 			bad = "it needs a url"
-		case m.Type != "" && m.Type != "http" && m.Type != "sse":
-			bad = "its type must be http or sse, or none for a program"
+		case transport == acp.ServerStdio, transport == acp.ServerHTTP, transport == acp.ServerSSE:
+			known = append(known, m)
+		default:
+			others = append(others, display.Line(m.Name, 60)+" (type "+display.Line(transport, 40)+")")
 		}
 		if bad != "" {
-			return jrpc2.Errorf(jrpc2.InvalidParams, "mcpServers[%d]: %s", i, bad)
+			return nil, "", jrpc2.Errorf(jrpc2.InvalidParams, "mcpServers[%d]: %s", i, bad)
 		}
 	}
-	return nil
+	if len(others) > 0 {
+		unknown = "These MCP servers of the client are not used, because their type is unknown here; the known types are stdio, http and sse: " +
+			strings.Join(others, ", ")
+	}
+	return known, unknown, nil
 }
 
 // specsOf returns the MCP servers in the core's form.
@@ -41,7 +52,7 @@ func specsOf(list []acp.MCPServer) []core.ServerSpec {
 			Command: m.Command,
 			Args:    m.Args,
 			URL:     m.URL,
-			SSE:     m.Type == "sse",
+			SSE:     m.Type == acp.ServerSSE,
 		}
 		for _, e := range m.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)
@@ -74,4 +85,22 @@ func (s *session) warnOfServers() {
 		names[i] = m.Name
 	}
 	s.warn("The tool servers of this client are not connected yet: " + strings.Join(names, ", "))
+}
+
+// warnOfFailure tells the user, once for each reason, that a server which the client added to the
+// session does not run. It belongs to the session's queue.
+func (s *session) warnOfFailure(item board.Server) {
+	if !slices.ContainsFunc(s.servers, func(m acp.MCPServer) bool { return m.Name == item.Name }) {
+		return
+	}
+	switch {
+	case item.Status == "running":
+		delete(s.failed, item.Name)
+	case item.Status == "failed" && s.failed[item.Name] != item.Why:
+		if s.failed == nil {
+			s.failed = map[string]string{}
+		}
+		s.failed[item.Name] = item.Why
+		s.warn("The MCP server " + display.Word(item.Name) + " does not run: " + item.Why)
+	}
 }

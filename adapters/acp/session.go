@@ -21,11 +21,16 @@ type session struct {
 	queue   *pump.Queue
 	prompts *pump.Prompts
 	offer   *atomic.Pointer[Offer]
-	servers []acp.MCPServer // MCP servers that the client added to it
-	foreign []string        // requested folders that it does not have
-	missing string          // the notice of losses in the log, sent once
+	servers []acp.MCPServer   // MCP servers that the client added to it
+	unknown string            // about the others, for the user
+	failed  map[string]string // why servers do not run, as the user was told; of the queue
+	foreign []string          // requested folders that it does not have
+	missing string            // the notice of losses in the log, sent once
+	system  *core.SystemPrompt
 	feed    *feed
 	told    bool // the commands were sent with a prompt; of the reading goroutine
+	// observed: it is that of a task, of which only some calls are shown, in the parent's session.
+	observed bool
 }
 
 // feed connects the session to the pump. All of it belongs to the pump's goroutine.
@@ -36,6 +41,8 @@ type feed struct {
 	waits []waiter
 	over  bool // another feed has replaced it, or the log cannot be read
 	asked map[core.AskID]*wire.Ask
+
+	children []*child // of running calls, in the order in which they were announced
 }
 
 // waiter is a function that is called once the client has reached a position.
@@ -48,7 +55,19 @@ var _ pump.Feed = (*feed)(nil)
 
 // Encode implements pump.Feed.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
+	replay := f.view.past(r)
+	if e, ok := r.Event.(core.CallChanged); ok {
+		if dst = f.adopt(dst, e.Call, replay); e.Call.State.Ended() {
+			dst = f.finish(dst, e.Call.ID)
+		}
+	}
 	dst = Encode(dst, f.view, r)
+	if e, ok := r.Event.(core.Asked); ok {
+		dst = f.followAsked(dst, e.Ask, replay)
+	}
+	if replay && !r.End().Before(f.view.Head) {
+		dst = f.weaveAll(dst)
+	}
 	if _, ok := r.Event.(core.Answered); ok {
 		return dst, f.ask // an open request is withdrawn before the turn ends
 	}
@@ -60,6 +79,9 @@ func (f *feed) Caught(pos core.Pos) {
 	f.pos = pos
 	f.settle()
 	f.ask()
+	if !pos.Before(f.view.Head) {
+		f.follow()
+	}
 }
 
 // when calls do once the client has reached a position.
@@ -88,6 +110,10 @@ func (f *feed) retire() {
 	f.over = true
 	f.withdraw(nil)
 	f.settle()
+	for _, c := range f.children {
+		f.release(c)
+	}
+	f.children = nil
 }
 
 // Lost implements pump.Feed.
@@ -99,15 +125,16 @@ func (f *feed) Lost(err error) {
 			Err:  "the connection to this session was lost: " + err.Error(),
 		},
 	)
-	f.over = true
-	f.settle()
+	f.retire() // its tasks are followed no longer, either
 }
 
 // entrance describes the way a session comes onto the connection.
 type entrance struct {
 	after, head core.Pos
 	replay      bool
-	servers     []acp.MCPServer
+	servers     []acp.MCPServer // of the client, with a known transport
+	unknown     string          // about the others, for the user
+	system      *core.SystemPrompt
 	foreign     []string // requested folders that the session does not have
 	missing     string   // the notice of losses in the log, for a client that cannot see their place
 	offer       *Offer
@@ -151,11 +178,11 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 // enter gives a session its place on the connection, and returns the previous one. If it is
 // loaded again, running turns continue and the client sees all of it again; if it is resumed
 // again, it stays unchanged. The core identifies a client's MCP servers by the attachment, so
-// other servers need a new one.
+// other servers, or another system prompt, need a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
 	is.client.Principal, is.client.Profiles = s.opts.Principal, s.opts.Profiles
-	is.client.Servers = specsOf(e.servers)
+	is.client.Servers, is.client.System = specsOf(e.servers), e.system
 	sess = &session{
 		srv:     s,
 		id:      cs.Meta().ID,
@@ -164,13 +191,15 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		prompts: &pump.Prompts{},
 		offer:   &atomic.Pointer[Offer]{},
 		servers: e.servers,
+		system:  e.system,
+		unknown: e.unknown,
 		foreign: e.foreign,
 		missing: e.missing,
 	}
 	spare := sess.att // the unused attachment
 	s.mu.Lock()
 	old = s.sessions[sess.id]
-	others := old != nil && !reflect.DeepEqual(specsOf(old.servers), is.client.Servers)
+	others := old != nil && !(reflect.DeepEqual(specsOf(old.servers), is.client.Servers) && reflect.DeepEqual(old.system, e.system))
 	switch {
 	case s.left:
 		sess = nil
@@ -215,6 +244,7 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
 		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own
 		Forms:  bool(is.caps.Elicitation.Form), Pages: bool(is.caps.Elicitation.URL),
+		Subagents: bool(is.caps.Subagents),
 	}
 	return v
 }

@@ -20,6 +20,9 @@ type View struct {
 	Display  Shows
 	Offer    *Offer        // nil: there are no choices
 	Settings core.Settings // at the position that the client has reached
+	// Parent is the session that delegated a task to this one; empty: none, or the client does not
+	// know subagents.
+	Parent core.SessionID
 
 	replay   bool // of the record that is being encoded
 	calls    map[core.CallID]*callView
@@ -28,7 +31,17 @@ type View struct {
 	pages    map[core.AskID]core.Ask  // opened by the client, for calls that are running
 	mine     map[core.TurnID]core.Pos // running turns of this connection, with their beginnings
 	refused  refusal
-	listed   acp.CommandsUpdate // the commands last sent
+	spent    spent
+	children map[core.SessionID]bool // that were announced
+	followed map[core.AskID]bool     // open approvals of children whose calls are followed
+	// only holds the calls that are shown, of a child that is followed for them, as they were when
+	// the user was asked; nil: everything is shown.
+	only   map[core.CallID]core.Call
+	state  acp.SubagentState  // announced last; of a session with a Parent
+	listed acp.CommandsUpdate // the commands last sent
+
+	compacting  string // the id of the summary that is being made; empty: none
+	compactions int    // summaries that were begun
 }
 
 // Shows lists optional abilities of the client's display.
@@ -38,12 +51,45 @@ type Shows struct {
 	Output     bool // a command's output, as in a terminal
 	Forms      bool // questions as forms
 	Pages      bool // questions with a page to open
+	Subagents  bool // the sessions of delegated tasks
 	// Terminals begins the ids of the client's own terminals.
 	Terminals string
 }
 
 // refusal is the range of the newest turn, if it was prompted over this connection and refused.
 type refusal struct{ begin, end core.Pos }
+
+// spent is the usage of a turn so far.
+type spent struct {
+	turn  core.TurnID
+	usage core.Usage
+}
+
+// add adds the usage of an answer of the model. Answers of another turn begin anew.
+func (s *spent) add(e core.UsageChanged) {
+	if s.turn != e.Turn {
+		*s = spent{turn: e.Turn}
+	}
+	s.usage = s.usage.Add(e.Last)
+}
+
+// of returns the usage of a turn in the protocol's form, in which the input tokens do not include
+// those of the cache; nil: unknown.
+func (s *spent) of(turn core.TurnID) *acp.Usage {
+	if s.turn != turn || s.usage == (core.Usage{}) {
+		return nil
+	}
+	u := &acp.Usage{In: max(s.usage.In-s.usage.CacheRead-s.usage.CacheWrite, 0), Out: s.usage.Out, Total: s.usage.In + s.usage.Out}
+	for _, part := range []struct {
+		to    **int
+		count int
+	}{{&u.Thought, s.usage.Reasoning}, {&u.CacheRead, s.usage.CacheRead}, {&u.CacheWrite, s.usage.CacheWrite}} {
+		if part.count > 0 {
+			*part.to = &part.count
+		}
+	}
+	return u
+}
 
 // callView is the client's knowledge of a call.
 type callView struct {
@@ -64,7 +110,14 @@ func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 		pages:    map[core.AskID]core.Ask{},
 		consents: map[core.AskID]struct{}{},
 		mine:     map[core.TurnID]core.Pos{},
+		children: map[core.SessionID]bool{},
+		followed: map[core.AskID]bool{},
 	}
+}
+
+// past reports whether a record belongs to a replay.
+func (v *View) past(r core.Record) bool {
+	return r.Seq > 0 && core.Pos{Epoch: r.Epoch, Seq: r.Seq, Off: r.Off}.Before(v.Head)
 }
 
 // own reports whether a prompt came over this connection.

@@ -13,16 +13,17 @@ import (
 
 // Events outside the conversation are shown in the chat as text of the system.
 
-// compactedText reports that the agent remembers only a summary from now on.
+// compactedText reports that the agent remembers only a summary from now on. If the user asked for
+// that, the agent's answer has the numbers.
 func compactedText(e core.Compacted) string {
-	text := "The conversation was compacted"
-	if e.Auto {
-		text += ", for the model's window was nearly full"
+	const summary = "The agent continues with a summary of the conversation above."
+	switch {
+	case !e.Auto:
+		return summary
+	case e.Before > 0 && e.After > 0:
+		return fmt.Sprintf("The model's window was nearly full, so the conversation was compacted from %d to %d tokens. %s", e.Before, e.After, summary)
 	}
-	if e.Before > 0 && e.After > 0 {
-		text += fmt.Sprintf(": from %d to %d tokens", e.Before, e.After)
-	}
-	return text + ". The agent continues with a summary of the conversation above."
+	return "The model's window was nearly full, so the conversation was compacted. " + summary
 }
 
 // revertedText lists the files that were restored and those that were not.

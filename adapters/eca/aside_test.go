@@ -30,10 +30,10 @@ func TestCited(t *testing.T) {
 
 func TestAsideTexts(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{compactedText(core.Compacted{}), "The conversation was compacted. The agent continues with a summary of the conversation above."},
+		{compactedText(core.Compacted{}), "The agent continues with a summary of the conversation above."},
 		{
 			compactedText(core.Compacted{Auto: true, Before: 9, After: 3}),
-			"The conversation was compacted, for the model's window was nearly full: from 9 to 3 tokens. The agent continues with a summary of the conversation above.",
+			"The model's window was nearly full, so the conversation was compacted from 9 to 3 tokens. The agent continues with a summary of the conversation above.",
 		},
 		{revertedText(core.Reverted{}), "There were no file changes to undo."},
 		{revertedText(core.Reverted{Files: []core.RevertedFile{{Path: "/a"}}}), "File changes that were undone:\n- /a"},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
@@ -167,7 +166,7 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 func (v *View) called(dst []byte, c *call) []byte {
 	now := c.now
 	t := eca.ToolCalled{
-		ToolCall: toolCall(eca.TypeToolCalled, c), Arguments: object(now.Args), Error: now.State != core.Succeeded, Outputs: outputs(now),
+		ToolCall: toolCall(eca.TypeToolCalled, c), Arguments: object(now.Args), Error: now.State != core.Succeeded, Outputs: v.outputs(now),
 		Summary: now.Title, Details: v.details(c),
 	}
 	if !now.Start.IsZero() && now.End.After(now.Start) {
@@ -208,6 +207,9 @@ func (v *View) answered(dst []byte, e core.Answered) []byte {
 		return v.decided(dst, c, e.Reply)
 	default:
 		c.outcome = e.Reply.Outcome
+		if e.Reply.Decision == core.AllowSession {
+			v.allowed.Add(c.now)
+		}
 	}
 	return dst
 }
@@ -244,55 +246,19 @@ func object(args json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// changes describes the changes that a call makes to files; nil if there are none.
-func changes(content []core.Block) any {
-	var c *eca.FileChange
-	for _, b := range content {
-		d, ok := b.(core.Diff)
-		if !ok {
-			continue
-		}
-		if c == nil {
-			c = &eca.FileChange{Type: eca.TypeFileChange, Path: d.Path}
-		}
-		patch, added, removed := patchOf(d)
-		if c.Diff != "" && !strings.HasSuffix(c.Diff, "\n") {
-			c.Diff += "\n"
-		}
-		c.Diff += patch
-		c.LinesAdded += added
-		c.LinesRemoved += removed
-	}
-	if c == nil {
-		return nil
-	}
-	return c
-}
-
-// patchOf returns a change as a unified diff. A change without a patch is written as the whole
-// file before and after.
-func patchOf(d core.Diff) (patch string, added, removed int) {
-	if d.Patch != "" {
-		return d.Patch, d.Added, d.Removed
-	}
-	var body strings.Builder
-	for line := range strings.Lines(d.Old) {
-		body.WriteString("-" + strings.TrimSuffix(line, "\n") + "\n")
-		removed++
-	}
-	for line := range strings.Lines(d.New) {
-		body.WriteString("+" + strings.TrimSuffix(line, "\n") + "\n")
-		added++
-	}
-	return fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", min(removed, 1), removed, min(added, 1), added) + body.String(), added, removed
-}
-
 func isText(b core.Block) bool { _, is := b.(core.Text); return is }
 
 // outputs returns a call's result as texts. Content that is not text is named; a change is shown
-// in the details.
-func outputs(now core.Call) []eca.Output {
+// in the details. Clients of early documents get each text twice.
+func (v *View) outputs(now core.Call) []eca.Output {
 	list := []eca.Output{}
+	add := func(text string) {
+		o := eca.Output{Type: eca.TypeText, Text: text}
+		if len(v.lacks) > 0 {
+			o.Content = &text
+		}
+		list = append(list, o)
+	}
 	for _, b := range now.Content {
 		text := ""
 		switch b := b.(type) {
@@ -307,17 +273,17 @@ func outputs(now core.Call) []eca.Output {
 		case core.Diff, core.Terminal:
 			continue
 		}
-		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
+		add(text)
 	}
 	if now.State == core.Canceled {
-		list = append(list, eca.Output{Type: eca.TypeText, Text: now.Why, Content: now.Why})
+		add(now.Why)
 	}
 	if len(list) == 0 { // some documents of the protocol require at least one
 		text := ""
 		if now.State == core.Errored {
 			text = now.Why
 		}
-		list = append(list, eca.Output{Type: eca.TypeText, Text: text, Content: text})
+		add(text)
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -28,7 +29,8 @@ type chat struct {
 	chosen  choice // until there is a session
 	plan    bool   // the default agent acts as the plan agent
 	child   bool   // another chat shows it; set before the chat is known to others
-	trusted bool   // a prompt of this connection asked for trust, and so did the last one
+	shelf   refer.Shelf
+	trusted bool // a prompt of this connection asked for trust, and so did the last one
 
 	// The fields below belong to the pump's goroutine.
 	feed    *feed // nil: no session is read
@@ -80,7 +82,9 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if e, ok := r.Event.(core.CallChanged); ok && e.Call.State.Ended() {
 		dst = f.weave(dst, e.Call.ID)
 	}
-	live, flags, start := f.view.live, f.view.flags, len(dst)
+	live, start := f.view.live, len(dst)
+	remarked, _ := r.Event.(core.Flagged)
+	remarks := f.view.remarks(remarked)
 	dst = encode(dst, f.view, r)
 	if !live && f.page != nil && !f.page.shows(r.Event) && !urgent(r.Event) {
 		dst = dst[:start]
@@ -89,7 +93,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	case core.TurnStarted:
 		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
 	case core.Flagged:
-		if live && !f.view.lacks[eca.MethodCleared] && flags[e.Message] != e.Text {
+		if live && !f.view.lacks[eca.MethodCleared] && remarks {
 			return dst, func() { f.replay(f.page.rest()) }
 		}
 	case core.Truncated:
@@ -256,7 +260,7 @@ func (c *chat) attach(ctx context.Context, create bool, first func(created bool)
 	if err != nil {
 		return nil, err
 	}
-	att = sess.Attach(c.srv.client())
+	att = sess.Attach(c.srv.client(sess.Meta().Roots))
 	head := att.Head()
 	f := c.newFeed(att, c.srv.offered(), c.plan)
 	f.view.begin(att.State())

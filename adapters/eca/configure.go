@@ -13,7 +13,7 @@ func (s *Server) configure(options json.RawMessage) {
 		return
 	}
 	if err := s.configured(options); err != nil {
-		s.hintAt("The initialization options of the editor are wrong, and were not taken:\n" + err.Error())
+		s.hintAt("Some initialization options of the editor are not used:\n" + err.Error())
 	}
 }
 

@@ -53,6 +53,13 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 		for _, b := range t.Prompt()[1:] {
 			text += describe(b) + "\n"
 		}
+		view, err := standing(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		for _, b := range view {
+			text += "in view: " + describe(b) + "\n"
+		}
 		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
 	case "settings":
 		set := t.Settings()
@@ -86,6 +93,7 @@ func do(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, 
 	case "use":
 		return "", t.Emit(ctx, core.UsageChanged{
 			Turn: t.ID(), Last: core.Usage{In: 10, Out: 2, Cost: &cost}, Total: core.Usage{In: 10, Out: 2, Cost: &cost}, Context: 12, Window: 1000,
+			Shares: []core.Share{{Part: inference.PartSystem, Tokens: 9}, {Part: inference.PartMessages, Tokens: 3}}, CompactAt: 75,
 		})
 	case "notice":
 		return "", t.Emit(ctx, core.Notice{Severity: core.Warning, Text: rest})
@@ -150,6 +158,19 @@ func callOf(ctx context.Context, t *core.Turn, server, tool string, args json.Ra
 		said = "Not done."
 	}
 	return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said})
+}
+
+// standing returns what the client keeps in view, as of the turn's beginning.
+func standing(ctx context.Context, t *core.Turn) (blocks []core.Block, err error) {
+	for rec, err := range t.Records(ctx, core.Pos{}) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := rec.Event.(core.TurnStarted); ok && e.Standing != nil {
+			blocks = e.Standing
+		}
+	}
+	return blocks, nil
 }
 
 func describe(b core.Block) string {
@@ -278,13 +299,14 @@ func profile() *core.Profile {
 type gateway struct {
 	*core.Gateway
 	board *board.Board
+	fleet *fleet // nil: it has no servers
 }
 
 // over returns the gateway that a configuration describes.
 func over(c core.Config) *gateway {
 	b := board.New()
 	c.Listing = b
-	return &gateway{core.New(c), b}
+	return &gateway{core.New(c), b, nil}
 }
 
 func newGateway(store core.Store, broken error) *gateway {
@@ -299,6 +321,7 @@ func newGateway(store core.Store, broken error) *gateway {
 			return offers.profile(), nil
 		}),
 	})
+	g.fleet = offers.fleet
 	offers.keys.board, offers.fleet.board, offers.bench.board = g.board, g.board, g.board
 	return g
 }
@@ -345,7 +368,8 @@ func passes(b *board.Board, words []string) error {
 
 // Each file contains conversations: lines to the server (->) and everything that it sent (<-)
 // once nothing changes any more. The conversations of a file share one store, as successive
-// processes do. A conversation whose name begins with "broken" has an invalid configuration.
+// processes do. A conversation whose name begins with "broken" has an invalid configuration. In
+// "quick server" the server db starts with the client, and in "slow server" it needs an hour.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
 		store := coretest.NewMemory()
@@ -362,6 +386,7 @@ func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
 			broken = errors.New(`config.yaml:3:5: modle: unknown key; did you mean "model"? 100% sure`)
 		}
 		g := newGateway(store, broken)
+		g.fleet.early = map[string]time.Duration{"quick server": time.Millisecond, "slow server": time.Hour}[f.Name]
 		peer, stop := serve(t, g)
 		var err error
 		if got, err = play(peer, g.board, string(f.Data)); err != nil {

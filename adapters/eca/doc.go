@@ -17,11 +17,12 @@
 // gets without asking), chat.go (a chat and its feed), prompt.go, steer.go, approve.go, find.go
 // (search for references), sessions.go (list, open, delete, update, clear), history.go (paging),
 // rewind.go (marks, rollback, fork), select.go (choices and config/updated), query.go (commands),
-// accounts.go (providers), jobs.go, mcp.go, view.go, encode.go, calls.go, details.go and aside.go
-// (records to notifications), task.go (the plan), subagent.go (delegated tasks), questions.go and
-// editor.go (requests to the client), writing.go (completions and rewrites), early.go (the two
-// early documents), params.go (params from clients), errors.go. Package refer resolves the
-// references of a prompt, and package compose asks models outside of chats.
+// accounts.go (providers), jobs.go, mcp.go and tools.go (servers and their tools), view.go,
+// encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the plan),
+// subagent.go (delegated tasks), questions.go, near.go and editor.go (requests to the client),
+// writing.go (completions and rewrites), early.go (the two early documents), params.go (params from
+// clients), errors.go. Package refer resolves the references of a prompt, package compose asks
+// models outside of chats, and package content makes parts of contents.
 //
 // # What always holds
 //
@@ -65,10 +66,10 @@
 // approval is a content like any other, so it is encoded from the record. Only a replay holds it
 // back until its end, and then shows the calls that still wait.
 //
-// A mark (the protocol's flag) comes after an old message, but contents can only be added at the
-// end of a chat. So the chat is cleared and shown again, as after a rollback. A mark has an id of
-// its own, because clients store contents by their id. It contains the id of the message, and
-// either id names both.
+// A mark (the protocol's flag) comes after an old message when a chat is shown. Contents can only
+// be added at the end of a chat, so a new mark is shown there until the chat is shown again: a
+// replay of a long chat would flicker. A mark has an id of its own, because clients store contents
+// by their id. It contains the id of the message, and either id names both.
 //
 // A fork contains the content at which it was made, as the protocol's document says: the user's
 // question is there without its answer. Pages count items and not messages of a model, so that

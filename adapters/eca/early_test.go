@@ -116,7 +116,7 @@ func TestEarlyEdgeIsBounded(t *testing.T) {
 // A server that requires a login has failed for a client that does not know logins; a removed one
 // is stopped.
 func TestEarlyServers(t *testing.T) {
-	wants := notification(nil, eca.MethodServerUpdated, serverUpdated(board.Server{Name: "up", Status: statusLogin, Why: "it requires a login"}))
+	wants := notification(nil, eca.MethodServerUpdated, new(Server).serverUpdated(board.Server{Name: "up", Status: statusLogin, Why: "it requires a login"}))
 	gone := notification(nil, eca.MethodServerRemoved, eca.ServerParams{Name: "up"})
 	for _, d := range []Dialect{Doc000, Doc001} {
 		e := newEarlyEdge(d)

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -69,7 +68,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Answered:
 		return v.answered(dst, e)
 	case core.UsageChanged:
-		return v.usage(dst, e)
+		info, _ := v.offer.info(cmp.Or(e.Model, v.offer.modelIn(v.settings)))
+		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, !v.lacks[eca.MethodStatusChanged]))
 	case core.TitleChanged:
 		if v.named = e.Title; !v.live { // the final title follows the history
 			return dst
@@ -90,7 +90,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, compactedText(e))
 	case core.Reverted:
 		return v.systemText(dst, revertedText(e))
-	case core.Opened, core.Claimed, core.Bound, core.Expanded, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:
@@ -245,6 +245,8 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 		return v.running(dst, callingText)
 	case core.PhaseCompacting:
 		return v.running(dst, compactingText)
+	case core.PhaseStarting:
+		return v.running(dst, "Starting MCP servers: "+e.Tool)
 	case core.PhaseRetrying:
 		if e.After == 0 { // the wait has no known end
 			return v.running(dst, queueingText)
@@ -293,13 +295,26 @@ const flagsID = "flag-"
 
 func flagID(id core.MessageID) string { return flagsID + string(id) }
 
-// flagged empties the chat, because a mark comes right after its message: the feed replays all of
-// it. A replay knows all marks from its beginning.
+// flagged shows a new mark at the end of the chat; a replay, which knows all marks from its
+// beginning, has it after its message. If a mark changes or goes, it empties the chat, and the feed
+// replays all of it.
 func (v *View) flagged(dst []byte, e core.Flagged) []byte {
-	if !v.live || v.parent != "" || v.flags[e.Message] == e.Text {
+	switch {
+	case !v.live || v.parent != "" || v.flags[e.Message] == e.Text:
 		return dst
+	case v.remarks(e):
+		return v.cleared(dst)
 	}
-	return v.cleared(dst)
+	if v.flags == nil {
+		v.flags = map[core.MessageID]string{}
+	}
+	v.flags[e.Message] = e.Text
+	return v.content(dst, eca.RoleSystem, eca.FlagContent{Type: eca.TypeFlag, Text: e.Text, ContentID: flagID(e.Message)})
+}
+
+// remarks reports whether an event changes a mark that the client shows.
+func (v *View) remarks(e core.Flagged) bool {
+	return v.flags[e.Message] != "" && v.flags[e.Message] != e.Text
 }
 
 func (v *View) cleared(dst []byte) []byte {
@@ -355,30 +370,4 @@ func (v *View) truncated(dst []byte) []byte {
 		return v.systemText(dst, "A part of this conversation was taken back. What the agent remembers ends before it.")
 	}
 	return v.cleared(dst)
-}
-
-func (v *View) usage(dst []byte, e core.UsageChanged) []byte {
-	c := eca.UsageContent{
-		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out, SessionTokens: e.Total.In + e.Total.Out,
-		MessageCost: costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
-	}
-	if e.Window > 0 {
-		info, _ := v.offer.info(cmp.Or(e.Model, v.offer.modelIn(v.settings)))
-		c.Limit = &eca.Limit{Context: e.Window, Output: info.MaxOut}
-	}
-	return v.content(dst, eca.RoleSystem, c)
-}
-
-// costText returns an amount with the digits it needs, at most six after the point; "" if it is
-// not known.
-func costText(cost *float64) string {
-	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
-		return ""
-	}
-	text := strings.TrimRight(strconv.FormatFloat(*cost, 'f', 6, 64), "0")
-	whole, cents, _ := strings.Cut(text, ".")
-	for len(cents) < 2 {
-		cents += "0"
-	}
-	return whole + "." + cents
 }

@@ -23,6 +23,7 @@ var silent = map[string]map[Dialect]bool{
 	"Expanded":     {Now: true, Doc000: true, Doc001: true},
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
+	"Archived":     {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
 	"CallOutput":   {Now: true, Doc000: true, Doc001: true}, // toolCalled has all of it
 	"Asked":        {Now: true, Doc000: true, Doc001: true}, // toolCallRun asks
@@ -172,6 +173,11 @@ func (c *client) content(content map[string]any, line string) {
 	case "metadata":
 		if c.dialect == Doc001 || str(content, "title") == "" {
 			c.t.Errorf("metadata: %s", line)
+		}
+		c.other = append(c.other, line)
+	case "flag":
+		if c.dialect != Now || str(content, "text") == "" || str(content, "contentId") == "" {
+			c.t.Errorf("flag: %s", line)
 		}
 		c.other = append(c.other, line)
 	case "toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled", "toolCallRejected":
@@ -358,6 +364,7 @@ func TestPhases(t *testing.T) {
 		core.Phase{Turn: "t1", Kind: core.PhaseGenerating},
 		core.Phase{Turn: "t1", Kind: core.PhaseCalling, Tool: "read_file"},
 		core.Phase{Turn: "t1", Kind: core.PhaseRetrying, After: 90 * time.Second},
+		core.Phase{Turn: "t1", Kind: core.PhaseStarting, Tool: "files"},
 		core.Phase{Turn: "t0", Kind: core.PhaseGenerating}, // of another turn
 		core.TurnEnded{Turn: "t1", Stop: core.StopEnd},
 		core.Phase{Turn: "t1", Kind: core.PhaseGenerating},
@@ -368,7 +375,7 @@ func TestPhases(t *testing.T) {
 			}
 		}
 	}
-	want := []string{`running","text":"Waiting model`, `running","text":"Generating`, `running","text":"Calling tool`, `running","text":"Waiting for the model's service, next try in 1m30s`, `finished","text":"`}
+	want := []string{`running","text":"Waiting model`, `running","text":"Generating`, `running","text":"Calling tool`, `running","text":"Waiting for the model's service, next try in 1m30s`, `running","text":"Starting MCP servers: files`, `finished","text":"`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -417,17 +424,6 @@ func TestApprovalsSpellOutArguments(t *testing.T) {
 		if runs := string(v.callChanged(nil, call)); !strings.Contains(runs, `"toolCallRunning"`) || !strings.Contains(runs, `x\u202e"}`) {
 			t.Errorf("%s: %s", server, runs)
 		}
-	}
-}
-
-func TestCostText(t *testing.T) {
-	for cost, want := range map[float64]string{0: "0.00", 0.5: "0.50", 0.0125: "0.0125", 1.0 / 3: "0.333333", 12: "12.00", 1e-9: "0.00"} {
-		if got := costText(&cost); got != want {
-			t.Errorf("%v: got %q, want %q", cost, got, want)
-		}
-	}
-	if got := costText(nil); got != "" {
-		t.Errorf("unknown: %q", got)
 	}
 }
 

@@ -54,7 +54,7 @@ const (
 	factFinished   = "every turn ends with progress finished"
 	factStatus     = "statusChanged idle stands in front of progress finished"
 	factProgress   = "progress has a text"
-	factOutputs    = "a result has an output at least, with both names of its text"
+	factOutputs    = "a result has at least one output, with its text once, or under both names for an early document"
 	factUsage      = "usage has sessionTokens as a number, and costs as texts"
 	factURL        = "url has a title"
 	factDiff       = "a change has its diff as a text"
@@ -281,7 +281,7 @@ func (h *clientState) call(chat, kind string, content, details map[string]any, t
 		outputs := list(content["outputs"])
 		ok := len(outputs) > 0
 		for _, o := range outputs {
-			ok = ok && o["text"] == o["content"] && o["text"] != nil
+			ok = ok && o["text"] != nil && (h.early && o["text"] == o["content"] || !h.early && o["content"] == nil)
 		}
 		h.fact(factOutputs, ok, text)
 	case "toolCallRejected":

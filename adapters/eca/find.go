@@ -68,9 +68,7 @@ func (s *Server) finding(
 ) {
 	roots := s.rootsNow()
 	if c := s.chat(said(chatID)); c != nil {
-		if att := c.att.Load(); att != nil {
-			roots = att.Meta().Roots
-		}
+		roots = c.folders()
 	}
 	s.wg.Go(func() {
 		var found []workspace.FileName

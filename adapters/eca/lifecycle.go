@@ -76,8 +76,9 @@ func (s *Server) cwd() string {
 	return dir
 }
 
-// foldersChanged handles workspace/didChangeWorkspaceFolders. Chats keep the folders they began
-// with; the offer and the MCP servers become those of the new folders.
+// foldersChanged handles workspace/didChangeWorkspaceFolders. An added folder also counts in the
+// chats of the workspace, from their next call on; they keep the folders they began with. The offer
+// and the MCP servers become those of the new folders.
 func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.FoldersChangedParams) error {
 	gone := refer.Roots(p.Event.Removed)
 	s.mu.Lock()
@@ -223,12 +224,22 @@ func (p peer) client() core.Client {
 	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks()}
 }
 
-// client describes the peer and its editor to the core.
-func (s *Server) client() core.Client {
+// client describes the peer and its editor to a session with these folders.
+func (s *Server) client(roots []string) core.Client {
 	c := s.peerNow().client()
 	c.Principal, c.Profiles = s.opts.Principal, s.opts.Profiles
 	c.Editor = s.editor()
+	c.Folders = func() []string { return s.beside(roots) }
 	return c
+}
+
+// beside returns the folders of the editor's workspace if a chat with these folders belongs to it.
+func (s *Server) beside(roots []string) []string {
+	now := s.rootsNow()
+	if !slices.ContainsFunc(roots, func(r string) bool { return slices.Contains(now, r) }) {
+		return nil
+	}
+	return now
 }
 
 func peerOf(p eca.InitializeParams) peer {

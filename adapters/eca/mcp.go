@@ -77,7 +77,7 @@ func (s *Server) do(ctx context.Context, name string, what control.Action) error
 	if servers == nil {
 		return errNoServers
 	}
-	return servers.Do(ctx, s.client(), roots, name, what)
+	return servers.Do(ctx, s.client(roots), roots, name, what)
 }
 
 // server handles a notification about an MCP server; verb names the request. A failure is
@@ -104,7 +104,7 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, notDone(name, verb, err))
 			if !ours(name) {
-				s.notify(eca.MethodServerUpdated, serverUpdated(s.stateOf(name, posted)))
+				s.notify(eca.MethodServerUpdated, s.serverUpdated(s.stateOf(name, posted)))
 			}
 		})
 	})
@@ -181,7 +181,7 @@ func (s *Server) serverAdd(ctx context.Context, call *wire.Call, p eca.AddServer
 			return
 		}
 		posted, _ := s.opts.Board.Now()
-		server := serverUpdated(s.stateOf(p.Name, posted))
+		server := s.serverUpdated(s.stateOf(p.Name, posted))
 		s.reply(ctx, call, eca.AddServerResult{Server: &server}, nil)
 	})
 	return nil
@@ -263,7 +263,7 @@ func (s *Server) announceServer(t board.Topic, item board.Server) {
 		return
 	}
 	s.told[t] = item
-	p := serverUpdated(item)
+	p := s.serverUpdated(item)
 	s.notify(eca.MethodServerUpdated, p)
 	switch {
 	case (p.Status == statusFailed || s.peerNow().lacks[p.Status]) && item.Why != "" && item.Why != s.failures[item.Name]:

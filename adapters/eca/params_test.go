@@ -48,7 +48,7 @@ func FuzzPromptParams(f *testing.F) {
 			return
 		}
 		d := refer.New(nil, core.Local, []string{"/w"})
-		blocks := d.Blocks(t.Context(), p)
+		blocks, _ := d.Prompt(t.Context(), p, &refer.Shelf{})
 		if p.Message != "" && (len(blocks) == 0 || blocks[0] != core.Block(core.Text{Text: p.Message})) {
 			t.Errorf("the message is lost: %v", blocks)
 		}

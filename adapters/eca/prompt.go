@@ -3,6 +3,7 @@ package eca
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"dragoman/adapters/eca/refer"
@@ -64,7 +65,11 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 	o := c.srv.refresh(ctx)
 	d := refer.New(o.profile, c.srv.opts.Principal, c.folders())
-	blocks := d.Blocks(mine, pr.params)
+	d.Agrees = c.agrees
+	blocks, view := d.Prompt(mine, pr.params, &c.shelf)
+	if len(blocks) == 0 { // a turn begins with a message
+		blocks, view = slices.Concat(view.Passing, view.Standing), nil
+	}
 	if len(blocks) == 0 {
 		return errors.New("the prompt is empty")
 	}
@@ -78,7 +83,7 @@ func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 		return err
 	}
 	set := c.settings(o, att.State().Settings, pr.params)
-	p := core.Prompt{Blocks: blocks, Key: pr.ticket.Key, Settings: &set}
+	p := core.Prompt{Blocks: blocks, Context: view, Key: pr.ticket.Key, Settings: &set}
 	if c.plan {
 		p.Approvals = core.ApprovalsReadOnly
 	}
@@ -89,12 +94,19 @@ func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 	return err
 }
 
-// folders returns the chat's folders, or those it would begin with. It belongs to the queue.
+// folders returns the chat's folders, or those it would begin with.
 func (c *chat) folders() []string {
-	if att := c.att.Load(); att != nil {
-		return att.Meta().Roots
+	att := c.att.Load()
+	if att == nil {
+		return c.srv.rootsNow()
 	}
-	return c.srv.rootsNow()
+	roots := slices.Clone(att.Meta().Roots)
+	for _, r := range c.srv.beside(roots) {
+		if !slices.Contains(roots, r) {
+			roots = append(roots, r)
+		}
+	}
+	return roots
 }
 
 // showMessages shows the messages about a prompt that was accepted.

@@ -81,7 +81,7 @@ func contentOf(ev core.Event) (id string, user bool) {
 }
 
 // addFlag handles chat/addFlag: it marks a message, or the one before a thought or a call. The
-// chat is shown again, because a mark comes right after its message.
+// chat is only shown again if the message had another mark.
 func (s *Server) addFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
 	if strings.TrimSpace(p.Text) == "" {
 		return wrong("text is blank")
@@ -96,13 +96,18 @@ func (s *Server) addFlag(ctx context.Context, call *wire.Call, p eca.FlagParams)
 }
 
 // removeFlag handles chat/removeFlag, by the id of the mark or of its message. An unmarked
-// message stays unmarked.
+// message stays unmarked. The client itself takes the mark off its screen.
 func (s *Server) removeFlag(ctx context.Context, call *wire.Call, p eca.FlagParams) error {
-	return s.change(ctx, call, p.ChatID, func(_ *chat, att *core.Attachment) error {
+	return s.change(ctx, call, p.ChatID, func(c *chat, att *core.Attachment) error {
 		id := core.MessageID(strings.TrimPrefix(p.ContentID, flagsID))
 		if att.Flags()[id] == "" {
 			return nil
 		}
+		s.pump.Do(func() {
+			if c.feed != nil {
+				delete(c.feed.view.flags, id)
+			}
+		})
 		return att.Flag(ctx, id, "")
 	})
 }
@@ -218,7 +223,7 @@ func (c *chat) begin(
 	o *offer,
 	shown func(title string),
 ) error {
-	att := sess.Attach(c.srv.client())
+	att := sess.Attach(c.srv.client(sess.Meta().Roots))
 	title := fork.Title(st.Title, sess.Meta().Forks)
 	set := st.Settings
 	set.Trust = false // it was given for the other chat

@@ -23,6 +23,7 @@ func (s *Server) agentSelected(ctx context.Context, _ *wire.Call, p eca.AgentSel
 	ch := choice{}
 	ch.selectAgent(said(p.Behavior))
 	ch.selectAgent(said(p.Agent))
+	s.selectAgent(ch.agent)
 	return s.selected(ctx, p.ChatID, ch)
 }
 

@@ -68,18 +68,20 @@ type Server struct {
 	state     atomic.Int32  // a phase
 	down      chan struct{} // closed when shutdown has been answered
 
-	mu         sync.Mutex // guards the fields below
-	peer       peer
-	folders    []string // named by the client
-	roots      []string // the same, or the process's folder; never empty after initialize
-	offer      *offer
-	chosen     choice // for chats without a choice of their own
-	chats      map[core.SessionID]*chat
-	logins     map[string]string // by provider: the way to log in that was chosen last
-	board      boardWatch
-	hint       string             // text to be shown once in a chat; "": none
-	completing *pendingCompletion // the last one requested; nil: none yet
-	rewrites   int                // the number of running ones
+	mu      sync.Mutex // guards the fields below
+	peer    peer
+	folders []string // named by the client
+	roots   []string // the same, or the process's folder; never empty after initialize
+	offer   *offer
+	chosen  choice // for chats without a choice of their own
+	// selectedAgent is the agent that was selected last, in the client's words; "": the default.
+	selectedAgent string
+	chats         map[core.SessionID]*chat
+	logins        map[string]string // by provider: the way to log in that was chosen last
+	board         boardWatch
+	hint          string             // text to be shown once in a chat; "": none
+	completing    *pendingCompletion // the last one requested; nil: none yet
+	rewrites      int                // the number of running ones
 }
 
 // phase is the state of a connection.

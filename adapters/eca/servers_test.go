@@ -20,6 +20,8 @@ import (
 type fleet struct {
 	board *board.Board
 
+	early time.Duration // the time that db needs, if it starts with a client; 0: it does not
+
 	mu   sync.Mutex // guards the field below
 	have map[string]*board.Server
 }
@@ -53,10 +55,12 @@ func (f *fleet) tell(name string) {
 }
 
 // start starts a server, or reports a failure.
-func (f *fleet) start(name string) {
+func (f *fleet) start(name string) { f.startIn(name, time.Millisecond) }
+
+func (f *fleet) startIn(name string, need time.Duration) {
 	f.change(name, func(i *board.Server) { i.Status, i.Why = "starting", "" })
 	f.tell(name)
-	<-time.After(time.Millisecond)
+	<-time.After(need)
 	f.change(name, func(i *board.Server) {
 		switch {
 		case i.Command == "broken":
@@ -76,6 +80,19 @@ func (f *fleet) start(name string) {
 
 // Configured implements core.Servers.
 func (*fleet) Configured() {}
+
+// Warm implements control.Servers.
+func (f *fleet) Warm(core.Client, []string) <-chan struct{} {
+	if f.early == 0 {
+		return nil
+	}
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		f.startIn("db", f.early)
+	}()
+	return settled
+}
 
 // Do implements control.Servers.
 func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name string, what control.Action) error {

@@ -34,7 +34,7 @@ func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSum
 		if err != nil {
 			return nil, err
 		}
-		if sum.ID == "" || sum.Parent != "" || sum.Messages == 0 || !shared(roots, sum) {
+		if sum.ID == "" || sum.Parent != "" || sum.Archived || sum.Messages == 0 || !shared(roots, sum) {
 			continue
 		}
 		list = append(list, summaryOf(sum, o))
@@ -117,7 +117,7 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 	}
 	att := c.att.Load()
 	if att == nil || !att.To(sess) { // no session yet, or one that could not be stored
-		att = sess.Attach(c.srv.client())
+		att = sess.Attach(c.srv.client(sess.Meta().Roots))
 	}
 	title := att.State().Title
 	var part *page

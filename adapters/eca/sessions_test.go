@@ -40,14 +40,14 @@ func TestAChatThatCannotBeOpenedIsFound(t *testing.T) {
 }
 
 // Emacs sends a version of several lines. The name of the client that answered is still a single
-// line, for the model and in the log.
+// line in the log.
 func TestAClientIsNamedOnOneLine(t *testing.T) {
 	for version, want := range map[string]string{
-		`GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)\n of 2025-02-27`: "rejected by emacs GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)",
-		`30.1`:      "rejected by emacs 30.1",
-		`30.1\r\n`:  "rejected by emacs 30.1",
-		`\n\nodd\n`: "rejected by emacs odd",
-		`\n`:        "rejected by emacs",
+		`GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)\n of 2025-02-27`: "emacs GNU Emacs 28.2 (build 2, x86_64-pc-linux-gnu)",
+		`30.1`:      "emacs 30.1",
+		`30.1\r\n`:  "emacs 30.1",
+		`\n\nodd\n`: "emacs odd",
+		`\n`:        "emacs",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := beginAs(t, fmt.Sprintf(`{"name":"emacs","version":"%s"}`, version), same(profile()), "/w")
@@ -57,15 +57,15 @@ func TestAClientIsNamedOnOneLine(t *testing.T) {
 			id, _ := m.Params.Content["id"].(string)
 			s.tell("chat/toolCallReject", fmt.Sprintf(`{"chatId":"c","toolCallId":%q}`, id))
 			s.until(finished("c"))
-			if got := s.why("c"); got != want {
-				t.Errorf("%s: the call was %q, want %q", version, got, want)
+			if got := s.answerer("c"); got != want {
+				t.Errorf("%s: %q answered, want %q", version, got, want)
 			}
 		})
 	}
 }
 
-// why returns the reason for the state of a stored session's last call.
-func (s *testServer) why(id core.SessionID) (why string) {
+// answerer returns the client that gave the last answer in a stored session.
+func (s *testServer) answerer(id core.SessionID) (name string) {
 	s.t.Helper()
 	j, err := s.store.Open(s.t.Context(), core.Local, id)
 	if err != nil {
@@ -76,9 +76,9 @@ func (s *testServer) why(id core.SessionID) (why string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if e, ok := r.Event.(core.CallChanged); ok {
-			why = e.Call.Why
+		if e, ok := r.Event.(core.Answered); ok {
+			name = e.Reply.By
 		}
 	}
-	return why
+	return name
 }

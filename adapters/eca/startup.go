@@ -2,14 +2,15 @@ package eca
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 )
 
 // tasks are the steps of the start that a client shows. The Desktop client takes prompts as soon
@@ -20,18 +21,24 @@ var tasks = [...]eca.ProgressParams{
 	{TaskID: "mcp-servers", Title: "Starting MCP servers"},
 }
 
+const (
+	serversTask = len(tasks) - 1
+	// maxStarting limits the time that the start of the servers is shown as a task.
+	maxStarting = 2 * time.Second
+)
+
 // initialized handles initialized: from here on the client accepts notifications. Nothing here
 // waits for the network; later news comes from the board.
 func (s *Server) initialized(ctx context.Context, _ *wire.Call, _ noParams) error {
 	posted, since := s.opts.Board.Now()
-	s.pump.Do(func() { s.announce(posted) })
+	s.pump.Do(func() { s.announce(ctx, posted) })
 	s.wg.Go(func() { s.watchBoard(ctx, since) })
 	return nil
 }
 
 // announce sends the notifications of the start. It belongs to the pump.
-func (s *Server) announce(posted []board.Posting) {
-	s.progress(eca.ProgressStart)
+func (s *Server) announce(ctx context.Context, posted []board.Posting) {
+	s.progress(eca.ProgressStart, tasks[:]...)
 	o := s.offered()
 	s.announced = o
 	s.configUpdated("", o.config(s.defaults(o)))
@@ -60,10 +67,36 @@ func (s *Server) announce(posted []board.Posting) {
 	if len(s.jobs()) > 0 {
 		s.announceJobs()
 	}
-	s.progress(eca.ProgressFinish)
+	s.progress(eca.ProgressFinish, tasks[:serversTask]...)
+	s.warm(ctx, o)
 }
 
-func (s *Server) progress(t eca.ProgressType) {
+// warm starts the MCP servers. Their task ends when each runs or has failed, or at maxStarting,
+// because a client may hold prompts back until then.
+func (s *Server) warm(ctx context.Context, o *offer) {
+	var settled <-chan struct{}
+	if o.profile != nil {
+		if servers := control.Of(o.profile); servers != nil {
+			settled = servers.Warm(s.client(s.rootsNow()), s.rootsNow())
+		}
+	}
+	if settled == nil {
+		s.progress(eca.ProgressFinish, tasks[serversTask])
+		return
+	}
+	s.wg.Go(func() {
+		limit := time.NewTimer(maxStarting)
+		defer limit.Stop()
+		select {
+		case <-settled:
+		case <-limit.C:
+		case <-ctx.Done():
+		}
+		s.behindBoard(func() { s.pump.Do(func() { s.progress(eca.ProgressFinish, tasks[serversTask]) }) })
+	})
+}
+
+func (s *Server) progress(t eca.ProgressType, tasks ...eca.ProgressParams) {
 	for _, task := range tasks {
 		task.Type = t
 		s.notify(eca.MethodProgress, task)
@@ -280,31 +313,4 @@ func (s *Server) showMessage(t eca.MessageType, text string) {
 		text = strings.ReplaceAll(text, "%", "%%")
 	}
 	s.notify(eca.MethodShowMessage, eca.ShowMessageParams{Type: t, Message: text})
-}
-
-// serverUpdated describes an MCP server in the protocol's form.
-func serverUpdated(item board.Server) eca.ServerUpdatedParams {
-	p := eca.ServerUpdatedParams{Type: eca.ServerMCP, Name: item.Name, Status: item.Status, Tools: []eca.ServerTool{}}
-	if item.Command != "" {
-		p.Command, p.Args = &item.Command, append([]string{}, item.Args...)
-	}
-	if item.Name == core.Native {
-		p.Type, p.Name = eca.ServerNative, eca.NativeServerTitle
-	} else {
-		disabled := item.Disabled || item.Status == statusDisabled
-		p.Disabled, p.HasAuth, p.URL = &disabled, &item.LoggedIn, item.URL
-		p.Prompts, p.Resources = promptsOf(item.Prompts), servedOf(item.Resources)
-	}
-	for _, t := range item.Tools {
-		schema := t.Schema
-		if !json.Valid(schema) {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		name := t.Name
-		if item.Name == core.Native && name == planTool {
-			name = eca.ToolTask
-		}
-		p.Tools = append(p.Tools, eca.ServerTool{Name: name, Description: t.Description, Parameters: schema})
-	}
-	return p
 }

@@ -22,7 +22,7 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 			return
 		}
 		d := refer.New(s.offered().profile, s.opts.Principal, c.folders())
-		if !att.Steer(d.Blocks(ctx, eca.PromptParams{Message: p.Message})) {
+		if !att.Steer(d.Message(ctx, p.Message)) {
 			s.log.Debug("nothing runs that could be steered")
 		}
 		if len(d.Told) > 0 {

@@ -180,7 +180,7 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		}
 		c := s.newChat(childChat(child))
 		c.child = true
-		who := s.client()
+		who := s.client(sess.Meta().Roots)
 		who.Questions, who.Editor = false, nil // its parent's session asks, and provides its editor
 		att := sess.Attach(who)
 		c.att.Store(att)

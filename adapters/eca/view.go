@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -38,6 +39,7 @@ type View struct {
 	asks     map[core.AskID]core.Ask      // the last known open questions
 	thoughts map[core.ThoughtID]time.Time // those that have not ended, with their starts
 	queued   map[core.TurnID][]core.Block
+	allowed  content.Allowed
 	steps    []core.PlanEntry // the agent's plan
 	planners int              // the number of calls that change it and are shown as the plan
 }

@@ -324,6 +324,8 @@ func text(s string) core.Result { return core.Result{Blocks: []core.Block{core.T
 // doMore carries out the other verbs of an agent's prompts.
 func doMore(ctx context.Context, t *core.Turn, verb, rest string) (core.StopReason, error) {
 	switch verb {
+	case "roots":
+		return "", t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: strings.Join(t.Meta().Roots, " ")})
 	case "compact":
 		return "", t.Emit(ctx, core.Compacted{Turn: t.ID(), Summary: rest, Before: 900, After: 20})
 	case "ask": // a question, then its options, divided by bars

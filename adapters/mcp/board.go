@@ -24,7 +24,7 @@ func (c *client) summaries(ctx context.Context, req clientRequest, cwd string) (
 		if err != nil {
 			return nil, err
 		}
-		if sum.Parent == "" && (cwd == "" || folders.Same(cwd, sum.Cwd)) && may.Covers(sum.Cwd, sum.Roots) {
+		if sum.Parent == "" && !sum.Archived && (cwd == "" || folders.Same(cwd, sum.Cwd)) && may.Covers(sum.Cwd, sum.Roots) {
 			all = append(all, sum)
 		}
 	}

@@ -186,7 +186,7 @@ func (c *client) elicit(
 	limited, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
 	defer stop()
 	var raw mcp.ElicitResult
-	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), h.meta, a, call))
+	res, err := req.Session.Elicit(context.WithValue(limited, rawAnswer{}, &raw), elicitation(req.ProtocolVersion(), leavesTexts(req), h.meta, a, call))
 	switch {
 	case ctx.Err() != nil || hungUp(err): // withdrawn, or the client has left
 	case limited.Err() != nil:
@@ -277,13 +277,21 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// elicitation returns the form for the user.
-func elicitation(version string, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
+// leavesTexts reports whether the client's user can leave a text of a form out. In Codex's terminal
+// (0.169) a form whose last field is an empty text cannot be sent.
+func leavesTexts(req clientRequest) bool {
+	info := req.ClientInfo()
+	return info == nil || !strings.HasPrefix(info.Name, "codex")
+}
+
+// elicitation returns the form for the user. It has texts that may be left out only if texts is set.
+func elicitation(version string, texts bool, m core.Meta, a core.Ask, c core.Call) *mcp.ElicitParams {
 	if a.Kind != core.AskApproval {
+		a.Freeform = a.Freeform && texts
 		f := forms.Of(a)
 		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: f.Question, RequestedSchema: questionForm(version, f)}
 	}
-	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, a)}
+	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, texts, a)}
 }
 
 // question names the tool, its intended action, and the place.
@@ -309,7 +317,7 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 }
 
 // form returns the schema of the answer to an approval.
-func form(version string, a core.Ask) json.RawMessage {
+func form(version string, texts bool, a core.Ask) json.RawMessage {
 	const once = "Allow once"
 	always := "Allow for this session: " + line(a.Remember, maxSummary)
 	options := []core.Option{{ID: string(core.AllowOnce), Label: once}}
@@ -320,5 +328,9 @@ func form(version string, a core.Ask) json.RawMessage {
 	if b = appendOptions(b, version, options); version >= proto.Titles {
 		b = append(b, `,"default":"allow_once"`...)
 	}
-	return append(b, `},"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}}}`...)
+	b = append(b, '}')
+	if texts {
+		b = append(b, `,"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}`...)
+	}
+	return append(b, "}}"...)
 }

@@ -44,6 +44,8 @@ func phaseLine(p core.Phase) string {
 		return "waiting for the model"
 	case core.PhaseCompacting:
 		return "summing the conversation up"
+	case core.PhaseStarting:
+		return "starting MCP servers: " + line(p.Tool, maxSummary)
 	case core.PhaseRetrying:
 		if p.After == 0 { // the wait has no known end
 			return "waiting until the model's service may be asked"

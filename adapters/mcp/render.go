@@ -53,7 +53,7 @@ func progressMessage(n int, text string) string {
 }
 
 func questionMessage(id int, m core.Meta, a core.Ask, c core.Call) string {
-	return message(`"id":`+strconv.Itoa(id)+`,"method":"`+proto.MethodElicit+`","params":`, elicitation(proto.Legacy, m, a, c))
+	return message(`"id":`+strconv.Itoa(id)+`,"method":"`+proto.MethodElicit+`","params":`, elicitation(proto.Legacy, true, m, a, c))
 }
 
 // message completes an envelope with a value.

@@ -300,7 +300,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 		}
 		for _, a := range asks {
 			st.Message = "waiting for approval"
-			st.Questions[string(a.ID)] = elicitation(proto.Modern, t.h.meta, a, f.callOf(a))
+			st.Questions[string(a.ID)] = elicitation(proto.Modern, true, t.h.meta, a, f.callOf(a))
 			t.c.limit(t.h, a)
 		}
 	case len(asks)+closed > 0:

@@ -161,13 +161,14 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Under load: 6,000 prompts over 3 sessions, every answer right after its end.
+// Under load: 6,000 prompts over 6 sessions, every answer right after its end. A session takes at
+// most 1,024 prompts that wait.
 func TestOrderUnderLoad(t *testing.T) {
 	b := newBench(t)
 	var left sync.WaitGroup
-	for n := range 3 {
+	for n := range 6 {
 		a, d, q := b.session(fmt.Sprint("s", n))
-		for i := range 2000 {
+		for i := range 1000 {
 			text := fmt.Sprint(i)
 			left.Add(1)
 			ctx, ticket := d.prompts.Register(t.Context(), nil, func(core.TurnEnded) {
@@ -177,6 +178,7 @@ func TestOrderUnderLoad(t *testing.T) {
 			q.Go(func() {
 				if _, err := a.Prompt(ctx, core.Prompt{Blocks: []core.Block{core.Text{Text: text}}, Key: ticket.Key}); err != nil {
 					t.Error(err)
+					left.Done()
 				}
 			})
 		}

@@ -9,7 +9,7 @@
 // A user's message is a turn, answered with null when it has ended. The agent's text is sent as
 // streamMessageChunk requests, in order, all acknowledged before that answer. Nobody can be
 // asked: a call that needs an approval is rejected. Only the end of the connection cancels a
-// turn.
+// turn. An entry has the text of its message in one chunk: the borders of chunks mean nothing.
 //
 // Files: server.go (the connection), thread.go (threads and their messages), feed.go (a turn's
 // output), entries.go (the conversation so far, from the log), files.go and disk.go (the

@@ -30,6 +30,9 @@ func Stdio() (io.ReadCloser, io.WriteCloser, error) {
 	return in, out, nil
 }
 
+// Stdin returns standard input alone, as Stdio does.
+func Stdin() (io.ReadCloser, error) { return openStd(os.Stdin, syscall.Stdin) }
+
 // std is a duplicate of a standard stream.
 type std struct {
 	*os.File

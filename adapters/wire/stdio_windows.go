@@ -13,6 +13,9 @@ import (
 // of a pipe ends a Read or Write that is under way by itself.
 func Stdio() (io.ReadCloser, io.WriteCloser, error) { return os.Stdin, os.Stdout, nil }
 
+// Stdin returns standard input alone, as Stdio does.
+func Stdin() (io.ReadCloser, error) { return os.Stdin, nil }
+
 // hungUp reports whether a system call failed because the other end is gone. The numbers
 // are Windows' ERROR_BROKEN_PIPE and ERROR_NO_DATA, a pipe that is being closed.
 func hungUp(err error) bool {

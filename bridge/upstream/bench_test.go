@@ -25,14 +25,14 @@ func BenchmarkCalls(b *testing.B) {
 		cmd.Env = append(os.Environ(), bridgetest.PlayVar+"=sdk")
 		bridgetest.CallEcho(b, &mcp.CommandTransport{Command: cmd})
 	})
-	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Grace: bridgetest.Patience})
+	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: os.Environ(), Wait: bridgetest.Patience})
 	b.Run("tool", func(b *testing.B) {
 		s, err := box.Open(b.Context(), &host{meta: core.Meta{Cwd: b.TempDir()}, board: board.New()})
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer s.Close()
-		list, err := s.Tools(b.Context())
+		list, err := listed(b.Context(), s)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -131,9 +131,30 @@ func rootsOf(m core.Meta) json.RawMessage {
 	return wire.JSON(map[string]any{"roots": list})
 }
 
-// rounds makes a call, and repeats it as long as the server asks for input first (2026-07-28).
-// call gets the additional members of the params.
+// rounds makes a call, and repeats it as long as the server asks for input first (2026-07-28). If
+// the server requires that the user opens pages first, the call is made once more after that. call
+// gets the additional members of the params.
 func (u *upstream) rounds(
+	ctx context.Context,
+	p *Peer,
+	call func(more ...wire.Member) (json.RawMessage, error),
+) (json.RawMessage, error) {
+	res, err := u.inputRounds(ctx, p, call)
+	pages := requiredPages(err)
+	if pages == nil || !u.mayAsk() {
+		return res, err
+	}
+	visited, failed := u.visitAll(ctx, pages)
+	if u.silence.Answered(); failed != nil {
+		return nil, failed
+	}
+	if !visited {
+		return res, err
+	}
+	return u.inputRounds(ctx, p, call)
+}
+
+func (u *upstream) inputRounds(
 	ctx context.Context,
 	p *Peer,
 	call func(more ...wire.Member) (json.RawMessage, error),

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/display"
@@ -14,52 +16,138 @@ import (
 
 var errRefused = errors.New("you did not agree to starting it")
 
+// question is the consent to the servers that a client brings at the same time: the user is
+// asked once about all of them.
+type question struct {
+	servers []Server
+
+	mu    sync.Mutex        // guards the fields below
+	round *round            // the newest
+	heard map[string]*round // the last of each server, by its name
+}
+
+// round is one time that the user is asked.
+type round struct {
+	done chan struct{} // closed at its end
+	err  error         // nobody has answered
+}
+
 // confirm asks the user once whether to start a server that is not in the user's own
-// configuration.
+// configuration, together with the others of its question.
 func (u *upstream) confirm(ctx context.Context, e Endpoint) error {
 	if !u.server.Confirm {
 		return nil
 	}
-	what := display.Word(e.URL)
-	text := "The client of this session wants to use the MCP server %s at %s. Connect to it?"
-	if !e.Remote() {
-		what = e.program()
-		text = "The client of this session wants to start the MCP server %s, which is the program: %s. Start it?"
+	q := u.server.question
+	if q == nil {
+		q = &question{servers: []Server{u.server}, heard: map[string]*round{}}
 	}
-	key, of := agreementOf(e), u.host.Meta().Principal
-	kept := consentKey{of, key}
-	u.box.mu.Lock()
-	agreed, known := u.box.confirmed[kept]
-	u.box.mu.Unlock()
-	if !known {
-		agreed, known = true, u.box.agreements(of).Has(key)
-	}
-	if !known {
+	for ctx.Err() == nil {
+		switch agreed, known := u.consented(e); {
+		case known && agreed:
+			return nil
+		case known:
+			return errRefused
+		}
 		u.waits("waits for your answer")
-		r, err := u.host.Ask(ctx, core.Ask{
-			Kind:    core.AskConsent,
-			Text:    fmt.Sprintf(text, display.Word(u.server.Name), what),
-			Options: u.box.mayStart(),
-		})
-		if err != nil {
+		err := q.put(ctx, u, e)
+		u.mu.Lock()
+		u.begun = time.Now() // the time that the answer took is not the server's
+		u.mu.Unlock()
+		if u.waits(""); err != nil {
 			return err
 		}
-		if r.Outcome != core.OutcomeAnswered && r.Outcome != core.OutcomeDeclined {
-			return errors.New("it has not been approved yet")
+	}
+	return context.Cause(ctx)
+}
+
+// put has a server, whose endpoint is e, ask the question, unless another one is doing so or has
+// done so since the server's last time. An error means that nobody has answered.
+func (q *question) put(ctx context.Context, u *upstream, e Endpoint) error {
+	q.mu.Lock()
+	r, mine := q.round, q.round == q.heard[u.server.Name]
+	if mine {
+		r = &round{done: make(chan struct{})}
+		q.round = r
+	}
+	q.heard[u.server.Name] = r
+	q.mu.Unlock()
+	if !mine {
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
-		agreed = always || r.Outcome == core.OutcomeAnswered && r.Option == "start"
+	}
+	if r.err = u.ask(ctx, e, q.servers); ctx.Err() != nil {
+		r.err = nil // it is no longer wanted; another server asks
+	}
+	close(r.done)
+	return r.err
+}
+
+// consented returns the user's answer about an endpoint.
+func (u *upstream) consented(e Endpoint) (agreed, known bool) {
+	key, of := agreementOf(e), u.host.Meta().Principal
+	u.box.mu.Lock()
+	agreed, known = u.box.confirmed[consentKey{of, key}]
+	u.box.mu.Unlock()
+	kept := !known && u.box.agreements(of).Has(key)
+	return agreed || kept, known || kept
+}
+
+// ask asks the user about those of the servers that there is no answer about, each with its
+// whole command. The answer holds for each of them. own is the endpoint of u itself: another look
+// at its secrets may give other ones.
+func (u *upstream) ask(ctx context.Context, own Endpoint, servers []Server) error {
+	of := u.host.Meta().Principal
+	var names, lines, keys []string
+	text := ""
+	for _, s := range servers {
+		e := own
+		if s.Name != u.server.Name {
+			var err error
+			if e, err = s.Endpoint(ctx); err != nil {
+				continue // its own start reports that
+			}
+			e = e.In(u.host.Meta().Cwd)
+		}
+		if _, known := u.consented(e); known {
+			continue
+		}
+		name, what := display.Word(s.Name), display.Word(e.URL)
+		text = "The client of this session wants to use the MCP server " + name + " at " + what + ". Connect to it?"
+		if !e.Remote() {
+			what = e.program()
+			text = "The client of this session wants to start the MCP server " + name + ", which is the program: " + what + ". Start it?"
+		}
+		names, lines, keys = append(names, s.Name), append(lines, name+": "+what), append(keys, agreementOf(e))
+	}
+	if len(keys) == 0 { // answered meanwhile in another session
+		return nil
+	}
+	if len(keys) > 1 {
+		text = fmt.Sprintf("The client of this session wants to start %d MCP servers. Start them?\n%s", len(keys), strings.Join(lines, "\n"))
+	}
+	r, err := u.host.Ask(ctx, core.Ask{Kind: core.AskConsent, Text: text, Options: u.box.mayStart(len(keys) > 1)})
+	if err != nil {
+		return err
+	}
+	if r.Outcome != core.OutcomeAnswered && r.Outcome != core.OutcomeDeclined {
+		return errors.New("it has not been approved yet")
+	}
+	always := r.Outcome == core.OutcomeAnswered && r.Option == "always"
+	agreed := always || r.Outcome == core.OutcomeAnswered && r.Option == "start"
+	for i, key := range keys {
 		if always {
-			if err := u.box.agreements(of).Add(key, u.server.Name); err != nil {
-				u.box.opts.Log(u.server.Name, "warn", "that it may always be started is not kept: "+err.Error())
+			if err := u.box.agreements(of).Add(key, names[i]); err != nil {
+				u.box.opts.Log(names[i], "warn", "that it may always be started is not kept: "+err.Error())
 			}
 		}
 		u.box.mu.Lock()
-		u.box.confirmed[kept] = agreed
+		u.box.confirmed[consentKey{of, key}] = agreed
 		u.box.mu.Unlock()
-	}
-	if !agreed {
-		return errRefused
 	}
 	return nil
 }
@@ -69,20 +157,14 @@ func (b *Box) agreements(p core.Principal) Agreements {
 	return Agreements{Path: b.opts.AgreedFile}.Of(p, b.opts.Owner)
 }
 
-// mayStart returns the options for the question whether to start a server.
-func (b *Box) mayStart() []core.Option {
-	list := []core.Option{{ID: "start", Label: "Start it", Decision: core.AllowOnce}}
+// mayStart returns the options for the question whether to start a server, or several.
+func (b *Box) mayStart(several bool) []core.Option {
+	it := map[bool]string{false: "it", true: "them"}[several]
+	list := []core.Option{{ID: "start", Label: "Start " + it, Decision: core.AllowOnce}}
 	if b.opts.AgreedFile != "" {
-		list = append(
-			list,
-			core.Option{
-				ID:       "always",
-				Label:    "Start it, also in the future",
-				Decision: core.AllowSession,
-			},
-		)
+		list = append(list, core.Option{ID: "always", Label: "Start " + it + ", also in the future", Decision: core.AllowSession})
 	}
-	return append(list, core.Option{ID: "no", Label: "Do not start it", Decision: core.RejectOnce})
+	return append(list, core.Option{ID: "no", Label: "Do not start " + it, Decision: core.RejectOnce})
 }
 
 // program describes a program so that the user can judge it: each argument separately, the

@@ -24,8 +24,9 @@
 //
 //   - A session has connections of its own: the requests and notifications of a server do not
 //     name the caller that they are for.
-//   - No server delays another, or the opening of a session. The listing of the tools waits a
-//     little, for all together, if nothing is known of a server yet.
+//   - No server delays another, or the opening of a session. A turn waits a little, for all
+//     together, for servers of whose tools nothing is known (set.Await). The tools of others are
+//     those of their last list or their pins, until they run.
 //   - A change of the configuration ends connections to changed servers, and no others, in
 //     sessions and in clients of an aggregate; there a client connects again to use the changes.
 //     A server that a user has stopped is started only by a user. A login starts the connections
@@ -33,7 +34,7 @@
 //   - A tool has the name that its server gave it, in Spec.Name, and the server in Spec.Server;
 //     code that joins the two to one name keeps an index to find them again.
 //   - One malformed tool does not affect the others: it is repaired or left out, for sessions and
-//     clients alike (definition.go). An answer over the limit of one message ends its call with
+//     clients alike (package definition). An answer over the limit of one message ends its call with
 //     an error (oversized.go).
 //   - An interrupted call is repeated only if the tool is declared harmless to repeat. The reason
 //     why a server does not run is the end of its standard error.

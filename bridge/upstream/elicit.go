@@ -3,8 +3,10 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -33,7 +35,8 @@ func (u *upstream) elicit(ctx context.Context, params json.RawMessage) (json.Raw
 	f := form{u: u, message: display.Seen(q.Message)}
 	switch q.Mode {
 	case proto.ModeURL:
-		return f.visit(ctx, q.URL)
+		action, err := f.visit(ctx, q.URL)
+		return acted(action), err
 	case "", proto.ModeForm:
 	default:
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: there is no mode %.40q", q.Mode)
@@ -104,20 +107,77 @@ func (f form) confirm(ctx context.Context) (json.RawMessage, error) {
 
 // visit asks the user to open an address. We do not open it: the user sees the address and
 // decides.
-func (f form) visit(ctx context.Context, address string) (json.RawMessage, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
-		display.Plain(address) != address {
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is not an http or https URL")
+func (f form) visit(ctx context.Context, address string) (action string, err error) {
+	host, err := hostOf(address)
+	if err != nil {
+		return "", err
 	}
 	r, action, err := f.put(ctx, core.Ask{
-		Text: fmt.Sprintf("%s\nIt asks you to open a page at %s.", f.message, u.Host), URL: address,
+		Text: fmt.Sprintf("%s\nIt asks you to open a page at %s.", f.message, host), URL: address,
 		Options: []core.Option{{ID: optionYes, Label: "I have opened it"}, {ID: optionNo, Label: "Decline"}},
 	})
 	if action == proto.ActionAccept && r.Option == optionNo {
 		action = proto.ActionDecline
 	}
-	return acted(action), err
+	return action, err
+}
+
+// page is a page that a server requires its user to open.
+type page struct {
+	Mode    string `json:"mode"`
+	URL     string `json:"url"`
+	Message string `json:"message"`
+}
+
+// requiredPages returns the pages that an error requires the user to open first
+// (URLElicitationRequired); nil: none.
+func requiredPages(err error) []page {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) || e.Code != proto.CodePageRequired {
+		return nil
+	}
+	var data struct {
+		Pages []page `json:"elicitations"`
+	}
+	if wire.Unmarshal(e.Data, &data) != nil || len(data.Pages) == 0 || len(data.Pages) > maxAsking {
+		return nil
+	}
+	for _, p := range data.Pages {
+		if _, err := hostOf(p.URL); err != nil || p.Mode != proto.ModeURL {
+			return nil
+		}
+	}
+	return data.Pages
+}
+
+// visitAll asks the user to open pages, and reports whether the user has opened all of them.
+func (u *upstream) visitAll(ctx context.Context, pages []page) (bool, error) {
+	for _, p := range pages {
+		action, err := form{u: u, message: display.Seen(p.Message)}.visit(ctx, p.URL)
+		if err != nil || action != proto.ActionAccept {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// toOpen lists pages for the model, which can tell the user about them.
+func toOpen(pages []page) string {
+	var list []string
+	for _, p := range pages {
+		list = append(list, p.URL+" ("+display.Plain(p.Message)+")")
+	}
+	return strings.Join(list, ", ")
+}
+
+// hostOf returns the host of the address of a page.
+func hostOf(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		display.Plain(address) != address {
+		return "", jrpc2.Errorf(jrpc2.InvalidParams, "elicitation/create: the address is not an http or https URL")
+	}
+	return u.Host, nil
 }
 
 // ask asks for a field until an answer is valid. A nil value with accept: it is left out.

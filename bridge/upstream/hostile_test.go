@@ -69,7 +69,7 @@ func TestBadLists(t *testing.T) {
 	s := scripted(t, &host{}, bridgetest.Greeting+
 		`tools/list {"jsonrpc":"2.0","id":$ID,"result":{"nextCursor":"again","tools":[{"name":"a.b/c d","inputSchema":null},{"name":"","inputSchema":{}},{"name":7},{"name":"dup","description":"\u200bfirst\u202e"},{"name":"dup"},{"name":"list","inputSchema":{"type":["object"]}},{"NAME":"folded"},null]}}
 `)
-	list, err := s.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	t.Parallel()
 	h := &host{board: board.New()}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "silent", Endpoint: plays("silent"), StartTimeout: 50 * time.Millisecond}}})
-	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
+	if list, err := listed(bridgetest.Patient(t), s); err != nil || len(list) > 0 {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
 	if item := awaitStatus(t, h.board, "silent", "failed"); !strings.Contains(item.Why, "did not answer within 50ms") {
@@ -108,7 +108,7 @@ func TestServerThatCannotBeReached(t *testing.T) {
 	site := httptest.NewServer(nil)
 	site.Close()
 	_, s := open(t, h, Options{Servers: []Server{{Name: "away", Endpoint: at(bridgetest.Place{URL: site.URL})}}})
-	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) > 0 {
+	if list, err := listed(bridgetest.Patient(t), s); err != nil || len(list) > 0 {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
 	if item := awaitStatus(t, h.board, "away", "failed"); !strings.HasPrefix(item.Why, "dial tcp") {
@@ -128,7 +128,7 @@ func TestCallThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 func TestFiveThousandTools(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, &host{}, bridgetest.Greeting+"tools/list pages\n"+bridgetest.ToolDone)
-	list, err := s.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), s)
 	if err != nil || len(list) != 5000 || list[4999].Spec().Name != "t4999" {
 		t.Errorf("%d tools, %v", len(list), err)
 	}

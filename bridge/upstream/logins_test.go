@@ -66,7 +66,7 @@ func TestLogin(t *testing.T) {
 	h := &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store, Log: said.log}
 	b, s := open(t, h, o)
-	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) != 0 {
+	if list, err := listed(bridgetest.Patient(t), s); err != nil || len(list) != 0 {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
 	item := awaitStatus(t, h.board, "up", "requires-auth")
@@ -128,7 +128,7 @@ func TestLoginElsewhere(t *testing.T) {
 	a, store, h := newAuthority(t), &logintest.Memory{}, &host{}
 	o := Options{Servers: []Server{loginServer(a, login.Config{})}, Tokens: store}
 	_, s := open(t, h, o)
-	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
+	if _, err := listed(bridgetest.Patient(t), s); err != nil {
 		t.Fatal(err)
 	}
 	awaitStatus(t, h.board, "up", "requires-auth")
@@ -146,7 +146,7 @@ func TestLoginOverSSE(t *testing.T) {
 	server.Endpoint = func(context.Context) (Endpoint, error) { return Endpoint{URL: a.Resource, SSE: true}, nil }
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{server}, Tokens: store})
-	if list, err := s.Tools(bridgetest.Patient(t)); err != nil || len(list) != 0 {
+	if list, err := listed(bridgetest.Patient(t), s); err != nil || len(list) != 0 {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
 	awaitStatus(t, h.board, "up", "requires-auth")
@@ -272,7 +272,7 @@ func TestConfiguredKeyWins(t *testing.T) {
 	}
 	a.Shown()
 	b, s := open(t, h, Options{Servers: []Server{with}, Tokens: store})
-	_, _ = s.Tools(bridgetest.Patient(t))
+	_, _ = listed(bridgetest.Patient(t), s)
 	awaitStatus(t, h.board, "up", "failed")
 	for _, got := range a.Shown() {
 		if got != "Bearer mine" {
@@ -301,7 +301,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	moved := Server{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: thief.URL + "/mcp"}, nil }}
 	h := &host{}
 	b, s := open(t, h, Options{Servers: []Server{moved}, Tokens: store})
-	_, _ = s.Tools(bridgetest.Patient(t))
+	_, _ = listed(bridgetest.Patient(t), s)
 	awaitStatus(t, h.board, "up", "requires-auth")
 	if b.clientFor(broughtServer(core.ServerSpec{Name: "up", URL: a.Resource}), Endpoint{URL: a.Resource}) != b.client {
 		t.Error("a client's server has a login")
@@ -320,7 +320,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	elsewhere.Put("up", text)
 	h = &host{}
 	_, s = open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{URL: away.URL + "/mcp"}, nil }}}, Tokens: elsewhere})
-	_, _ = s.Tools(bridgetest.Patient(t))
+	_, _ = listed(bridgetest.Patient(t), s)
 	awaitStatus(t, h.board, "up", "failed")
 	mu.Lock()
 	defer mu.Unlock()

@@ -68,6 +68,9 @@ func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
 	if o.Grace == 0 {
 		o.Grace = bridgetest.Patience
 	}
+	if o.Wait == 0 {
+		o.Wait = bridgetest.Patience
+	}
 	if o.FirstPause == 0 {
 		o.FirstPause = 10 * time.Millisecond
 	}
@@ -92,10 +95,21 @@ func open(t *testing.T, h *host, o Options) (*Box, core.Toolset) {
 	return b, s
 }
 
+// listed lists the tools of a session's servers once all of those have started or failed.
+func listed(ctx context.Context, s core.Toolset) ([]core.Tool, error) {
+	if _, err := s.Tools(ctx); err != nil { // starts those that clients bring along
+		return nil, err
+	}
+	for _, u := range s.(*set).ups {
+		u.settled(ctx)
+	}
+	return s.Tools(ctx)
+}
+
 // toolOf finds a tool.
 func toolOf(t *testing.T, s core.Toolset, name string) core.Tool {
 	t.Helper()
-	list, err := s.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,29 +12,6 @@ import (
 	"dragoman/core/board"
 )
 
-func TestMasks(t *testing.T) {
-	var m masks
-	m.learn("x", Endpoint{
-		Env:     map[string]string{"TOKEN": "s3cret/val", "LEVEL": "warn", "MY_PIN": "1234", "EMPTY": "", "LONGER": "s3cret/value", "TEXT": "say \"hi\"\n"},
-		Headers: map[string]string{"Authorization": "Bearer abcdefgh"},
-	})
-	m.learn("x", Endpoint{Env: map[string]string{"TOKEN": "renewed"}})
-	for _, c := range []struct{ in, want string }{
-		{"token s3cret/val, s3cret/value, and url s3cret%2Fval", "token ***, ***, and url ***"},
-		{"Bearer abcdefgh or abcdefgh", "*** or ***"},
-		{"warn: pin 1234 renewed", "warn: pin *** ***"},
-		{`{"text": "say \"hi\"\n"}`, `{"text": "***"}`},
-		{"nothing", "nothing"},
-	} {
-		if got := m.hide("x", c.in); got != c.want {
-			t.Errorf("%q became %q, want %q", c.in, got, c.want)
-		}
-	}
-	if got := m.hide("y", "renewed"); got != "renewed" {
-		t.Errorf("of another server: %q", got)
-	}
-}
-
 // The keys in the output of a failing server are hidden.
 func TestKeysOfServersAreHidden(t *testing.T) {
 	if runtime.GOOS == "windows" {

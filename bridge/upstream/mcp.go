@@ -14,6 +14,7 @@ import (
 
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
+	"dragoman/bridge/upstream/masks"
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child"
@@ -45,7 +46,8 @@ type Server struct {
 	// configuration.
 	Confirm bool
 
-	brought bool // by a client of a session
+	brought  bool      // by a client of a session
+	question *question // the consent to it and to others; nil: only to it
 }
 
 // StartFor returns the time limit until the server's tools are known.
@@ -96,9 +98,12 @@ type Options struct {
 	// Transport carries requests to servers that are addresses; nil: http.DefaultTransport's
 	// settings, with connections of our own.
 	Transport http.RoundTripper
-	// Grace limits the time that the listing of tools waits for servers that are starting; 0:
-	// five seconds. The tools of later ones appear in the next turn.
+	// Grace limits the time that a list for a client of an aggregate waits for servers that are
+	// starting; 0: five seconds.
 	Grace time.Duration
+	// Wait limits the time that a turn of a session waits for a server that is starting for the
+	// first time; 0: two seconds. Its tools join the turn later.
+	Wait time.Duration
 
 	// FirstPause is the time between the end of a server and its first restart; 0: one second.
 	// Later pauses are longer.
@@ -107,6 +112,7 @@ type Options struct {
 
 const (
 	defaultGrace        = 5 * time.Second
+	defaultWait         = 2 * time.Second
 	defaultStartTimeout = time.Minute
 	// MaxMessage limits one message of a server, or of a client to it, in bytes.
 	MaxMessage = 64 << 20
@@ -125,7 +131,7 @@ type Box struct {
 	client *http.Client
 	logins *login.Wallet
 	pins   *pins
-	masks  *masks
+	masks  *masks.Masks
 
 	mu        sync.Mutex // guards the fields below
 	servers   []Server
@@ -151,17 +157,16 @@ var _ core.Toolbox = (*Box)(nil)
 // New returns a box. It starts nothing.
 func New(o Options) *Box {
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	o.Wait = cmp.Or(o.Wait, defaultWait)
 	o.FirstPause = cmp.Or(o.FirstPause, time.Second)
 	o.Guards = cmp.Or(o.Guards, &child.Guards{})
-	hides, log := &masks{}, o.Log
+	hides, log := &masks.Masks{}, o.Log
 	o.Log = func(server, level, text string) {
 		if log != nil {
-			log(server, level, hides.hide(server, text))
+			log(server, level, hides.Hide(server, text))
 		}
 	}
-	hello, err := json.Marshal(
-		map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")},
-	)
+	hello, err := json.Marshal(map[string]string{"name": "dragoman", "title": "dragoman", "version": cmp.Or(o.Version, "0")})
 	if err != nil {
 		hello = json.RawMessage(`{"name":"dragoman","version":"0"}`)
 	}
@@ -255,16 +260,24 @@ func (s *set) bring() {
 			})
 		}
 	}
+	var added []Server
+	q := &question{heard: map[string]*round{}}
 	for _, spec := range specs {
 		_, taken := s.box.find(spec.Name)
-		if taken ||
-			slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
+		if taken || slices.ContainsFunc(s.ups, func(u *upstream) bool { return u.server.Name == broughtName(spec) }) {
 			continue
 		}
 		server := broughtServer(spec)
 		if spec.Name == core.Native {
 			server = misnamed(spec)
 		}
+		if server.Confirm {
+			server.question = q
+			q.servers = append(q.servers, server)
+		}
+		added = append(added, server)
+	}
+	for _, server := range added {
 		s.ups = append(s.ups, s.start(server))
 	}
 	s.brought = specs
@@ -316,32 +329,47 @@ func misnamed(spec core.ServerSpec) Server {
 	return Server{
 		Name: broughtName(spec), brought: true,
 		Endpoint: func(context.Context) (Endpoint, error) {
-			return Endpoint{}, fmt.Errorf(
-				"the name %q is that of dragoman's own tools: give the server another one",
-				spec.Name,
-			)
+			return Endpoint{}, fmt.Errorf("the name %q is that of dragoman's own tools: give the server another one", spec.Name)
 		},
 	}
 }
 
 func (s *set) wake() { poke(s.changed) }
 
-// Tools implements core.Toolset: it lists the tools of every server that has been started, or
-// that another session knows. It waits a little for those that are starting, all of them
-// together, and never for one that has failed.
+// Tools implements core.Toolset: it lists the tools of every server that has been started, that
+// another session knows, or that starts and has pinned tools. It waits for none.
 func (s *set) Tools(ctx context.Context) ([]core.Tool, error) {
 	s.follow()
 	s.bring()
-	grace, cancel := context.WithTimeout(ctx, s.box.opts.Grace)
-	defer cancel()
 	var list []core.Tool
 	for _, u := range s.ups {
 		u.recheck(ctx)
-		for _, l := range u.listed(ctx, grace) {
+		if u.now().held != "" {
+			continue
+		}
+		for _, l := range u.known() {
 			list = append(list, &tool{up: u, listedTool: l})
 		}
 	}
 	return list, ctx.Err()
+}
+
+// Starting implements core.Starter. A server about which the user is being asked is not named.
+func (s *set) Starting() (names []string) {
+	for _, u := range s.ups {
+		if n := u.now(); u.wanted(n) && n.why == "" {
+			names = append(names, display.Word(u.server.Name))
+		}
+	}
+	return names
+}
+
+// Await implements core.Starter: it waits for all servers together, for each at most Options.Wait
+// after its start began, and as long as the user is being asked about it.
+func (s *set) Await(ctx context.Context) {
+	for _, u := range s.ups {
+		u.await(ctx)
+	}
 }
 
 // Changed implements core.Toolset.
@@ -359,6 +387,11 @@ func (s *set) Close() error {
 	return nil
 }
 
+// secrets returns the values that are hidden in the server's output.
+func (e Endpoint) secrets() masks.Secrets {
+	return masks.Secrets{Env: e.Env, Headers: e.Headers, Client: e.OAuth.ClientSecret}
+}
+
 // dialer returns the dialer for a server's links. The guard owns the programs that it
 // starts.
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
@@ -368,8 +401,8 @@ func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 		client:    func(e Endpoint) *http.Client { return b.clientFor(s, e) },
 		limit:     MaxMessage,
 		junk:      func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
-		learn:     func(e Endpoint) { b.masks.learn(s.Name, e) },
-		hide:      func(text string) string { return b.masks.hide(s.Name, text) },
+		learn:     func(e Endpoint) { b.masks.Learn(s.Name, e.secrets()) },
+		hide:      func(text string) string { return b.masks.Hide(s.Name, text) },
 		listening: func() {},
 	}
 }

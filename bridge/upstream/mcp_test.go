@@ -174,6 +174,27 @@ func TestServersAskTheModel(t *testing.T) {
 	}
 }
 
+// Sampling is declared without tools, and a server that sends tools all the same is refused,
+// without the user being asked.
+func TestSamplingWithToolsIsNeitherDeclaredNorDone(t *testing.T) {
+	script := bridgetest.Greeting + bridgetest.OneTool("") +
+		`tools/call {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"tools":[{"name":"x","inputSchema":{"type":"object"}}]}}` + "\n" +
+		`answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"content":[],"structuredContent":$ERROR}}` + "\n"
+	h := &host{model: coretest.NewScript(), ask: func(a core.Ask) core.Reply {
+		t.Errorf("asked: %s", a.Text)
+		return core.Reply{Outcome: core.OutcomeDeclined}
+	}}
+	_, s := open(t, h, Options{Servers: []Server{{Name: "x", Endpoint: plays("script", "SCRIPT="+script)}}})
+	res, err := call(t, toolOf(t, s, "t"), `{}`)
+	if err != nil || !strings.Contains(string(res.Structured), "-32602") || !strings.Contains(string(res.Structured), "sampling with tools is not offered") {
+		t.Errorf("%s, %v", res.Structured, err)
+	}
+	var caps struct{ Sampling map[string]any }
+	if err := json.Unmarshal(s.(*set).ups[0].capabilities(), &caps); err != nil || caps.Sampling == nil || len(caps.Sampling) > 0 {
+		t.Errorf("declared: %v, %v", caps.Sampling, err)
+	}
+}
+
 // The user sees the whole request for consent, in order, with a note on omissions.
 func TestSamplingIsShown(t *testing.T) {
 	var s sampleRequest
@@ -224,7 +245,7 @@ func TestListIsReadAgainWhenItChanges(t *testing.T) {
 func grows(t *testing.T, server Server, grown func()) {
 	t.Helper()
 	_, s := open(t, &host{}, Options{Servers: []Server{server}})
-	before, err := s.Tools(bridgetest.Patient(t))
+	before, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +259,7 @@ func grows(t *testing.T, server Server, grown func()) {
 	case <-bridgetest.Patient(t).Done():
 		t.Fatal("the change was not seen")
 	}
-	after, err := s.Tools(bridgetest.Patient(t))
+	after, err := listed(bridgetest.Patient(t), s)
 	if err != nil || len(after) != len(before)+20 {
 		t.Errorf("%d tools, then %d, %v", len(before), len(after), err)
 	}
@@ -387,7 +408,7 @@ func TestOnlyHarmlessCallsAreRepeated(t *testing.T) {
 func TestListsAreKnownInLaterSessions(t *testing.T) {
 	h := &host{board: board.New(), meta: core.Meta{Cwd: t.TempDir()}}
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
-	first, err := s.Tools(bridgetest.Patient(t))
+	first, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +417,7 @@ func TestListsAreKnownInLaterSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	list, err := second.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), second)
 	if err != nil || len(list) != len(first) {
 		t.Fatalf("%d tools, %v", len(list), err)
 	}
@@ -427,7 +448,7 @@ func TestClientsBringServers(t *testing.T) {
 	b, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
 	count := func(s core.Toolset) (n int) {
 		t.Helper()
-		list, err := s.Tools(bridgetest.Patient(t))
+		list, err := listed(bridgetest.Patient(t), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -486,7 +507,7 @@ func TestPermanentAgreement(t *testing.T) {
 	tools := func() int {
 		t.Helper()
 		_, s := open(t, h, Options{AgreedFile: file})
-		list, err := s.Tools(bridgetest.Patient(t))
+		list, err := listed(bridgetest.Patient(t), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -546,7 +567,7 @@ func TestFilter(t *testing.T) {
 func TestClientsServerCalledNative(t *testing.T) {
 	h := &host{meta: core.Meta{Cwd: t.TempDir()}, board: board.New(), servers: []core.ServerSpec{{Name: core.Native, Command: "no-such-program"}}}
 	_, s := open(t, h, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}})
-	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
+	if _, err := listed(bridgetest.Patient(t), s); err != nil {
 		t.Fatal(err)
 	}
 	item := awaitStatus(t, h.board, "native (the client's)", "failed")
@@ -554,14 +575,14 @@ func TestClientsServerCalledNative(t *testing.T) {
 		t.Errorf("why %q, want %q", item.Why, want)
 	}
 	h.servers = append(slices.Clone(h.servers), core.ServerSpec{Name: "other", Command: "no-such-program"})
-	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
+	if _, err := listed(bridgetest.Patient(t), s); err != nil {
 		t.Fatal(err)
 	}
 	if list := s.(*set).ups; len(list) != 3 {
 		t.Errorf("%d servers are there when the client brings another one, want 3", len(list))
 	}
 	h.servers = nil
-	if _, err := s.Tools(bridgetest.Patient(t)); err != nil {
+	if _, err := listed(bridgetest.Patient(t), s); err != nil {
 		t.Fatal(err)
 	}
 	if list := s.(*set).ups; len(list) != 1 {

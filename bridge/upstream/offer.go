@@ -23,6 +23,7 @@ type offer struct {
 	prompts   []prompt
 	resources []core.Link
 	templates []string // beginnings of URIs, up to the first variable
+	listed    bool     // the lists were read
 }
 
 // prompt is a prompt as a server lists it (Server, Prompts).
@@ -39,7 +40,7 @@ type prompt struct {
 
 // offered lists the server's features other than tools. Lists that cannot be read are left out.
 func (u *upstream) offered(ctx context.Context, p *Peer) {
-	var o offer
+	o := offer{listed: true}
 	if p.Caps.Prompts != nil {
 		o.prompts = itemsAs[prompt](u, ctx, p, proto.MethodListPrompts, "prompts")
 	}
@@ -173,13 +174,25 @@ func (b *Box) Commands(session core.SessionID) []core.Command {
 }
 
 // Expand asks the server for the text that a command of Commands means; false: it is not one of
-// those. The arguments are words in the prompt's order; the last one has the rest.
+// those. The arguments are words in the prompt's order; the last one has the rest. If the
+// command's server is not known to run it starts it and waits for that; waiting gets its name
+// first.
 func (b *Box) Expand(
 	ctx context.Context,
 	m core.Meta,
 	command, args string,
+	waiting func(server string),
 ) (text string, ok bool, err error) {
 	from, p, ok := b.prompt(m.ID, command)
+	if u := b.unlisted(m, command); !ok && u != nil {
+		waiting(display.Word(u.server.Name))
+		peer, err := u.Acquire(ctx, false)
+		if err != nil {
+			return "", true, err
+		}
+		u.offered(ctx, peer)
+		from, p, ok = b.prompt(m.ID, command)
+	}
 	if !ok {
 		return "", false, nil
 	}
@@ -230,6 +243,21 @@ func (b *Box) Expand(
 	return strings.Join(texts, "\n\n"), true, nil
 }
 
+// unlisted returns a connection to the server that a command names, if the server's prompts are not
+// known yet; nil: there is none, or the user has not agreed to it.
+func (b *Box) unlisted(m core.Meta, command string) *upstream {
+	for _, o := range b.offerings(m.ID) {
+		switch {
+		case o.listed || !strings.HasPrefix(command, commandOf(o.server.Name, "")):
+		case o.up != nil:
+			return o.up
+		case !o.server.Confirm && !o.server.Disabled && o.server.Name != core.Native:
+			return b.side(m.Roots, o.server)
+		}
+	}
+	return nil
+}
+
 func (b *Box) prompt(session core.SessionID, command string) (from sessionOffer, p prompt, ok bool) {
 	for _, o := range b.offerings(session) {
 		for _, p := range o.prompts {
@@ -268,7 +296,7 @@ func (b *Box) Read(ctx context.Context, roots []string, uri string) core.Block {
 	if err != nil {
 		return core.Resource{
 			URI:  uri,
-			Text: "(this resource could not be read: " + display.Plain(err.Error()) + ")",
+			Text: "[It could not be read: " + display.Plain(err.Error()) + "]", // as workspace.Unread
 		}
 	}
 	return block
@@ -347,6 +375,40 @@ func (u *upstream) read(ctx context.Context, method string, members ...wire.Memb
 	})
 }
 
+// Warm starts the servers of the configuration that can be started without the user's consent and
+// whose tools are not known, over connections without a session. It waits for none. The channel is
+// closed when each runs or has failed; nil: there is none to wait for.
+func (b *Box) Warm(roots []string) <-chan struct{} {
+	var begun []*upstream
+	for _, s := range b.used() {
+		_, known := b.recall(s)
+		_, wants := b.logins.Standing(s.Name)
+		if known || wants != nil || s.Eager || s.Confirm || b.isStopped(s.Name) || len(begun) == maxOutside {
+			continue
+		}
+		if u := b.side(roots, s); u != nil {
+			u.expect()
+			begun = append(begun, u)
+		}
+	}
+	if begun == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	done := make(chan struct{})
+	b.owned.Go(func() {
+		defer close(done)
+		for _, u := range begun {
+			u.settled(context.Background()) // Close ends them
+		}
+	})
+	return done
+}
+
 // maxOutside limits the connections outside of sessions, over all servers and workspaces. There
 // are more only while a call is running on each.
 const maxOutside = 16
@@ -376,7 +438,7 @@ func (b *Box) sideLocked(roots []string, server Server) *upstream {
 		if len(roots) > 0 {
 			m.Cwd = roots[0]
 		}
-		u = newUpstream(b, server, trialHost{m}, &b.guard, func() {})
+		u = newUpstream(b, server, trialHost{m}, &b.guard, b.wake)
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
 		b.sides[key] = u

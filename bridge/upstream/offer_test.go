@@ -41,14 +41,14 @@ func TestPromptsAndResources(t *testing.T) {
 			if c.Kind != core.CommandMCP || c.Name != "up:greet" || c.Description != "says hello" || len(c.Arguments) != 2 || !c.Arguments[0].Required {
 				t.Errorf("command %+v", c)
 			}
-			text, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", " ann with all  my heart ")
+			text, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", " ann with all  my heart ", func(string) {})
 			if err != nil || !ok || text != "Greet ann\n\nso: with all  my heart" {
 				t.Errorf("expanded: %q, %v, %v", text, ok, err)
 			}
-			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", ""); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
+			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "up:greet", "", func(string) {}); !ok || err == nil || !strings.Contains(err.Error(), "needs the argument who") {
 				t.Errorf("without its argument: %v, %v", ok, err)
 			}
-			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "other", ""); ok || err != nil {
+			if _, ok, err := b.Expand(bridgetest.Patient(t), core.Meta{Roots: roots}, "other", "", func(string) {}); ok || err != nil {
 				t.Errorf("another command: %v, %v", ok, err)
 			}
 			links := b.List(bridgetest.Patient(t), roots, "one", 10)
@@ -124,10 +124,10 @@ func TestPromptsOfAClientsServer(t *testing.T) {
 	if list := slices.Concat(b.Commands("s2"), b.Commands("")); len(list) > 0 {
 		t.Errorf("elsewhere: %+v", list)
 	}
-	if text, ok, err := b.Expand(bridgetest.Patient(t), h.meta, "mine:greet", "ann"); !ok || err != nil || !strings.HasPrefix(text, "Greet ann") {
+	if text, ok, err := b.Expand(bridgetest.Patient(t), h.meta, "mine:greet", "ann", func(string) {}); !ok || err != nil || !strings.HasPrefix(text, "Greet ann") {
 		t.Errorf("expanded: %q, %v, %v", text, ok, err)
 	}
-	if _, ok, _ := b.Expand(bridgetest.Patient(t), core.Meta{ID: "s2"}, "mine:greet", "ann"); ok {
+	if _, ok, _ := b.Expand(bridgetest.Patient(t), core.Meta{ID: "s2"}, "mine:greet", "ann", func(string) {}); ok {
 		t.Error("another session has it")
 	}
 	b.mu.Lock()

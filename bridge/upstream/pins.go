@@ -193,6 +193,22 @@ func (p *pins) names(server string) []string {
 	return slices.Collect(maps.Keys(known))
 }
 
+// pinned returns the tools of a server as they are pinned, by name, without those that it does not
+// offer.
+func (b *Box) pinned(s Server) (list []*listedTool) {
+	known, err := b.pins.known(s.Name)
+	if err != nil || b.pins.onlyLooks() {
+		return nil // the start reports the error
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		l, err := parseTool(s.Name, withName(known[name], name))
+		if err == nil && s.offers(name) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 // agree pins the current description of a tool.
 func (p *pins) agree(server, tool string, item json.RawMessage) error {
 	return p.change(server, func(known map[string]string) map[string]string {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// politeFor is the time that a child may take to end after its input has ended, and again
-	// after a request to end.
+	// politeFor is the time that a child may take to end: half of it after its input has ended,
+	// the rest after a request to end.
 	politeFor = 2 * time.Second
 	// tailSize limits the stored part of a child's standard error.
 	tailSize = 16 << 10
@@ -138,9 +138,9 @@ func (p *process) wait() {
 func (p *process) close() {
 	p.once.Do(func() {
 		p.stdin.Close()
-		if !awaited(p.done, politeFor) {
+		if !awaited(p.done, politeFor/2) {
 			p.group.Terminate()
-			if !awaited(p.done, politeFor) {
+			if !awaited(p.done, politeFor/2) {
 				p.group.Kill()
 			}
 		}

@@ -21,7 +21,7 @@ import (
 // serversOf lists the servers whose tools a session has.
 func serversOf(t *testing.T, s core.Toolset) string {
 	t.Helper()
-	list, err := s.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func serversOf(t *testing.T, s core.Toolset) string {
 // of finds a tool of a server.
 func of(t *testing.T, s core.Toolset, server, name string) core.Tool {
 	t.Helper()
-	list, err := s.Tools(bridgetest.Patient(t))
+	list, err := listed(bridgetest.Patient(t), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,12 @@ import (
 // A turn's call goes through the policy and a person to the server, and its result is in the log;
 // a question of the server reaches the person on the way.
 func TestATurnCallsAServer(t *testing.T) {
-	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: environ(), Grace: bridgetest.Patience})
+	box := New(Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}}, Environ: environ(), Wait: bridgetest.Patience})
 	var results []core.Result
 	run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+		for _, servers := range turn.Starters() {
+			servers.Await(ctx)
+		}
 		specs, err := turn.Tools(ctx)
 		if err != nil || len(specs) < 5 || specs[0].Server != "up" {
 			t.Errorf("%d tools, %v", len(specs), err)

@@ -16,6 +16,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge/upstream/definition"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/glob"
@@ -24,7 +25,7 @@ import (
 const (
 	// MaxName limits the name of a tool at a server, in bytes; a tool with a longer one is left
 	// out.
-	MaxName = 256
+	MaxName = definition.MaxName
 	// maxDescription limits the part of a description that is passed on, in bytes.
 	maxDescription = 16 << 10
 	// showEvery is the minimum interval of the visible progress of a call.
@@ -75,7 +76,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listedTool, error) {
 	return list, u.box.pins.look(u.server.Name, list)
 }
 
-// parseTool reads a tool of a list, repaired by fitTool.
+// parseTool reads a tool of a list, repaired.
 func parseTool(server string, item json.RawMessage) (*listedTool, error) {
 	var t struct {
 		Name        string          `json:"name"`
@@ -88,7 +89,7 @@ func parseTool(server string, item json.RawMessage) (*listedTool, error) {
 			Idempotent bool   `json:"idempotentHint"`
 		} `json:"annotations"`
 	}
-	_, fit, err := fitTool(item)
+	_, fit, err := definition.Fit(item)
 	if err == nil {
 		err = wire.Unmarshal(fit, &t)
 	}
@@ -207,6 +208,11 @@ const (
 // Run implements core.Tool. A call whose server ends in the middle is repeated once if the tool
 // is declared harmless to repeat, and otherwise not.
 func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	p, err := t.up.Acquire(ctx, false)
+	if err != nil {
+		return core.Result{}, err
+	}
+	t = t.current()
 	if ok, err := t.changed(ctx); err != nil || !ok {
 		return core.Result{
 			Failed: true,
@@ -216,10 +222,6 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 				},
 			},
 		}, err
-	}
-	p, err := t.up.Acquire(ctx, false)
-	if err != nil {
-		return core.Result{}, err
 	}
 	res, err := t.call(ctx, p, inv)
 	if !errors.Is(err, wire.ErrClosed) {
@@ -237,6 +239,16 @@ func (t *tool) Run(ctx context.Context, inv core.Invocation) (core.Result, error
 		err = fmt.Errorf("the MCP server %s ended in the middle of the call, twice: %s", t.spec.Server, why)
 	}
 	return res, err
+}
+
+// current returns the tool as the running server lists it, which may not be as the model knows it.
+func (t *tool) current() *tool {
+	for _, l := range t.up.known() {
+		if l.spec.Name == t.spec.Name {
+			return &tool{t.up, l}
+		}
+	}
+	return t
 }
 
 // errUnsent means that the connection had ended before the call was sent.
@@ -275,6 +287,12 @@ func (t *tool) refused(err error) (core.Result, error) {
 	}
 	if why, ok := streamable.Unreached(err); ok {
 		return core.Result{}, fmt.Errorf("the MCP server %s could not be reached: %s", t.spec.Server, why)
+	}
+	if pages := requiredPages(err); pages != nil {
+		return core.Result{Failed: true, Blocks: []core.Block{core.Text{Text: fmt.Sprintf(
+			"the MCP server %s made no call: the user has to open a page first, and has not done so or has to finish there: %s",
+			t.spec.Server, toOpen(pages),
+		)}}}, nil
 	}
 	text := fmt.Sprintf(
 		"the MCP server %s refused the call: %s (%d)",

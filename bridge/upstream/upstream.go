@@ -28,10 +28,12 @@ type upstream struct {
 	asks    sync.WaitGroup
 	silence Silence
 
-	mu    sync.Mutex // guards the fields below
-	list  []*listedTool
-	offer offer
-	calls int // running
+	mu      sync.Mutex // guards the fields below
+	list    []*listedTool
+	guessed bool      // list is that of the pins
+	begun   time.Time // the beginning of the start that listings wait for
+	offer   offer
+	calls   int // running
 }
 
 // Reasons for keeping a connection from running.
@@ -75,6 +77,13 @@ func (b *Box) wantsLogin(s Server) error {
 
 // report puts the state of the server on the board, and has the session list its tools.
 func (u *upstream) report(status string) {
+	if status == statusFailed || status == statusLogin {
+		u.mu.Lock()
+		if u.guessed {
+			u.list, u.guessed = nil, false
+		}
+		u.mu.Unlock()
+	}
 	u.post()
 	switch status {
 	case statusRunning, statusFailed, statusLogin:
@@ -82,14 +91,15 @@ func (u *upstream) report(status string) {
 	}
 }
 
-// ready has it started unless its tools are known already.
+// ready has it started unless its tools are known already. Until it runs it has its pinned tools.
 func (u *upstream) ready() {
 	list, known := u.box.recall(u.server)
-	if known {
-		u.mu.Lock()
-		u.list = list
-		u.mu.Unlock()
+	if !known && !u.server.Confirm && !u.server.brought {
+		list = u.box.pinned(u.server)
 	}
+	u.mu.Lock()
+	u.list, u.guessed, u.begun = list, !known && len(list) > 0, time.Now()
+	u.mu.Unlock()
 	if !known || u.server.Eager {
 		u.expect()
 	}
@@ -150,7 +160,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 		return nil, err
 	}
 	u.mu.Lock()
-	u.list = list
+	u.list, u.guessed = list, false
 	u.mu.Unlock()
 	u.box.remember(u.server, list)
 	u.box.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.Name, p.Version, len(list)))
@@ -253,33 +263,45 @@ func (u *upstream) state() (status, why string, list []*listedTool) {
 	return n.status, n.why, u.known()
 }
 
-// known returns the server's last list of tools.
+// known returns the server's last list of tools: its own, another connection's, or that of the
+// pins.
 func (u *upstream) known() []*listedTool {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.list // it is replaced, never modified
+	list, guessed := u.list, u.guessed // the list is replaced, never modified
+	u.mu.Unlock()
+	if len(list) > 0 && !guessed {
+		return list
+	}
+	if of, ok := u.box.recall(u.server); ok {
+		return of
+	}
+	return list
 }
 
-// listed returns the server's current tools, or, while it starts, the known ones. If none are
-// known it waits for the start until grace ends, and as long as the user is being asked about it.
-func (u *upstream) listed(ctx, grace context.Context) []*listedTool {
-	for {
-		n := u.now()
-		if n.held != "" {
-			return nil
-		}
-		list := u.known()
-		if n.status != statusStarting || len(list) > 0 {
-			return list
-		}
-		until := grace
-		if n.why != "" {
-			until = ctx
+// wanted reports whether it is starting, and its tools are not known.
+func (u *upstream) wanted(n moment) bool {
+	return n.held == "" && n.status == statusStarting && len(u.known()) == 0
+}
+
+// await waits until the tools are known, the start has failed, or has taken Options.Wait. The time
+// in which the user is being asked about it does not count.
+func (u *upstream) await(ctx context.Context) {
+	for n := u.now(); u.wanted(n); n = u.now() {
+		within, cancel := ctx, func() {}
+		if n.why == "" {
+			u.mu.Lock()
+			end := u.begun.Add(u.box.opts.Wait)
+			u.mu.Unlock()
+			within, cancel = context.WithDeadline(ctx, end)
 		}
 		select {
 		case <-n.moved:
-		case <-until.Done():
-			return list
+		case <-within.Done():
+		}
+		over := within.Err() != nil
+		cancel()
+		if over {
+			return
 		}
 	}
 }

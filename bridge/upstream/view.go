@@ -16,6 +16,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
+	"dragoman/bridge/upstream/definition"
 	"dragoman/core/display"
 )
 
@@ -115,7 +116,7 @@ func (v *View) learn(ctx context.Context, all *partialList, page askPage) error 
 	err := eachPage(ctx, proto.MethodListTools, "tools", page, func(items []json.RawMessage) int {
 		begun = true
 		for _, item := range items {
-			name, _, err := fitTool(item)
+			name, _, err := definition.Fit(item)
 			if _, taken := all.tools[name]; err == nil && !taken && v.Server.offers(name) {
 				all.tools[name] = canonical(item)
 			}
@@ -209,7 +210,7 @@ func (v *View) took(list []*listedTool) error {
 
 // Shown returns the page of the list for the client that asked for it with the cursor: without
 // tools that are not offered, without new tools of a known server, and with malformed ones
-// repaired or left out (fitTool). A changed tool has its old description. If there is nothing to
+// repaired or left out (definition.Fit). A changed tool has its old description. If there is nothing to
 // change it returns result itself.
 func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 	items, next, err := pageOf(result, proto.MethodListTools, "tools")
@@ -228,7 +229,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 	kept := make([][]byte, 0, len(items))
 	same := items != nil
 	for _, item := range items {
-		name, tool, err := fitTool(item)
+		name, tool, err := definition.Fit(item)
 		_, taken := page[name]
 		switch {
 		case err != nil:
@@ -249,7 +250,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 				same = false
 				continue
 			}
-			if _, tool, err = fitTool(withName(was, name)); err != nil {
+			if _, tool, err = definition.Fit(withName(was, name)); err != nil {
 				same = false
 				continue
 			}
@@ -263,7 +264,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 		list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
 		changes = append(changes, wire.Set("tools", list))
 	}
-	if raw, ok := wire.Object(result)["nextCursor"]; ok && !decodes[string](raw) {
+	if raw, ok := wire.Object(result)["nextCursor"]; ok && !bytes.HasPrefix(raw, []byte{'"'}) {
 		changes = append(changes, wire.Set("nextCursor", nil))
 	}
 	if changes == nil {

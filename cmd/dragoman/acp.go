@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) acp() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "acp",
 		Short: "Serve an editor that speaks ACP, the Agent Client Protocol",
 		Long: `Serve an editor that speaks ACP, the Agent Client Protocol (Zed, JetBrains, agent-shell,
@@ -17,9 +17,13 @@ codecompanion, toad, …), over standard input and output. The editor starts thi
 it ends when the editor closes its standard input.`,
 		Example: `  dragoman acp
   dragoman acp --log-level debug --log-file /tmp/dragoman.log`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return serve.ACP(ctx, a.profiled())
 		}),
 	}
+	login := a.login() // for editors that append the words of a login to their command
+	login.Hidden = true
+	c.AddCommand(login)
+	return c
 }

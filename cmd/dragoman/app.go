@@ -34,6 +34,7 @@ func (a *app) run(ctx context.Context) int {
 	root.SetArgs(a.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	var code program.ExitError
+	var usage program.UsageError
 	switch {
 	case err == nil:
 		return program.ExitOK
@@ -41,7 +42,7 @@ func (a *app) run(ctx context.Context) int {
 		return program.ExitFailed
 	case errors.As(err, &code):
 		return int(code)
-	case a.started:
+	case a.started && !errors.As(err, &usage):
 		fmt.Fprintf(a.Err, "dragoman: %v\n", err)
 		return program.ExitFailed
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +13,19 @@ import (
 func (a *app) chat() *cobra.Command {
 	var resume string
 	var set core.Settings
+	var plain bool
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to the agent in this terminal",
-		Long: `Talk to the agent in this terminal, line by line, about the current folder. Each line is a
-prompt. When something needs your approval, answer y (yes, once), s (yes, for this session)
-or n (no). Ctrl-C stops the running turn; at the prompt, Ctrl-C and Ctrl-D leave the chat.
-A line that begins with a slash may be a command: /model, /login, /fork, /resume, /compact,
-/export, /doctor, /costs, and your own and the workspace's.
+		Long: `Talk to the agent in this terminal, about the current folder. Enter sends a prompt, and Alt-Enter
+begins a new line in it. When something needs your approval, answer y (yes, once), s (yes, for
+this session) or n (no). Esc and Ctrl-C stop the running turn; at the prompt, Ctrl-C and Ctrl-D
+leave the chat.
+
+A line that begins with a slash may be a command: /help lists all commands and keys. Tab
+completes a command, and after @ the name of a file or of a server's resource, which is sent
+along. The arrow keys edit the line and recall earlier prompts, which are kept in the data
+folder for you only; a prompt that begins with a blank, an answer or a secret is not kept.
 
 What you type or paste before a question appears is never taken as its answer: it becomes
 your next prompt or is dropped, and the chat says which. A paste is one prompt, sent with
@@ -32,9 +38,14 @@ code is 1 if any turn failed.`,
   dragoman chat --agent plan
   dragoman chat --session 7xk2
   echo 'read README.md' | dragoman chat`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("chat takes no prompt; to send a single one: dragoman run 'PROMPT'")
+			}
+			return nil
+		},
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			return serve.Chat(ctx, a.profiled(), resume, set)
+			return serve.Chat(ctx, a.profiled(), resume, set, plain)
 		}),
 	}
 	f := cmd.Flags()
@@ -42,8 +53,9 @@ code is 1 if any turn failed.`,
 		&resume,
 		"session",
 		"",
-		"continue the session `ID`; its beginning is enough (see dragoman sessions list)",
+		"continue the session `ID` (its beginning is enough), or the latest one of this folder (latest)",
 	)
+	f.BoolVar(&plain, "plain", false, "never move the cursor, and say in words what is waited for (for screen readers)")
 	f.StringVar(&set.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
 	f.StringVar(
 		&set.Agent,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/core/child/childtest"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,32 +31,37 @@ type typist struct {
 // openPTY returns both ends of a pseudo-terminal.
 func openPTY(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	ours, theirs, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours = os.NewFile(uintptr(fd), "/dev/ptmx")
 	t.Cleanup(func() { ours.Close() })
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return ours, theirs
+}
+
+// resize gives a terminal a width.
+func resize(t *testing.T, terminal *os.File, columns uint16) {
+	t.Helper()
+	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // atTerminal starts the chat in a terminal.
 func (p *place) atTerminal(t *testing.T, args ...string) *typist {
 	t.Helper()
+	c := p.inTerminal(t, []string{"TERM=xterm", "NO_COLOR=1"}, args...)
+	c.until("> ")
+	return c
+}
+
+// inTerminal is atTerminal with other variables. It does not wait for the prompt.
+func (p *place) inTerminal(t *testing.T, env []string, args ...string) *typist {
+	t.Helper()
 	ours, theirs := openPTY(t)
+	resize(t, ours, 200)
 	c := &typist{t: t, cmd: p.command(t.Context(), append([]string{"chat"}, args...)...), pty: ours, screen: make(chan []byte)}
-	c.cmd.Env = append(c.cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	if err := c.cmd.Start(); err != nil {
@@ -66,7 +71,6 @@ func (p *place) atTerminal(t *testing.T, args ...string) *typist {
 	stuck := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	t.Cleanup(func() { stuck.Stop() })
 	go c.watch()
-	c.until("> ")
 	return c
 }
 
@@ -352,13 +356,15 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 // input was interrupted.
 func TestTypedKeyDoesNotShow(t *testing.T) {
 	for _, c := range []struct {
+		args  []string
 		typed string
 		code  int
 		says  string
 	}{
-		{"sk-secrex\x7ft \n", program.ExitOK, "The key of Groq is kept"},
-		{"sk-secret\x03", program.ExitFailed, "interrupted; nothing was changed"},
-		{"\x04", program.ExitFailed, "key"},
+		{[]string{"login", "groq"}, "sk-secrex\x7ft \n", program.ExitOK, "The key of Groq is kept"},
+		{[]string{"login", "groq"}, "sk-secret\x03", program.ExitFailed, "interrupted; nothing was changed"},
+		{[]string{"login", "groq"}, "\x04", program.ExitFailed, "key"},
+		{[]string{"acp", "login", "groq"}, "sk-secret\n", program.ExitOK, "The key of Groq is kept"}, // as editors start it
 	} {
 		p := newPlace(t)
 		ours, theirs := openPTY(t)
@@ -366,7 +372,7 @@ func TestTypedKeyDoesNotShow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &typist{t: t, cmd: p.command(t.Context(), "login", "groq"), pty: ours, screen: make(chan []byte)}
+		k := &typist{t: t, cmd: p.command(t.Context(), c.args...), pty: ours, screen: make(chan []byte)}
 		k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = theirs, theirs, theirs
 		k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 		if err := k.cmd.Start(); err != nil {
@@ -396,6 +402,9 @@ func TestTypedKeyDoesNotShow(t *testing.T) {
 		}
 		if code := k.cmd.ProcessState.ExitCode(); code != c.code || !bytes.Contains(k.seen, []byte(c.says)) || bytes.Contains(k.seen, []byte("secre")) {
 			t.Errorf("%q: exit code %d, %s", c.typed, code, k.seen)
+		}
+		if kept := !strings.Contains(p.run(t, "", "logout", "groq").out, "No key is stored"); kept != (c.code == program.ExitOK) {
+			t.Errorf("%v, %q: a key is stored: %v", c.args, c.typed, kept)
 		}
 	}
 }

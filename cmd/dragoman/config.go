@@ -14,7 +14,7 @@ func (a *app) config() *cobra.Command {
 	var mcp bool
 	sub := func(use, short, long, example string, run func() error) *cobra.Command {
 		return &cobra.Command{
-			Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs,
+			Use: use, Short: short, Long: long, Example: example, Args: none,
 			RunE: a.begin(func(context.Context, []string) error { return run() }),
 		}
 	}

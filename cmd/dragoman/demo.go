@@ -22,7 +22,7 @@ Everything is real except the model: the offline demo model follows plain instru
 not a language model. The demo works in a folder of its own, which it removes at the end. It
 looks for no keys, reads no configuration and does not use the network.`,
 		Example: "  dragoman demo\n  NO_COLOR=1 dragoman demo | less",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()

@@ -35,6 +35,9 @@ var leaves = []string{
 	"dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
 }
 
+// inner are the parts of core that no other package imports.
+const inner = "dragoman/core/internal/..."
+
 // parts lists the imports that parts of core may have, besides the leaves.
 var parts = []string{
 	"dragoman/core",
@@ -55,9 +58,11 @@ var parts = []string{
 }
 
 var importRules = []rule{
-	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages"},
+	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages but its own inner parts"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
 	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append(parts, leaves...), why: "the parts of core know core and few of each other; cmd joins them"},
+	{from: "dragoman/core/internal/...", forbidden: "dragoman/...", why: "the inner parts of core know nothing of it"},
+	{from: "dragoman/core/internal/...", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
 	{from: "dragoman/core/board", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/control", "dragoman/core/inference"}, why: "what clients are shown besides sessions depends on no tool and no protocol"},
@@ -122,8 +127,9 @@ var importRules = []rule{
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose", "dragoman/adapters/eca/content"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/core/workspace", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
+	{from: "dragoman/adapters/eca/content", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "contents are made from records alone"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
 	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/board", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide", "dragoman/core/workspace"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
@@ -135,6 +141,8 @@ var importRules = []rule{
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge/upstream", forbidden: "dragoman/...", except: upstreamImports("dragoman/core/datadir"), why: "upstreams are tools and back ends, unaware of who asked"},
 	{from: "dragoman/bridge/upstream", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "servers are spoken to by the wire"},
+	{from: "dragoman/bridge/upstream/definition", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/wire"}, leaves...), why: "repairing a tool needs its JSON alone"},
+	{from: "dragoman/bridge/upstream/masks", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/wire"}, leaves...), why: "hiding secrets needs the texts alone"},
 	{from: "dragoman/bridge/aggregate", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir", "dragoman/core/toolsearch"), why: "an aggregate serves what upstream has, and knows nothing of how relays do"},
 	{from: "dragoman/bridge/aggregate", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
 	{from: "dragoman/bridge/relay", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir"), why: "a relay passes on what upstream has, and knows nothing of what an aggregate makes of it"},
@@ -150,10 +158,10 @@ var importRules = []rule{
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 
 	{from: "dragoman/...", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/..."}, why: "nothing imports cmd"},
-	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "the demo is a client of the program that it starts"},
+	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "the demo is a client of the program that it starts"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "the demo plays editors, which do not share our code"},
 	{from: "dragoman/cmd/internal/demo", forbidden: "dragoman/bridge/...", why: "the demo needs no server"},
-	{from: "dragoman/cmd/internal/imports", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "what others' settings say depends on no command; who writes ours is passed in"},
+	{from: "dragoman/cmd/internal/imports", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "what others' settings say depends on no command; who writes ours is passed in"},
 	{from: "dragoman/cmd/internal/imports", forbidden: "dragoman/adapters/...", direct: true, why: "settings are files, not messages"},
 	{from: "dragoman/cmd/internal/imports", forbidden: "dragoman/bridge/...", why: "reading settings starts no server"},
 	{from: "dragoman/cmd/internal/logs", forbidden: "dragoman/cmd/...", why: "what is written down does not depend on who asked for it"},
@@ -169,21 +177,26 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/secrets", "dragoman/cmd/internal/program"}, why: "models are found for whoever asks"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/adapters/...", why: "models know no protocol of clients"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/bridge/...", why: "models know no servers"},
-	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/...", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/adapters/...", direct: true, why: "the doctor speaks no protocol"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/bridge/upstream", direct: true, why: "the doctor starts no server"},
-	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "an export is a transcript in a file, whoever asks for it"},
+	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "an export is a transcript in a file, whoever asks for it"},
 	{from: "dragoman/cmd/internal/export", forbidden: "dragoman/bridge/...", why: "an export needs no server"},
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/setup"}, setupImports...), why: "keys are given beside what runs"},
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/adapters/...", direct: true, why: "a person who gives a key speaks no protocol"},
 	{from: "dragoman/cmd/internal/serve", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/sessions", "dragoman/cmd/internal/setup"}, setupImports...), why: "what is served knows no command"},
-	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal"}, why: "sessions are looked at without a configuration"},
+	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "sessions are looked at without a configuration"},
 	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/bridge/...", why: "sessions are looked at without servers"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/cmd/...", except: setupImports, why: "profiles are made for whoever runs turns, and know no command"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
-	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "who talks at a terminal knows no command"},
+	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "who talks at a terminal knows no command"},
+	{from: "dragoman/cmd/internal/terminal/columns", forbidden: "dragoman/...", why: "a text is as wide, whoever wrote it"},
+	{from: "dragoman/cmd/internal/terminal/columns", forbidden: thirdParty, why: "one table of wide characters is all that the chat needs"},
+	{from: "dragoman/cmd/internal/terminal/markdown", forbidden: "dragoman/...", except: []string{"dragoman/cmd/internal/terminal/columns"}, why: "a text is set in the same way, whoever wrote it"},
+	{from: "dragoman/cmd/internal/terminal/markdown", forbidden: thirdParty, why: "parsers of whole texts cannot show one that is being written"},
+	{from: "dragoman/cmd/internal/terminal/history", forbidden: "dragoman/...", except: []string{"dragoman/core/datadir"}, why: "prompts are kept without a session"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/adapters/...", except: []string{"dragoman/adapters/wire"}, why: "a terminal speaks no protocol; the wire alone names standard input and output"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/bridge/...", why: "a terminal shows sessions, whatever their tools are"},
 	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/adapters", "dragoman/e2e/conformance", "dragoman/e2e/models"}, why: "scripted models and memory stores are for tests"},
@@ -200,6 +213,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
+	onlyIn("github.com/BurntSushi/toml", "other programs write TOML, and we do not", "dragoman/cmd/internal/imports"),
 	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp/...", "dragoman/bridge/bridgetest", "dragoman/e2e", "dragoman/e2e/conformance"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
@@ -211,7 +225,7 @@ var importRules = []rule{
 var (
 	doctorImports = []string{
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
-		"dragoman/cmd/internal/terminal",
+		"dragoman/cmd/internal/terminal/...",
 	}
 	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )
@@ -220,6 +234,7 @@ var (
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
 		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
+		"dragoman/bridge/upstream/definition", "dragoman/bridge/upstream/masks",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})
 }
@@ -286,7 +301,7 @@ func (r rule) check(t *testing.T, all map[string]listed, p listed) {
 	}
 	importers := r.from == "dragoman/..."
 	for _, path := range imports {
-		forbidden := covers(r.forbidden, path)
+		forbidden := covers(r.forbidden, path) && !covers(inner, path) // which come with core; nobody else can import them
 		if r.forbidden == thirdParty {
 			forbidden = !ours(path) && !all[path].Standard
 		}

@@ -23,7 +23,7 @@
 //     first session or prompt, the data folder is created with the first session, a key is looked
 //     up with each request.
 //   - Keys of the environment, and stored ones, are used by the commands that talk to a model for
-//     a person: eca, acp, mcp and chat. The demo runs in a clean environment.
+//     a person: eca, acp, mcp, chat and run. The demo runs in a clean environment.
 //
 // # Limits
 //
@@ -40,6 +40,7 @@
 //	back ends of changed agents             Gateway          those that turns still use      the end of these turns          core.TestARetiredBackEndIsClosedBehindItsLastTurn
 //	unread part of a log                    Session          1 MiB                           the turn waits                  core.TestFarBehind
 //	waiting prompts                         Session          1,024                           the next is refused             core.TestPromptsThatWaitAreBounded
+//	prompt on standard input                run              1 MiB                           it is refused                   cmd/dragoman.TestRunChecksTheCommandLineFirst
 //	prompts for the turn that runs          the turn         1,024                           the next is refused             core.TestPromptsForTheTurnAreBounded
 //	remembered keys of prompts              State            256                             the oldest                      core.TestPromptsThatWaitAreBounded
 //	model requests of a turn                loop             limits.max_turn_requests (200)  the turn ends                   core/loop.TestTooManyRequests

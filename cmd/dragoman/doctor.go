@@ -19,7 +19,7 @@ mention dragoman. Nothing is changed, and the network is not used.
 
 The exit code is 1 if there is a problem; a warning (!) does not count.`,
 		Example: "  dragoman doctor\n  dragoman doctor --config ./other.yaml",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return doctor.New(a.Environment, a.secrets).Print(ctx)
 		}),

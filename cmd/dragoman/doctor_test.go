@@ -127,7 +127,7 @@ func TestDoctorMissesTheKey(t *testing.T) {
 	p := doctorPlace(t)
 	p.config(t, "model: groq/x\n")
 	o := p.run(t, "", "doctor")
-	if o.code != program.ExitFailed || !strings.Contains(o.out, "providers.groq.api_key: there is no key for groq: run \"dragoman login groq\", set GROQ_API_KEY") {
+	if o.code != program.ExitFailed || !strings.Contains(o.out, "✗ there is no key for groq: run \"dragoman login groq\", or set GROQ_API_KEY where dragoman is started\n") {
 		t.Errorf("%+v", o)
 	}
 }

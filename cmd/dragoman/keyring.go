@@ -23,7 +23,7 @@ func (a *app) keyringCommand() *cobra.Command {
 input and written to standard output. The exit code is 3 if there is no secret of that name.`,
 		Example: "  dragoman keyring delete \"" + secrets.Account + "\"",
 		Hidden:  true,
-		Args: cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+		Args: cobra.MatchAll(exactly(2), func(_ *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"get", "set", "delete"}, args[0]) {
 				return fmt.Errorf("there is no %q, only get, set and delete", args[0])
 			}

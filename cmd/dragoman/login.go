@@ -22,7 +22,7 @@ Without PROVIDER: list the providers and where their keys come from, never the k
 		Example: `  dragoman login
   dragoman login openrouter
   pass show openrouter | dragoman login openrouter`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              upTo(1),
 		ValidArgsFunction: a.completeProviders,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			if len(args) == 0 {
@@ -40,7 +40,7 @@ func (a *app) logout() *cobra.Command {
 		Long: `Remove the key of a provider that was stored by login. Keys in the configuration and in the
 environment are not changed.`,
 		Example:           "  dragoman logout openrouter",
-		Args:              cobra.ExactArgs(1),
+		Args:              exactly(1),
 		ValidArgsFunction: a.completeLogins,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return keys.Forget(ctx, a.profiled(), args[0])

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/serve"
 )
 
@@ -59,10 +61,13 @@ there a client starts a new session when its server has ended.`,
   dragoman mcp --root ~/src/app --root ~/src/lib
   dragoman mcp --http 127.0.0.1:7717 --root ~/src/app
   dragoman mcp --only files`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			if codexTools {
 				fmt.Fprintln(a.Err, "dragoman: "+noCodexTools)
+			}
+			if o.NoAuth && showToken {
+				return program.UsageError{Err: errors.New("--no-auth and --show-token exclude each other: without authorization there is no token")}
 			}
 			if showToken {
 				token, _, err := a.secrets.Token()
@@ -80,7 +85,6 @@ there a client starts a new session when its server has ended.`,
 	flags.BoolVar(&o.NoAuth, "no-auth", false, "with --http on a loopback address: serve every program on this machine")
 	flags.BoolVar(&showToken, "show-token", false, "print the bearer token of --http and exit")
 	flags.StringVar(&o.Only, "only", "", "serve only this configured MCP `SERVER`")
-	cmd.MarkFlagsMutuallyExclusive("no-auth", "show-token")
 	flags.BoolVar(&codexTools, "codex-tools", false, "does nothing any more")
 	if err := flags.MarkHidden("codex-tools"); err != nil {
 		panic(err)

@@ -38,7 +38,7 @@ func TestMCPFlagsThatDoNotFit(t *testing.T) {
 		"mcp --http example.com:0 --no-auth":      "is not one",
 		"mcp --http nonsense":                     "nonsense",
 		"mcp --http 127.0.0.1:0 --root nowhere":   "nowhere",
-		"mcp --show-token --no-auth --http :0":    "none of the others can be",
+		"mcp --show-token --no-auth --http :0":    "--no-auth and --show-token exclude each other",
 		"mcp --http 127.0.0.1:99999999 --no-auth": "port",
 	} {
 		if o := p.run(t, "", strings.Fields(args)...); o.code == 0 || !strings.Contains(o.errs, want) {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/program"
+	"dragoman/core/display"
 	"dragoman/core/inference"
 )
 
@@ -15,8 +18,8 @@ func (a *app) modelsCommand() *cobra.Command {
 		Use:   "models",
 		Short: "List language models and their properties",
 		Long: `List language models and their properties: context windows, prices and abilities. They come from
-the configuration and from a built-in catalogue; the network is not used. Models that are not
-listed can be used too.`,
+the configuration, from a built-in catalogue, and from what configured servers such as Ollama, LM
+Studio or vLLM say they have. Models that are not listed can be used too.`,
 		Example: `  dragoman models list
   dragoman models list sonnet --all
   dragoman models show anthropic/claude-sonnet-4-6`,
@@ -25,6 +28,7 @@ listed can be used too.`,
 
 func (a *app) modelsList() *cobra.Command {
 	var asJSON, all bool
+	which := models.Asking{Runs: true}
 	cmd := &cobra.Command{
 		Use:   "list [WORD…]",
 		Short: "List the available models, the chosen one first",
@@ -32,11 +36,18 @@ func (a *app) modelsList() *cobra.Command {
 provider that has a key. With --all, also those of providers without a key. With WORDs, only models
 whose names contain all of them.
 
+A provider with a base_url of your own, or a local one (ollama, lmstudio) that the configuration
+names, is asked for its models. It has two seconds; its list is kept for a day, and --refresh asks
+for it again. No other provider is asked.
+
 WINDOW is the size of the context and OUT the most that one answer can have, in tokens. Prices are
 in US dollars for a million tokens in and out; ? means unknown. --json prints one object per line.`,
 		Example: "  dragoman models list\n  dragoman models list --all claude | head\n  dragoman models list --json",
-		RunE: a.begin(func(_ context.Context, args []string) error {
+		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return a.withModels(func(k *models.Overview) error {
+				if err := k.Ask(ctx, which); err != nil {
+					fmt.Fprintf(a.Err, "note: %s\n", strings.ReplaceAll(display.Printable(err.Error()), "\n", "\nnote: "))
+				}
 				list := k.List(all, args...)
 				if asJSON {
 					return k.PrintJSON(a.Out, list)
@@ -47,6 +58,7 @@ in US dollars for a million tokens in and out; ? means unknown. --json prints on
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	cmd.Flags().BoolVar(&all, "all", false, "also list the models of providers without a key")
+	cmd.Flags().BoolVar(&which.Anew, "refresh", false, "ask servers for their models again, even if they were asked today")
 	return cmd
 }
 
@@ -58,7 +70,7 @@ func (a *app) modelsShow() *cobra.Command {
 		Long: `Print everything known about a model: its address, where its key comes from, its windows, prices
 and abilities. The key itself is never shown, and the network is not used.`,
 		Example:           "  dragoman models show anthropic/claude-sonnet-4-6\n  dragoman models show offline/demo --json",
-		Args:              cobra.ExactArgs(1),
+		Args:              exactly(1),
 		ValidArgsFunction: a.completeModels,
 		RunE: a.begin(func(_ context.Context, args []string) error {
 			return a.withModels(func(k *models.Overview) error {
@@ -96,7 +108,10 @@ func (a *app) withModels(f func(*models.Overview) error) error {
 	if err != nil {
 		return program.ConfigError(err)
 	}
-	k := models.NewOverview(c, models.Options{Env: a.Lookup, Given: a.secrets.Logins(), KeyFile: a.ConfigFile()})
+	given := a.secrets.Logins()
+	k := models.NewOverview(c, models.Options{
+		Env: a.Lookup, Given: given, GivenRev: given.Rev, KeyFile: a.ConfigFile(), Offers: models.NewOffers(a.DataFile),
+	})
 	defer k.Close()
 	return f(k)
 }

@@ -12,10 +12,14 @@ import (
 	"dragoman/cmd/internal/program"
 )
 
-// The known models are printed without using the network.
+// The known models are printed, and those that a configured service lists. Nobody else is asked,
+// and that service only once.
 func TestModels(t *testing.T) {
-	asked := false
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	var asked []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Secret"))
+		_, _ = w.Write([]byte(`{"data": [{"id": "listed", "max_model_len": 40960}, {"id": "own"}]}`))
+	}))
 	defer srv.Close()
 	p := newPlace(t)
 	bare := p.well(t, "", "models", "list") + "----\n" + p.well(t, "", "models", "show", "offline/demo")
@@ -34,8 +38,8 @@ func TestModels(t *testing.T) {
 	} {
 		got += "$ dragoman " + args + "\n" + p.well(t, "", strings.Fields(args)...) + "\n"
 	}
-	if strings.Contains(got, "canary") || asked {
-		t.Errorf("a key was shown, or somebody was asked (%v):\n%s", asked, got)
+	if strings.Contains(got, "canary") || strings.Join(asked, ", ") != "GET /v1/models canary-0123456789" {
+		t.Errorf("a key was shown, or others were asked (%v):\n%s", asked, got)
 	}
 	p.golden(t, "models.txt", got, srv.URL, "http://SERVER")
 
@@ -50,7 +54,7 @@ func TestModels(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"models show":          "accepts 1 arg(s)",
+		"models show":          "PROVIDER/MODEL is missing",
 		"models":               "choose a subcommand: list or show",
 		"models show nowhere":  "want PROVIDER/MODEL",
 		"models show nobody/x": `there is no provider "nobody"`,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/logs"
+	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/terminal"
 )
 
@@ -26,7 +27,8 @@ model shows everything else; it is not a language model. "dragoman doctor" check
 const rootExample = `  dragoman demo              play all three protocols, without a key, network or editor
   dragoman doctor            check this machine and report problems
   dragoman config init       write a commented configuration file
-  dragoman chat              talk to the agent in this terminal`
+  dragoman chat              talk to the agent in this terminal
+  dragoman run 'PROMPT'      carry out one prompt, also in scripts`
 
 // root returns the command line.
 func (a *app) root() *cobra.Command {
@@ -35,7 +37,7 @@ func (a *app) root() *cobra.Command {
 		Short:   "One agent for every editor: over ECA, ACP and MCP",
 		Long:    rootLong,
 		Example: rootExample,
-		Args:    cobra.NoArgs,
+		Args:    subcommand,
 		Version: a.Version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.Is(a.In) {
@@ -49,6 +51,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate(versionTemplate)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 98"))
 
@@ -80,28 +83,43 @@ func (a *app) root() *cobra.Command {
 		c.GroupID = "speak"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.doctor(), a.sessions(), a.modelsCommand(), a.config(), a.mcpServers(), a.login(), a.logout(), a.keyringCommand(), a.version()} {
+	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.runCommand(), a.doctor(), a.sessions(), a.modelsCommand(), a.config(), a.mcpServers(), a.login(), a.logout(), a.keyringCommand(), a.version()} {
 		c.GroupID = "use"
 		root.AddCommand(c)
 	}
 	root.SetHelpCommandGroupID("use")
 	root.SetCompletionCommandGroupID("use")
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = helpTopic
+		case "completion":
+			chooses(c, c.Commands())
+		}
+	}
 	return root
 }
 
 // group returns a command that only has subcommands; without one it lists them.
 func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
-	var names []string
-	for _, s := range subs {
-		names = append(names, s.Name())
-	}
-	last := len(names) - 1
-	cmd.Args = cobra.NoArgs
+	cmd.AddCommand(subs...)
+	chooses(cmd, subs)
+	return cmd
+}
+
+// chooses makes a command that has subcommands list them if none is given.
+func chooses(cmd *cobra.Command, subs []*cobra.Command) {
+	cmd.Args = subcommand
 	cmd.RunE = func(*cobra.Command, []string) error {
+		var names []string
+		for _, s := range subs {
+			names = append(names, s.Name())
+		}
+		last := len(names) - 1
 		return fmt.Errorf("choose a subcommand: %s or %s", strings.Join(names[:last], ", "), names[last])
 	}
-	cmd.AddCommand(subs...)
-	return cmd
 }
 
 // begin adapts a command's function; see app.started.
@@ -109,7 +127,7 @@ func (a *app) begin(f func(ctx context.Context, args []string) error) func(*cobr
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
 		if _, err := logs.ParseLevel(a.Flags.LogLevel); err != nil {
-			return err
+			return program.UsageError{Err: err}
 		}
 		return f(cmd.Context(), args)
 	}

@@ -130,6 +130,7 @@ func TestServersAskTheSessionsModel(t *testing.T) {
 				{"match":{"userMessage":"use it"},"response":{"content":"Done."}},
 				{"match":{"userMessage":"2+2"},"response":{"content":"the sum is four"}}]}`)
 			p.config(t, "model: played/x\nproviders:\n  played:\n    kind: replay\n    options: {file: "+strconv.Quote(turns)+"}\npolicy:\n  allow:\n    - {server: up}\nmcp_servers:\n  up: "+p.samplingServers(t)[way]+"\n")
+			p.well(t, "", "mcp-servers", "approve", "up") // its tools are known before it runs, however long it takes to start
 			says := func(t *testing.T, text string) {
 				t.Helper()
 				if strings.Contains(text, "the sum is four") != agrees || !agrees && !strings.Contains(text, "rejected") {

@@ -11,11 +11,11 @@ func (a *app) mcpServers() *cobra.Command {
 		&cobra.Command{
 			Use:   "mcp-servers",
 			Short: "Manage MCP servers",
-			Long: `See and change the MCP servers whose tools the agent may use. They are kept in mcp.json beside the
+			Long: `Manage the MCP servers whose tools the agent may use. They are kept in mcp.json next to the
 configuration ("dragoman config path --mcp" prints its path), in the form that MCP programs share,
-so that the text of a server's README can be pasted there. Servers below mcp_servers of config.yaml
-are used as well, and win by name; these commands never change that file. Editors that are connected
-follow what changes in both.`,
+so you can paste the text of a server's README there. Servers under mcp_servers in config.yaml are
+used as well, and win if both files have the same name; these commands never change that file.
+Connected editors follow the changes in both.`,
 			Example: `  dragoman mcp-servers add files -- npx -y @modelcontextprotocol/server-filesystem .
   dragoman mcp-servers list`,
 		},
@@ -38,10 +38,11 @@ func (a *app) mcpServersList() *cobra.Command {
 		Use:   "list",
 		Short: "Start each server, report its status, and stop it again",
 		Long: `Start each server in the current folder, report its status and the number of its tools, and stop
-it again. For a server that fails, the end of its output is shown.`,
+it again. For a server that fails, the end of its output is shown; the rest is in its log. The exit
+code is 1 if a server does not start.`,
 		Example: `  dragoman mcp-servers list
   dragoman mcp-servers list --tools`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return a.servers.List(ctx, tools)
 		}),

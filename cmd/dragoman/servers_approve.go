@@ -19,7 +19,7 @@ Without TOOL, all tools of the server are reviewed. --yes approves without askin
 read the output anyway. The exit code is 1 if something was not approved.`,
 		Example: `  dragoman mcp-servers approve files
   dragoman mcp-servers approve files read_file --yes`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              atLeast(1),
 		ValidArgsFunction: a.completeOneServer,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return a.servers.Approve(ctx, args[0], args[1:], yes)

@@ -34,7 +34,7 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 	p.well(t, "", "mcp-servers", "disable", "files")
 	file(entry + ",\n      \"disabled\": true" + end)
 	p.well(t, "", "mcp-servers", "enable", "files")
-	file(entry + ",\n      \"disabled\": false" + end)
+	file(entry + end)
 	o := p.run(t, "", "mcp-servers", "add", "web", "--url", "http://example.com/mcp", "--header", "Authorization=Bearer very-secret", "--transport", "sse")
 	for _, want := range []string{"headers.Authorization of web is written out in the file", "without encryption"} {
 		if o.code != program.ExitOK || !strings.Contains(o.errs, want) {
@@ -47,7 +47,7 @@ func TestServersAreAddedAndRemoved(t *testing.T) {
 	if o := p.run(t, "", "mcp-servers", "add", "web", "--replace", "--", "no-such-program", "x"); o.code != program.ExitOK || !strings.Contains(o.errs, "no-such-program cannot be started now") {
 		t.Errorf("%+v", o)
 	}
-	file(entry + ",\n      \"disabled\": false\n    },\n    \"web\": {\n      \"command\": \"no-such-program\",\n      \"args\": [\"x\"]" + end)
+	file(entry + "\n    },\n    \"web\": {\n      \"command\": \"no-such-program\",\n      \"args\": [\"x\"]" + end)
 	if os.PathSeparator == '/' {
 		p.well(t, "", "mcp-servers", "add", "open", "--env", "TOKEN=very-secret", "--", "sh")
 		if err := os.Chmod(path, 0o644); err != nil {
@@ -80,14 +80,14 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		errs string
 	}{
 		{"", 2, "choose a subcommand: list, add, remove"},
-		{"add", 2, "say what to call the server"},
-		{"add a", 1, "say how the server is started"},
+		{"add", 2, "the server needs a name, and a command or an address"},
+		{"add a", 2, "the server needs a command or an address"},
 		{"add a npx -y x", 2, `put the program and its arguments after "--"`},
-		{"add a --url https://example.com -- x", 1, "a server is either a program or a URL"},
-		{"add a --env A=b --url https://example.com", 1, "--env and --dir belong to a program"},
-		{"add a --header A=b -- x", 1, "--header and --transport belong to a URL"},
-		{"add a --env A -- x", 1, `--env takes NAME=VALUE, and "A" has no name`},
-		{"add a --env A=b --env A=c -- x", 1, "--env A is given twice"},
+		{"add a --url https://example.com -- x", 2, "a server is either a program or a URL"},
+		{"add a --env A=b --url https://example.com", 2, "--env, --env-file and --dir belong to a program"},
+		{"add a --header A=b -- x", 2, "--header and --transport belong to a URL"},
+		{"add a --env A -- x", 2, `--env takes NAME=VALUE, and "A" has no name`},
+		{"add a --env A=b --env A=c -- x", 2, "--env A is given twice"},
 		{"add a --env A=${B.C} -- x", 1, "mcpServers.a.env.A: unknown reference: write ${NAME}"},
 		{"add a --url example.com", 1, "must be an absolute http or https URL"},
 		{"add a --start soon -- x", 1, "must be auto or session"},
@@ -98,7 +98,7 @@ func TestServersThatCannotBeChanged(t *testing.T) {
 		{"add files --replace -- x", 1, "config.yaml:3:3: mcp_servers.files: is configured in this file"},
 		{"remove web", 1, "config.yaml:4:3: mcp_servers.web: is configured in this file"},
 		{"enable files", 1, "config.yaml:3:33: mcp_servers.files.disabled: is set in this file, which no command changes"},
-		{"remove", 2, "accepts 1 arg(s)"},
+		{"remove", 2, "NAME is missing"},
 		{"remove file", 1, `mcpServers.file: is not in this file; did you mean "files"?`},
 		{"enable mine wob", 1, `mcpServers.wob: is not in this file; did you mean "web"?`},
 		{"disable nothing-like-it", 1, "mcpServers.nothing-like-it: is not in this file"},
@@ -277,6 +277,54 @@ func TestLoginGoesWithItsServer(t *testing.T) {
 		}
 		if left, err := filepath.Glob(filepath.Join(p.data, "mcp-logins", "*.json")); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
+// The tools, the timeouts and the variables of files are written. Nothing in a file is a reference,
+// and an error names the line without its value.
+func TestServersAreAddedWithLimits(t *testing.T) {
+	p := newPlace(t)
+	env, other := filepath.Join(p.work, "mail.env"), filepath.Join(p.work, "more.env")
+	p.write(t, env, "# mail\nMAIL_USER=me\nMAIL_HOST='${cmd:touch P}'\nPORT=1\n")
+	p.write(t, other, "PORT=2\nLEVEL=low\n")
+	p.well(t, "", "mcp-servers", "add", "mail", "--env-file", "mail.env", "--env-file", other, "--env", "LEVEL=high", "--tool", "read_*", "--tool", "list",
+		"--without-tool", "read_all", "--start-timeout", "90s", "--call-timeout", "5m", "--", "sh")
+	text, err := os.ReadFile(filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `    "mail": {
+      "command": "sh",
+      "env": {
+        "LEVEL": "high",
+        "MAIL_HOST": "$${cmd:touch P}",
+        "MAIL_USER": "me",
+        "PORT": "2"
+      },
+      "tools": ["read_*", "list"],
+      "without_tools": ["read_all"],
+      "start_timeout": "1m30s",
+      "call_timeout": "5m"
+    }
+`
+	if !strings.Contains(string(text), want) {
+		t.Errorf("the file is\n%s\nwant\n%s", text, want)
+	}
+	p.write(t, other, "A=1\nB=very secret # why\n")
+	for args, want := range map[string]string{
+		"--env-file more.env -- x":           "read --env-file more.env: line 2: the value of B has a #",
+		"--env-file none.env -- x":           "read --env-file none.env: ",
+		"--env-file more.env --url http://x": "--env, --env-file and --dir belong to a program",
+		"--start-timeout soon -- x":          `--start-timeout takes a duration of at least 1s, such as 90s or 5m, and got "soon"`,
+		"--call-timeout 10ms -- x":           `--call-timeout takes a duration of at least 1s, such as 90s or 5m, and got "10ms"`,
+		"--call-timeout -5m -- x":            "--call-timeout takes a duration of at least 1s",
+		"--tool a[b -- x":                    "tools",
+		"--without-tool= -- x":               "--without-tool takes the name of a tool",
+	} {
+		o := p.run(t, "", append([]string{"mcp-servers", "add", "bad"}, strings.Fields(args)...)...)
+		if o.code == program.ExitOK || !strings.Contains(o.errs, want) || strings.Contains(o.errs, "very secret") {
+			t.Errorf("%s: %+v", args, o)
 		}
 	}
 }

@@ -13,12 +13,16 @@ func (a *app) mcpServersImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
 		Short: "Take over the servers of another program's settings",
-		Long: `Take over the MCP servers of another program's settings: Claude Desktop's and Claude Code's,
-Cursor's, VS Code's (mcp.json and settings.json), Zed's and ECA's, comments in them included.
-They are written into mcp.json. What those programs replace in texts means the same there:
-${env:NAME} and ${workspaceFolder} stay, and what VS Code asks you for becomes a variable of the
-environment. What cannot be translated is reported, and the other servers are taken over; the exit
-code is 1 then. Servers that are configured already stay as they are.
+		Long: `Take over the MCP servers of another program's settings: Claude Desktop's, Claude Code's,
+Codex's, Cursor's, Gemini CLI's, Goose's, opencode's, VS Code's (mcp.json and settings.json),
+Windsurf's, Zed's and ECA's, comments in them included, or a server.json of the MCP registry. They
+are written into mcp.json. What those programs replace in texts means the same there: variables of
+the environment and ${workspaceFolder} stay, and what VS Code asks you for becomes a variable of the
+environment. Lists of tools that are offered or not are kept. What is changed or dropped is
+reported. If a server cannot be translated, the others are taken over and the exit code is 1.
+Servers that are configured already stay as they are.
+
+Of ~/.claude.json the servers of the user are taken over, and those of the current folder.
 
 ${file:…} and ${cmd:…} read a file or run a program whenever a value is needed. They are kept from
 ECA's own settings only, after you have seen them and agreed; anywhere else they are plain text.
@@ -26,8 +30,9 @@ ECA's own settings only, after you have seen them and agreed; anywhere else they
 Without FILE: list the places where such settings are found, and change nothing.`,
 		Example: `  dragoman mcp-servers import
   dragoman mcp-servers import ~/.cursor/mcp.json --dry-run
+  dragoman mcp-servers import ~/.codex/config.toml
   dragoman mcp-servers import .vscode/mcp.json --replace`,
-		Args: cobra.MaximumNArgs(1),
+		Args: upTo(1),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			if len(args) == 0 {
 				return imports.ShowPlaces(a.Environment)

@@ -114,3 +114,32 @@ func TestServersAreImported(t *testing.T) {
 		t.Errorf("--config: %v\n%s", err, b)
 	}
 }
+
+// The servers that "claude mcp add" has written for the current folder are found and imported, and
+// so are Codex's. Those of other folders are named.
+func TestServersOfTheFolderAreImported(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	claude, codex := filepath.Join(p.home, ".claude.json"), filepath.Join(p.home, ".codex", "config.toml")
+	p.write(t, claude, `{"projects": {"`+p.work+`": {"mcpServers": {"foo": {"type": "stdio", "command": "echo", "args": ["hi"]}}}, "/elsewhere": {"mcpServers": {"far": {"command": "x"}}}}}`)
+	p.write(t, codex, "[mcp_servers.figma]\nurl = \"https://mcp.figma.com/mcp\"\nenabled_tools = [\"get\"]\ntool_timeout_sec = 90\n")
+	got := p.well(t, "", "mcp-servers", "import")
+	for _, want := range []string{"Claude Code  " + claude, "1 server: foo", "Codex        " + codex, "1 server: figma", claude + ": not imported: 1 server of the folder /elsewhere (far)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if o := p.run(t, "", "mcp-servers", "import", claude); o.code != program.ExitOK || !strings.Contains(o.errs, "1 server of the folder /elsewhere (far)") {
+		t.Errorf("%+v", o)
+	}
+	p.well(t, "", "mcp-servers", "import", codex)
+	text, err := os.ReadFile(filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"foo": {`, `"args": ["hi"]`, `"figma": {`, `"tools": ["get"]`, `"call_timeout": "1m30s"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+}

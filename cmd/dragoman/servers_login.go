@@ -22,7 +22,7 @@ If the authorization server does not register clients by itself, you need a clie
 under mcp_servers in the example that "dragoman config init" writes.`,
 		Example: `  dragoman mcp-servers login tracker
   dragoman mcp-servers login tracker --no-browser`,
-		Args:              cobra.ExactArgs(1),
+		Args:              exactly(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			ctx, stop := program.UntilSignal(ctx, true)
@@ -40,7 +40,7 @@ func (a *app) mcpServersLogout() *cobra.Command {
 		Short:             "Revoke and remove the login to a server",
 		Long:              `Revoke the login to a server, if its authorization server supports that, and remove it.`,
 		Example:           "  dragoman mcp-servers logout tracker",
-		Args:              cobra.ExactArgs(1),
+		Args:              exactly(1),
 		ValidArgsFunction: a.completeServers(nil),
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			ctx, stop := program.UntilSignal(ctx, true)

@@ -23,11 +23,11 @@ The logs are in mcp-logs in the data folder, readable only by you, at most 2 MiB
 		Example: `  dragoman mcp-servers logs files
   dragoman mcp-servers logs -n 200 | grep warn
   dragoman mcp-servers logs files -f`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              upTo(1),
 		ValidArgsFunction: a.completeOneServer,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			if lines < 0 {
-				return errors.New("-n takes the number of lines to show; 0 means all of them")
+				return program.UsageError{Err: errors.New("-n takes the number of lines to show; 0 means all of them")}
 			}
 			ctx, stop := program.UntilSignal(ctx, true)
 			defer stop()

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"dragoman/cmd/internal/program"
 )
 
 // The program is a server itself, so it can be its own upstream server.
@@ -18,7 +20,11 @@ func TestServersAreTried(t *testing.T) {
   keyless: {url: "https://mcp.example.com/mcp", headers: {Authorization: "Bearer ${env:NO_SUCH_TOKEN}"}}
   off: {command: no-such-program, disabled: true}
 `)
-	out := p.well(t, "", "mcp-servers", "list", "--tools")
+	o := p.run(t, "", "mcp-servers", "list", "--tools")
+	out := o.out
+	if o.code != program.ExitFailed || o.errs != "" {
+		t.Errorf("exit code %d: %s", o.code, o.errs)
+	}
 	for _, want := range []string{
 		"agent_prompt", " running ", "start no-such-program: there is no such program in PATH",
 		"config.yaml:4:", "NO_SUCH_TOKEN", "disabled",
@@ -29,5 +35,8 @@ func TestServersAreTried(t *testing.T) {
 	}
 	if strings.Contains(out, "session_close") {
 		t.Errorf("a tool that was taken out is listed:\n%s", out)
+	}
+	if log := p.well(t, "", "mcp-servers", "logs", "nowhere"); !strings.Contains(log, "there is no such program in PATH") {
+		t.Errorf("the log: %s", log)
 	}
 }

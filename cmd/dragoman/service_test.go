@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ type part struct {
 	say     string
 	call    string // the name of a tool
 	args    any
+	finish  string        // the finish_reason; empty: the ordinary one
 	begun   chan struct{} // closed when the text is on its way; nil: not waited for
 	release chan struct{} // the part after the text waits for it; nil: at once
 }
@@ -24,6 +26,8 @@ type part struct {
 // service is a model's service behind HTTP that follows a script, and stores the last prompt of
 // each request.
 type service struct {
+	config string // of the program that uses it
+
 	mu      sync.Mutex // guards the fields below
 	script  []part
 	prompts []string
@@ -31,6 +35,10 @@ type service struct {
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet { // it lists no models
+		http.NotFound(w, r)
+		return
+	}
 	var body struct {
 		Messages []struct {
 			Role    string
@@ -77,7 +85,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "c1", "type": "function", "function": map[string]any{"name": p.call, "arguments": string(args)}}}}, nil)
 		finish = "tool_calls"
 	}
-	send(map[string]any{}, finish)
+	send(map[string]any{}, cmp.Or(p.finish, finish))
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
@@ -101,7 +109,8 @@ func served(t *testing.T, script ...part) (*place, *service) {
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	p := newPlace(t)
-	p.config(t, "model: house/m\nproviders:\n  house: {base_url: "+srv.URL+"}\n")
+	s.config = "model: house/m\nproviders:\n  house: {base_url: " + srv.URL + "}\n"
+	p.config(t, s.config)
 	return p, s
 }
 

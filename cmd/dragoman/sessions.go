@@ -30,7 +30,7 @@ func (a *app) sessionsList() *cobra.Command {
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
 id, the folder and the title. --json prints one object per line.`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			return sessions.List(ctx, a.Environment, asJSON)
 		}),
@@ -46,7 +46,7 @@ func (a *app) sessionsShow() *cobra.Command {
 		Long: `Print a session as text (Markdown): messages, tool calls, and approvals with who gave them. The
 beginning of an ID is enough if no other session's begins with it.`,
 		Example:           "  dragoman sessions show 7xk2\n  dragoman sessions show 7xk2 > session.md",
-		Args:              cobra.ExactArgs(1),
+		Args:              exactly(1),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return sessions.Show(ctx, a.Environment, args[0])
@@ -61,7 +61,7 @@ func (a *app) sessionsRemove() *cobra.Command {
 		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session
 that another process has open is not removed.`,
 		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              atLeast(1),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return sessions.Remove(ctx, a.Environment, args...)
@@ -82,7 +82,7 @@ whose end is lost. The damaged log is kept next to it until the session is remov
 A session that is intact, or that another process has open, is not changed. The beginning of an ID
 is enough if no other session's begins with it.`,
 		Example:           "  dragoman sessions repair --dry-run 7xk2\n  dragoman sessions repair 7xk2",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              atLeast(1),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			return sessions.Repair(ctx, a.Environment, dry, args...)

@@ -21,7 +21,7 @@ func (a *app) version() *cobra.Command {
 		Short:   "Print the version and the build environment",
 		Long:    "Print the version on the first line, then the compiler and the system it was built for.\n\"dragoman --version\" prints the first line only.",
 		Example: "  dragoman version\n  dragoman --version",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: a.begin(func(context.Context, []string) error {
 			_, err := fmt.Fprintf(
 				a.Out,

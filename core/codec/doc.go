@@ -8,7 +8,7 @@
 // e, s and o are its place (o is left out when 0), t its time, k the kind of event,
 // and v, always the last member, the event. Readers ignore unknown members, so a store
 // may add its own after v. Invalid UTF-8 in a text is stored as U+FFFD; an empty list
-// and no list are the same. JSON of other programs (arguments, results, state) is kept
+// and no list are the same, except for a turn's standing context. JSON of other programs (arguments, results, state) is kept
 // byte for byte: if it is not one line of valid JSON, its text is stored in a string
 // under the member's name with a tilde.
 //

@@ -35,6 +35,7 @@ const (
 	kindPlanChanged     = "plan"
 	kindUsageChanged    = "usage"
 	kindTitleChanged    = "title"
+	kindArchived        = "archived"
 	kindSettingsChanged = "settings"
 	kindBound           = "bound"
 	kindNotice          = "notice"
@@ -98,7 +99,11 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.PromptQueued:
 		return appendPlain(dst, kindPromptQueued, ev, ev.Prompt)
 	case core.TurnStarted:
-		return appendPlain(dst, kindTurnStarted, ev, ev.Prompt)
+		dst = appendPlain(dst, kindTurnStarted, ev, ev.Prompt)
+		if ev.Standing == nil {
+			return dst
+		}
+		return append(AppendBlocks(appendKey(dst[:len(dst)-1], "standing"), ev.Standing), '}')
 	case core.Expanded:
 		return appendPlain(dst, kindExpanded, ev, nil)
 	case core.Steered:
@@ -119,6 +124,8 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return appendPlain(dst, kindUsageChanged, ev, nil)
 	case core.TitleChanged:
 		return appendPlain(dst, kindTitleChanged, ev, nil)
+	case core.Archived:
+		return appendPlain(dst, kindArchived, ev, nil)
 	case core.SettingsChanged:
 		return appendPlain(dst, kindSettingsChanged, ev, nil)
 	case core.Notice:
@@ -244,8 +251,9 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return orNil(ev, ok)
 	case kindTurnStarted:
 		ev, prompt, ok := decodePrompt[core.TurnStarted](v)
-		ev.Prompt = prompt
-		return orNil(ev, ok)
+		standing, fine := standingOf(v)
+		ev.Prompt, ev.Standing = prompt, standing
+		return orNil(ev, ok && fine)
 	case kindSteered:
 		ev, prompt, ok := decodePrompt[core.Steered](v)
 		ev.Prompt = prompt
@@ -271,6 +279,8 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return plainEvent[core.UsageChanged](v)
 	case kindTitleChanged:
 		return plainEvent[core.TitleChanged](v)
+	case kindArchived:
+		return plainEvent[core.Archived](v)
 	case kindSettingsChanged:
 		return plainEvent[core.SettingsChanged](v)
 	case kindExpanded:
@@ -409,6 +419,18 @@ func decodePrompt[T any](v []byte) (ev T, prompt []core.Block, ok bool) {
 		return ev, nil, false
 	}
 	return ev, prompt, true
+}
+
+// standingOf decodes the member standing of an event; nil: there is none.
+func standingOf(v []byte) (blocks []core.Block, ok bool) {
+	m, ok := membersOf(v), true
+	for m.Next() {
+		if string(m.Key) == "standing" {
+			blocks, ok = parseBlocks(m.Val)
+			blocks = append([]core.Block{}, blocks...) // an empty list is not nil
+		}
+	}
+	return blocks, ok
 }
 
 func orNil(ev core.Event, ok bool) core.Event {

@@ -20,8 +20,10 @@ type Commands struct {
 	// there are no commands there.
 	Guide func(ctx context.Context, roots []string) Guide
 	// ServerPrompt expands a prompt of an MCP server; ok is false if there is none
-	// with that name.
-	ServerPrompt func(ctx context.Context, m core.Meta, name, args string) (text string, ok bool, err error)
+	// with that name. waiting is called with the server's name if its start must be awaited.
+	ServerPrompt func(
+		ctx context.Context, m core.Meta, name, args string, waiting func(server string),
+	) (text string, ok bool, err error)
 	// Load returns the configuration in use. Its error is for the user.
 	Load func() (Profile, error)
 	// Accounts returns the keys of the providers.
@@ -47,8 +49,8 @@ type Guide interface {
 	// of it.
 	Find(name string) (c core.Command, prompts, ok bool)
 	Expand(name, args string) (string, error)
-	// Sizes yields the kinds of texts in every request, with their sizes in bytes.
-	Sizes(agent, model string) iter.Seq2[string, int]
+	// Sections yields the instructions in every request, by their kinds.
+	Sections(agent, model string) iter.Seq2[string, string]
 	ShowRules(agent, model string) string
 	ShowSkills() string
 }
@@ -90,7 +92,10 @@ func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.Com
 		return core.CommandResult{}, false, nil
 	}
 	if !ok {
-		if prompt, ok, err := c.ServerPrompt(ctx, m, name, args); ok {
+		starting := func(server string) {
+			_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseStarting, Tool: server}) // a stopped turn shows in ctx
+		}
+		if prompt, ok, err := c.ServerPrompt(ctx, m, name, args, starting); ok {
 			return core.CommandResult{Prompt: prompt}, true, err
 		}
 		if !known && lacks(t.Can(ctx, core.CanCompact)) != nil {
@@ -133,7 +138,7 @@ func (c *Commands) Expand(
 	}
 	switch _, prompts, ok := have.Find(name); {
 	case !ok:
-		return c.ServerPrompt(ctx, core.Meta{Roots: roots}, name, args)
+		return c.ServerPrompt(ctx, core.Meta{Roots: roots}, name, args, func(string) {})
 	case !prompts:
 		return "", false, nil
 	}

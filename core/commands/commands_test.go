@@ -37,7 +37,9 @@ func (texts) Expand(name, args string) (string, error) {
 	return "text of " + name + " with " + args, nil
 }
 
-func (texts) Sizes(string, string) iter.Seq2[string, int] { return func(func(string, int) bool) {} }
+func (texts) Sections(string, string) iter.Seq2[string, string] {
+	return func(func(string, string) bool) {}
+}
 
 func (texts) ShowRules(agent, model string) string { return "rules for " + agent + " and " + model }
 
@@ -61,7 +63,7 @@ func table() *commands.Commands {
 			}
 			return texts{}
 		},
-		ServerPrompt: func(_ context.Context, _ core.Meta, name, args string) (string, bool, error) {
+		ServerPrompt: func(_ context.Context, _ core.Meta, name, args string, _ func(string)) (string, bool, error) {
 			return "a server's " + name + " with " + args, name == "docs:find", nil
 		},
 		Load: func() (commands.Profile, error) {

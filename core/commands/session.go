@@ -54,16 +54,21 @@ func (c *Commands) fork(ctx context.Context, t *core.Turn) (string, error) {
 	if err := errors.Join(there.Rename(ctx, title), t.Emit(ctx, core.Moved{To: id, Title: title})); err != nil {
 		return "", err
 	}
-	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + c.goOn(id) + "\n", nil
+	return "A copy of this session, as it was before this command, is `" + string(id) + "`. " + goOn(c.People(), t.Origin().Client, id) + "\n", nil
 }
 
-// goOn explains how to continue in another session if the client does not switch to it.
-func (c *Commands) goOn(id core.SessionID) string {
-	if !c.People() {
+// terminalClient begins the name of the client that is `dragoman chat`.
+const terminalClient = "dragoman chat"
+
+// goOn explains to a client how to continue in another session if it does not switch to it.
+func goOn(people bool, client string, id core.SessionID) string {
+	switch {
+	case !people:
 		return "Prompt it by that id."
+	case strings.HasPrefix(client, terminalClient):
+		return "Open it with: " + terminalClient + " --session " + string(id)
 	}
-	const how = "If your editor has not gone there, open it from its list of sessions; in a terminal: "
-	return how + "dragoman chat --session " + string(id)
+	return "If your editor has not gone there, open it from its list of sessions."
 }
 
 const maxResumes = 10 // listed sessions
@@ -85,7 +90,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 		if want != "" && strings.HasPrefix(string(sum.ID), want) {
 			found = append(found, sum)
 		}
-		if sharesFolder(sum, t.Meta()) {
+		if sharesFolder(sum, t.Meta()) && !sum.Archived {
 			list = append(list, sum)
 		}
 	}
@@ -111,7 +116,7 @@ func (c *Commands) resume(ctx context.Context, t *core.Turn, want string) (strin
 	if err := t.Emit(ctx, core.Moved{To: to.ID, Title: to.Title}); err != nil {
 		return "", err
 	}
-	return "The session to continue is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + c.goOn(to.ID) + "\n", nil
+	return "The session to continue is `" + string(to.ID) + "` (" + cell(to.Title) + "). " + goOn(c.People(), t.Origin().Client, to.ID) + "\n", nil
 }
 
 // sharesFolder reports whether a session and another one have a folder in common.

@@ -3,7 +3,7 @@ package commands
 import (
 	"cmp"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -53,7 +53,7 @@ func showCosts(s State) string {
 	}
 	line := func(name string, n int) {
 		if n > 0 {
-			b.WriteString("- " + name + ": " + about + number(n) + " tokens\n")
+			b.WriteString("- " + name + ": " + about + display.Number(n) + " tokens\n")
 		}
 	}
 	line("Sent", u.In)
@@ -64,14 +64,14 @@ func showCosts(s State) string {
 	if u.Cost == nil {
 		b.WriteString("- Price: not known\n")
 	} else {
-		b.WriteString("- Price: " + about + dollars(*u.Cost) + "\n")
+		b.WriteString("- Price: " + about + display.Dollars(*u.Cost) + "\n")
 	}
 	if len(s.Session.Models) > 1 {
 		b.WriteString("\nBy model:\n\n")
 		for _, m := range s.Session.Models {
-			fmt.Fprintf(&b, "- %s: %s tokens sent, %s received", m.Model, number(m.Usage.In), number(m.Usage.Out))
+			fmt.Fprintf(&b, "- %s: %s tokens sent, %s received", m.Model, display.Number(m.Usage.In), display.Number(m.Usage.Out))
 			if m.Usage.Cost != nil {
-				b.WriteString(", " + dollars(*m.Usage.Cost))
+				b.WriteString(", " + display.Dollars(*m.Usage.Cost))
 			}
 			b.WriteByte('\n')
 		}
@@ -79,26 +79,7 @@ func showCosts(s State) string {
 	return b.String()
 }
 
-// dollars formats small amounts too: two digits after the point, or as many more as
-// are needed to show two that are not 0, at most six.
-func dollars(x float64) string {
-	digits := 2
-	for limit := 0.1; digits < 6 && x > 0 && x < limit; limit /= 10 {
-		digits++
-	}
-	return "$" + strconv.FormatFloat(x, 'f', digits, 64)
-}
-
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// showContext shows how full the window is. The share of the guide's own texts is an
-// estimate: four bytes per token.
+// showContext shows how full the window is, and with what. The parts are estimates.
 func showContext(g Guide, s State) string {
 	model := s.Session.Settings.Model
 	if s.Model.ID != "" {
@@ -116,28 +97,70 @@ func showContext(g Guide, s State) string {
 	case used == 0:
 		b.WriteString("No model was asked yet.")
 		if window > 0 {
-			b.WriteString(" The window is " + number(window) + " tokens.")
+			b.WriteString(" The window is " + display.Number(window) + " tokens.")
 		}
+		b.WriteString("\n" + instructionsText(g, s.Agent, model))
+		return b.String()
 	case window == 0:
-		b.WriteString(number(used) + " tokens are used. How many the model takes is not known.")
+		b.WriteString(display.Number(used) + " tokens are used. How many the model takes is not known.")
 	default:
-		percent := used * 100 / window
-		full := min(20, used*20/window)
-		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", 20-full) +
-			fmt.Sprintf(" %d %%\n\n", percent))
-		b.WriteString(
-			number(used) + " of " + number(window) + " tokens are used, " + number(max(0, window-used)) + " are free.",
-		)
+		b.WriteString(bar(used, window, s.Session.CompactAt) + fmt.Sprintf(" %d %%\n\n", used*100/window))
+		b.WriteString(display.Number(used) + " of " + display.Number(window) + " tokens are used.")
 	}
 	b.WriteString("\n")
-	heading := "\nOf every request, about:\n"
-	for part, bytes := range g.Sizes(s.Agent, model) {
-		if bytes > 0 {
-			b.WriteString(heading + "- " + part + ": " + number(inference.EstimateTokens(bytes)) + " tokens\n")
-			heading = ""
-		}
+	b.WriteString(sharesText(s.Session.Shares, used, window))
+	if at := s.Session.CompactAt; at > 0 && window > 0 {
+		fmt.Fprintf(&b, "\nThe conversation is summarized automatically at %d %%, %s tokens (│).\n", at, display.Number(window*at/100))
 	}
 	return b.String()
+}
+
+// bar draws the window in 20 cells, with a mark before the cell where the conversation is
+// summarized automatically.
+func bar(used, window, compactAt int) string {
+	const cells = 20
+	full := min(cells, used*cells/window)
+	row := []rune(strings.Repeat("█", full) + strings.Repeat("░", cells-full))
+	if compactAt > 0 && compactAt < 100 {
+		row = slices.Insert(row, compactAt*cells/100, '│')
+	}
+	return string(row)
+}
+
+// sharesText lists the parts of the window. The free part is known if the window is.
+func sharesText(shares []core.Share, used, window int) string {
+	var b strings.Builder
+	line := func(name, about string, tokens int) {
+		b.WriteString("- " + name + ": " + about + display.Number(tokens) + " tokens")
+		if window > 0 {
+			fmt.Fprintf(&b, " (%.1f %%)", float64(tokens)*100/float64(window))
+		}
+		b.WriteString("\n")
+	}
+	for _, share := range shares {
+		line(inference.PartTitle(share.Part), "about ", share.Tokens)
+	}
+	if window > 0 {
+		line("Free", "", max(0, window-used))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
+}
+
+// instructionsText estimates the instructions in every request.
+func instructionsText(g Guide, agent, model string) string {
+	var b strings.Builder
+	for part, text := range g.Sections(agent, model) {
+		if text != "" {
+			b.WriteString("- " + inference.PartTitle(part) + ": about " + display.Number(inference.EstimateTokens(len(text))) + " tokens\n")
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nIn every request:\n\n" + b.String()
 }
 
 func showConfig(s State) string {

@@ -1,9 +1,12 @@
 package commands
 
 import (
+	"iter"
+	"strings"
 	"testing"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 func TestShowCosts(t *testing.T) {
@@ -25,6 +28,53 @@ func TestShowCosts(t *testing.T) {
 	}
 }
 
+// sectioned is a guide with one rule.
+type sectioned struct{ Guide }
+
+func (sectioned) Sections(string, string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { yield(inference.PartRules, "Be brief, always.") }
+}
+
+// /context divides the whole window among what fills it, shows what is free, and marks the place
+// where the conversation is summarized automatically.
+func TestShowContextDividesTheWholeWindow(t *testing.T) {
+	s := State{Session: core.State{Context: 4000, Window: 16_000, CompactAt: 75, Shares: []core.Share{
+		{Part: inference.PartSystem, Tokens: 500},
+		{Part: inference.PartSkills, Tokens: 100},
+		{Part: inference.PartContext, Tokens: 400},
+		{Part: inference.PartTools, Tokens: 1000},
+		{Part: inference.PartCalls, Tokens: 1500},
+		{Part: inference.PartMessages, Tokens: 500},
+	}}}
+	const want = `**Context**
+
+█████░░░░░░░░░░│░░░░░ 25 %
+
+4,000 of 16,000 tokens are used.
+
+- System prompt: about 500 tokens (3.1 %)
+- Skills: about 100 tokens (0.6 %)
+- Context files: about 400 tokens (2.5 %)
+- Tool definitions: about 1,000 tokens (6.2 %)
+- Tool calls: about 1,500 tokens (9.4 %)
+- Conversation: about 500 tokens (3.1 %)
+- Free: 12,000 tokens (75.0 %)
+
+The conversation is summarized automatically at 75 %, 12,000 tokens (│).
+`
+	if got, ok := Show(sectioned{}, "context", s); !ok || got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	s.Session.CompactAt = 0
+	if got, _ := Show(sectioned{}, "context", s); strings.Contains(got, "│") {
+		t.Errorf("a mark without automatic summaries:\n%s", got)
+	}
+	const first = "**Context**\n\nNo model was asked yet.\n\nIn every request:\n\n- Rules: about 5 tokens\n"
+	if got, _ := Show(sectioned{}, "context", State{}); got != first {
+		t.Errorf("got\n%s\nwant\n%s", got, first)
+	}
+}
+
 func TestShowConfig(t *testing.T) {
 	got, ok := Show(nil, "config", State{Config: "a: |\n  ```\n"})
 	if want := "**Configuration in use**\n\nNo configuration file was read.\n\n````yaml\na: |\n  ```\n````\n"; !ok || got != want {
@@ -32,15 +82,18 @@ func TestShowConfig(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
-	for x, want := range map[float64]string{0: "$0.00", 12.345: "$12.35", 0.25: "$0.25", 0.0421: "$0.042", 0.00123: "$0.0012", 1e-9: "$0.000000"} {
-		if got := dollars(x); got != want {
-			t.Errorf("%v: %s, want %s", x, got, want)
-		}
-	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := number(n); got != want {
-			t.Errorf("%d: %s", n, got)
+// Only the user of dragoman chat reads about the command line.
+func TestGoOnFitsTheClient(t *testing.T) {
+	for _, c := range []struct {
+		people       bool
+		client, want string
+	}{
+		{true, "dragoman chat", "Open it with: dragoman chat --session s1"},
+		{true, "emacs 30.1", "If your editor has not gone there, open it from its list of sessions."},
+		{false, "dragoman chat", "Prompt it by that id."},
+	} {
+		if got := goOn(c.people, c.client, "s1"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.client, got, c.want)
 		}
 	}
 }

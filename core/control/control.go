@@ -16,6 +16,10 @@ type Servers interface {
 	// roots are the workspace in which the server starts. It blocks on the disk, and on the
 	// person in a login. The board shows the new state of the server. An error is for the user.
 	Do(ctx context.Context, by core.Client, roots []string, server string, what Action) error
+	// Warm starts the servers that need no consent for a client that has just come, so that
+	// their tools, prompts and resources are known early. It waits for none: the channel is
+	// closed when each runs or has failed; nil: nothing is being started.
+	Warm(by core.Client, roots []string) <-chan struct{}
 }
 
 // Of returns the servers of a profile; nil: they cannot be controlled here.

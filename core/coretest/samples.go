@@ -40,11 +40,15 @@ func Samples() []core.Event {
 		}},
 		core.Claimed{Epoch: 3, Node: "laptop, process 4711", After: core.Pos{Epoch: 2, Seq: 1, Off: 0}},
 		core.TitleChanged{Title: "Rename the \"thing\"", Auto: true},
+		core.Archived{Archived: true, By: "zed"},
 		core.SettingsChanged{
 			Settings: core.Settings{Agent: "main", Model: "offline/demo", Effort: "high", Trust: true},
 			By:       "zed",
 		},
-		core.TurnStarted{Turn: "t1", Message: "m1", Key: "k1", Origin: origin, Prompt: Blocks()},
+		core.TurnStarted{
+			Turn: "t1", Message: "m1", Key: "k1", Origin: origin, Prompt: Blocks(),
+			Passing: 2, Standing: Blocks(),
+		},
 		core.Phase{
 			Turn:  "t1",
 			Kind:  core.PhaseRetrying,

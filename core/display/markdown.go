@@ -1,6 +1,10 @@
 package display
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Code sets a text without hidden characters as a code span of Markdown that nothing in it
 // can end.
@@ -30,4 +34,24 @@ func backticks(s string) int {
 		}
 	}
 	return longest
+}
+
+// Emphasis reports whether Markdown may take a character of a text for a sign: a backslash, or
+// an underscore that is not alone between letters or digits.
+func Emphasis(s string) bool {
+	if strings.Contains(s, "\\") {
+		return true
+	}
+	outside := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for i, r := range s {
+		if r != '_' {
+			continue
+		}
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+1:])
+		if outside(before) || outside(after) {
+			return true
+		}
+	}
+	return false
 }

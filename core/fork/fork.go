@@ -34,7 +34,7 @@ func Session(
 	if err != nil {
 		return nil, err
 	}
-	err = to.Import(ctx, copies(ctx, from, upto), "the session was forked here")
+	err = to.Import(ctx, copies(ctx, from, upto), wentOn)
 	if err == nil && own != nil {
 		err = to.ForkSide(ctx, from, own)
 	}
@@ -44,11 +44,15 @@ func Session(
 	return to, nil
 }
 
+// wentOn is a fork's remark on a turn that it has only the beginning of.
+const wentOn = "The original went on from here."
+
 // copies yields the events of a session up to a position for the fork, with the ids of
 // its messages and calls: no open asks, no Bound of a back end, no prompts that have
-// not started.
+// not started. A remark ends a turn that had not ended.
 func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
+		running := false
 		for rec, err := range from.Records(ctx, core.Pos{}, upto) {
 			ev, ok := rec.Before(upto)
 			if err == nil && (!ok || !core.Forked(ev)) {
@@ -57,13 +61,18 @@ func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2
 			switch e := any(ev).(type) {
 			case core.TurnStarted:
 				e.Key = "" // it was sent to the other session
-				ev = e
+				ev, running = e, true
+			case core.TurnEnded:
+				running = false
 			case core.Missing: // nothing is missing in the copy's own log
 				ev = e.Notice()
 			}
 			if !yield(ev, err) {
 				return
 			}
+		}
+		if running {
+			yield(core.Notice{Severity: core.Info, Text: wentOn}, nil)
 		}
 	}
 }

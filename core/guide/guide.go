@@ -344,7 +344,7 @@ const (
 	hiddenWarning = "holds hidden characters; the agent is shown them as ⟨U+…⟩"
 )
 
-const cutNote = "\n\n(The file goes on; the rest was left out.)\n"
+const cutNote = "\n\n(The file continues; the rest was left out.)\n"
 
 // body reads the body of a document again, when it is needed.
 func (g *Guide) body(p place) (string, error) {

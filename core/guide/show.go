@@ -1,20 +1,10 @@
 package guide
 
 import (
-	"iter"
 	"strings"
 
 	"dragoman/core/display"
 )
-
-// Sizes yields the kinds of parts in the result of System, with their sizes in bytes.
-func (g *Guide) Sizes(agent, model string) iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		_ = yield("AGENTS.md and what belongs to it", len(g.systemInstructions())) &&
-			yield("rules", len(g.systemRules(agent, model))) &&
-			yield("the list of skills", len(g.systemSkills()))
-	}
-}
 
 // ShowRules lists the rules and the instructions for a person, in Markdown. agent and
 // model are the current ones.

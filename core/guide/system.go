@@ -1,6 +1,11 @@
 package guide
 
-import "strings"
+import (
+	"iter"
+	"strings"
+
+	"dragoman/core/inference"
+)
 
 // The names of the tools for the model to which System refers.
 const (
@@ -20,7 +25,20 @@ const (
 // longer than about 1 MiB. Every text is between tags with the name of its file, which
 // nothing in the text can end.
 func (g *Guide) System(agent, model string) string {
-	return g.systemInstructions() + g.systemRules(agent, model) + g.systemSkills()
+	text := ""
+	for _, section := range g.Sections(agent, model) {
+		text += section
+	}
+	return text
+}
+
+// Sections yields the sections of the result of System, in order.
+func (g *Guide) Sections(agent, model string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		_ = yield(inference.PartInstructions, g.systemInstructions()) &&
+			yield(inference.PartRules, g.systemRules(agent, model)) &&
+			yield(inference.PartSkills, g.systemSkills())
+	}
 }
 
 const systemHead = `

@@ -257,12 +257,12 @@ func blockPart(b core.Block) sentPart {
 	case core.Audio:
 		text = fmt.Sprintf("(A sound that is not included: %s, %d bytes)", b.MIME, len(b.Data))
 	case core.Link:
-		text = linkText(b)
+		text = inference.LinkText(b)
 	case core.Resource:
 		if strings.HasPrefix(b.MIME, "image/") && len(b.Blob) > 0 {
 			return sentPart{Type: "image_url", ImageURL: &sentImage{dataURL(b.MIME, b.Blob)}}
 		}
-		text = resourceText(b)
+		text = inference.ResourceText(b)
 	case core.Diff:
 		text = b.Patch
 		if text == "" {
@@ -287,26 +287,6 @@ func imageURL(i core.Image) string {
 func dataURL(mime string, data []byte) string {
 	mime = cmp.Or(mime, "image/png")
 	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
-}
-
-func linkText(l core.Link) string {
-	name := cmp.Or(l.Title, l.Name, l.URI)
-	text := fmt.Sprintf("[%s](%s)", name, l.URI)
-	if l.Description != "" {
-		text += ": " + l.Description
-	}
-	return text
-}
-
-func resourceText(r core.Resource) string {
-	lines := ""
-	if r.Lines != [2]int{} {
-		lines = fmt.Sprintf(" lines=\"%d-%d\"", r.Lines[0], r.Lines[1])
-	}
-	if len(r.Blob) > 0 {
-		return fmt.Sprintf("(The content of %s is not text: %s, %d bytes)", r.URI, r.MIME, len(r.Blob))
-	}
-	return fmt.Sprintf("<resource uri=%q%s>\n%s\n</resource>", r.URI, lines, r.Text)
 }
 
 // assistant encodes a message of the model; ok is false if it is empty.

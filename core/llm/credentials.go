@@ -52,8 +52,7 @@ func (m *remote) credentials(ctx context.Context) (credentials, error) {
 	}
 	return c, &inference.Error{
 		Kind: inference.ErrAuth, Model: m.info.ID,
-		Message: "the key could not be read: " + err.Error(),
-		Hint:    m.p.KeyHint, Err: err,
+		Message: err.Error(), Err: err,
 	}
 }
 

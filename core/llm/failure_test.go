@@ -164,7 +164,7 @@ func TestChatKeyFails(t *testing.T) {
 		key := func(context.Context) (string, error) { return "", errors.New("the variable SVC_KEY is empty") }
 		m := model(t, serve(t, Provider{Key: key, KeyHint: "Set it"}, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
 		h := coretest.Hear(t.Context(), t, m, coretest.ModelRequest(), nil)
-		if want := "model svc/m: auth: the key could not be read: the variable SVC_KEY is empty. Set it"; h.Err == nil || h.Err.Error() != want {
+		if want := "model svc/m: auth: the variable SVC_KEY is empty"; h.Err == nil || h.Err.Error() != want {
 			t.Errorf("error is %v, want %s", h.Err, want)
 		}
 	})

@@ -69,7 +69,7 @@ type Provider struct {
 	Kind    string
 	BaseURL string // with the version, e.g. https://api.openai.com/v1
 	// Key returns the key. It is called for each request, not before; nil or an empty
-	// key: the service needs none. Its error is for the user.
+	// key: the service needs none. Its error is for the user, and says what to do.
 	Key func(context.Context) (string, error)
 	// KeyHint is a sentence for the user with the source of the key, such as a
 	// variable or a file. It is shown when the service refuses the key.

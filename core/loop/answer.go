@@ -72,6 +72,7 @@ func (c *conversation) listen(
 		events = append(events, core.UsageChanged{
 			Turn: t.ID(), Last: *a.usage, Total: c.history.total.Add(*a.usage),
 			Context: a.usage.In + a.usage.Out, Window: a.model.Window, Model: a.model.ID,
+			Shares: c.shares(req, a.usage.In+a.usage.Out, a.usage.Out), CompactAt: c.compactPercent(),
 		})
 	}
 	if emitted := t.Emit(ctx, events...); err == nil {

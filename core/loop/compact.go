@@ -152,6 +152,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 	if failed == nil {
 		made := core.Compacted{Turn: t.ID(), Summary: text, Auto: s.auto, Before: before}
 		made.After = c.history.after(made, s.base)
+		made.Shares = summarized(t.State().Shares, made.After)
 		events = append(events, made)
 	}
 	if err := t.Emit(ctx, events...); err != nil {

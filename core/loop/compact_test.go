@@ -92,7 +92,7 @@ func quoted(texts ...string) string {
 
 // mini replaces the tools and the system prompt by those of a small request.
 func mini(o Options) Options {
-	o.System = func(core.Meta, string) string { return "Be brief." }
+	o.System = func(core.Meta, string) []Section { return []Section{{inference.PartSystem, "Be brief."}} }
 	return o
 }
 
@@ -248,7 +248,9 @@ func TestCompactNotTwice(t *testing.T) {
 		script := summarizes(coretest.Answer{}.Say("short"), func(int, *inference.Request) coretest.Answer {
 			return coretest.Answer{}.Say("hello").Use(core.Usage{In: 900})
 		})
-		r := start(t, script, setup{options: Options{System: func(core.Meta, string) string { return strings.Repeat("rules ", 600) }}})
+		r := start(t, script, setup{options: Options{System: func(core.Meta, string) []Section {
+			return []Section{{inference.PartSystem, strings.Repeat("rules ", 600)}}
+		}}})
 		defer r.close()
 		r.turn("hi")
 		r.turn("hi")

@@ -12,15 +12,16 @@ import (
 // history is a session's log, folded into the messages for a model. The zero value is
 // empty.
 type history struct {
-	pos     core.Pos
-	settled []inference.Message  // of ended turns
-	entries []*entry             // after them
-	open    map[core.CallID]*use // calls that have not ended
-	used    map[core.CallID]bool
-	total   core.Usage // of the session
-	load    load
-	spoken  bool              // the model has given an answer that no summary covers
-	given   map[string]string // instructions in the model's view, by file
+	pos      core.Pos
+	standing []core.Block         // of the client's context, in the system prompt
+	settled  []inference.Message  // of ended turns
+	entries  []*entry             // after them
+	open     map[core.CallID]*use // calls that have not ended
+	used     map[core.CallID]bool
+	total    core.Usage // of the session
+	load     load
+	spoken   bool              // the model has given an answer that no summary covers
+	given    map[string]string // instructions in the model's view, by file
 
 	usedNow, usedBefore []string // files of the turn's calls: not yet taken, and taken
 
@@ -90,6 +91,9 @@ func (h *history) apply(ev core.Event) {
 	case core.TurnStarted:
 		h.turn, h.cur, h.first, h.mark = e.Turn, nil, len(h.entries), h.load
 		h.forgetUsed()
+		if e.Standing != nil {
+			h.standing = e.Standing
+		}
 		if len(e.Prompt) > 0 {
 			h.entries = append(h.entries, &entry{user: e.Prompt, said: e.Message})
 			h.load.bytes += weigh(e.Prompt)
@@ -126,7 +130,7 @@ func (h *history) apply(ev core.Event) {
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.SettingsChanged, core.Bound, core.Notice, core.FellBack,
+		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.Notice, core.FellBack,
 		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
 	}
 }

@@ -16,9 +16,10 @@ type Options struct {
 	// Model finds the model of a turn. Its error is for the user and lists the
 	// available models.
 	Model func(ctx context.Context, t *core.Turn) (inference.Model, error)
-	// System makes the system prompt for a session and a model's id. It should not
-	// depend on anything that changes often. nil: a short one of our own.
-	System func(m core.Meta, model string) string
+	// System makes the system prompt for a session and a model's id, whose sections follow
+	// one another without a separator. It should not depend on anything that changes
+	// often. nil: a short one of our own.
+	System func(m core.Meta, model string) []Section
 	// MaxRequests limits the requests of a turn to the model; 0: 200.
 	MaxRequests int
 	// Parallel limits the concurrent calls without effect; 0: 8.
@@ -48,7 +49,9 @@ func New(o Options) *Backend {
 	o.Name = cmp.Or(o.Name, "dragoman")
 	if o.System == nil {
 		name := o.Name
-		o.System = func(m core.Meta, _ string) string { return System(name, m) }
+		o.System = func(m core.Meta, _ string) []Section {
+			return []Section{{inference.PartSystem, System(name, m)}}
+		}
 	}
 	if o.MaxRequests <= 0 {
 		o.MaxRequests = 200
@@ -80,12 +83,14 @@ func (b *Backend) Close(context.Context) error { return nil }
 type conversation struct {
 	b       *Backend
 	history *history
+	system  []Section   // of the last request
 	gaveUp  core.TurnID // the turn in which a summary failed
 	// searches is set once there were too many tools. It stays set, because services
 	// cache requests from their beginning, which is the list of tools.
 	searches bool
 	fell     []core.FellBack // announced in this turn
 	warned   []string        // about instructions
+	slow     []string        // servers that the user knows to be starting
 }
 
 // Set does nothing: every turn has its settings.
@@ -108,6 +113,9 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		if len(t.Steered()) == 0 {
 			return core.StopEnd, nil
 		}
+	}
+	if err := c.awaitServers(ctx, t); err != nil {
+		return core.StopError, err
 	}
 	for range c.b.o.MaxRequests {
 		t.Steered() // they are in the log now
@@ -193,10 +201,9 @@ func (c *conversation) request(
 	info inference.ModelInfo,
 	specs []core.Spec,
 ) (*inference.Request, *index) {
-	req := &inference.Request{
-		Principal: t.Meta().Principal, Session: t.Meta().ID,
-		System: c.b.o.System(t.Meta(), info.ID),
-	}
+	c.system = withClients(c.b.o.System(t.Meta(), info.ID), t.System())
+	c.system = append(c.system, Section{inference.PartContext, contextText(c.history.standing)})
+	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: joined(c.system)}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}

@@ -276,7 +276,7 @@ func TestCallNeedsApproval(t *testing.T) {
 		result   string
 	}{
 		{core.AllowOnce, `tool: x1=change "change got {}"`},
-		{core.RejectOnce, `tool: x1=change failed "This call did not run: rejected by tester: not now."`},
+		{core.RejectOnce, `tool: x1=change failed "This call did not run: rejected by the user: not now."`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			script := coretest.NewScript(coretest.Answer{}.Call("x1", "change", `{}`), coretest.Answer{}.Say("So be it."))

@@ -271,3 +271,21 @@ func TestSystem(t *testing.T) {
 		t.Errorf("it has %d bytes: it goes out with every request", len(got))
 	}
 }
+
+// TestAClientsSystemPrompt puts a client's text behind ours, or in its place. What the workspace
+// says stays in both.
+func TestAClientsSystemPrompt(t *testing.T) {
+	for _, c := range []struct {
+		prompt *core.SystemPrompt
+		want   string
+	}{
+		{nil, "Ours.\nThe workspace's.\n"},
+		{&core.SystemPrompt{Text: " Speak Latin. "}, "Ours.\nThe workspace's.\n\n# Instructions of the client\nSpeak Latin.\n"},
+		{&core.SystemPrompt{Text: "Speak Latin.", Override: true}, "Speak Latin.\nThe workspace's.\n"},
+	} {
+		sections := []Section{{inference.PartSystem, "Ours.\n"}, {inference.PartInstructions, "The workspace's.\n"}}
+		if got := joined(withClients(sections, c.prompt)); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.prompt, got, c.want)
+		}
+	}
+}

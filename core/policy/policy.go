@@ -57,17 +57,26 @@ func New(o Options) (*Policy, error) {
 
 // Decide returns the verdict on a call. The verdict always gives its reason. Remember is
 // set only if a person must be asked.
-func (p *Policy) Decide(c core.Check) core.Verdict {
+func (p *Policy) Decide(c core.Check) core.Verdict { return p.decide(look(c)) }
+
+// decideLine is Decide for an agent that needs an approval for each command line: an answer for
+// the session covers exactly the line that was shown.
+func (p *Policy) decideLine(c core.Check) core.Verdict {
 	f := look(c)
+	f.exact = true
+	return p.decide(f)
+}
+
+func (p *Policy) decide(f facts) core.Verdict {
 	if r, ok := p.denies(f); ok {
 		return core.Verdict{Effect: core.Deny, Why: "denied by " + r.name()}
 	}
-	approvals := c.Origin.Approvals
+	approvals := f.check.Origin.Approvals
 	if approvals == core.ApprovalsReadOnly && f.changes() {
 		return core.Verdict{Effect: core.Deny, Why: "this turn may only read: " + f.act() + " is not allowed in it"}
 	}
 	s := scopeOf(f)
-	if s.key != "" && c.Remembered[s.key] == core.RejectAlways {
+	if s.key != "" && f.check.Remembered[s.key] == core.RejectAlways {
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session: " + s.text}
 	}
 	return narrow(approvals, p.grant(f, s))
@@ -263,6 +272,7 @@ type facts struct {
 	check  core.Check
 	folded []string // the paths, by access; see foldPath
 	lines  []*line  // by access; nil where it runs nothing
+	exact  bool     // an answer for the session covers one exact command line
 }
 
 func look(c core.Check) facts {

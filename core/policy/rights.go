@@ -58,16 +58,32 @@ func (p Rights) decide(c core.Check) core.Verdict {
 		}
 	}
 	rules := p.Rules
-	if r.Foreign || named(r.Asked, c.Spec, true) && !named(r.Unasked, c.Spec, false) {
+	lines := r.asksToRun(c.Spec) && runs(c.Access)
+	if lines || r.Foreign || named(r.Asked, c.Spec, true) && !named(r.Unasked, c.Spec, false) {
 		rules, c.Settings.Trust = p.Strict, false
 		if c.Origin.Approvals == core.ApprovalsAuto {
 			c.Origin.Approvals = core.ApprovalsAsk
 		}
 	}
-	if !r.Looks {
-		return rules.Decide(c)
+	switch {
+	case lines:
+		return rules.decideLine(c)
+	case r.Looks:
+		return lookOnly(rules, c)
 	}
-	return lookOnly(rules, c)
+	return rules.Decide(c)
+}
+
+// Offers reports whether an agent is offered a tool. An agent of another back end decides that
+// itself.
+func (p Rights) Offers(agent string, s core.Spec) bool {
+	r, ok := p.role(agent)
+	return !ok || r.Offers(s)
+}
+
+// runs reports whether a call runs command lines, and does nothing else but read.
+func runs(list []core.Access) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(a core.Access) bool { return a.Op != core.OpRun && a.Op != core.OpRead })
 }
 
 // Forbids reports whether a rule forbids reading the file at a real path, or fetching a

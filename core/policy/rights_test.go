@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"dragoman/core"
@@ -80,6 +81,10 @@ func FuzzRights(f *testing.F) {
 		case !known || v.Effect == core.Deny:
 		case !r.Offers(c.Spec):
 			t.Errorf("%s is not offered %s/%s, and gets %+v", agent, server, tool, v)
+		case r.Looks && r.Primary && server == core.Native && kind == core.KindExecute && a.Op == core.OpRun:
+			if v.Effect != core.MustAsk || strings.Contains(v.Remember, "run ") {
+				t.Errorf("%s is asked about each line, and gets %+v for %q", agent, v, path)
+			}
 		case r.Looks && changes:
 			t.Errorf("%s only looks, and gets %+v for %s", agent, v, a.Op)
 		case r.Foreign && changes && v.Effect == core.Allow:
@@ -93,4 +98,80 @@ func FuzzRights(f *testing.F) {
 			t.Errorf("%s has %s do what it may not: %+v", parent, agent, w)
 		}
 	})
+}
+
+// TestAPlannerIsAskedAboutEachLine judges command lines of an agent that only looks. No rule, no
+// trust and no answer about other lines allows them; a person does, or a deny rule refuses.
+func TestAPlannerIsAskedAboutEachLine(t *testing.T) {
+	p := someRights(t)
+	check := func(line string) core.Check {
+		return core.Check{
+			Call: core.Call{Server: core.Native, Tool: "shell_command", Kind: core.KindExecute}, Spec: core.Spec{Server: core.Native, Name: "shell_command", Kind: core.KindExecute},
+			Access: []core.Access{{Op: core.OpRun, Path: "/src", Command: line}}, Settings: core.Settings{Agent: "plan", Trust: true},
+			Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}},
+		}
+	}
+	first := p.Decide(check("git log --oneline"))
+	if first.Effect != core.MustAsk || first.RememberText != "exactly `git log --oneline`" {
+		t.Fatalf("git log: %+v", first)
+	}
+	remembered := func(line, key string) core.Effect {
+		c := check(line)
+		c.Remembered = map[string]core.Decision{key: core.AllowSession}
+		return p.Decide(c).Effect
+	}
+	code := check("git log --oneline")
+	code.Settings = core.Settings{Agent: "code"}
+	wide := p.Decide(code).Remember
+	for _, c := range []struct {
+		line, key string
+		want      core.Effect
+	}{
+		{"git log --oneline", first.Remember, core.Allow},
+		{"git log", first.Remember, core.MustAsk},
+		{"git log --oneline", wide, core.MustAsk},
+		{"go test ./...", "", core.MustAsk},
+		{"cat .env", "", core.Deny},
+	} {
+		if got := remembered(c.line, c.key); got != c.want {
+			t.Errorf("%s, after %q: %s, want %s", c.line, c.key, got, c.want)
+		}
+	}
+	for _, a := range []core.Approvals{core.ApprovalsAuto, core.ApprovalsDeny, core.ApprovalsReadOnly} {
+		c := check("git log")
+		c.Origin.Approvals = a
+		want := core.Deny
+		if a == core.ApprovalsAuto {
+			want = core.MustAsk
+		}
+		if v := p.Decide(c); v.Effect != want {
+			t.Errorf("approvals %s: %+v, want %s", a, v, want)
+		}
+	}
+	writes := check("git log")
+	writes.Access = append(writes.Access, core.Access{Op: core.OpWrite, Path: "/src/a.go"})
+	if v := p.Decide(writes); v.Effect != core.Deny {
+		t.Errorf("a call that also writes: %+v", v)
+	}
+}
+
+// TestAPlannerIsOfferedWhatItMayUse lists the tools of an agent that only looks: those that look,
+// and commands, but nothing that could only be refused.
+func TestAPlannerIsOfferedWhatItMayUse(t *testing.T) {
+	plan, _ := someRights(t).role("plan")
+	for spec, want := range map[*core.Spec]bool{
+		{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true}:        true,
+		{Server: core.Native, Name: "web_fetch", Kind: core.KindFetch}:                       true,
+		{Server: core.Native, Name: "shell_command", Kind: core.KindExecute}:                 true,
+		{Server: core.Native, Name: "background_jobs", Kind: core.KindOther, ReadOnly: true}: true,
+		{Server: core.Native, Name: "write_file", Kind: core.KindEdit}:                       false,
+		{Server: core.Native, Name: "move_file", Kind: core.KindMove}:                        false,
+		{Server: "tracker", Name: "list", Kind: core.KindOther, ReadOnly: true}:              true,
+		{Server: "tracker", Name: "close", Kind: core.KindRead}:                              false,
+		{Server: "tracker", Name: "run", Kind: core.KindExecute}:                             false,
+	} {
+		if got := plan.Offers(*spec); got != want {
+			t.Errorf("%s/%s: %v", spec.Server, spec.Name, got)
+		}
+	}
 }

@@ -18,7 +18,7 @@ type Role struct {
 	Also           []string // tools of our own that it is offered, whatever Only holds
 	Of             *Role    // that it inherits from: it is offered no more than that one; nil: none
 	Asked, Unasked []string // tools that ask each time, and those of them that do not
-	Looks          bool     // it may change and run nothing
+	Looks          bool     // it may change nothing, and a person is asked for each command line
 	Foreign        bool     // the workspace proposes it: each of its effects is asked for, every time
 	Spawners       []string // who may hand it tasks; empty: every agent
 }
@@ -28,11 +28,17 @@ func (r Role) Offers(s core.Spec) bool {
 	if named(r.Never, s, true) || r.Of != nil && !r.Of.Offers(s) {
 		return false
 	}
-	if r.Looks && r.Sub && !r.Primary && !looking(s) {
+	if r.Looks && !looking(s) && !r.asksToRun(s) {
 		return false
 	}
 	return len(r.Only) == 0 || named(r.Only, s, false) ||
 		s.Server == core.Native && slices.Contains(r.Also, s.Name)
+}
+
+// asksToRun reports whether a tool runs commands for an agent that only looks. A person who has
+// chosen the agent is asked for each command line. A task has nobody who has chosen its agent.
+func (r Role) asksToRun(s core.Spec) bool {
+	return r.Looks && r.Primary && s.Server == core.Native && s.Kind == core.KindExecute
 }
 
 // looking reports whether a tool can be of use to an agent that only looks.

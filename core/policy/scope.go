@@ -141,7 +141,7 @@ func commandScope(f facts, l *line, a core.Access) scope {
 // only the exact line should be covered.
 func wideScope(f facts, l *line, a core.Access) []string {
 	words := slices.Clone(l.sole)
-	if len(words) == 0 || a.Wide {
+	if len(words) == 0 || a.Wide || f.exact {
 		return nil
 	}
 	if len(words) > 1 && words[0] == "git" && words[1] == "--no-pager" {

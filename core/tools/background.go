@@ -57,12 +57,12 @@ func (s *toolset) prepareJobs(_ context.Context, a *args) (*step, error) {
 	of, _ := display.Clip(j.look().Command, titleMax/2)
 	if action == "kill" {
 		return &step{
-			Preview: core.Preview{Title: "End the job " + code(of), Kind: core.KindExecute},
+			Preview: core.Preview{Title: "End the job " + plainLabel(of), Kind: core.KindExecute},
 			run:     func(ctx context.Context, _ core.Invocation) (core.Result, error) { return killJob(ctx, j) },
 		}, nil
 	}
 	return &step{
-		Preview: core.Preview{Title: "Read the output of " + code(of), Kind: core.KindRead},
+		Preview: core.Preview{Title: "Read the output of " + label(of), Kind: core.KindRead},
 		run: func(context.Context, core.Invocation) (core.Result, error) {
 			if offset > 0 {
 				return jobOutput(j, offset, maxLines)

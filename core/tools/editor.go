@@ -28,7 +28,7 @@ var errLeft = errors.New("the editor that offered this has left: go on without i
 
 var diagnoseSpec = core.Spec{
 	Server: core.Native,
-	Name:   "editor_diagnostics",
+	Name:   ide.DiagnosticsTool,
 	Title:  "Ask the editor what is wrong",
 	Description: "Returns the errors and warnings that the user's editor and its language servers report for a file, or for all that they know " +
 		"of. They may lag a little behind a change, and files that were never open may be missing.",
@@ -47,7 +47,7 @@ var placeSchema = schema([]string{"path", "line"}, `
 
 var definitionSpec = core.Spec{
 	Server:      core.Native,
-	Name:        "editor_definition",
+	Name:        ide.DefinitionTool,
 	Title:       "Find a definition",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is defined.",
 	Schema:      placeSchema,
@@ -58,7 +58,7 @@ var definitionSpec = core.Spec{
 
 var referencesSpec = core.Spec{
 	Server:      core.Native,
-	Name:        "editor_references",
+	Name:        ide.ReferencesTool,
 	Title:       "Find references",
 	Description: "Asks the language servers of the user's editor where the symbol at a place in a file is used. Returns at most 200 places.",
 	Schema:      placeSchema,
@@ -68,9 +68,9 @@ var referencesSpec = core.Spec{
 }
 
 // ask asks the editor and waits at most ide.Wait: some editors never answer.
-func (s *toolset) ask(ctx context.Context, able func(ide.Caps) bool, call ide.Call) (ide.Reply, error) {
+func (s *toolset) ask(ctx context.Context, tool string, call ide.Call) (ide.Reply, error) {
 	e := ide.Of(s.host.Editor())
-	if e == nil || !able(e.Caps()) {
+	if e == nil || !e.Caps().Serves(tool) {
 		return nil, errLeft
 	}
 	wait, stop := context.WithTimeout(ctx, ide.Wait)
@@ -102,10 +102,6 @@ func (s *toolset) inside(path string) (files.Place, error) {
 	return p, s.files.Readable(p)
 }
 
-func diagnoses(c ide.Caps) bool { return c.Diagnostics }
-func defines(c ide.Caps) bool   { return c.Definition }
-func refers(c ide.Caps) bool    { return c.References }
-
 func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 	path := a.optText("path", "")
 	if err := a.done(); err != nil {
@@ -124,7 +120,7 @@ func (s *toolset) prepareDiagnose(_ context.Context, a *args) (*step, error) {
 		st.Locations, st.Access = []core.Location{{Path: p.Name}}, []core.Access{p.Access(core.OpRead)}
 	}
 	st.run = func(ctx context.Context, _ core.Invocation) (core.Result, error) {
-		reply, err := s.ask(ctx, diagnoses, call)
+		reply, err := s.ask(ctx, ide.DiagnosticsTool, call)
 		if err != nil {
 			return core.Result{}, err
 		}
@@ -190,15 +186,15 @@ func (s *toolset) diagnostics(items []ide.Diagnostic, about string) (core.Result
 }
 
 func (s *toolset) prepareDefinition(ctx context.Context, a *args) (*step, error) {
-	return s.prepareLocate(ctx, a, "definition", defines)
+	return s.prepareLocate(ctx, a, "definition", ide.DefinitionTool)
 }
 
 func (s *toolset) prepareReferences(ctx context.Context, a *args) (*step, error) {
-	return s.prepareLocate(ctx, a, "references", refers)
+	return s.prepareLocate(ctx, a, "references", ide.ReferencesTool)
 }
 
 func (s *toolset) prepareLocate(
-	_ context.Context, a *args, what string, able func(ide.Caps) bool,
+	_ context.Context, a *args, what, service string,
 ) (*step, error) {
 	path, symbol := a.text("path"), a.optText("symbol", "")
 	if !a.given("line") {
@@ -237,7 +233,7 @@ func (s *toolset) prepareLocate(
 					return core.Result{}, err
 				}
 			}
-			reply, err := s.ask(ctx, able, call)
+			reply, err := s.ask(ctx, service, call)
 			if err != nil {
 				return core.Result{}, err
 			}

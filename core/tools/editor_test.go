@@ -321,6 +321,9 @@ func TestTerminal(t *testing.T) {
 					s.last.Env["PAGER"] != "cat" || s.last.Limit != terminalKeeps {
 					t.Errorf("opened %+v", s.last)
 				}
+				if term, set := s.last.Env["TERM"]; set {
+					t.Errorf("TERM=%s in a terminal of the user's own", term)
+				}
 			})
 		})
 	}

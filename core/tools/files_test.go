@@ -278,4 +278,8 @@ func TestReadURL(t *testing.T) {
 	if !strings.Contains(r.Text, "not on the public network") {
 		t.Errorf("got %+v", r)
 	}
+	r = f.Read(t.Context(), nil, workspace.Reference{URL: srv.URL + "/plain", Near: true}).(core.Resource)
+	if strings.HasPrefix(r.Text, "[It could not be read") {
+		t.Errorf("the user has agreed: %+v", r)
+	}
 }

@@ -3,16 +3,11 @@ package tools
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 
 	"dragoman/core"
 	"dragoman/core/ide"
 )
-
-// offer is a tool that is offered on a condition.
-type offer struct {
-	*tool
-	when func(ide.Caps) bool
-}
 
 // Tools lists the tools: first those that are always there, then those that the
 // editor makes possible, then delegation if there are agents to delegate to. Their
@@ -48,8 +43,8 @@ func (s *toolset) offered() []core.Tool {
 	if e := ide.Of(s.host.Editor()); e != nil {
 		caps := e.Caps()
 		for _, o := range s.optional {
-			if o.when(caps) {
-				list = append(list, o.tool)
+			if caps.Serves(o.spec.Name) {
+				list = append(list, o)
 			}
 		}
 	}
@@ -57,6 +52,14 @@ func (s *toolset) offered() []core.Tool {
 		list = append(list, t)
 	}
 	return list
+}
+
+// AnyEditor is an editor that makes every tool possible, for lists of tools. It cannot be asked.
+type AnyEditor struct{ ide.Editor }
+
+// Caps implements ide.Editor.
+func (AnyEditor) Caps() ide.Caps {
+	return ide.Caps{Diagnostics: true, Definition: true, References: true}
 }
 
 // seed is the seed of this process's signatures.
@@ -76,14 +79,31 @@ func signature(list []core.Tool) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// Named reports whether a native tool has this name, offered or not.
-func Named(name string) bool {
-	switch name {
-	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name,
+// Names lists the native tools, offered or not.
+func Names() []string {
+	return []string{
+		readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, writeSpec.Name,
 		editSpec.Name, moveSpec.Name, shellCommand, jobsSpec.Name,
 		fetchSpec.Name, planSpec.Name, askSpec.Name, spawnAgent,
-		diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name:
-		return true
+		diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name,
 	}
-	return false
+}
+
+// Named reports whether a native tool has this name, offered or not.
+func Named(name string) bool { return slices.Contains(Names(), name) }
+
+// Touches returns the kind of access by which rules can distinguish the calls of a native tool;
+// "": they cannot.
+func Touches(name string) core.AccessOp {
+	switch name {
+	case shellCommand, jobsSpec.Name:
+		return core.OpRun
+	case fetchSpec.Name:
+		return core.OpNet
+	case writeSpec.Name, editSpec.Name, moveSpec.Name:
+		return core.OpWrite
+	case readSpec.Name, treeSpec.Name, globSpec.Name, grepSpec.Name, diagnoseSpec.Name, definitionSpec.Name, referencesSpec.Name:
+		return core.OpRead
+	}
+	return ""
 }

@@ -32,50 +32,41 @@ const (
 // read from the disk.
 func (f *Files) Read(ctx context.Context, roots []string, r workspace.Reference) core.Block {
 	if r.URL != "" {
-		return f.readURL(ctx, r.URL)
+		return f.readURL(ctx, r)
 	}
 	if !filepath.IsAbs(r.Path) {
-		return unread(r.Path, errors.New("its path is not absolute"))
+		return workspace.Unread(r.Path, errors.New("its path is not absolute"))
 	}
 	s := f.deskOf(roots)
 	defer s.Close()
 	p, err := s.files.Locate(filepath.Clean(r.Path))
 	if err != nil {
-		return unread(fileuri.Of(r.Path), err)
+		return workspace.Unread(fileuri.Of(r.Path), err)
 	}
 	uri := fileuri.Of(p.Name)
 	if err = refuseKeys(p); err == nil {
 		err = f.forbids(readSpec, s.host.Meta(), p.Access(core.OpRead))
 	}
 	if err != nil {
-		return unread(uri, err)
+		return workspace.Unread(uri, err)
 	}
 	h, err := p.Reach()
 	if err != nil {
-		return unread(uri, p.Explain(err))
+		return workspace.Unread(uri, p.Explain(err))
 	}
 	defer h.Close()
 	info, err := h.Stat()
 	switch {
 	case err != nil:
-		return unread(uri, p.Explain(err))
+		return workspace.Unread(uri, p.Explain(err))
 	case info.IsDir():
 		return f.readFolder(ctx, s, p)
 	}
 	b, err := readAttached(h, uri, r.Lines)
 	if err != nil {
-		return unread(uri, p.Explain(err))
+		return workspace.Unread(uri, p.Explain(err))
 	}
 	return b
-}
-
-// unread replaces a reference that cannot be read.
-func unread(uri string, err error) core.Block {
-	return core.Resource{
-		URI:  uri,
-		MIME: "text/plain",
-		Text: "[It could not be read: " + err.Error() + "]",
-	}
 }
 
 // forbids asks the policy whether a rule forbids the reading of a reference.
@@ -101,7 +92,8 @@ func (f *Files) forbids(spec core.Spec, m core.Meta, access core.Access) error {
 	return nil
 }
 
-func (f *Files) readURL(ctx context.Context, raw string) core.Block {
+func (f *Files) readURL(ctx context.Context, r workspace.Reference) core.Block {
+	raw := r.URL
 	allowed := func(u *url.URL) error {
 		return f.forbids(fetchSpec, core.Meta{}, core.Access{Op: core.OpNet, URL: u.String()})
 	}
@@ -110,13 +102,17 @@ func (f *Files) readURL(ctx context.Context, raw string) core.Block {
 		err = allowed(u)
 	}
 	if err != nil {
-		return unread(raw, err)
+		return workspace.Unread(raw, err)
 	}
 	net := f.net
 	net.Hop = func(_, to *url.URL) error { return allowed(to) }
+	if r.Near {
+		net.Permit = web.Here
+		net.Hop = web.SameHost // the user has agreed to this one
+	}
 	p, err := net.Get(ctx, u.String())
 	if err != nil {
-		return unread(raw, err)
+		return workspace.Unread(raw, err)
 	}
 	body, more := cutText(p.Text)
 	if more || p.Cut {
@@ -233,7 +229,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.
 	uri := fileuri.Of(p.Name)
 	w, done, err := s.walkFrom(p)
 	if err != nil {
-		return unread(uri, err)
+		return workspace.Unread(uri, err)
 	}
 	defer done()
 	w.most = maxListed
@@ -247,7 +243,7 @@ func (f *Files) readFolder(ctx context.Context, s *toolset, p files.Place) core.
 		return true, true
 	})
 	if err != nil {
-		return unread(uri, p.Explain(err))
+		return workspace.Unread(uri, p.Explain(err))
 	}
 	return core.Resource{URI: uri, MIME: "text/plain", Text: b.text(looked > maxEntries, w)}
 }

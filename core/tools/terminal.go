@@ -78,8 +78,9 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateOpen, stop) })()
 	env := map[string]string{}
 	for _, kv := range quietly() {
-		name, value, _ := strings.Cut(kv, "=")
-		env[name] = value
+		if name, value, _ := strings.Cut(kv, "="); name != "TERM" { // the terminal is the user's own
+			env[name] = value
+		}
 	}
 	reply, err := v.editor.Do(wait, ide.OpenTerminal{
 		Session: v.session,

@@ -104,10 +104,10 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	} {
 		s.tools = append(s.tools, &tool{set: s, spec: t.spec, prep: t.prep})
 	}
-	s.optional = []offer{
-		{&tool{set: s, spec: diagnoseSpec, prep: s.prepareDiagnose}, diagnoses},
-		{&tool{set: s, spec: definitionSpec, prep: s.prepareDefinition}, defines},
-		{&tool{set: s, spec: referencesSpec, prep: s.prepareReferences}, refers},
+	s.optional = []*tool{
+		{set: s, spec: diagnoseSpec, prep: s.prepareDiagnose},
+		{set: s, spec: definitionSpec, prep: s.prepareDefinition},
+		{set: s, spec: referencesSpec, prep: s.prepareReferences},
 	}
 	return s, nil
 }
@@ -129,7 +129,7 @@ type toolset struct {
 
 	release func() // releases guard
 
-	optional []offer       // offered while the editor makes them possible
+	optional []*tool       // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
 	mu    sync.Mutex // guards the fields below

@@ -36,9 +36,18 @@ func codeBlock(s, lang string) string {
 	return strings.TrimSuffix(display.Fenced(lang, visibleLines(s)), "\n")
 }
 
-// label formats a file's name for a title: bare if it is harmless, else as a code
-// span, and always in one line.
+// label formats a file's name for a title that may be shown as Markdown: bare if it is harmless
+// there, else as a code span, and always in one line.
 func label(name string) string {
+	if display.Emphasis(name) {
+		return code(name)
+	}
+	return plainLabel(name)
+}
+
+// plainLabel is label for the title of a command or of a change to a file, which clients show as
+// plain text.
+func plainLabel(name string) string {
 	for _, r := range name {
 		if r < utf8.RuneSelf && !strings.ContainsRune("._-/+@=,:\\", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
 			display.Unseen(r) {
@@ -52,26 +61,40 @@ func label(name string) string {
 // a warning below a diff; at most three.
 func hiddenIn(was, now string) []string {
 	had := map[rune]int{}
-	for _, r := range was {
-		if suspicious(r) {
-			had[r]++
-		}
-	}
+	eachHidden(was, func(r rune, _ int) { had[r]++ })
 	var list []string
-	line := 1
-	for _, r := range now {
-		if r == '\n' {
-			line++
-			continue
-		}
-		if !suspicious(r) {
-			continue
-		}
+	eachHidden(now, func(r rune, line int) {
 		if had[r]--; had[r] < 0 && len(list) < 3 {
 			list = append(list, fmt.Sprintf("U+%04X in line %d", r, line))
 		}
-	}
+	})
 	return list
+}
+
+// eachHidden calls f with each suspicious character and its line. The joiners inside of emoji are
+// not among them.
+func eachHidden(s string, f func(r rune, line int)) {
+	line, last := 1, rune(0)
+	for i, r := range s {
+		switch {
+		case r == '\n':
+			line++
+		case r == '\u200d' && isPicture(last) && isPicture(firstRune(s[i+len("\u200d"):])):
+		case suspicious(r):
+			f(r, line)
+		}
+		last = r
+	}
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// isPicture reports whether a character can be a part of an emoji.
+func isPicture(r rune) bool {
+	return r >= 0x2190 && unicode.Is(unicode.So, r) || r == '\ufe0f' || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
 // suspicious reports whether a character is hidden and unusual in source files.

@@ -109,3 +109,25 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+// A name is code in a title where Markdown would turn a part of it bold or swallow a sign, and
+// bare where clients show plain text.
+func TestNamesInTitles(t *testing.T) {
+	for name, want := range map[string]string{
+		"a/snake_case.go":  "a/snake_case.go",
+		"__init__.py":      "`__init__.py`",
+		"a/__tests__/b.js": "`a/__tests__/b.js`",
+		"a__b":             "`a__b`",
+		"_x_.md":           "`_x_.md`",
+		`a\_b.txt`:         "`a\\_b.txt`",
+		"with space.txt":   "`with space.txt`",
+		"größe_über.txt":   "größe_über.txt",
+	} {
+		if got := label(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := plainLabel("a/__init__.py"); got != "a/__init__.py" {
+		t.Errorf("plain: %s", got)
+	}
+}

@@ -43,12 +43,12 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	if err != nil {
-		return blind(p, "Write "+label(p.Show), err), nil
+		return blind(p, "Write "+plainLabel(p.Show), err), nil
 	}
 	d := diffOf(p, was, content)
-	title := "Write " + label(p.Show) + " " + changes(d)
+	title := "Write " + plainLabel(p.Show) + " " + changes(d)
 	if d.Created {
-		title = "Create " + label(p.Show) + " " + changes(d)
+		title = "Create " + plainLabel(p.Show) + " " + changes(d)
 	}
 	return s.change(p, was, d, title, p.Access(core.OpWrite)), nil
 }
@@ -138,10 +138,10 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	if err != nil {
-		return blind(p, "Edit "+label(p.Show), err), nil
+		return blind(p, "Edit "+plainLabel(p.Show), err), nil
 	}
 	d := diffOf(p, was, now)
-	return s.change(p, was, d, "Edit "+label(p.Show)+" "+changes(d),
+	return s.change(p, was, d, "Edit "+plainLabel(p.Show)+" "+changes(d),
 		p.Access(core.OpRead), p.Access(core.OpWrite)), nil
 }
 

@@ -344,3 +344,17 @@ func FuzzArgs(f *testing.F) {
 		}
 	})
 }
+
+// A joiner inside of an emoji is not hidden; elsewhere it is.
+func TestJoinersOfEmojiAreNotHidden(t *testing.T) {
+	for _, c := range []struct{ was, now, want string }{
+		{"", "a family: 👩‍👩‍👧, a heart: ❤️‍🔥, a hand: 👩🏽‍💻", ""},
+		{"", "no\u200djoin", "U+200D in line 1"},
+		{"", "👩\u200d\n\u200d👩", "U+200D in line 1, U+200D in line 2"},
+		{"👩‍👩‍👧", "👩‍👩‍👧\nx\u200dy", "U+200D in line 2"},
+	} {
+		if got := strings.Join(hiddenIn(c.was, c.now), ", "); got != c.want {
+			t.Errorf("%q: %q, want %q", c.now, got, c.want)
+		}
+	}
+}

@@ -198,6 +198,18 @@ func publicAddr(to netip.AddrPort) error {
 	return nil
 }
 
+// Here is a Permit for this machine alone.
+func Here(to netip.AddrPort) error {
+	class, err := netguard.Of(to.Addr())
+	if err != nil {
+		return err
+	}
+	if class != netguard.Local {
+		return fmt.Errorf("the address %s is not on this machine: refused", to.Addr().WithZone("").Unmap())
+	}
+	return nil
+}
+
 // pageText converts an answer to text.
 func pageText(contentType string, data []byte, base *url.URL) (kind, text string, err error) {
 	if contentType == "" {

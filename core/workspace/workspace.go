@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 
 	"dragoman/core"
 )
@@ -48,9 +49,22 @@ type Files interface {
 type Resources interface {
 	// List lists at most most resources that match the query.
 	List(ctx context.Context, roots []string, query string, most int) []core.Link
-	// Read returns the content of one, as a part of a prompt. It never fails: the block of
-	// an unreadable resource says so.
+	// Read returns the content of one, as a part of a prompt. It never fails: an unreadable
+	// resource becomes a block such as Unread returns.
 	Read(ctx context.Context, roots []string, uri string) core.Block
+}
+
+const unread = "[It could not be read: "
+
+// Unread returns the block of something that could not be read.
+func Unread(uri string, why error) core.Block {
+	return core.Resource{URI: uri, MIME: "text/plain", Text: unread + why.Error() + "]"}
+}
+
+// WasRead reports whether a block is not one of Unread.
+func WasRead(b core.Block) bool {
+	r, ok := b.(core.Resource)
+	return !ok || !strings.HasPrefix(r.Text, unread)
 }
 
 // FileName is a file or a folder.
@@ -65,4 +79,5 @@ type Reference struct {
 	Path  string // absolute; a folder means the text of its files
 	Lines [2]int
 	URL   string
+	Near  bool // the user has agreed that URL is fetched from this machine
 }

@@ -75,6 +75,8 @@ export function checker() {
   const prompts = new Map(); // session id → how many prompts are open
   const calls = new Map(); // session id → Map(tool call id → status)
   const callsOf = (id) => calls.get(id) ?? calls.set(id, new Map()).get(id);
+  const parents = new Map(); // session id of a subagent → session id of its parent
+  const turnOf = (id) => parents.get(id) ?? id; // a subagent works in its parent's turn
   let early = false;
 
   function request({ method, params }, line) {
@@ -87,15 +89,20 @@ export function checker() {
 
   function order(method, { sessionId, update, toolCall }) {
     const problems = [];
+    if (update?.sessionUpdate === 'subagent_update' && update.capabilities) { // announced
+      calls.delete(update.sessionId);
+      parents.set(update.sessionId, sessionId);
+      known.add(update.sessionId);
+    }
     if (sessionId !== undefined && !known.has(sessionId)) problems.push(`${method} for a session that the editor does not know`);
-    if (update && !atAnyTime.has(update.sessionUpdate) && !loading.has(sessionId) && !prompts.get(sessionId)) {
+    if (update && !atAnyTime.has(update.sessionUpdate) && !loading.has(turnOf(sessionId)) && !prompts.get(turnOf(sessionId))) {
       problems.push(`${update.sessionUpdate} outside of a turn`);
     }
     const id = update?.toolCallId ?? toolCall?.toolCallId;
     if (id === undefined) return problems;
     const open = callsOf(sessionId);
     if (update?.sessionUpdate === 'tool_call') {
-      if (open.has(id) && !loading.has(sessionId)) problems.push(`tool call ${id} begins twice`);
+      if (open.has(id) && !loading.has(turnOf(sessionId))) problems.push(`tool call ${id} begins twice`);
       open.set(id, 'pending');
     } else if (!open.has(id)) problems.push(`${method} for tool call ${id} before its tool_call`);
     if (toolCall) for (const name of ['title', 'kind', 'status']) if (!toolCall[name]) problems.push(`${method} without the call's ${name}`);

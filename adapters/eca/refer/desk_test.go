@@ -96,9 +96,9 @@ func TestForbidden(t *testing.T) {
 		}
 		return core.Verdict{Effect: core.MustAsk}
 	})}, core.Local, []string{"/w"})
-	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)})
-	if want := []string{"/x", "/w/a", "/x"}; !reflect.DeepEqual(read.paths, want) || len(blocks) != 6 {
-		t.Errorf("read %q, want %q: %v", read.paths, want, blocks)
+	blocks, view := d.Prompt(t.Context(), eca.PromptParams{Message: "see @/w/.env and @/x @/x:L2", Contexts: []byte(`[{"type":"web","url":"https://bad/"},{"type":"file","path":"/x"},{"type":"file","path":"/w/a"}]`)}, &Shelf{})
+	if want := []string{"/w/a", "/x"}; !reflect.DeepEqual(read.paths, want) || len(blocks) != 3 || len(view.Standing) != 2 {
+		t.Errorf("read %q, want %q: %v, in view %v", read.paths, want, blocks, view.Standing)
 	}
 	if len(d.Told) != 2 {
 		t.Errorf("the user was told %q", d.Told)
@@ -109,7 +109,7 @@ func TestForbidden(t *testing.T) {
 func TestTooMuchAttached(t *testing.T) {
 	read := reader{size: maxAttached / 2}
 	d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}}, core.Local, []string{"/w"})
-	blocks := d.Blocks(t.Context(), eca.PromptParams{Message: "@/w/a @/w/b @/w/c @/w/d"})
+	blocks := d.Message(t.Context(), "@/w/a @/w/b @/w/c @/w/d")
 	if len(read.paths) != 2 || len(blocks) != 5 || len(d.Told) != 2 {
 		t.Errorf("read %q, %d blocks, told %q", read.paths, len(blocks), d.Told)
 	}
@@ -168,7 +168,7 @@ func FuzzPrompts(f *testing.F) {
 		read := reader{}
 		d := New(&core.Profile{Workspace: workspace.Contents{Files: &read}}, core.Local, []string{"/w"})
 		d.exists = func(string) bool { return true }
-		d.Blocks(t.Context(), prompt)
+		d.Prompt(t.Context(), prompt, &Shelf{})
 		for _, path := range read.paths {
 			if path != "" && path[0] != '/' {
 				t.Errorf("%s: %q is read", text, path)

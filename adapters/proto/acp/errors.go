@@ -21,6 +21,12 @@ type Details struct {
 	Details string `json:"details"`
 }
 
+// NoSession is the data of CodeNotFound for a session that is not stored.
+type NoSession struct {
+	SessionID string `json:"sessionId"`
+	Details   string `json:"details"`
+}
+
 // Refusal is an error with which a client answers a request of ours.
 type Refusal struct {
 	Code    int

@@ -46,6 +46,7 @@ type InitializeRequest struct {
 	ClientCapabilities json.RawMessage `json:"clientCapabilities"` // a ClientCapabilities; an invalid one counts as none
 	ClientInfo         *Implementation `json:"clientInfo"`
 	Info               *Implementation `json:"info"`
+	Meta               json.RawMessage `json:"_meta"`
 }
 
 // ClientCapabilities lists the editor's features. Everything is optional.
@@ -66,6 +67,10 @@ type ClientCapabilities struct {
 		Compaction Flag `json:"compaction"`
 		Notices    Flag `json:"notices"`
 	} `json:"session"`
+	Subagents Flag `json:"subagents"`
+	Auth      struct {
+		Terminal Flag `json:"terminal"`
+	} `json:"auth"`
 	Meta struct {
 		TerminalOutput Flag `json:"terminal_output"` // an agent's own terminals are shown (Zed)
 	} `json:"_meta"`
@@ -85,7 +90,7 @@ type InitializeResponse struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AgentInfo         Implementation    `json:"agentInfo"`
-	AuthMethods       []struct{}        `json:"authMethods"`
+	AuthMethods       []AuthMethod      `json:"authMethods"`
 }
 
 // Marker is an empty object that means "supported".
@@ -98,6 +103,7 @@ type AgentCapabilities struct {
 	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
 	Providers           *Marker             `json:"providers,omitempty"` // unstable
+	Auth                *AuthCapabilities   `json:"auth,omitempty"`
 }
 
 // PromptCapabilities lists the content that a prompt may have besides text and links.
@@ -115,22 +121,53 @@ type MCPCapabilities struct {
 
 // SessionCapabilities lists the optional session methods.
 type SessionCapabilities struct {
-	List                  *Marker `json:"list,omitempty"`
-	Resume                *Marker `json:"resume,omitempty"`
-	Close                 *Marker `json:"close,omitempty"`
-	Delete                *Marker `json:"delete,omitempty"`
-	AdditionalDirectories *Marker `json:"additionalDirectories,omitempty"`
-	Fork                  *Marker `json:"fork,omitempty"` // unstable
+	List                  *Marker                   `json:"list,omitempty"`
+	Resume                *Marker                   `json:"resume,omitempty"`
+	Close                 *Marker                   `json:"close,omitempty"`
+	Delete                *Marker                   `json:"delete,omitempty"`
+	AdditionalDirectories *Marker                   `json:"additionalDirectories,omitempty"`
+	Fork                  *Marker                   `json:"fork,omitempty"`    // unstable, like the following
+	Archive               *Marker                   `json:"archive,omitempty"` // session/archive, session/unarchive and the member "archived"
+	Status                *Marker                   `json:"status,omitempty"`  // session/status
+	Title                 *Marker                   `json:"title,omitempty"`   // session/set_title
+	SystemPrompt          *SystemPromptCapabilities `json:"systemPrompt,omitempty"`
 }
 
 // SessionRequest holds the params of `session/new` (without SessionID), `session/load`,
 // `session/resume` and `session/fork`.
 type SessionRequest struct {
-	SessionID             string      `json:"sessionId"`
-	Cwd                   string      `json:"cwd"`
-	AdditionalDirectories []string    `json:"additionalDirectories"`
-	MCPServers            []MCPServer `json:"mcpServers"`
+	SessionID             string        `json:"sessionId"`
+	Cwd                   string        `json:"cwd"`
+	AdditionalDirectories []string      `json:"additionalDirectories"`
+	MCPServers            []MCPServer   `json:"mcpServers"`
+	SystemPrompt          *SystemPrompt `json:"systemPrompt"` // unstable
 }
+
+// SystemPrompt is a client's text for the system prompt of a session.
+type SystemPrompt struct {
+	Mode    string         `json:"mode"`
+	Content []ContentBlock `json:"content"` // texts
+}
+
+// Values of SystemPrompt.Mode.
+const (
+	SystemAppend   = "append"
+	SystemOverride = "override"
+)
+
+// SystemPromptCapabilities lists the modes besides SystemAppend.
+type SystemPromptCapabilities struct {
+	Mode struct {
+		Override *Marker `json:"override,omitempty"`
+	} `json:"mode"`
+}
+
+// Transports of an MCPServer.
+const (
+	ServerStdio = "stdio" // the type that version 2 and some clients write for a program
+	ServerHTTP  = "http"
+	ServerSSE   = "sse"
+)
 
 // MCPServer is an MCP server that a client adds to a session. Without a Type it is a program
 // (Command, Args, Env), otherwise "http" or "sse" (URL, Headers).
@@ -142,6 +179,14 @@ type MCPServer struct {
 	Env     []Pair  `json:"env,omitempty"`
 	URL     string  `json:"url,omitempty"`
 	Headers []Pair  `json:"headers,omitempty"`
+}
+
+// Transport returns the type of a server.
+func (m MCPServer) Transport() string {
+	if m.Type == "" {
+		return ServerStdio
+	}
+	return m.Type
 }
 
 // Strings is a list of strings.
@@ -169,9 +214,17 @@ type SessionID struct {
 
 // ListRequest holds the params of `session/list`.
 type ListRequest struct {
-	Cwd    *string `json:"cwd"`
-	Cursor *string `json:"cursor"`
+	Cwd      *string `json:"cwd"`
+	Cursor   *string `json:"cursor"`
+	Archived *string `json:"archived"` // unstable; absent: ArchivedExclude
 }
+
+// Values of ListRequest.Archived.
+const (
+	ArchivedExclude = "exclude"
+	ArchivedInclude = "include"
+	ArchivedOnly    = "only"
+)
 
 // ListResponse answers `session/list`.
 type ListResponse struct {
@@ -186,7 +239,30 @@ type SessionInfo struct {
 	Title                 string   `json:"title,omitempty"`
 	UpdatedAt             string   `json:"updatedAt,omitempty"`
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+	Archived              bool     `json:"archived"` // unstable; required of agents that archive
 }
+
+// SetTitleRequest holds the params of `session/set_title`. The title is required.
+type SetTitleRequest struct {
+	SessionID string  `json:"sessionId"`
+	Title     *string `json:"title"`
+}
+
+// SetTitleResponse answers it, with the title as it was stored.
+type SetTitleResponse struct {
+	Title string `json:"title"`
+}
+
+// StatusResponse answers `session/status`.
+type StatusResponse struct {
+	Status string `json:"status"`
+}
+
+// Values of StatusResponse.Status.
+const (
+	SessionOpen  = "open" // in memory, for any connection
+	SessionSaved = "saved"
+)
 
 // PromptRequest holds the params of `session/prompt`.
 type PromptRequest struct {
@@ -197,6 +273,17 @@ type PromptRequest struct {
 // PromptResponse answers `session/prompt`.
 type PromptResponse struct {
 	StopReason StopReason `json:"stopReason"`
+	Usage      *Usage     `json:"usage,omitempty"` // of the turn; unstable
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Total      int  `json:"totalTokens"`
+	In         int  `json:"inputTokens"`
+	Out        int  `json:"outputTokens"`
+	Thought    *int `json:"thoughtTokens,omitempty"`
+	CacheRead  *int `json:"cachedReadTokens,omitempty"`
+	CacheWrite *int `json:"cachedWriteTokens,omitempty"`
 }
 
 // CancelRequest holds the params of `$/cancel_request`.

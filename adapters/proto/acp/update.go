@@ -121,6 +121,12 @@ type InfoUpdate struct {
 	UpdatedAt     string  `json:"updatedAt,omitempty"` // RFC 3339
 }
 
+// UsedUpdate is the update `session_info_update` of a session that was used; its title stays.
+type UsedUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	UpdatedAt     string `json:"updatedAt"` // RFC 3339
+}
+
 // ModeUpdate is the update `current_mode_update`.
 type ModeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`

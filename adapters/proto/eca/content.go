@@ -100,6 +100,27 @@ type UsageContent struct {
 	LastMessageCost     string `json:"lastMessageCost,omitempty"` // not in 001
 	SessionCost         string `json:"sessionCost,omitempty"`
 	Limit               *Limit `json:"limit,omitempty"` // not in 001
+
+	AutoCompactPercentage int               `json:"autoCompactPercentage,omitempty"` // today's
+	ContextBreakdown      *ContextBreakdown `json:"contextBreakdown,omitempty"`      // today's
+}
+
+// ContextBreakdown divides the window of a model.
+type ContextBreakdown struct {
+	Categories   []ContextCategory `json:"categories"`
+	UsedTokens   int               `json:"usedTokens"`
+	FreeTokens   *int              `json:"freeTokens,omitempty"`
+	ContextLimit int               `json:"contextLimit,omitempty"`
+	FreeColor    string            `json:"freeColor"`
+	FreeEmoji    string            `json:"freeEmoji"`
+}
+
+// ContextCategory is a part of what fills a window, with its colour in bars and its sign in texts.
+type ContextCategory struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Color  string `json:"color"`
+	Emoji  string `json:"emoji"`
 }
 
 // Limit holds the maximum input and output of a model, in tokens.
@@ -174,11 +195,11 @@ type ToolCalled struct {
 	Details     any             `json:"details,omitempty"`
 }
 
-// Output is a part of a call's result. Both texts are the same.
+// Output is a part of a call's result.
 type Output struct {
-	Type    string `json:"type"` // always TypeText
-	Text    string `json:"text"`
-	Content string `json:"content"` // of 001
+	Type    string  `json:"type"` // always TypeText
+	Text    string  `json:"text"`
+	Content *string `json:"content,omitempty"` // the text of 001, which the Neovim client reads as well; nil for today's document
 }
 
 // RejectReason is the reason why a call did not run.
@@ -229,6 +250,7 @@ type SimpleCommand struct {
 	Command     string   `json:"command"`
 	Args        []string `json:"args"`
 	ApprovalKey string   `json:"approvalKey,omitempty"` // the key for remembering an answer
+	Remembered  bool     `json:"remembered"`            // the user has allowed it for the session
 }
 
 // TypeJSONOutputs is the type of JSONOutputs.

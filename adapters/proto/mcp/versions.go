@@ -51,4 +51,5 @@ const (
 	CodeHeaderMismatch     = -32020 // a header and the body differ
 	CodeMissingCapability  = -32021 // the client has not declared a required capability
 	CodeUnsupportedVersion = -32022
+	CodePageRequired       = -32042 // the user has to open pages first; data has them
 )

@@ -7,6 +7,9 @@
 // # What holds
 //
 //   - Reading settings runs nothing, reads no other file and asks no questions.
+//   - Each program's form is a dialect: where the servers are, which variables texts have, and the
+//     unit of its timeouts. All end up in one form, which is translated. What is dropped or changed
+//     is noted; lists of tools that are offered or not are kept, and an empty list offers none.
 //   - A variable of another program in a text (${env:NAME}, ${workspaceFolder}) is translated, or
 //     the server is refused with the reason. Everything else is escaped, so that no text becomes
 //     a reference on its way.

@@ -45,9 +45,12 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 	if err != nil {
 		return fmt.Errorf("read %s: %s", file, program.Reason(err))
 	}
-	list, err := readServers(path, text, i.Lookup)
+	read, err := readServers(path, currentFolder(), text, i.Lookup)
 	if err != nil {
 		return err
+	}
+	for _, note := range read.notes {
+		fmt.Fprintf(i.Err, "note: %s\n", display.Printable(note))
 	}
 	config, err := i.LoadConfig(nil)
 	if err != nil && absent(i.ConfigFile()) && absent(i.ServersFile()) {
@@ -56,7 +59,7 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 	if err != nil {
 		return program.ConfigError(err)
 	}
-	good, failed := i.sift(list, config)
+	good, failed := i.sift(read.servers, config)
 	if agreed, err := i.mayReach(good); err != nil || !agreed {
 		return errors.Join(err, i.takeOver(ctx, nil))
 	}
@@ -77,6 +80,15 @@ func Import(ctx context.Context, p *program.Environment, to Configuration, file 
 		return program.ErrReported
 	}
 	return nil
+}
+
+// currentFolder returns the working folder; "": it is not known.
+func currentFolder() string {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return cwd
 }
 
 // absent reports whether a file is missing.
@@ -118,6 +130,10 @@ func (i importer) mayReach(good []candidate) (bool, error) {
 // others.
 func (i importer) sift(list []candidate, c *configs.Config) (good []candidate, failed bool) {
 	for _, s := range list {
+		if s.skip != "" {
+			fmt.Fprintf(i.Out, "%s %s, and is left out\n", s.name, s.skip)
+			continue
+		}
 		have, taken := c.Server(s.name)
 		twice := slices.ContainsFunc(good, func(o candidate) bool { return o.name == s.name })
 		if s.err == nil {

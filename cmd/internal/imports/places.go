@@ -2,7 +2,6 @@ package imports
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -39,10 +38,28 @@ func places(p *program.Environment) []place {
 			zed = filepath.Join(apps, "Zed", "settings.json")
 		}
 		eca := filepath.Join(configHome(p, home), "eca", "config.json")
-		places = append(places, place{"Zed", zed}, place{"ECA", eca})
+		goose := filepath.Join(configHome(p, home), "goose", "config.yaml")
+		if runtime.GOOS == "windows" {
+			goose = filepath.Join(apps, "Block", "goose", "config", "config.yaml")
+		}
+		codex := filepath.Join(home, ".codex")
+		if dir := p.Getenv("CODEX_HOME"); filepath.IsAbs(dir) {
+			codex = dir
+		}
+		opencode := filepath.Join(configHome(p, home), "opencode")
+		places = append(
+			places,
+			place{"Zed", zed}, place{"ECA", eca},
+			place{"Codex", filepath.Join(codex, "config.toml")},
+			place{"Gemini CLI", filepath.Join(home, ".gemini", "settings.json")},
+			place{"Goose", goose},
+			place{"opencode", filepath.Join(opencode, "opencode.json")},
+			place{"opencode", filepath.Join(opencode, "opencode.jsonc")},
+			place{"Windsurf", filepath.Join(home, ".codeium", "windsurf", "mcp_config.json")},
+		)
 	}
-	cwd, err := os.Getwd()
-	if err != nil {
+	cwd := currentFolder()
+	if cwd == "" {
 		return places
 	}
 	for _, p := range []place{
@@ -52,6 +69,13 @@ func places(p *program.Environment) []place {
 		{"Claude Code", ".mcp.json"},
 		{"Zed", ".zed/settings.json"},
 		{"ECA", ".eca/config.json"},
+		{"Codex", ".codex/config.toml"},
+		{"Gemini CLI", ".gemini/settings.json"},
+		{"opencode", "opencode.json"},
+		{"opencode", "opencode.jsonc"},
+		{"opencode", ".opencode/opencode.json"},
+		{"opencode", ".opencode/opencode.jsonc"},
+		{"the registry's form", "server.json"},
 	} {
 		p.path = filepath.Join(cwd, filepath.FromSlash(p.path))
 		if !slices.ContainsFunc(places, func(o place) bool { return o.path == p.path }) {
@@ -65,19 +89,23 @@ func places(p *program.Environment) []place {
 func ShowPlaces(p *program.Environment) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	found := false
+	var notes []string
 	for _, at := range places(p) {
 		text, err := ReadFile(at.path)
 		if err != nil {
 			continue
 		}
-		list, err := readServers(at.path, text, p.Lookup)
-		if err != nil {
+		read, err := readServers(at.path, currentFolder(), text, p.Lookup)
+		if err != nil || len(read.servers)+len(read.notes) == 0 {
 			continue // settings without servers, or unreadable for their program, too
 		}
 		found = true
-		said := display.Counted(len(list), "server") + ":"
-		for _, s := range list {
+		said := display.Counted(len(read.servers), "server") + ":"
+		for _, s := range read.servers {
 			said += " " + s.name
+		}
+		for _, note := range read.notes {
+			notes = append(notes, at.path+": "+note)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", at.program, at.path, display.Line(said, 100))
 	}
@@ -90,6 +118,9 @@ func ShowPlaces(p *program.Environment) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(p.Out, display.Printable(note))
 	}
 	_, err := fmt.Fprintln(
 		p.Out,

@@ -18,82 +18,70 @@ import (
 	"dragoman/core/display"
 )
 
-// settingsFile is the settings file of another program that starts MCP servers: Claude Desktop
-// and Code, Cursor and others (mcpServers), VS Code (servers, or mcp.servers), Zed
-// (context_servers) and ECA (mcpServers).
+// settingsFile is the settings file of another program that starts MCP servers.
 type settingsFile struct {
 	path string
 	// project is the folder that the settings belong to; "": they belong to a user.
 	project string
+	cwd     string // the current folder
 	env     configs.Env
 	inputs  map[string]string // values that VS Code asks for, by id
+	dialect dialect
 }
 
 // candidate is a server of such settings, translated.
 type candidate struct {
-	name   string // our name
-	server configs.MCPServer
-	notes  []string // for the user
+	name     string // our name
+	original string // the one in the settings
+	server   configs.MCPServer
+	notes    []string // for the user
+	skip     string   // the reason why it is left out, which is no error; "": it is not
 	// reaches describes the files it reads and the commands it runs for its values.
 	reaches []string
 	err     error // the reason why it cannot be imported
 }
 
-// readServers reads the servers of another program's settings, in their order. path is
-// absolute.
-func readServers(path string, text []byte, env configs.Env) ([]candidate, error) {
+// readServers reads the servers of another program's settings. path is absolute, and cwd the
+// current folder.
+func readServers(path, cwd string, text []byte, env configs.Env) (settings, error) {
 	f := settingsFile{
 		path:    path,
 		project: projectOf(path, program.Home(env)),
+		cwd:     cwd,
 		env:     env,
 		inputs:  map[string]string{},
 	}
-	text, err := configs.PlainJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
+	text, err := plainText(path, bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return settings{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	_, top, err := members(text)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return settings{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	f.learnInputs(top["inputs"])
-	sections := []json.RawMessage{top["mcpServers"], top["servers"], top["context_servers"]}
-	if _, mcp, err := members(top["mcp"]); err == nil { // VS Code's settings.json
-		f.learnInputs(mcp["inputs"])
-		sections = append(sections, mcp["servers"])
-	}
-	var all []candidate
-	found := false
-	for _, section := range sections {
-		if section == nil {
-			continue
-		}
-		found = true
-		names, entries, err := members(section)
-		if err != nil {
-			return nil, fmt.Errorf("read the servers in %s: %w", path, err)
-		}
-		for _, name := range names {
-			all = append(all, f.read(name, entries[name]))
+	for _, f.dialect = range dialects() {
+		if f.dialect.has(f, top) {
+			break
 		}
 	}
-	if !found {
-		return nil, fmt.Errorf(
-			"%s contains no MCP servers: it has none of mcpServers, servers, mcp.servers and context_servers",
-			path,
-		)
+	if f.dialect.servers == nil {
+		return standardServers(f, top)
 	}
-	return all, nil
+	return f.dialect.servers(f, top)
 }
 
 // projectOf returns the project folder of a settings file; "" for a user's.
 func projectOf(path, home string) string {
 	dir := filepath.Dir(path)
 	switch filepath.Base(dir) {
-	case ".vscode", ".cursor", ".zed", ".eca":
+	case ".vscode", ".cursor", ".zed", ".eca", ".gemini", ".codex", ".opencode":
 		dir = filepath.Dir(dir)
+	case "opencode": // ~/.config/opencode
+		return ""
 	default:
-		if filepath.Base(path) != ".mcp.json" {
+		switch filepath.Base(path) {
+		case ".mcp.json", "opencode.json", "opencode.jsonc":
+		default:
 			return ""
 		}
 	}
@@ -131,6 +119,15 @@ type serverEntry struct {
 	OAuth, Auth                     map[string]any // VS Code, Zed, Claude Code; Cursor
 	AutoApprove, AlwaysAllow, Trust json.RawMessage
 	Settings                        json.RawMessage
+	IncludeTools                    *[]string // Gemini; nil: all
+	ExcludeTools, DisabledTools     []string  // Gemini; Windsurf
+
+	// The rest comes from other forms. The texts in the maps and in argsFrom are ours, with
+	// references.
+	startTimeout, callTimeout time.Duration
+	envFrom, headersFrom      map[string]string
+	argsFrom                  []string
+	urlFrom                   string
 }
 
 // knownKeys are the keys of an entry that are translated, or have no meaning here: for
@@ -138,26 +135,44 @@ type serverEntry struct {
 var knownKeys = []string{
 	"type", "transport", "command", "args", "env", "url", "serverurl", "httpurl", "headers", "disabled", "enabled",
 	"cwd", "envfile", "timeout", "sandboxenabled", "settings", "autoapprove", "alwaysallow", "trust",
-	"clientid", "clientsecret", "oauthport", "oauth", "auth",
+	"clientid", "clientsecret", "oauthport", "oauth", "auth", "includetools", "excludetools", "disabledtools",
 	"source", "gallery", "version", "dev", "description", "icon", "sandbox",
 }
 
-// read translates one server.
+// read translates one server of the form that most programs share.
 func (f settingsFile) read(name string, raw json.RawMessage) candidate {
-	s := candidate{name: name}
+	var e serverEntry
+	return f.readAs(name, raw, &e, func(s *candidate) serverEntry {
+		s.err = oldZed(&e)
+		return e
+	})
+}
+
+// readAs translates one server of a form: to receives its entry, which entry then returns in the
+// form that most programs share.
+func (f settingsFile) readAs(name string, raw json.RawMessage, to any, entry func(*candidate) serverEntry) candidate {
+	s := candidate{name: name, original: name}
 	keys, _, err := members(raw)
+	if err == nil {
+		err = decode(raw, to)
+	}
 	var e serverEntry
 	if err == nil {
-		err = decode(raw, &e)
-	}
-	if err == nil {
-		err = oldZed(&e)
+		e = entry(&s)
+		if s.skip != "" {
+			s.name = display.Line(name, 64)
+			return s
+		}
+		err = s.err
 	}
 	if err != nil {
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field != "" {
 			err = fmt.Errorf("%s cannot be a %s", strings.ToLower(kind.Field), kind.Value)
 		}
-		s.name, s.err = display.Line(name, 64), fmt.Errorf("its entry is in a form that is not known: %w", err)
+		if s.err == nil {
+			err = fmt.Errorf("its entry is in a form that is not known: %w", err)
+		}
+		s.name, s.err = display.Line(name, 64), err
 		return s
 	}
 	if s.name = configs.ServerName(name); s.name != name {
@@ -165,7 +180,7 @@ func (f settingsFile) read(name string, raw json.RawMessage) candidate {
 	}
 	s.err = f.translate(e, &s)
 	for _, key := range keys {
-		if !slices.Contains(knownKeys, strings.ToLower(key)) {
+		if !slices.Contains(knownKeys, strings.ToLower(key)) && !slices.Contains(f.dialect.keys, key) {
 			s.note("%s is not imported", display.Line(key, 40))
 		}
 	}
@@ -222,7 +237,7 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 			return errors.New("its command is not a string")
 		}
 	}
-	url := cmp.Or(e.URL, e.ServerURL, e.HTTPURL)
+	url := cmp.Or(e.HTTPURL, e.ServerURL, e.URL, e.urlFrom)
 	kind := strings.ToLower(cmp.Or(e.Type, e.Transport))
 	switch {
 	case command == "" && url == "" && e.Settings != nil:
@@ -235,11 +250,8 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 		return errors.New("it is dragoman itself")
 	}
 	s.server.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
-	if e.Timeout > 0 && strings.Contains(f.path, "zed") { // in milliseconds there; other programs differ
-		s.server.CallTimeout = max(time.Duration(e.Timeout)*time.Millisecond, time.Second)
-	} else if e.Timeout > 0 {
-		s.note("timeout is not imported; use call_timeout")
-	}
+	f.timeouts(e, s)
+	s.tools(e)
 	t := &translation{settingsFile: f, notes: s, given: map[string]bool{}}
 	for name := range e.Env {
 		t.given[name] = true
@@ -252,6 +264,57 @@ func (f settingsFile) translate(e serverEntry, s *candidate) error {
 	}
 	s.leftOut(e)
 	return err
+}
+
+// timeouts translates how long a server may take. Ours are at least a second.
+func (f settingsFile) timeouts(e serverEntry, s *candidate) {
+	unit := f.dialect.timeout
+	switch {
+	case e.Timeout > 0 && unit == 0:
+		s.note("timeout is not imported, since its unit is not known; use call_timeout")
+	case e.Timeout > 0 && e.callTimeout == 0:
+		e.callTimeout = times(e.Timeout, unit)
+	}
+	for _, t := range []struct {
+		key  string
+		from time.Duration
+		to   *time.Duration
+	}{{"start_timeout", e.startTimeout, &s.server.StartTimeout}, {"call_timeout", e.callTimeout, &s.server.CallTimeout}} {
+		if t.from <= 0 {
+			continue
+		}
+		if *t.to = min(max(t.from, time.Second), maxTimeout); *t.to != t.from {
+			s.note("%s is %v here, instead of %v", t.key, *t.to, t.from)
+		}
+	}
+}
+
+// maxTimeout is the longest timeout that is imported: longer ones mean none.
+const maxTimeout = 24 * time.Hour
+
+// times returns n units. Of a number that is too large for a Duration it returns a Duration of more
+// than maxTimeout.
+func times(n float64, unit time.Duration) time.Duration {
+	return time.Duration(min(n*float64(unit), float64(10*maxTimeout)))
+}
+
+// tools translates the lists of tools that are offered and not offered.
+func (s *candidate) tools(e serverEntry) {
+	s.server.WithoutTools = slices.Concat(e.ExcludeTools, e.DisabledTools)
+	if e.IncludeTools == nil {
+		return
+	}
+	for _, tool := range *e.IncludeTools {
+		name, _, _ := strings.Cut(tool, "(") // Gemini's NAME(ARGUMENT)
+		if name != tool {
+			s.note("the tool %s is imported as %s", display.Line(tool, 80), display.Line(name, 80))
+		}
+		s.server.Tools = append(s.server.Tools, name)
+	}
+	if len(s.server.Tools) == 0 {
+		s.server.WithoutTools = []string{"*"}
+		s.note("its list of tools is empty, so none is offered here either")
+	}
 }
 
 // leftOut reports the parts of an entry that have no counterpart here.
@@ -274,6 +337,9 @@ func (s *candidate) leftOut(e serverEntry) {
 func (t *translation) address(url, kind string, e serverEntry) (err error) {
 	to := &t.notes.server
 	text, err := t.plain("url", url)
+	if e.urlFrom != "" {
+		text, err = e.urlFrom, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -288,6 +354,9 @@ func (t *translation) address(url, kind string, e serverEntry) (err error) {
 	}
 	if to.Headers, err = t.secrets("headers", e.Headers); err != nil {
 		return err
+	}
+	for name, value := range e.headersFrom {
+		to.Headers[name] = configs.NewSecret(value)
 	}
 	return t.login(e)
 }
@@ -349,8 +418,16 @@ func (t *translation) program(command string, e serverEntry) (err error) {
 		}
 		to.Args = append(to.Args, configs.NewValue(word))
 	}
-	to.Env, err = t.secrets("env", e.Env)
-	return err
+	for _, arg := range e.argsFrom {
+		to.Args = append(to.Args, configs.NewValue(arg))
+	}
+	if to.Env, err = t.secrets("env", e.Env); err != nil {
+		return err
+	}
+	for name, value := range e.envFrom {
+		to.Env[name] = configs.NewSecret(value)
+	}
+	return nil
 }
 
 func (t *translation) secrets(kind string, of map[string]any) (map[string]configs.Secret, error) {

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -12,12 +13,19 @@ import (
 // rendered returns the result: entries, then notes and errors, one a line.
 func rendered(t *testing.T, path, text string, env map[string]string) string {
 	t.Helper()
-	list, err := readServers(filepath.FromSlash(path), []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	read, err := readServers(filepath.FromSlash(path), "/src/app/sub", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
 	var b strings.Builder
-	for _, s := range list {
+	for _, n := range read.notes {
+		b.WriteString("note: " + n + "\n")
+	}
+	for _, s := range read.servers {
+		if s.skip != "" {
+			b.WriteString("left out: " + s.name + ": " + s.skip + "\n")
+			continue
+		}
 		if s.err == nil {
 			_, entry, _ := strings.Cut(configs.ShowServers(map[string]configs.MCPServer{s.name: s.server}), "{\n  \"mcpServers\": {\n")
 			b.WriteString(strings.TrimSuffix(entry, "  }\n}\n"))
@@ -157,7 +165,7 @@ error: config: args[0]: ${config:a.b} has no counterpart here
   "theme": "One", // mine
   "context_servers": {
     "old": {"command": {"path": "x", "args": ["a"], "env": {"K": "v"}}, "settings": {}},
-    "new": {"source": "custom", "command": "y", "args": [], "enabled": false, "timeout": 90000},
+    "new": {"source": "custom", "command": "y", "args": [], "enabled": false, "timeout": 90},
     "far": {"url": "https://example.com/mcp", "headers": {"A": "b"}, "oauth": {}},
     "ext": {"source": "extension", "settings": {"k": 1}},
   },
@@ -257,15 +265,34 @@ func FuzzForeign(f *testing.F) {
 	f.Add(`{"mcpServers": {"a": {"command": "${userHome}/x", "args": ["${env:A:b}", 3], "env": {"K": "${input:x}"}}}}`)
 	f.Add(`{"servers": {"a": {"url": "https://x/${workspaceFolder}", "headers": {"A": "${"}}}, "inputs": [{"id": "x"}]}`)
 	f.Add(`{"context_servers": {"a": {"command": {"path": "x"}, "settings": null}}, "mcp": {"servers": {"": {"cwd": "../x", "command": "./y"}}}}`)
+	for _, file := range []string{"codex.toml", "opencode.jsonc", "goose.yaml", "gemini.json", "claude.json", "registry_npm.json", "registry_oci.json", "registry_remote.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add(`{"name": "a/b", "remotes": [{"url": "${a}", "variables": {"a": {"default": "{cmd:touch P}"}}, "headers": [{"name": "X", "value": "${a}", "variables": {"a": {"default": "{cmd:touch P}"}}}]}]}`)
+	f.Add("extensions: {a: {type: streamable_http, uri: x, envs: {A: '{cmd:touch P}'}, headers: {X: '$$A', Y: '$${A}'}}}")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, path := range []string{"/home/u/x/.vscode/mcp.json", "/home/u/.mcp.json"} {
-			list, err := readServers(path, []byte(text), func(string) (string, bool) { return "", false })
+		for _, path := range []string{
+			"/home/u/x/.vscode/mcp.json", "/home/u/.mcp.json", "/home/u/.claude.json", "/home/u/.codex/config.toml", "/home/u/.config/goose/config.yaml",
+			"/home/u/.gemini/settings.json", "/home/u/x/opencode.json", "/home/u/x/server.json",
+		} {
+			read, err := readServers(path, "/home/u/x", []byte(text), func(string) (string, bool) { return "", false })
 			if err != nil {
 				continue
 			}
-			for _, s := range list {
-				if s.err != nil {
+			for _, s := range read.servers {
+				if s.err != nil || s.skip != "" {
 					continue
+				}
+				for _, values := range []map[string]configs.Secret{s.server.Env, s.server.Headers} {
+					for name, value := range values {
+						if value.RunsProgram() || len(s.reaches) > 0 {
+							t.Errorf("%s: %s of %q runs a program", path, name, text)
+						}
+					}
 				}
 				out, err := configs.Apply("mcp.json", nil, nil, configs.AddServer(s.name, s.server))
 				if err == nil && len(out) == 0 {

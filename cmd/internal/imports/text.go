@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,13 +34,18 @@ func (t *translation) folder(cwd string) error {
 		return err
 	}
 	if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") && !strings.HasPrefix(dir, "${") {
-		if t.project == "" {
+		switch {
+		case t.project != "":
+			dir = filepath.Join(literal(t.project), dir)
+		case filepath.IsLocal(filepath.FromSlash(dir)):
+			dir = "${workspaceFolder}/" + filepath.ToSlash(filepath.Clean(dir))
+			t.notes.note("cwd: %s is %s here, in the session's folder", display.Line(cwd, 80), display.Line(dir, 120))
+		default:
 			return fmt.Errorf(
 				"cwd: %s is a relative path, and nothing says from where; write an absolute one as dir",
 				display.Line(cwd, 80),
 			)
 		}
-		dir = filepath.Join(configs.Literal(t.project), dir)
 	}
 	t.notes.server.Dir = configs.NewValue(dir)
 	return nil
@@ -58,7 +64,7 @@ func (t *translation) command(command string) (string, error) {
 	t.fixed, command = true, strings.TrimPrefix(command, "./")
 	if relative {
 		command, err := t.expand("command", command, false)
-		return filepath.Join(configs.Literal(t.project), filepath.FromSlash(command)), err
+		return filepath.Join(literal(t.project), filepath.FromSlash(command)), err
 	}
 	defer func(was bool) { t.fixed = was }(!t.notes.server.Dir.IsZero())
 	return t.expand("command", command, false)
@@ -95,32 +101,59 @@ func (t *translation) asks(key, id, variable string) {
 // expand translates the variables of a text. secret: it may contain ${cmd:…}. The result has no
 // references except those that variable returns: everything else is escaped.
 func (t *translation) expand(key, text string, secret bool) (string, error) {
-	var whole, plain strings.Builder
+	translate := t.dialect.variable
+	if translate == nil {
+		translate = func(t *translation, key, match string) (string, bool, error) {
+			return t.variable(key, strings.TrimSuffix(strings.TrimPrefix(match, "${"), "}"), secret)
+		}
+	}
+	variables := t.dialect.variables
+	if variables == nil {
+		variables = braced
+	}
+	var p pieces
 	for {
-		before, after, found := strings.Cut(text, "${")
-		plain.WriteString(before)
-		inner, rest, closed := strings.Cut(after, "}")
-		if found && !closed {
-			plain.WriteString("${" + after)
+		at := variables.FindStringIndex(text)
+		if at == nil {
+			p.text(text)
+			return p.String(), nil
 		}
-		if !found || !closed {
-			return whole.String() + configs.Literal(plain.String()), nil
+		p.text(text[:at[0]])
+		value, reference, err := translate(t, key, text[at[0]:at[1]])
+		if err == nil && reference {
+			err = p.reference(value)
+		} else if err == nil {
+			p.text(value)
 		}
-		value, reference, err := t.variable(key, inner, secret)
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", key, err)
-		case !reference:
-			plain.WriteString(value)
-		case strings.HasSuffix(plain.String(), "$"):
-			return "", fmt.Errorf("%s: a $ right in front of a reference cannot be written here", key)
-		default:
-			whole.WriteString(configs.Literal(plain.String()) + value)
-			plain.Reset()
 		}
-		text = rest
+		text = text[at[1]:]
 	}
 }
+
+// pieces joins plain texts and references to a text of ours. Adjacent plain texts are escaped
+// together: "$" and "{x}" would be a reference otherwise.
+type pieces struct{ whole, plain strings.Builder }
+
+func (p *pieces) text(s string) { p.plain.WriteString(s) }
+
+func (p *pieces) reference(s string) error {
+	if strings.HasSuffix(p.plain.String(), "$") {
+		return errors.New("a $ right in front of a reference cannot be written here")
+	}
+	p.whole.WriteString(literal(p.plain.String()) + s)
+	p.plain.Reset()
+	return nil
+}
+
+func (p *pieces) String() string { return p.whole.String() + literal(p.plain.String()) }
+
+// braced finds ${…}.
+var braced = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// literal returns a text without references.
+func literal(text string) string { return configs.Literal(text) }
 
 // Variables of other programs without a counterpart here: by the part before a colon, and as a
 // whole.
@@ -129,7 +162,7 @@ var (
 		"config", "command", "input", "env", "cmd", "classpath", "netrc", "extensionInstallFolder",
 	}
 	foreignVariables = []string{
-		"workspaceFolderBasename", "cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile",
+		"cwd", "execPath", "file", "fileDirname", "fileBasename", "relativeFile",
 		"selectedText", "lineNumber", "defaultBuildTask",
 	}
 )
@@ -169,6 +202,9 @@ func (t *translation) variable(key, inner string, secret bool) (value string, re
 		return value, reference, nil
 	case inner == "workspaceFolderBasename" && t.project != "":
 		return filepath.Base(t.project), false, nil
+	case inner == "workspaceFolderBasename":
+		t.notes.note("%s: ${%s} has no counterpart here, and is imported as plain text", key, inner)
+		return "${" + inner + "}", false, nil
 	case inner == "userHome":
 		if runtime.GOOS == "windows" {
 			return "${env:USERPROFILE}", true, nil

@@ -52,7 +52,7 @@ func (r *Reader) Show(ctx context.Context, out, errs io.Writer, lines int, follo
 		return err
 	}
 	if len(last) == 0 && !follow {
-		fmt.Fprintln(errs, "No log yet: a server's log begins when a session starts the server.")
+		fmt.Fprintln(errs, "No log yet: a server's log begins when the server is first started.")
 	}
 	if lines > 0 {
 		last = last[max(0, len(last)-lines):]

@@ -22,24 +22,28 @@ type Finder struct {
 	Choice configs.Choice // the default
 
 	registry *llm.Registry
+	offers   *Offers // nil: no service is asked
+	services []service
 	fallback []string         // models to ask if another cannot answer
 	broken   map[string]error // the error in unusable settings, by provider
 }
 
 // Options are the sources of models other than the configuration.
 type Options struct {
-	Env     configs.Env
-	Given   configs.Logins
-	KeyFile string      // the configuration file, named in advice on writing a key
-	Lends   llm.Sampler // clients that lend their models; nil: none
-	Before  []*Finder   // finders in use, which share their providers' limits; the replaced one first
+	Env      configs.Env
+	Given    configs.Logins
+	GivenRev func(provider string) string // changes with the given key; nil: keys do not change
+	KeyFile  string                       // the configuration file, named in advice on writing a key
+	Offers   *Offers                      // the models that services offer; nil: none
+	Lends    llm.Sampler                  // clients that lend their models; nil: none
+	Before   []*Finder                    // finders in use, which share their providers' limits; the replaced one first
 }
 
 // New returns the models of a configuration. It reads variables and files that settings refer to,
-// and never uses the network.
+// and the kept lists of services, and never uses the network.
 func New(c *configs.Config, o Options) *Finder {
 	env, given, keyFile := o.Env, o.Given, o.KeyFile
-	m := &Finder{Choice: c.ChooseModel(env, given), fallback: c.Fallback, broken: map[string]error{}}
+	m := &Finder{Choice: c.ChooseModel(env, given), offers: o.Offers, fallback: c.Fallback, broken: map[string]error{}}
 	known := knownModels(c, m.Choice, env, given)
 	demo := offline.Config{KeyFile: keyFile}
 	var providers []llm.Provider
@@ -54,7 +58,13 @@ func New(c *configs.Config, o Options) *Finder {
 			m.broken[name] = err
 			continue
 		}
-		p.Models, p.Own = known[name], ownModels(c, name)
+		var offered []inference.ModelInfo
+		if s, ok := serviceOf(c, o, p, len(known[name]) > 0 || m.fallsBackTo(name)); ok && o.Offers != nil {
+			s.models = o.Offers.models(s.key)
+			m.services = append(m.services, s)
+			offered = infosOf(s.models)
+		}
+		p.Models, p.Own = described(known[name], offered), ownModels(c, name, offered)
 		providers = append(providers, p)
 	}
 	for _, k := range configs.KnownProviders() {
@@ -68,6 +78,26 @@ func New(c *configs.Config, o Options) *Finder {
 	}
 	m.registry = llm.New(config)
 	return m
+}
+
+// fallsBackTo reports whether a provider has a model that is asked if another cannot answer.
+func (m *Finder) fallsBackTo(provider string) bool {
+	return slices.ContainsFunc(m.fallback, func(id string) bool { return strings.HasPrefix(id, provider+"/") })
+}
+
+// described lists the known models of a provider, with the descriptions of those that its service
+// offers, and then the other ones that it offers.
+func described(known, offered []inference.ModelInfo) []inference.ModelInfo {
+	list := slices.Clone(known)
+	for _, o := range offered {
+		i := slices.IndexFunc(list, func(k inference.ModelInfo) bool { return k.ID == o.ID })
+		if i < 0 {
+			list = append(list, o)
+			continue
+		}
+		list[i] = o
+	}
+	return list
 }
 
 // Close closes the connections to models.
@@ -106,54 +136,72 @@ func newProvider(
 	var lateHeaders func(context.Context) (map[string]string, error)
 	if len(late) > 0 {
 		lateHeaders = func(ctx context.Context) (map[string]string, error) {
-			return configs.ResolveSecrets(ctx, late, env, run)
+			resolved, err := configs.ResolveSecrets(ctx, late, env, run)
+			return resolved, keyError(err)
 		}
 	}
 	return llm.Provider{
-		Name:        name,
-		Kind:        p.Kind,
-		BaseURL:     address,
-		Headers:     headers,
-		Options:     options,
-		KeyHint:     keyHint(c, env, given, name, keyFile),
-		Key:         func(ctx context.Context) (string, error) { return c.Key(ctx, name, env, given, run) },
+		Name:    name,
+		Kind:    p.Kind,
+		BaseURL: address,
+		Headers: headers,
+		Options: options,
+		KeyHint: keyHint(c, env, given, name, keyFile),
+		Key: func(ctx context.Context) (string, error) {
+			key, err := c.Key(ctx, name, env, given, run)
+			return key, keyError(err)
+		},
 		LateHeaders: lateHeaders,
 		Concurrent:  p.MaxConcurrent,
 		PerMinute:   p.RequestsPerMinute,
 	}, nil
 }
 
-// keyHint describes the source of a provider's key.
+// keyError returns the error of a key or a header that cannot be had.
+func keyError(err error) error {
+	if none := (*configs.NoKeyError)(nil); err == nil || errors.As(err, &none) {
+		return err
+	}
+	return fmt.Errorf("the key could not be read: %w", err)
+}
+
+// keyHint returns advice for a key that the service refuses.
 func keyHint(c *configs.Config, env configs.Env, given configs.Logins, name, keyFile string) string {
 	setting := "providers." + name + ".api_key in " + keyFile
-	if source, _ := c.KeySource(name, env, given); source == configs.KeyGiven {
-		return "The key is the one that was given with \"dragoman login " + name + "\" or /login; giving another one replaces it."
-	}
-	if !c.Providers[name].APIKey.IsZero() {
+	login := "\"dragoman login " + name + "\""
+	switch source, variable := c.KeySource(name, env, given); source {
+	case configs.KeyGiven:
+		return "The key is the one that was given with " + login + " or /login; giving another one replaces it."
+	case configs.KeyConfigured:
 		return "The key comes from " + setting + "."
+	case configs.KeyInEnv:
+		return "The key comes from " + variable + " in the environment."
 	}
-	for _, k := range configs.KnownProviders() {
-		if k.Name == name && !k.Local() {
-			return "The key comes from " + strings.Join(k.Keys, " or ") + " in the environment; " + setting + " would win over it."
-		}
+	if c.Directed(name) {
+		return "" // none of our keys is sent there
 	}
-	return "A key would come from " + setting + "."
+	return "Run " + login + ", or set " + setting + "."
 }
 
 // ownModels returns the models of a provider as the user describes them; missing properties are
-// those of the catalogue.
-func ownModels(c *configs.Config, provider string) []inference.ModelInfo {
+// those of the catalogue, and those that the service gives.
+func ownModels(c *configs.Config, provider string, offered []inference.ModelInfo) []inference.ModelInfo {
 	var list []inference.ModelInfo
 	entries := c.Providers[provider].Models
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		e, info := entries[name], llm.Known(provider, name)
+		for _, o := range offered {
+			if o.ID == info.ID && info.Window == 0 { // unknown to the catalogue
+				info = o
+			}
+		}
 		info.Name, info.Window, info.MaxOut = cmp.Or(e.Name, info.Name), cmp.Or(e.ContextWindow, info.Window), cmp.Or(e.MaxOutput, info.MaxOut)
 		if len(e.Can) > 0 {
 			info.Tools, info.Images, info.Thinks = slices.Contains(e.Can, "tools"), slices.Contains(e.Can, "images"), slices.Contains(e.Can, "thinks")
 		}
 		switch {
 		case len(e.Efforts) > 0:
-			info.Efforts = e.Efforts
+			info.Efforts, info.Thinks = e.Efforts, true
 		case !info.Thinks:
 			info.Efforts = nil
 		case info.Efforts == nil:

@@ -61,3 +61,65 @@ func TestKeyPrograms(t *testing.T) {
 		}
 	}
 }
+
+// The error for a missing key says what to do, and nothing else. The hint for a refused key names
+// the key's source.
+func TestMissingKeySaysWhatToDo(t *testing.T) {
+	c := configured(t, "providers: {house: {base_url: http://127.0.0.1:1}, broken: {base_url: http://127.0.0.1:1, api_key: '${env:NOWHERE}'}}")
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"GROQ_API_KEY": "x"}[name]
+		return v, ok
+	}
+	m := New(c, Options{Env: env, KeyFile: "/c/config.yaml"})
+	defer m.Close()
+	for id, want := range map[string]string{
+		"openai/gpt-5.1": `model openai/gpt-5.1: auth: there is no key for openai: run "dragoman login openai", or set OPENAI_API_KEY where dragoman is started`,
+		"gemini/x":       `model gemini/x: auth: there is no key for gemini: run "dragoman login gemini", or set GEMINI_API_KEY or GOOGLE_API_KEY where dragoman is started`,
+		"broken/x":       `model broken/x: auth: the key could not be read: config.yaml:1:100: providers.broken.api_key: environment variable NOWHERE is not set`,
+	} {
+		model, err := m.named(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := coretest.Hear(t.Context(), t, model, coretest.ModelRequest(), nil); h.Err == nil || !strings.HasPrefix(h.Err.Error(), want) || id != "broken/x" && h.Err.Error() != want {
+			t.Errorf("%v\nwant %s", h.Err, want)
+		}
+	}
+	for provider, want := range map[string]string{
+		"groq":   "The key comes from GROQ_API_KEY in the environment.",
+		"broken": "The key comes from providers.broken.api_key in /c/config.yaml.",
+		"house":  `Run "dragoman login house", or set providers.house.api_key in /c/config.yaml.`,
+	} {
+		if got := keyHint(c, env, nil, provider, "/c/config.yaml"); got != want {
+			t.Errorf("%s: %s", provider, got)
+		}
+	}
+}
+
+// A model with written-down efforts can reason, whatever else is written down.
+func TestEffortsImplyReasoning(t *testing.T) {
+	c := configured(t, "providers: {house: {base_url: http://127.0.0.1:1, models: {a: {efforts: [low, high]}, b: {can: [tools], efforts: [low]}, c: {can: [tools]}}}}")
+	m := New(c, Options{})
+	defer m.Close()
+	got := map[string]bool{}
+	for _, info := range m.Infos() {
+		got[info.ID] = info.Thinks
+	}
+	if !got["house/a"] || !got["house/b"] || got["house/c"] {
+		t.Errorf("%v", got)
+	}
+}
+
+// configured returns the configuration of a text.
+func configured(t *testing.T, text string) *configs.Config {
+	t.Helper()
+	layer, err := configs.Parse("config.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Resolve(layer, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

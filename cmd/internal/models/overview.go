@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,17 +17,24 @@ import (
 	"dragoman/core/llm"
 )
 
-// Overview is the knowledge about models that needs no network.
+// Overview is the knowledge about models.
 type Overview struct {
-	config *configs.Config
-	env    configs.Env
-	given  configs.Logins
-	models *Finder
+	config  *configs.Config
+	options Options
+	models  *Finder
 }
 
-// NewOverview reads only the configuration and the options.
-func NewOverview(c *configs.Config, o Options) *Overview {
-	return &Overview{c, o.Env, o.Given, New(c, o)}
+// NewOverview reads only the configuration and the options, and does not use the network.
+func NewOverview(c *configs.Config, o Options) *Overview { return &Overview{c, o, New(c, o)} }
+
+// Ask asks services for their models (see Finder.Ask).
+func (k *Overview) Ask(ctx context.Context, which Asking) error {
+	news, err := k.models.Ask(ctx, which)
+	if news {
+		k.models.Close()
+		k.models = New(k.config, k.options)
+	}
+	return err
 }
 
 // Close releases the overview's resources.
@@ -70,7 +78,7 @@ func (k *Overview) Find(id string) (inference.ModelInfo, error) {
 
 // key describes the source of a provider's key; "": none.
 func (k *Overview) key(provider string) string {
-	source, variable := k.config.KeySource(provider, k.env, k.given)
+	source, variable := k.config.KeySource(provider, k.options.Env, k.options.Given)
 	switch source {
 	case configs.KeyInEnv:
 		return "from " + variable + " in the environment"
@@ -165,7 +173,7 @@ func (k *Overview) PrintOne(out io.Writer, m inference.ModelInfo) error {
 		row("name", display.Line(m.Name, 200))
 	}
 	if m.Offline {
-		row("provider", "this program itself: no network, no key, and no language model")
+		row("provider", "this program itself; it needs no network and no key, and is not a language model")
 	} else {
 		p, _ := k.config.Provider(m.Provider)
 		row("reached at", p.BaseURL.String())

@@ -64,7 +64,7 @@ func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.
 
 // ErrNoConfigPlace means that there is no home folder, and no flag.
 var ErrNoConfigPlace = errors.New(
-	"no place for a configuration file: the environment names no home folder; give a file with --config",
+	"HOME is not set, so the configuration file has no default path; name one with --config",
 )
 
 // LoadConfig reads the configuration, over the editor's settings (nil: none). With an error it

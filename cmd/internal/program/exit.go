@@ -10,7 +10,10 @@ const (
 	ExitOK       = 0
 	ExitFailed   = 1
 	ExitUsage    = 2
-	ExitNoSecret = 3
+	ExitNoSecret = 3   // of keyring
+	ExitRefused  = 3   // of run: something was refused because nobody could be asked
+	ExitLimit    = 4   // of run: a limit, or the model's refusal, has ended the turn
+	ExitUnread   = 141 // of run: nobody reads the answer any more, as if SIGPIPE had ended it
 )
 
 // ErrReported fails a command that has already printed the error.
@@ -21,3 +24,12 @@ type ExitError int
 
 // Error implements error.
 func (e ExitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// UsageError is a mistake in the command line that shows only when the command has started.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the mistake.
+func (e UsageError) Unwrap() error { return e.Err }

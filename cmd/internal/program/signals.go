@@ -10,7 +10,19 @@ import (
 	"dragoman/core"
 )
 
-// UntilSignal returns a context that ends with core.ErrShutdown at the first signal to end:
+// Signal is the cause of a context that a signal has ended. It is a core.ErrShutdown.
+type Signal struct{ os.Signal }
+
+// Error implements error.
+func (s Signal) Error() string { return "the signal " + s.String() }
+
+// Is reports whether target is core.ErrShutdown.
+func (s Signal) Is(target error) bool { return target == core.ErrShutdown }
+
+// Code returns the exit code of a command that the signal has stopped.
+func (s Signal) Code() ExitError { return ExitError(signalCode(s.Signal)) }
+
+// UntilSignal returns a context that ends with a Signal as its cause at the first signal to end:
 // SIGTERM, SIGHUP and, unless a command listens to it itself, SIGINT. A second one ends the
 // process at once, whatever it is doing. stop stops listening and waits for the goroutine that
 // listens.
@@ -34,7 +46,7 @@ func UntilSignal(ctx context.Context, interrupt bool) (_ context.Context, stop f
 				if n > 0 {
 					os.Exit(signalCode(s))
 				}
-				end(core.ErrShutdown)
+				end(Signal{s})
 			case <-over:
 				return
 			}

@@ -2,6 +2,8 @@ package secrets
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +65,13 @@ func newLogins(dir string, v *vault) *Logins {
 
 // Path returns the file that stores the keys; empty: there is no place for it.
 func (l *Logins) Path() string { return l.file.Path }
+
+// Rev returns a text that changes with the stored key of a provider, and does not contain it.
+func (l *Logins) Rev(provider string) string {
+	kept, _ := l.all() //nolint:errcheck // an unreadable file has no keys
+	sum := sha256.Sum256(fmt.Append(nil, kept[provider]))
+	return hex.EncodeToString(sum[:8])
+}
 
 // Check returns the reason why the file is not used; nil: it is used.
 func (l *Logins) Check() error {

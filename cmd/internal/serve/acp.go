@@ -2,7 +2,11 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"dragoman/adapters/acp"
 	"dragoman/adapters/thread"
@@ -22,10 +26,26 @@ func ACP(ctx context.Context, o setup.Options) error {
 				Log:       g.log,
 				Version:   o.Env.Version,
 				Servers:   true,
+				Folder:    workable,
 				Providers: g.profiles.Providers(),
+				SignIn:    g.profiles.SignIn(),
 			},
 		}
 	})
+}
+
+// workable returns why a session cannot work in a folder.
+func workable(dir string) error {
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %.1000s does not exist; create it first, or name another one", dir)
+	case err != nil:
+		return fmt.Errorf("open the folder %.1000s: %w", dir, err)
+	case !st.IsDir():
+		return fmt.Errorf("%.1000s is not a folder; name the folder to work in", dir)
+	}
+	return nil
 }
 
 // acpStream serves ACP, or its form of June 2025, the thread protocol, depending on the client's

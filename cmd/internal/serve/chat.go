@@ -3,20 +3,18 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 
 	"dragoman/cmd/internal/program"
-	"dragoman/cmd/internal/sessions"
 	"dragoman/cmd/internal/setup"
 	"dragoman/cmd/internal/terminal"
+	"dragoman/cmd/internal/terminal/history"
 	"dragoman/core"
 	"dragoman/core/inference"
 )
 
-// Chat talks to a person at a terminal. resume is the id of the session to continue, or the
+// Chat talks to a person at a terminal, without moving the cursor if plain is set. resume is the id of the session to continue, or the
 // beginning of the id; empty: a new one.
-func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings) error {
+func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings, plain bool) error {
 	return run(
 		ctx,
 		o,
@@ -24,7 +22,7 @@ func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings
 		func(ctx context.Context, g *gateway) error {
 			c := g.connect(setup.ClientOptions{People: true})
 			defer c.profiles.Close()
-			return c.chat(ctx, o.Env, resume, set)
+			return c.chat(ctx, o.Env, resume, set, plain)
 		},
 	)
 }
@@ -34,19 +32,17 @@ func (g *connection) chat(
 	env *program.Environment,
 	resume string,
 	set core.Settings,
+	plain bool,
 ) error {
-	cwd, err := os.Getwd()
+	begin, err := g.begin(ctx, resume, set)
 	if err != nil {
-		return fmt.Errorf("find the working folder: %w", err)
+		return err
 	}
-	profile, err := g.profiles.In(ctx, []string{cwd})
+	folder, err := env.DataDir()
 	if err != nil {
-		return program.ConfigError(err)
+		return err
 	}
-	if _, ok := profile.Agent(set.Agent); !ok {
-		return fmt.Errorf("there is no agent %q; there are %s", set.Agent, setup.AgentNames(profile.Agents))
-	}
-	session, err := g.chatSession(ctx, resume, cwd)
+	session, err := begin.session(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,23 +53,10 @@ func (g *connection) chat(
 		Profiles:  g.profiles,
 		Session:   session,
 		Settings:  set,
-		Model:     inference.ModelsOf(&profile.Profile).Default,
-		Offline:   profile.Finder.Choice.Offline(),
+		Model:     inference.ModelsOf(&begin.profile.Profile).Default,
+		Offline:   begin.profile.Finder.Choice.Offline(),
+		History:   history.In(folder),
+		Plain:     plain,
 	})
-	if resume == "" && session.State().Messages == 0 { // an unused session is not worth keeping
-		err = errors.Join(err, g.Gateway.Delete(context.WithoutCancel(ctx), g.principal, session.Meta().ID))
-	}
-	return err
-}
-
-// chatSession opens a session by its id, or creates one for the working folder.
-func (g *connection) chatSession(ctx context.Context, id, cwd string) (*core.Session, error) {
-	if id != "" {
-		return sessions.Find(ctx, g.Gateway, id)
-	}
-	s, err := g.Gateway.Create(ctx, core.Meta{Principal: g.principal, Cwd: cwd})
-	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, program.OtherData)
-	}
-	return s, nil
+	return errors.Join(err, begin.end(ctx, session))
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -17,15 +20,18 @@ import (
 // command.
 type Addition struct {
 	Env, Headers               []string // NAME=VALUE
+	EnvFiles                   []string // of variables; later ones win, and Env wins over all
 	Dir, URL, Transport, Start string
-	Replace                    bool // an entry of the same name
+	Tools, WithoutTools        []string // the tools that are offered, and those that are not
+	StartTimeout, CallTimeout  string   // durations
+	Replace                    bool     // an entry of the same name
 }
 
 // Add writes an entry and prints warnings about it.
 func (s *Store) Add(ctx context.Context, name string, command []string, n Addition) error {
 	is, err := n.entry(command)
 	if err != nil {
-		return err
+		return program.UsageError{Err: err}
 	}
 	edit := configs.AddServer
 	if n.Replace {
@@ -48,12 +54,12 @@ func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
 	switch {
 	case n.URL == "" && len(command) == 0:
 		return is, errors.New(
-			"say how the server is started: add NAME -- COMMAND, or where it is: add NAME --url URL",
+			"the server needs a command or an address: add NAME -- COMMAND, or add NAME --url URL",
 		)
 	case n.URL != "" && len(command) > 0:
 		return is, errors.New("a server is either a program or a URL: leave one of them out")
-	case n.URL != "" && (len(n.Env) > 0 || n.Dir != ""):
-		return is, errors.New("--env and --dir belong to a program; a URL takes --header")
+	case n.URL != "" && (len(n.Env) > 0 || len(n.EnvFiles) > 0 || n.Dir != ""):
+		return is, errors.New("--env, --env-file and --dir belong to a program; a URL takes --header")
 	case n.URL == "" && (len(n.Headers) > 0 || n.Transport != ""):
 		return is, errors.New("--header and --transport belong to a URL; a program takes --env")
 	}
@@ -75,11 +81,55 @@ func (n Addition) entry(command []string) (is configs.MCPServer, err error) {
 		}
 		is.Dir = configs.NewValue(dir)
 	}
-	if is.Env, err = pairs("--env", n.Env); err != nil {
+	if is.Env, err = n.variables(); err != nil {
 		return is, err
 	}
-	is.Headers, err = pairs("--header", n.Headers)
-	return is, err
+	if is.Headers, err = pairs("--header", n.Headers); err != nil {
+		return is, err
+	}
+	return is, n.limits(&is)
+}
+
+// variables returns the program's environment.
+func (n Addition) variables() (map[string]configs.Secret, error) {
+	all := map[string]configs.Secret{}
+	for _, path := range n.EnvFiles {
+		file, err := readEnvFile(path)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, file)
+	}
+	given, err := pairs("--env", n.Env)
+	maps.Copy(all, given)
+	return all, err
+}
+
+// limits sets the tools that are offered, and how long the server may take.
+func (n Addition) limits(is *configs.MCPServer) (err error) {
+	for flag, list := range map[string][]string{"--tool": n.Tools, "--without-tool": n.WithoutTools} {
+		if slices.Contains(list, "") {
+			return fmt.Errorf("%s takes the name of a tool, and got an empty one", flag)
+		}
+	}
+	is.Tools, is.WithoutTools = n.Tools, n.WithoutTools
+	if is.StartTimeout, err = duration("--start-timeout", n.StartTimeout); err != nil {
+		return err
+	}
+	is.CallTimeout, err = duration("--call-timeout", n.CallTimeout)
+	return err
+}
+
+// duration reads the value of a flag; empty: it was not given.
+func duration(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Second {
+		return 0, fmt.Errorf("%s takes a duration of at least 1s, such as 90s or 5m, and got %q", flag, display.Line(text, 40))
+	}
+	return d, nil
 }
 
 // ownPath makes the path of a program absolute from here: in a session's folder a relative path

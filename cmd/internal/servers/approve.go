@@ -31,11 +31,12 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	}
 	only := *c
 	only.MCPServers = map[string]configs.MCPServer{server: is}
-	box, tried, err := s.try(ctx, &only)
+	t, err := s.try(ctx, &only)
+	defer t.close()
 	if err != nil {
 		return err
 	}
-	defer box.Close()
+	tried := t.items
 	if tried[0].Status != "running" {
 		return fmt.Errorf("the MCP server %s does not run: %s", server, tried[0].Why)
 	}
@@ -69,7 +70,7 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 			return program.ErrReported
 		}
 	}
-	if err := box.Agree(server, changes); err != nil {
+	if err := t.box.Agree(server, changes); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.env.Out, "agreed to %s of %s\n", display.Counted(len(changes), "tool"), server)

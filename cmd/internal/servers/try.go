@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
 	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
@@ -21,7 +23,7 @@ import (
 const tryFor = 30 * time.Second
 
 // List starts each server once, prints its state, and ends it again; tools also lists the names
-// of the tools.
+// of the tools. It returns program.ErrReported if a server does not start.
 func (s *Store) List(ctx context.Context, tools bool) error {
 	config, err := s.env.LoadConfig(nil)
 	if err != nil {
@@ -35,11 +37,12 @@ func (s *Store) List(ctx context.Context, tools bool) error {
 		)
 		return nil
 	}
-	box, items, err := s.try(ctx, config)
-	if box != nil {
-		defer box.Close()
+	t, err := s.try(ctx, config)
+	defer t.close()
+	s.show(config, t.items, tools)
+	if err == nil && slices.ContainsFunc(t.items, func(item upstream.Trial) bool { return item.Status == "failed" }) {
+		return program.ErrReported // the list shows the reason
 	}
-	s.show(config, items, tools)
 	return err
 }
 
@@ -80,11 +83,18 @@ func (s *Store) show(c *configs.Config, items []upstream.Trial, tools bool) {
 	w.Flush()
 }
 
-// try starts the servers of a configuration once. The box must be closed.
-func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []upstream.Trial, error) {
+// trial is an attempt to start servers.
+type trial struct {
+	box   *upstream.Box
+	logs  *logs.Servers // of their messages
+	items []upstream.Trial
+}
+
+// try starts the servers of a configuration once. The trial must be closed.
+func (s *Store) try(ctx context.Context, c *configs.Config) (t trial, err error) {
 	cwd, err := os.Getwd()
 	if err != nil {
-		return nil, nil, fmt.Errorf("find the working folder: %w", err)
+		return t, fmt.Errorf("find the working folder: %w", err)
 	}
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
@@ -94,7 +104,18 @@ func (s *Store) try(ctx context.Context, c *configs.Config) (*upstream.Box, []up
 		fmt.Errorf("the servers were not all up within %v", tryFor),
 	)
 	defer cancel()
-	box := upstream.New(s.options(c, true))
-	tried, err := box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
-	return box, tried, err
+	t.logs = logs.OpenServers(s.env.DataFile(""))
+	o := s.options(c, true)
+	o.Log = t.logs.Add
+	t.box = upstream.New(o)
+	t.items, err = t.box.Try(ctx, core.Meta{Cwd: cwd, Roots: []string{cwd}})
+	return t, err
+}
+
+// close ends the servers and writes the rest of their logs.
+func (t trial) close() {
+	if t.box != nil {
+		t.box.Close()
+		t.logs.Close()
+	}
 }

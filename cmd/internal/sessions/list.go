@@ -52,6 +52,7 @@ type listedSession struct {
 	Agent    string         `json:"agent,omitempty"`
 	Messages int            `json:"messages"`
 	Parent   core.SessionID `json:"parent,omitempty"` // the session that delegated it
+	Archived bool           `json:"archived,omitempty"`
 }
 
 func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
@@ -63,7 +64,7 @@ func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
 			errs = append(errs, err)
 			continue
 		}
-		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent}); err != nil {
+		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent, s.Archived}); err != nil {
 			return err
 		}
 	}
@@ -85,6 +86,10 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 		if n++; n == 1 {
 			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
 		}
+		title := display.Line(s.Title, 60)
+		if s.Archived {
+			title += " (archived)"
+		}
 		fmt.Fprintf(
 			w,
 			"%s\t%d\t%s\t%s\t%s\n",
@@ -92,7 +97,7 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 			s.Messages,
 			display.Line(string(s.ID), 64),
 			display.Line(s.Cwd, 40),
-			display.Line(s.Title, 60),
+			title,
 		)
 	}
 	if n == 0 && len(errs) == 0 {

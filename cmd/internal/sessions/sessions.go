@@ -88,6 +88,19 @@ func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error
 	return g.Open(ctx, core.Local, found[0])
 }
 
+// Latest opens the session of a folder that was used last. Those of delegated tasks do not count.
+func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session, error) {
+	for sum, err := range g.List(ctx, core.Local) {
+		if err == nil && sum.Parent == "" && sum.Messages > 0 && sum.Cwd == folder {
+			return g.Open(ctx, core.Local, sum.ID)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("there is no session in %s yet; leave out --session to begin one", folder)
+}
+
 // beginningWith lists the sessions whose ids begin with the typed text. If that is a whole id,
 // only its session is listed.
 func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {

@@ -48,6 +48,32 @@ func TestAccountsAreListed(t *testing.T) {
 	}
 }
 
+// A client signs in to the provider whose model is the default: the configured one even without a
+// key, or else one that has a key, or else the demo, which needs none.
+func TestSignInIsForTheChosenProvider(t *testing.T) {
+	for _, tt := range []struct {
+		name, config string
+		env          map[string]string
+		want         control.Account
+	}{
+		{"no key", "model: anthropic/claude-sonnet-4-6\n", nil, control.Account{Provider: "anthropic"}},
+		{"another key", "model: anthropic/claude-sonnet-4-6\n", map[string]string{"OPENAI_API_KEY": "k"}, control.Account{Provider: "anthropic"}},
+		{"a key", "model: anthropic/claude-sonnet-4-6\n", map[string]string{"ANTHROPIC_API_KEY": "k"}, control.Account{Provider: "anthropic", Configured: true, Source: "env"}},
+		{"no model", "{}\n", map[string]string{"OPENAI_API_KEY": "k"}, control.Account{Provider: "openai", Configured: true, Source: "env"}},
+		{"nothing", "{}\n", nil, control.Account{Provider: "offline", Configured: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := profilesOf(t, tt.env)
+			p.process.env.Flags.Config = filepath.Join(t.TempDir(), "c.yaml")
+			programtest.Write(t, p.process.env.Flags.Config, tt.config)
+			got, err := p.SignIn().Chosen(t.Context())
+			if err != nil || got.Provider != tt.want.Provider || got.Configured != tt.want.Configured || got.Source != tt.want.Source {
+				t.Errorf("%+v, %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -33,7 +33,7 @@ var alwaysOffered = []string{guide.SkillTool, guide.RuleTool}
 
 const planPrompt = `
 # Planning
-You are in plan mode: look, think, and say what should be done; change nothing. Calls that write or run something are rejected here, so do not try them. Tasks can be handed only to agents that look.
+You are in plan mode: look, think, and say what should be done; change nothing. You have no tools that write. The user is asked about each command line, so run only commands that look, such as git log or ls, and only if no other tool answers the question. Tasks can be handed only to agents that look.
 End with a plan of concrete steps that name files and what happens in them, and with what you are not sure of. The user starts the work by choosing another agent.
 `
 
@@ -70,7 +70,7 @@ func builtinRoles() []role {
 	general.Sub = true
 	return []role{
 		{Role: code, description: "Works on the code: reads, changes, runs, with your approval"},
-		{Role: plan, prompt: planPrompt, description: "Looks and makes a plan; changes nothing and runs nothing"},
+		{Role: plan, prompt: planPrompt, description: "Looks and makes a plan; changes nothing, and asks before each command"},
 		{
 			Role:        explorer,
 			prompt:      explorerPrompt,
@@ -232,13 +232,13 @@ func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) 
 
 // systemOf returns an agent's system prompt: the facts about the workspace that every agent
 // gets, then its own instructions, then those of the workspace and the user.
-func systemOf(r role, g *guides) func(core.Meta, string) string {
-	return func(m core.Meta, model string) string {
+func systemOf(r role, g *guides) func(core.Meta, string) []loop.Section {
+	return func(m core.Meta, model string) []loop.Section {
 		s := loop.System("dragoman", m) + r.prompt
 		if r.instructions != "" {
 			s += "\n# Your task\n" + strings.TrimSpace(r.instructions) + "\n"
 		}
-		return s + g.system(m, r.Name, model)
+		return append([]loop.Section{{Part: inference.PartSystem, Text: s}}, g.system(m, r.Name, model)...)
 	}
 }
 

@@ -23,6 +23,8 @@ type ClientOptions struct {
 	People bool
 	// Quiet is set if the adapter itself shows the errors of the configuration.
 	Quiet bool
+	// Allow are allow rules of the user in addition to those of the configuration.
+	Allow []configs.Rule
 }
 
 // Client is one connection: its overlay on the configuration, and its principal.
@@ -50,13 +52,15 @@ type overlay struct {
 	text, servers string
 	routes        map[string]route // addresses of providers
 	people, quiet bool
-	lends         llm.Sampler // clients that lend their models; nil: none
+	allow         []configs.Rule // in addition to those of the configuration
+	lends         llm.Sampler    // clients that lend their models; nil: none
 }
 
 // overlayKey is equal for equal overlays.
 type overlayKey struct {
 	text, routes  string
 	people, quiet bool
+	allow         string
 	lends         llm.Sampler
 }
 
@@ -64,6 +68,9 @@ func (l overlay) key() overlayKey {
 	k := overlayKey{text: l.text, people: l.people, quiet: l.quiet, lends: l.lends}
 	if len(l.routes) > 0 {
 		k.routes = fmt.Sprintf("%q", l.routes)
+	}
+	if len(l.allow) > 0 {
+		k.allow = fmt.Sprintf("%q", l.allow)
 	}
 	return k
 }

@@ -57,7 +57,7 @@ func TestClonedFolderDecidesNothing(t *testing.T) {
 	}
 	r.say("Hello.")
 	r.say("Read the files here, change one of them, and run the tests.")
-	if text := r.profiles.edition().guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, ""); strings.Contains(text, "canary") || strings.Contains(text, "theirs") || strings.Contains(text, "root:") {
+	if text := systemText(builtinRoles()[0], r.profiles.edition().guides, core.Meta{Cwd: r.dir, Roots: []string{r.dir}}); strings.Contains(text, "canary") || strings.Contains(text, "theirs") || strings.Contains(text, "root:") {
 		t.Errorf("in the system prompt: %s", text)
 	}
 	for _, set := range []core.Settings{{}, {Agent: "evil", Trust: true}} {

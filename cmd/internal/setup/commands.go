@@ -23,9 +23,11 @@ func (p *edition) newCommands() *commands.Commands {
 			}
 			return nil
 		},
-		ServerPrompt: func(ctx context.Context, m core.Meta, name, args string) (string, bool, error) {
+		ServerPrompt: func(
+			ctx context.Context, m core.Meta, name, args string, waiting func(string),
+		) (string, bool, error) {
 			if box := p.servers.of(p); box != nil {
-				return box.Expand(ctx, m, name, args)
+				return box.Expand(ctx, m, name, args, waiting)
 			}
 			return "", false, nil
 		},
@@ -70,13 +72,8 @@ func (p *edition) forCommands() (commands.Profile, error) {
 			provider, _, _ := strings.Cut(model, "/")
 			return keyProblem(made.Config.CheckKey(provider, p.env.Lookup, p.logins))
 		},
-		CheckModel: func(name string) error {
-			if _, err := made.Config.FindModel(name); err != nil {
-				return errors.New(strings.TrimPrefix(err.Error(), "model "))
-			}
-			return nil
-		},
-		Config: func() string { return string(configs.Marshal(made.Config)) },
+		CheckModel: made.CheckModel,
+		Config:     func() string { return string(configs.Marshal(made.Config)) },
 	}
 	if made.Config.Source != "" {
 		c.ConfigFiles = append(c.ConfigFiles, made.Config.Source)
@@ -88,11 +85,10 @@ func (p *edition) forCommands() (commands.Profile, error) {
 }
 
 // keyProblem returns the reason why there is no key, without the position in the
-// configuration, which need not name the provider.
+// configuration.
 func keyProblem(err error) error {
-	var all *configs.Error
-	if errors.As(err, &all) {
-		return errors.New(all.Problems[0].Message + ".")
+	if all := (*configs.Error)(nil); errors.As(err, &all) {
+		return errors.New(all.Problems[0].Message)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -48,6 +49,7 @@ type edition struct {
 	made     *Profile           // nil: none yet
 	seen     configs.FileStates // the files that it was made from
 	stale    bool               // made is out of date, even if no file has changed
+	settled  *models.Finder     // the one that the last ask has seen
 	tried    bool
 	fault    string // the reason why the newest configuration is not in use; "": it is
 	places   map[string]*workspaceProfile
@@ -260,6 +262,26 @@ func (p *edition) refuses(path string) bool {
 	return made.Rights.Forbids(core.Meta{}, core.Access{Op: core.OpRead, Path: path})
 }
 
+// CheckAgent returns an error if there is no agent of this name; the empty name is the default.
+func (p *Profile) CheckAgent(name string) error {
+	if _, ok := p.Agent(name); !ok {
+		return fmt.Errorf("there is no agent %q; there are %s", name, AgentNames(p.Agents))
+	}
+	return nil
+}
+
+// CheckModel returns an error if no provider has a model of this name; the empty name is the
+// default.
+func (p *Profile) CheckModel(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := p.Config.FindModel(name); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "model "))
+	}
+	return nil
+}
+
 // offers reports whether a model can be chosen.
 func (p *Profile) offers(model string) bool {
 	return slices.ContainsFunc(
@@ -326,7 +348,7 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	p.mu.Unlock()
 	seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
 	config, err := p.env.LoadConfig(l.editor)
-	config = directed(config, l.routes)
+	config = allowing(directed(config, l.routes), l.allow)
 	for _, f := range config.Files(p.env.Lookup) {
 		seen[f] = configs.FileStateOf(f)
 	}
@@ -435,8 +457,8 @@ func (listingHost) Meta() core.Meta { return core.Meta{} }
 // Profile implements core.ToolHost.
 func (n listingHost) Profile(context.Context) (*core.Profile, error) { return &n.made.Profile, nil }
 
-// Editor implements core.ToolHost.
-func (listingHost) Editor() core.Editor { return nil }
+// Editor implements core.ToolHost: clients leave out the tools that their editors do not serve.
+func (listingHost) Editor() core.Editor { return tools.AnyEditor{} }
 
 // look makes new profiles if files have changed. Before the first session or prompt no profile
 // was requested, so it does nothing.
@@ -518,11 +540,13 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 		return nil, err
 	}
 	o := models.Options{
-		Env:     p.env.Lookup,
-		Given:   p.logins,
-		KeyFile: p.env.ConfigFile(),
-		Lends:   l.lends,
-		Before:  p.finders(old),
+		Env:      p.env.Lookup,
+		Given:    p.logins,
+		GivenRev: p.logins.Rev,
+		KeyFile:  p.env.ConfigFile(),
+		Offers:   p.offers,
+		Lends:    l.lends,
+		Before:   p.finders(old),
 	}
 	m := models.New(c, o)
 	made := &Profile{

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 
@@ -32,11 +33,12 @@ type pendingOptions struct {
 
 // Configure sets the settings that an editor sends when it connects as the lowest layer. Settings
 // that only restrict apply at once, and so do those with the user's lasting consent; the others
-// wait for consent. The error names invalid settings, which are left out.
+// wait for consent. The error names invalid settings and unknown ones, which are left out.
 func (c *Client) Configure(raw json.RawMessage) error {
 	layer, unknown, err := configs.ParseEditor(raw)
 	if text := configs.UnknownKeys(unknown); text != "" {
 		c.process.log.Logger.Warn("some of " + configs.EditorSource + " " + text)
+		err = errors.Join(err, errors.New(text))
 	}
 	narrow, more := layer.Narrowed()
 	var waits *pendingOptions

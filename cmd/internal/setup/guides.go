@@ -89,11 +89,15 @@ func (g *guides) forget() {
 }
 
 // system returns the addition of the turn's guide to an agent's system prompt.
-func (g *guides) system(m core.Meta, agent, model string) string {
-	if have := g.last(context.Background(), m.Roots); have != nil {
-		return have.System(agent, model)
+func (g *guides) system(m core.Meta, agent, model string) (list []loop.Section) {
+	have := g.last(context.Background(), m.Roots)
+	if have == nil {
+		return nil
 	}
-	return ""
+	for part, text := range have.Sections(agent, model) {
+		list = append(list, loop.Section{Part: part, Text: text})
+	}
+	return list
 }
 
 // nested returns the instructions of the folders of some files beyond those in the system

@@ -45,7 +45,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 	})
 	g := newGuides(func(string) (string, bool) { return "", false })
 	m := core.Meta{Cwd: dir, Roots: []string{dir}}
-	text := systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m")
+	text := systemText(role{Role: policy.Role{Name: codeAgent}}, g, m)
 	for _, want := range []string{"Always run the tests.", "How to make tea", "skill"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the system prompt lacks %q:\n%s", want, text)
@@ -58,7 +58,7 @@ func TestGuideInSystemPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.look(t.Context(), m.Roots) // like the next prompt
-	if text = systemOf(role{Role: policy.Role{Name: codeAgent}}, g)(m, "mock/m"); !strings.Contains(text, "Never run the tests, ever.") {
+	if text = systemText(role{Role: policy.Role{Name: codeAgent}}, g, m); !strings.Contains(text, "Never run the tests, ever.") {
 		t.Error("a change of AGENTS.md is not seen")
 	}
 }

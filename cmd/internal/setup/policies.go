@@ -31,26 +31,13 @@ func newPolicies(
 		rules  []configs.Rule
 	}{{core.Deny, "deny", c.Policy.Deny}, {core.MustAsk, "ask", c.Policy.Ask}, {core.Allow, "allow", c.Policy.Allow}} {
 		for i, r := range list.rules {
-			rule := policy.Rule{
-				Effect:  list.effect,
-				Tool:    r.Tool,
-				Server:  r.Server,
-				Path:    r.Path,
-				Command: r.Command,
-				URL:     r.URL,
-			}
-			if list.effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
-				rule.Server = core.Native // an MCP server may have a tool of the same name
-			}
+			rule := policyRule(list.effect, r)
 			// One by one first, so that the message contains the position.
 			if _, err := policy.New(policy.Options{Rules: []policy.Rule{rule}, Home: home}); err != nil {
 				key := fmt.Sprintf("policy.%s[%d]", list.name, i)
 				at, _ := c.Where(key)
-				if inner := errors.Unwrap(err); inner != nil {
-					err = inner
-				}
 				return nil, nil, &configs.Error{
-					Problems: []configs.Problem{{Position: at, Key: key, Message: err.Error()}},
+					Problems: []configs.Problem{{Position: at, Key: key, Message: cause(err).Error()}},
 				}
 			}
 			if all = append(all, rule); list.effect != core.Allow {
@@ -67,4 +54,21 @@ func newPolicies(
 	}
 	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home})
 	return rules, strict, err
+}
+
+// policyRule translates a rule of the configuration.
+func policyRule(effect core.Effect, r configs.Rule) policy.Rule {
+	rule := policy.Rule{Effect: effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL}
+	if effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
+		rule.Server = core.Native // an MCP server may have a tool of the same name
+	}
+	return rule
+}
+
+// cause returns the fault of a rule, without the rule's number.
+func cause(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
 }

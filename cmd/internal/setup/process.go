@@ -33,6 +33,7 @@ type Process struct {
 	board   *board.Board
 	gateway *core.Gateway // nil: nothing is run
 	logins  *secrets.Logins
+	offers  *models.Offers
 	native  core.Toolbox // our own tools
 	servers *upstreams
 	backend func(name string) core.Backend // Options.Backend
@@ -76,6 +77,7 @@ func New(o Options) *Process {
 		backend: o.Backend,
 		board:   board.New(),
 		logins:  o.Secrets.Logins(),
+		offers:  models.NewOffers(o.Env.DataFile),
 		loading: make(chan struct{}, 1),
 		changed: configs.FileStates.Changed,
 		servers: &upstreams{
@@ -91,7 +93,6 @@ func New(o Options) *Process {
 
 // Join sets the gateway of the process, in which commands find sessions. It is called before the
 // first profile is requested.
-// first profile is asked for.
 func (p *Process) Join(g *core.Gateway) { p.gateway = g }
 
 // Board shows the models, agents, servers and jobs of all connections. It is also the Listing of
@@ -116,14 +117,23 @@ func (p *Process) Client(o ClientOptions) *Client {
 	return &Client{
 		process:   p,
 		name:      name,
-		layer:     overlay{people: o.People, quiet: o.Quiet},
+		layer:     overlay{people: o.People, quiet: o.Quiet, allow: o.Allow},
 		principal: o.Principal,
 	}
 }
 
 // Watch looks at the files every lookEvery until ctx ends, so that clients that show models,
-// agents and commands are notified of a change.
+// agents and commands are notified of a change. Meanwhile it asks the services of models for what
+// they offer.
 func (p *Process) Watch(ctx context.Context) {
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	asking.Go(func() { p.often(ctx, (*edition).ask) })
+	p.often(ctx, (*edition).look)
+}
+
+// often calls f for all editions in use every lookEvery until ctx ends.
+func (p *Process) often(ctx context.Context, f func(*edition, context.Context)) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -132,7 +142,7 @@ func (p *Process) Watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			for _, e := range p.all() {
-				e.look(ctx)
+				f(e, ctx)
 			}
 		}
 	}

@@ -149,7 +149,7 @@ func TestOtherFilesAreFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		role, _ := made.role(name)
-		return systemOf(role, r.profiles.edition().guides)(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, "")
+		return systemText(role, r.profiles.edition().guides, core.Meta{Cwd: r.dir, Roots: []string{r.dir}})
 	}
 	if s := system("one"); !strings.Contains(s, "Be short.") || !strings.Contains(s, "Be kind.") {
 		t.Errorf("%s", s)

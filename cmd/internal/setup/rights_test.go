@@ -119,7 +119,8 @@ func TestRights(t *testing.T) {
 		{"plan writes, auto", auto(write("plan", trusted)), core.Deny},
 		{"explorer writes", write("explorer", trusted), core.Deny},
 		{"peeker writes", write("peeker", trusted), core.Deny},
-		{"plan runs what a rule allows", run("plan", "go test ./..."), core.Deny},
+		{"plan runs what a rule allows", run("plan", "go test ./..."), core.MustAsk},
+		{"plan runs, auto", auto(run("plan", "go test ./...")), core.MustAsk},
 		{"explorer runs", run("explorer", "go test ./..."), core.Deny},
 		{"guest writes what a rule allows", write("guest", core.Settings{}), core.MustAsk},
 		{"guest writes, trusted", write("guest", trusted), core.MustAsk},
@@ -274,7 +275,7 @@ func TestForbiddenFilesAreNotIncluded(t *testing.T) {
 		if _, err := r.profiles.Load(); err != nil {
 			t.Fatal(err)
 		}
-		return r.profiles.edition().guides.system(core.Meta{Cwd: r.dir, Roots: []string{r.dir}}, codeAgent, "")
+		return systemText(builtinRoles()[0], r.profiles.edition().guides, core.Meta{Cwd: r.dir, Roots: []string{r.dir}})
 	}
 	r.configure("policy: {deny: [{path: \"secrets/**\"}]}\n")
 	if got := said(); !strings.Contains(got, "These are notes") || strings.Contains(got, "canary") {

@@ -89,6 +89,15 @@ func (d serverControl) Do(
 	return box.Start(roots, name)
 }
 
+// Warm implements control.Servers.
+func (d serverControl) Warm(by core.Client, roots []string) <-chan struct{} {
+	box := d.p.servers.of(d.p)
+	if box == nil || by.Role != core.Decide || by.Principal != core.Local {
+		return nil
+	}
+	return box.Warm(roots)
+}
+
 // find returns the server of a name that a person has typed, possibly wrongly.
 func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
 	box := d.p.servers.of(d.p)

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
-	"unicode/utf8"
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/terminal/history"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -29,6 +27,8 @@ type ChatOptions struct {
 	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
 	Model     string         // the model of a session that has chosen none
 	Offline   bool           // that is the offline demo
+	History   *history.History
+	Plain     bool // no cursor movement, and no sign that moves: for screen readers
 }
 
 // Chat talks over standard input and output, which may be a terminal or pipes, until one side
@@ -41,14 +41,16 @@ func Chat(ctx context.Context, o ChatOptions) error {
 	defer out.Close()
 	c := &chat{
 		options: o, in: newInput(), tty: Is(o.Program.In),
-		screen: &screen{w: bufio.NewWriter(out), Palette: Colours(o.Program.Out, o.Program.Lookup)},
 	}
+	smart := o.Program.Getenv("TERM") != "dumb"
+	term, keys, leave := openTerminal(in, smart, func() { wake(c.in.came) }, c.in.resumed)
+	defer leave() // also after a panic
+	c.in.term, c.in.keys = term, keys
+	c.live = smart && !o.Plain && c.echoes() && isScreen(o.Program.Out)
+	c.screen = c.newScreen(bufio.NewWriter(out))
 	if !c.tty {
 		c.screen.errs = o.Program.Err
 	}
-	term, keys, leave := openTerminal(in, o.Program.Getenv("TERM") != "dumb")
-	defer leave() // also after a panic
-	c.in.term, c.in.keys = term, keys
 	// The reader ends with its input, which is closed after the conversation.
 	var reading sync.WaitGroup
 	reading.Go(func() { c.in.read(in) })
@@ -62,6 +64,17 @@ func Chat(ctx context.Context, o ChatOptions) error {
 	return err
 }
 
+// newScreen returns a screen that looks like the chat's.
+func (c *chat) newScreen(w *bufio.Writer) *screen {
+	s := &screen{w: w, Palette: Colours(c.options.Program.Out, c.options.Program.Lookup)}
+	if c.live {
+		s.columns = c.in.columns
+	} else if c.options.Plain {
+		s.Palette = Palette{}
+	}
+	return s
+}
+
 // chat is a conversation in a terminal, or over a pipe.
 type chat struct {
 	options ChatOptions
@@ -70,8 +83,15 @@ type chat struct {
 	in      *input
 	screen  *screen
 	failed  bool    // a turn over a pipe has failed
-	drawn   []piece // the visible part of the line that is being typed
+	live    bool    // the cursor can be moved on the screen
+	drawn   drawing // the line that is being typed
 	hidden  bool    // a secret is being typed
+	fresh   bool    // the history was read
+	unkept  bool    // it was said that prompts cannot be kept
+
+	progress progress // of the running turn
+	usage    core.Usage
+	created  *core.Session // by clear, and the newest of them
 
 	att    *core.Attachment
 	reader *core.Reader
@@ -81,9 +101,13 @@ type chat struct {
 var errLeft = errors.New("left")
 
 // talk reads prompts until the input ends, the user leaves or ctx ends.
-func (c *chat) talk(ctx context.Context) error {
+func (c *chat) talk(ctx context.Context) (err error) {
 	c.enter(c.options.Session)
-	defer func() { c.reader.Close(); c.att.Close() }() // the ones open at the end
+	defer func() { // the ones open at the end
+		c.reader.Close()
+		c.att.Close()
+		err = errors.Join(err, c.dropUnused(ctx))
+	}()
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
@@ -92,10 +116,13 @@ func (c *chat) talk(ctx context.Context) error {
 	// stored must not lose them. Storing takes a bounded time.
 	signal.Notify(interrupts, syscall.SIGINT)
 	c.greet()
+	if err := c.showEarlier(ctx); err != nil {
+		return err
+	}
 	for {
 		line, err := c.prompt(ctx, interrupts)
 		if err == nil {
-			err = c.turn(ctx, line, interrupts)
+			err = c.act(ctx, line, interrupts)
 		}
 		if errors.Is(err, errLeft) {
 			return c.leave()
@@ -105,59 +132,12 @@ func (c *chat) talk(ctx context.Context) error {
 	}
 }
 
-// prompt waits for the user's next prompt.
-func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (string, error) {
-	if lost := c.in.lost(); len(lost) > 0 {
-		c.screen.line(c.screen.Warm("Typed before the turn was stopped, and not sent: " + heads(lost)))
+// act carries out a command of the chat's, or has the agent answer a prompt.
+func (c *chat) act(ctx context.Context, line inputLine, interrupts <-chan os.Signal) error {
+	if cmd, args, ok := local(line.text()); ok {
+		return cmd.run(c, ctx, args)
 	}
-	c.in.resume()
-	for {
-		c.ask("> ")
-		line, err := c.line(ctx, "> ", 0, interrupts)
-		if err != nil {
-			return "", err
-		}
-		if line.cut {
-			c.screen.line(c.screen.Warm("The line is longer than 1 MiB and was not sent."))
-		} else if text := line.text(); strings.TrimSpace(text) != "" {
-			return strings.TrimRight(text, "\n"), nil
-		}
-	}
-}
-
-// line waits for a line of a generation (0: any), after a label on the screen, and shows it as it
-// is typed. It returns errLeft when the input has ended or the user wants to leave.
-func (c *chat) line(
-	ctx context.Context,
-	label string,
-	gen int,
-	interrupts <-chan os.Signal,
-) (inputLine, error) {
-	for {
-		ended := c.in.end() // checked first: a line may come with the end
-		line, ok := c.in.take(gen)
-		switch {
-		case ok:
-			c.draw(label, line.pieces)
-			if c.echoes() {
-				c.screen.write("\n")
-			}
-			return line, c.screen.flush()
-		case ended:
-			return inputLine{}, errLeft
-		}
-		c.draw(label, c.in.line())
-		if err := c.screen.flush(); err != nil {
-			return inputLine{}, err
-		}
-		select {
-		case <-c.in.came:
-		case <-interrupts:
-			return inputLine{}, errLeft
-		case <-ctx.Done():
-			return inputLine{}, context.Cause(ctx)
-		}
-	}
+	return c.turn(ctx, line, interrupts)
 }
 
 // enter attaches to a session.
@@ -178,7 +158,7 @@ func (c *chat) move(ctx context.Context, to core.Moved) error {
 	c.att.Close()
 	c.enter(s)
 	c.screen.line(c.screen.Faint("now in: " + display.Line(to.Title, 60) + " (" + string(to.To) + ")"))
-	return c.screen.flush()
+	return c.showEarlier(ctx)
 }
 
 // settle applies the choices of the flags to the session.
@@ -206,59 +186,13 @@ func (c *chat) greet() {
 			s.Faint("The offline demo is not a language model: it follows plain instructions, such as: read README.md"),
 		)
 	}
-	s.line(s.Faint("Ctrl-C stops what runs; at the prompt it leaves."))
+	if c.echoes() {
+		s.line(s.Faint("/help lists the commands and keys. Esc stops what runs, Ctrl-C too; at the prompt Ctrl-C leaves."))
+	} else {
+		s.line(s.Faint("/help lists the commands. Ctrl-C stops what runs; at the prompt it leaves. This terminal passes on whole lines " +
+			"only: Tab, Esc and the history of prompts do not work here, and each line of a paste is a prompt."))
+	}
 	s.flush()
-}
-
-// ask shows a prompt to a person; over a pipe it does nothing.
-func (c *chat) ask(text string) {
-	if c.tty {
-		c.screen.start()
-		c.screen.write(c.screen.Strong(text))
-		if !c.echoes() {
-			c.screen.prompted()
-		}
-		c.drawn = nil
-	}
-	c.screen.flush()
-}
-
-// echoes reports whether we have to show the typed text.
-func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }
-
-// draw shows the typed part of a line. If it cannot erase the old text it writes the line again
-// below.
-// again below.
-func (c *chat) draw(label string, now []piece) {
-	if !c.echoes() || c.hidden {
-		return
-	}
-	same := 0
-	for same < min(len(now), len(c.drawn)) && now[same] == c.drawn[same] {
-		same++
-	}
-	width := len(label)
-	for _, p := range c.drawn {
-		width += 2 * utf8.RuneCountInString(p.shown) // at most
-	}
-	gone := shownText(c.drawn[same:])
-	if plain := strings.IndexFunc(gone, func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain &&
-		width < c.in.term.columns() {
-		c.screen.write(strings.Repeat("\b \b", len(gone)))
-	} else if gone != "" {
-		c.screen.write("\n" + c.screen.Strong(label))
-		same = 0
-	}
-	c.screen.write(shownText(now[same:]))
-	c.drawn = slices.Clone(now)
-}
-
-func shownText(pieces []piece) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		b.WriteString(p.shown)
-	}
-	return b.String()
 }
 
 // leave says goodbye.
@@ -268,71 +202,4 @@ func (c *chat) leave() error {
 		c.screen.line(c.screen.Faint("continue with: dragoman chat --session " + string(c.session.Meta().ID)))
 	}
 	return c.screen.flush()
-}
-
-// turn prompts and shows the events until the turn has ended. The first interrupt stops the
-// turn, a second one the chat.
-func (c *chat) turn(ctx context.Context, line string, interrupts <-chan os.Signal) error {
-	ctx, end := context.WithCancelCause(ctx)
-	prompted, stop := context.WithCancelCause(ctx)
-	over := make(chan struct{})
-	var listening sync.WaitGroup
-	listening.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-interrupts:
-				if n > 0 {
-					end(errLeft)
-					return
-				}
-				c.in.forget()
-				stop(core.ErrCanceled)
-			case <-over:
-				return
-			}
-		}
-	})
-	defer func() {
-		close(over)
-		listening.Wait()
-		end(nil)
-	}()
-	id, err := c.att.Prompt(prompted, core.Prompt{Blocks: []core.Block{core.Text{Text: line}}})
-	if err != nil {
-		c.failed = true
-		c.screen.failure("The prompt was not taken: " + display.Line(err.Error(), 1000))
-		return c.screen.flush()
-	}
-	var moved core.Moved
-	for {
-		recs, err := c.reader.Next(ctx)
-		if err != nil {
-			return err
-		}
-		var asks []core.Ask
-		for _, r := range recs {
-			c.screen.record(r)
-			if e, ok := r.Event.(core.Asked); ok {
-				asks = append(asks, e.Ask)
-			}
-			if e, ok := r.Event.(core.Moved); ok {
-				moved = e
-			}
-			if e, ok := r.Event.(core.TurnEnded); ok && e.Turn == id {
-				c.failed = c.failed || e.Stop == core.StopError
-				if err := c.screen.flush(); err != nil || moved.To == "" {
-					return err
-				}
-				return c.move(ctx, moved)
-			}
-		}
-		if err := c.screen.flush(); err != nil {
-			return err
-		}
-		for _, a := range asks {
-			if err := c.answer(prompted, a); err != nil {
-				return err
-			}
-		}
-	}
 }

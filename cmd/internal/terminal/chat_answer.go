@@ -35,6 +35,7 @@ func (c *chat) answer(ctx context.Context, a core.Ask) error {
 	defer done()
 	choices := c.screen.choices(a)
 	gen := c.beginQuestion(a)
+	defer c.in.answered()
 	for {
 		c.ask(choices)
 		line, err := c.line(timely, choices, gen, nil)

@@ -21,14 +21,18 @@ type input struct {
 	came chan struct{} // holds 1: news stays until it is seen
 	room chan struct{} // holds 1: a line was taken
 	over chan struct{} // closed when lines are no longer taken
+	stop chan struct{} // holds 1: Esc was pressed
 
 	mu    sync.Mutex // guards the fields below
 	keys  keys
 	gen   int     // the current generation
 	begun int     // the generation in which the open paste began
 	aside []piece // a half-typed prompt that a question interrupted
-	lines []inputLine
-	ended bool
+
+	asking bool // a question is open
+	lines  []inputLine
+	ended  bool
+	again  bool // the screen has to be drawn again
 	// dropped holds the lines that forget has dropped, until lost returns them.
 	dropped []inputLine
 }
@@ -40,7 +44,7 @@ type inputLine struct {
 }
 
 func newInput() *input {
-	return &input{came: make(chan struct{}, 1), room: make(chan struct{}, 1), over: make(chan struct{})}
+	return &input{came: make(chan struct{}, 1), room: make(chan struct{}, 1), over: make(chan struct{}), stop: make(chan struct{}, 1)}
 }
 
 // read reads until the input ends or is closed.
@@ -90,7 +94,7 @@ func (in *input) acceptLocked(chunk []byte) {
 		if p := pieceOf(paste); was && in.begun < in.gen {
 			in.aside = append(in.aside, p)
 		} else {
-			in.keys.add(p)
+			in.keys.line.add(p)
 			in.keys.line.pasted = true
 		}
 		was = false
@@ -99,6 +103,31 @@ func (in *input) acceptLocked(chunk []byte) {
 		in.begun = in.gen
 	}
 	wake(in.came)
+}
+
+// escaping reports whether the last character was that of Esc, with which many keys begin.
+func (in *input) escaping() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return string(in.keys.raw) == "\x1b" && !in.keys.open
+}
+
+// escape ends the wait for the rest of a key: it was Esc.
+func (in *input) escape() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if string(in.keys.raw) == "\x1b" && !in.keys.open {
+		in.keys.raw = nil
+		wake(in.stop)
+	}
+}
+
+// unstop forgets an Esc that was pressed when nothing ran.
+func (in *input) unstop() {
+	select {
+	case <-in.stop:
+	default:
+	}
 }
 
 // take returns the next line. At a terminal the line belongs to the generation gen, or to
@@ -124,10 +153,60 @@ func (in *input) end() bool {
 }
 
 // line returns the part of the next line that has been typed.
-func (in *input) line() []piece {
+func (in *input) line() keyLine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return slices.Clone(in.keys.line.pieces)
+	l := in.keys.line
+	l.pieces = slices.Clone(l.pieces)
+	return l
+}
+
+// recall has the keys for it show earlier prompts, the newest of which is the last; without any
+// there are no such keys, and Tab completes nothing.
+func (in *input) recall(on bool, entries []string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.keys.past = past{on: on, entries: entries}
+}
+
+// resumed has the line drawn again after the process was stopped.
+func (in *input) resumed() {
+	in.mu.Lock()
+	in.again = true
+	in.mu.Unlock()
+	wake(in.came)
+}
+
+// lostScreen returns whether resumed was called since the last call.
+func (in *input) lostScreen() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	again := in.again
+	in.again = false
+	return again
+}
+
+// pressed returns whether Tab and the key that clears the screen were pressed last.
+func (in *input) pressed() (tab, clearing bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	tab, clearing = in.keys.tab, in.keys.clear
+	in.keys.tab, in.keys.clear = false, false
+	return tab, clearing
+}
+
+// insert inserts a text at the cursor, unless the line was changed since it was as was.
+func (in *input) insert(was keyLine, drop int, text string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	l := &in.keys.line
+	if l.at != was.at || !slices.Equal(l.pieces, was.pieces) {
+		return
+	}
+	l.remove(l.at-drop, l.at)
+	for _, r := range text {
+		l.typed(r)
+	}
 }
 
 // next begins a generation, when a question is on the screen. Everything typed up to now is read
@@ -142,6 +221,7 @@ func (in *input) next(answers func(inputLine) bool) (gen int, kept, dropped []in
 	defer in.mu.Unlock()
 	was := in.gen
 	in.gen++
+	in.asking = true
 	if in.term == nil {
 		return in.gen, nil, nil
 	}
@@ -173,7 +253,7 @@ func (in *input) resume() {
 	rest := in.keys.line
 	in.keys.line = keyLine{pasted: rest.pasted}
 	for _, p := range slices.Concat(in.aside, rest.pieces) {
-		in.keys.add(p)
+		in.keys.line.add(p)
 	}
 	in.aside = nil
 }
@@ -186,7 +266,8 @@ func (in *input) later(l inputLine) {
 	in.lines = append(in.lines, l)
 }
 
-// forget drops everything that was typed at a terminal and not taken.
+// forget drops the lines that were typed at a terminal and not taken. An unfinished prompt stays;
+// an unfinished answer does not.
 func (in *input) forget() {
 	if in.term == nil {
 		return
@@ -195,10 +276,20 @@ func (in *input) forget() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.dropped = append(in.dropped, in.lines...)
-	in.lines, in.aside, in.keys.line = nil, nil, keyLine{}
+	in.lines = nil
+	if in.asking {
+		in.keys.line = keyLine{}
+	}
 }
 
-// discard is forget for the current generation, but lost does not return its lines.
+// answered ends the question that next has begun.
+func (in *input) answered() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.asking = false
+}
+
+// discard drops everything that was typed in the current generation; lost does not return it.
 func (in *input) discard() {
 	if in.term == nil {
 		return
@@ -207,7 +298,7 @@ func (in *input) discard() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.lines = slices.DeleteFunc(in.lines, func(l inputLine) bool { return l.gen == in.gen })
-	in.keys.line = keyLine{}
+	in.keys.line, in.keys.cut = keyLine{}, nil
 }
 
 // lost returns the lines that forget has dropped since the last call.

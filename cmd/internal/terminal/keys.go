@@ -14,8 +14,8 @@ import (
 const maxLine = 1 << 20
 
 // keys assembles lines from the input of a terminal that does not edit them itself: typed
-// characters, keys that erase, and pastes, which the terminal puts between two marks.
-// Arrows and other keys do nothing. It does no I/O.
+// characters, keys that edit, and pastes, which the terminal puts between two marks. Keys
+// without a meaning do nothing. It does no I/O.
 type keys struct {
 	erase, word, kill, end byte // the user's keys; 0: none
 
@@ -23,20 +23,12 @@ type keys struct {
 	paste []byte // the received part of a paste
 	open  bool   // a paste has started and not ended
 	line  keyLine
-}
+	cut   []piece // removed last by a key that removes more than one character
+	past  past
 
-// keyLine is a line, or the part of it that has been typed so far.
-type keyLine struct {
-	pieces []piece
-	pasted bool // in whole or in part
-	size   int  // of the text, in bytes
-	cut    bool // more was typed than maxLine allows
-}
-
-// piece is the part of a line that one key or one paste has added.
-type piece struct {
-	text  string
-	shown string // on the screen, on one line
+	// Keys that the reader of lines carries out; it resets them.
+	tab   bool // complete the word at the cursor
+	clear bool // clear the screen
 }
 
 // The marks around a paste (bracketed paste, as xterm calls it).
@@ -44,14 +36,6 @@ const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"
 )
-
-func (k keyLine) text() string {
-	var b strings.Builder
-	for _, p := range k.pieces {
-		b.WriteString(p.text)
-	}
-	return b.String()
-}
 
 // take reads a chunk. It calls done with each whole line, pasted with each paste, and ended
 // at the end of the input. If a chunk has bytes after the end of a line, it was not typed: it
@@ -63,6 +47,7 @@ func (k *keys) take(chunk []byte, done func(keyLine), pasted func(string), ended
 		burst = true
 	}
 	k.raw = append(k.raw, chunk...)
+	k.tab = false // a later key comes first
 	for len(k.raw) > 0 {
 		if k.open {
 			if !k.inPaste(pasted) {
@@ -111,11 +96,14 @@ func (k *keys) keep(part []byte) {
 // one reads one key and returns its size in bytes; 0: it is incomplete.
 func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 	b := k.raw[0]
+	tab := b == '\t' && k.past.on && !burst
+	k.tab = tab
 	switch {
 	case b == '\n' || b == '\r':
 		line := k.line
 		line.pasted = line.pasted || burst
 		k.line = keyLine{}
+		k.past.rest()
 		done(line)
 	case b == 0x1b:
 		return k.escape()
@@ -123,26 +111,57 @@ func (k *keys) one(done func(keyLine), ended func(), burst bool) int {
 		if len(k.line.pieces) == 0 {
 			ended()
 		}
+		k.line.remove(k.line.at, k.line.at+1)
 	case b == k.erase && b != 0 || b == '\b' || b == 0x7f:
-		k.drop(1)
+		k.line.remove(k.line.at-1, k.line.at)
 	case b == k.kill && b != 0:
-		k.drop(len(k.line.pieces))
+		k.drop(0, k.line.at)
 	case b == k.word && b != 0:
-		k.drop(k.lastWord())
+		k.drop(k.line.wordBefore(strings.Fields), k.line.at)
 	case b == '\t':
-		k.add(piece{"\t", " "})
-	case b < ' ': // a key without a meaning here
+		if !tab {
+			k.line.add(piece{text: "\t", shown: " "})
+		}
+	case b < ' ':
+		k.control(b)
 	default:
 		if !utf8.FullRune(k.raw) {
 			return 0
 		}
 		r, n := utf8.DecodeRune(k.raw)
-		if text := string(r); r != utf8.RuneError && !unicode.IsControl(r) {
-			k.add(piece{text, display.Printable(text)})
+		if r != utf8.RuneError && !unicode.IsControl(r) {
+			k.line.typed(r)
 		}
 		return n
 	}
 	return 1
+}
+
+// control carries out a key that is held with Ctrl, as in Emacs and in shells.
+func (k *keys) control(b byte) {
+	l := &k.line
+	switch b & 0x1f {
+	case 'A' & 0x1f:
+		l.at = 0
+	case 'E' & 0x1f:
+		l.at = len(l.pieces)
+	case 'B' & 0x1f:
+		l.move(-1)
+	case 'F' & 0x1f:
+		l.move(1)
+	case 'K' & 0x1f:
+		k.drop(l.at, len(l.pieces))
+	case 'Y' & 0x1f:
+		for _, p := range k.cut {
+			l.add(p)
+		}
+	case 'P' & 0x1f:
+		k.past.older(l)
+	case 'N' & 0x1f:
+		k.past.newer(l)
+	case 'L' & 0x1f:
+		k.clear = true
+	}
 }
 
 // escape reads a key that is an escape sequence, or the mark of a paste.
@@ -159,50 +178,68 @@ func (k *keys) escape() int {
 			}
 			return 0
 		}
-		k.open = string(k.raw[:2+i+1]) == pasteBegins
+		key := string(k.raw[2 : 2+i+1])
+		k.open = "\x1b["+key == pasteBegins
+		k.named(key)
 		return 2 + i + 1
 	case 'O':
 		if len(k.raw) < 3 {
 			return 0
 		}
+		k.named(string(k.raw[2:3]))
 		return 3
+	case 0x1b: // pressed twice
+		return 1
+	case '\r', '\n':
+		k.line.add(piece{text: "\n", shown: "\n"})
+	case 'b':
+		k.named("1;3D")
+	case 'f':
+		k.named("1;3C")
+	case 'd':
+		k.drop(k.line.at, k.line.wordAfter())
+	case 0x7f, '\b':
+		k.drop(k.line.wordBefore(words), k.line.at)
 	}
 	return 2
 }
 
-// add appends a piece to the line.
-func (k *keys) add(p piece) {
-	if k.line.size+len(p.text) > maxLine {
-		k.line.cut = true
-		return
+// named carries out a key by the sequence that terminals send for it, without its beginning.
+func (k *keys) named(key string) {
+	l := &k.line
+	switch key {
+	case "A":
+		k.past.older(l)
+	case "B":
+		k.past.newer(l)
+	case "C":
+		l.move(1)
+	case "D":
+		l.move(-1)
+	case "1;5C", "1;3C":
+		l.at = l.wordAfter()
+	case "1;5D", "1;3D":
+		l.at = l.wordBefore(words)
+	case "H", "1~", "7~":
+		l.at = 0
+	case "F", "4~", "8~":
+		l.at = len(l.pieces)
+	case "3~":
+		l.remove(l.at, l.at+1)
 	}
-	k.line.pieces = append(k.line.pieces, p)
-	k.line.size += len(p.text)
 }
 
-// drop removes the last n pieces of the line.
-func (k *keys) drop(n int) {
-	n = min(n, len(k.line.pieces))
-	for _, p := range k.line.pieces[len(k.line.pieces)-n:] {
-		k.line.size -= len(p.text)
-	}
-	k.line.pieces = k.line.pieces[:len(k.line.pieces)-n]
-	if len(k.line.pieces) == 0 {
-		k.line = keyLine{}
+// drop removes a part of the line, which Ctrl-Y brings back.
+func (k *keys) drop(from, to int) {
+	if from < to {
+		k.cut = slices.Clone(k.line.pieces[from:to])
+		k.line.remove(from, to)
 	}
 }
 
-// lastWord counts the pieces of the last word and of the blanks after it.
-func (k *keys) lastWord() (n int) {
-	blank := func(p piece) bool { return strings.TrimSpace(p.text) == "" }
-	p := k.line.pieces
-	for n < len(p) && blank(p[len(p)-1-n]) {
-		n++
-	}
-	for n < len(p) && !blank(p[len(p)-1-n]) {
-		n++
-	}
-	return n
+// words splits a text at everything that is not a letter or a digit.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
 // pieceOf returns a paste as one piece. A text of several lines is shown by its size.
@@ -216,8 +253,8 @@ func pieceOf(paste string) piece {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	if n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; n > 1 || len(text) > 1000 {
 		size := display.Counted(utf8.RuneCountInString(text), "character")
-		return piece{text, "[pasted: " + display.Counted(n, "line") + ", " + size + "]"}
+		return piece{text, "[pasted: " + display.Counted(n, "line") + ", " + size + "]", true}
 	}
 	text = strings.TrimRight(text, "\n")
-	return piece{text, strings.ReplaceAll(display.Printable(text), "\t", " ")}
+	return piece{text, strings.ReplaceAll(display.Printable(text), "\t", " "), true}
 }

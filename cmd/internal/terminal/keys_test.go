@@ -17,7 +17,7 @@ func hear(chunks ...string) (lines []string, ended bool) {
 			}
 			lines = append(lines, text)
 		}, func(p string) {
-			k.add(pieceOf(p))
+			k.line.add(pieceOf(p))
 			k.line.pasted = true
 		}, func() { ended = true })
 	}

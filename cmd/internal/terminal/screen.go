@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"dragoman/cmd/internal/terminal/columns"
+	"dragoman/cmd/internal/terminal/markdown"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -18,11 +20,20 @@ type screen struct {
 	mid  bool      // the cursor is after text on its line
 	in   string    // the id of the message, thought or call that is being streamed
 
+	columns func() int // of the terminal; nil: lines are not broken, and nothing is drawn twice
+	body    body       // shows the text that is being streamed; nil: it is written as it is
+	held    string     // the end of that text: more of the same picture may come
+	waits   bool       // the sign of progress is on the line
+
 	shown core.CallID // the call that was shown last
 }
 
 func (s *screen) write(text string) {
 	if text != "" {
+		if s.waits {
+			s.waits = false
+			s.w.WriteString("\r\x1b[2K")
+		}
 		s.w.WriteString(text)
 		s.mid = !strings.HasSuffix(text, "\n")
 	}
@@ -30,6 +41,11 @@ func (s *screen) write(text string) {
 
 // start goes to the beginning of a line.
 func (s *screen) start() {
+	if s.body != nil {
+		s.body.Write(display.Printable(s.held))
+		s.body.End()
+		s.body, s.held = nil, ""
+	}
 	if s.mid {
 		s.write("\n")
 	}
@@ -41,6 +57,9 @@ func (s *screen) prompted() { s.mid = false }
 
 func (s *screen) line(text string) {
 	s.start()
+	if s.columns != nil {
+		text = columns.Wrap(text, s.columns())
+	}
 	s.write(text + "\n")
 }
 
@@ -57,23 +76,89 @@ func (s *screen) failure(text string) {
 
 func (s *screen) flush() error { return s.w.Flush() }
 
-// stream writes a part of a text that belongs together.
-func (s *screen) stream(id, head, text string) {
+// body shows a text while it comes.
+type body interface {
+	Write(text string)
+	End()
+}
+
+// flow is a body without marks.
+type flow struct {
+	columns.Flow
+	code string
+}
+
+func (f *flow) Write(text string) {
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			f.Newline()
+		}
+		f.Text(f.code, line)
+	}
+}
+
+// stream writes a part of a text that belongs together. faint is for thoughts.
+func (s *screen) stream(id, head, text string, faint bool) {
 	if s.in != id {
 		s.start()
-		s.write(head)
 		s.in = id
+		switch {
+		case s.columns == nil:
+			s.write(head)
+		case s.on && !faint:
+			s.body = markdown.New(s.write, s.columns)
+		case s.on:
+			s.body = &flow{columns.Flow{Out: s.write, Columns: s.columns}, "2"}
+		default:
+			s.body = &flow{columns.Flow{Out: s.write, Columns: s.columns}, ""}
+		}
+		if s.body != nil && head != "" {
+			s.body.Write(head)
+		}
 	}
-	s.write(text)
+	switch {
+	case s.body != nil:
+		text = s.held + text
+		s.held = columns.Last(text)
+		s.body.Write(display.Printable(strings.TrimSuffix(text, s.held)))
+	case faint:
+		s.write(s.Faint(display.Printable(text)))
+	default:
+		s.write(display.Printable(text))
+	}
+}
+
+// busy shows a sign of progress and a text on the current line, if it is empty.
+func (s *screen) busy(frame int, text string, width int) {
+	if s.mid {
+		return
+	}
+	signs := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	text = string(signs[frame%len(signs)]) + " " + text
+	for columns.Width(text) >= width {
+		text = display.Cut(text, len(text)-1)
+	}
+	s.w.WriteString("\r\x1b[2K" + s.Faint(text))
+	s.waits = true
+}
+
+// aside shows a line that is no part of the conversation.
+func (s *screen) aside(text string) {
+	if s.errs == nil {
+		s.line(s.Faint(text))
+		return
+	}
+	_ = s.flush() // as in failure
+	fmt.Fprintln(s.errs, "dragoman: "+text)
 }
 
 // record shows a record.
 func (s *screen) record(r core.Record) {
 	switch e := any(r.Event).(type) {
 	case core.TextDelta:
-		s.stream("m"+string(e.Message), "", display.Printable(e.Text))
+		s.stream("m"+string(e.Message), "", e.Text, false)
 	case core.ThoughtDelta:
-		s.stream("t"+string(e.Thought), s.Faint("thinking: "), s.Faint(display.Printable(e.Text)))
+		s.stream("t"+string(e.Thought), "thinking: ", e.Text, true)
 	case core.CallChanged:
 		s.call(e.Call)
 	case core.CallOutput:
@@ -89,8 +174,11 @@ func (s *screen) record(r core.Record) {
 	case core.Notifier:
 		s.line(s.Warm(display.Line(e.Notice().Text, 1000)))
 	case core.Phase:
-		if e.Kind == core.PhaseRetrying && e.After > 0 {
-			s.line(s.Faint("waiting for the model's service; next try in " + e.Pause()))
+		switch {
+		case e.Kind == core.PhaseRetrying && e.After > 0:
+			s.line(s.Faint(retryText(e)))
+		case e.Kind == core.PhaseStarting && s.columns == nil: // elsewhere the sign of progress says it
+			s.line(s.Faint("starting MCP servers: " + display.Line(e.Tool, 200)))
 		}
 	case core.TurnEnded:
 		s.start()
@@ -100,6 +188,11 @@ func (s *screen) record(r core.Record) {
 			s.line(s.Warm(display.Printable(text)))
 		}
 	}
+}
+
+// retryText returns the line about a model's service that is asked again later.
+func retryText(p core.Phase) string {
+	return "waiting for the model's service; next try in " + p.Pause()
 }
 
 // call shows a call when it is put to the user or begins, and its error when it fails. Its
@@ -138,7 +231,8 @@ func (s *screen) excerpt(text string, lines int) {
 	if more > 0 {
 		text += fmt.Sprintf("\n… %d more lines", more)
 	}
-	s.line(s.Faint(display.Indented(text, "  │ ")))
+	s.start()
+	s.write(s.Faint(display.Indented(text, "  │ ")) + "\n")
 }
 
 // output shows the output of a command, each line with a mark.

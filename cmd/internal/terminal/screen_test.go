@@ -19,3 +19,26 @@ func TestRetriesAreReportedPlainly(t *testing.T) {
 		t.Errorf("%s", &b)
 	}
 }
+
+// A wait for servers is said in words.
+func TestStartsOfServersAreReported(t *testing.T) {
+	var b strings.Builder
+	s := &screen{w: bufio.NewWriter(&b)}
+	s.record(core.Record{Event: core.Phase{Kind: core.PhaseStarting, Tool: "files, wiki"}})
+	if s.flush(); b.String() != "starting MCP servers: files, wiki\n" {
+		t.Errorf("%s", &b)
+	}
+}
+
+// An emoji is shown as one, even if its characters come one by one.
+func TestStreamedEmojiIsWhole(t *testing.T) {
+	var b strings.Builder
+	s := &screen{w: bufio.NewWriter(&b), columns: func() int { return 80 }}
+	for _, r := range "one 👩‍👩‍👧 two ❤️" {
+		s.record(core.Record{Event: core.TextDelta{Message: "m", Text: string(r)}})
+	}
+	s.start()
+	if s.flush(); b.String() != "one 👩‍👩‍👧 two ❤️\n" {
+		t.Errorf("%q", b.String())
+	}
+}

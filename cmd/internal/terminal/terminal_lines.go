@@ -16,7 +16,7 @@ type terminal struct {
 }
 
 // openTerminal returns nil if in is not a terminal. leave does nothing.
-func openTerminal(in io.Reader, _ bool) (t *terminal, k keys, leave func()) {
+func openTerminal(in io.Reader, _ bool, _, _ func()) (t *terminal, k keys, leave func()) {
 	if f, ok := in.(*os.File); ok && Is(f) {
 		return &terminal{file: f}, keys{}, func() {}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,8 @@ type terminal struct {
 	echo  bool         // typed text is shown
 	marks bool         // pastes are put between marks
 
+	resized, resumed func()
+
 	// Used by one goroutine at a time: first the one that listens, then the owner.
 	was  unix.Termios
 	left bool // the terminal was restored
@@ -29,8 +32,9 @@ type terminal struct {
 
 // openTerminal makes a terminal pass on its keys until leave is called; nil: in is not a
 // terminal. It listens to the signals that stop or end the process, so that a shell finds its
-// terminal unchanged. leave may be called twice.
-func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) {
+// terminal unchanged. It calls resized when the size of the window has changed, and resumed when the
+// process goes on after a stop. leave may be called twice.
+func openTerminal(in io.Reader, smart bool, resized, resumed func()) (t *terminal, k keys, leave func()) {
 	file, ok := in.(interface {
 		syscall.Conn
 		io.Writer
@@ -42,7 +46,7 @@ func openTerminal(in io.Reader, smart bool) (t *terminal, k keys, leave func()) 
 	if err != nil {
 		return nil, keys{}, func() {}
 	}
-	t = &terminal{conn: conn, marks: smart}
+	t = &terminal{conn: conn, marks: smart, resized: resized, resumed: resumed}
 	t.write = func(s string) { _, _ = io.WriteString(file, s) } // a terminal that is gone needs no text
 	err = t.control(func(fd int) error {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -86,7 +90,7 @@ func (t *terminal) control(f func(fd int) error) error {
 
 func (t *terminal) enter() {
 	keysOnly := t.was
-	keysOnly.Lflag &^= unix.ICANON | unix.ECHO
+	keysOnly.Lflag &^= unix.ICANON | unix.ECHO | unix.IEXTEN // the last one takes Ctrl-V and Ctrl-Y
 	keysOnly.Lflag |= unix.ISIG
 	keysOnly.Cc[unix.VMIN], keysOnly.Cc[unix.VTIME] = 1, 0
 	_ = t.control(func(fd int) error { return unix.IoctlSetTermios(fd, setTermios, &keysOnly) }) // the terminal may be gone
@@ -110,8 +114,8 @@ func (t *terminal) leave() {
 
 // listen leaves the terminal when the process is stopped or asked to end.
 func (t *terminal) listen() (stop func()) {
-	came := make(chan os.Signal, 4) // room for one of each kind
-	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	came := make(chan os.Signal, 6) // room for one of each kind
+	for _, s := range []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) { // an ignored one must not end us: nohup
 			signal.Notify(came, s)
 		}
@@ -122,11 +126,19 @@ func (t *terminal) listen() (stop func()) {
 		for {
 			select {
 			case s := <-came:
+				switch s {
+				case syscall.SIGWINCH:
+					t.resized()
+					continue
+				case syscall.SIGCONT: // the shell has set its own mode meanwhile
+					t.enter()
+					t.resumed()
+					continue
+				}
 				t.leave()
 				switch s {
 				case syscall.SIGTSTP:
-					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // we continue here after SIGCONT
-					t.enter()
+					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // this may return before the process stops
 				case syscall.SIGQUIT:
 					signal.Reset(syscall.SIGQUIT)
 					_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT)
@@ -143,9 +155,33 @@ func (t *terminal) listen() (stop func()) {
 	}
 }
 
+// escWait limits the time in which the rest of a key follows the character of Esc.
+const escWait = 100 * time.Millisecond
+
 // read reads input until the terminal is closed or gone.
 func (t *terminal) read(in *input) {
-	_ = t.conn.Read(func(uintptr) bool { return t.drain(in) }) // the kind of end makes no difference
+	_ = t.conn.Read(func(fd uintptr) bool { // the kind of end makes no difference
+		over := t.drain(in)
+		for !over && in.escaping() {
+			if ready(int(fd), escWait) {
+				over = t.drain(in)
+			} else {
+				in.escape()
+			}
+		}
+		return over
+	})
+}
+
+// ready reports whether there is input, and waits for it.
+func ready(fd int, wait time.Duration) bool {
+	for end := time.Now().Add(wait); ; {
+		left := max(time.Until(end), 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int((left+time.Millisecond-1)/time.Millisecond))
+		if !errors.Is(err, unix.EINTR) {
+			return err != nil || n > 0
+		}
+	}
 }
 
 // drain reads everything that has been typed up to now, and reports whether the input has

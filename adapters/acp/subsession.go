@@ -1,0 +1,215 @@
+package acp
+
+import (
+	"context"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/pump"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// A task that is delegated to another agent runs in a session of its own, the child. A client that
+// knows subagents sees it as a session under that of the call: a subagent_update announces it there,
+// then the child's updates and the requests for its approvals come under the child's id, and it is
+// idle before the call ends. In a load the history of a child stands at the same place, before the
+// end of its call. The client can only cancel the work of a child. Questions and consents are put to
+// the user in the parent's session, which also provides the editor. Other clients see only the call,
+// and those calls of the child that the user is asked about: see taskcall.go.
+
+// child is the session of a running call's task. It belongs to the pump's goroutine.
+type child struct {
+	call core.CallID
+	sess *session
+	live bool // the pump serves it
+}
+
+// adopt opens the child of a running call and announces it. A call whose child cannot be opened
+// is shown as a call alone.
+func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
+	v, id := f.view, c.Child
+	if !v.Display.Subagents || id == "" || c.State != core.Running || v.children[id] {
+		return dst
+	}
+	sess := f.sess.srv.adopted(f.sess.id, id, core.Decide)
+	if sess == nil {
+		return dst
+	}
+	cv := sess.feed.view
+	cv.Display = v.Display
+	cv.Display.Terminals, cv.Display.Output = "", false // a client looks for terminals in the parent's session
+	cv.Cwd = v.Cwd
+	if replay {
+		cv.Head = sess.att.Head()
+	} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past
+		sess.feed.pos = sess.att.Head()
+	}
+	v.children[id] = true
+	f.children = append(f.children, &child{call: c.ID, sess: sess})
+	return announce(dst, v, cv, title(v, c))
+}
+
+// adopted attaches the connection to a child; nil: it cannot be shown.
+func (s *Server) adopted(parent, id core.SessionID, role core.Role) (sess *session) {
+	s.within(func(ctx context.Context) {
+		cs, err := s.opts.Gateway.Open(ctx, s.opts.Principal, id)
+		if err != nil || cs.Meta().Parent != parent {
+			s.log.Warn("the session of a task cannot be shown", sessionField(id), zap.Error(err))
+			return
+		}
+		is := s.who().client
+		is.Principal, is.Profiles = s.opts.Principal, s.opts.Profiles
+		is.Questions, is.Editor, is.Role = false, nil, role
+		sess = &session{srv: s, id: id, observed: role == core.Observe, att: cs.Attach(is), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
+		sess.feed = &feed{sess: sess, view: NewView(id, "", core.Pos{}), asked: map[core.AskID]*wire.Ask{}}
+		sess.feed.view.Parent, sess.feed.view.state = parent, acp.SubagentState{State: acp.SubagentRunning}
+		s.mu.Lock()
+		shown := s.left || s.sessions[id] != nil || s.children[id] != nil
+		if !shown {
+			s.children[id] = sess
+		}
+		s.mu.Unlock()
+		if shown { // the client has left, or has loaded the child as a session
+			sess.att.Close()
+			sess = nil
+		}
+	})
+	return sess
+}
+
+// weave appends the history of a child up to now.
+func (f *feed) weave(dst []byte, c *child) []byte {
+	next := c.sess.feed
+	f.sess.srv.within(func(ctx context.Context) {
+		for rec, err := range c.sess.att.Records(ctx, next.pos, c.sess.att.Head()) {
+			if err != nil {
+				f.sess.srv.log.Warn("the session of a task cannot be read", sessionField(c.sess.id), zap.Error(err))
+				return
+			}
+			dst = Encode(dst, next.view, rec)
+			next.pos = rec.End()
+		}
+	})
+	return dst
+}
+
+// weaveAll appends the histories of the children that are running at the end of a replay.
+func (f *feed) weaveAll(dst []byte) []byte {
+	for _, c := range f.children {
+		dst = f.weave(dst, c)
+	}
+	return dst
+}
+
+// finish appends the rest of the children of a call that has ended, and lets go of them.
+func (f *feed) finish(dst []byte, id core.CallID) []byte {
+	f.children = slices.DeleteFunc(f.children, func(c *child) bool {
+		if c.call != id {
+			return false
+		}
+		dst = f.weave(dst, c)
+		if cv := c.sess.feed.view; cv.only == nil && cv.state.State != acp.SubagentIdle {
+			dst = working(dst, cv, acp.SubagentState{State: acp.SubagentIdle})
+		}
+		f.release(c)
+		return true
+	})
+	return dst
+}
+
+// follow has the pump serve the children that were announced.
+func (f *feed) follow() {
+	for _, c := range f.children {
+		if !c.live {
+			c.live = true
+			f.sess.srv.pump.Add(c.sess.att, c.sess.feed.pos, c.sess.feed, nil)
+		}
+	}
+}
+
+// release lets go of a child.
+func (f *feed) release(c *child) {
+	s := f.sess.srv
+	s.pump.Remove(c.sess.feed)
+	c.sess.feed.retire()
+	s.mu.Lock()
+	mine := s.children[c.sess.id] == c.sess
+	if mine {
+		delete(s.children, c.sess.id)
+	}
+	s.mu.Unlock()
+	if mine { // else the connection has ended
+		c.sess.att.Close()
+	}
+}
+
+// cancellable returns a session of this connection, or a child that is shown; nil: it has neither.
+func (s *Server) cancellable(id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sess := s.sessions[core.SessionID(id)]; sess != nil {
+		return sess
+	}
+	if c := s.children[core.SessionID(id)]; c != nil && !c.observed {
+		return c
+	}
+	return nil
+}
+
+// shownAsChild reports whether a session is shown as that of a running task.
+func (s *Server) shownAsChild(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.children[core.SessionID(id)]
+	return c != nil && !c.observed
+}
+
+// announce appends the first update about a child, on its parent's session.
+func announce(dst []byte, v, child *View, title string) []byte {
+	return update(dst, v, acp.SubagentUpdate{
+		SessionUpdate: acp.UpdateSubagent, SessionID: string(child.Session), Title: title,
+		Capabilities: &acp.SubagentCapabilities{Cancel: &acp.Marker{}}, State: &child.state,
+	})
+}
+
+// working appends a change of what a child does, on its parent's session.
+func working(dst []byte, child *View, now acp.SubagentState) []byte {
+	child.state = now
+	parent := View{Session: child.Parent}
+	return update(dst, &parent, acp.SubagentUpdate{SessionUpdate: acp.UpdateSubagent, SessionID: string(child.Session), State: &now})
+}
+
+// activity appends what a child does after an event, if that is something else than before.
+func activity(dst []byte, v *View, e core.Event) []byte {
+	now := v.state
+	switch e := any(e).(type) {
+	case core.TurnStarted:
+		now = acp.SubagentState{State: acp.SubagentRunning}
+	case core.Asked:
+		now = acp.SubagentState{State: acp.SubagentRequiresAction}
+	case core.Answered:
+		if len(v.asks) == 0 && now.State == acp.SubagentRequiresAction {
+			now = acp.SubagentState{State: acp.SubagentRunning}
+		}
+	case core.TurnEnded:
+		now = acp.SubagentState{State: acp.SubagentIdle, StopReason: acp.StopError}
+		if res, err := Answer(e); err == nil {
+			now.StopReason = res.StopReason
+		}
+	}
+	if now == v.state {
+		return dst
+	}
+	return working(dst, v, now)
+}
+
+// tasked appends the message of a parent to its child.
+func tasked(dst []byte, v *View, id core.MessageID) []byte {
+	return update(dst, v, acp.SessionMessage{
+		SessionUpdate: acp.UpdateSessionMessage, MessageID: string(id),
+		SenderSessionID: string(v.Parent), RecipientSessionID: string(v.Session),
+	})
+}

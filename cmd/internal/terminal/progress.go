@@ -1,0 +1,125 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+const (
+	// progressEvery is the time between two pictures of the sign of progress.
+	progressEvery = 120 * time.Millisecond
+	// The sign appears after quietFor. Where words say that something is awaited, they come after
+	// wordsAfter at a terminal, and after wordsAfterPipe over a pipe.
+	quietFor       = 300 * time.Millisecond
+	wordsAfter     = time.Second
+	wordsAfterPipe = 5 * time.Second
+)
+
+// progress shows that a turn runs while nothing else is shown: by a sign that moves, or, where
+// that cannot be read, once in words.
+type progress struct {
+	phase core.Phase // of the turn; zero: it is being prepared
+	since time.Time  // of what the turn is doing
+	quiet time.Time  // when something was shown last
+	frame int
+	said  bool
+}
+
+// took notes records that were shown.
+func (p *progress) took(recs []core.Record, now time.Time) {
+	p.quiet = now
+	for _, r := range recs {
+		if e, ok := r.Event.(core.Phase); ok && (e.Kind != p.phase.Kind || e.Tool != p.phase.Tool) {
+			p.phase, p.since, p.said = e, now, false
+		}
+	}
+}
+
+// doing returns what the turn is doing, in words; empty: it speaks.
+func (c *chat) doing() string {
+	p := c.progress.phase
+	switch p.Kind {
+	case core.PhaseStarting:
+		return "Starting MCP servers: " + display.Line(p.Tool, 100)
+	case core.PhaseWaiting, core.PhaseRetrying:
+		return "Waiting for the model"
+	case core.PhaseGenerating:
+		return "The model is writing"
+	case core.PhaseCalling:
+		if p.Tool != "" {
+			return "Running " + display.Line(p.Tool, 60)
+		}
+		return "Running tools"
+	case core.PhaseCompacting:
+		return "Summing up the conversation"
+	}
+	return "Preparing the turn"
+}
+
+// next waits for the turn's next records, and shows meanwhile that it runs.
+func (c *chat) next(ctx context.Context) (recs []core.Record, err error) {
+	got := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(got)
+		recs, err = c.reader.Next(ctx)
+	})
+	defer reading.Wait()
+	ticks := time.NewTicker(progressEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-got:
+			c.progress.took(recs, time.Now())
+			return recs, err
+		case now := <-ticks.C:
+			c.showProgress(now)
+		}
+	}
+}
+
+func (c *chat) showProgress(now time.Time) {
+	p := &c.progress
+	words := wordsAfter
+	if !c.tty {
+		words = wordsAfterPipe
+	}
+	switch {
+	case c.live && now.Sub(p.quiet) >= quietFor:
+		text := c.doing()
+		if took := now.Sub(p.since); took >= time.Second {
+			text += fmt.Sprintf(" · %d s", int(took.Seconds()))
+		}
+		text += " · Esc stops"
+		if ahead := c.in.line(); len(ahead.pieces) > 0 {
+			text += " · typed ahead: " + display.Line(ahead.text(), 60)
+		}
+		p.frame++
+		c.screen.busy(p.frame, text, c.in.columns())
+	case !c.live && !p.said && !reported(p.phase.Kind) && now.Sub(p.quiet) >= words:
+		p.said = true
+		c.screen.aside(c.doing() + ".")
+	default:
+		return
+	}
+	_ = c.screen.flush() // the next flush reports an error
+}
+
+// reported reports whether a phase needs no words of its own: the answer comes, or the screen has
+// a line for it.
+func reported(k core.PhaseKind) bool {
+	return k == core.PhaseGenerating || k == core.PhaseStarting || k == core.PhaseRetrying
+}
+
+// columns returns the width of the terminal.
+func (in *input) columns() int {
+	if in.term == nil {
+		return 80
+	}
+	return in.term.columns()
+}

@@ -1,0 +1,30 @@
+package inference
+
+import (
+	"cmp"
+	"fmt"
+
+	"dragoman/core"
+)
+
+// LinkText returns the text of a link for a model.
+func LinkText(l core.Link) string {
+	name := cmp.Or(l.Title, l.Name, l.URI)
+	text := fmt.Sprintf("[%s](%s)", name, l.URI)
+	if l.Description != "" {
+		text += ": " + l.Description
+	}
+	return text
+}
+
+// ResourceText returns a resource for a model: its text between tags with its URI and lines.
+func ResourceText(r core.Resource) string {
+	lines := ""
+	if r.Lines != [2]int{} {
+		lines = fmt.Sprintf(" lines=\"%d-%d\"", r.Lines[0], r.Lines[1])
+	}
+	if len(r.Blob) > 0 {
+		return fmt.Sprintf("(The content of %s is not text: %s, %d bytes)", r.URI, r.MIME, len(r.Blob))
+	}
+	return fmt.Sprintf("<resource uri=%q%s>\n%s\n</resource>", r.URI, lines, r.Text)
+}
