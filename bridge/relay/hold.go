@@ -180,6 +180,7 @@ func (c *pipeSession) release(ctx context.Context) {
 				break
 			}
 		}
+		on = nil // a call that came later may have to wait for another list
 	}
 }
 
