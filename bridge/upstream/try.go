@@ -13,6 +13,7 @@ import (
 type Trial struct {
 	board.Server
 	Changes []Change
+	Unused  []Change // the tools of a server of which nothing is pinned: it has not been used yet
 }
 
 // Change is a tool that differs from its pin: until the user agrees it cannot be used, and a
@@ -42,7 +43,11 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Trial, error) {
 		t := Trial{Server: board.Server{Name: s.Name, Status: statusDisabled}}
 		if u := ups[s.Name]; u != nil {
 			t.Status, t.Why = u.settled(ctx)
+			pinned, err := b.pins.known(s.Name)
 			for _, l := range u.known() {
+				if err == nil && pinned == nil && b.pins.kept() {
+					t.Unused = append(t.Unused, Change{Tool: l.spec.Name, item: l.raw})
+				}
 				t.Tools = append(t.Tools, l.spec)
 				if l.change != "" {
 					t.Changes = append(t.Changes, Change{Tool: l.spec.Name, Text: l.change, item: l.raw})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,10 +229,12 @@ func TestChangesAreApproved(t *testing.T) {
 	// It has a configuration of its own: with this one it would be its own server.
 	other := []string{"--env", "DRAGOMAN_DATA=" + filepath.Join(p.home, "other"), "--env", "XDG_CONFIG_HOME=" + filepath.Join(p.home, "other"), "--", binary, "mcp"}
 	p.well(t, "", slices.Concat([]string{"mcp-servers", "add", "self"}, other)...)
-	if got := p.well(t, "", "mcp-servers", "approve", "self"); !strings.HasPrefix(got, "Nothing has changed: ") {
+	if got := p.well(t, "", "mcp-servers", "approve", "self"); !regexp.MustCompile(`^agreed to \d+ tools of self, as they are now\n$`).MatchString(got) {
 		t.Errorf("before it was used: %s", got)
 	}
-	p.well(t, "hello\n", "chat")
+	if got := p.well(t, "", "mcp-servers", "approve", "self"); !strings.HasPrefix(got, "Nothing has changed: ") {
+		t.Errorf("approved twice: %s", got)
+	}
 	pins := filepath.Join(p.data, "mcp-tools.json")
 	if _, err := os.Stat(pins); err != nil {
 		t.Fatalf("nothing was pinned: %v", err)

@@ -44,6 +44,13 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	if err != nil {
 		return err
 	}
+	if unused := tried[0].Unused; len(unused) > 0 { // its first use would keep them, too
+		if err := t.box.Agree(server, unused); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.env.Out, "agreed to %s of %s, as they are now\n", display.Counted(len(unused), "tool"), server)
+		return nil
+	}
 	if len(changes) == 0 {
 		fmt.Fprintf(s.env.Out, "Nothing has changed: %s\n", display.Counted(len(tried[0].Tools), "tool"))
 		return nil
