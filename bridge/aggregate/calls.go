@@ -306,7 +306,7 @@ func (x *pass) Ended(cause error) {
 	})
 }
 
-// Silent implements upstream.Watched: it gives the request up.
+// Silent implements silence.Request: it gives the request up.
 func (x *pass) Silent() {
 	x.mu.Lock()
 	parked := x.call == nil

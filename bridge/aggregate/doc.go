@@ -64,7 +64,7 @@
 //     are passed to clients of the older versions.
 //   - Errors pass as they were written, with their data, in both directions.
 //   - A call of a server that gives no sign of life for its call timeout is given up
-//     (upstream.Silence).
+//     (silence.Watch).
 //
 // Every mutex is a leaf. A caller owns the goroutines of its parts and of the calls that wait
 // for them; Serve returns after they have ended.

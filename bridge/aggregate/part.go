@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
+	"dragoman/bridge/upstream/silence"
 	"dragoman/core"
 )
 
@@ -30,7 +31,7 @@ type part struct {
 	// owes: a list has waited in vain for the current start, or the last one. Only the keeper's
 	// goroutine uses it.
 	owes    bool
-	silence upstream.Silence
+	silence silence.Watch
 
 	mu    sync.Mutex // guards the fields below
 	late  bool       // a list has waited for the server in vain

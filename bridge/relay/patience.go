@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
+	"dragoman/bridge/upstream/silence"
 )
 
 // patience gives up requests on one connection whose server shows no sign of life for too long:
@@ -21,7 +22,7 @@ import (
 // sign of life, and while a question of the server's is with the client no time passes.
 type patience struct {
 	server  upstream.Server
-	silence upstream.Silence
+	silence silence.Watch
 
 	mu     sync.Mutex        // guards the fields below
 	open   map[string]*await // by the request's id
@@ -38,7 +39,7 @@ type await struct {
 	giveUp func(error)
 }
 
-// Silent implements upstream.Watched.
+// Silent implements silence.Request.
 func (a *await) Silent() {
 	if a.of.isOverdue(a) {
 		a.giveUp(errSilent(a.of.server, a.method))

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/bridge/upstream"
+	"dragoman/bridge/upstream/silence"
 	"dragoman/core/display"
 	"dragoman/core/sse"
 )
@@ -266,7 +267,7 @@ type answerWatch struct {
 	asking  bool   // the last message was a question, which is with the client
 	cancel  context.CancelFunc
 	silent  atomic.Bool // the request was given up
-	silence upstream.Silence
+	silence silence.Watch
 }
 
 // watch returns the watch of the request m, and the context in which it is made; stop must follow.
@@ -285,7 +286,7 @@ func (h *HTTP) watch(ctx context.Context, call *upstream.Record, m wire.Message)
 	return ctx, a
 }
 
-// Silent implements upstream.Watched.
+// Silent implements silence.Request.
 func (a *answerWatch) Silent() {
 	a.silent.Store(true)
 	a.cancel()

@@ -381,7 +381,7 @@ func (n Progress) show(inv core.Invocation) {
 // silentCall gets a value when the server has been silent for too long; it has room for one.
 type silentCall chan struct{}
 
-// Silent implements Watched.
+// Silent implements silence.Request.
 func (c silentCall) Silent() { c <- struct{}{} }
 
 // calling records a running call; the function ends that.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/bridge/upstream/silence"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -26,7 +27,7 @@ type upstream struct {
 	stop    context.CancelFunc // ends run; set before run begins
 	used    time.Time          // outside of sessions: its last use; guarded by the box's mu
 	asks    sync.WaitGroup
-	silence Silence
+	silence silence.Watch
 
 	mu      sync.Mutex // guards the fields below
 	list    []*listedTool

@@ -143,6 +143,7 @@ var importRules = []rule{
 	{from: "dragoman/bridge/upstream", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "servers are spoken to by the wire"},
 	{from: "dragoman/bridge/upstream/definition", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/wire"}, leaves...), why: "repairing a tool needs its JSON alone"},
 	{from: "dragoman/bridge/upstream/masks", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/wire"}, leaves...), why: "hiding secrets needs the texts alone"},
+	{from: "dragoman/bridge/upstream/silence", forbidden: "dragoman/...", why: "watching a server for signs of life needs a clock alone"},
 	{from: "dragoman/bridge/aggregate", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir", "dragoman/core/toolsearch"), why: "an aggregate serves what upstream has, and knows nothing of how relays do"},
 	{from: "dragoman/bridge/aggregate", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
 	{from: "dragoman/bridge/relay", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir"), why: "a relay passes on what upstream has, and knows nothing of what an aggregate makes of it"},
@@ -234,7 +235,7 @@ var (
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
 		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
-		"dragoman/bridge/upstream/definition", "dragoman/bridge/upstream/masks",
+		"dragoman/bridge/upstream/definition", "dragoman/bridge/upstream/masks", "dragoman/bridge/upstream/silence",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})
 }

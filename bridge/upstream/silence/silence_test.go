@@ -1,4 +1,4 @@
-package upstream
+package silence
 
 import (
 	"sync/atomic"
@@ -21,10 +21,10 @@ func (g *given) after(d time.Duration) bool {
 
 // A request is given up once, when its server has been silent for its limit, whatever other requests
 // there are.
-func TestSilenceGivesUp(t *testing.T) {
+func TestGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s Silence
+		var s Watch
 		defer s.Close()
 		var slow, quick, signs, ended, forever given
 		s.Begin(&slow, time.Minute)
@@ -56,12 +56,12 @@ func TestSilenceGivesUp(t *testing.T) {
 
 // While a question is with a person no time passes, and then the server has all of its time, also if
 // the answer comes just when the time would have been over.
-func TestSilenceRestsDuringQuestions(t *testing.T) {
+func TestRestsDuringQuestions(t *testing.T) {
 	t.Parallel()
 	for _, answered := range []time.Duration{time.Millisecond, 999 * time.Millisecond, time.Second, 1001 * time.Millisecond, 3 * time.Second} {
 		for range 50 { // what happens at the same time happens in either order
 			synctest.Test(t, func(t *testing.T) {
-				var s Silence
+				var s Watch
 				defer s.Close()
 				var x given
 				s.Begin(&x, time.Second)
@@ -90,10 +90,10 @@ type stuck struct{ end chan struct{} }
 func (s *stuck) Silent() { <-s.end }
 
 // A request that cannot be given up does not delay the others.
-func TestSilenceOfARequestThatIsStuck(t *testing.T) {
+func TestARequestThatIsStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s Silence
+		var s Watch
 		defer s.Close()
 		end := make(chan struct{})
 		defer close(end)
@@ -110,11 +110,11 @@ func TestSilenceOfARequestThatIsStuck(t *testing.T) {
 	})
 }
 
-// A closed Silence gives nothing up.
-func TestSilenceIsClosed(t *testing.T) {
+// A closed Watch gives nothing up.
+func TestClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s Silence
+		var s Watch
 		var before, after given
 		s.Begin(&before, time.Second)
 		s.Close()
