@@ -26,7 +26,9 @@ func TestSettingsOfPrograms(t *testing.T) {
 		"cursor.json":          "/home/u/.cursor/mcp.json",
 		"claude.json":          "/home/u/.claude.json",
 		"registry_npm.json":    "/src/app/server.json",
+		"registry_nuget.json":  "/src/app/server.json",
 		"registry_oci.json":    "/src/app/server.json",
+		"registry_pypi.json":   "/src/app/server.json",
 		"registry_remote.json": "/src/app/other.json",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))

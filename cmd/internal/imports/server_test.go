@@ -265,7 +265,7 @@ func FuzzForeign(f *testing.F) {
 	f.Add(`{"mcpServers": {"a": {"command": "${userHome}/x", "args": ["${env:A:b}", 3], "env": {"K": "${input:x}"}}}}`)
 	f.Add(`{"servers": {"a": {"url": "https://x/${workspaceFolder}", "headers": {"A": "${"}}}, "inputs": [{"id": "x"}]}`)
 	f.Add(`{"context_servers": {"a": {"command": {"path": "x"}, "settings": null}}, "mcp": {"servers": {"": {"cwd": "../x", "command": "./y"}}}}`)
-	for _, file := range []string{"codex.toml", "opencode.jsonc", "goose.yaml", "gemini.json", "claude.json", "registry_npm.json", "registry_oci.json", "registry_remote.json"} {
+	for _, file := range []string{"codex.toml", "opencode.jsonc", "goose.yaml", "gemini.json", "claude.json", "registry_npm.json", "registry_nuget.json", "registry_oci.json", "registry_pypi.json", "registry_remote.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			f.Fatal(err)
