@@ -75,18 +75,22 @@ type run struct {
 }
 
 // follow prints the log from a position on until a turn has ended. If ctx ends, or nothing can be
-// printed any more, it stops the turn and waits for its end.
+// printed any more, it stops the turn and waits for its end, for program.ShutdownFor at most.
 func (r *run) follow(ctx context.Context, id core.TurnID, from core.Pos) (core.TurnEnded, error) {
 	reader := r.att.Read(from)
 	defer reader.Close()
-	reading := ctx
+	reading, done := ctx, func() {}
+	defer func() { done() }()
+	stop := func(why error) {
+		if reading == ctx {
+			reading, done = context.WithTimeoutCause(context.WithoutCancel(ctx), program.ShutdownFor, why)
+			_ = r.att.Cancel(context.Background(), id, core.ErrCanceled) // it fails only for observers
+		}
+	}
 	for {
 		recs, err := reader.Next(reading)
 		if err != nil && reading == ctx && ctx.Err() != nil {
-			var done func()
-			reading, done = context.WithTimeoutCause(context.WithoutCancel(ctx), program.ShutdownFor, stopped(ctx))
-			defer done()
-			r.stop(id)
+			stop(stopped(ctx))
 			continue
 		}
 		if err != nil {
@@ -95,7 +99,7 @@ func (r *run) follow(ctx context.Context, id core.TurnID, from core.Pos) (core.T
 		end := r.records(ctx, id, recs)
 		if err := r.out.flush(); err != nil && r.unread == nil {
 			r.unread = err
-			r.stop(id)
+			stop(unread(err))
 		}
 		if end != nil {
 			return *end, nil
@@ -103,9 +107,12 @@ func (r *run) follow(ctx context.Context, id core.TurnID, from core.Pos) (core.T
 	}
 }
 
-// stop stops the turn. It does not wait for the turn's end.
-func (r *run) stop(id core.TurnID) {
-	_ = r.att.Cancel(context.Background(), id, core.ErrCanceled) // it fails only for observers
+// unread returns the error of a run whose answer cannot be printed any more.
+func unread(err error) error {
+	if wire.PeerLeft(err) {
+		return program.ExitError(program.ExitUnread)
+	}
+	return fmt.Errorf("print the answer: %w", err)
 }
 
 // records prints records, refuses the questions in them, and returns the end of the turn; nil: it
@@ -136,10 +143,8 @@ func (r *run) refuse(ctx context.Context, a core.Ask) {
 // result returns the error that stands for the outcome of the turn.
 func (r *run) result(ctx context.Context, end core.TurnEnded) error {
 	switch {
-	case r.unread != nil && wire.PeerLeft(r.unread):
-		return program.ExitError(program.ExitUnread)
 	case r.unread != nil:
-		return fmt.Errorf("print the answer: %w", r.unread)
+		return unread(r.unread)
 	case end.Stop == core.StopCanceled && ctx.Err() != nil:
 		return stopped(ctx)
 	}
