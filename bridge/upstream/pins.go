@@ -209,13 +209,15 @@ func (b *Box) pinned(s Server) (list []*listedTool) {
 	return list
 }
 
-// agree pins the current description of a tool.
-func (p *pins) agree(server, tool string, item json.RawMessage) error {
+// agree pins the current descriptions of tools.
+func (p *pins) agree(server string, tools ...Change) error {
 	return p.change(server, func(known map[string]string) map[string]string {
 		if known == nil {
 			known = map[string]string{}
 		}
-		known[tool] = canonical(item)
+		for _, c := range tools {
+			known[c.Tool] = canonical(c.item)
+		}
 		return known
 	})
 }
@@ -326,7 +328,7 @@ func (t *tool) changed(ctx context.Context) (bool, error) {
 	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != optionYes {
 		return false, err
 	}
-	if err := pins.agree(t.spec.Server, t.spec.Name, t.raw); err != nil {
+	if err := pins.agree(t.spec.Server, Change{Tool: t.spec.Name, item: t.raw}); err != nil {
 		t.up.box.opts.Log(t.spec.Server, "error", err.Error())
 	}
 	poke(t.up.stale) // the list has its new description from now on

@@ -59,12 +59,11 @@ func (b *Box) Try(ctx context.Context, m core.Meta) ([]Trial, error) {
 	return all, errors.Join(opened.Close(), context.Cause(ctx))
 }
 
-// Agree pins tools as they were when they were tried: later changes need consent again.
+// Agree pins tools, all or none, as they were when they were tried: later changes need consent
+// again. Tools of an unused server that are left out are new then.
 func (b *Box) Agree(server string, changes []Change) error {
-	for _, c := range changes {
-		if err := b.pins.agree(server, c.Tool, c.item); err != nil {
-			return fmt.Errorf("keep what you have agreed to: %w", err)
-		}
+	if err := b.pins.agree(server, changes...); err != nil {
+		return fmt.Errorf("keep what you have agreed to: %w", err)
 	}
 	return nil
 }

@@ -16,7 +16,10 @@ them, and ask for your approval. A tool that has changed or is new is used only 
 it, here or when a session asks.
 
 Without TOOL, all tools of the server are reviewed. --yes approves without asking, for scripts;
-read the output anyway. The exit code is 1 if something was not approved.`,
+read the output anyway. The exit code is 1 if something was not approved.
+
+A server that was not used yet has nothing to compare with: its tools are approved as they are now,
+as its first use does. If you name some of them, the others are held back.`,
 		Example: `  dragoman mcp-servers approve files
   dragoman mcp-servers approve files read_file --yes`,
 		Args:              atLeast(1),

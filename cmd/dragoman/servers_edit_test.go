@@ -229,21 +229,35 @@ func TestChangesAreApproved(t *testing.T) {
 	// It has a configuration of its own: with this one it would be its own server.
 	other := []string{"--env", "DRAGOMAN_DATA=" + filepath.Join(p.home, "other"), "--env", "XDG_CONFIG_HOME=" + filepath.Join(p.home, "other"), "--", binary, "mcp"}
 	p.well(t, "", slices.Concat([]string{"mcp-servers", "add", "self"}, other)...)
-	if got := p.well(t, "", "mcp-servers", "approve", "self"); !regexp.MustCompile(`^agreed to \d+ tools of self, as they are now\n$`).MatchString(got) {
+	pins := filepath.Join(p.data, "mcp-tools.json")
+	o := p.run(t, "", "mcp-servers", "approve", "self", "session_gt")
+	if _, err := os.Stat(pins); err == nil || o.code != program.ExitFailed || !strings.Contains(o.errs, `has no tool "session_gt"; did you mean "session_get"?`) {
+		t.Errorf("pins: %v, %+v", err, o)
+	}
+	// Of a server that was not used yet the named tools are kept, and the others held back.
+	if got := p.well(t, "", "mcp-servers", "approve", "self", "session_get"); !regexp.MustCompile(`^self was not used yet: agreed to 1 tool as offered now, \d+ held back\n$`).MatchString(got) {
+		t.Errorf("one tool before it was used: %s", got)
+	}
+	if got := p.well(t, "", "mcp-servers", "approve", "self", "session_get"); !strings.HasPrefix(got, "Nothing has changed: ") {
+		t.Errorf("the same tool again: %s", got)
+	}
+	if o := p.run(t, "", "mcp-servers", "approve", "self", "session_list"); o.code != program.ExitFailed || !strings.Contains(o.out, "self: session_list\n  It is new.\n") {
+		t.Errorf("one that is held back: %+v", o)
+	}
+	if err := os.Remove(pins); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.well(t, "", "mcp-servers", "approve", "self"); !regexp.MustCompile(`^self was not used yet: agreed to \d+ tools as offered now\n$`).MatchString(got) {
 		t.Errorf("before it was used: %s", got)
 	}
 	if got := p.well(t, "", "mcp-servers", "approve", "self"); !strings.HasPrefix(got, "Nothing has changed: ") {
 		t.Errorf("approved twice: %s", got)
 	}
-	pins := filepath.Join(p.data, "mcp-tools.json")
-	if _, err := os.Stat(pins); err != nil {
-		t.Fatalf("nothing was pinned: %v", err)
-	}
 	unpin(t, pins, "self", "session_get", "session_list") // as if the server had not had these tools
 	if got := p.well(t, "", "mcp-servers", "list"); !strings.Contains(got, "2 of them changed or new and held back: dragoman mcp-servers approve self") {
 		t.Errorf("list says %s", got)
 	}
-	o := p.run(t, "y\n", "mcp-servers", "approve", "self")
+	o = p.run(t, "y\n", "mcp-servers", "approve", "self")
 	if o.code != program.ExitFailed || !strings.Contains(o.errs, "--yes approves without asking") || !strings.Contains(o.out, "self: session_list\n  It is new.\n") {
 		t.Errorf("without a person: %+v", o)
 	}
@@ -259,6 +273,18 @@ func TestChangesAreApproved(t *testing.T) {
 	if got := p.well(t, "", "mcp-servers", "list"); strings.Contains(got, "held back") {
 		t.Errorf("list says %s", got)
 	}
+	good, err := os.ReadFile(pins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, pins, "{")
+	if o := p.run(t, "", "mcp-servers", "approve", "self", "--yes"); o.code != program.ExitFailed || o.out != "" || !strings.Contains(o.errs, "fix or remove "+pins) {
+		t.Errorf("the pins cannot be read: %+v", o)
+	}
+	if b, err := os.ReadFile(pins); err != nil || string(b) != "{" {
+		t.Errorf("pins that cannot be read were replaced: %s, %v", b, err)
+	}
+	p.write(t, pins, string(good))
 	p.well(t, "", "mcp-servers", "remove", "self")
 	if b, err := os.ReadFile(pins); err != nil || strings.Contains(string(b), "self") {
 		t.Errorf("what its tools said is still kept: %v\n%s", err, b)

@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"dragoman/bridge/upstream"
@@ -40,19 +41,20 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	if tried[0].Status != "running" {
 		return fmt.Errorf("the MCP server %s does not run: %s", server, tried[0].Why)
 	}
-	changes, err := chosen(tried[0], tools)
+	offered := len(tried[0].Tools)
+	if unused := tried[0].Unused; len(unused) > 0 { // its first use would keep them, too
+		kept, err := chosen(tried[0], unused, tools)
+		if err != nil {
+			return err
+		}
+		return t.keep(s.env.Out, server, kept, offered)
+	}
+	changes, err := chosen(tried[0], tried[0].Changes, tools)
 	if err != nil {
 		return err
 	}
-	if unused := tried[0].Unused; len(unused) > 0 { // its first use would keep them, too
-		if err := t.box.Agree(server, unused); err != nil {
-			return err
-		}
-		fmt.Fprintf(s.env.Out, "agreed to %s of %s, as they are now\n", display.Counted(len(unused), "tool"), server)
-		return nil
-	}
 	if len(changes) == 0 {
-		fmt.Fprintf(s.env.Out, "Nothing has changed: %s\n", display.Counted(len(tried[0].Tools), "tool"))
+		fmt.Fprintf(s.env.Out, "Nothing has changed: %s\n", display.Counted(offered, "tool"))
 		return nil
 	}
 	col := terminal.Colours(s.env.Out, s.env.Lookup)
@@ -84,10 +86,24 @@ func (s *Store) Approve(ctx context.Context, server string, tools []string, yes 
 	return nil
 }
 
-// chosen returns the selected changes of a server.
-func chosen(t upstream.Trial, tools []string) ([]upstream.Change, error) {
+// keep stores the tools of a server that was not used yet. There is nothing that they differ from,
+// so nothing is asked. offered is the number of the server's tools.
+func (t trial) keep(out io.Writer, server string, kept []upstream.Change, offered int) error {
+	if err := t.box.Agree(server, kept); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s was not used yet: agreed to %s as offered now", server, display.Counted(len(kept), "tool"))
+	if held := offered - len(kept); held > 0 {
+		fmt.Fprintf(out, ", %d held back", held)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// chosen returns those of a server's tools that the user has named; without names, all of them.
+func chosen(t upstream.Trial, all []upstream.Change, tools []string) ([]upstream.Change, error) {
 	if len(tools) == 0 {
-		return t.Changes, nil
+		return all, nil
 	}
 	for _, name := range tools {
 		if slices.ContainsFunc(t.Tools, func(s core.Spec) bool { return s.Name == name }) {
@@ -104,5 +120,5 @@ func chosen(t upstream.Trial, tools []string) ([]upstream.Change, error) {
 			configs.DidYouMean(name, names),
 		)
 	}
-	return slices.DeleteFunc(slices.Clone(t.Changes), func(c upstream.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(c upstream.Change) bool { return !slices.Contains(tools, c.Tool) }), nil
 }
