@@ -268,6 +268,54 @@ ping {"jsonrpc":"2.0","id":$ID,"result":{}}
 	}
 }
 
+// A call that comes after a change of the list is held to the new list, even if another call waits
+// for the list before, or is judged by it.
+func TestPinsOfACallBehindAnother(t *testing.T) {
+	t.Parallel()
+	const (
+		changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+		answer  = `{"jsonrpc":"2.0","id":"q","result":{}}`
+	)
+	evil := strings.Replace(bridgetest.DescribedTool("t", "evil"), "tools/list", "tools/list#2", 1)
+	for name, list := range map[string]string{
+		"waits":  "tools/list " + changed + "answer " + strings.Replace(strings.TrimPrefix(bridgetest.OneTool(""), "tools/list "), "$ID", "$BEFORE", 1),
+		"judged": bridgetest.OneTool("") + "answer " + changed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judged, goes := make(chan struct{}), make(chan struct{})
+			r := relayTo(t, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+list+evil+bridgetest.ToolDone)}, func(string, string, json.RawMessage) error {
+				select {
+				case judged <- struct{}{}:
+					<-goes
+				case <-goes:
+				}
+				return nil
+			})
+			c := bridgetest.NewRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
+			c.Say(hello1)
+			c.Until(`"id":1,`)
+			c.Say(callOfT(2))
+			if name == "judged" {
+				<-judged
+				c.Say(answer)
+			}
+			c.Until(change)
+			c.Say(callOfT(3))
+			c.Say(`{"jsonrpc":"2.0","method":"notifications/x"}`) // it is read when the call before it is held
+			if close(goes); name == "waits" {
+				c.Say(answer)
+			}
+			if got := c.Next(); !strings.Contains(got, `"id":2,`) || !strings.Contains(got, `"done"`) {
+				t.Errorf("the first call: %s", got)
+			}
+			if got := c.Next(); !strings.Contains(got, `"id":3,"error"`) || !strings.Contains(got, "has changed since it was agreed to (annotations, description)") {
+				t.Errorf("the call behind it: %s", got)
+			}
+		})
+	}
+}
+
 // A server whose tools are known does not get round that by listing none.
 func TestPinsOfAListThatIsRefused(t *testing.T) {
 	t.Parallel()

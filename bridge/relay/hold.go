@@ -32,20 +32,39 @@ type heldLine struct {
 	line     []byte
 	messages []wire.Message // of the line
 	request  *request       // its request, if it was sent or allowed by the user before; nil: it was not
+	listing  *listing       // the newest that began after the line had come; nil: none did
 }
+
+// listing is a list of tools that was requested for held lines.
+type listing struct {
+	on  *connection
+	err error // why there is no list
+}
+
+// judgeable reports whether the calls of the line can be judged for a connection: the tools are known,
+// or were listed there after the line had come.
+func (h heldLine) judgeable(on *connection, known bool) bool {
+	return known || h.listing != nil && h.listing.on == on || !slices.ContainsFunc(h.messages, isCall)
+}
+
+// unlisted returns the reason why the tools could not be listed on a connection for the line; nil:
+// they were, or they are known.
+func (h heldLine) unlisted(on *connection) error {
+	if h.listing == nil || h.listing.on != on {
+		return nil
+	}
+	return h.listing.err
+}
+
+func isCall(m wire.Message) bool { return m.Method == proto.MethodCallTool }
 
 // hold holds a line while there is no connection, or the tools have to be listed for its call. The
 // channel that it returns is closed when the next line may be read; nil: the line is not held.
 func (c *pipeSession) hold(line []byte, messages []wire.Message) <-chan struct{} {
-	calls, answers := false, true
-	for _, m := range messages {
-		calls = calls || m.Method == proto.MethodCallTool
-		answers = answers && m.Kind() == wire.Response
-	}
-	if answers {
+	if !slices.ContainsFunc(messages, func(m wire.Message) bool { return m.Kind() != wire.Response }) {
 		return nil
 	}
-	unknown := calls && !c.view.Known()
+	unknown := slices.ContainsFunc(messages, isCall) && !c.view.Known()
 	c.mu.Lock()
 	held := c.freed != nil || unknown || c.server == nil || !c.server.ready
 	c.mu.Unlock()
@@ -55,7 +74,7 @@ func (c *pipeSession) hold(line []byte, messages []wire.Message) <-chan struct{}
 	if c.unhold(messages) {
 		return noWait
 	}
-	return c.holdBack(heldLine{line, messages, nil})
+	return c.holdBack(heldLine{line: line, messages: messages})
 }
 
 // unhold drops the held request that the messages cancel. It reports whether there was one.
@@ -147,40 +166,55 @@ func (c *pipeSession) releaseHeld(ctx context.Context) {
 // If the next start fails, or two connections end while the tools are listed, it refuses their
 // requests.
 func (c *pipeSession) release(ctx context.Context) {
-	var on *connection // on which the tools were listed
-	var unknown error  // why they could not be
 	for ended := 0; c.holds(); {
 		s, down := c.connected(ctx)
-		held, call := c.takeHeld(down != nil || s == on || c.view.Known())
-		if s != on {
-			unknown = nil
-		}
+		held, call := c.takeHeld(s, down != nil || c.view.Known())
 		if call.Method != "" {
-			unknown = c.learn(ctx, s, call)
-			if unknown == nil || c.current() == s {
-				on = s
+			l := c.beginListing(s)
+			l.err = c.learn(ctx, s, call)
+			if l.err == nil || c.current() == s {
 				continue
 			}
 			if ended++; ended < 2 {
 				continue
 			}
-			held, _ = c.takeHeld(true)
-			down, ended = unknown, 0
+			held, _ = c.takeHeld(s, true)
+			down, ended = l.err, 0
 		}
 		for i, h := range held {
 			if down != nil {
 				c.refuseHeld(h, down)
-			} else if !c.forward(h, unknown) {
-				c.mu.Lock()
-				c.held = append(held[i:len(held):len(held)], c.held...)
-				for _, h := range held[i:] {
-					c.size += len(h.line)
-				}
-				c.mu.Unlock()
+			} else if !c.forward(h) {
+				c.restore(held[i:])
 				break
 			}
 		}
-		on = nil // a call that came later may have to wait for another list
+	}
+}
+
+// beginListing notes for all held lines that the tools are listed on a connection now.
+func (c *pipeSession) beginListing(on *connection) *listing {
+	l := &listing{on: on}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.held {
+		c.held[i].listing = l
+	}
+	return l
+}
+
+// restore holds lines again that were taken and could not be sent. They come before all others but
+// those that were sent.
+func (c *pipeSession) restore(lines []heldLine) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := 0
+	for at < len(c.held) && c.held[at].request != nil {
+		at++
+	}
+	c.held = slices.Insert(c.held, at, lines...)
+	for _, h := range lines {
+		c.size += len(h.line)
 	}
 }
 
@@ -198,21 +232,23 @@ func (c *pipeSession) holds() bool {
 	return false
 }
 
-// takeHeld removes the held lines and returns them. If a call is held and the tools are not known,
-// it removes nothing and returns the call.
-func (c *pipeSession) takeHeld(known bool) (held []heldLine, call wire.Message) {
+// takeHeld removes the lines that can be sent on a connection, and returns them; known: the tools are
+// known. If the first line is a call for which the tools have to be listed there, it removes nothing
+// and returns the call.
+func (c *pipeSession) takeHeld(on *connection, known bool) (held []heldLine, call wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range c.held {
-		for _, m := range h.messages {
-			if !known && m.Method == proto.MethodCallTool {
-				return nil, m
-			}
+		if !h.judgeable(on, known) {
+			break
 		}
+		held = append(held, h)
+		c.size -= len(h.line)
 	}
-	held = c.held
-	c.held, c.size = nil, 0
-	return held, wire.Message{}
+	if c.held = slices.Delete(c.held, 0, len(held)); len(held) == 0 && len(c.held) > 0 {
+		call = c.held[0].messages[slices.IndexFunc(c.held[0].messages, isCall)]
+	}
+	return held, call
 }
 
 // connected waits for a connection that is ready.

@@ -125,7 +125,7 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 			if !until(ctx, wait) {
 				return
 			}
-		} else if h := (heldLine{line, messages, nil}); !c.forward(h, nil) {
+		} else if h := (heldLine{line: line, messages: messages}); !c.forward(h) {
 			c.holdBack(h)
 		}
 		if s := c.current(); s != nil {
@@ -203,9 +203,8 @@ func resultOf(m wire.Message) (json.RawMessage, error) {
 	return nil, e
 }
 
-// forward sends a line, if nothing refuses its calls; unknown is the reason why the tools could not
-// be listed. It returns false if the line has to be held.
-func (c *pipeSession) forward(h heldLine, unknown error) bool {
+// forward sends a line, if nothing refuses its calls. It returns false if the line has to be held.
+func (c *pipeSession) forward(h heldLine) bool {
 	line, messages := c.dialogs.sift(h.line, h.messages)
 	c.mu.Lock()
 	at := c.server
@@ -216,6 +215,9 @@ func (c *pipeSession) forward(h heldLine, unknown error) bool {
 	}
 	if line == nil {
 		return true
+	}
+	if !h.judgeable(at, c.view.Known()) { // of at, since it was asked after at was read
+		return false
 	}
 	batch := line[0] == '['
 	var began []*request
@@ -237,7 +239,7 @@ func (c *pipeSession) forward(h heldLine, unknown error) bool {
 		o := c.requestOf(m, h)
 		if o.judged = at; m.Method == proto.MethodCallTool {
 			var err error
-			if v, err = c.permits(m, o, len(line), unknown, batch); err != nil {
+			if v, err = c.permits(m, o, len(line), h.unlisted(at), batch); err != nil {
 				c.refuseCall(o, began, batch, err)
 				return true
 			}
@@ -252,7 +254,7 @@ func (c *pipeSession) forward(h heldLine, unknown error) bool {
 			}
 		}
 		if !batch {
-			o.line = heldLine{line, messages, o}
+			o.line = heldLine{line: line, messages: messages, request: o}
 		}
 		began = append(began, o)
 	}
