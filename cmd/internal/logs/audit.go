@@ -121,7 +121,7 @@ func (l *Audit) Close() {
 	out, held := l.out, l.held
 	l.closed = true
 	l.mu.Unlock()
-	if out != nil && out.close(drainFor) {
+	if out != nil && out.close(storeFor) {
 		held.let()
 	}
 }

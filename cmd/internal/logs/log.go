@@ -100,7 +100,9 @@ func (l *Log) Follow(c configs.Log) {
 
 // Close writes the remaining lines, if they can be written, and closes the file.
 func (l *Log) Close() {
-	if l.out.close(drainFor) && l.file != nil {
+	if l.file == nil {
+		l.out.close(drainFor)
+	} else if l.out.close(storeFor) {
 		l.file.Close() //nolint:errcheck // there is no place left to report it
 	}
 }

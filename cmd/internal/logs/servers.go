@@ -90,7 +90,7 @@ func (l *Servers) Close() {
 	l.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, w := range all {
-		wg.Go(func() { w.close(drainFor) })
+		wg.Go(func() { w.close(storeFor) })
 	}
 	wg.Wait()
 }

@@ -9,8 +9,12 @@ import (
 const (
 	// backlog limits the waiting part of a log, in bytes.
 	backlog = 256 << 10
-	// drainFor limits the time that the end of the program waits for the output.
+	// drainFor limits the time that the end of the program waits for standard error, which may be
+	// a pipe that nobody reads.
 	drainFor = 250 * time.Millisecond
+	// storeFor limits the time that it waits for files: they take all lines, but a busy machine
+	// may take its time.
+	storeFor = 5 * time.Second
 	// pace is the interval between two writes: lines in between are written together, because
 	// each line would otherwise wake a thread.
 	pace = 5 * time.Millisecond
