@@ -68,7 +68,7 @@ func (p *place) inTerminal(t *testing.T, env []string, args ...string) *typist {
 		t.Fatal(err)
 	}
 	theirs.Close()
-	stuck := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
+	stuck := time.AfterFunc(2*time.Minute, func() { c.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	t.Cleanup(func() { stuck.Stop() })
 	go c.watch()
 	return c
@@ -378,7 +378,7 @@ func TestTypedKeyDoesNotShow(t *testing.T) {
 		if err := k.cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		stuck := time.AfterFunc(20*time.Second, func() {
+		stuck := time.AfterFunc(2*time.Minute, func() {
 			k.cmd.Process.Kill() //nolint:errcheck // it may have ended
 			theirs.Close()
 		})
