@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
@@ -278,12 +280,36 @@ func TestRunIsInterruptedDuringACommand(t *testing.T) {
 // A signal while standard input is read ends the program, and nothing is stored.
 func TestRunIsInterruptedWhileItReads(t *testing.T) {
 	unixOnly(t)
+	t.Parallel() // it takes seconds until the program says that it reads
 	p := newPlace(t)
-	c := p.talk(t, "run", "hello")
-	c.say("one line") // and the pipe stays open
-	c.signal(syscall.SIGINT)
-	if code := c.ends(); code != 130 && code != -1 { // -1: the signal came before the program handles any
-		t.Errorf("exit code %d", code)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := p.command(ctx, "run", "hello")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, "one line\n"); err != nil { // and the pipe stays open
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(errs)
+	if line, err := said.ReadString('\n'); !strings.HasPrefix(line, "Waiting for the end of standard input") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(said)
+	_ = cmd.Wait() // only its code counts
+	if code := cmd.ProcessState.ExitCode(); code != 130 || len(rest) > 0 {
+		t.Errorf("exit code %d, %s", code, rest)
 	}
 	if got := p.well(t, "", "sessions", "list", "--json"); got != "" {
 		t.Errorf("%s", got)
@@ -330,6 +356,7 @@ func TestRunAllowsCallsOfServersButNoChangedTools(t *testing.T) {
 	p, s := served(t, part{call: "self__session_list", args: struct{}{}}, part{say: "Listed."}, part{call: "self__session_list", args: struct{}{}}, part{say: "Not listed."})
 	env := `{"DRAGOMAN_DATA": ` + strconv.Quote(t.TempDir()) + `, "XDG_CONFIG_HOME": ` + strconv.Quote(t.TempDir()) + `}` // not ours, in which it is itself
 	p.servers(t, `{"mcpServers": {"self": {"command": `+strconv.Quote(binary)+`, "args": ["mcp"], "start": "session", "env": `+env+`}}}`)
+	p.well(t, "", "mcp-servers", "approve", "self") // a turn does not wait for ever for the tools of a server that starts
 	if o := p.run(t, "", "run", "--allow", "self__session_*", "list them"); o.code != program.ExitOK || o.out != "Listed.\n" || !strings.Contains(o.errs, "→ ") {
 		t.Fatalf("%+v\n%q", o, s.asked())
 	}

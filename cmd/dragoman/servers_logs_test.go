@@ -20,7 +20,9 @@ func TestLogsOfServers(t *testing.T) {
 		t.Errorf("without any: %+v", o)
 	}
 	p.servers(t, `{"mcpServers": {"loud": {"command": "sh", "args": ["-c", "echo my key is $KEY >&2; echo no message; read hello"], "env": {"KEY": "very-secret"}}}}`)
-	p.well(t, "hello\n", "chat")
+	if o := p.run(t, "", "mcp-servers", "list"); o.code != program.ExitFailed { // unlike a turn, it waits until the server has failed
+		t.Errorf("a server that ends: %+v", o)
+	}
 	got := p.well(t, "", "mcp-servers", "logs", "loud")
 	for _, want := range []string{" info  my key is ***\n", " info  no message\n", " warn  does not run: the program ended with exit code 0"} {
 		if !strings.Contains(got, want) {
