@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 )
 
 // persistFor is the time that a shutdown waits for turns to end, and again for everything else.
@@ -78,7 +79,7 @@ func (s *Server) cwd() string {
 
 // foldersChanged handles workspace/didChangeWorkspaceFolders. An added folder also counts in the
 // chats of the workspace, from their next call on; they keep the folders they began with. The offer
-// and the MCP servers become those of the new folders.
+// and the MCP servers become those of the new folders, and the servers of those chats are told.
 func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.FoldersChangedParams) error {
 	gone := refer.Roots(p.Event.Removed)
 	s.mu.Lock()
@@ -90,7 +91,11 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	}
 	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
-	s.refresh(ctx)
+	if o := s.refresh(ctx); o.profile != nil {
+		if servers := control.Of(o.profile); servers != nil {
+			servers.Moved()
+		}
+	}
 	posted, _ := s.opts.Board.Now()
 	s.pump.Do(func() { s.concerned(posted) })
 	return nil

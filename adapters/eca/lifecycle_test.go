@@ -267,7 +267,8 @@ func TestFoldersChange(t *testing.T) {
 // longer do, or are dropped.
 func TestServersOfFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		prof := profile()
+		prof, f := profile(), newFleet()
+		prof.Servers = f
 		s := begin(t, same(prof), "/v")
 		db, everywhere := board.Topic{Kind: "server", Name: "db", Workspace: "/w"}, board.Topic{Kind: "server", Name: "web"}
 		s.g.board.Put(db, board.Server{Name: "db", Status: "running", Tools: []core.Spec{{Name: "query", Schema: json.RawMessage(`{"type":"object"}`)}}})
@@ -284,6 +285,9 @@ func TestServersOfFolders(t *testing.T) {
 		expect("tool/serverUpdated", "db", "running")
 		s.tell("workspace/didChangeWorkspaceFolders", `{"event":{"added":[],"removed":[{"uri":"file:///w","name":"w"}]}}`)
 		expect("tool/serverRemoved", "db", "")
+		if n := f.moves.Load(); n != 2 {
+			t.Errorf("the servers were told %d times that the folders have changed", n)
+		}
 		s.g.board.Drop(db) // it was removed before
 		s.g.board.Drop(everywhere)
 		expect("tool/serverRemoved", "web", "")

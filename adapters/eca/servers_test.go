@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/core"
@@ -21,6 +22,8 @@ type fleet struct {
 	board *board.Board
 
 	early time.Duration // the time that db needs, if it starts with a client; 0: it does not
+
+	moves atomic.Int32 // how often the folders of its sessions have changed
 
 	mu   sync.Mutex // guards the field below
 	have map[string]*board.Server
@@ -93,6 +96,9 @@ func (f *fleet) Warm(core.Client, []string) <-chan struct{} {
 	}()
 	return settled
 }
+
+// Moved implements control.Servers.
+func (f *fleet) Moved() { f.moves.Add(1) }
 
 // Do implements control.Servers.
 func (f *fleet) Do(_ context.Context, by core.Client, roots []string, name string, what control.Action) error {

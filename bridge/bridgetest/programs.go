@@ -103,7 +103,7 @@ func stubborn() {
 // line to print, in which $ID is the request's id, $TOKEN its progress token, and $REASON that of
 // a cancellation. "exit" ends the program. METHOD@CURSOR is the page after a cursor, METHOD#2 the
 // second request of that method. A response of ours has the METHOD answer, and $ERROR is its
-// error; $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big" and
+// error, $RESULT its result; $BEFORE is the id of the message before. "flood", "pages", "storm", "noise", "big" and
 // "huge" print what their names suggest.
 func script() {
 	var replies [][2]string
@@ -123,7 +123,7 @@ func script() {
 				Reason          string
 				Meta            struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
-			Error json.RawMessage
+			Error, Result json.RawMessage
 		}
 		if json.Unmarshal(in.Bytes(), &m) != nil {
 			continue
@@ -204,7 +204,7 @@ func script() {
 					m.ID,
 				)
 			default:
-				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before), "$REASON", m.Params.Reason, "$ERROR", string(m.Error)).Replace(text))
+				fmt.Println(strings.NewReplacer("$ID", string(m.ID), "$BEFORE", string(before), "$REASON", m.Params.Reason, "$ERROR", string(m.Error), "$RESULT", string(m.Result)).Replace(text))
 			}
 		}
 		before = m.ID

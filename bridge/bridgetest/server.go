@@ -21,7 +21,11 @@ var schemas = mcp.NewSchemaCache()
 
 // SDKServer returns a server of the SDK.
 func SDKServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, &mcp.ServerOptions{SchemaCache: schemas})
+	moved := make(chan struct{}, 1)
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1.2"}, &mcp.ServerOptions{
+		SchemaCache:             schemas,
+		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { moved <- struct{}{} }, //nolint:staticcheck // servers that use roots still exist
+	})
 	s.AddPrompt(
 		&mcp.Prompt{
 			Name:        "greet",
@@ -85,6 +89,15 @@ func SDKServer() *mcp.Server {
 				return nil, nil, err
 			}
 			return nil, res.Roots, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "moved", Description: "waits until the client announces other roots"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			select {
+			case <-moved:
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+			return nil, r.Session.InitializeParams().Capabilities, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/creachadair/jrpc2"
 
@@ -20,9 +22,14 @@ import (
 const maxAsking = 8
 
 // capabilities returns the capabilities that we offer to a server: the session's folders, its
-// user for questions, and its model.
-func (u *upstream) capabilities() json.RawMessage {
-	return json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
+// user for questions, and its model. Only versions with a handshake have notifications of other
+// folders.
+func (u *upstream) capabilities(handshake bool) json.RawMessage {
+	roots := `{}`
+	if handshake {
+		roots = `{"listChanged":true}`
+	}
+	return json.RawMessage(`{"roots":` + roots + `,"elicitation":{"form":{},"url":{}},"sampling":{}}`)
 }
 
 // receive handles the server's own messages. It runs on the reading goroutine: a request that
@@ -35,7 +42,9 @@ func (u *upstream) receive(c *wire.Call) {
 		poke(u.stale)
 	case proto.NoteAcknowledged:
 		poke(u.missed)
-	case proto.MethodRoots, proto.MethodElicit, proto.MethodSample:
+	case proto.MethodRoots: // at any time: nobody is asked
+		c.Reply(rootsOf(u.host.Meta()), nil)
+	case proto.MethodElicit, proto.MethodSample:
 		if !u.mayAsk() {
 			c.Reply(
 				nil,
@@ -129,6 +138,32 @@ func rootsOf(m core.Meta) json.RawMessage {
 		list = append(list, root{fileuri.Of(path), filepath.Base(path)})
 	}
 	return wire.JSON(map[string]any{"roots": list})
+}
+
+// tellRoots notifies the server if the session's folders have changed since it was notified last,
+// or since its start. p is the connection; nil: there is none.
+func (u *upstream) tellRoots(p *Peer) {
+	if p == nil || p.Modern() {
+		return
+	}
+	roots := u.host.Meta().Roots
+	u.mu.Lock()
+	changed := !slices.Equal(roots, u.roots)
+	u.roots = roots
+	u.mu.Unlock()
+	if changed {
+		_ = p.Conn.Notify(proto.NoteRootsChanged, json.RawMessage(`{}`)) // a connection that has ended is noticed elsewhere
+	}
+}
+
+// TellRoots notifies the servers of sessions whose folders have changed (core.Client.Folders).
+func (b *Box) TellRoots() {
+	b.mu.Lock()
+	live := slices.Concat(slices.Collect(maps.Values(b.live))...)
+	b.mu.Unlock()
+	for _, u := range live {
+		u.tellRoots(u.Running())
+	}
 }
 
 // rounds makes a call, and repeats it as long as the server asks for input first (2026-07-28). If

@@ -39,7 +39,8 @@
 //   - An interrupted call is repeated only if the tool is declared harmless to repeat. The reason
 //     why a server does not run is the end of its standard error.
 //   - A question of a server reaches the user while one of its tools is called, and names the
-//     server. A missing answer is never taken for a yes.
+//     server. A missing answer is never taken for a yes. The session's folders are no question:
+//     a server may ask for them at any time, and is notified when they have changed.
 //   - A tool that differs from its pin is used only after the user has agreed, and until then a
 //     model reads its old description. MCP clients cannot get round that. All processes share the
 //     pins.

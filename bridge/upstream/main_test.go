@@ -24,11 +24,19 @@ type host struct {
 	ask   func(core.Ask) core.Reply // nil: nobody can be asked
 	model inference.Model           // nil: none
 
+	beside  func() []string // folders that count beside those of meta; nil: none
 	servers []core.ServerSpec
 	spills  coretest.Spills
 }
 
-func (h *host) Meta() core.Meta     { return h.meta }
+func (h *host) Meta() core.Meta {
+	m := h.meta
+	if h.beside != nil {
+		m.Roots = slices.Concat(m.Roots, h.beside())
+	}
+	return m
+}
+
 func (h *host) Editor() core.Editor { return nil }
 func (h *host) Spills() core.Spills { return &h.spills }
 

@@ -190,7 +190,7 @@ func TestSamplingWithToolsIsNeitherDeclaredNorDone(t *testing.T) {
 		t.Errorf("%s, %v", res.Structured, err)
 	}
 	var caps struct{ Sampling map[string]any }
-	if err := json.Unmarshal(s.(*set).ups[0].capabilities(), &caps); err != nil || caps.Sampling == nil || len(caps.Sampling) > 0 {
+	if err := json.Unmarshal(s.(*set).ups[0].capabilities(true), &caps); err != nil || caps.Sampling == nil || len(caps.Sampling) > 0 {
 		t.Errorf("declared: %v, %v", caps.Sampling, err)
 	}
 }

@@ -146,7 +146,7 @@ func (b *Box) offerings(session core.SessionID) (list []sessionOffer) {
 	if session != "" {
 		for _, name := range slices.Sorted(maps.Keys(b.live)) {
 			for _, u := range b.live[name] {
-				if u.server.brought && u.host.Meta().ID == session {
+				if u.server.brought {
 					brought = append(brought, u)
 				}
 			}
@@ -154,6 +154,9 @@ func (b *Box) offerings(session core.SessionID) (list []sessionOffer) {
 	}
 	b.mu.Unlock()
 	for _, u := range brought {
+		if u.host.Meta().ID != session {
+			continue
+		}
 		u.mu.Lock()
 		list = append(list, sessionOffer{offer: u.offer, server: u.server, up: u})
 		u.mu.Unlock()
@@ -369,7 +372,7 @@ func (u *upstream) read(ctx context.Context, method string, members ...wire.Memb
 	if err != nil {
 		return nil, err
 	}
-	defer u.calling()()
+	defer u.calling(p)()
 	return u.rounds(ctx, p, func(more ...wire.Member) (json.RawMessage, error) {
 		return p.ask(ctx, method, nil, append(members[:len(members):len(members)], more...)...)
 	})

@@ -177,7 +177,7 @@ func TestConnectionsOutsideOfSessionsAreBounded(t *testing.T) {
 			return len(b.sides)
 		}
 		busy, first := in(0), in(1)
-		done := busy.calling()
+		done := busy.calling(nil)
 		for i := 2; i < 3*maxOutside; i++ {
 			in(i)
 			if n := open(); n != min(i+1, maxOutside) {

@@ -41,6 +41,8 @@ type Peer struct {
 type Hello struct {
 	Client json.RawMessage // proto.Implementation
 	Caps   json.RawMessage // ClientCapabilities
+	// InitCaps are those in a handshake; nil: Caps.
+	InitCaps json.RawMessage
 	// Version is the first one to offer; "": the last with a handshake.
 	Version string
 	Hops    int // number of gateways before the server; 0: omitted
@@ -250,9 +252,13 @@ func (p *Peer) initialize(ctx context.Context, version string) error {
 		Info         proto.Implementation `json:"serverInfo"`
 		Instructions string               `json:"instructions"`
 	}
+	caps := p.says.InitCaps
+	if caps == nil {
+		caps = p.says.Caps
+	}
 	members := []wire.Member{
 		wire.Set("protocolVersion", json.RawMessage(version)),
-		wire.Set("capabilities", p.says.Caps), wire.Set("clientInfo", p.says.Client),
+		wire.Set("capabilities", caps), wire.Set("clientInfo", p.says.Client),
 	}
 	if p.says.Hops > 0 {
 		members = append(

@@ -256,7 +256,7 @@ var errUnsent = errors.New("it was not sent")
 
 // call makes one call. wire.ErrClosed: the connection ended before the answer.
 func (t *tool) call(ctx context.Context, p *Peer, inv core.Invocation) (core.Result, error) {
-	defer t.up.calling()()
+	defer t.up.calling(p)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sign := make(chan Progress, 1)
@@ -384,8 +384,10 @@ type silentCall chan struct{}
 // Silent implements silence.Request.
 func (c silentCall) Silent() { c <- struct{}{} }
 
-// calling records a running call; the function ends that.
-func (u *upstream) calling() func() {
+// calling records a running call, before which the server gets to know the session's folders; the
+// function ends that.
+func (u *upstream) calling(p *Peer) func() {
+	u.tellRoots(p)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.calls++

@@ -34,7 +34,8 @@ type upstream struct {
 	guessed bool      // list is that of the pins
 	begun   time.Time // the beginning of the start that listings wait for
 	offer   offer
-	calls   int // running
+	calls   int      // running
+	roots   []string // the session's folders that the server knows, or can ask for
 }
 
 // Reasons for keeping a connection from running.
@@ -144,7 +145,13 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Meet(ctx, l, Hello{Client: u.box.hello, Caps: u.capabilities(), Handle: u.receive})
+	roots := u.host.Meta().Roots
+	u.mu.Lock()
+	u.roots = roots
+	u.mu.Unlock()
+	p, err := Meet(ctx, l, Hello{
+		Client: u.box.hello, Caps: u.capabilities(false), InitCaps: u.capabilities(true), Handle: u.receive,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +179,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 func (u *upstream) Follow(ctx context.Context, p *Peer) string {
 	defer u.asks.Wait()
 	defer p.Close()
+	u.tellRoots(p)
 	stop := u.subscribe(p)
 	defer stop()
 	within, cancel := context.WithTimeout(ctx, defaultStartTimeout)

@@ -20,6 +20,9 @@ type Servers interface {
 	// their tools, prompts and resources are known early. It waits for none: the channel is
 	// closed when each runs or has failed; nil: nothing is being started.
 	Warm(by core.Client, roots []string) <-chan struct{}
+	// Moved tells the servers that run that the folders of their sessions (core.Client.Folders) may
+	// have changed. It waits for none.
+	Moved()
 }
 
 // Of returns the servers of a profile; nil: they cannot be controlled here.

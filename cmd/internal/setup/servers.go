@@ -98,6 +98,13 @@ func (d serverControl) Warm(by core.Client, roots []string) <-chan struct{} {
 	return box.Warm(roots)
 }
 
+// Moved implements control.Servers.
+func (d serverControl) Moved() {
+	if box := d.p.servers.of(d.p); box != nil {
+		box.TellRoots()
+	}
+}
+
 // find returns the server of a name that a person has typed, possibly wrongly.
 func (d serverControl) find(c *configs.Config, name string) (*upstream.Box, configs.MCPServer, error) {
 	box := d.p.servers.of(d.p)
