@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -58,7 +59,7 @@ func (x *pass) asks() bool {
 
 // send sends the request, once the server runs and has the log level for it.
 func (x *pass) send() {
-	if peer := x.part.running(); peer != nil && x.part.hasLevel(peer, x.q.level) {
+	if peer := x.part.running(); peer != nil && x.judgedFor(peer) && x.part.hasLevel(peer, x.q.level) {
 		x.sendTo(peer)
 		return
 	}
@@ -69,9 +70,32 @@ func (x *pass) send() {
 			x.finish(nil, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 			return
 		}
-		x.part.setLevel(ctx, peer, x.q.level)
-		x.sendTo(peer)
+		x.sendAgain(ctx, peer)
 	})
+}
+
+// judgedFor reports whether the request can be sent on a connection without judging it again.
+func (x *pass) judgedFor(peer *upstream.Peer) bool {
+	return x.method != proto.MethodCallTool || x.part.agent() || !x.part.view.Pins() || x.q.judged == peer
+}
+
+// sendAgain sends the request on a connection that was made after the request had come. A call is
+// judged again, by the tools that the server has now. Nobody is asked about it a second time.
+func (x *pass) sendAgain(ctx context.Context, peer *upstream.Peer) {
+	p := x.part
+	if !x.judgedFor(peer) {
+		err := p.unlisted(x.own)
+		if peer = p.lookForCall(context.WithoutCancel(ctx)); peer != nil { // others may wait for the list, too
+			_, err = p.permits(x.own, x.q, true)
+		}
+		if err != nil {
+			x.kept.End(upstream.OutcomeRefused, 0)
+			x.finish(nil, err)
+			return
+		}
+	}
+	p.setLevel(ctx, peer, x.q.level)
+	x.sendTo(peer)
 }
 
 func (x *pass) sendTo(peer *upstream.Peer) {
@@ -355,8 +379,7 @@ func (x *pass) lost(peer *upstream.Peer, sent bool) {
 	if again {
 		next, err := p.acquire(call.Context(), true)
 		if err == nil {
-			p.setLevel(call.Context(), next, x.q.level)
-			x.sendTo(next)
+			x.sendAgain(call.Context(), next)
 			return
 		}
 		why = err.Error()

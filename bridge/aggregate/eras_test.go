@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -287,6 +288,66 @@ func TestAggregateHoldsToPins(t *testing.T) {
 	}
 	if a := <-kept; a.Outcome != upstream.OutcomeRefused {
 		t.Errorf("%+v", a)
+	}
+}
+
+// scripted is a server with pinned tools that plays another script at each start.
+func scripted(t *testing.T, scripts ...string) *Server {
+	t.Helper()
+	var n atomic.Int32
+	return aggregate(t, upstream.Options{
+		PinFile: filepath.Join(t.TempDir(), "pins.json"), FirstPause: time.Millisecond,
+		Servers: []upstream.Server{{Name: "s", Endpoint: func(ctx context.Context) (upstream.Endpoint, error) {
+			return plays("script", "SCRIPT="+scripts[min(int(n.Add(1)), len(scripts))-1])(ctx)
+		}}},
+	}, Options{})
+}
+
+// A call that is repeated to another program is held to the tools of that program.
+func TestAggregateHoldsTheNextProgramToPins(t *testing.T) {
+	t.Parallel()
+	cs := bridgetest.Connected(t, piped(t, scripted(t,
+		bridgetest.Greeting+bridgetest.OneTool(`"readOnlyHint":true`)+"tools/call exit\n",
+		bridgetest.Greeting+bridgetest.DescribedTool("t", "evil")+bridgetest.ToolDone,
+	)), proto.Legacy, nil)
+	if got := bridgetest.Said(t, cs, "t", nil); !strings.Contains(got, "has changed since it was agreed to") {
+		t.Error(got)
+	}
+}
+
+// A call is not judged by a list that was requested before a change that was announced before the
+// call, even if the list came after it.
+func TestAggregateDoesNotTrustALateList(t *testing.T) {
+	t.Parallel()
+	c := spoken(t, scripted(t, bridgetest.Greeting+
+		`tools/list {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n"+bridgetest.OneTool("")+
+		strings.Replace(bridgetest.DescribedTool("t", "evil"), "tools/list", "tools/list#2", 1)+bridgetest.ToolDone), "{}")
+	c.Say(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	c.Until(`"id":1,`)
+	c.Say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`)
+	if got := bridgetest.Last(c.Until(`"id":2,`)); !strings.Contains(got, "has changed since it was agreed to") {
+		t.Error(got)
+	}
+}
+
+// Calls that come at once wait for a list, and none is refused because others wait for it. In the
+// first round nothing is known of the tools, in the second one they have changed.
+func TestAggregateJudgesCallsThatComeAtOnce(t *testing.T) {
+	t.Parallel()
+	const calls = 20
+	done := strings.TrimPrefix(bridgetest.ToolDone, "tools/call ")
+	last := fmt.Sprintf("tools/call#%d ", calls)
+	c := spoken(t, scripted(t, bridgetest.Greeting+bridgetest.OneTool("")+bridgetest.ToolDone+
+		last+`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n"+last+done), "{}")
+	for round := range 2 {
+		for i := range calls {
+			c.Say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`, i))
+		}
+		for range calls {
+			if got := bridgetest.Last(c.Until(`"id":`)); !strings.Contains(got, `"done"`) {
+				t.Errorf("round %d: %s", round, got)
+			}
+		}
 	}
 }
 

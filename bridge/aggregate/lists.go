@@ -191,49 +191,113 @@ func (p *part) isLateNow() {
 	p.late = true
 }
 
-// look asks the server for a list and keeps it.
+// listing is a request to a server for all pages of a list.
+type listing struct {
+	at   int            // View.Changes at its beginning
+	done chan struct{}  // closed at its end
+	on   *upstream.Peer // the connection that it was made on; nil: it failed; set before done is closed
+}
+
+// look asks the server for a list and keeps it. If too many requests for the list are open, it waits
+// for the newest of them instead.
 func (p *part) look(ctx context.Context, k kind) {
+	l := &listing{done: make(chan struct{})}
 	p.mu.Lock()
-	full := p.busy[k] >= maxListing && !p.agent() // the agent answers at once, and its tools must be known for a client's first calls
-	if !full {
-		p.busy[k]++
+	full := len(p.looks[k]) >= maxListing && !p.agent() // the agent answers at once
+	if full {
+		l = p.looks[k][len(p.looks[k])-1]
+	} else {
+		p.looks[k] = append(p.looks[k], l)
 	}
 	p.mu.Unlock()
 	if full {
+		until(ctx, l.done)
 		return
 	}
-	defer func() {
+	l.on = p.request(ctx, k)
+	p.mu.Lock()
+	p.looks[k] = slices.DeleteFunc(p.looks[k], func(o *listing) bool { return o == l })
+	p.mu.Unlock()
+	close(l.done)
+}
+
+// until waits for the end of one of both.
+func until(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// lookForCall asks the server for its tools, because a call cannot be judged by the list that is
+// known, and returns the connection that has given the list; nil: none has. Calls that come while the
+// tools are listed wait for that, unless the list has changed since it began.
+func (p *part) lookForCall(ctx context.Context) *upstream.Peer {
+	for came := p.view.Changes(); ; {
+		mine := &listing{at: p.view.Changes(), done: make(chan struct{})}
 		p.mu.Lock()
-		p.busy[k]--
+		l := p.judges
+		if l == nil {
+			l, p.judges = mine, mine
+		}
 		p.mu.Unlock()
-	}()
+		if l == mine {
+			l.on = p.request(ctx, toolList)
+			p.mu.Lock()
+			p.judges = nil
+			p.mu.Unlock()
+			close(l.done)
+			return l.on
+		}
+		if until(ctx, l.done); ctx.Err() != nil {
+			return nil
+		}
+		if l.at >= came {
+			return l.on
+		}
+	}
+}
+
+// request asks the server for a list and keeps it. It returns the connection that has given the list;
+// nil: none has.
+func (p *part) request(ctx context.Context, k kind) *upstream.Peer {
 	ctx, cancel := context.WithTimeout(ctx, max(p.server.StartFor(), time.Minute))
 	defer cancel()
 	var list []json.RawMessage
+	var peer *upstream.Peer
+	at := 0
 	for range 2 {
-		peer, err := p.acquire(ctx, false)
-		if err != nil {
-			return // it was logged
+		var err error
+		if peer, err = p.acquire(ctx, false); err != nil {
+			return nil // it was logged
+		}
+		if p.view != nil {
+			at = p.view.Changes()
 		}
 		if !p.has(k, peer) {
 			break
 		}
 		list, err = peer.List(ctx, kinds[k].method, kinds[k].field)
 		if errors.Is(err, wire.ErrClosed) {
+			peer = nil
 			continue
 		}
 		if err != nil {
 			if refused := (*jrpc2.Error)(nil); !errors.As(err, &refused) || refused.Code != jrpc2.MethodNotFound {
 				p.log("warn", kinds[k].method+": "+display.Plain(err.Error()))
 			}
-			return
+			return nil
 		}
 		break
 	}
+	if peer == nil {
+		return nil
+	}
 	if k == toolList && p.view != nil {
-		list = p.view.Agreed(list)
+		list = p.view.Agreed(list, at)
 	}
 	p.keep(k, list)
+	return peer
 }
 
 // keep stores a list. Items that cannot be used are left out and logged.

@@ -77,6 +77,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		return
 	}
 	kept := p.export.Record(s.caller.principal, s.program, r.name, len(q.params))
+	q.judged = p.running() // first, so that the tools are known of this connection
 	if p.view.Known() {
 		s.ruled(p, call, q, r.name, kept)
 		return
@@ -87,19 +88,23 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 // known is toNamed for a server whose list is out of date.
 func (s *side) known(ctx context.Context, p *part, call *wire.Call, q request, r ref, kept *upstream.Record) {
 	s.aside(func() {
-		p.look(ctx, toolList)
-		if !p.view.Known() {
+		if q.judged = p.lookForCall(ctx); q.judged == nil {
 			kept.End(upstream.OutcomeRefused, 0)
-			call.Reply(nil, jrpc2.Errorf(
-				jrpc2.InternalError,
-				"the MCP server %s did not list its tools, so %.100s cannot be checked",
-				p.server.Name,
-				r.name,
-			))
+			call.Reply(nil, p.unlisted(r.name))
 			return
 		}
 		s.ruled(p, call, q, r.name, kept)
 	})
+}
+
+// unlisted is the error for a call that cannot be judged.
+func (p *part) unlisted(tool string) error {
+	return jrpc2.Errorf(
+		jrpc2.InternalError,
+		"the MCP server %s did not list its tools, so %.100s cannot be checked",
+		p.server.Name,
+		tool,
+	)
 }
 
 // ruled makes a call of a server's tool, unless it is refused. Where a rule demands it, the
@@ -108,7 +113,9 @@ func (s *side) ruled(p *part, call *wire.Call, q request, own string, kept *upst
 	asked := s.parkedCall(p, call.Method, q, own) != nil // it was judged then
 	v, err := p.permits(own, q, asked)
 	if err == nil && v.Resumed {
+		judged := q.judged
 		q, err = inspect(v.Params)
+		q.judged = judged
 	}
 	if err == nil && asked {
 		if s.resumes(p, call, q, own, kept) {

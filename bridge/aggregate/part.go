@@ -33,14 +33,15 @@ type part struct {
 	owes    bool
 	silence silence.Watch
 
-	mu    sync.Mutex // guards the fields below
-	late  bool       // a list has waited for the server in vain
-	known [allKinds][]item
-	busy  [allKinds]int        // open requests for the list
-	open  []*pass              // calls in which the server may ask, oldest first
-	level level                // that the server was given
-	subs  map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
-	kept  map[string]bool      // URIs that the client has subscribed to
+	mu     sync.Mutex // guards the fields below
+	late   bool       // a list has waited for the server in vain
+	known  [allKinds][]item
+	looks  [allKinds][]*listing // that are open, oldest first
+	judges *listing             // that calls wait for; nil: none do
+	open   []*pass              // calls in which the server may ask, oldest first
+	level  level                // that the server was given
+	subs   map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
+	kept   map[string]bool      // URIs that the client has subscribed to
 }
 
 // newPart makes the part of an export, or of our agent if export is nil.

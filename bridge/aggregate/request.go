@@ -23,6 +23,8 @@ type request struct {
 	version, level      string
 	token, client, caps json.RawMessage
 	hops                int
+
+	judged *upstream.Peer // the connection whose tools a call was judged by; nil: it has to be judged again
 }
 
 // members are the names of those parts.

@@ -29,6 +29,7 @@ type View struct {
 
 	mu     sync.Mutex // guards the fields below
 	said   map[string]string
+	saidAt int  // View.at at the beginning of said
 	whole  bool // said has all current tools
 	bare   bool // the server's version may have no list of tools
 	silent bool // the server has no list, and none of its tools is pinned
@@ -48,8 +49,16 @@ type partialList struct {
 
 // toolListing is a running request for a list.
 type toolListing struct {
+	at   int // View.at at its beginning
 	done chan struct{}
 	err  error // set before done is closed
+}
+
+// Changes returns the number of changes of the server's list until now, for Agreed.
+func (v *View) Changes() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.at
 }
 
 // Stale records that the server's list has changed.
@@ -78,31 +87,36 @@ func (v *View) Known() bool {
 }
 
 // Know has the server's tools listed if they are not known: page asks for one page of them, the
-// first with the cursor "". Concurrent callers wait for one listing. A list that changes in the
-// meantime is requested again the next time.
+// first with the cursor "". Concurrent callers wait for one listing, unless the list has changed
+// since it began. A list that changes in the meantime is requested again the next time.
 func (v *View) Know(ctx context.Context, page askPage) error {
 	v.mu.Lock()
-	if v.whole {
-		v.mu.Unlock()
-		return nil
-	}
-	if l := v.own; l != nil {
+	came := v.at
+	for l := v.own; l != nil && !v.whole; l = v.own {
 		v.mu.Unlock()
 		select {
 		case <-l.done:
-			return l.err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		if l.at >= came {
+			return l.err
+		}
+		v.mu.Lock()
 	}
-	if v.bare {
-		v.mu.Unlock()
+	whole, bare := v.whole, v.bare
+	l := &toolListing{at: v.at, done: make(chan struct{})}
+	if !whole && !bare {
+		v.own = l
+	}
+	v.mu.Unlock()
+	switch {
+	case whole:
+		return nil
+	case bare:
 		return v.refused("its version of the protocol has no list of tools")
 	}
-	l := &toolListing{done: make(chan struct{})}
-	v.own = l
-	all := partialList{tools: map[string]string{}, at: v.at}
-	v.mu.Unlock()
+	all := partialList{tools: map[string]string{}, at: l.at}
 	l.err = v.learn(ctx, &all, page)
 	v.mu.Lock()
 	v.own = nil
@@ -183,10 +197,15 @@ func (v *View) refused(why string) error {
 	return nil
 }
 
-// complete accepts a whole list as the server's current one, and pins it if the server is new.
+// complete accepts a whole list as the server's current one, and pins it if the server is new. It
+// ignores a list that is older than the last one.
 func (v *View) complete(all partialList) (err error) {
 	v.mu.Lock()
-	v.said, v.silent = maps.Clone(all.tools), false // it is modified by the next page
+	if all.at < v.saidAt {
+		v.mu.Unlock()
+		return nil
+	}
+	v.said, v.saidAt, v.silent = maps.Clone(all.tools), all.at, false // it is modified by the next page
 	v.mu.Unlock()
 	if v.Pins() { // before calls are judged with it
 		_, err = v.box.pins.first(v.Server.Name, all.tools)
@@ -213,6 +232,11 @@ func (v *View) took(list []*listedTool) error {
 // repaired or left out (definition.Fit). A changed tool has its old description. If there is nothing to
 // change it returns result itself.
 func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
+	return v.shown(cursor, result, v.Changes())
+}
+
+// shown is Shown for a page that was requested after at changes of the list.
+func (v *View) shown(cursor string, result json.RawMessage, at int) json.RawMessage {
 	items, next, err := pageOf(result, proto.MethodListTools, "tools")
 	if err != nil {
 		v.Log("warn", err.Error())
@@ -258,7 +282,7 @@ func (v *View) Shown(cursor string, result json.RawMessage) json.RawMessage {
 		same = same && string(tool) == string(item)
 		kept = append(kept, tool)
 	}
-	v.gather(cursor, next, page)
+	v.gather(cursor, next, page, at)
 	var changes []wire.Member
 	if !same {
 		list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
@@ -292,13 +316,15 @@ func (v *View) earlier(cursor string) map[string]bool {
 	return names
 }
 
-// gather adds a page of a client's list to the earlier ones.
-func (v *View) gather(cursor, next string, page map[string]string) {
+// gather adds a page of a client's list, which was requested after at changes, to the earlier ones.
+func (v *View) gather(cursor, next string, page map[string]string, at int) {
 	v.mu.Lock()
 	if cursor == "" {
-		v.pages = partialList{tools: map[string]string{}, at: v.at}
+		v.pages = partialList{tools: map[string]string{}, at: at}
 	}
-	maps.Copy(v.said, page) // the last description counts
+	if at >= v.saidAt {
+		maps.Copy(v.said, page) // the last description counts
+	}
 	follows := v.pages.tools != nil && v.pages.next == cursor
 	if !follows {
 		v.mu.Unlock()
@@ -319,12 +345,14 @@ func (v *View) gather(cursor, next string, page map[string]string) {
 	}
 }
 
-// Agreed returns a whole list of tools in its form for a client.
-func (v *View) Agreed(list []json.RawMessage) []json.RawMessage {
+// Agreed returns a whole list of tools in its form for a client. The list was requested after at
+// changes (Changes).
+func (v *View) Agreed(list []json.RawMessage, at int) []json.RawMessage {
 	var page struct {
 		Tools []json.RawMessage `json:"tools"`
 	}
-	if err := json.Unmarshal(v.Shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list)))), &page); err != nil {
+	result := v.shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list))), at)
+	if err := json.Unmarshal(result, &page); err != nil {
 		return nil // an empty list is still a list
 	}
 	return page.Tools
