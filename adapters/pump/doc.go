@@ -2,10 +2,10 @@
 // protocol that streams.
 //
 // A connection has one [Pump]: the one goroutine that reads the logs of its
-// sessions, encodes new records, and passes them to the wire. It alone orders an
 // sessions, encodes new records, and passes them to the wire. It alone orders an answer relative
 // to updates: an action that must follow a record (the answer to a prompt, to a load) is
-// performed by the pump right after that record. A connection has a [Queue] for each session, in
+// performed by the pump right after that record, and what must precede records is given to it
+// before they are written. A connection has a [Queue] for each session, in
 // which commands that may wait (for a disk, a claim, a server) run one after the other, in the
 // order in which they were read. And [Prompts] knows the prompts that were read and have not
 // ended, so that a cancel reaches exactly those that were read before it.

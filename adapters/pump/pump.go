@@ -84,7 +84,7 @@ func (p *Pump) Remove(f Feed) {
 }
 
 // Do has the pump call a function between two batches: the way to put a message at a place in the
-// stream. It never blocks.
+// stream, before all records that are written after this call. It never blocks.
 func (p *Pump) Do(job func()) {
 	p.mu.Lock()
 	p.jobs = append(p.jobs, job)
@@ -97,23 +97,23 @@ func (p *Pump) Run(ctx context.Context) error {
 	defer p.closeAll()
 	var buf []byte
 	for {
-		var err error
-		if buf, err = p.work(buf); err != nil {
-			return err
-		}
 		if err := p.out.Room(ctx, room); err != nil {
 			return err
 		}
-		r, recs, err := p.mux.next(ctx)
-		if err != nil && ctx.Err() != nil {
+		r, recs, lost := p.mux.next(ctx)
+		if lost != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		// Only now, since the records may be younger than a job that was given meanwhile.
+		var err error
+		if buf, err = p.work(buf); err != nil {
+			return err
 		}
 		feed := p.feeds[r]
 		switch {
 		case r == nil || feed == nil:
 			continue
-		case err != nil:
-			lost := err
+		case lost != nil:
 			if buf, err = p.serve(buf, r, p.take(r)); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (p *Pump) put(lines []byte) error {
 	return nil
 }
 
-// work runs the jobs, after everything that was read before, and writes the text that is due.
+// work runs the jobs, after all text that is held, and writes the text that is due.
 func (p *Pump) work(buf []byte) ([]byte, error) {
 	p.mu.Lock()
 	jobs := p.jobs

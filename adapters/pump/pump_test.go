@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dragoman/adapters/pump"
 	"dragoman/core"
@@ -98,8 +99,10 @@ type bench struct {
 	ran  chan error
 }
 
-func newBench(t *testing.T) *bench {
-	b := &bench{t: t, g: coretest.Gateway(coretest.NewMemory(), echo, nil), out: &sink{}, ran: make(chan error, 1)}
+func newBench(t *testing.T) *bench { return newBenchOver(t, coretest.NewMemory()) }
+
+func newBenchOver(t *testing.T, store core.Store) *bench {
+	b := &bench{t: t, g: coretest.Gateway(store, echo, nil), out: &sink{}, ran: make(chan error, 1)}
 	b.pump = pump.New(b.out)
 	var ctx context.Context
 	ctx, b.end = context.WithCancel(t.Context())
@@ -157,6 +160,44 @@ func TestOrder(t *testing.T) {
 		}
 		if got := b.out.got(); !slices.Equal(got, want) {
 			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
+}
+
+// A job comes before the records that are written after it, also if the pump reads them in one go
+// with older ones that it was about to read.
+func TestJobsComeBeforeLaterRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, slow, reads := coretest.NewMemory(), false, make(chan struct{})
+		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
+			if op == "read" && slow {
+				slow = false
+				<-reads
+			}
+			return nil
+		}
+		b := newBenchOver(t, store)
+		s, err := b.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, d, q := s.Attach(core.Client{Name: "tester"}), &dialect{name: "s", prompts: &pump.Prompts{}}, pump.NewQueue(&b.wg)
+		b.prompt(a, d, q, "old")
+		<-time.After(2 * time.Minute) // the session rests, and keeps nothing in memory
+		b.prompt(a, d, q, "older")
+		synctest.Wait()
+		slow = true
+		b.pump.Add(a, core.Pos{}, d, nil)
+		synctest.Wait() // it is about to read
+		b.pump.Do(func() { b.out.put("job") })
+		b.prompt(a, d, q, "new")
+		synctest.Wait()
+		close(reads)
+		synctest.Wait()
+		b.close()
+		got := b.out.got()
+		if job, later := slices.Index(got, "job"), slices.Index(got, "s: new"); slow || job < 0 || later < job {
+			t.Errorf("slow %v, got %q", slow, got)
 		}
 	})
 }

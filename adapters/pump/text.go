@@ -79,6 +79,7 @@ func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
 	}
 	if t.size >= most {
 		t.at = now
+		p.mux.poke()
 		return true // held, and due now
 	}
 	if t.timer == nil {
