@@ -161,11 +161,11 @@ func TestShellLeavesNothing(t *testing.T) {
 		want          string
 	}{
 		{"cancelled", tree, 3, 60, true, "canceled after"},
-		{"timed out", tree, 3, 0.5, false, "timed out after 500ms"},
+		{"timed out", tree, 3, 5, false, "timed out after 5s"}, // all of it has begun by then
 		{"ended", `sleep 600 & echo pid $!; exit 0`, 1, 60, false, "exit status 0"},
 		{"ended, output closed", `sleep 600 >/dev/null 2>&1 & echo pid $!; exit 4`, 1, 60, false, "exit status 4"},
 		{"ignores the signal", stubborn, 2, 60, true, "canceled after"},
-		{"ignores it, in the background", `(trap "" TERM; echo pid $BASHPID; while :; do sleep 0.05; done) & read x < <(sleep 0.2); exit 0`, 1, 60, false, "exit status 0"},
+		{"ignores it, in the background", `mkfifo go; (trap "" TERM; echo pid $BASHPID; echo >go; while :; do sleep 0.05; done) & read x <go; exit 0`, 1, 60, false, "exit status 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBed(t)
@@ -175,20 +175,27 @@ func TestShellLeavesNothing(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			p := newPids(c.pids)
-			done := make(chan core.Result)
+			done := make(chan core.Result, 1)
 			go func() {
 				done <- b.shellRun(ctx, m{"command": c.command, "timeout_seconds": c.limit}, p.output)
 			}()
-			<-p.ready
-			if c.cancel {
-				for _, pid := range p.found() {
-					if !childtest.Running(pid) {
-						t.Errorf("process %d did not even run", pid)
+			var res core.Result
+			select {
+			case <-p.ready:
+				if c.cancel {
+					for _, pid := range p.found() {
+						if !childtest.Running(pid) {
+							t.Errorf("process %d did not even run", pid)
+						}
 					}
+					cancel(core.ErrCanceled)
 				}
-				cancel(core.ErrCanceled)
+				res = <-done
+			case res = <-done:
+				if n := len(p.found()); n < c.pids {
+					t.Fatalf("it ended after it printed %d process ids of %d: %q", n, c.pids, said(res))
+				}
 			}
-			res := <-done
 			if got := said(res); !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -302,9 +309,9 @@ func TestShellBlockedOutput(t *testing.T) {
 	b := newBed(t)
 	blocked, release := make(chan int, 1), make(chan struct{})
 	var once sync.Once
-	done := make(chan core.Result)
-	go func() {
-		done <- b.shellRun(t.Context(), m{"command": "echo pid $$; exec cat /dev/zero", "timeout_seconds": 0.3}, func(s string) {
+	done := make(chan core.Result, 1)
+	go func() { // it has printed long before the limit
+		done <- b.shellRun(t.Context(), m{"command": "echo pid $$; exec cat /dev/zero", "timeout_seconds": 5}, func(s string) {
 			once.Do(func() {
 				pid, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(strings.SplitN(s, "\n", 2)[0], "pid ")))
 				blocked <- pid
@@ -312,12 +319,15 @@ func TestShellBlockedOutput(t *testing.T) {
 			})
 		})
 	}()
-	pid := <-blocked
-	for childtest.Running(pid) { // until the timeout, while the output is still blocked
-		runtime.Gosched()
+	var pid int
+	select {
+	case pid = <-blocked:
+	case res := <-done:
+		t.Fatalf("it ended before it printed anything: %q", said(res))
 	}
+	childtest.Soon(t, "it is stopped while the output is still blocked", func() bool { return !childtest.Running(pid) })
 	close(release)
-	if got := said(<-done); !strings.Contains(got, "timed out after 300ms") {
+	if got := said(<-done); !strings.Contains(got, "timed out after 5s") {
 		t.Errorf("got %.300q", got)
 	}
 }
