@@ -144,6 +144,18 @@ func TestRelayOfACursorThatComesAgain(t *testing.T) {
 	})
 }
 
+// What a server says or asks while we list its tools is not taken for the list.
+func TestRelayOfAServerThatTalksWhileItLists(t *testing.T) {
+	t.Parallel()
+	hostile(t, bridgetest.Greeting+`tools/list {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"wait"}}
+tools/list {"jsonrpc":"2.0","id":"q","method":"ping"}
+`+bridgetest.OneTool("")+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {
+		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
+			t.Errorf("%q, %v", s, err)
+		}
+	})
+}
+
 func TestRelayOfAStormOfChangedLists(t *testing.T) {
 	t.Parallel()
 	hostile(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call storm\n"+bridgetest.ToolDone, nil, func(t *testing.T, cs *mcp.ClientSession) {

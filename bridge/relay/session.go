@@ -107,7 +107,7 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 	default: // assume that the newest request has caused it
 		to = s.stream
 		for _, x := range s.order {
-			if x.method != proto.MethodListen {
+			if x.method != proto.MethodListen && !x.own {
 				to = x
 			}
 		}

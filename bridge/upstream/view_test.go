@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"dragoman/core/datadir"
 )
@@ -63,6 +64,62 @@ func TestListIsKnownOncePinned(t *testing.T) {
 	if names := box.pins.names("up"); !v.Known() || len(names) != 1 {
 		t.Errorf("known %v, pinned %v", v.Known(), names)
 	}
+}
+
+// Who needs the tools waits for a list that is being requested, unless the tools have changed since it
+// began. An older list does not replace a newer one.
+func TestListThatChangesWhileItIsRequested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := New(Options{Servers: []Server{{Name: "up"}}, PinFile: filepath.Join(t.TempDir(), "pins.json")})
+		e, _ := box.Export("up", nil)
+		v := e.View(nil)
+		tool := `{"name":"a","inputSchema":{"type":"object"}}`
+		asked, answers := 0, make(chan struct{})
+		know := func(then func()) (done chan struct{}) {
+			done = make(chan struct{})
+			go func() {
+				defer close(done)
+				if err := v.Know(t.Context(), func(context.Context, string) (json.RawMessage, error) {
+					asked++
+					list := json.RawMessage(`{"tools":[` + tool + `]}`)
+					<-answers
+					return list, nil
+				}); err != nil {
+					t.Error(err)
+				}
+				then()
+			}()
+			synctest.Wait()
+			return done
+		}
+		refused := func() {
+			if _, err := v.Rule(Call{Tool: "a"}); err == nil {
+				t.Error("a changed tool may be called")
+			}
+		}
+		at := v.Changes()
+		first, second := know(func() {}), know(func() {})
+		answers <- struct{}{}
+		<-first
+		<-second
+		v.Stale()
+		first = know(func() {})
+		old := json.RawMessage(tool)
+		tool = `{"name":"a","description":"evil","inputSchema":{"type":"object"}}`
+		v.Stale()
+		second, third := know(refused), know(refused)
+		close(answers)
+		<-first
+		<-second
+		<-third
+		if asked != 3 {
+			t.Errorf("%d lists", asked)
+		}
+		v.Agreed([]json.RawMessage{old}, at)
+		if refused(); !v.Known() {
+			t.Error("an older list has replaced the list")
+		}
+	})
 }
 
 // A request may be repeated if it only reads, or if its tool is annotated as such in the last
