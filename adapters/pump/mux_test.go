@@ -29,11 +29,12 @@ func TestMux(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := s.Attach(core.Client{Name: "tester"})
+			before := a.Head()
 			turn, err := a.Prompt(t.Context(), core.Prompt{Blocks: []core.Block{core.Text{Text: "hello"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			turns[a.Watch(a.Head(), m.push)] = turn
+			turns[a.Watch(before, m.push)] = turn
 		}
 		for ended := 0; ended < 3; {
 			r, recs, err := m.next(t.Context())
