@@ -163,9 +163,9 @@ func TestLongAnswer(t *testing.T) {
 	r := start(t, endlessModel{count, strings.Repeat("x", size)}, setup{})
 	defer r.close()
 	r.reader.Close() // without readers: the turn continues, and the log keeps only its head
-	before := heap()
+	before, head := heap(), r.session.Head()
 	id := r.prompt("hi")
-	last := r.session.Read(r.session.Head())
+	last := r.session.Read(head)
 	defer last.Close()
 	var most uint64
 	for done := false; !done; {
