@@ -80,17 +80,28 @@ func (s *Server) adopted(parent, id core.SessionID, role core.Role) (sess *sessi
 	return sess
 }
 
-// weave appends the history of a child up to now.
+// wovenBytes is how much of a child's history is held before the client has room for it.
+const wovenBytes = 256 << 10
+
+// weave appends the history of a child up to now. A long one is sent in parts, and waits for a
+// client that does not read.
 func (f *feed) weave(dst []byte, c *child) []byte {
-	next := c.sess.feed
-	f.sess.srv.within(func(ctx context.Context) {
+	next, s := c.sess.feed, f.sess.srv
+	s.within(func(ctx context.Context) {
 		for rec, err := range c.sess.att.Records(ctx, next.pos, c.sess.att.Head()) {
 			if err != nil {
-				f.sess.srv.log.Warn("the session of a task cannot be read", sessionField(c.sess.id), zap.Error(err))
+				s.log.Warn("the session of a task cannot be read", sessionField(c.sess.id), zap.Error(err))
 				return
 			}
 			dst = Encode(dst, next.view, rec)
 			next.pos = rec.End()
+			if len(dst) < wovenBytes {
+				continue
+			}
+			if s.conn.PutLines(dst) != nil || s.conn.Room(ctx, wovenBytes) != nil {
+				return // the connection has ended
+			}
+			dst = dst[:0]
 		}
 	})
 	return dst
