@@ -96,7 +96,7 @@ func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 		l.Settled(p.Version)
 		return p, nil
 	}
-	if p.ended() && ctx.Err() == nil {
+	if p.ended(err) && ctx.Err() == nil {
 		err = errors.New(l.Why())
 	} else if why, ok := streamable.Unreached(err); ok {
 		err = errors.New(why)
@@ -170,9 +170,14 @@ func withdrawing() wire.Options {
 	}
 }
 
-// ended reports whether the connection has ended; if the end has begun, it waits for the reason.
-func (p *Peer) ended() bool {
-	return p.Over() || awaited(p.Done, politeFor/4)
+// ended reports whether the connection has ended, after a request that failed with err; if the end has
+// begun, it waits for the reason.
+func (p *Peer) ended(err error) bool {
+	limit := politeFor / 4
+	if errors.Is(err, wire.ErrClosed) {
+		limit = 4 * politeFor // the end of a program takes less, whose last words are the reason
+	}
+	return p.Over() || awaited(p.Done, limit)
 }
 
 // Over reports whether the connection has ended.

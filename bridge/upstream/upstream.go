@@ -161,7 +161,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	}
 	list, err := u.tools(ctx, p)
 	if err != nil {
-		if p.ended() && ctx.Err() == nil {
+		if p.ended(err) && ctx.Err() == nil {
 			err = errors.New(l.Why())
 		}
 		p.Close()
