@@ -98,17 +98,11 @@ func TestAbandonedQuestionsBlockNobody(t *testing.T) {
 // cost of a wait that is bounded.
 func TestTheFirstClientHearsInstructions(t *testing.T) {
 	t.Parallel()
-	greeting := `server/discover {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}` + "\n" + strings.Replace(bridgetest.Greeting, `"capabilities"`, `"instructions":"Count to ten.","capabilities"`, 1)
-	a := aggregate(t, upstream.Options{Servers: []upstream.Server{
-		{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+bridgetest.OneTool(""))},
-	}}, Options{})
+	up := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, &mcp.ServerOptions{Instructions: "Count to ten."})
+	server := hosted(t, "s", up, nil) // the start of a program could take longer than clients wait
 	for name, connect := range map[string]func(*testing.T, *Server) mcp.Transport{"pipe": piped, "http": overHTTP} {
 		for _, version := range bridgetest.Eras {
-			if name == "http" { // it is a first client, too
-				a = aggregate(t, upstream.Options{Servers: []upstream.Server{
-					{Name: "s", Endpoint: plays("script", "SCRIPT="+greeting+bridgetest.OneTool(""))},
-				}}, Options{})
-			}
+			a := aggregate(t, upstream.Options{Servers: []upstream.Server{server}}, Options{})
 			cs := bridgetest.Connected(t, connect(t, a), version, nil)
 			if got := cs.InitializeResult().Instructions; !strings.Contains(got, "Count to ten.") {
 				t.Errorf("%s, %s: %q", name, version, got)

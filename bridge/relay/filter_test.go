@@ -189,23 +189,42 @@ func TestRelayHoldsToPins(t *testing.T) {
 	}
 }
 
-// talk plays a client over a pipe that says these lines, and returns what it is told.
+// talk plays a client over a pipe that says these lines and leaves when all of them are answered. It
+// returns what it is told.
 func talk(t *testing.T, r *Server, lines ...string) string {
+	t.Helper()
+	return talkUntil(t, r, len(lines), lines...)
+}
+
+// talkUntil is talk for a client that leaves after so many answers.
+func talkUntil(t *testing.T, r *Server, answers int, lines ...string) string {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = r.Serve(context.Background(), core.Local, t.TempDir(), in, out) })
+	leaves := answers == 0
 	wg.Go(func() {
 		fmt.Fprintln(toServer, strings.Join(lines, "\n"))
-		toServer.Close()
+		if leaves {
+			toServer.Close()
+		}
 	})
-	said, err := io.ReadAll(fromServer)
-	if err != nil {
-		t.Error(err)
+	said := ""
+	for all := bufio.NewReader(fromServer); ; {
+		line, err := all.ReadString('\n')
+		said += line
+		if err != nil {
+			break
+		}
+		if !strings.Contains(line, `"method":`) {
+			if answers--; answers == 0 {
+				toServer.Close()
+			}
+		}
 	}
 	wg.Wait()
-	return string(said)
+	return said
 }
 
 const (

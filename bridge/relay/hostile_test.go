@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,6 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
+	"dragoman/core"
 )
 
 // hostile opens a client's session with a server that a script plays, through each
@@ -196,21 +199,43 @@ func TestRelayOfAServerThatNeverAnswers(t *testing.T) {
 		}
 	})
 	silent := watched(t, "", upstream.Server{Name: "up", Endpoint: plays("silent")})
-	if said := talk(t, silent.Server, hello1); !strings.Contains(said, `"id":1,"error"`) { // the client sends no more
+	if said := talkUntil(t, silent.Server, 0, hello1); !strings.Contains(said, `"id":1,"error"`) { // the client sends no more
 		t.Errorf("said %s", said)
 	}
 }
 
 // A server that lists nothing in time is told of, and its calls are refused.
 func TestRelayOfAListThatNeverComes(t *testing.T) {
-	t.Parallel()
-	hostileServer := upstream.Server{Name: "up", StartTimeout: time.Second, Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.ToolDone)}
-	for face, connect := range faces {
+	called := map[string]func(*testing.T, *Server) string{
+		"pipe": func(t *testing.T, r *Server) string {
+			c := bridgetest.NewRaw(t, faces["pipe"](t, r).(*mcp.IOTransport))
+			c.Say(hello1)
+			c.Until(`"id":1,`)
+			c.Say(call2)
+			return c.Next()
+		},
+		"http": func(t *testing.T, r *Server) string {
+			h := r.HTTP("", func(*http.Request) core.Principal { return "p" })
+			defer h.Close()
+			return postTo(h, postTo(h, "", hello1).Header().Get(proto.HeaderSession), call2).Body.String()
+		},
+	}
+	for face, call := range called {
 		t.Run(face, func(t *testing.T) {
-			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), hostileServer)
-			if _, err := callT(t, joined(t, connect(t, g.Server)), "t"); err == nil || !strings.Contains(err.Error(), "did not list its tools: it took too long") {
-				t.Errorf("%v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{Name: "up", Endpoint: plays("nobody")})
+				g.connect = func(string) *upstream.Link {
+					l, _ := answering(func(m wire.Message) bool { return m.Method == proto.MethodInitialize })
+					return l
+				}
+				begun := time.Now()
+				if got := call(t, g.Server); !strings.Contains(got, `"id":2,"error"`) || !strings.Contains(got, "did not list its tools: it took too long") {
+					t.Error(got)
+				}
+				if took := time.Since(begun); took != g.export.Server.StartFor() {
+					t.Errorf("after %v", took)
+				}
+			})
 		})
 	}
 }

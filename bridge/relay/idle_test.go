@@ -21,6 +21,14 @@ import (
 // played is a link whose other end answers each request with an empty result, after
 // a while; closed when it was ended.
 func played(after time.Duration) (l *upstream.Link, closed chan struct{}) {
+	return answering(func(wire.Message) bool {
+		<-time.After(after)
+		return true
+	})
+}
+
+// answering is played for the requests for which answers returns true; the others have no answer.
+func answering(answers func(wire.Message) bool) (l *upstream.Link, closed chan struct{}) {
 	fromServer, say := io.Pipe()
 	hear, toServer := io.Pipe()
 	closed = make(chan struct{})
@@ -32,8 +40,7 @@ func played(after time.Duration) (l *upstream.Link, closed chan struct{}) {
 			if err != nil {
 				return
 			}
-			if m, err := wire.Parse(line); err == nil && m.Kind() == wire.Request {
-				<-time.After(after)
+			if m, err := wire.Parse(line); err == nil && m.Kind() == wire.Request && answers(m) {
 				if _, err := say.Write(append(wire.AppendAnswer(nil, m.ID, map[string]any{}, nil), '\n')); err != nil {
 					return
 				}

@@ -29,7 +29,7 @@ func impatient(t *testing.T, script string, start, call time.Duration, f func(*t
 			})
 			cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					<-time.After(3 * call) // a person takes their time
+					<-time.After(call + call/2) // a person takes their time
 					return &mcp.ElicitResult{Action: "decline"}, nil
 				},
 			}).Connect(bridgetest.Patient(t), connect(t, g.Server), &mcp.ClientSessionOptions{ProtocolVersion: proto.Legacy})
@@ -56,11 +56,11 @@ func TestRelayGivesUpAServerThatDoesNotStart(t *testing.T) {
 func TestRelayGivesUpASilentCall(t *testing.T) {
 	t.Parallel()
 	late := `notifications/cancelled {"jsonrpc":"2.0","id":$BEFORE,"result":{"content":[{"type":"text","text":"late"}]}}` + "\n"
-	impatient(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1\n"+late+bridgetest.ToolDone, 0, 500*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
+	impatient(t, bridgetest.Greeting+bridgetest.OneTool("")+"tools/call#1\n"+late+bridgetest.ToolDone, 0, 2*time.Second, func(t *testing.T, cs *mcp.ClientSession, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := callT(t, cs, "t"); err == nil || !strings.Contains(err.Error(), "the MCP server up gave no sign of life for 500ms; the call was given up") {
+		if s, err := callT(t, cs, "t"); err == nil || !strings.Contains(err.Error(), "the MCP server up gave no sign of life for 2s; the call was given up") {
 			t.Errorf("%q, %v", s, err)
 		}
 		if s, err := callT(t, cs, "t"); s != "done" || err != nil {
@@ -111,7 +111,7 @@ func TestRelayWaitsForThePerson(t *testing.T) {
 	script := bridgetest.Greeting + bridgetest.OneTool("") +
 		`tools/call {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}` + "\n" +
 		`answer {"jsonrpc":"2.0","id":$BEFORE,"result":{"content":[{"type":"text","text":"done"}]}}` + "\n"
-	impatient(t, script, 0, 1500*time.Millisecond, func(t *testing.T, cs *mcp.ClientSession, err error) {
+	impatient(t, script, 0, 3*time.Second, func(t *testing.T, cs *mcp.ClientSession, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
