@@ -346,7 +346,7 @@ func TestDialogOutlivesItsCall(t *testing.T) {
 					return nil, ctx.Err()
 				}
 			}})
-			_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt", "wait_seconds": 1})
+			_, r := callTool(t, cs, "agent_prompt", map[string]any{"prompt": "write a.txt", "wait_seconds": 5}) // it asks within that time
 			if r.Status != "awaiting_approval" {
 				t.Fatalf("when the time is up: %+v", r)
 			}
