@@ -62,6 +62,8 @@
 //   - A server's question is refused if it is not clear which call it belongs to, or if the client
 //     does not offer to answer such questions. Other requests of servers, outside of the protocol,
 //     are passed to clients of the older versions.
+//   - A tool's pin is compared with a list of the connection that the call is sent on, which was
+//     requested after all changes that were announced before the call.
 //   - Errors pass as they were written, with their data, in both directions.
 //   - A call of a server that gives no sign of life for its call timeout is given up
 //     (silence.Watch).

@@ -23,7 +23,8 @@
 //     pace of upstream.Keeper. The client's handshake, log level and subscriptions are repeated;
 //     the version must be the same as before. The client hears no second answer, only that the
 //     lists may have changed. The tools are listed again before the next call, and are held
-//     to what was pinned.
+//     to what was pinned. So they are after each change of the list that the server announces; a
+//     list that was requested before does not count for calls that come later.
 //   - A request that was open is repeated once if that does no harm (upstream.View.MayRepeat),
 //     and answered with an error if it might. The server's own questions are withdrawn. Requests
 //     that come later wait for the next start, and are answered with an error if it fails.
