@@ -392,6 +392,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		a := s.Attach(core.Client{Name: "tester"})
 		prompt(t, a, say("go"))
+		synctest.Wait()
 		prompt(t, a, say("and then"))
 		synctest.Wait()
 		if err := store.Close(); err != nil { // its claims are free, as after a kill
@@ -410,8 +411,8 @@ func TestInterrupted(t *testing.T) {
 		r := b.Read(core.Pos{})
 		defer r.Close()
 		got := follow(t, r, prompt(t, b, say("next")))
-		tail := got[len(got)-8:]
-		wantLines(t, tail, "CallChanged running", "Claimed", "CallChanged errored",
+		tail := got[len(got)-9:]
+		wantLines(t, tail, "CallChanged running", "PromptQueued", "Claimed", "CallChanged errored",
 			"TurnEnded interrupted interrupted: the process that ran it has ended",
 			"TurnEnded interrupted interrupted: the process that ran it has ended", "TurnStarted", "TextDelta next", "TurnEnded end_turn")
 		closeGateway(t, g2)

@@ -273,7 +273,8 @@ func TestFork(t *testing.T) {
 		if err := a.Truncate(ctx, third); err != nil { // what is hidden stays behind, too
 			t.Fatal(err)
 		}
-		prompt(t, a, say("last")) // waits for a decision
+		prompt(t, a, say("last"))
+		synctest.Wait() // until it waits for a decision
 		prompt(t, a, say("queued"))
 		synctest.Wait()
 
@@ -291,7 +292,7 @@ func TestFork(t *testing.T) {
 			"in front of a message": {second, nil, "offline/demo"},
 			"behind a message":      {core.Pos{Epoch: second.Epoch, Seq: second.Seq + 1}, []string{"Notice The original went on from here.", "TurnEnded end_turn "}, "offline/demo"},
 			"inside of a run":       {inside, []string{"Notice The original went on from here.", "TurnEnded end_turn "}, "offline/demo"},
-			"while a call waits":    {whole, []string{"Notice The original went on from here.", "CallChanged canceled c1-19", "TurnEnded end_turn "}, "offline/demo"},
+			"while a call waits":    {whole, []string{"Notice The original went on from here.", "CallChanged canceled c1-18", "TurnEnded end_turn "}, "offline/demo"},
 			"nothing":               {core.Pos{}, nil, ""},
 		} {
 			to, err := fork.Session(ctx, g, a, c.upto, "")
