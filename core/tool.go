@@ -35,7 +35,8 @@ type Toolset interface {
 type Starter interface {
 	// Starting names the servers that are starting and whose tools are not known yet.
 	Starting() []string
-	// Await blocks until there are none, a limit of the toolset's own has passed, or ctx ends.
+	// Await blocks until there are none, a limit of the toolset's own has passed, or ctx ends. If
+	// their tools are known then, Changed has yielded.
 	Await(context.Context)
 }
 

@@ -368,6 +368,9 @@ func (s *set) Starting() (names []string) {
 // after its start began, and as long as the user is being asked about it.
 func (s *set) Await(ctx context.Context) {
 	for _, u := range s.ups {
+		if u.now().status == statusStarting {
+			defer s.wake() // its tools may be known, and not yet announced
+		}
 		u.await(ctx)
 	}
 }

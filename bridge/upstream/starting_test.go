@@ -64,6 +64,37 @@ func TestToolsOfASlowServerComeLater(t *testing.T) {
 	}
 }
 
+// The wait for a server does not end before the list is said to have changed: the turn that has
+// waited gets the tools.
+func TestWhoHasWaitedForAServerGetsItsTools(t *testing.T) {
+	known, goOn := make(chan struct{}), make(chan struct{})
+	defer close(goOn)
+	_, s := open(t, &host{}, Options{
+		Wait: bridgetest.Patience, Servers: []Server{{Name: "up", Endpoint: plays("sdk")}},
+		Log: func(_, _, text string) {
+			if strings.HasPrefix(text, "runs: ") { // it is not yet said to run
+				close(known)
+				<-goOn
+			}
+		},
+	})
+	ctx := bridgetest.Patient(t)
+	select {
+	case <-known:
+	case <-ctx.Done():
+		t.Fatal("it does not start")
+	}
+	s.(core.Starter).Await(ctx)
+	select {
+	case <-s.Changed():
+	default:
+		t.Error("nothing is said to have changed")
+	}
+	if list, err := s.Tools(ctx); err != nil || !slices.Contains(namesOf(list), "echo") {
+		t.Errorf("%q, %v", namesOf(list), err)
+	}
+}
+
 // The wait for a server ends after Options.Wait from the beginning of its start, whenever the wait
 // began; the time in which the user is being asked does not count.
 func TestWaitForAServerIsLimited(t *testing.T) {

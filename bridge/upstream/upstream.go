@@ -170,6 +170,7 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	u.mu.Lock()
 	u.list, u.guessed = list, false
 	u.mu.Unlock()
+	u.wake() // before a wait for its start ends
 	u.box.remember(u.server, list)
 	u.box.Log(u.server.Name, "info", fmt.Sprintf("runs: %s, protocol %s, %d tools", p.Name, p.Version, len(list)))
 	return p, nil

@@ -21,7 +21,7 @@ type slowServer struct {
 
 func (s *slowServer) Open(context.Context, core.ToolHost) (core.Toolset, error) {
 	s.begun, s.ready, s.changed = time.Now(), make(chan struct{}), make(chan struct{}, 1)
-	time.AfterFunc(s.needs, func() { close(s.ready); s.changed <- struct{}{} })
+	time.AfterFunc(s.needs, func() { s.changed <- struct{}{}; close(s.ready) })
 	return s, nil
 }
 
