@@ -179,8 +179,9 @@ func (c *pipeSession) release(ctx context.Context) {
 				continue
 			}
 			held, _ = c.takeHeld(s, true)
-			down, ended = l.err, 0
+			down = l.err
 		}
+		ended = 0
 		for i, h := range held {
 			if down != nil {
 				c.refuseHeld(h, down)
@@ -277,9 +278,13 @@ func (c *pipeSession) learn(ctx context.Context, s *connection, call wire.Messag
 	if greets != nil {
 		until(ctx, greets)
 	}
-	return c.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
+	err := c.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
 		return c.ask(ctx, s, proto.MethodListTools, listParams(cursor, metaOf(call)))
 	})
+	if streamable.SessionLost(err) {
+		until(ctx, s.over) // the connection ends now
+	}
+	return err
 }
 
 // metaOf returns the metadata of a call without its progress token, for a request of our own: at

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -194,6 +195,49 @@ func TestRelayBeginsAnewAtAServerThatForgets(t *testing.T) {
 	}
 	if got := bridgetest.Said(t, cs, "act", map[string]any{}); got != "up's act" {
 		t.Errorf("the next call: %s", got)
+	}
+}
+
+// A call waits for the tools of the next session also if their list is what shows that the session has
+// been forgotten.
+func TestRelayListsAtAServerThatForgets(t *testing.T) {
+	t.Parallel()
+	lists := bridgetest.JSONServer(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}`)
+	var session atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		m, _ := wire.Parse(b)
+		known := fmt.Sprint("session ", session.Load())
+		switch {
+		case m.Method == proto.MethodInitialize:
+			w.Header().Set(proto.HeaderSession, known)
+		case r.Header.Get(proto.HeaderSession) != known:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		case m.Method == proto.MethodCallTool: // after each call the tools have to be listed again
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {%s,\"jsonrpc\":\"2.0\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":\"done\"}\n\n", change, m.ID)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		lists.ServeHTTP(w, r)
+	}))
+	t.Cleanup(site.Close)
+	box := upstream.New(upstream.Options{
+		Servers:    []upstream.Server{{Name: "up", Endpoint: at(bridgetest.Place{URL: site.URL})}},
+		FirstPause: time.Millisecond, PinFile: filepath.Join(t.TempDir(), "pins.json"), Log: func(_, level, text string) { t.Log(level, text) },
+	})
+	t.Cleanup(box.Close)
+	relay, _ := New(box, "up", nil)
+	c := bridgetest.NewRaw(t, faces["pipe"](t, relay).(*mcp.IOTransport))
+	c.Say(hello1)
+	c.Until(`"id":1,`)
+	for id := range 3 {
+		c.Say(callOfT(id + 2))
+		if got := bridgetest.Last(c.Until(fmt.Sprintf(`"id":%d,`, id+2))); !strings.Contains(got, `"done"`) {
+			t.Error(got)
+		}
+		session.Add(1)
 	}
 }
 
