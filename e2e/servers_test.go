@@ -53,6 +53,11 @@ func TestServersToolsInATurn(t *testing.T) {
 providers:
   mock: {kind: openai-chat, base_url: "%s/v1", api_key: x}
 `, url))
+	for _, server := range []string{"everything", "files"} { // a turn does not wait for ever for the tools of a server that starts
+		if out, errs, code := p.run(t, "--config", cfg, "mcp-servers", "approve", server); code != 0 {
+			t.Fatalf("approve %s: exit code %d\n%s\n%s", server, code, out, errs)
+		}
+	}
 	const want = "It says what the server says."
 	for protocol, args := range map[string][]string{"acp": {"acp"}, "eca": {"eca"}} {
 		s := p.drive(t, protocol+".mjs", slices.Concat([]string{"--prompt", "ask the server", "--", "--config", cfg}, args)...)
