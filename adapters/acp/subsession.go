@@ -80,7 +80,7 @@ func (s *Server) adopted(parent, id core.SessionID, role core.Role) (sess *sessi
 	return sess
 }
 
-// wovenBytes is how much of a child's history is held before the client has room for it.
+// wovenBytes limits the part of a child's history that waits for the client to read, in bytes.
 const wovenBytes = 256 << 10
 
 // weave appends the history of a child up to now. A long one is sent in parts, and waits for a
