@@ -154,6 +154,7 @@ var importRules = []rule{
 	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
+	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
@@ -203,6 +204,7 @@ var importRules = []rule{
 	{from: "dragoman/...", forbidden: "dragoman/core/coretest", except: []string{"dragoman/adapters", "dragoman/e2e/conformance", "dragoman/e2e/models"}, why: "scripted models and memory stores are for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/bridge/bridgetest", why: "servers that do as they are told are for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/bridge/login/logintest", except: []string{"dragoman/e2e/conformance"}, why: "an authorization server that everybody trusts is for tests"},
+	{from: "dragoman/...", forbidden: "dragoman/configs/configstest", why: "configurations without a file are for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/core/child/childtest", except: []string{"dragoman/bridge/bridgetest"}, why: "the machine's list of processes is for tests"},
 	onlyIn("dragoman/core/codec", "stores and exports write the stored form; nobody else sees it", "dragoman/core/jsonl", "dragoman/adapters", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/child", "what neither starts programs nor asks whether one lives does not know how", "dragoman/core/jsonl", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),

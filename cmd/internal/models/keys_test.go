@@ -10,6 +10,7 @@ import (
 
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/configs"
+	"dragoman/configs/configstest"
 	"dragoman/core/coretest"
 )
 
@@ -65,7 +66,7 @@ func TestKeyPrograms(t *testing.T) {
 // The error for a missing key says what to do, and nothing else. The hint for a refused key names
 // the key's source.
 func TestMissingKeySaysWhatToDo(t *testing.T) {
-	c := configured(t, "providers: {house: {base_url: http://127.0.0.1:1}, broken: {base_url: http://127.0.0.1:1, api_key: '${env:NOWHERE}'}}")
+	c := configstest.Parsed(t, "providers: {house: {base_url: http://127.0.0.1:1}, broken: {base_url: http://127.0.0.1:1, api_key: '${env:NOWHERE}'}}")
 	env := func(name string) (string, bool) {
 		v, ok := map[string]string{"GROQ_API_KEY": "x"}[name]
 		return v, ok
@@ -98,7 +99,7 @@ func TestMissingKeySaysWhatToDo(t *testing.T) {
 
 // A model with written-down efforts can reason, whatever else is written down.
 func TestEffortsImplyReasoning(t *testing.T) {
-	c := configured(t, "providers: {house: {base_url: http://127.0.0.1:1, models: {a: {efforts: [low, high]}, b: {can: [tools], efforts: [low]}, c: {can: [tools]}}}}")
+	c := configstest.Parsed(t, "providers: {house: {base_url: http://127.0.0.1:1, models: {a: {efforts: [low, high]}, b: {can: [tools], efforts: [low]}, c: {can: [tools]}}}}")
 	m := New(c, Options{})
 	defer m.Close()
 	got := map[string]bool{}
@@ -108,18 +109,4 @@ func TestEffortsImplyReasoning(t *testing.T) {
 	if !got["house/a"] || !got["house/b"] || got["house/c"] {
 		t.Errorf("%v", got)
 	}
-}
-
-// configured returns the configuration of a text.
-func configured(t *testing.T, text string) *configs.Config {
-	t.Helper()
-	layer, err := configs.Parse("config.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := configs.Resolve(layer, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }

@@ -15,6 +15,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/program/programtest"
 	"dragoman/configs"
+	"dragoman/configs/configstest"
 )
 
 // modelServer is a service that lists models. It counts the requests by path and key.
@@ -75,7 +76,7 @@ func (a *asker) restart() { a.offers = NewOffers((&program.Environment{Lookup: a
 // finder returns the models of a configuration.
 func (a *asker) finder(config string) *Finder {
 	a.t.Helper()
-	m := New(configured(a.t, config), Options{Env: a.Lookup, Offers: a.offers})
+	m := New(configstest.Parsed(a.t, config), Options{Env: a.Lookup, Offers: a.offers})
 	a.t.Cleanup(m.Close)
 	return m
 }
@@ -256,7 +257,7 @@ func TestWhoIsAsked(t *testing.T) {
 			t.Errorf("%+v, %v", model, err)
 		}
 	}
-	off := New(configured(t, "providers: {house: {base_url: "+s.URL+"}}").Without("house"), Options{Offers: newAsker(t).offers})
+	off := New(configstest.Parsed(t, "providers: {house: {base_url: "+s.URL+"}}").Without("house"), Options{Offers: newAsker(t).offers})
 	defer off.Close()
 	if len(off.services) > 0 {
 		t.Error("a provider that is out of use is asked")

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/bridge/upstream"
 	"dragoman/configs"
+	"dragoman/configs/configstest"
 	"dragoman/core"
 )
 
@@ -38,21 +39,8 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, text string) *configs.Config {
-	t.Helper()
-	layer, err := configs.Parse("config.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := configs.Resolve(layer, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestEndpointIsResolved(t *testing.T) {
-	c := parsed(t, `mcp_servers:
+	c := configstest.Parsed(t, `mcp_servers:
   a: {command: ~/bin/x, args: ["--root", "${env:ROOT}"], env: {KEY: "${env:KEY}"}, dir: ~/src}
   b: {url: "https://x.example.com/${env:ROOT}", transport: sse, headers: {A: "Bearer ${env:KEY}"}}
 `)

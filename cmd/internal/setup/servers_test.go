@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/cmd/internal/program/programtest"
+	"dragoman/configs/configstest"
 	"dragoman/core"
 	"dragoman/core/control"
 )
@@ -48,7 +49,7 @@ func TestServerOfTheEditorIsChangedThere(t *testing.T) {
 }
 
 func TestChangedServer(t *testing.T) {
-	c := parsed(t, `mcp_servers:
+	c := configstest.Parsed(t, `mcp_servers:
   prog: {command: p, args: [a], env: {K: v}, dir: /d, start: session}
   addr: {url: "https://x.example/mcp?key=secret", headers: {H: v}, transport: sse}
 `)

@@ -18,30 +18,17 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/cmd/internal/logs"
-	"dragoman/configs"
+	"dragoman/configs/configstest"
 	"dragoman/core"
 	"dragoman/core/board"
 )
-
-func parsed(t *testing.T, text string) *configs.Config {
-	t.Helper()
-	layer, err := configs.Parse("config.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := configs.Resolve(layer, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func TestServersStayWhileTheConfigurationIsUnchanged(t *testing.T) {
 	b := board.New()
 	s := &upstreams{env: func(string) (string, bool) { return "", false }, log: zap.NewNop(), logs: &logs.Servers{}, audit: &logs.Audit{}}
 	t.Cleanup(s.close)
 	e := &edition{Process: &Process{board: b}}
-	first := s.toolbox(parsed(t, ""), "", e)
+	first := s.toolbox(configstest.Parsed(t, ""), "", e)
 	steps := []struct{ config, board, rev string }{
 		{"mcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
 		{"# a comment\nmodel: groq/x\nmcp_servers: {a: {command: x}, b: {command: y, disabled: true}}\n", "a stopped, b disabled", "a1 b1"},
@@ -51,7 +38,7 @@ func TestServersStayWhileTheConfigurationIsUnchanged(t *testing.T) {
 		{"mcp_servers: {a: {command: x}}\n", "a stopped, b gone, c gone", "a2"},
 	}
 	for i, step := range steps {
-		box := s.toolbox(parsed(t, step.config), "", e)
+		box := s.toolbox(configstest.Parsed(t, step.config), "", e)
 		if box != s.of(e) || box != first {
 			t.Errorf("step %d: another toolbox", i)
 		}
