@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,8 +50,6 @@ func play(role string) {
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot find the license file")
 		leave(3)
-	case "stubborn":
-		stubborn()
 	case "script":
 		script()
 	case "repeats":
@@ -82,21 +78,6 @@ func repeats() {
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
-}
-
-// stubborn ignores the end of its input and polite signals, and has a child that does too.
-func stubborn() {
-	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	if os.Getenv("DEPTH") == "" {
-		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), "DEPTH=1")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		if err := child.Start(); err != nil {
-			panic(err)
-		}
-	}
-	fmt.Printf("%d\n", os.Getpid())
-	select {}
 }
 
 // script answers each method according to the variable SCRIPT: lines of METHOD, a space, and one

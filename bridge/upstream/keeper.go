@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/core/child/piped"
 	"dragoman/core/display"
 )
 
@@ -415,7 +416,7 @@ func (k *Keeper) Acquire(ctx context.Context, patient bool) (*Peer, error) {
 		case tried && (n.status == statusFailed || n.status == statusLogin) || n.left > 0 && !patient:
 			return nil, &DownError{k.server, n.why, n.left}
 		case n.left > 0:
-			if awaited(ctx.Done(), n.left) {
+			if piped.Within(n.left, ctx.Done()) {
 				return nil, context.Cause(ctx)
 			}
 			continue

@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
 	"dragoman/core/child"
+	"dragoman/core/child/piped"
 	"dragoman/core/display"
 )
 
@@ -129,23 +130,24 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 }
 
 func (d dialer) dialStdio(e Endpoint) (*Link, error) {
-	p, err := command{
-		path:  e.Command,
-		args:  e.Args,
-		env:   childEnv(d.environ, e.Env),
-		dir:   e.Dir,
-		line:  d.junk,
-		hide:  d.hide,
-		guard: d.guard,
-	}.start()
+	p, err := piped.Command{
+		Path:  e.Command,
+		Args:  e.Args,
+		Env:   piped.Env(d.environ, nil, e.Env),
+		Dir:   e.Dir,
+		Line:  d.junk,
+		Hide:  d.hide,
+		Guard: d.guard,
+	}.Start()
 	if err != nil {
 		return nil, err
 	}
-	s := &sieve{in: p.stdout, frames: wire.Lines(p.stdout, d.limit), junk: d.junk, whole: d.whole}
+	s := &sieve{in: p.Stdout, frames: wire.Lines(p.Stdout, d.limit), junk: d.junk, whole: d.whole}
 	return &Link{
-		In: s, Out: p.stdin, Close: p.close,
+		In: s, Out: p.Stdin,
+		Close:   func() { p.Close(politeFor/2, politeFor/2) },
 		Settled: func(string) {},
-		Why:     p.why,
+		Why:     p.Why,
 	}, nil
 }
 
@@ -161,6 +163,10 @@ type sieve struct {
 	parsed wire.Message
 	valid  bool // parsed is the line returned by Next
 }
+
+// politeFor is the time that a program may take to end: half of it after its input has ended,
+// the rest after a request to end.
+const politeFor = 2 * time.Second
 
 // maxJunk limits the part of a line that is passed to junk, in bytes.
 const maxJunk = 1000

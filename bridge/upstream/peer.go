@@ -16,6 +16,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
+	"dragoman/core/child/piped"
 )
 
 // Peer is the server at the other end of a connection.
@@ -177,7 +178,7 @@ func (p *Peer) ended(err error) bool {
 	if errors.Is(err, wire.ErrClosed) {
 		limit = 4 * politeFor // the end of a program takes less, whose last words are the reason
 	}
-	return p.Over() || awaited(p.Done, limit)
+	return p.Over() || piped.Within(limit, p.Done)
 }
 
 // Over reports whether the connection has ended.

@@ -92,6 +92,8 @@ var importRules = []rule{
 	{from: "dragoman/core/llm/offline", forbidden: thirdParty, why: "the offline model is plain code"},
 	{from: "dragoman/core/child", forbidden: "dragoman/...", why: "programs are started and ended in the same way, whatever they are for"},
 	{from: "dragoman/core/child", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "programs are started and ended by the standard library and the system"},
+	{from: "dragoman/core/child/piped", forbidden: "dragoman/...", except: []string{"dragoman/core/child", "dragoman/core/display"}, why: "a program on pipes is started, described and ended in the same way, whatever it speaks"},
+	{from: "dragoman/core/child/piped", forbidden: thirdParty, direct: true, why: "a program on pipes needs the guard and the standard library"},
 	{from: "dragoman/core/datadir", forbidden: "dragoman/...", why: "small files are kept in the same way, whatever is in them"},
 	{from: "dragoman/core/datadir", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "locks are the system's, and JSON the standard library's"},
 	{from: "dragoman/core/glob", forbidden: "dragoman/...", why: "a pattern is a pattern, whoever wrote it"},
@@ -207,7 +209,8 @@ var importRules = []rule{
 	{from: "dragoman/...", forbidden: "dragoman/configs/configstest", why: "configurations without a file are for tests"},
 	{from: "dragoman/...", forbidden: "dragoman/core/child/childtest", except: []string{"dragoman/bridge/bridgetest"}, why: "the machine's list of processes is for tests"},
 	onlyIn("dragoman/core/codec", "stores and exports write the stored form; nobody else sees it", "dragoman/core/jsonl", "dragoman/adapters", "dragoman/cmd/..."),
-	onlyIn("dragoman/core/child", "what neither starts programs nor asks whether one lives does not know how", "dragoman/core/jsonl", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),
+	onlyIn("dragoman/core/child", "what neither starts programs nor asks whether one lives does not know how", "dragoman/core/child/piped", "dragoman/core/jsonl", "dragoman/adapters/eca", "dragoman/core/tools", "dragoman/bridge/...", "dragoman/cmd/..."),
+	onlyIn("dragoman/core/child/piped", "only the bridge speaks to programs over their pipes; a run of ours knows the chain that it is in", "dragoman/bridge/...", "dragoman/cmd/internal/program"),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
@@ -236,7 +239,7 @@ var (
 // upstreamImports lists the imports of the bridge's packages, and more.
 func upstreamImports(more ...string) []string {
 	return slices.Concat(more, leaves, []string{
-		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
+		"dragoman/core", "dragoman/core/board", "dragoman/core/control", "dragoman/core/child", "dragoman/core/child/piped", "dragoman/core/forms", "dragoman/core/inference", "dragoman/bridge/login",
 		"dragoman/bridge/upstream/definition", "dragoman/bridge/upstream/masks", "dragoman/bridge/upstream/silence",
 		"dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp",
 	})

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"dragoman/core/child/piped"
 )
 
 // chainVar lists the configurations that have started each other's MCP servers, down to this
 // process: a configuration can name dragoman itself as one.
-const chainVar = "DRAGOMAN_CHAIN"
+const chainVar = piped.ChainVar
 
 // maxChain limits their number.
 const maxChain = 4
