@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"dragoman/core/internal/bench"
 )
 
 // desk holds the resources of a session for its turns. Only the goroutine that runs turns uses
@@ -19,7 +21,10 @@ type desk struct {
 	conv  Conversation
 	keeps bool // the conversation stays open at rest: its back end owns its history
 	set   Settings
-	tools *bench
+	tools *toolsets
+
+	profile *Profile     // of the tools
+	servers []ServerSpec // that the clients brought along when the tools were listed
 }
 
 // restDesk closes the resources that the next turn can open again. The toolsets stay open, with
@@ -27,7 +32,7 @@ type desk struct {
 func (s *Session) restDesk(ctx context.Context) error {
 	d := &s.desk
 	if d.tools != nil {
-		d.tools.listed.Store(nil)
+		d.tools.Forget()
 	}
 	if d.keeps && !s.stale() {
 		return nil
@@ -37,7 +42,7 @@ func (s *Session) restDesk(ctx context.Context) error {
 
 // quiet has the toolsets rest, and reports whether nothing runs behind the session.
 func (d *desk) quiet() bool {
-	return d.tools == nil || !slices.ContainsFunc(d.tools.sets, func(t Toolset) bool {
+	return !slices.ContainsFunc(d.tools.Sets(), func(t Toolset) bool {
 		r, ok := t.(Rester)
 		return ok && !r.Rest()
 	})
@@ -128,25 +133,24 @@ func (s *Session) profile(ctx context.Context) (*Profile, error) {
 func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 	d := &s.desk
 	servers := host{s}.Servers()
-	if d.tools != nil && (d.tools.profile == prof || slices.EqualFunc(d.tools.profile.Toolboxes, prof.Toolboxes, sameBox)) {
-		d.tools.profile = prof // its policy; the jobs of the session continue
-		if !reflect.DeepEqual(d.tools.servers, servers) {
-			d.tools.servers = servers
-			return d.tools.list(ctx)
+	if d.tools != nil && (d.profile == prof || d.tools.Has(prof.Toolboxes)) {
+		d.profile = prof // its policy; the jobs of the session continue
+		if !reflect.DeepEqual(d.servers, servers) {
+			d.servers = servers
+			return d.tools.List(ctx)
 		}
-		return d.tools.refresh(ctx)
+		return d.tools.Refresh(ctx)
 	}
-	b, err := openBench(ctx, prof, host{s}, d.tools)
+	b, err := bench.Open(d.tools, prof.Toolboxes,
+		func(box Toolbox) (Toolset, error) { return box.Open(ctx, host{s}) },
+		func(s Spec) bench.Name { return bench.Name{Server: s.Server, Tool: s.Name} })
 	if err != nil {
 		return err
 	}
-	over := d.tools.without(b)
-	d.tools, b.servers = b, servers
-	return errors.Join(over.close(), b.list(ctx))
+	before := d.tools
+	d.tools, d.profile, d.servers = b, prof, servers
+	return errors.Join(before.Close(b), b.List(ctx))
 }
-
-// sameBox reports whether two profiles have the very same toolbox.
-func sameBox(a, b Toolbox) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
 // prepareConversation opens the conversation with an agent. fork is the agent's state of the
 // original session, if this one is a copy (Binding.Fork).
@@ -191,10 +195,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 
 // closeDesk closes all resources.
 func (s *Session) closeDesk(ctx context.Context) error {
-	err := s.endConversation(ctx)
-	if s.desk.tools != nil {
-		err = errors.Join(err, s.desk.tools.close())
-	}
+	err := errors.Join(s.endConversation(ctx), s.desk.tools.Close(nil))
 	s.desk = desk{}
 	return err
 }

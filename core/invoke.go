@@ -3,13 +3,16 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
+
+	"dragoman/core/internal/bench"
 )
+
+// toolsets is the toolsets that a session has opened. The goroutine that runs turns owns it; calls
+// that run read its list of tools, too.
+type toolsets = bench.Bench[Toolbox, Toolset, Tool, Spec]
 
 // Tools lists the current tools, in an order that stays the same within the session while they
 // do. Tools that have been added since the last call are included. One goroutine at a time calls
@@ -18,19 +21,17 @@ func (t *Turn) Tools(ctx context.Context) ([]Spec, error) {
 	if t.tools == nil {
 		return nil, nil
 	}
-	if err := t.tools.refresh(ctx); err != nil {
+	if err := t.tools.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	return t.tools.listed.Load().specs, nil
+	return t.tools.Specs(), nil
 }
 
 // Starters lists the toolsets whose tools come from servers.
 func (t *Turn) Starters() (list []Starter) {
-	if t.tools != nil {
-		for _, set := range t.tools.sets {
-			if s, ok := set.(Starter); ok {
-				list = append(list, s)
-			}
+	for _, set := range t.tools.Sets() {
+		if s, ok := set.(Starter); ok {
+			list = append(list, s)
 		}
 	}
 	return list
@@ -132,12 +133,7 @@ func (t *Turn) propose(ctx context.Context, c Call) (Call, Tool, error) {
 	t.s.mu.Lock()
 	was, known := t.s.state.calls[c.ID]
 	t.s.mu.Unlock()
-	var tool Tool
-	if t.tools != nil {
-		if list := t.tools.listed.Load(); list != nil {
-			tool = list.byName[toolName{c.Server, c.Tool}]
-		}
-	}
+	tool, _ := t.tools.Tool(bench.Name{Server: c.Server, Tool: c.Tool})
 	call := Call{ID: c.ID, Turn: t.id, Server: c.Server, Tool: c.Tool, Kind: KindOther, State: Proposed, Args: c.Args, Meta: c.Meta}
 	if known {
 		call.Kind, call.Title = was.Kind, was.Title
@@ -226,113 +222,4 @@ func guarded[T any](ctx context.Context, tool Tool, f func(context.Context, Invo
 		}
 	}()
 	return f(ctx, inv)
-}
-
-// toolName finds a tool.
-type toolName struct{ server, tool string }
-
-// bench is the tools that a session has opened, for one profile. The goroutine that runs turns
-// owns it.
-type bench struct {
-	profile *Profile
-	servers []ServerSpec // that the clients brought along when the tools were listed
-	sets    []Toolset
-	listed  atomic.Pointer[catalog] // nil: to be listed; calls that run read it, too
-}
-
-// catalog is a list of tools. It never changes.
-type catalog struct {
-	specs  []Spec
-	byName map[toolName]Tool
-}
-
-// openBench opens a session's own toolset of every toolbox. Those of the bench before it, which
-// may be nil, stay open; an error leaves them as they are.
-func openBench(ctx context.Context, prof *Profile, host ToolHost, before *bench) (*bench, error) {
-	b := &bench{profile: prof}
-	for _, box := range prof.Toolboxes {
-		set := before.of(box)
-		if set == nil {
-			var err error
-			if set, err = box.Open(ctx, host); err != nil {
-				return nil, errors.Join(fmt.Errorf("open the tools: %w", err), b.without(before).close())
-			}
-		}
-		b.sets = append(b.sets, set)
-	}
-	return b, nil
-}
-
-// of returns the toolset of a toolbox; nil: there is none.
-func (b *bench) of(box Toolbox) Toolset {
-	if b == nil {
-		return nil
-	}
-	if i := slices.IndexFunc(b.profile.Toolboxes, func(have Toolbox) bool { return sameBox(have, box) }); i >= 0 {
-		return b.sets[i]
-	}
-	return nil
-}
-
-// without returns the toolsets that another bench has not taken over. Both may be nil.
-func (b *bench) without(other *bench) *bench {
-	over := &bench{}
-	if b == nil {
-		return over
-	}
-	for i, set := range b.sets {
-		if other.of(b.profile.Toolboxes[i]) == nil {
-			over.sets = append(over.sets, set)
-		}
-	}
-	return over
-}
-
-func (b *bench) list(ctx context.Context) error {
-	b.listed.Store(nil) // after an error the next turn lists them
-	c := &catalog{byName: map[toolName]Tool{}}
-	for _, set := range b.sets {
-		tools, err := set.Tools(ctx)
-		if err != nil {
-			return fmt.Errorf("list the tools: %w", err)
-		}
-		for _, tool := range tools {
-			spec := tool.Spec()
-			name := toolName{spec.Server, spec.Name}
-			if _, dup := c.byName[name]; dup {
-				continue // the first one keeps the name
-			}
-			c.byName[name] = tool
-			c.specs = append(c.specs, spec)
-		}
-	}
-	b.listed.Store(c)
-	return nil
-}
-
-// refresh lists the tools again when a toolset says that they changed.
-func (b *bench) refresh(ctx context.Context) error {
-	changed := b.listed.Load() == nil // the session has rested
-	for _, set := range b.sets {
-		select {
-		case <-set.Changed():
-			changed = true
-		default:
-		}
-	}
-	if !changed {
-		return nil
-	}
-	return b.list(ctx)
-}
-
-// close closes the toolsets side by side, because each may wait for programs to end.
-func (b *bench) close() error {
-	errs := make([]error, len(b.sets))
-	var wg sync.WaitGroup
-	for i, set := range b.sets {
-		wg.Go(func() { errs[i] = set.Close() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

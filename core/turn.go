@@ -22,7 +22,7 @@ type Turn struct {
 	message MessageID
 	ctx     context.Context //nolint:containedctx // the turn's life; handed to Run, and to nothing else
 	cancel  context.CancelCauseFunc
-	tools   *bench
+	tools   *toolsets
 	set     Settings
 	command CommandResult // the summary that the prompt asks for, if any
 	begun   *time.Timer   // of a turn that no client prompted: ends it when it is idle
