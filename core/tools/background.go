@@ -12,6 +12,7 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/display"
 	"dragoman/core/files"
+	"dragoman/core/shell"
 )
 
 // jobsSpec is ReadOnly: the tool reads and ends only jobs that this session's own
@@ -151,7 +152,7 @@ func jobOutput(j *job, offset, most int) (core.Result, error) {
 func (s *toolset) runBackground(
 	ctx context.Context,
 	p files.Place,
-	c command,
+	c shell.Command,
 	line, summary string,
 ) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
@@ -162,7 +163,7 @@ func (s *toolset) runBackground(
 	case errors.Is(err, core.ErrClosed) || ctx.Err() != nil:
 		return core.Result{}, err
 	case err != nil:
-		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.name, err)
+		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.Name, err)
 	}
 	info := j.look()
 	res := text(

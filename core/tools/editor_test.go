@@ -317,7 +317,7 @@ func TestTerminal(t *testing.T) {
 				if len(shown) != 1 || len(shown[0].Content) != 1 || shown[0].Content[0] != (core.Terminal{ID: "term-1"}) {
 					t.Errorf("shown %+v", shown)
 				}
-				if s.last.Session != "s1" || s.last.Cwd != b.dir || s.last.Command != b.set.shell.path || s.last.Args[len(s.last.Args)-1] != "echo $HOME" ||
+				if s.last.Session != "s1" || s.last.Cwd != b.dir || s.last.Command != b.set.shell.Path || s.last.Args[len(s.last.Args)-1] != "echo $HOME" ||
 					s.last.Env["PAGER"] != "cat" || s.last.Limit != terminalKeeps {
 					t.Errorf("opened %+v", s.last)
 				}
@@ -373,7 +373,7 @@ func TestTerminalFails(t *testing.T) {
 
 func TestTerminalFallsBack(t *testing.T) {
 	b := newBed(t)
-	if b.set.shell.path == "" {
+	if b.set.shell.Path == "" {
 		t.Skip("there is no shell")
 	}
 	s := newScreen()

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/shell"
 )
 
 const (
@@ -40,7 +41,7 @@ type jobs struct {
 
 // start runs a command as a job, and returns when it runs. It does not end with ctx,
 // unless ctx ends before that: then no process of it is left.
-func (js *jobs) start(ctx context.Context, info board.JobInfo, c command) (*job, error) {
+func (js *jobs) start(ctx context.Context, info board.JobInfo, c shell.Command) (*job, error) {
 	m := js.host.Meta()
 	info.ID, info.Session, info.Status = "job-"+strings.ToLower(rand.Text()[:10]), m.ID, board.JobRunning
 	j := &job{
@@ -180,20 +181,20 @@ type job struct {
 	info   board.JobInfo
 	out    ring
 	stored jobFile // the content of out when the session came to rest
-	end    outcome
+	end    shell.Outcome
 }
 
 var _ board.JobControl = (*job)(nil)
 
 // run runs the job from start to end.
-func (j *job) run(ctx context.Context, c command) {
+func (j *job) run(ctx context.Context, c shell.Command) {
 	defer close(j.done)
 	defer j.cancel(nil)
-	c.begun = func() {
+	c.Begun = func() {
 		j.post(func(info *board.JobInfo) { info.Started = time.Now() })
 		close(j.begun)
 	}
-	end, err := c.run(ctx, j.reader(false), j.reader(true))
+	end, err := c.Run(ctx, j.reader(false), j.reader(true))
 	if !isClosed(j.begun) {
 		if j.failed = err; err == nil {
 			j.failed = errKilled
@@ -204,13 +205,13 @@ func (j *job) run(ctx context.Context, c command) {
 		j.end = end
 		info.Ended, info.Status = time.Now(), board.JobFailed
 		switch {
-		case end.why == canceled:
+		case end.Why == shell.Canceled:
 			info.Status = board.JobKilled
-		case end.why == ended && end.code == 0:
+		case end.Why == shell.Ended && end.Code == 0:
 			info.Status = board.JobDone
 		}
-		if end.why == ended && end.code >= 0 {
-			info.Exit = &end.code
+		if end.Why == shell.Ended && end.Code >= 0 {
+			info.Exit = &end.Code
 		}
 	})
 }
@@ -227,7 +228,7 @@ func (j *job) post(change func(*board.JobInfo)) {
 // reader returns a function that keeps the output of one of the pipes.
 func (j *job) reader(stderr bool) func(*os.File) {
 	return func(r *os.File) {
-		stream(r, func(text string) {
+		shell.Stream(r, func(text string) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.out.write(text, stderr)
@@ -324,7 +325,17 @@ func (j *job) words() string {
 		return fmt.Sprintf("killed after %v", took)
 	case board.JobDone, board.JobFailed:
 	}
-	return end.words(took, took)
+	return end.Words(took, took)
+}
+
+// isClosed reports whether a channel, on which nothing is sent, is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // ring keeps the newest lines of an output.

@@ -18,6 +18,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child/childtest"
+	"dragoman/core/shell"
 )
 
 // begin starts a command in the background and returns its job.
@@ -124,7 +125,7 @@ func TestJob(t *testing.T) {
 	if _, gone := b.posted()[topic].(board.Gone); !gone {
 		t.Errorf("it is still posted")
 	}
-	if _, err := b.set.jobs.start(t.Context(), board.JobInfo{}, command{}); !errors.Is(err, core.ErrClosed) {
+	if _, err := b.set.jobs.start(t.Context(), board.JobInfo{}, shell.Command{}); !errors.Is(err, core.ErrClosed) {
 		t.Errorf("a job of a closed session: %v", err)
 	}
 }
@@ -171,7 +172,7 @@ func TestJobEndings(t *testing.T) {
 	}
 	// On systems other than Linux, this environment stops it from waiting for its
 	// guard, so that we see the error.
-	_, err = none.set.jobs.start(t.Context(), board.JobInfo{}, command{guard: none.set.guard, argv: []string{"/absent"}, env: []string{"a.b=c"}})
+	_, err = none.set.jobs.start(t.Context(), board.JobInfo{}, shell.Command{Guard: none.set.guard, Argv: []string{"/absent"}, Env: []string{"a.b=c"}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/core"
 	"dragoman/core/display"
@@ -18,43 +17,6 @@ const (
 	tailBytes, tailLines = 40 << 10, 1600 // and from its end; together maxBytes and maxLines
 	maxSpill             = 64 << 20       // kept of the whole output, by default
 )
-
-// decoder turns bytes into text: whole characters only, with U+FFFD for NUL and for
-// invalid UTF-8. Cutting the bytes elsewhere gives the same text.
-type decoder struct{ rest []byte }
-
-// text decodes the next bytes; last says that no more will come.
-func (d *decoder) text(b []byte, last bool) string {
-	if len(d.rest) > 0 {
-		b = append(d.rest, b...)
-		d.rest = nil
-	}
-	if !last {
-		// Keep the possible beginning of a character for the next call.
-		for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-			if c := b[len(b)-i]; utf8.RuneStart(c) {
-				if !utf8.FullRune(b[len(b)-i:]) {
-					d.rest = bytes.Clone(b[len(b)-i:])
-					b = b[:len(b)-i]
-				}
-				break
-			}
-		}
-	}
-	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
-		return string(b)
-	}
-	var s strings.Builder
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == 0 {
-			r = utf8.RuneError
-		}
-		s.WriteRune(r)
-		b = b[n:]
-	}
-	return s.String()
-}
 
 // capture keeps the output of a command: all of it while it is short, else its
 // beginning and its end, and the whole in a file. It is used by one goroutine at a

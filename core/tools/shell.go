@@ -5,49 +5,21 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/files"
+	"dragoman/core/shell"
 )
 
 const (
-	maxCommand    = 100 << 10 // of a command's text; systems accept at most 128 KiB in one argument
-	commandTime   = 120       // seconds, unless the call sets it
-	commandLimit  = 3600
-	shellCommand  = "shell_command"
-	windowsShells = "powershell, cmd"
+	maxCommand   = 100 << 10 // of a command's text; systems accept at most 128 KiB in one argument
+	commandTime  = 120       // seconds, unless the call sets it
+	commandLimit = 3600
+	shellCommand = "shell_command"
 )
-
-// shell is the program that runs commands.
-type shell struct {
-	path string // "": not found
-	name string // bash, sh, powershell, cmd
-}
-
-// findShell finds the shell: the configured one, or the system's.
-func findShell(configured string) shell {
-	names := []string{"bash", "sh"}
-	if runtime.GOOS == "windows" {
-		names = strings.Split(windowsShells, ", ")
-	}
-	if configured != "" {
-		names = []string{configured}
-	}
-	for _, name := range names {
-		// LookPath returns ErrDot for a shell in the current folder, which is not
-		// used.
-		if path, err := exec.LookPath(name); err == nil && filepath.IsAbs(path) {
-			return shell{path, strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")}
-		}
-	}
-	return shell{}
-}
 
 var shellSchema = schema([]string{"command"}, `
     "command": {"type": "string", "description": "The command line."},
@@ -57,8 +29,9 @@ var shellSchema = schema([]string{"command"}, `
     "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
     "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}`)
 
-func (sh shell) spec() core.Spec {
-	name := sh.name
+// shellSpec describes the tool that runs commands with a shell.
+func shellSpec(sh shell.Shell) core.Spec {
+	name := sh.Name
 	if name == "" {
 		name = "a shell (none was found)"
 	}
@@ -75,20 +48,6 @@ func (sh shell) spec() core.Spec {
 	}
 }
 
-// argv returns the arguments that start the shell with a command.
-func (sh shell) argv(command string) []string {
-	switch sh.name {
-	case "powershell", "pwsh":
-		return []string{sh.path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", command}
-	case "cmd":
-		return []string{sh.path, "/d", "/c", command}
-	}
-	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
-		command = " " + command // or the shell takes it for an option
-	}
-	return []string{sh.path, "-c", command}
-}
-
 func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	line, cwd := a.text("command"), a.optText("cwd", ".")
 	limit := time.Duration(a.number("timeout_seconds", commandTime, commandLimit) * float64(time.Second))
@@ -101,7 +60,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	switch {
-	case s.shell.path == "":
+	case s.shell.Path == "":
 		return nil, fmt.Errorf("there is no shell here: neither bash nor sh was found")
 	case strings.TrimSpace(line) == "":
 		return nil, fmt.Errorf("argument %q is empty", "command")
@@ -120,14 +79,14 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	}
 	access := p.Access(core.OpRun)
 	access.Command = line
-	c := command{argv: s.shell.argv(line), dir: p.Real, limit: limit, grace: s.grace, guard: s.guard}
+	c := shell.Command{Argv: s.shell.Argv(line), Dir: p.Real, Limit: limit, Grace: s.grace, Guard: s.guard}
 	summary = cmp.Or(summary, why)
 	summary, _ = display.Clip(summary, titleMax)
 	return &step{
 		Preview: core.Preview{
 			Title:     shellTitle(line, p, behind),
 			Locations: []core.Location{{Path: p.Name}},
-			Content:   shellContent(line, cmp.Or(why, summary), s.shell.name),
+			Content:   shellContent(line, cmp.Or(why, summary), s.shell.Name),
 			Access:    []core.Access{access},
 		},
 		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
@@ -169,7 +128,7 @@ type ending struct {
 }
 
 func (s *toolset) runShell(
-	ctx context.Context, inv core.Invocation, p files.Place, c command,
+	ctx context.Context, inv core.Invocation, p files.Place, c shell.Command,
 ) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
@@ -184,17 +143,17 @@ func (s *toolset) runShell(
 	}
 	out := newCapture(s.host.Spills(), s.most)
 	start := time.Now()
-	end, err := c.run(ctx, func(r *os.File) { stream(r, out.write, inv.Output) })
+	end, err := c.Run(ctx, func(r *os.File) { shell.Stream(r, out.write, inv.Output) })
 	if err != nil {
 		out.discard()
-		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.name, err)
+		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.Name, err)
 	}
 	took := time.Since(start)
 	printed, err := out.result()
 	if err != nil {
 		printed += "\n[the whole output could not be kept: " + files.Cause(err).Error() + "]"
 	}
-	res := s.shellResult(printed, end, took, c.limit)
+	res := s.shellResult(printed, end, took, c.Limit)
 	if remark != "" {
 		res.Blocks = append(res.Blocks, core.Text{Text: remark})
 	}
@@ -202,7 +161,7 @@ func (s *toolset) runShell(
 }
 
 // ready checks the folder of a command again and sets its environment.
-func (s *toolset) ready(p files.Place, c *command) error {
+func (s *toolset) ready(p files.Place, c *shell.Command) error {
 	// The folder is opened like any other, so a replaced one is refused.
 	dir, err := p.Folder()
 	if err != nil {
@@ -217,24 +176,6 @@ func (s *toolset) ready(p files.Place, c *command) error {
 	if s.opts.Keep != nil {
 		keep = s.opts.Keep(s.host)
 	}
-	c.env = append(childEnv(environ(), keep), "PWD="+p.Real)
+	c.Env = append(shell.Env(environ(), keep), "PWD="+p.Real)
 	return nil
-}
-
-// words returns the last line of a command's result.
-func (o outcome) words(took, limit time.Duration) string {
-	switch o.why {
-	case overtime:
-		return fmt.Sprintf("timed out after %v and was stopped", limit)
-	case canceled:
-		return fmt.Sprintf("canceled after %v and stopped", took.Round(time.Millisecond))
-	case ended:
-	}
-	switch {
-	case o.signal != "":
-		return "ended by signal: " + o.signal
-	case o.code < 0:
-		return "ended without an exit status"
-	}
-	return fmt.Sprintf("exit status %d", o.code)
 }

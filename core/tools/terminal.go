@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/ide"
+	"dragoman/core/shell"
 )
 
 const (
@@ -42,7 +43,7 @@ func (s *toolset) runTerminal(
 	ctx context.Context,
 	e ide.Editor,
 	inv core.Invocation,
-	c command,
+	c shell.Command,
 ) (res core.Result, ran bool, why string, err error) {
 	v := visit{editor: e, session: s.host.Meta().ID}
 	why, err = v.open(ctx, c)
@@ -51,7 +52,7 @@ func (s *toolset) runTerminal(
 	}
 	inv.Show(core.Showing{Content: []core.Block{core.Terminal{ID: v.id}}})
 	start := time.Now()
-	out, end, err := v.await(ctx, c.limit)
+	out, end, err := v.await(ctx, c.Limit)
 	v.close(ctx)
 	took := time.Since(start)
 	printed := s.bounded(plainOutput(out.Text))
@@ -66,28 +67,28 @@ func (s *toolset) runTerminal(
 		res.Failed = true
 		return res, true, "", nil
 	}
-	return s.shellResult(printed, end, took, c.limit), true, "", nil
+	return s.shellResult(printed, end, took, c.Limit), true, "", nil
 }
 
 // open opens the terminal. If the turn is stopped meanwhile, it still waits a moment
 // for the answer, so that the terminal can be closed. why is set if the editor has no
 // terminal to open: then the command certainly does not run there.
-func (v *visit) open(ctx context.Context, c command) (why string, err error) {
+func (v *visit) open(ctx context.Context, c shell.Command) (why string, err error) {
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), ide.Wait)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lateOpen, stop) })()
 	env := map[string]string{}
-	for _, kv := range quietly() {
+	for _, kv := range shell.Quiet() {
 		if name, value, _ := strings.Cut(kv, "="); name != "TERM" { // the terminal is the user's own
 			env[name] = value
 		}
 	}
 	reply, err := v.editor.Do(wait, ide.OpenTerminal{
 		Session: v.session,
-		Command: c.argv[0],
-		Args:    c.argv[1:],
+		Command: c.Argv[0],
+		Args:    c.Argv[1:],
 		Env:     env,
-		Cwd:     c.dir,
+		Cwd:     c.Dir,
 		Limit:   terminalKeeps,
 	})
 	opened, _ := reply.(ide.TerminalOpened)
@@ -116,15 +117,15 @@ func (v *visit) open(ctx context.Context, c command) (why string, err error) {
 
 // await waits for the command's end. At the limit, or when the turn is stopped, it
 // asks for the output so far.
-func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOutput, outcome, error) {
+func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOutput, shell.Outcome, error) {
 	wait, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	reply, err := v.editor.Do(wait, ide.AwaitTerminal{Session: v.session, ID: v.id})
 	if err == nil {
 		out, _ := reply.(ide.TerminalOutput)
-		end := outcome{why: ended, code: -1, signal: out.Signal}
+		end := shell.Outcome{Code: -1, Signal: out.Signal}
 		if out.Exit != nil {
-			end.code = *out.Exit
+			end.Code = *out.Exit
 		}
 		return out, end, nil
 	}
@@ -141,11 +142,11 @@ func (v *visit) await(ctx context.Context, limit time.Duration) (ide.TerminalOut
 	}
 	switch {
 	case stopped:
-		return out, outcome{}, context.Cause(ctx)
+		return out, shell.Outcome{}, context.Cause(ctx)
 	case late:
-		return out, outcome{why: overtime, code: -1}, nil
+		return out, shell.Outcome{Why: shell.Overtime, Code: -1}, nil
 	}
-	return out, outcome{}, err
+	return out, shell.Outcome{}, err
 }
 
 // close ends the command and releases the terminal, even if the turn has ended.
@@ -162,18 +163,18 @@ func plainOutput(s string) string {
 		s = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`).
 			ReplaceAllString(s, "")
 	}
-	var d decoder
-	return strings.ReplaceAll(d.text([]byte(s), true), "\r\n", "\n")
+	var d shell.Decoder
+	return strings.ReplaceAll(d.Text([]byte(s), true), "\r\n", "\n")
 }
 
 // shellResult returns a command's result, whether it ran here or in the editor.
-func (s *toolset) shellResult(printed string, end outcome, took, limit time.Duration) core.Result {
-	res := text(printed, end.words(took, limit))
-	res.Failed = end.code != 0 || end.why != ended
+func (s *toolset) shellResult(printed string, end shell.Outcome, took, limit time.Duration) core.Result {
+	res := text(printed, end.Words(took, limit))
+	res.Failed = end.Code != 0 || end.Why != shell.Ended
 	res.Structured, _ = json.Marshal(ending{ //nolint:errchkjson // plain fields
-		ExitCode:   end.code,
-		Signal:     end.signal,
-		TimedOut:   end.why == overtime,
+		ExitCode:   end.Code,
+		Signal:     end.Signal,
+		TimedOut:   end.Why == shell.Overtime,
 		DurationMS: took.Milliseconds(),
 	})
 	return res

@@ -16,6 +16,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/delegate"
 	"dragoman/core/files"
+	"dragoman/core/shell"
 	"dragoman/core/web"
 )
 
@@ -71,7 +72,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s := &toolset{
 		host:     host,
 		opts:     b.opts,
-		shell:    findShell(b.opts.Shell),
+		shell:    shell.Find(b.opts.Shell),
 		grace:    b.grace,
 		most:     b.most,
 		net:      b.net,
@@ -96,7 +97,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		{writeSpec, s.prepareWrite},
 		{editSpec, s.prepareEdit},
 		{moveSpec, s.prepareMove},
-		{s.shell.spec(), s.prepareShell},
+		{shellSpec(s.shell), s.prepareShell},
 		{jobsSpec, s.prepareJobs},
 		{fetchSpec, s.prepareFetch},
 		{planSpec, s.preparePlan},
@@ -116,7 +117,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 type toolset struct {
 	host  core.ToolHost
 	opts  Options
-	shell shell
+	shell shell.Shell
 	grace time.Duration
 	most  int64
 	net   web.Fetcher

@@ -89,7 +89,7 @@ func TestTitles(t *testing.T) {
 		{"grep", m{"pattern": "a\u200bb", "path": "sub", "include": "*.md"}, "Search `a⟨U+200B⟩b` in `*.md` in sub", ""},
 		{"directory_tree", m{}, "List .", ""},
 	} {
-		b.set.shell.name = "bash"
+		b.set.shell.Name = "bash"
 		_, pv, err := b.preview(c.tool, c.args)
 		if err != nil {
 			t.Errorf("%v: %v", c.args, err)

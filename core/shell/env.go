@@ -1,4 +1,4 @@
-package tools
+package shell
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 	"dragoman/core/child"
 )
 
-// childEnv returns the environment of a command: the variables that every program
+// Env returns the environment of a command: the variables that every program
 // gets from ours, those that keep names, and, unless keep names them, variables that
 // stop programs from waiting for a key.
-func childEnv(env, keep []string) []string {
+func Env(env, keep []string) []string {
 	out := child.Environ(env, keep)
-	for _, kv := range quietly() {
+	for _, kv := range Quiet() {
 		name, _, _ := strings.Cut(kv, "=")
 		is := func(has string) bool {
 			n, _, _ := strings.Cut(has, "=")
@@ -26,7 +26,7 @@ func childEnv(env, keep []string) []string {
 	return out
 }
 
-// quietly returns variables that switch off colours, pagers and questions.
-func quietly() []string {
+// Quiet returns variables that switch off colours, pagers and questions.
+func Quiet() []string {
 	return []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 }
