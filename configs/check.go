@@ -30,8 +30,9 @@ func checkWhole(c *Config) (problems, warnings []Problem) {
 		ck.model(fmt.Sprintf("fallback[%d]", i), spec)
 	}
 	for name, a := range c.Agents {
-		ck.model(join(join("agents", name), "model"), a.Model)
+		ck.agent(name, a)
 	}
+	ck.defaultAgent()
 	for name, p := range c.Providers {
 		ck.provider(name, p)
 	}
@@ -343,11 +344,14 @@ func (ck *checker) literalKeys() {
 		written = append(written, secretKeys(join(key, "headers"), s.Headers)...)
 		written = append(written, secretKeys(join(key, "env"), s.Env)...)
 		if isLiteral(s.OAuth.ClientSecret) {
-			written = append(written, join(key, "oauth.client_secret"))
+			written = append(written, join(join(key, "oauth"), "client_secret"))
 		}
 		if len(s.Headers) > 0 && isPlainRemote(s.URL) {
 			ck.warn(join(key, "url"), "sends the headers over the network without encryption; use https")
 		}
+	}
+	for name, a := range ck.c.Agents {
+		written = append(written, secretKeys(join(join(join("agents", name), "acp"), "env"), a.ACP.Env)...)
 	}
 	slices.SortFunc(written, func(a, b string) int {
 		pa, pb := ck.c.near(a), ck.c.near(b)

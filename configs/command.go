@@ -56,10 +56,22 @@ const (
 	notASecret = "a program is run only for api_key, headers and env"
 )
 
-// words splits a command as a shell does, but without the shell's other features: no variable, no
-// glob, no pipe. Quotes of both kinds keep words together; a backslash is an ordinary character.
+// words splits the command of a reference.
 func words(command string) ([]string, error) {
-	var all []string
+	all, closed := splitWords(command)
+	switch {
+	case !closed:
+		return nil, errors.New("a quote of ${cmd:…} is not closed")
+	case len(all) == 0 || all[0] == "":
+		return nil, errors.New("${cmd:…} names no program")
+	}
+	return all, nil
+}
+
+// splitWords splits a command as a shell does, but without the shell's other features: no variable,
+// no glob, no pipe. Quotes of both kinds keep words together; a backslash is an ordinary character.
+// closed is false if a quote is open at the end.
+func splitWords(command string) (all []string, closed bool) {
 	var word strings.Builder
 	var quoted rune // 0: outside of quotes
 	begun := false
@@ -69,7 +81,7 @@ func words(command string) ([]string, error) {
 			quoted = 0
 		case quoted == 0 && (r == '\'' || r == '"'):
 			quoted, begun = r, true
-		case quoted == 0 && (r == ' ' || r == '\t'):
+		case quoted == 0 && (r == ' ' || r == '\t' || r == '\n'):
 			if begun {
 				all = append(all, word.String())
 			}
@@ -83,11 +95,5 @@ func words(command string) ([]string, error) {
 	if begun {
 		all = append(all, word.String())
 	}
-	switch {
-	case quoted != 0:
-		return nil, errors.New("a quote of ${cmd:…} is not closed")
-	case len(all) == 0 || all[0] == "":
-		return nil, errors.New("${cmd:…} names no program")
-	}
-	return all, nil
+	return all, quoted == 0
 }

@@ -10,11 +10,14 @@ type Config struct {
 	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to try in this order when the chosen one cannot answer: its service is down, overloaded or unreachable, or rejects the key. Never in the middle of an answer, and never without a notice."`
 	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
 	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
-	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those to which other agents delegate tasks. An entry named code, plan, explorer or general changes the built-in agent."`
-	Policy     Policy               `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
-	MCP        MCP                  `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
-	Limits     Limits               `yaml:"limits" doc:"Limits of a turn, and the point at which a conversation is summarized."`
-	Log        Log                  `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
+	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those to which other agents delegate tasks. An entry with acp is an external agent: a program such as Claude or Codex. An entry named code, plan, explorer or general changes the built-in agent."`
+
+	DefaultAgent string `yaml:"default_agent" doc:"The agent of a session for which nobody chooses one: the name of an entry of agents that people can choose, or of a built-in agent. Left out: code."`
+
+	Policy Policy `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
+	MCP    MCP    `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
+	Limits Limits `yaml:"limits" doc:"Limits of a turn, and the point at which a conversation is summarized."`
+	Log    Log    `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
 
 	// Source is the file that was read, empty if there was none.
 	Source string
@@ -106,18 +109,6 @@ func (o OAuth) IsZero() bool {
 		o.RedirectPort == 0
 }
 
-// Agent is a persona of the built-in loop.
-type Agent struct {
-	Description  string `yaml:"description" empty:"ok" workspace:"yes" doc:"The purpose of the agent in one line, shown where agents are chosen."`
-	Model        string `yaml:"model" workspace:"yes" doc:"Model of this agent, as PROVIDER/MODEL. Left out: the model of the configuration."`
-	Instructions Value  `yaml:"instructions" aka:"prompt,system_prompt,system" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
-	Mode         string `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both."`
-
-	Tools         []string `yaml:"tools" aka:"allowed_tools" pattern:"tool" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows no call; only the policy does."`
-	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" pattern:"tool" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`
-	MaxSteps      int      `yaml:"max_steps" aka:"steps,max_turns" min:"0" max:"100000" doc:"How many times a turn of this agent may call the model; 0: as often as limits.max_turn_requests says, which is never exceeded."`
-}
-
 // Policy decides about tool calls.
 type Policy struct {
 	Allow      []Rule        `yaml:"allow" doc:"Calls that run without approval. A rule without path allows nothing outside of the workspace."`
@@ -150,8 +141,9 @@ type MCP struct {
 	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }
 
-// Limits limits a turn, and the part of the conversation that a model gets.
+// Limits limits a turn, the part of the conversation that a model gets, and the programs of agents.
 type Limits struct {
+	Agents          int `yaml:"agents" aka:"max_agents,processes" default:"8" min:"1" max:"1000" doc:"How many programs of external agents (agents.NAME.acp) run at once, all sessions together. The one that has been idle longest makes room for another; where none is idle, a new session waits."`
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
 	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
 	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`

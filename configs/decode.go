@@ -143,7 +143,7 @@ func (d *decoder) value(raw ast.Node, v reflect.Value, key string, is field) {
 	case shapeMap:
 		d.mapping(n, v, key)
 	case shapeList:
-		d.sequence(n, v, key)
+		d.sequence(n, v, key, is)
 	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 		if n.Type() == ast.NullType {
 			d.fail(n, key, "has no value; write one or remove the key")
@@ -203,7 +203,11 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, key string) {
 	}
 }
 
-func (d *decoder) sequence(n ast.Node, v reflect.Value, key string) {
+func (d *decoder) sequence(n ast.Node, v reflect.Value, key string, is field) {
+	if line, ok := stringOf(n); ok && is.line {
+		d.line(n, v, key, line)
+		return
+	}
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
 		if n.Type() != ast.NullType {
@@ -214,6 +218,19 @@ func (d *decoder) sequence(n ast.Node, v reflect.Value, key string) {
 	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
 	for i, elem := range seq.Values {
 		d.value(elem, v.Index(i), index(key, i), field{})
+	}
+}
+
+// line reads a list from one line of words.
+func (d *decoder) line(n ast.Node, v reflect.Value, key, line string) {
+	all, closed := splitWords(line)
+	if !closed {
+		d.fail(n, key, "a quote is not closed")
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(all), len(all)))
+	for i, word := range all {
+		d.setText(n, v.Index(i), index(key, i), word)
 	}
 }
 
@@ -322,6 +339,9 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 	}
 	switch shapeOf(v.Type()) {
 	case shapeString, shapeText:
+		if literal, ok := literalOf(n); ok && v.Type() == reflect.TypeFor[Option]() {
+			s, isString = literal, true
+		}
 		if !isString {
 			message := "must be a string, got " + kindOf(n)
 			if _, scalar := n.(ast.ScalarNode); scalar {
@@ -356,6 +376,9 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 		}
 		v.SetFloat(f)
 	case shapeDuration:
+		if i, ok := integer(n); ok && i == 0 {
+			s, isString = "0", true
+		}
 		duration, err := time.ParseDuration(s)
 		if !isString || err != nil {
 			d.fail(n, key, "must be a duration such as 30s, 10m or 1h30m, got "+shown)
@@ -384,6 +407,17 @@ func stringOf(n ast.Node) (string, bool) {
 			return "", true
 		}
 		return n.Value.Value, true
+	}
+	return "", false
+}
+
+// literalOf returns the text of a boolean or a number.
+func literalOf(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return strconv.FormatBool(n.Value), true
+	case *ast.IntegerNode, *ast.FloatNode:
+		return n.GetToken().Value, true
 	}
 	return "", false
 }

@@ -125,6 +125,7 @@ func (c *Config) beyondEditor() (problems []Problem) {
 			}
 		}
 	}
+	problems = append(problems, c.agentsBeyondEditor(own)...)
 	if !c.Log.File.IsZero() {
 		wrong("log.file", "an editor's options do not say where is written"+own)
 	}
@@ -154,7 +155,7 @@ func (c *Config) unplace() {
 // instead; "": there is none.
 var ecaSettings = map[string]string{
 	"agent": "agents", "autoCompactPercentage": "limits.compact_at", "chat": "", "commands": "", "completion": "",
-	"customTools": "mcp_servers", "defaultAgent": "", "defaultModel": "model", "disabledTools": "policy.deny",
+	"customTools": "mcp_servers", "defaultAgent": "default_agent", "defaultModel": "model", "disabledTools": "policy.deny",
 	"hooks": "", "mcpServers": "mcp_servers", "prompts": "agents", "rewrite": "", "rules": "", "skills": "",
 	"toolCall": "policy", "welcomeMessage": "",
 }

@@ -79,6 +79,14 @@ var editorEffects = map[string]effect{
 	"agents.*.tools":          effectNarrows, // without it all are offered
 	"agents.*.disabled_tools": effectNarrows,
 	"agents.*.max_steps":      effectBounds,
+	"agents.*.acp.command":    effectWidens, // an editor cannot set this and the following at all
+	"agents.*.acp.env":        effectWidens,
+	"agents.*.options":        effectWidens,
+	"agents.*.paths":          effectWidens,
+	"agents.*.mcp":            effectWidens,
+	"agents.*.idle":           effectWidens,
+	"agents.*.shared":         effectWidens,
+	"default_agent":           effectWidens, // the receiver of the conversation
 
 	"policy.allow":       effectWidens,
 	"policy.ask":         effectNarrows,
@@ -95,6 +103,7 @@ var editorEffects = map[string]effect{
 	"mcp.prefix":              effectNone,
 	"mcp.tools":               effectNone,
 
+	"limits.agents":            effectWidens, // concerns all connections; an editor cannot set it at all
 	"limits.max_turn_requests": effectBounds,
 	"limits.tools":             effectBounds,
 	"limits.compact_at":        effectBounds,

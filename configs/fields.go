@@ -19,7 +19,10 @@ type field struct {
 	names     string              // for a mapping: the kind of its keys (name, header, variable)
 	pattern   func(string) string // returns the fault of a pattern; nil: the field is not a pattern
 	emptyOK   bool
-	workspace bool // a workspace's layer may set it
+	workspace bool   // a workspace's layer may set it
+	line      bool   // a list that can also be one line of words
+	needs     string // another setting of the same mapping, without which this one means nothing
+	without   string // another setting of the same mapping, with which this one means nothing
 }
 
 // described caches the results of fieldsOf: types do not change.
@@ -50,6 +53,9 @@ func fieldsOf(t reflect.Type) []field {
 			pattern:   patterns[tag.Get("pattern")],
 			emptyOK:   tag.Get("empty") != "",
 			workspace: tag.Get("workspace") != "",
+			line:      tag.Get("line") != "",
+			needs:     tag.Get("needs"),
+			without:   tag.Get("without"),
 		})
 	}
 	described.Store(t, fields)
@@ -62,6 +68,19 @@ func enumOf(tag string) []string {
 		return Kinds()
 	}
 	return list(tag)
+}
+
+// applies reports whether a setting of a struct means something beside the others that are set.
+func applies(v reflect.Value, is field) bool {
+	set := func(name string) bool {
+		for _, f := range fieldsOf(v.Type()) {
+			if f.name == name {
+				return !v.Field(f.index).IsZero()
+			}
+		}
+		return false
+	}
+	return (is.needs == "" || set(is.needs)) && (is.without == "" || !set(is.without))
 }
 
 // choices returns the keys of which a struct takes exactly one (exactly), or at least one

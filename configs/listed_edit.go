@@ -420,7 +420,7 @@ func (e *listEditor) others(but string) (texts []string) {
 func (s MCPServer) Means(o MCPServer) bool { return withDefaults(s).Same(withDefaults(o)) }
 
 func withDefaults(s MCPServer) MCPServer {
-	setDefaults(reflect.ValueOf(&s).Elem())
+	(&Config{}).setDefaults(reflect.ValueOf(&s).Elem(), "")
 	return s
 }
 

@@ -29,8 +29,9 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 		}
 	}
 	c.leaveAlone()
-	problems := checkValues(c) // before a default replaces a written 0 or ""
-	setDefaults(reflect.ValueOf(c).Elem())
+	c.leaveLoopKeys(below, workspace)
+	problems := checkValues(c)
+	c.setDefaults(reflect.ValueOf(c).Elem(), "")
 	more, warnings := checkWhole(c)
 	c.Warnings = slices.Concat(c.noted, warnings)
 	for i, w := range c.Warnings {
@@ -54,7 +55,7 @@ func (c *Config) lay(layer *Config, workspace bool) {
 // Defaults returns the configuration without any file.
 func Defaults() *Config {
 	c := &Config{}
-	setDefaults(reflect.ValueOf(c).Elem())
+	c.setDefaults(reflect.ValueOf(c).Elem(), "")
 	return c
 }
 
@@ -78,7 +79,9 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	}
 	switch shapeOf(src.Type()) {
 	case shapeStruct:
-		m.place(key, true)
+		if !m.workspace || is.workspace {
+			m.place(key, true)
+		}
 		for _, f := range fieldsOf(src.Type()) {
 			m.merge(dst.Field(f.index), src.Field(f.index), join(key, f.name), f)
 		}
@@ -139,13 +142,15 @@ func (m *merger) mergeMap(dst, src reflect.Value, key string, is field) {
 	}
 }
 
-// detached returns a copy of a struct with maps of its own.
+// detached returns a copy of a struct with maps of its own, also in the structs within it.
 func (m *merger) detached(v reflect.Value) reflect.Value {
 	if shapeOf(v.Type()) != shapeStruct {
 		return v
 	}
 	for _, f := range fieldsOf(v.Type()) {
-		if sub := v.Field(f.index); sub.Kind() == reflect.Map && !sub.IsNil() {
+		sub := v.Field(f.index)
+		m.detached(sub)
+		if sub.Kind() == reflect.Map && !sub.IsNil() {
 			own := reflect.MakeMapWithSize(sub.Type(), sub.Len())
 			for _, name := range sub.MapKeys() {
 				own.SetMapIndex(name, sub.MapIndex(name))
@@ -196,14 +201,14 @@ func (m *merger) place(key string, merges bool) {
 	}
 }
 
-// setDefaults fills in what no layer set.
-func setDefaults(v reflect.Value) {
+// setDefaults fills in what no layer set. A written 0 or false stays.
+func (c *Config) setDefaults(v reflect.Value, key string) {
 	switch shapeOf(v.Type()) {
 	case shapeStruct:
 		for _, f := range fieldsOf(v.Type()) {
-			sub := v.Field(f.index)
-			setDefaults(sub)
-			if f.def != "" && sub.IsZero() {
+			sub, at := v.Field(f.index), join(key, f.name)
+			c.setDefaults(sub, at)
+			if _, written := c.where[at]; f.def != "" && sub.IsZero() && !written && applies(v, f) {
 				setDefault(sub, f.def)
 			}
 		}
@@ -211,12 +216,12 @@ func setDefaults(v reflect.Value) {
 		for _, name := range v.MapKeys() {
 			elem := reflect.New(v.Type().Elem()).Elem()
 			elem.Set(v.MapIndex(name))
-			setDefaults(elem)
+			c.setDefaults(elem, join(key, name.String()))
 			v.SetMapIndex(name, elem)
 		}
 	case shapeList:
 		for i := range v.Len() {
-			setDefaults(v.Index(i))
+			c.setDefaults(v.Index(i), index(key, i))
 		}
 	case shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}

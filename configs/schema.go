@@ -156,10 +156,11 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 		}
 		return append(s, member{"additionalProperties", elem})
 	case shapeList:
-		return object{
-			{"type", []string{"array", "null"}},
-			{"items", g.typed(t.Elem(), field{emptyOK: true, enum: f.enum})},
+		items := member{"items", g.typed(t.Elem(), field{emptyOK: true, enum: f.enum})}
+		if f.line {
+			return object{{"type", []string{"array", "string", "null"}}, items, {"minLength", 1}}
 		}
+		return object{{"type", []string{"array", "null"}}, items}
 	case shapeBool:
 		return object{{"type", "boolean"}}
 	case shapeInt:
@@ -174,8 +175,15 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 	case shapeNumber:
 		return object{{"type", "number"}, {"minimum", 0}}
 	case shapeDuration:
-		return object{{"type", "string"}, {"pattern", `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}}
+		pattern := member{"pattern", `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
+		if f.min == "0s" { // which can be written without a unit
+			return object{{"type", []string{"string", "integer"}}, pattern, {"minimum", 0}, {"maximum", 0}}
+		}
+		return object{{"type", "string"}, pattern}
 	case shapeString, shapeText:
+	}
+	if t == reflect.TypeFor[Option]() {
+		return object{{"type", []string{"string", "number", "boolean"}}}
 	}
 	s := object{{"type", "string"}}
 	if f.enum != nil {

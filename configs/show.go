@@ -30,7 +30,7 @@ type writer struct {
 func (w *writer) structure(v reflect.Value, depth int, explain bool) {
 	for _, f := range fieldsOf(v.Type()) {
 		sub := v.Field(f.index)
-		unset := w.empty(sub)
+		unset := w.empty(sub) || !applies(v, f)
 		if unset && (!explain || strings.HasPrefix(f.name, "$")) {
 			continue
 		}

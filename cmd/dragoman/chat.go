@@ -61,7 +61,7 @@ code is 1 if any turn failed.`,
 		&set.Agent,
 		"agent",
 		"",
-		"the `AGENT` to talk to: code, plan, or a configured one (default: code)",
+		"the `AGENT` to talk to: code, plan, or a configured one (default: default_agent of the configuration, else code)",
 	)
 	return cmd
 }

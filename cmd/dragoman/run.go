@@ -44,7 +44,7 @@ ended it, 130 if it was interrupted (143 by SIGTERM), and 141 if nobody reads it
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Settings.Agent, "agent", "", "the `AGENT` to prompt: code, plan, or a configured one (default: code)")
+	f.StringVar(&o.Settings.Agent, "agent", "", "the `AGENT` to prompt: code, plan, or a configured one (default: default_agent of the configuration, else code)")
 	f.StringVar(&o.Settings.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
 	f.StringVar(&o.Session, "session", "", "continue the session `ID`, or the latest one of this folder (latest)")
 	f.StringArrayVar(&o.Allow, "allow", nil, "allow `TOOL[:PATTERN]` without asking; may be repeated")

@@ -90,6 +90,9 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 	roles := builtinRoles()
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
+		if a.External() { // no agent of the loop
+			continue
+		}
 		instructions, err := a.Instructions.Resolve(env)
 		if err != nil {
 			return nil, err
@@ -239,6 +242,14 @@ func systemOf(r role, g *guides) func(core.Meta, string) []loop.Section {
 			s += "\n# Your task\n" + strings.TrimSpace(r.instructions) + "\n"
 		}
 		return append([]loop.Section{{Part: inference.PartSystem, Text: s}}, g.system(m, r.Name, model)...)
+	}
+}
+
+// first puts the default agent before the others that people can choose.
+func (p *Profile) first(name string) {
+	if i := slices.IndexFunc(p.Agents, func(a core.Agent) bool { return a.Name == name }); i > 0 {
+		a := p.Agents[i]
+		p.Agents = slices.Insert(slices.Delete(p.Agents, i, i+1), 0, a)
 	}
 }
 

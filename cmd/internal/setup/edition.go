@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -551,7 +552,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	m := models.New(c, o)
 	made := &Profile{
 		Config: c, Finder: m, roles: roles,
-		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: codeAgent},
+		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: cmp.Or(c.DefaultAgent, codeAgent)},
 	}
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
@@ -576,5 +577,6 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, c))
 	}
+	made.first(made.Rights.Default)
 	return made, nil
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -109,6 +110,29 @@ policy: {ask_timeout: 5m}
 	}
 	if p.AskTimeout != 5*time.Minute {
 		t.Errorf("ask timeout: %v", p.AskTimeout)
+	}
+}
+
+// The configuration chooses the agent of sessions for which nobody chooses one; its rights are the
+// default ones as well.
+func TestDefaultAgent(t *testing.T) {
+	const agents = "agents: {look: {tools: [read_file]}, explorer: {mode: all}, helper: {mode: subagent}}\n"
+	for name, want := range map[string]string{"": "code, plan, explorer, look", "plan": "plan, code, explorer, look", "explorer": "explorer, code, plan, look", "look": "look, code, plan, explorer"} {
+		text := agents
+		if name != "" {
+			text += "default_agent: " + name + "\n"
+		}
+		p, err := profileOf(t, text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := p.Agent("")
+		if got := AgentNames(p.Agents); got != want || first.Name != cmp.Or(name, "code") {
+			t.Errorf("%q: %s", name, got)
+		}
+		if offers := p.Rights.Offers("", core.Spec{Server: core.Native, Name: "write_file"}); offers != (name == "") {
+			t.Errorf("%q: the default agent is offered write_file: %v", name, offers)
+		}
 	}
 }
 
