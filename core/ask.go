@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,11 +19,13 @@ const (
 // Ask is a question to a person. Deadline is always set: when it passes, an approval is
 // rejected and a question stays unanswered.
 type Ask struct {
-	ID       AskID    `json:"id"`
-	Kind     AskKind  `json:"kind"`
-	Turn     TurnID   `json:"turn,omitempty"`
-	Call     CallID   `json:"call,omitempty"` // of an approval: always
-	Text     string   `json:"text"`           // the question, in words; why an approval is asked for
+	ID   AskID   `json:"id"`
+	Kind AskKind `json:"kind"`
+	Turn TurnID  `json:"turn,omitempty"`
+	Call CallID  `json:"call,omitempty"` // of an approval: always
+	Text string  `json:"text"`           // the question, in words; why an approval is asked for
+	// Options are the answers that are offered. Those of an approval are the list of an agent
+	// behind the gateway: a Reply has the ID of one, unless the list fits (Fits). Empty: our own.
 	Options  []Option `json:"options,omitempty"`
 	URL      string   `json:"url,omitempty"`      // of a question: a page that the user opens; the answer says only that they did, or would not
 	Freeform bool     `json:"freeform,omitempty"` // of a question: any text may be the answer
@@ -46,13 +49,35 @@ type Ask struct {
 	key string // what policy will find a decision for the session under
 }
 
+// Fits reports whether yes, yes for the session and no are all that an approval offers: a client
+// that has just these may show them instead of Options. Any other list must be shown as it is.
+func (a Ask) Fits() bool {
+	seen := map[Decision]bool{}
+	for _, o := range a.Options {
+		if seen[o.Decision] || o.Decision != AllowOnce && o.Decision != AllowSession && o.Decision != RejectOnce {
+			return false
+		}
+		seen[o.Decision] = true
+	}
+	return len(a.Options) == 0 || seen[AllowOnce] && seen[RejectOnce]
+}
+
+// Option returns the option of an id; ok is false if it was not offered.
+func (a Ask) Option(id string) (o Option, ok bool) {
+	i := slices.IndexFunc(a.Options, func(o Option) bool { return o.ID == id })
+	if i < 0 {
+		return Option{}, false
+	}
+	return a.Options[i], true
+}
+
 // Option is one answer that is offered to a question.
 type Option struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
-	// Decision is the decision on a consent that the option means; empty: the option is
-	// an ordinary answer.
+	// Decision is the decision on a consent or an approval that the option means; empty: the
+	// option is an ordinary answer, and of an approval one that allows nothing.
 	Decision Decision `json:"decision,omitempty"`
 }
 
@@ -105,9 +130,9 @@ const (
 type Reply struct {
 	Outcome   Outcome   `json:"outcome"`
 	Decision  Decision  `json:"decision,omitempty"`
-	Option    string    `json:"option,omitempty"`
-	Text      string    `json:"text,omitempty"` // the answer, or a person's note on a decision
-	By        string    `json:"by,omitempty"`   // the client that answered
+	Option    string    `json:"option,omitempty"` // its ID, if the ask has Options
+	Text      string    `json:"text,omitempty"`   // the answer, or a person's note on a decision
+	By        string    `json:"by,omitempty"`     // the client that answered
 	Principal Principal `json:"principal,omitempty"`
 	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty, or "person" where Remember is set: a person
 	Remember  string    `json:"remember,omitempty"` // the key that policy will find again

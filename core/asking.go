@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -71,7 +72,14 @@ func (s *Session) resolve(id AskID, r Reply) bool {
 		return false
 	}
 	delete(s.asks, id)
-	if !r.Decision.Allows() && r.Decision != RejectAlways || p.ask.Remember == "" || r.Decision == AllowOnce {
+	if o, ok := p.ask.Option(r.Option); ok && p.ask.Kind == AskApproval {
+		r.Decision = o.Decision
+	} else if r.Outcome == OutcomeDecided && len(p.ask.Options) > 0 && !(r.Option == "" && p.ask.Fits()) {
+		r.Option, r.Decision = "", RejectOnce // it was not offered
+	}
+	if r.Option != "" && p.ask.Kind == AskApproval { // the agent keeps what it offered
+		r.Remember = ""
+	} else if !r.Decision.Allows() && r.Decision != RejectAlways || p.ask.Remember == "" || r.Decision == AllowOnce {
 		r.Remember = ""
 	} else {
 		r.Remember = p.ask.key
@@ -148,31 +156,53 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before 
 // judgement is the decision whether a call may run.
 type judgement struct {
 	allowed bool
-	once    Decision
+	reply   Reply
 	why     string
 }
 
+// ruled is a judgement that no person made.
+func ruled(allowed bool, why string) judgement {
+	d := RejectOnce
+	if allowed {
+		d = AllowOnce
+	}
+	return judgement{allowed, Reply{Outcome: OutcomeDecided, Decision: d}, why}
+}
+
 // authorize is the one gate: policy, then a person. It moves the call to
-// Awaiting when somebody is asked. An error means that the turn must end.
-func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile) (judgement, error) {
+// Awaiting when somebody is asked. req is set for a tool of the back end's own. An error means
+// that the turn must end.
+func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (judgement, error) {
 	s.mu.Lock()
 	check.Remembered = s.state.answers.of(check.Origin)
 	check.Settings = s.state.Settings
 	s.mu.Unlock()
 	check.Call, check.Meta = c, s.Meta()
+	var options []Option
+	if req != nil {
+		check.Call.Server, check.Call.Tool, check.Call.Kind = req.Spec.Server, req.Spec.Name, req.Spec.Kind
+		options = req.Options
+	}
 	if prof.Policy == nil {
-		return judgement{why: "rejected: no policy is configured"}, nil
+		return ruled(false, "rejected: no policy is configured"), nil
 	}
 	v := prof.Policy.Decide(check)
+	if v.Effect == Allow && len(options) > 0 && !slices.ContainsFunc(options, func(o Option) bool { return o.Decision == AllowOnce }) {
+		// Only a person who has read the label may agree to something that lasts.
+		v = Verdict{Effect: MustAsk, Why: "the agent offers no permission for this call alone"}
+		if check.Origin.Approvals != "" && check.Origin.Approvals != ApprovalsAsk {
+			v.Effect = Deny
+		}
+	}
 	switch v.Effect {
 	case Allow:
-		return judgement{true, AllowOnce, v.Why}, nil
+		return ruled(true, v.Why), nil
 	case Deny:
-		return judgement{false, RejectOnce, v.Why}, nil
+		return ruled(false, v.Why), nil
 	case MustAsk:
 	}
 	c.State, c.Why = Awaiting, v.Why
-	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, key: v.Remember}
+	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, Options: options, key: v.Remember}
 	r, err := s.ask(ctx, a, prof.AskTimeout, CallChanged{c})
 	if err != nil {
 		return judgement{}, err
@@ -184,21 +214,21 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 			who = r.By
 		}
 		if r.Decision.Allows() {
-			return judgement{true, r.Decision, "allowed by " + who + scope(r, v)}, nil
+			return judgement{true, r, "allowed by " + who + scope(r, v)}, nil
 		}
-		return judgement{false, r.Decision, "rejected by " + who + scope(r, v) + note(r.Text)}, nil
+		return judgement{false, r, "rejected by " + who + scope(r, v) + note(r.Text)}, nil
 	case OutcomeAlone:
 		if r.Text != "" {
-			return judgement{false, RejectOnce, "rejected: " + v.Why + ", and " + r.Text}, nil
+			return ruled(false, "rejected: "+v.Why+", and "+r.Text), nil
 		}
-		return judgement{false, RejectOnce, "rejected: " + v.Why + ", and no client is attached that could be asked"}, nil
+		return ruled(false, "rejected: "+v.Why+", and no client is attached that could be asked"), nil
 	case OutcomeExpired:
-		return judgement{false, RejectOnce, "rejected: " + r.Text}, nil
+		return ruled(false, "rejected: "+r.Text), nil
 	case OutcomeCanceled:
 		return judgement{}, errors.Join(ErrCanceled)
 	case OutcomeAnswered, OutcomeDeclined, OutcomeLater:
 	}
-	return judgement{false, RejectOnce, "rejected: the answer was not a decision"}, nil
+	return ruled(false, "rejected: the answer was not a decision"), nil
 }
 
 func scope(r Reply, v Verdict) string {

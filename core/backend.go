@@ -39,6 +39,10 @@ type Binding struct {
 	// nil: this is not a copy.
 	Fork json.RawMessage
 	Host Host
+	// Tools are those of the session, and Servers the MCP servers that its clients bring along,
+	// as the conversation is opened.
+	Tools   []Spec
+	Servers []ServerSpec
 	// Offer lists the slash commands of the back end's own. It may be called at any time and
 	// does not block; the last list counts.
 	Offer func([]Command)
@@ -56,6 +60,12 @@ type Conversation interface {
 	Close(context.Context) error
 }
 
+// Chooser is a Conversation with options that can be set at any time, also while a turn runs. An
+// error says that the back end refuses the value.
+type Chooser interface {
+	Choose(ctx context.Context, id, value string) error
+}
+
 // Host has the actions of a conversation that are allowed at any time, in a turn or not.
 type Host interface {
 	// Publish appends events that belong to no turn: title, usage, notice, Bound.
@@ -69,7 +79,9 @@ type Host interface {
 	Editor() Editor
 	// Authorize is the gate for a back end that runs its own tools: policy,
 	// then a person. It blocks until it is decided.
-	Authorize(context.Context, Call, ...Access) (Decision, error)
+	Authorize(context.Context, Request) (Reply, error)
+	// Sub makes a sub-session for a sub-agent of the back end's own. The attachment holds it.
+	Sub(ctx context.Context, title string) (Host, *Attachment, error)
 	// Ask puts a question to the user and blocks until it is settled.
 	Ask(context.Context, Ask) (Reply, error)
 }

@@ -107,6 +107,7 @@ func (s *Session) endConversation(ctx context.Context) error {
 		return nil
 	}
 	s.desk.conv = nil
+	s.talk.Store(nil)
 	err := conv.Close(ctx)
 	s.g.backends.GiveBack(s.back.Swap(nil))
 	return err

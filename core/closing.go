@@ -63,6 +63,17 @@ func (s *Session) giveBack(n int) {
 		return
 	}
 	used := s.idle == nil || s.idles != n
+	if talk := s.talk.Load(); !used && !s.done && talk != nil && s.working == nil {
+		if r, ok := (*talk).(Rester); ok {
+			s.mu.Unlock()
+			rests := r.Rest()
+			s.mu.Lock()
+			if used = s.idle == nil || s.idles != n; !used && !rests {
+				s.idle, used = nil, true
+				s.startIdleLocked()
+			}
+		}
+	}
 	s.leaving = s.leaving || !used
 	s.mu.Unlock()
 	if used {
@@ -164,6 +175,12 @@ func (s *Session) owned() bool {
 func (s *Session) endTurns(cause error) {
 	for _, t := range s.turns("") {
 		t.cancel(cause)
+	}
+	s.mu.Lock()
+	stop := s.preparing
+	s.mu.Unlock()
+	if stop != nil {
+		stop(cause)
 	}
 	s.dropQueued()
 }

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"dragoman/core/internal/bench"
 )
@@ -34,14 +32,18 @@ func (s *Session) restDesk(ctx context.Context) error {
 	if d.tools != nil {
 		d.tools.Forget()
 	}
-	if d.keeps && !s.stale() {
+	if _, rests := d.conv.(Rester); d.keeps && !rests && !s.stale() {
 		return nil
 	}
 	return s.endConversation(ctx)
 }
 
-// quiet has the toolsets rest, and reports whether nothing runs behind the session.
+// quiet has the conversation and the toolsets rest, and reports whether nothing runs behind the
+// session.
 func (d *desk) quiet() bool {
+	if r, ok := d.conv.(Rester); ok && !r.Rest() {
+		return false
+	}
 	return !slices.ContainsFunc(d.tools.Sets(), func(t Toolset) bool {
 		r, ok := t.(Rester)
 		return ok && !r.Rest()
@@ -162,7 +164,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 		}
 	}
 	if d.conv == nil {
-		b := Binding{Meta: s.Meta(), Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name)}
+		b := Binding{Meta: s.Meta(), Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name), Tools: d.tools.Specs(), Servers: host{s}.Servers()}
 		if st := s.State(); st.Bound.Agent == agent.Name {
 			b.State = st.Bound.State
 		}
@@ -180,6 +182,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 			return err
 		}
 		s.back.Store(l)
+		s.talk.Store(&conv)
 		d.conv, d.set = conv, set
 		return nil
 	}
@@ -247,25 +250,41 @@ func (h host) Editor() Editor {
 	return nil
 }
 
-func (h host) Sub(ctx context.Context, by Caller) (*Attachment, Settings, error) {
-	s, set := h.s, h.s.State().Settings
-	if s.meta.Parent != "" {
+// Delegate implements ToolHost.
+func (h host) Delegate(ctx context.Context, by Caller) (*Attachment, Settings, error) {
+	set := h.s.State().Settings
+	if h.s.meta.Parent != "" {
 		return nil, set, errors.New("delegate a task: an agent that works on a task cannot delegate another one")
 	}
-	child, err := s.g.Create(ctx, Meta{
-		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.Meta().Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
-	})
+	child, err := h.s.child(ctx, set)
 	if err != nil {
 		return nil, set, fmt.Errorf("hand over a task: %w", err)
 	}
 	c := Client{
-		Name: "session " + string(s.meta.ID), Principal: s.meta.Principal, Caller: by, Asks: true, Questions: true,
-		Profiles: s.connection(),
+		Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Caller: by, Asks: true, Questions: true,
+		Profiles: h.s.connection(),
 	}
 	if e := h.Editor(); e != nil {
-		c.Editor = e.Lend(s.meta.ID)
+		c.Editor = e.Lend(h.s.meta.ID)
 	}
 	return child.Attach(c), set, nil
+}
+
+// child makes a sub-session.
+func (s *Session) child(ctx context.Context, set Settings) (*Session, error) {
+	return s.g.Create(ctx, Meta{
+		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.Meta().Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
+	})
+}
+
+// Sub implements Host.
+func (h host) Sub(ctx context.Context, title string) (Host, *Attachment, error) {
+	child, err := h.s.child(ctx, h.s.State().Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := child.Attach(Client{Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Role: Observe})
+	return host{child}, at, host{child}.Publish(ctx, TitleChanged{Title: title, Auto: true})
 }
 
 func (h host) Connection() Profiles { return h.s.connection() }
@@ -309,138 +328,4 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 		h.s.mu.Unlock()
 	}
 	return r, err
-}
-
-// Authorize is for calls that the back end runs itself. The call, which the turn
-// must have proposed, is left Running, or ends as Rejected.
-func (h host) Authorize(ctx context.Context, c Call, access ...Access) (Decision, error) {
-	s := h.s
-	s.mu.Lock()
-	t := s.turn
-	s.mu.Unlock()
-	if t == nil {
-		return RejectOnce, errors.New("authorize: no turn runs")
-	}
-	prof, err := s.rules(ctx)
-	if err != nil {
-		return RejectOnce, err
-	}
-	c.Turn = t.id
-	spec := Spec{Server: c.Server, Name: c.Tool, Kind: c.Kind}
-	j, err := s.authorize(ctx, c, Check{Spec: spec, Access: access, Origin: t.origin}, prof)
-	if err != nil {
-		return RejectOnce, err
-	}
-	c.Why = j.why
-	if !j.allowed {
-		c.State, c.End = Rejected, s.now()
-		return j.once, t.Emit(ctx, CallChanged{c})
-	}
-	c.State, c.Start = Running, s.now()
-	if err := t.Emit(ctx, CallChanged{c}); err != nil {
-		return RejectOnce, err
-	}
-	return j.once, s.durable(ctx, s.Head())
-}
-
-// Publish appends what belongs to no turn.
-func (h host) Publish(ctx context.Context, events ...Event) error {
-	for _, ev := range events {
-		if !is(ev, byHost) {
-			return fmt.Errorf("publish %T: it belongs into a turn", ev)
-		}
-	}
-	done, err := h.s.own(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return h.s.publish(ctx, events...)
-}
-
-// begunIdle is the longest silence of a turn that no client has prompted.
-const begunIdle = time.Second
-
-// Begin starts a turn that no client here has prompted; a *BusyError if one runs.
-func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
-	s := h.s
-	done, err := s.own(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	s.mu.Lock()
-	if err := s.refusalLocked(); err != nil {
-		s.mu.Unlock()
-		return nil, err
-	}
-	if s.turn != nil {
-		defer s.mu.Unlock()
-		return nil, &BusyError{s.turn.id}
-	}
-	t := s.newTurnLocked(nil, o, Prompt{})
-	t.set = s.state.Settings
-	t.begun = time.AfterFunc(begunIdle, func() { s.endBegun(t) })
-	s.turn = t
-	wake := s.appendLocked(s.startedLocked(t)...)
-	s.mu.Unlock()
-	s.wake(wake)
-	return t, nil
-}
-
-// endBegun ends a turn of Begin that has been idle.
-func (s *Session) endBegun(t *Turn) {
-	s.mu.Lock()
-	if s.turn != t {
-		s.mu.Unlock()
-		return
-	}
-	wake := s.appendLocked(s.endBegunLocked()...)
-	s.startIdleLocked()
-	s.mu.Unlock()
-	s.wake(wake)
-}
-
-// endBegunLocked lists the events that end the turn of Begin.
-func (s *Session) endBegunLocked() []Event {
-	t := s.turn
-	t.begun.Stop()
-	t.over = true
-	t.cancel(nil)
-	s.turn = nil
-	return append(s.closeCallsLocked(StopEnd, ""), TurnEnded{Turn: t.id, Stop: StopEnd})
-}
-
-// Import implements Host.
-func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error {
-	return h.s.Import(ctx, history, "it had not ended when it was imported")
-}
-
-// Import fills a session that has no history yet. A turn that it leaves open ends, as usual, and why
-// is the reason for cancelling the open calls. It blocks until that is durable.
-func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], why string) error {
-	done, err := s.own(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.mu.Lock()
-	used := s.state.Messages > 0 || s.turn != nil
-	s.mu.Unlock()
-	if used {
-		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
-	}
-	for ev, err := range history {
-		if err == nil {
-			err = s.publish(ctx, ev)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
-	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd})...)
-	s.mu.Unlock()
-	s.wake(wake)
-	return s.durable(ctx, s.Head())
 }

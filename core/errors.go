@@ -34,6 +34,13 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("the session is busy with turn %s; wait for it or cancel it", e.Turn)
 }
 
+// SignInError says that an agent behind the gateway wants a login first.
+type SignInError struct{ Agent, Text string }
+
+func (e *SignInError) Error() string {
+	return fmt.Sprintf("agent %s wants a login: %s (dragoman agents login %s)", e.Agent, e.Text, e.Agent)
+}
+
 // OwnedError says that another living process owns a session.
 type OwnedError struct {
 	Session SessionID

@@ -404,6 +404,21 @@ type TurnEnded struct {
 	Err  string     `json:"err,omitempty"` // for people: what failed, and what to do
 }
 
+// Foreign is a message of the protocol that an agent behind the gateway speaks, for which core has
+// no event. Clients of the same protocol get it unchanged, except for ids.
+type Foreign struct {
+	Protocol string          `json:"protocol"`       // "acp"
+	Raw      json.RawMessage `json:"raw"`            // at most 1 MiB; in ACP the update of a session/update
+	Text     string          `json:"text,omitempty"` // for clients of other protocols; empty: they are shown nothing
+}
+
+// Offered lists what an agent behind the gateway offers in the session, whole, after each change.
+type Offered struct {
+	Agent    string    `json:"agent"`
+	Commands []Command `json:"commands,omitempty"` // its slash commands
+	Choices  []Choice  `json:"choices,omitempty"`
+}
+
 // Unknown is an event that a later version of the gateway wrote. It is kept.
 type Unknown struct {
 	Kind string

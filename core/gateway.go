@@ -184,6 +184,9 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	if err == nil {
 		err = s.mend(ctx)
 	}
+	if err == nil {
+		err = s.fill(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.close(ctx, ErrClosed))
 	}

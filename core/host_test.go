@@ -79,11 +79,14 @@ func TestAuthorize(t *testing.T) {
 		}
 		got := make(chan core.Decision, 1)
 		go func() {
-			d, err := host.Authorize(t.Context(), call, core.Access{Op: core.OpRun, Command: "ls"})
+			r, err := host.Authorize(t.Context(), core.Request{
+				Call: call, Spec: core.Spec{Server: "agent", Name: "bash", Kind: core.KindExecute},
+				Access: []core.Access{{Op: core.OpRun, Command: "ls"}},
+			})
 			if err != nil {
 				t.Error(err)
 			}
-			got <- d
+			got <- r.Decision
 		}()
 		synctest.Wait()
 		pending := a.Pending()

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"time"
+
+	"dragoman/core/internal/choices"
 )
 
 // Settings are a user's choices for a session. Empty fields mean the
@@ -12,6 +14,30 @@ type Settings struct {
 	Model  string `json:"model,omitempty"` // PROVIDER/MODEL
 	Effort string `json:"effort,omitempty"`
 	Trust  bool   `json:"trust,omitempty"` // what would be asked is allowed
+	// Choices are the values of options that an agent behind the gateway offers.
+	Choices Choices `json:"choices,omitempty"`
+}
+
+// Choices holds values of options by their ids. It can be compared; the zero value has none.
+type Choices = choices.Choices
+
+// Choice is an option of an agent behind the gateway, and its current value.
+type Choice struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Description string        `json:"description,omitempty"`
+	Category    string        `json:"category,omitempty"` // mode, model, thought_level, model_config or the agent's own
+	Boolean     bool          `json:"boolean,omitempty"`  // its values are "true" and "false"
+	Value       string        `json:"value"`
+	Values      []ChoiceValue `json:"values,omitempty"`
+}
+
+// ChoiceValue is a value that can be chosen.
+type ChoiceValue struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Group       string `json:"group,omitempty"`
 }
 
 // Agent is something that runs turns, by name. Agents of one Name and Rev have the same
@@ -22,6 +48,7 @@ type Agent struct {
 	Rev         string
 	Description string
 	Backend     Backend
+	External    bool // a program behind the gateway, with options and commands of its own
 }
 
 // Profile is the effective configuration of a workspace. It is immutable: a reload makes a new
@@ -82,13 +109,13 @@ type Profiles interface {
 
 // Command is something that a user can begin a prompt with: "/NAME arguments".
 type Command struct {
-	Kind        CommandKind
-	Name        string // without the slash
-	Description string
-	Arguments   []Argument
+	Kind        CommandKind `json:"kind,omitempty"`
+	Name        string      `json:"name"` // without the slash
+	Description string      `json:"description,omitempty"`
+	Arguments   []Argument  `json:"arguments,omitempty"`
 	// Needs is the capability of the agent that it needs; empty: none.
-	Needs  Capability
-	Yields bool // GivesWay, of a built-in command
+	Needs  Capability `json:"needs,omitempty"`
+	Yields bool       `json:"yields,omitempty"` // GivesWay, of a built-in command
 }
 
 // GivesWay reports whether a command of the same name that is the agent's own comes first. It
@@ -118,9 +145,9 @@ const (
 
 // Argument is one argument of a command.
 type Argument struct {
-	Name        string
-	Description string
-	Required    bool
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
 }
 
 // Agent finds an agent; the empty name is the default one.

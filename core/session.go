@@ -34,34 +34,36 @@ type Session struct {
 	wg      sync.WaitGroup // every goroutine of the session
 	// owning is held, as the one token, by whoever claims, rests or reloads.
 	owning chan struct{}
-	back   atomic.Pointer[lent]    // the conversation's back end; nil: none is open
-	offer  atomic.Pointer[offered] // commands of the agent's own; nil: none are known
+	back   atomic.Pointer[lent]         // the conversation's back end; nil: none is open
+	talk   atomic.Pointer[Conversation] // desk.conv, for goroutines other than the one that runs turns
+	offer  atomic.Pointer[offered]      // commands of the agent's own; nil: none are known
 
-	mu       sync.Mutex // guards the fields below; no call out is made with it held
-	log      log
-	state    State
-	epoch    uint64 // 0: not claimed
-	lastID   int
-	readers  map[*Reader]struct{}
-	clients  map[*Attachment]struct{}
-	turn     *Turn
-	queue    []*Turn
-	working  chan struct{} // closed when runAll ends; nil: it is not on its way
-	asks     map[AskID]*pending
-	room     chan struct{} // closed when a reader or the store has made progress; nil: no turn waits
-	flush    flusher
-	storeErr error
-	shown    []Event       // events in memory alone that close the open turn of a read-only log
-	leaving  bool          // it is unused, and about to be closed
-	closing  chan struct{} // closed when close has ended; nil: it has not begun
-	closed   bool
-	idle     *time.Timer // gives the session back, or has it rest; nil while it is in use or rests
-	idles    int         // how often it was armed
-	uses     int         // commands under way, which need the claim
-	resting  bool        // memory has nothing of the log, and the claim is given back
-	mended   bool        // it was claimed to close a dead owner's turn, and for nothing else
-	done     bool        // its last client has called Leave
-	of       Profiles    // of the client that has prompted last; nil: none has, or it has none
+	mu        sync.Mutex // guards the fields below; no call out is made with it held
+	log       log
+	state     State
+	epoch     uint64 // 0: not claimed
+	lastID    int
+	readers   map[*Reader]struct{}
+	clients   map[*Attachment]struct{}
+	turn      *Turn
+	queue     []*Turn
+	working   chan struct{}           // closed when runAll or prepareBetween ends; nil: neither is on its way
+	preparing context.CancelCauseFunc // ends prepareBetween; nil: it does not run
+	asks      map[AskID]*pending
+	room      chan struct{} // closed when a reader or the store has made progress; nil: no turn waits
+	flush     flusher
+	storeErr  error
+	shown     []Event       // events in memory alone that close the open turn of a read-only log
+	leaving   bool          // it is unused, and about to be closed
+	closing   chan struct{} // closed when close has ended; nil: it has not begun
+	closed    bool
+	idle      *time.Timer // gives the session back, or has it rest; nil while it is in use or rests
+	idles     int         // how often it was armed
+	uses      int         // commands under way, which need the claim
+	resting   bool        // memory has nothing of the log, and the claim is given back
+	mended    bool        // it was claimed to close a dead owner's turn, and for nothing else
+	done      bool        // its last client has called Leave
+	of        Profiles    // of the client that has prompted last; nil: none has, or it has none
 
 	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched
 	news      bool               // the store has something new

@@ -33,7 +33,8 @@ type State struct {
 	Asks      []Ask // what waits for a person, oldest first
 	Bound     Bound
 	Updated   time.Time
-	Missing   string // the damage of the log, and advice; empty: there is none
+	Offered   Offered // by the session's agent, if it is behind the gateway
+	Missing   string  // the damage of the log, and advice; empty: there is none
 	Archived  bool
 
 	autoTitle bool
@@ -60,7 +61,7 @@ func (s *State) public() State {
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
 		Shares: slices.Clone(s.Shares), CompactAt: s.CompactAt,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
-		Bound: s.Bound, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Models: slices.Clone(s.Models),
+		Bound: s.Bound, Offered: s.Offered, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Models: slices.Clone(s.Models),
 	}
 }
 
@@ -136,6 +137,8 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Settings = e.Settings
 	case Bound:
 		s.Bound = e
+	case Offered:
+		s.Offered = e
 	case TurnEnded:
 		s.unqueue(e.Turn)
 		if s.Turn == e.Turn {
@@ -151,7 +154,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Expanded, Reverted, Cited, Moved, Truncated, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Expanded, Reverted, Cited, Moved, Truncated, Foreign, Unknown:
 	}
 }
 

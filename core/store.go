@@ -19,9 +19,19 @@ type Meta struct {
 	Parent    SessionID `json:"parent,omitempty"`
 	// ParentAgent is the agent of the parent that handed over the task: the policy sees
 	// to it that nothing is done here which that agent may not do. Empty: the default.
-	ParentAgent string    `json:"parent_agent,omitempty"`
-	Forks       int       `json:"forks,omitempty"` // how many forks lie between it and a session that began empty
-	Created     time.Time `json:"created"`
+	ParentAgent string `json:"parent_agent,omitempty"`
+	// From is the session of an agent behind the gateway that this one was made from; the zero
+	// value: it began here.
+	From    Source    `json:"from,omitzero"`
+	Forks   int       `json:"forks,omitempty"` // how many forks lie between it and a session that began empty
+	Created time.Time `json:"created"`
+}
+
+// Source is a session of an agent behind the gateway: the agent's name here, and the agent's own
+// id of the session.
+type Source struct {
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
 }
 
 // Store keeps sessions.

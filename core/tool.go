@@ -40,9 +40,9 @@ type Starter interface {
 	Await(context.Context)
 }
 
-// Rester is a Toolset with resources between two turns. Rest is called while no call runs, and
+// Rester is a Toolset or a Conversation with resources between two turns. Rest is called while no call runs, and
 // releases resources that the next turn can get again. It reports whether the session may rest,
-// which it may not while a job or the like runs.
+// which it may not while a job or the like runs. A Conversation is closed then.
 type Rester interface{ Rest() bool }
 
 // ToolHost is a session's interface for its toolsets.
@@ -59,7 +59,7 @@ type ToolHost interface {
 	Servers() []ServerSpec
 	// Sub makes a session whose parent this one is, and attaches to it on behalf of this one and
 	// of a caller. It also returns the settings of this session. A sub-session makes none.
-	Sub(context.Context, Caller) (*Attachment, Settings, error)
+	Delegate(context.Context, Caller) (*Attachment, Settings, error)
 	// Profile returns the profile of the running turn, or else of the last one.
 	Profile(context.Context) (*Profile, error)
 	// Settings returns the current settings of the session.

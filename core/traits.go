@@ -53,7 +53,12 @@ func (Cited) event() (traits, int)           { return byTurn | forked, 0 }
 func (Moved) event() (traits, int)           { return byTurn, 0 }
 func (Truncated) event() (traits, int)       { return listed, 0 }
 func (TurnEnded) event() (traits, int)       { return listed | forked, 0 }
-func (e Unknown) event() (traits, int)       { return 0, len(e.Raw) }
+func (e Foreign) event() (traits, int)       { return byTurn | byHost | forked, len(e.Raw) + len(e.Text) }
+
+func (e Offered) event() (traits, int) {
+	return byTurn | byHost | forked, 100 * (len(e.Commands) + len(e.Choices))
+}
+func (e Unknown) event() (traits, int) { return 0, len(e.Raw) }
 
 // is reports whether an event has a trait. No event has none.
 func is(ev Event, t traits) bool {

@@ -44,6 +44,8 @@ var zeroEvents = []Event{
 	Moved{},
 	Truncated{},
 	TurnEnded{},
+	Foreign{},
+	Offered{},
 	Unknown{},
 }
 
@@ -89,7 +91,7 @@ func TestTraits(t *testing.T) {
 		trait traits
 		want  string
 	}{
-		{byHost, "PlanChanged UsageChanged TitleChanged Bound Notice"},
+		{byHost, "PlanChanged UsageChanged TitleChanged Bound Notice Foreign Offered"},
 		{listed, "TurnStarted Steered TitleChanged SettingsChanged Flagged Archived Truncated TurnEnded"},
 		{run, "TextDelta ThoughtDelta CallArgs CallOutput"},
 		{live, "Phase"},
@@ -137,7 +139,7 @@ func having(trait traits) (names []string) {
 // Events whose content may be large are counted with it.
 func TestSizes(t *testing.T) {
 	const want = "PromptQueued TurnStarted Steered ThoughtEnded CallChanged Bound Notice Missing FellBack Instructed " +
-		"Compacted Unknown"
+		"Compacted Foreign Unknown"
 	var large []string
 	for _, ev := range zeroEvents {
 		full := reflect.New(reflect.TypeOf(ev)).Elem()

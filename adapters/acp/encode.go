@@ -2,6 +2,7 @@ package acp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -71,6 +72,10 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return aside(dst, v, reverted(e))
 	case core.Cited:
 		return message(dst, v, acp.AgentChunk, e.Message, 0, e.Link)
+	case core.Foreign:
+		if e.Protocol == acp.Protocol && json.Valid(e.Raw) {
+			return append(wire.AppendRaw(head(dst, v), e.Raw), "}}\n"...)
+		}
 	case core.Moved:
 		if !v.replay {
 			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
@@ -90,7 +95,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Phase:
 		return phase(compacting(dst, v, e), v, e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Unknown:
+		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Offered, core.Unknown:
 		// Version 1 has no message for these; arguments come whole with the call.
 	}
 	return dst

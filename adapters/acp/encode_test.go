@@ -25,6 +25,7 @@ var ignored = map[string]string{
 	"Bound":          "a back end's own",
 	"Expanded":       "the user goes on to see what was typed",
 	"Archived":       "session/list shows it",
+	"Offered":        "its options and commands are sent by the session",
 	"Unknown":        "written by a later version",
 	"TurnEnded":      "the answer to session/prompt",
 }

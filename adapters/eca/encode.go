@@ -90,7 +90,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, compactedText(e))
 	case core.Reverted:
 		return v.systemText(dst, revertedText(e))
-	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Foreign, core.Offered, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:

@@ -24,6 +24,8 @@ var silent = map[string]map[Dialect]bool{
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Archived":     {Now: true, Doc000: true, Doc001: true},
+	"Foreign":      {Now: true, Doc000: true, Doc001: true},
+	"Offered":      {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
 	"CallOutput":   {Now: true, Doc000: true, Doc001: true}, // toolCalled has all of it
 	"Asked":        {Now: true, Doc000: true, Doc001: true}, // toolCallRun asks

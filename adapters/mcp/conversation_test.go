@@ -49,7 +49,8 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	case "say":
 		return core.StopEnd, say(rest)
 	case "who":
-		return core.StopEnd, say(fmt.Sprintf("%s, %d hops, in %s, %+v", t.Origin().Client, t.Origin().Hops, strings.Join(t.Meta().Roots, " "), t.Settings()))
+		set := t.Settings()
+		return core.StopEnd, say(fmt.Sprintf("%s, %d hops, in %s, {Agent:%s Model:%s Effort:%s Trust:%t}", t.Origin().Client, t.Origin().Hops, strings.Join(t.Meta().Roots, " "), set.Agent, set.Model, set.Effort, set.Trust))
 	case "think":
 		h := t.NewThought()
 		return core.StopEnd, t.Emit(ctx,

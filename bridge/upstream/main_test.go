@@ -51,7 +51,7 @@ func (h *host) Profile(context.Context) (*core.Profile, error) {
 	return &core.Profile{Models: inference.Models{Find: find}}, nil
 }
 
-func (h *host) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+func (h *host) Delegate(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, fmt.Errorf("no")
 }
 

@@ -86,7 +86,7 @@ func (a trialHost) Spills() core.Spills { return nil }
 
 func (a trialHost) Servers() []core.ServerSpec { return nil }
 
-func (a trialHost) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+func (a trialHost) Delegate(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, errors.New("there is no user here")
 }
 

@@ -49,6 +49,8 @@ const (
 	kindMoved           = "moved"
 	kindTruncated       = "truncated"
 	kindTurnEnded       = "turn_ended"
+	kindForeign         = "foreign"
+	kindOffered         = "offered"
 	kindLost            = "lost" // an event that could not be encoded; not known to happen
 )
 
@@ -152,6 +154,14 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.TurnEnded:
 		clear(e.calls) // all calls have ended before
 		return appendPlain(dst, kindTurnEnded, ev, nil)
+	case core.Foreign:
+		dst = appendStringMember(appendKind(dst, kindForeign), "protocol", ev.Protocol)
+		if ev.Text != "" {
+			dst = appendStringMember(dst, "text", ev.Text)
+		}
+		return append(appendRawMember(dst, "raw", ev.Raw), '}')
+	case core.Offered:
+		return appendPlain(dst, kindOffered, ev, nil)
 	case core.Unknown:
 		return appendRawMember(appendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
 	case nil:
@@ -228,7 +238,7 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 			return core.CallChanged{Call: c}
 		}
 		return nil
-	case kindThoughtEnded, kindBound:
+	case kindThoughtEnded, kindBound, kindForeign:
 		return decodeRawEvent(kind, v)
 	case kindClaimed:
 		if s, ok := decodePlain[storedClaimed](v); ok {
@@ -304,6 +314,8 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return plainEvent[core.Cited](v)
 	case kindMoved:
 		return plainEvent[core.Moved](v)
+	case kindOffered:
+		return plainEvent[core.Offered](v)
 	}
 	return nil
 }
@@ -368,6 +380,7 @@ func streamKind(kind string) byte {
 func decodeRawEvent(kind string, v []byte) core.Event {
 	var ended core.ThoughtEnded
 	var bound core.Bound
+	var foreign core.Foreign
 	m, ok := membersOf(v), true
 	for m.Next() {
 		switch string(m.Key) {
@@ -382,10 +395,19 @@ func decodeRawEvent(kind string, v []byte) core.Event {
 			ended.Sealed, ok = parseRaw(m.Key, m.Val, ok)
 		case "state", "state~":
 			bound.State, ok = parseRaw(m.Key, m.Val, ok)
+		case "protocol":
+			foreign.Protocol = jsonscan.Text(m.Val)
+		case "text":
+			foreign.Text = jsonscan.Text(m.Val)
+		case "raw", "raw~":
+			foreign.Raw, ok = parseRaw(m.Key, m.Val, ok)
 		}
 	}
-	if kind == kindBound {
+	switch kind {
+	case kindBound:
 		return orNil(bound, ok && !m.Bad)
+	case kindForeign:
+		return orNil(foreign, ok && !m.Bad)
 	}
 	return orNil(ended, ok && !m.Bad)
 }

@@ -175,6 +175,12 @@ func Samples() []core.Event {
 		core.FellBack{Turn: "t1", Model: "groq/x", Instead: "openai/y", Reason: "overloaded " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
+		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_later","n":1.50}`), Text: "an update"},
+		core.Offered{
+			Agent:    "claude",
+			Commands: []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}}}},
+			Choices:  []core.Choice{{ID: "mode", Name: "Mode", Category: "mode", Value: "plan", Values: []core.ChoiceValue{{ID: "plan", Name: "Plan"}}}},
+		},
 		core.Unknown{Kind: "from_later", Raw: json.RawMessage(`{"a":[1,{"b":"<c>"}],"n":1e400}`)},
 	}
 }

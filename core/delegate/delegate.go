@@ -34,7 +34,7 @@ type Result struct {
 // settings of its parent except for the agent, and its turn has no more rights than
 // the delegating turn.
 func Run(ctx context.Context, h core.ToolHost, t Task) (Result, error) {
-	child, set, err := h.Sub(ctx, t.Origin.Caller)
+	child, set, err := h.Delegate(ctx, t.Origin.Caller)
 	if err != nil {
 		return Result{}, err
 	}

@@ -131,7 +131,7 @@ func (h *history) apply(ev core.Event) {
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
 		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.Notice, core.FellBack,
-		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Unknown:
+		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Foreign, core.Offered, core.Unknown:
 	}
 }
 

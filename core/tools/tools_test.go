@@ -43,7 +43,7 @@ func (b *bed) Meta() core.Meta                                { return b.meta }
 func (b *bed) Settings() core.Settings                        { return core.Settings{} }
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
-func (b *bed) Sub(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
+func (b *bed) Delegate(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, errors.New("there are no other sessions")
 }
 func (b *bed) Editor() core.Editor { return b.editor }

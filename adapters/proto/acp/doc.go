@@ -6,3 +6,6 @@
 //
 // Fields follow the schema of version 1; a comment marks unstable ones.
 package acp
+
+// Protocol is the protocol's name in a core.Foreign.
+const Protocol = "acp"

@@ -143,6 +143,9 @@ func (b *Bench[B, S, T, D]) Refresh(ctx context.Context) error {
 
 // Specs returns the descriptions of the listed tools, in their order.
 func (b *Bench[B, S, T, D]) Specs() []D {
+	if b == nil {
+		return nil
+	}
 	if c := b.listed.Load(); c != nil {
 		return c.specs
 	}

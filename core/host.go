@@ -1,0 +1,175 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Request describes a call that a back end is about to run itself.
+type Request struct {
+	Call Call // as it was proposed
+	// Spec is the tool that rules judge it as: for a command line our own shell_command, whatever
+	// the back end calls its tool. Access is what it would touch.
+	Spec   Spec
+	Access []Access
+	// Options are the answers that the back end offers; nil: our own. An empty list refuses.
+	Options []Option
+}
+
+// Authorize is for calls that the back end runs itself. The turn must have proposed the call, which
+// is left Running, or ends as Rejected. Without a turn one begins (Begin), and the call with it.
+// The reply names one of the options if a person has chosen it. A rule's is AllowOnce or RejectOnce.
+func (h host) Authorize(ctx context.Context, r Request) (Reply, error) {
+	s := h.s
+	s.mu.Lock()
+	t := s.turn
+	s.mu.Unlock()
+	no := Reply{Outcome: OutcomeDecided, Decision: RejectOnce}
+	c, err := r.Call, error(nil)
+	if t == nil {
+		if t, err = h.Begin(ctx, Origin{}); err == nil {
+			c.Turn, c.State = t.id, Proposed
+			err = t.Emit(ctx, CallChanged{c})
+		}
+		if err != nil {
+			return no, err
+		}
+	}
+	prof, err := s.rules(ctx)
+	if err != nil {
+		return no, err
+	}
+	c.Turn = t.id
+	j := ruled(false, "rejected: the agent offers no answer")
+	if r.Options == nil || len(r.Options) > 0 {
+		if j, err = s.authorize(ctx, c, Check{Spec: r.Spec, Access: r.Access, Origin: t.origin}, prof, &r); err != nil {
+			return no, err
+		}
+	}
+	c.Why = j.why
+	if !j.allowed {
+		c.State, c.End = Rejected, s.now()
+		return j.reply, t.Emit(ctx, CallChanged{c})
+	}
+	c.State, c.Start = Running, s.now()
+	if err := t.Emit(ctx, CallChanged{c}); err != nil {
+		return no, err
+	}
+	return j.reply, s.durable(ctx, s.Head())
+}
+
+// Publish appends what belongs to no turn.
+func (h host) Publish(ctx context.Context, events ...Event) error {
+	for _, ev := range events {
+		if !is(ev, byHost) {
+			return fmt.Errorf("publish %T: it belongs into a turn", ev)
+		}
+	}
+	done, err := h.s.own(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return h.s.publish(ctx, events...)
+}
+
+// begunIdle is the longest silence of a turn that no client has prompted.
+const begunIdle = time.Second
+
+// Begin starts a turn that no client here has prompted; a *BusyError if one runs. The origin of
+// the zero value is that of the turn before.
+func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
+	s := h.s
+	done, err := s.own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.mu.Lock()
+	if err := s.refusalLocked(); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	if s.turn != nil {
+		defer s.mu.Unlock()
+		return nil, &BusyError{s.turn.id}
+	}
+	if o == (Origin{}) {
+		o = s.state.origin
+	}
+	t := s.newTurnLocked(nil, o, Prompt{})
+	t.set = s.state.Settings
+	t.begun = time.AfterFunc(begunIdle, func() { s.endBegun(t) })
+	s.turn = t
+	wake := s.appendLocked(s.startedLocked(t)...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return t, nil
+}
+
+// endBegun ends a turn of Begin that has been idle, unless a person is asked or a call runs.
+func (s *Session) endBegun(t *Turn) {
+	s.mu.Lock()
+	busy := s.closing == nil && t.ctx.Err() == nil && (len(s.asks) > 0 || len(s.state.calls) > 0)
+	if s.turn != t || busy {
+		if busy {
+			t.begun.Reset(begunIdle)
+		}
+		s.mu.Unlock()
+		return
+	}
+	wake := s.appendLocked(s.endBegunLocked()...)
+	s.startIdleLocked()
+	s.mu.Unlock()
+	s.wake(wake)
+}
+
+// endBegunLocked lists the events that end the turn of Begin.
+func (s *Session) endBegunLocked() []Event {
+	t := s.turn
+	t.begun.Stop()
+	t.over = true
+	t.cancel(nil)
+	s.turn = nil
+	events := s.closeCallsLocked(StopEnd, "")
+	for _, p := range s.withdrawLocked(&events) {
+		p.done <- Reply{Outcome: OutcomeCanceled} // it has room for the one reply
+	}
+	return append(events, TurnEnded{Turn: t.id, Stop: StopEnd})
+}
+
+// Import implements Host.
+func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error {
+	return h.s.Import(ctx, history, "it had not ended when it was imported")
+}
+
+// Import fills a session that has no history yet. A turn that it leaves open ends, as usual, and why
+// is the reason for cancelling the open calls. It blocks until that is durable.
+func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], why string) error {
+	done, err := s.own(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.mu.Lock()
+	used := s.state.Messages > 0 || s.turn != nil
+	s.mu.Unlock()
+	if used {
+		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
+	}
+	for ev, err := range history {
+		if err == nil {
+			err = s.publish(ctx, ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd})...)
+	s.mu.Unlock()
+	s.wake(wake)
+	return s.durable(ctx, s.Head())
+}

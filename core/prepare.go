@@ -1,0 +1,146 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Prepare opens the conversation with a session's agent, if that is an external one which has
+// not been asked yet, so that its options are known before the first prompt. It blocks until the
+// agent has answered. While a turn runs it does nothing.
+func (g *Gateway) Prepare(ctx context.Context, a *Attachment) error {
+	m := a.Meta()
+	s := g.live(sessionKey{m.Principal, m.ID})
+	if s == nil || s.talk.Load() != nil {
+		return nil
+	}
+	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
+	if err != nil {
+		return err
+	}
+	st := a.State()
+	agent, ok := prof.Agent(st.Settings.Agent)
+	if !ok || !agent.External || st.Offered.Agent == agent.Name {
+		return nil
+	}
+	s.mu.Lock()
+	if s.of == nil {
+		s.of = a.client.Profiles
+	}
+	s.mu.Unlock()
+	return s.prepareBetween(ctx, prof, agent, st.Settings)
+}
+
+// prepareBetween opens the tools and the conversation in place of the goroutine that runs turns.
+// If there is a turn, that does it.
+func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent, set Settings) error {
+	done, err := s.own(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.mu.Lock()
+	if s.turn != nil || s.working != nil || s.closing != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	s.working, s.preparing = make(chan struct{}), stop
+	s.mu.Unlock()
+	if err = s.prepareTools(ctx, prof); err == nil {
+		err = s.prepareConversation(ctx, agent, set, nil)
+	}
+	if err == nil {
+		caps, _ := s.back.Load().Value.ask(ctx) // its error is the next turn's
+		s.desk.keeps = caps.OwnsHistory
+	}
+	s.mu.Lock()
+	close(s.working)
+	s.working, s.preparing = nil, nil
+	s.mu.Unlock()
+	s.work() // a prompt may have come meanwhile
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", agent.Name, err)
+	}
+	return nil
+}
+
+// fill imports the history of a session that was made from one of an agent's own, if that has not
+// been done.
+func (s *Session) fill(ctx context.Context) error {
+	s.mu.Lock()
+	name := s.meta.From.Agent
+	filled := name == "" || s.state.Messages > 0 || s.state.Bound.Agent != "" || s.state.Turn != ""
+	s.mu.Unlock()
+	if filled {
+		return nil
+	}
+	prof, err := s.g.Profile(ctx, nil, s.Meta().Roots)
+	if err != nil {
+		return err
+	}
+	agent, ok := prof.Agent(name)
+	if !ok || !agent.External {
+		return fmt.Errorf("open session %s: it is one of agent %s, which is not configured any more", s.meta.ID, name)
+	}
+	set := s.State().Settings
+	if set.Agent != name {
+		set.Agent = name
+		if err := (host{s}).Publish(ctx, SettingsChanged{Settings: set}); err != nil {
+			return err
+		}
+	}
+	return s.prepareBetween(ctx, prof, agent, set)
+}
+
+// Choose sets an option that the session's external agent has offered. It blocks until the agent
+// has agreed and that is durable. If the agent does not run, it is told when it does.
+func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) error {
+	if a.client.Role != Decide {
+		return ErrObserver
+	}
+	st, m := a.State(), a.Meta()
+	if err := st.Offered.check(id, value); err != nil {
+		return err
+	}
+	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil {
+		if conv := s.talk.Load(); conv != nil {
+			if c, ok := (*conv).(Chooser); ok {
+				if err := c.Choose(ctx, id, value); err != nil {
+					return fmt.Errorf("set option %s of agent %s: %w", id, st.Offered.Agent, err)
+				}
+			}
+		}
+	}
+	set := a.State().Settings
+	set.Choices = set.Choices.With(id, value)
+	return a.Set(ctx, set)
+}
+
+// check returns an error if an option does not have a value.
+func (o Offered) check(id, value string) error {
+	c := o.Choice(id)
+	switch {
+	case o.Agent == "":
+		return errors.New("the session's agent has no options")
+	case c == nil:
+		return fmt.Errorf("agent %s has no option %q", o.Agent, id)
+	case c.Boolean && (value == "true" || value == "false"), slices.ContainsFunc(c.Values, func(v ChoiceValue) bool { return v.ID == value }):
+		return nil
+	}
+	return fmt.Errorf("agent %s has no value %q of option %s", o.Agent, value, id)
+}
+
+// Choice returns an option by its id; nil: there is none.
+func (o Offered) Choice(id string) *Choice {
+	if i := slices.IndexFunc(o.Choices, func(c Choice) bool { return c.ID == id }); i >= 0 {
+		return &o.Choices[i]
+	}
+	return nil
+}
