@@ -156,6 +156,8 @@ var importRules = []rule{
 	{from: "dragoman/bridge/login", forbidden: "dragoman/...", except: leaves, why: "a login needs a store and an HTTP client, and nothing of the servers' connections"},
 	{from: "dragoman/bridge/login", forbidden: thirdParty, direct: true, except: []string{"github.com/modelcontextprotocol/go-sdk/auth", "github.com/modelcontextprotocol/go-sdk/oauthex"}, why: "of the SDK a login needs the forms and the discovery"},
 	{from: "dragoman/bridge/bridgetest", forbidden: "dragoman/...", except: []string{"dragoman/adapters/proto/mcp", "dragoman/core/child/..."}, why: "the servers and clients of the tests know none of the packages that are tested"},
+	{from: "dragoman/bridge/agent/agenttest", forbidden: "dragoman/...", why: "the scripted agent is one that others could have written"},
+	{from: "dragoman/bridge/agent/agenttest", forbidden: thirdParty, why: "the scripted agent is one that others could have written, and no library's reading of the protocol"},
 	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},
 
 	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
