@@ -19,7 +19,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
 	"dragoman/core/board"
-	"dragoman/core/child/piped"
+	"dragoman/core/child"
 	"dragoman/core/coretest"
 	"dragoman/core/inference"
 )
@@ -297,7 +297,7 @@ func TestChangeBeforeNotifications(t *testing.T) {
 
 func TestServerGetsNoSecrets(t *testing.T) {
 	_, s := open(t, &host{}, Options{
-		Environ: []string{"PATH=" + piped.Lookup(environ(), "PATH"), "HOME=/h", "OPENAI_API_KEY=canary", "SSH_AUTH_SOCK=/canary", "LC_ALL=C"},
+		Environ: []string{"PATH=" + child.Lookup(environ(), "PATH"), "HOME=/h", "OPENAI_API_KEY=canary", "SSH_AUTH_SOCK=/canary", "LC_ALL=C"},
 		Servers: []Server{{Name: "up", Endpoint: plays("sdk", "GIVEN=yes")}},
 	})
 	res, err := call(t, toolOf(t, s, "env"), `{}`)

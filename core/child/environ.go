@@ -97,3 +97,14 @@ func withoutLogins(name, value string) string {
 // login matches a login within an address. The last @ ends it, since one may be part of a
 // password.
 var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s]*@`) })
+
+// Lookup finds a variable; the last one of that name counts.
+func Lookup(env []string, name string) (value string) {
+	for _, kv := range env {
+		n, v, _ := strings.Cut(kv, "=")
+		if sameName(n, name) {
+			value = v
+		}
+	}
+	return value
+}

@@ -38,3 +38,9 @@ func TestEnviron(t *testing.T) {
 		t.Errorf("names without regard to case: %v on %s", got, runtime.GOOS)
 	}
 }
+
+func TestLookup(t *testing.T) {
+	if v := Lookup([]string{"LANG=de", "LANGUAGE=en", "LANG=fr"}, "LANG"); v != "fr" {
+		t.Errorf("the last value of a name counts, and not %q", v)
+	}
+}

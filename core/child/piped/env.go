@@ -1,7 +1,6 @@
 package piped
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 
@@ -33,15 +32,4 @@ func Env(ours, more []string, given map[string]string) []string {
 	}
 	slices.Sort(env)
 	return env
-}
-
-// Lookup finds a variable; the last one of that name counts.
-func Lookup(env []string, name string) (value string) {
-	for _, kv := range env {
-		n, v, _ := strings.Cut(kv, "=")
-		if n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
-			value = v
-		}
-	}
-	return value
 }

@@ -1,12 +1,10 @@
 package piped
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -57,9 +55,9 @@ type Process struct {
 
 // Start starts the program. Close must follow.
 func (c Command) Start() (*Process, error) {
-	path, err := c.find()
+	path, err := child.Find(c.Path, c.Env, c.Dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start %w", err)
 	}
 	var ends [6]*os.File // stdin, stdout, stderr: the reading and the writing end of each
 	for i := 0; i < len(ends); i += 2 {
@@ -98,33 +96,6 @@ func closeAll(files []*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// find looks the program up in the PATH that it will have itself.
-func (c Command) find() (string, error) {
-	if c.Path == "" {
-		return "", errors.New("no program is named")
-	}
-	if strings.ContainsRune(c.Path, filepath.Separator) || strings.ContainsRune(c.Path, '/') {
-		path := c.Path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Dir, path)
-		}
-		path, err := exec.LookPath(path)
-		if err != nil && !errors.Is(err, exec.ErrDot) {
-			return "", fmt.Errorf("start %s: %v", c.Path, errors.Unwrap(err))
-		}
-		return filepath.Abs(path)
-	}
-	for _, dir := range filepath.SplitList(Lookup(c.Env, "PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue // a folder relative to our own may be the workspace's
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("start %s: there is no such program in PATH", c.Path)
 }
 
 // wait waits for the program, and ends the rest of its group.
