@@ -33,7 +33,7 @@ type Gate struct {
 	opts  Options
 	log   *zap.Logger
 	mux   *http.ServeMux
-	token [sha256.Size]byte
+	token Token
 	open  chan struct{} // holds one element for each open request
 }
 
@@ -48,7 +48,7 @@ func New(o Options) *Gate {
 		opts:  o,
 		log:   o.Log,
 		mux:   http.NewServeMux(),
-		token: sha256.Sum256([]byte(o.Token)),
+		token: NewToken(o.Token),
 		open:  make(chan struct{}, o.Requests),
 	}
 }
@@ -166,18 +166,24 @@ func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// bears reports whether a request has our token, in a time that does not depend on the token.
-func (g *Gate) bears(r *http.Request) bool {
-	if g.opts.Token == "" {
-		return true
-	}
+// bears reports whether a request has our token.
+func (g *Gate) bears(r *http.Request) bool { return g.opts.Token == "" || g.token.Bears(r) }
+
+// Token is the checksum of a bearer token.
+type Token [sha256.Size]byte
+
+// NewToken returns the checksum of a token.
+func NewToken(token string) Token { return sha256.Sum256([]byte(token)) }
+
+// Bears reports whether a request has the token, in a time that does not depend on the token.
+func (t Token) Bears(r *http.Request) bool {
 	all := r.Header.Values("Authorization")
 	if len(all) != 1 {
 		return false
 	}
 	scheme, token, _ := strings.Cut(all[0], " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	sum := NewToken(strings.TrimSpace(token))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t[:]) == 1
 }
 
 // hostname returns the name in "name", "name:port" and "[name]:port".
