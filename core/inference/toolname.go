@@ -14,18 +14,22 @@ const MaxToolName = 64
 // ToolName returns a tool's name in a list of tools from several servers: our own tools keep
 // their names, others become SERVER__TOOL. A name that would be illegal or ambiguous gets a
 // part of a checksum. The name depends on nothing else, so it means the same tool for ever.
-func ToolName(server, tool string) string {
+func ToolName(server, tool string) string { return ToolNameWithin(MaxToolName, server, tool) }
+
+// ToolNameWithin is ToolName for a shorter limit, in bytes, of at least 16: for clients that put a
+// prefix of their own before the name.
+func ToolNameWithin(limit int, server, tool string) string {
 	name, unclear := tool, strings.Contains(tool, "__")
 	if server != core.Native {
 		name, unclear = server+"__"+tool, strings.Contains(server, "__") || strings.HasSuffix(server, "_") ||
 			server == ""
 	}
 	legal := strings.Map(legalRune, name)
-	if legal == name && !unclear && len(name) <= MaxToolName && tool != "" {
+	if legal == name && !unclear && len(name) <= limit && tool != "" {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
-	return legal[:min(len(legal), MaxToolName-9)] + "_" + hex.EncodeToString(sum[:4])
+	return legal[:min(len(legal), limit-9)] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // LegalToolName reports whether a name is one for every provider and client as it is.

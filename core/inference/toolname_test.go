@@ -43,3 +43,15 @@ func TestToolNames(t *testing.T) {
 		seen[got] = key
 	}
 }
+
+// A name within a shorter limit stays as it is if it fits, and otherwise keeps its checksum.
+func TestToolNamesWithin(t *testing.T) {
+	if got := inference.ToolNameWithin(49, "files", "read_file"); got != "files__read_file" {
+		t.Errorf("it fits, and is %q", got)
+	}
+	tool := strings.Repeat("x", 43)
+	short, long := inference.ToolNameWithin(49, "files", tool), inference.ToolName("files", tool)
+	if len(short) != 49 || len(long) != 50 || short == inference.ToolNameWithin(49, "files", tool+"x") {
+		t.Errorf("%q within 49 bytes, %q within 64", short, long)
+	}
+}
