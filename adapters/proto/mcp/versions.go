@@ -19,6 +19,13 @@ var legacy = []string{Oldest, Batches, Forms, Legacy}
 // IsLegacy reports whether a version is one that initialize can lead to.
 func IsLegacy(version string) bool { return slices.Contains(legacy, version) }
 
+// Versions returns the versions that have a date, the newest first.
+func Versions() []string {
+	list := append(slices.Clone(legacy), Modern)
+	slices.Reverse(list)
+	return list
+}
+
 // Headers of Streamable HTTP.
 const (
 	HeaderSession = "Mcp-Session-Id"
