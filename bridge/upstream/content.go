@@ -13,8 +13,8 @@ import (
 	"dragoman/core/display"
 )
 
-// maxText limits the text of a result that is passed on, in bytes: its beginning and its end. The
-// whole text is then in a file.
+// maxText limits the text of a result's blocks, in bytes: its beginning and its end. The whole text
+// is then in a file.
 const maxText = 64 << 10
 
 // parseResult reads the result of a call. Unknown content is passed on as JSON, so that nothing
@@ -42,9 +42,6 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}
 	}
 	out.Blocks = shorten(out.Blocks, spills)
-	if len(res) > maxText { // it does not belong in a log, and the blocks show its kind
-		out.Raw = nil
-	}
 	if len(out.Structured) > maxText {
 		out.Structured = nil
 	}
