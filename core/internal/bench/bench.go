@@ -102,13 +102,13 @@ func (b *Bench[B, S, T, D]) Close(other *Bench[B, S, T, D]) error {
 // Forget has the next Refresh list the tools.
 func (b *Bench[B, S, T, D]) Forget() { b.listed.Store(nil) }
 
-// List lists the tools.
+// List lists the tools. Those that were listed before stay until that is done.
 func (b *Bench[B, S, T, D]) List(ctx context.Context) error {
-	b.Forget() // after an error the next turn lists them
 	c := &catalog[T, D]{byName: map[Name]T{}}
 	for _, set := range b.sets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
+			b.Forget() // the next turn lists them
 			return fmt.Errorf("list the tools: %w", err)
 		}
 		for _, tool := range tools {

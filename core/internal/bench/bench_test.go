@@ -17,12 +17,19 @@ type set struct {
 	tools   []tool
 	err     error
 	changed chan struct{}
+	listing func()
 	closing func()
 	closed  bool
 }
 
-func (s *set) Tools(context.Context) ([]tool, error) { return s.tools, s.err }
-func (s *set) Changed() <-chan struct{}              { return s.changed }
+func (s *set) Tools(context.Context) ([]tool, error) {
+	if s.listing != nil {
+		s.listing()
+	}
+	return s.tools, s.err
+}
+
+func (s *set) Changed() <-chan struct{} { return s.changed }
 func (s *set) Close() error {
 	if s.closing != nil {
 		s.closing()
@@ -171,5 +178,19 @@ func TestNil(t *testing.T) {
 	var b *Bench[any, *set, tool, string]
 	if _, ok := b.Tool(Name{}); ok || b.Sets() != nil || b.Close(nil) != nil {
 		t.Error("nil is not empty")
+	}
+}
+
+// Calls that run side by side find their tools while these are listed again.
+func TestAListIsReplacedWhole(t *testing.T) {
+	s := &set{tools: []tool{"a/x"}}
+	b := open(t, boxes{1: s}, nil, 1)
+	if err := b.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	s.listing = func() { _, found = b.Tool(Name{"a", "x"}) }
+	if err := b.List(t.Context()); err != nil || !found {
+		t.Errorf("during a second list: found %v, %v", found, err)
 	}
 }
