@@ -34,6 +34,14 @@ type Content struct {
 	note    string // for the model, about the source of the text
 }
 
+// Before returns the text; nil: the file does not exist.
+func (c Content) Before() *string {
+	if !c.Exists {
+		return nil
+	}
+	return &c.Text
+}
+
 // same reports whether two looks at a file saw the same.
 func (c Content) same(d Content) bool {
 	return c.Exists == d.Exists && c.Text == d.Text && c.buffer == d.buffer

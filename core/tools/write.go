@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"dragoman/core"
+	"dragoman/core/diff"
 	"dragoman/core/files"
 )
 
@@ -45,10 +45,10 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 	if err != nil {
 		return blind(p, "Write "+plainLabel(p.Show), err), nil
 	}
-	d := diffOf(p, was, content)
-	title := "Write " + plainLabel(p.Show) + " " + changes(d)
+	d := diff.Of(p.Name, p.Show, was.Before(), content)
+	title := "Write " + plainLabel(p.Show) + " " + diff.Size(d)
 	if d.Created {
-		title = "Create " + plainLabel(p.Show) + " " + changes(d)
+		title = "Create " + plainLabel(p.Show) + " " + diff.Size(d)
 	}
 	return s.change(p, was, d, title, p.Access(core.OpWrite)), nil
 }
@@ -71,13 +71,13 @@ func blind(p files.Place, title string, err error) *step {
 func (s *toolset) change(
 	p files.Place, was files.Content, d core.Diff, title string, access ...core.Access,
 ) *step {
-	at := firstChange(d.Old, d.New)
+	at := diff.FirstLine(d)
 	return &step{
 		bound: true,
 		Preview: core.Preview{
 			Title:     title,
 			Locations: []core.Location{{Path: p.Name, Line: at}},
-			Content:   shown(d),
+			Content:   diff.Shown(d),
 			Access:    access,
 		},
 		run: func(ctx context.Context, _ core.Invocation) (core.Result, error) {
@@ -89,21 +89,9 @@ func (s *toolset) change(
 			if d.Created {
 				verb = "created"
 			}
-			return text(fmt.Sprintf("%s %s %s", verb, visible(p.Show), changes(d)), bracketed(note)), nil
+			return text(fmt.Sprintf("%s %s %s", verb, visible(p.Show), diff.Size(d)), bracketed(note)), nil
 		},
 	}
-}
-
-// firstChange returns the first line in which two texts differ; 0: there is none.
-func firstChange(was, now string) int {
-	if was == now {
-		return 0
-	}
-	n := 0
-	for n < len(was) && n < len(now) && was[n] == now[n] {
-		n++
-	}
-	return strings.Count(now[:n], "\n") + 1
 }
 
 var editSpec = core.Spec{
@@ -140,8 +128,8 @@ func (s *toolset) prepareEdit(ctx context.Context, a *args) (*step, error) {
 	if err != nil {
 		return blind(p, "Edit "+plainLabel(p.Show), err), nil
 	}
-	d := diffOf(p, was, now)
-	return s.change(p, was, d, "Edit "+plainLabel(p.Show)+" "+changes(d),
+	d := diff.Of(p.Name, p.Show, was.Before(), now)
+	return s.change(p, was, d, "Edit "+plainLabel(p.Show)+" "+diff.Size(d),
 		p.Access(core.OpRead), p.Access(core.OpWrite)), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/diff"
 	"dragoman/core/files"
 	"dragoman/core/ide"
 )
@@ -315,7 +316,7 @@ func FuzzEdit(f *testing.F) {
 		if !all && !strings.Contains(was, "\r") && !strings.Contains(old, "\r") && !strings.HasPrefix(was, files.BOM) && strings.Replace(was, old, text, 1) != now {
 			t.Errorf("%q with %q for %q: %q", was, text, old, now)
 		}
-		d := diffOf(files.Place{Name: "/f", Show: "f"}, files.Content{Exists: true, Text: was}, now)
+		d := diff.Of("/f", "f", &was, now)
 		if was != now && d.Patch == "" || d.New != now {
 			t.Errorf("no patch for %q to %q", was, now)
 		}
@@ -343,18 +344,4 @@ func FuzzArgs(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A joiner inside of an emoji is not hidden; elsewhere it is.
-func TestJoinersOfEmojiAreNotHidden(t *testing.T) {
-	for _, c := range []struct{ was, now, want string }{
-		{"", "a family: 👩‍👩‍👧, a heart: ❤️‍🔥, a hand: 👩🏽‍💻", ""},
-		{"", "no\u200djoin", "U+200D in line 1"},
-		{"", "👩\u200d\n\u200d👩", "U+200D in line 1, U+200D in line 2"},
-		{"👩‍👩‍👧", "👩‍👩‍👧\nx\u200dy", "U+200D in line 2"},
-	} {
-		if got := strings.Join(hiddenIn(c.was, c.now), ", "); got != c.want {
-			t.Errorf("%q: %q, want %q", c.now, got, c.want)
-		}
-	}
 }
