@@ -193,6 +193,9 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/bridge/...", why: "models know no servers"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/...", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/adapters/...", direct: true, why: "the doctor speaks no protocol"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/bridge/upstream", direct: true, why: "the doctor starts no server"},
@@ -241,6 +244,7 @@ var importRules = []rule{
 // doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
 	doctorImports = []string{
+		"dragoman/cmd/internal/agents",
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
 	}

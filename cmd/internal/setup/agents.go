@@ -49,9 +49,11 @@ Another agent handed you this task. Do it from beginning to end; nobody answers 
 Only your last message is handed back: say there what you did, in which files, how you checked it, and what is left.
 `
 
-// role defines an agent of the built-in loop.
+// role defines an agent: of the built-in loop, or an external one with only its name, description
+// and program.
 type role struct {
 	policy.Role
+	program      *configs.Agent // of an external agent; nil: it is one of the loop
 	description  string
 	model        string // PROVIDER/MODEL; empty: the default
 	prompt       string // our own, for a built-in agent
@@ -90,7 +92,8 @@ func newRoles(c *configs.Config, env configs.Env) ([]role, error) {
 	roles := builtinRoles()
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
-		if a.External() { // no agent of the loop
+		if a.External() {
+			roles = append(roles, externalRole(name, a))
 			continue
 		}
 		instructions, err := a.Instructions.Resolve(env)
@@ -142,6 +145,8 @@ func fileRoles(
 			i := slices.IndexFunc(have, func(r role) bool { return strings.EqualFold(r.Name, f.Inherit) })
 			if i < 0 {
 				warnings = append(warnings, f.File+": there is no agent "+display.Line(f.Inherit, 60)+" to inherit from")
+			} else if have[i].program != nil {
+				warnings = append(warnings, f.File+": nothing is inherited from the agent "+have[i].Name+", which is a program of its own")
 			} else {
 				r = have[i]
 				r.Name, r.file, r.Of = f.Name, f.File, &have[i].Role

@@ -41,6 +41,16 @@ func (p *edition) agent(m backendSpec) core.Agent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := &p.backends
+	if m.role.program != nil {
+		a := p.externals.hold(p, m.role)
+		i := slices.IndexFunc(b.made, func(h *agentRevision) bool { return h.agent.Rev == a.Rev })
+		if i < 0 {
+			i = len(b.made)
+			b.made = append(b.made, &agentRevision{of: m, agent: a})
+		}
+		b.made[i].used = false
+		return a
+	}
 	i := slices.IndexFunc(b.made, func(a *agentRevision) bool { return reflect.DeepEqual(a.of, m) })
 	if i >= 0 {
 		b.made[i].used = false // its profile is not in use yet
@@ -51,7 +61,7 @@ func (p *edition) agent(m backendSpec) core.Agent {
 		Name:        m.role.Name,
 		Rev:         p.name + "." + strconv.Itoa(b.rev),
 		Description: m.role.description,
-		Backend:     &faultBackend{p.backendOf(m), p},
+		Backend:     &faultBackend{p.backendOf(m)},
 	}
 	b.made = append(b.made, &agentRevision{of: m, agent: a})
 	return a
@@ -104,8 +114,10 @@ func (b *backends) sweep() (retired []core.Agent) {
 	return retired
 }
 
-// retire makes the gateway close the back ends of agents when their last turns have ended.
+// retire makes the gateway close the back ends of agents that no edition has any more, when their
+// last turns have ended.
 func (p *edition) retire(agents []core.Agent) {
+	agents = p.externals.release(p, agents)
 	if p.gateway != nil && len(agents) > 0 {
 		p.gateway.Retire(agents...)
 	}

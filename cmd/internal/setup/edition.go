@@ -205,6 +205,9 @@ func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *works
 // madeOf returns the Profile of one of our core.Profiles.
 func madeOf(p *core.Profile) *Profile { return p.Servers.(serverControl).of }
 
+// editionOf returns the edition that made one of our core.Profiles.
+func editionOf(p *core.Profile) *edition { return p.Servers.(serverControl).p }
+
 // madeFor returns the profile for a session's tools: that of the running turn, or of the last
 // one.
 func madeFor(h core.ToolHost) (*Profile, error) {
@@ -517,6 +520,7 @@ func (p *edition) end() {
 	retired := p.backends.sweep()
 	p.mu.Unlock()
 	p.retire(retired)
+	p.retire(p.externals.leave(p))
 }
 
 // close closes the idle connections to models. Requests that are running continue.
@@ -539,6 +543,9 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	roles, err := newRoles(c, p.env.Lookup)
 	if err != nil {
 		return nil, err
+	}
+	if p.externals.backend == nil {
+		roles = slices.DeleteFunc(roles, func(r role) bool { return r.program != nil })
 	}
 	o := models.Options{
 		Env:      p.env.Lookup,

@@ -26,11 +26,9 @@ func (p *edition) reportFault(ctx context.Context, t *core.Turn) error {
 	return t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
 }
 
-// faultBackend is a back end whose turns begin with tellFault.
-type faultBackend struct {
-	core.Backend
-	p *edition
-}
+// faultBackend is a back end whose turns begin with reportFault of the edition that made their
+// profile.
+type faultBackend struct{ core.Backend }
 
 // Open implements core.Backend.
 func (b *faultBackend) Open(ctx context.Context, binding core.Binding) (core.Conversation, error) {
@@ -38,18 +36,42 @@ func (b *faultBackend) Open(ctx context.Context, binding core.Binding) (core.Con
 	if err != nil {
 		return nil, err
 	}
-	return &faultConversation{conv, b.p}, nil
+	return reporting(conv), nil
+}
+
+// reporting returns a conversation whose turns begin with reportFault. It is a Chooser and a Rester
+// if the given one is.
+func reporting(conv core.Conversation) core.Conversation {
+	f := &faultConversation{conv}
+	chooser, chooses := conv.(core.Chooser)
+	rester, rests := conv.(core.Rester)
+	switch {
+	case chooses && rests:
+		return struct {
+			*faultConversation
+			core.Chooser
+			core.Rester
+		}{f, chooser, rester}
+	case chooses:
+		return struct {
+			*faultConversation
+			core.Chooser
+		}{f, chooser}
+	case rests:
+		return struct {
+			*faultConversation
+			core.Rester
+		}{f, rester}
+	}
+	return f
 }
 
 // faultConversation is a conversation of a faultBackend.
-type faultConversation struct {
-	core.Conversation
-	p *edition
-}
+type faultConversation struct{ core.Conversation }
 
 // Run implements core.Conversation.
 func (c *faultConversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
-	if err := c.p.reportFault(ctx, t); err != nil {
+	if err := editionOf(t.Profile()).reportFault(ctx, t); err != nil {
 		return core.StopError, err
 	}
 	return c.Conversation.Run(ctx, t)

@@ -26,18 +26,19 @@ const lookEvery = 2 * time.Second
 // the stored keys, the limits of providers, our own tools with their jobs, and the running MCP
 // servers. A [Client] holds the additions of one connection.
 type Process struct {
-	env     *program.Environment
-	secrets *secrets.Store
-	store   *servers.Store
-	log     *logs.Log
-	board   *board.Board
-	gateway *core.Gateway // nil: nothing is run
-	logins  *secrets.Logins
-	offers  *models.Offers
-	native  core.Toolbox // our own tools
-	servers *upstreams
-	backend func(name string) core.Backend // Options.Backend
-	changed func(configs.FileStates) bool  // checks the configuration's files for changes
+	env       *program.Environment
+	secrets   *secrets.Store
+	store     *servers.Store
+	log       *logs.Log
+	board     *board.Board
+	gateway   *core.Gateway // nil: nothing is run
+	logins    *secrets.Logins
+	offers    *models.Offers
+	native    core.Toolbox // our own tools
+	servers   *upstreams
+	backend   func(name string) core.Backend // Options.Backend
+	externals *externals
+	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
 
@@ -53,6 +54,8 @@ type Options struct {
 	Secrets *secrets.Store
 	Servers *servers.Store
 	Log     *logs.Log
+	// External makes the back end of an external agent; it starts nothing. nil: none are offered.
+	External func(External) core.Backend
 	// Backend makes the back end of a revision of an agent, by the agent's name. If it returns
 	// nil the agent uses the built-in loop; nil: all do.
 	Backend func(name string) core.Backend
@@ -85,6 +88,7 @@ func New(o Options) *Process {
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
+	p.externals = &externals{backend: o.External, env: o.Env.Lookup, run: p.servers.run}
 	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
 	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
 	p.native = tools.New(tools.Options{Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board})
