@@ -15,21 +15,32 @@ type offered struct {
 // offering returns the Binding.Offer of an agent.
 func (s *Session) offering(agent string) func([]Command) {
 	return func(list []Command) {
-		own := slices.Clone(list)
-		for i := range own {
-			own[i].Kind = CommandAgent
-		}
-		s.offer.Store(&offered{agent, own})
+		s.offer.Store(&offered{agent, agents(list)})
 		if l := s.g.cfg.Listing; l != nil {
 			l.Offered(s.meta.Principal, s.meta.ID)
 		}
 	}
 }
 
-// offers lists the commands of an agent's own; known is false where it has listed none yet.
+// agents returns commands as an agent's own.
+func agents(list []Command) []Command {
+	own := slices.Clone(list)
+	for i := range own {
+		own[i].Kind = CommandAgent
+	}
+	return own
+}
+
+// offers lists the commands of an agent's own; known is false where it has listed none yet. Those
+// of an agent that does not run are in the log.
 func (s *Session) offers(a Agent) (list []Command, known bool) {
 	if o := s.offer.Load(); o != nil && o.agent == a.Name {
 		return o.list, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.state.Offered; a.External && o.Agent == a.Name {
+		return agents(o.Commands), true
 	}
 	return nil, false
 }

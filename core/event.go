@@ -402,6 +402,8 @@ type TurnEnded struct {
 	Turn TurnID     `json:"turn"`
 	Stop StopReason `json:"stop"`
 	Err  string     `json:"err,omitempty"` // for people: what failed, and what to do
+	// Login names the agent that wants a login before it works (SignInError).
+	Login string `json:"login,omitempty"`
 }
 
 // Foreign is a message of the protocol that an agent behind the gateway speaks, for which core has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -118,9 +119,23 @@ func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) e
 			}
 		}
 	}
-	set := a.State().Settings
-	set.Choices = set.Choices.With(id, value)
-	return a.Set(ctx, set)
+	now := a.State()
+	now.Settings.Choices = now.Settings.Choices.With(id, value)
+	events := []Event{SettingsChanged{Settings: now.Settings, By: a.client.Name}}
+	if reflect.DeepEqual(now.Offered, st.Offered) { // the agent has not said so itself
+		events = append(events, now.Offered.with(id, value))
+	}
+	_, err := a.owner.append(ctx, false, events...)
+	return err
+}
+
+// with returns the offer with another value of an option.
+func (o Offered) with(id, value string) Offered {
+	o.Choices = slices.Clone(o.Choices)
+	if c := o.Choice(id); c != nil {
+		c.Value = value
+	}
+	return o
 }
 
 // check returns an error if an option does not have a value.

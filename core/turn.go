@@ -334,7 +334,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 // finish ends a turn in its fixed order: the model has stopped, every call ends, open asks
 // are withdrawn, the turn ends. Then the next one begins.
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
-	text := ""
+	text, login := "", &SignInError{}
 	switch cause := context.Cause(t.ctx); {
 	case errors.Is(cause, ErrCanceled):
 		stop = StopCanceled
@@ -342,13 +342,14 @@ func (s *Session) finish(t *Turn, stop StopReason, err error) {
 		stop, text = StopError, cause.Error()
 	case err != nil:
 		stop, text = StopError, err.Error()
+		errors.As(err, &login)
 	case stop == "":
 		stop = StopEnd
 	}
 	s.mu.Lock()
 	events := s.closeCallsLocked(stop, text)
 	settled := s.withdrawLocked(&events)
-	events = append(events, TurnEnded{Turn: t.id, Stop: stop, Err: text})
+	events = append(events, TurnEnded{Turn: t.id, Stop: stop, Err: text, Login: login.Agent})
 	t.over = true
 	s.turn = nil
 	var next *Turn

@@ -16,6 +16,10 @@ type Backend struct {
 	CapsNow core.BackendCaps // before Switch
 	// Offers lists commands of its own, available once a conversation is open.
 	Offers []core.Command
+	// Begins is called when a conversation is opened; its error is Open's.
+	Begins func(context.Context, core.Binding) error
+	// Chooses makes the conversations Choosers.
+	Chooses func(ctx context.Context, b core.Binding, id, value string) error
 
 	mu       sync.Mutex // guards the fields below
 	heard    []string
@@ -71,12 +75,20 @@ func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
 }
 
 // Open implements core.Backend.
-func (b *Backend) Open(_ context.Context, bind core.Binding) (core.Conversation, error) {
+func (b *Backend) Open(ctx context.Context, bind core.Binding) (core.Conversation, error) {
+	if b.Begins != nil {
+		if err := b.Begins(ctx, bind); err != nil {
+			return nil, err
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.bindings = append(b.bindings, bind)
 	if b.Offers != nil {
 		bind.Offer(b.Offers)
+	}
+	if b.Chooses != nil {
+		return chooser{conversation{b}, bind}, nil
 	}
 	return conversation{b}, nil
 }
@@ -112,6 +124,16 @@ func (c conversation) Close(context.Context) error {
 	defer c.b.mu.Unlock()
 	c.b.closed++
 	return nil
+}
+
+type chooser struct {
+	conversation
+	bind core.Binding
+}
+
+// Choose implements core.Chooser.
+func (c chooser) Choose(ctx context.Context, id, value string) error {
+	return c.b.Chooses(ctx, c.bind, id, value)
 }
 
 // Tool is a core.Tool made of functions; nil ones do nothing.
