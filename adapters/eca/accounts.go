@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core/control"
@@ -21,67 +21,13 @@ func logsIn(p eca.PromptParams) bool {
 	return len(words) > 0 && words[0] == loginCommand
 }
 
-// statuses lists the providers: first those that have an account, each with its models, then the
-// providers of models without an account.
-func (o *offer) statuses(accounts []control.Account) []eca.ProviderStatus {
-	models := o.providers()
-	list := []eca.ProviderStatus{}
-	for _, a := range accounts {
-		list = append(list, o.status(a))
-	}
-	for _, p := range models {
-		if !slices.ContainsFunc(list, func(have eca.ProviderStatus) bool { return have.ID == p.ID }) {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// status describes one provider and its current models. It never contains a key.
-func (o *offer) status(a control.Account) eca.ProviderStatus {
-	p := eca.ProviderStatus{
-		ID:         a.Provider,
-		Label:      a.Label,
-		Configured: a.Configured || a.Local,
-		Models:     []eca.ProviderModel{},
-	}
-	switch {
-	case a.Local:
-		p.Auth.Status = eca.AuthLocal
-	case a.Configured:
-		p.Auth = eca.ProviderAuth{Status: eca.AuthAuthenticated, Type: eca.AuthKey, Source: a.Source}
-	default:
-		p.Auth.Status = eca.AuthUnauthenticated
-	}
-	if !a.Local {
-		p.Auth.EnvVar = a.EnvVar
-	}
-	if len(a.Methods) > 0 {
-		p.Login = &eca.ProviderLogin{Methods: waysOf(a)}
-	}
-	for _, have := range o.providers() {
-		if have.ID == a.Provider {
-			p.Models = have.Models
-		}
-	}
-	return p
-}
-
-func waysOf(a control.Account) []eca.LoginMethod {
-	list := []eca.LoginMethod{}
-	for _, m := range a.Methods {
-		list = append(list, eca.LoginMethod{Key: m.Key, Label: cmp.Or(m.Label, m.Key)})
-	}
-	return list
-}
-
 // providersList handles providers/list.
 func (s *Server) providersList(ctx context.Context, call *wire.Call, _ noParams) error {
 	s.wg.Go(func() {
 		o := s.reload(ctx)
-		list := o.providers()
-		if accounts := control.AccountsOf(o.profile); accounts != nil {
-			list = o.statuses(accounts.List(ctx))
+		list := o.Providers()
+		if accounts := control.AccountsOf(o.Profile); accounts != nil {
+			list = o.Statuses(accounts.List(ctx))
 		}
 		s.reply(ctx, call, eca.ProvidersListResult{Providers: list}, nil)
 	})
@@ -97,7 +43,7 @@ func (s *Server) account(ctx context.Context, call *wire.Call, do func(control.A
 		var res eca.LoginResult
 		o := s.reload(ctx)
 		err := errNoAccounts
-		if accounts := control.AccountsOf(o.profile); accounts != nil {
+		if accounts := control.AccountsOf(o.Profile); accounts != nil {
 			res, err = do(accounts)
 		}
 		if err != nil {
@@ -124,7 +70,7 @@ func (s *Server) providersLogin(ctx context.Context, call *wire.Call, p eca.Logi
 		if method == "" {
 			for _, a := range accounts.List(ctx) {
 				if a.Provider == p.Provider && len(a.Methods) > 1 {
-					return eca.LoginResult{Action: eca.LoginChoose, Methods: waysOf(a)}, nil
+					return eca.LoginResult{Action: eca.LoginChoose, Methods: offer.Ways(a)}, nil
 				}
 			}
 		}
@@ -190,5 +136,5 @@ func stepOf(step control.LoginStep) eca.LoginResult {
 // removes.
 func (s *Server) announceAccount(ctx context.Context, a control.Account) {
 	o := s.refresh(ctx)
-	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.status(a)) })
+	s.pump.Do(func() { s.notify(eca.MethodProvidersUpdated, o.Status(a)) })
 }

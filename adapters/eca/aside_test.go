@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 )
 
@@ -21,7 +22,7 @@ func TestCited(t *testing.T) {
 		{core.Link{URI: "javascript:alert(1)"}, "\"content\":{\"type\":\"text\",\"text\":\"\\n`javascript:alert(1)`\\n\"}"},
 		{core.Link{URI: "http://%zz"}, "\"content\":{\"type\":\"text\",\"text\":\"\\n`http://%zz`\\n\"}"},
 	} {
-		v := newView("c", nil, "", newOffer(nil))
+		v := newView("c", nil, "", offer.New(nil))
 		if got := string(v.cited(nil, c.link)); !strings.Contains(got, c.want) {
 			t.Errorf("%+v: got %s, want %s", c.link, got, c.want)
 		}

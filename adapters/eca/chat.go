@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
@@ -26,9 +27,9 @@ type chat struct {
 	shown   atomic.Bool                     // the client shows it, so it must be notified if another client deletes it
 
 	// The fields below belong to the queue's goroutine.
-	chosen  choice // until there is a session
-	plan    bool   // the default agent acts as the plan agent
-	child   bool   // another chat shows it; set before the chat is known to others
+	chosen  offer.Choice // until there is a session
+	plan    bool         // the default agent acts as the plan agent
+	child   bool         // another chat shows it; set before the chat is known to others
 	shelf   refer.Shelf
 	trusted bool // a prompt of this connection asked for trust, and so did the last one
 
@@ -39,7 +40,7 @@ type chat struct {
 	held    map[core.TurnID]func()      // for prompts that are answered when their model responds
 	running map[*pendingPrompt]struct{} // accepted and not ended
 	idle    []func()                    // called when none is running
-	wish    *choice                     // the choice announced for a chat that has not begun
+	wish    *offer.Choice               // the choice announced for a chat that has not begun
 }
 
 // waiter waits until everything before pos has been sent to the client.
@@ -221,7 +222,7 @@ func (f *feed) replay(part *page) {
 
 // newFeed returns a feed that has read nothing. The end of its history is read before, so that no
 // mark is missed.
-func (c *chat) newFeed(att *core.Attachment, o *offer, plan bool) *feed {
+func (c *chat) newFeed(att *core.Attachment, o *offer.Offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
 	f.view.plan, f.view.flags = plan, att.Flags()

@@ -22,7 +22,8 @@
 // subagent.go (delegated tasks), questions.go, near.go and editor.go (requests to the client),
 // writing.go (completions and rewrites), early.go (the two early documents), params.go (params from
 // clients), errors.go. Package refer resolves the references of a prompt, package compose asks
-// models outside of chats, and package content makes parts of contents.
+// models outside of chats, package content makes parts of contents, and package offer translates
+// choices.
 //
 // # What always holds
 //

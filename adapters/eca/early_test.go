@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -17,10 +18,10 @@ import (
 // messages for the view's output.
 func earlyView(d Dialect) (*View, func(lines []byte) string) {
 	if d == Now {
-		return newView("c1", nil, "", newOffer(nil)), func(lines []byte) string { return string(lines) }
+		return newView("c1", nil, "", offer.New(nil)), func(lines []byte) string { return string(lines) }
 	}
 	e := newEarlyEdge(d)
-	return newView("c1", earlyDocuments[d].lacks, "", newOffer(nil)), func(lines []byte) string { return earlyLines(e, lines) }
+	return newView("c1", earlyDocuments[d].lacks, "", offer.New(nil)), func(lines []byte) string { return earlyLines(e, lines) }
 }
 
 func earlyLines(e *earlyEdge, lines []byte) string {
@@ -99,7 +100,7 @@ func TestEarlyPreparesOnce(t *testing.T) {
 // The memory of an edge is bounded, whatever a model proposes.
 func TestEarlyEdgeIsBounded(t *testing.T) {
 	e := newEarlyEdge(Doc001)
-	v := newView("c1", e.doc.lacks, "", newOffer(nil))
+	v := newView("c1", e.doc.lacks, "", offer.New(nil))
 	v.live = true
 	for i := range 2 * earlyCalls {
 		earlyLines(e, encode(nil, v, core.Record{Event: core.CallChanged{Call: core.Call{ID: core.CallID(wire.JSON(i)), Tool: "t", State: core.Proposed}}}))

@@ -68,7 +68,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Answered:
 		return v.answered(dst, e)
 	case core.UsageChanged:
-		info, _ := v.offer.info(cmp.Or(e.Model, v.offer.modelIn(v.settings)))
+		info, _ := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.settings)))
 		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, !v.lacks[eca.MethodStatusChanged]))
 	case core.TitleChanged:
 		if v.named = e.Title; !v.live { // the final title follows the history
@@ -357,7 +357,7 @@ func (v *View) config(dst []byte) []byte {
 	if v.parent != "" {
 		return dst
 	}
-	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.offer.config(v.settings, v.plan)})
+	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.offer.Config(v.settings, v.plan)})
 }
 
 // truncated empties the chat; its feed replays the rest. A client that cannot empty it keeps

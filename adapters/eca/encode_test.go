@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -330,7 +331,7 @@ func TestHistoryEqualsLiveMessages(t *testing.T) {
 	records := coretest.Records(3, coretest.Samples()...)
 	for cut := range records {
 		live, again := newClient(t, Now), newClient(t, Now)
-		lv, av := newView("c1", nil, "", newOffer(nil)), newView("c1", nil, "", newOffer(nil))
+		lv, av := newView("c1", nil, "", offer.New(nil)), newView("c1", nil, "", offer.New(nil))
 		lv.live = true
 		for i, r := range records {
 			if _, ok := r.Event.(core.Truncated); ok {
@@ -356,7 +357,7 @@ func TestHistoryEqualsLiveMessages(t *testing.T) {
 func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
 func TestPhases(t *testing.T) {
-	v := newView("c1", nil, "", newOffer(nil))
+	v := newView("c1", nil, "", offer.New(nil))
 	v.live = true
 	var got []string
 	for _, ev := range []core.Event{
@@ -415,7 +416,7 @@ func TestApprovalsSpellOutArguments(t *testing.T) {
 	hidden := `{"a":"` + strings.Repeat("x", 300) + `\u202e"}`
 	for server, want := range map[string]string{"db": `x⟨U+202E⟩"}`, core.Native: `x\u202e"}`} {
 		call := core.Call{ID: "c1", Server: server, Tool: "query", State: core.Awaiting, Args: json.RawMessage(hidden)}
-		v := newView("c1", nil, "", newOffer(nil))
+		v := newView("c1", nil, "", offer.New(nil))
 		v.live = true
 		asked := string(v.callChanged(nil, call))
 		_, asked, _ = strings.Cut(asked, `"toolCallRun"`)
@@ -443,7 +444,7 @@ func TestPromptText(t *testing.T) {
 }
 
 func BenchmarkEncodeText(b *testing.B) {
-	v := newView("c1", nil, "", newOffer(nil))
+	v := newView("c1", nil, "", offer.New(nil))
 	v.live = true
 	r := core.Record{Event: core.TextDelta{Message: "m", Text: "a part of an answer, as models send them"}}
 	var buf []byte

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -80,7 +81,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 
 // linesOf returns the lines of a page, sorted.
 func linesOf(records []core.Record, p *page) (list []string) {
-	v := newView("c1", nil, "", newOffer(nil))
+	v := newView("c1", nil, "", offer.New(nil))
 	for _, r := range records {
 		lines := string(encode(nil, v, r))
 		if p == nil || p.shows(r.Event) {

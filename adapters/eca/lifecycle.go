@@ -39,18 +39,18 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	peer.lacks = lacks
 	s.mu.Lock()
 	s.peer, s.folders, s.roots = peer, folders, roots
-	s.chosen.selectAgent(peer.agent)
+	s.chosen.SelectAgent(peer.agent)
 	s.mu.Unlock()
 	s.configure(p.InitializationOptions)
 	o := s.reload(ctx)
 	s.pump.Do(func() { s.announced = o })
-	s.hintAt(o.mistake)
+	s.hintAt(o.Mistake)
 	s.watchProcess(ctx, p.ProcessID)
 	s.state.Store(phaseReady)
 	s.log.Info("client connected", zap.String("client", peer.name), zap.String("version", peer.version))
 	call.Reply(eca.InitializeResult{
-		Models: o.models, ChatDefaultModel: o.model, ChatBehaviors: o.behaviors, ChatDefaultBehavior: eca.BehaviorAgent,
-		ChatWelcomeMessage: o.welcome, ChatAgents: o.agents, ChatDefaultAgent: o.agents[0],
+		Models: o.Models, ChatDefaultModel: o.Model, ChatBehaviors: o.Behaviors, ChatDefaultBehavior: eca.BehaviorAgent,
+		ChatWelcomeMessage: o.Welcome, ChatAgents: o.Agents, ChatDefaultAgent: o.Agents[0],
 		ServerInfo: eca.ServerInfo{Name: "dragoman", Version: s.opts.Version},
 	}, nil)
 	return nil
@@ -91,8 +91,8 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	}
 	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
-	if o := s.refresh(ctx); o.profile != nil {
-		if servers := control.Of(o.profile); servers != nil {
+	if o := s.refresh(ctx); o.Profile != nil {
+		if servers := control.Of(o.Profile); servers != nil {
 			servers.Moved()
 		}
 	}

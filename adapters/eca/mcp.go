@@ -70,10 +70,10 @@ func (s *Server) do(ctx context.Context, name string, what control.Action) error
 		return errors.New("these are the gateway's own tools")
 	}
 	roots, o := s.rootsNow(), s.reload(ctx)
-	if o.profile == nil {
-		return errors.New(o.fault)
+	if o.Profile == nil {
+		return errors.New(o.Fault)
 	}
-	servers := control.Of(o.profile)
+	servers := control.Of(o.Profile)
 	if servers == nil {
 		return errNoServers
 	}

@@ -2,7 +2,6 @@ package eca
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	"dragoman/adapters/eca/refer"
@@ -77,40 +76,5 @@ func TestDialects(t *testing.T) {
 		if got := dialectOf(p.Capabilities.CodeAssistant, optionsOf(p.InitializationOptions)); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
-	}
-}
-
-// An unknown agent falls back to the default one; "plan" never becomes one that may write.
-func TestAgents(t *testing.T) {
-	none := newOffer(nil)
-	two := newOffer(&core.Profile{Agents: []core.Agent{{Name: "main"}, {Name: "reviewer"}}})
-	plan := newOffer(&core.Profile{Agents: []core.Agent{{Name: "main"}, {Name: "plan"}}})
-	only := newOffer(&core.Profile{Agents: []core.Agent{{Name: "plan"}}})
-	for _, c := range []struct {
-		o    *offer
-		word string
-		name string
-		plan bool
-	}{
-		{none, "code", "", false},
-		{none, "plan", "", true},
-		{two, "agent", "", false},
-		{two, "main", "", false},
-		{two, "reviewer", "reviewer", false},
-		{two, "plan", "", true},
-		{two, "nonsense", "", false},
-		{plan, "plan", "plan", false},
-		{plan, "agent", "", false},
-		{only, "plan", "", false},
-	} {
-		if name, plan := c.o.agentOf(c.word); name != c.name || plan != c.plan {
-			t.Errorf("%s of %v: got %q, %t", c.word, c.o.agents, name, plan)
-		}
-	}
-	if want := []string{"agent", "plan", "reviewer"}; !slices.Equal(two.behaviors, want) {
-		t.Errorf("behaviors: got %q, want %q", two.behaviors, want)
-	}
-	if want := []string{"main", "plan"}; !slices.Equal(plan.agents, want) {
-		t.Errorf("agents: got %q, want %q", plan.agents, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
@@ -64,7 +65,7 @@ func (s *Server) prompt(ctx context.Context, call *wire.Call, p eca.PromptParams
 // prompt gives a prompt to the core. ctx belongs to the connection, mine to this prompt.
 func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 	o := c.srv.refresh(ctx)
-	d := refer.New(o.profile, c.srv.opts.Principal, c.folders())
+	d := refer.New(o.Profile, c.srv.opts.Principal, c.folders())
 	d.Agrees = c.agrees
 	blocks, view := d.Prompt(mine, pr.params, &c.shelf)
 	if len(blocks) == 0 { // a turn begins with a message
@@ -118,21 +119,21 @@ func (c *chat) showMessages(pr *pendingPrompt) {
 
 // settings returns the settings of a prompt: those of the chat, with the choices made before it
 // began and those of the prompt itself.
-func (c *chat) settings(o *offer, set core.Settings, p eca.PromptParams) core.Settings {
+func (c *chat) settings(o *offer.Offer, set core.Settings, p eca.PromptParams) core.Settings {
 	plan, chosen := c.plan, c.chosen
 	if set == (core.Settings{}) && !plan { // it begins with the connection's choices
 		c.srv.mu.Lock()
-		chosen = chosen.over(c.srv.chosen)
+		chosen = chosen.Over(c.srv.chosen)
 		c.srv.mu.Unlock()
 	}
-	if _, ok := o.agent(set.Agent); !ok { // the configuration no longer has it
-		set.Agent, c.plan = o.agentOf(set.Agent)
+	if _, ok := o.Agent(set.Agent); !ok { // the configuration no longer has it
+		set.Agent, c.plan = o.AgentOf(set.Agent)
 	}
-	chosen.selectModel(said(p.Model), said(p.Variant))
-	chosen.selectAgent(said(p.Behavior))
-	chosen.selectAgent(said(p.Agent))
-	c.chosen = choice{}
-	o.apply(chosen, &set, &c.plan)
+	chosen.SelectModel(said(p.Model), said(p.Variant))
+	chosen.SelectAgent(said(p.Behavior))
+	chosen.SelectAgent(said(p.Agent))
+	c.chosen = offer.Choice{}
+	o.Apply(chosen, &set, &c.plan)
 	switch {
 	case p.Trust != nil:
 		set.Trust, c.trusted = *p.Trust, *p.Trust
@@ -156,7 +157,7 @@ func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
 	view := c.feed.view
 	answer := func() {
 		delete(c.answers, turn)
-		c.srv.answerPrompt(pr, c.id, view.offer.modelIn(view.settings), eca.StatusPrompting)
+		c.srv.answerPrompt(pr, c.id, view.offer.ModelIn(view.settings), eca.StatusPrompting)
 	}
 	_, waits := view.queued[turn]
 	switch {
@@ -165,7 +166,7 @@ func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
 			c.answers[turn] = answer
 			return
 		}
-	case !view.offer.lists(view.offer.modelIn(view.settings)):
+	case !view.offer.Lists(view.offer.ModelIn(view.settings)):
 		c.held[turn] = func() { delete(c.held, turn); answer() }
 		return
 	}
@@ -182,9 +183,9 @@ func (c *chat) ended(pr *pendingPrompt, e core.TurnEnded) {
 	if e.Stop == core.StopError {
 		status = eca.StatusFailed
 	}
-	model := c.srv.offered().model
+	model := c.srv.offered().Model
 	if c.feed != nil {
-		model = c.feed.view.offer.modelIn(c.feed.view.settings)
+		model = c.feed.view.offer.ModelIn(c.feed.view.settings)
 	}
 	c.srv.answerPrompt(pr, c.id, model, status)
 	c.rest()
@@ -216,7 +217,7 @@ func (c *chat) refuse(pr *pendingPrompt, err error) {
 		p := c.srv.peerNow()
 		view := newView(c.id, p.lacks, p.name, c.srv.offered())
 		idle := c.feed == nil || c.feed.view.turn == ""
-		answer := func() { c.srv.answerPrompt(pr, c.id, c.srv.offered().model, eca.StatusFailed) }
+		answer := func() { c.srv.answerPrompt(pr, c.id, c.srv.offered().Model, eca.StatusFailed) }
 		first := view.lacks[eca.MethodStatusChanged] // the answer ends the turn's first message
 		var lines []byte
 		if idle && first {
@@ -258,7 +259,7 @@ func sentence(err error) string {
 }
 
 func (s *Server) answerPrompt(pr *pendingPrompt, id core.SessionID, model string, st eca.PromptStatus) {
-	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && control.AccountsOf(o.profile) != nil {
+	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && control.AccountsOf(o.Profile) != nil {
 		st = eca.StatusLogin
 	}
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)

@@ -3,6 +3,7 @@ package eca
 import (
 	"strings"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 )
 
@@ -18,7 +19,7 @@ type RenderOptions struct {
 // Render returns a client's messages for records: one JSON message each, without its header, in
 // order. It is everything that a connection sends for the log, without responses to requests.
 func Render(records []core.Record, o RenderOptions) []string {
-	v := newView(o.Chat, nil, o.Client, newOffer(o.Profile))
+	v := newView(o.Chat, nil, o.Client, offer.New(o.Profile))
 	v.live = !o.History
 	var lines []byte
 	for _, r := range records {

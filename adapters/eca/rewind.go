@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -220,7 +221,7 @@ func (c *chat) begin(
 	ctx context.Context,
 	sess *core.Session,
 	st core.State,
-	o *offer,
+	o *offer.Offer,
 	shown func(title string),
 ) error {
 	att := sess.Attach(c.srv.client(sess.Meta().Roots))

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -15,21 +16,21 @@ import (
 
 // modelSelected handles chat/selectedModelChanged.
 func (s *Server) modelSelected(ctx context.Context, _ *wire.Call, p eca.ModelSelectedParams) error {
-	return s.selected(ctx, p.ChatID, choice{model: p.Model, variant: said(p.Variant)})
+	return s.selected(ctx, p.ChatID, offer.Choice{Model: p.Model, Variant: said(p.Variant)})
 }
 
 // agentSelected handles chat/selectedAgentChanged, and chat/selectedBehaviorChanged of 000.
 func (s *Server) agentSelected(ctx context.Context, _ *wire.Call, p eca.AgentSelectedParams) error {
-	ch := choice{}
-	ch.selectAgent(said(p.Behavior))
-	ch.selectAgent(said(p.Agent))
-	s.selectAgent(ch.agent)
+	ch := offer.Choice{}
+	ch.SelectAgent(said(p.Behavior))
+	ch.SelectAgent(said(p.Agent))
+	s.selectAgent(ch.Agent)
 	return s.selected(ctx, p.ChatID, ch)
 }
 
 // selected records a choice, for a chat or for all chats without a choice of their own. Both are
 // answered with config/updated.
-func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
+func (s *Server) selected(ctx context.Context, id *string, ch offer.Choice) error {
 	if id != nil {
 		if err := checkID(*id); err != nil {
 			return err
@@ -39,7 +40,7 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 		return nil
 	}
 	s.mu.Lock()
-	s.chosen = ch.over(s.chosen)
+	s.chosen = ch.Over(s.chosen)
 	s.mu.Unlock()
 	o := s.refresh(ctx)
 	s.pump.Do(func() { s.announceChoices(o) })
@@ -48,8 +49,8 @@ func (s *Server) selected(ctx context.Context, id *string, ch choice) error {
 
 // announceChoices announces the offer, and then the choices of each chat: the Emacs client takes
 // the first for the choice of all chats. It belongs to the pump.
-func (s *Server) announceChoices(o *offer) {
-	s.configUpdated("", o.config(s.defaults(o)))
+func (s *Server) announceChoices(o *offer.Offer) {
+	s.configUpdated("", o.Config(s.defaults(o)))
 	if s.peerNow().lacks[eca.MethodModelSelected] { // it has one choice for all chats
 		return
 	}
@@ -59,42 +60,42 @@ func (s *Server) announceChoices(o *offer) {
 		switch {
 		case c.child:
 		case c.feed != nil:
-			s.configUpdated(c.id, o.config(c.feed.view.settings, c.feed.view.plan))
+			s.configUpdated(c.id, o.Config(c.feed.view.settings, c.feed.view.plan))
 		case c.wish != nil:
-			s.configUpdated(c.id, o.config(s.wished(o, *c.wish)))
+			s.configUpdated(c.id, o.Config(s.wished(o, *c.wish)))
 		}
 	}
 }
 
 // wished returns the settings that a chat will begin with.
-func (s *Server) wished(o *offer, ch choice) (set core.Settings, plan bool) {
+func (s *Server) wished(o *offer.Offer, ch offer.Choice) (set core.Settings, plan bool) {
 	s.mu.Lock()
-	ch = ch.over(s.chosen)
+	ch = ch.Over(s.chosen)
 	s.mu.Unlock()
-	o.apply(ch, &set, &plan)
+	o.Apply(ch, &set, &plan)
 	return set, plan
 }
 
 // follow copies a chat's choice to the connection if the document has only one choice for all
 // chats, so that an announcement for one chat does not undo another's choice.
-func (s *Server) follow(o *offer, set core.Settings, plan bool) {
+func (s *Server) follow(o *offer.Offer, set core.Settings, plan bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.peer.lacks[eca.MethodModelSelected] {
-		s.chosen = choice{model: o.modelIn(set), variant: set.Effort, agent: o.behaviorIn(set, plan)}
+		s.chosen = offer.Choice{Model: o.ModelIn(set), Variant: set.Effort, Agent: o.BehaviorIn(set, plan)}
 	}
 }
 
 // choose changes the choices of a chat. A chat that has not begun keeps them until it does.
-func (c *chat) choose(ctx context.Context, ch choice) {
+func (c *chat) choose(ctx context.Context, ch offer.Choice) {
 	o := c.srv.refresh(ctx)
 	att, err := c.attach(ctx, false, nil)
 	if errors.Is(err, core.ErrNotFound) {
-		c.chosen = ch.over(c.chosen)
+		c.chosen = ch.Over(c.chosen)
 		wish := c.chosen
 		c.srv.pump.Do(func() {
 			c.wish = &wish
-			c.srv.configUpdated(c.id, o.config(c.srv.wished(o, wish)))
+			c.srv.configUpdated(c.id, o.Config(c.srv.wished(o, wish)))
 		})
 		return
 	}
@@ -104,7 +105,7 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 	}
 	was, plan := att.State().Settings, c.plan
 	set := was
-	o.apply(ch, &set, &c.plan)
+	o.Apply(ch, &set, &c.plan)
 	if set == was || c.plan != plan { // the chat's log does not show it
 		c.announce(o, set)
 	}
@@ -114,13 +115,13 @@ func (c *chat) choose(ctx context.Context, ch choice) {
 }
 
 // announce announces the choices of the chat.
-func (c *chat) announce(o *offer, set core.Settings) {
+func (c *chat) announce(o *offer.Offer, set core.Settings) {
 	plan := c.plan
 	c.srv.pump.Do(func() {
 		if c.feed != nil {
 			c.feed.view.plan = plan
 		}
-		c.srv.configUpdated(c.id, o.config(set, plan))
+		c.srv.configUpdated(c.id, o.Config(set, plan))
 	})
 }
 

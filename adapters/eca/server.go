@@ -14,6 +14,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -64,7 +65,7 @@ type Server struct {
 	failures  map[string]string // the reason shown to the user, by failed server; of the pump's goroutine
 	mentioned string            // the last message of its kind; of the pump's goroutine
 
-	announced *offer        // the offer last sent to the client; of the pump's goroutine
+	announced *offer.Offer  // the offer last sent to the client; of the pump's goroutine
 	state     atomic.Int32  // a phase
 	down      chan struct{} // closed when shutdown has been answered
 
@@ -72,8 +73,8 @@ type Server struct {
 	peer    peer
 	folders []string // named by the client
 	roots   []string // the same, or the process's folder; never empty after initialize
-	offer   *offer
-	chosen  choice // for chats without a choice of their own
+	offer   *offer.Offer
+	chosen  offer.Choice // for chats without a choice of their own
 	// selectedAgent is the agent that was selected last, in the client's words; "": the default.
 	selectedAgent string
 	chats         map[core.SessionID]*chat
@@ -125,7 +126,7 @@ func New(o Options) *Server {
 		opts:     o,
 		log:      o.Log,
 		down:     make(chan struct{}),
-		offer:    newOffer(nil),
+		offer:    offer.New(nil),
 		told:     servers{},
 		failures: map[string]string{},
 		chats:    map[core.SessionID]*chat{},

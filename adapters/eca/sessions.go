@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -57,9 +58,9 @@ func shared(roots []string, sum core.Summary) bool {
 		slices.ContainsFunc(sum.Roots, func(r string) bool { return slices.Contains(roots, r) })
 }
 
-func summaryOf(sum core.Summary, o *offer) eca.ChatSummary {
+func summaryOf(sum core.Summary, o *offer.Offer) eca.ChatSummary {
 	c := eca.ChatSummary{
-		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.modelIn(core.Settings{Model: sum.Model}), MessageCount: sum.Messages,
+		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.ModelIn(core.Settings{Model: sum.Model}), MessageCount: sum.Messages,
 	}
 	if sum.Running {
 		c.Status = eca.ChatRunning
@@ -91,7 +92,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 				Found:     true,
 				ChatID:    p.ChatID,
 				Title:     f.title,
-				Selection: f.view.offer.selection(f.view.settings, f.view.plan),
+				Selection: f.view.offer.Selection(f.view.settings, f.view.plan),
 			}
 			if paged {
 				res.Meta = f.page.meta()
@@ -139,7 +140,7 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 
 // show replays a chat or a part of it, and serves it from then on. first is called before the
 // replay, shown after the replay and the announcement of choices. It belongs to the queue.
-func (c *chat) show(att *core.Attachment, o *offer, part *page, first func(), shown func(*feed)) {
+func (c *chat) show(att *core.Attachment, o *offer.Offer, part *page, first func(), shown func(*feed)) {
 	head := att.Head()
 	f := c.newFeed(att, o, c.plan)
 	f.head, f.page, f.view.settings = head, part, att.State().Settings
@@ -183,7 +184,7 @@ func (c *chat) delete(ctx context.Context) error {
 		}
 		c.detach(ctx)
 	}
-	c.chosen, c.plan, c.trusted = choice{}, false, false
+	c.chosen, c.plan, c.trusted = offer.Choice{}, false, false
 	c.shown.Store(false)
 	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id)
 }

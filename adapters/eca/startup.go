@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -41,7 +42,7 @@ func (s *Server) announce(ctx context.Context, posted []board.Posting) {
 	s.progress(eca.ProgressStart, tasks[:]...)
 	o := s.offered()
 	s.announced = o
-	s.configUpdated("", o.config(s.defaults(o)))
+	s.configUpdated("", o.Config(s.defaults(o)))
 	if !slices.ContainsFunc(
 		posted,
 		func(p board.Posting) bool { return p.Topic.Kind == "server" && p.Topic.Name == core.Native },
@@ -59,7 +60,7 @@ func (s *Server) announce(ctx context.Context, posted []board.Posting) {
 			s.announceServer(posting.Topic, item)
 		}
 	}
-	for _, text := range []string{s.hintNow(), o.fault} {
+	for _, text := range []string{s.hintNow(), o.Fault} {
 		if text != "" {
 			s.showMessage(eca.MessageError, text)
 		}
@@ -73,10 +74,10 @@ func (s *Server) announce(ctx context.Context, posted []board.Posting) {
 
 // warm starts the MCP servers. Their task ends when each runs or has failed, or at maxStarting,
 // because a client may hold prompts back until then.
-func (s *Server) warm(ctx context.Context, o *offer) {
+func (s *Server) warm(ctx context.Context, o *offer.Offer) {
 	var settled <-chan struct{}
-	if o.profile != nil {
-		if servers := control.Of(o.profile); servers != nil {
+	if o.Profile != nil {
+		if servers := control.Of(o.Profile); servers != nil {
 			settled = servers.Warm(s.client(s.rootsNow()), s.rootsNow())
 		}
 	}
@@ -194,7 +195,7 @@ func (s *Server) concerns(t board.Topic) bool {
 
 // reload makes a new offer if the profile has changed, and returns it. The client is not
 // notified.
-func (s *Server) reload(ctx context.Context) *offer {
+func (s *Server) reload(ctx context.Context) *offer.Offer {
 	for range 3 { // another goroutine may find another profile meanwhile
 		s.mu.Lock()
 		roots, old := s.roots, s.offer
@@ -212,22 +213,22 @@ func (s *Server) reload(ctx context.Context) *offer {
 }
 
 // offerIn returns the offer in a workspace: the old one if nothing has changed.
-func (s *Server) offerIn(ctx context.Context, roots []string, old *offer) *offer {
+func (s *Server) offerIn(ctx context.Context, roots []string, old *offer.Offer) *offer.Offer {
 	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots)
 	fault := ""
 	if err != nil {
 		prof, fault = nil, "The configuration is wrong, and nothing can be prompted before it is mended:\n"+err.Error()
 	}
-	if prof == old.profile && fault == old.fault {
+	if prof == old.Profile && fault == old.Fault {
 		return old
 	}
-	o := newOffer(prof)
-	o.fault, o.welcome = fault, s.welcome(prof, fault)
+	o := offer.New(prof)
+	o.Fault, o.Welcome = fault, s.welcome(prof, fault)
 	return o
 }
 
 // refresh reloads, and notifies the client of a change that it does not know.
-func (s *Server) refresh(ctx context.Context) *offer {
+func (s *Server) refresh(ctx context.Context) *offer.Offer {
 	o := s.reload(ctx)
 	s.pump.Do(s.announceOffer)
 	return o
@@ -236,7 +237,7 @@ func (s *Server) refresh(ctx context.Context) *offer {
 // announceOffer announces the offer, unless the client knows it. It belongs to the pump.
 func (s *Server) announceOffer() {
 	o, old := s.offered(), s.announced
-	if o.profile == old.profile && o.fault == old.fault {
+	if o.Profile == old.Profile && o.Fault == old.Fault {
 		return
 	}
 	s.announced = o
@@ -246,12 +247,12 @@ func (s *Server) announceOffer() {
 		}
 	}
 	s.announceChoices(o)
-	if o.fault != "" && o.fault != old.fault {
-		s.showMessage(eca.MessageError, o.fault)
+	if o.Fault != "" && o.Fault != old.Fault {
+		s.showMessage(eca.MessageError, o.Fault)
 	}
-	if o.mistake != "" && o.mistake != old.mistake {
-		s.showMessage(eca.MessageWarning, o.mistake)
-		s.hintAt(o.mistake)
+	if o.Mistake != "" && o.Mistake != old.Mistake {
+		s.showMessage(eca.MessageWarning, o.Mistake)
+		s.hintAt(o.Mistake)
 	}
 }
 
@@ -271,15 +272,15 @@ func (s *Server) welcome(prof *core.Profile, fault string) string {
 }
 
 // defaults returns the choices that a chat begins with.
-func (s *Server) defaults(o *offer) (set core.Settings, plan bool) {
+func (s *Server) defaults(o *offer.Offer) (set core.Settings, plan bool) {
 	s.mu.Lock()
 	chosen := s.chosen
 	s.mu.Unlock()
-	o.apply(chosen, &set, &plan)
+	o.Apply(chosen, &set, &plan)
 	return set, plan
 }
 
-func (s *Server) offered() *offer {
+func (s *Server) offered() *offer.Offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offer

@@ -21,7 +21,7 @@ func (s *Server) promptSteer(ctx context.Context, _ *wire.Call, p eca.SteerParam
 		if att == nil {
 			return
 		}
-		d := refer.New(s.offered().profile, s.opts.Principal, c.folders())
+		d := refer.New(s.offered().Profile, s.opts.Principal, c.folders())
 		if !att.Steer(d.Message(ctx, p.Message)) {
 			s.log.Debug("nothing runs that could be steered")
 		}

@@ -94,7 +94,7 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 	_ = json.Unmarshal(now.Args, &args) // a model wrote them: a missing member is empty
 	_ = json.Unmarshal(now.Meta, &meta)
 	d := &eca.Subagent{
-		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.modelIn(v.settings)),
+		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.ModelIn(v.settings)),
 		Variant: v.settings.Effort, MaxSteps: max(meta.MaxSteps, 0), Step: max(meta.Step, 0),
 	}
 	if now.Child != "" {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 )
 
@@ -34,7 +35,7 @@ func TestApprovalOfAChild(t *testing.T) {
 
 // A child's contents name the chat that shows them, and only contents are sent for a child.
 func TestContentsOfAChild(t *testing.T) {
-	v := newView(childChat("s2"), nil, "", newOffer(nil))
+	v := newView(childChat("s2"), nil, "", offer.New(nil))
 	v.under("c1")
 	v.live = true
 	var lines []byte

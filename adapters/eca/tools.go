@@ -46,7 +46,7 @@ func (s *Server) describe(item board.Server, agent string) eca.ServerUpdatedPara
 		if item.Name == core.Native && name == planTool {
 			name = eca.ToolTask
 		}
-		p.Tools = append(p.Tools, eca.ServerTool{Name: name, Description: t.Description, Parameters: schema, Disabled: s.offered().refuses(agent, t)})
+		p.Tools = append(p.Tools, eca.ServerTool{Name: name, Description: t.Description, Parameters: schema, Disabled: s.offered().Refuses(agent, t)})
 	}
 	return p
 }
@@ -58,21 +58,6 @@ func (s *Server) editorServes(tool string) bool {
 		caps = e.Caps()
 	}
 	return caps.Serves(tool)
-}
-
-// offerer is a policy that knows which tools an agent is offered.
-type offerer interface {
-	Offers(agent string, t core.Spec) bool
-}
-
-// refuses reports whether an agent, in the client's words, is not offered a tool.
-func (o *offer) refuses(agent string, t core.Spec) bool {
-	if o == nil || o.profile == nil {
-		return false
-	}
-	p, ok := o.profile.Policy.(offerer)
-	name, _ := o.agentOf(agent)
-	return ok && !p.Offers(name, t)
 }
 
 // selectAgent announces the servers again whose tools another selected agent may not use, or may

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dragoman/adapters/eca/content"
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -23,7 +24,7 @@ type View struct {
 	lacks  nameSet
 	client string // clientInfo.name, for fields that only one client reads
 	live   bool   // false: the encoded records are history
-	offer  *offer
+	offer  *offer.Offer
 	plan   bool                      // the default agent acts as the plan agent
 	flags  map[core.MessageID]string // the current marks, which the client was shown
 
@@ -45,7 +46,7 @@ type View struct {
 }
 
 // newView returns the view of a reader that has read nothing yet.
-func newView(chat core.SessionID, l nameSet, client string, o *offer) *View {
+func newView(chat core.SessionID, l nameSet, client string, o *offer.Offer) *View {
 	v := &View{
 		chat: string(chat), lacks: l, client: client, offer: o,
 		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},

@@ -30,13 +30,13 @@ var errNewer = errors.New("a newer completion was asked for")
 func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	o := s.reload(ctx)
 	switch {
-	case o.profile == nil:
-		return nil, &eca.Fault{Type: eca.MessageError, Message: o.fault}
-	case inference.ModelsOf(o.profile).Find == nil:
+	case o.Profile == nil:
+		return nil, &eca.Fault{Type: eca.MessageError, Message: o.Fault}
+	case inference.ModelsOf(o.Profile).Find == nil:
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No model is configured."}
 	}
 	set, _ := s.defaults(o)
-	m, err := inference.ModelsOf(o.profile).Model(ctx, set.Model)
+	m, err := inference.ModelsOf(o.Profile).Model(ctx, set.Model)
 	if err != nil {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
 	}
@@ -179,7 +179,7 @@ func (s *Server) rewrite(ctx context.Context, call *wire.Call, p eca.RewritePara
 
 // denied returns the rule that forbids reading a document; "": none.
 func (s *Server) denied(path string) string {
-	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
+	d := refer.New(s.offered().Profile, s.opts.Principal, s.rootsNow())
 	if path = d.Path(path); path == "" {
 		return ""
 	}
@@ -217,7 +217,7 @@ func (s *Server) surroundings(ctx context.Context, p eca.RewriteParams) string {
 	if path == "" {
 		return ""
 	}
-	d := refer.New(s.offered().profile, s.opts.Principal, s.rootsNow())
+	d := refer.New(s.offered().Profile, s.opts.Principal, s.rootsNow())
 	return d.Text(ctx, workspace.Reference{Path: path, Lines: compose.Around(p.Range)})
 }
 
