@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"dragoman/core/internal/memlog"
 )
 
 const (
@@ -115,9 +117,9 @@ func (s *Session) flushAll() {
 		step, wait := s.flushLocked(time.Now())
 		var batch []Record
 		if step == flushWrite {
-			batch = s.log.unwritten(nil)
+			batch = s.log.Unwritten()
 			f := &s.flush // what does not fit into this batch is still urgent
-			f.urgent = f.urgent && len(batch) > 0 && batch[len(batch)-1].End().Before(s.log.head())
+			f.urgent = f.urgent && len(batch) > 0 && batch[len(batch)-1].End().Before(s.log.Head())
 			f.since = time.Time{}
 		}
 		sum := s.state.Summary()
@@ -148,7 +150,7 @@ func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration
 		f.active = false
 		return flushEnd, 0
 	}
-	unwritten := s.log.unwrittenAny()
+	unwritten := s.log.Dirty()
 	if unwritten && f.since.IsZero() {
 		f.since = now
 	}
@@ -177,7 +179,7 @@ func (s *Session) flushLocked(now time.Time) (step flushStep, wait time.Duration
 // hurryLocked reports whether unwritten records should be written at once.
 func (s *Session) hurryLocked() bool {
 	f := &s.flush
-	if f.urgent || s.closed || s.log.total-min(s.log.wroteSum, s.log.total) > batchBytes {
+	if f.urgent || s.closed || s.log.Lag() > memlog.Batch {
 		return true
 	}
 	return s.waitedLocked(false)
@@ -186,7 +188,7 @@ func (s *Session) hurryLocked() bool {
 // waitedLocked reports whether a caller waits for records to be durable: for some that are written
 // or for some that are not.
 func (s *Session) waitedLocked(written bool) bool {
-	at := s.log.writtenPos()
+	at := s.log.Written()
 	return slices.ContainsFunc(s.flush.waiting, func(w waiter) bool { return at.Before(w.pos) != written })
 }
 
@@ -205,7 +207,7 @@ func (s *Session) pause(d time.Duration) {
 
 func (s *Session) wrote(batch []Record) {
 	s.mu.Lock()
-	s.log.wrote(batch)
+	s.log.Wrote(batch)
 	s.flush.unsynced = true
 	wake := s.readyLocked(nil)
 	s.roomLocked()
@@ -216,7 +218,7 @@ func (s *Session) wrote(batch []Record) {
 // sync makes written records durable and wakes the waiting callers.
 func (s *Session) sync() {
 	s.mu.Lock()
-	upto := s.log.writtenPos()
+	upto := s.log.Written()
 	s.mu.Unlock()
 	if err := s.journal.Sync(context.Background()); err != nil {
 		s.storeFailed(err)
@@ -225,7 +227,7 @@ func (s *Session) sync() {
 	s.mu.Lock()
 	f := &s.flush
 	f.syncing, f.synced = false, upto
-	f.unsynced = upto.Before(s.log.writtenPos())
+	f.unsynced = upto.Before(s.log.Written())
 	rest := f.waiting[:0]
 	var done []waiter
 	for _, w := range f.waiting {
@@ -254,7 +256,7 @@ func (s *Session) storeFailed(err error) {
 		return
 	}
 	s.storeErr = failure
-	s.log.broken = true
+	s.log.Broken = true
 	waiting := s.flush.waiting
 	s.flush.waiting = nil
 	turn := s.turn

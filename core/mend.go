@@ -69,9 +69,9 @@ func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
 	s.mu.Lock()
 	closing, s.shown = s.shown, nil
 	if closing != nil {
-		s.log.cut()
+		s.log.Cut()
 	}
-	from := s.log.head()
+	from := s.log.Head()
 	s.mu.Unlock()
 	if err := s.load(ctx); err != nil || from.Before(s.Head()) {
 		return nil, err
@@ -129,10 +129,10 @@ func (s *Session) showLocked(closing []Event) {
 	if len(closing) == 0 {
 		return
 	}
-	s.shown, s.log.broken = closing, true
+	s.shown, s.log.Broken = closing, true
 	used := s.state.Updated
-	for _, ev := range append([]Event{Claimed{Epoch: s.log.epoch + 1, Node: s.g.cfg.Node, After: s.log.head()}}, closing...) {
-		s.log.append(ev, used)
+	for _, ev := range append([]Event{Claimed{Epoch: s.log.Epoch + 1, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...) {
+		s.log.Append(ev, used)
 		s.state.apply(ev, used)
 	}
 }
@@ -147,7 +147,7 @@ func (s *Session) watch() {
 	}
 	ctx, stop := context.WithCancel(s.base)
 	s.unwatch = stop
-	at := s.log.writtenPos()
+	at := s.log.Written()
 	s.mu.Unlock()
 	s.journal.Watch(ctx, at, s.changed)
 }

@@ -65,9 +65,9 @@ func (s *Session) claim(ctx context.Context) error {
 	s.mu.Lock()
 	s.resting = false
 	s.state.Missing = "" // a log that can be claimed is sound
-	s.epoch, s.log.epoch, s.lastID = epoch, epoch, 0
+	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
-	after := s.log.head()
+	after := s.log.Head()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
 	events = append(events, s.interruptedLocked(ownerDied)...)
 	wake := s.appendLocked(events...)
@@ -101,7 +101,7 @@ func (s *Session) rest() {
 	}
 	owned := s.epoch > 0
 	s.epoch, s.resting = 0, true
-	s.log.forget()
+	s.log.Forget()
 	s.mu.Unlock()
 	// Nobody waits for this error; the next command will report it.
 	_ = s.restDesk(context.Background())
@@ -115,7 +115,7 @@ func (s *Session) rest() {
 func (s *Session) quietLocked() bool {
 	f := &s.flush
 	return s.refusalLocked() == nil && s.closing == nil && s.turn == nil && len(s.queue) == 0 && s.working == nil && len(s.asks) == 0 && s.uses == 0 &&
-		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.unwrittenAny()
+		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.Dirty()
 }
 
 // awake waits for the end of a rest that has begun. None begins while a session is being closed.

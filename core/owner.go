@@ -184,7 +184,7 @@ func (s *Session) append(ctx context.Context, idle bool, events ...Event) (made 
 		return "", nil
 	}
 	wake := s.appendLocked(list...)
-	head := s.log.head()
+	head := s.log.Head()
 	s.mu.Unlock()
 	s.wake(wake)
 	return made, s.durable(ctx, head)
@@ -215,7 +215,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 		return nil, Pos{}, nil, ErrClosed
 	}
 	if id, ok := s.state.keys.Get(p.Key); ok {
-		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.head(), nil, nil
+		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.Head(), nil, nil
 	}
 	var events []Event
 	if p.Settings != nil && *p.Settings != s.state.Settings {
@@ -231,7 +231,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	origin.Hops, origin.Approvals = p.Hops, p.Approvals
 	if p.Busy == BusySteer && !canceled && s.steerLocked(a, origin, p.Blocks) {
 		wake = s.appendLocked(events...)
-		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.head(), wake, nil
+		return &Turn{s: s, id: s.turn.id, cancel: func(error) {}}, s.log.Head(), wake, nil
 	}
 	if err := s.crowdedLocked(); err != nil {
 		return nil, Pos{}, nil, err
@@ -254,5 +254,5 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	if !t.over {
 		t.watch(ctx)
 	}
-	return t, s.log.head(), wake, nil
+	return t, s.log.Head(), wake, nil
 }

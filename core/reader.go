@@ -6,6 +6,8 @@ import (
 	"iter"
 	"math"
 	"time"
+
+	"dragoman/core/internal/memlog"
 )
 
 // Reader reads a session's log from a position on: first the existing records, then new
@@ -114,7 +116,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.buf, r.pos, behind = s.log.read(r.buf[:0], r.pos)
+	r.buf, r.pos, behind = s.log.Read(r.buf[:0], r.pos)
 	if r.closed && (behind || len(r.buf) == 0) { // the store may be closed, too
 		return nil, false, true
 	}
@@ -122,16 +124,16 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	if behind {
 		return nil, true, false
 	}
-	atEnd := !r.pos.Before(s.log.head())
-	if atEnd && s.log.liveRev != r.live {
-		if r.live = s.log.liveRev; s.log.live != nil {
-			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.log.live})
+	atEnd := !r.pos.Before(s.log.Head())
+	if atEnd && s.liveRev != r.live {
+		if r.live = s.liveRev; s.live != nil {
+			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.live})
 		}
 	}
 	if atEnd {
-		r.taken = s.log.total
+		r.taken = s.log.Total()
 	} else {
-		r.taken = max(r.taken, s.log.total-min(s.log.total, uint64(s.log.held)))
+		r.taken = max(r.taken, s.log.Dropped())
 	}
 	r.ready = len(r.buf) > 0
 	r.strange = !r.ready && s.epoch == 0 && s.unwatch == nil
@@ -146,7 +148,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 func (r *Reader) fromStore() ([]Record, error) {
 	r.buf = r.buf[:0]
 	size := 0
-	for size < batchBytes {
+	for size < memlog.Batch {
 		rec, err, ok := r.pull()
 		if !ok || err != nil {
 			r.endWalk()

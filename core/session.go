@@ -40,6 +40,8 @@ type Session struct {
 
 	mu        sync.Mutex // guards the fields below; no call out is made with it held
 	log       log
+	live      Event // the newest that is never stored; nil: none
+	liveRev   uint64
 	state     State
 	epoch     uint64 // 0: not claimed
 	lastID    int
@@ -111,7 +113,7 @@ func (s *Session) load(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		s.resting = false
-		s.log.restore(r)
+		s.log.Restore(r)
 		_, truncated := r.Event.(Truncated)
 		s.state.apply(r.Event, r.Time)
 		s.mu.Unlock()
@@ -131,16 +133,16 @@ func (s *Session) refold(ctx context.Context) error {
 	var hidden spans.Set
 	for {
 		s.mu.Lock()
-		if next > 1 && !slices.Equal(hidden, s.log.hidden) { // another truncation came
+		if next > 1 && !slices.Equal(hidden, s.log.Hidden) { // another truncation came
 			st, next = newState(), 1
 		}
-		if next >= s.log.first {
+		if next >= s.log.First() {
 			s.refoldLocked(st, next)
 			s.mu.Unlock()
 			return nil
 		}
-		upto := s.log.written
-		hidden = slices.Clone(s.log.hidden)
+		upto := s.log.Written().Seq
+		hidden = slices.Clone(s.log.Hidden)
 		s.mu.Unlock()
 		for r, err := range s.journal.Read(ctx, Pos{Seq: next}) {
 			if err != nil {
@@ -159,16 +161,8 @@ func (s *Session) refold(ctx context.Context) error {
 
 // refoldLocked makes st, which lacks the records from next on, the state.
 func (s *Session) refoldLocked(st State, next uint64) {
-	for i := s.log.index(next); i < len(s.log.entries); i++ {
-		e := &s.log.entries[i]
-		if s.log.hidden.Covers(e.seq) {
-			continue
-		}
-		ev := e.event
-		if e.run.kind != 0 {
-			ev = e.run.delta(string(e.text))
-		}
-		st.apply(ev, e.at)
+	for at, ev := range s.log.Events(next) {
+		st.apply(ev, at)
 	}
 	st.Meta = s.meta
 	st.answers.Merge(s.state.answers.Ledger) // decisions are never undone
@@ -180,7 +174,7 @@ func (s *Session) skip(p Pos) Pos {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Seq = max(p.Seq, 1)
-	return s.log.skip(p)
+	return s.log.Skip(p)
 }
 
 // refusalLocked returns the reason why the session accepts no commands; nil: it does.
@@ -197,18 +191,18 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 	now := s.now()
 	for _, ev := range events {
 		if is(ev, live) {
-			s.log.live = ev
-			s.log.liveRev++
+			s.live = ev
+			s.liveRev++
 			continue
 		}
 		if _, ok := ev.(TurnEnded); ok {
-			s.log.live = nil
-			s.log.liveRev++
+			s.live = nil
+			s.liveRev++
 		}
 		if _, text, ok := runOf(ev); ok && text == "" {
 			continue
 		}
-		s.log.append(ev, now)
+		s.log.Append(ev, now)
 		s.state.apply(ev, now)
 		if _, _, delta := runOf(ev); !delta {
 			s.flush.urgent = true
@@ -267,10 +261,10 @@ func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events 
 // laggingLocked reports whether the store, or every reader that counts, is far
 // behind. The fastest reader decides.
 func (s *Session) laggingLocked() bool {
-	if !s.log.broken && s.log.total-min(s.log.wroteSum, s.log.total) > farBehind {
+	if !s.log.Broken && s.log.Lag() > farBehind {
 		return true
 	}
-	if len(s.readers) == 0 || s.log.total < farBehind {
+	if len(s.readers) == 0 || s.log.Total() < farBehind {
 		return false
 	}
 	now, counted := s.now(), false
@@ -279,7 +273,7 @@ func (s *Session) laggingLocked() bool {
 			continue
 		}
 		counted = true
-		if s.log.total-min(r.taken, s.log.total) <= farBehind {
+		if s.log.Total()-min(r.taken, s.log.Total()) <= farBehind {
 			return false
 		}
 	}
@@ -321,7 +315,7 @@ func (s *Session) progress(r *Reader, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.asked = s.now()
-	r.taken = min(r.taken+uint64(size), s.log.total)
+	r.taken = min(r.taken+uint64(size), s.log.Total())
 	s.roomLocked()
 }
 
@@ -353,9 +347,7 @@ func (s *Session) read(after Pos, signal func(*Reader)) *Reader {
 	s.mu.Lock()
 	r.pos.Seq = max(r.pos.Seq, 1)
 	r.ready, r.asked = true, s.now()
-	if held := uint64(s.log.held); s.log.total > held {
-		r.taken = s.log.total - held
-	}
+	r.taken = s.log.Dropped()
 	s.readers[r] = struct{}{}
 	s.mu.Unlock()
 	r.signal()

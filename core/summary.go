@@ -12,18 +12,18 @@ func Summarize(read func() iter.Seq2[Record, error]) (Summary, error) {
 			return Summary{}, err
 		}
 		if t, ok := r.Event.(Truncated); ok {
-			l.hide(t, r.Seq)
+			l.Hide(t.After, r.Seq)
 		}
 		st.apply(r.Event, r.Time)
 	}
-	if len(l.hidden) > 0 {
+	if len(l.Hidden) > 0 {
 		meta := st.Meta
 		st = newState()
 		for r, err := range read() {
 			if err != nil {
 				return Summary{}, err
 			}
-			if l.skip(Pos{r.Epoch, r.Seq, 0}).Seq == r.Seq {
+			if l.Skip(Pos{r.Epoch, r.Seq, 0}).Seq == r.Seq {
 				st.apply(r.Event, r.Time)
 			}
 		}

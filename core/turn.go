@@ -201,7 +201,7 @@ func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] 
 func (s *Session) Head() Pos {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.log.head()
+	return s.log.Head()
 }
 
 // newTurnLocked returns a turn that has not started.

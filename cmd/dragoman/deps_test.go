@@ -63,7 +63,7 @@ var importRules = []rule{
 	{from: "dragoman/core", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "core is the vocabulary and imports none of our packages but its own inner parts"},
 	{from: "dragoman/core", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
 	{from: "dragoman/core/...", forbidden: "dragoman/...", except: append(parts, leaves...), why: "the parts of core know core and few of each other; cmd joins them"},
-	{from: "dragoman/core/internal/...", forbidden: "dragoman/...", why: "the inner parts of core know nothing of it"},
+	{from: "dragoman/core/internal/...", forbidden: "dragoman/...", why: "the inner parts of core know nothing of it, only one another"},
 	{from: "dragoman/core/internal/...", forbidden: thirdParty, why: "core outlives protocols, libraries and loggers"},
 	{from: "dragoman/core/display", forbidden: "dragoman/...", why: "a text is shown in the same way, whoever wrote it"},
 	{from: "dragoman/core/display", forbidden: thirdParty, why: "what can be seen is in the standard library's tables"},
