@@ -251,6 +251,7 @@ func TestCallsAndRequests(t *testing.T) {
 	c.says(id, `permission {"title":"bad","bare":true}`, "cancelled\n")
 	c.says(id, "read x.txt", "text of "+filepath.Join(dir, "x.txt")+"\n")
 	c.says(id, "write x.txt a b", "written x.txt\n")
+	c.says(id, "read x then run make all then read y", "text of "+filepath.Join(dir, "x")+"\nout\nexit 3, cut\ntext of "+filepath.Join(dir, "y")+"\n")
 	c.says(id, "run make all", "out\nexit 3, cut\n")
 	c.says(id, "shown make all", "out\nexit 3, cut\n")
 	c.says(id, `request _x/y {"a":1}`, "error -32603: no _x/y here\n")

@@ -91,6 +91,14 @@ func SampleConfig() []ConfigOption {
 	}
 }
 
+// Sample returns options for a person who tries the agent. Its sessions end with it.
+func Sample() Options {
+	return Options{
+		Close: true, Images: true, Resources: true, HTTP: true, Config: SampleConfig(),
+		Commands: []Command{{Name: "review", Description: "the agent's own command", Input: &Input{Hint: "what"}}},
+	}
+}
+
 // Env returns the options as an environment variable, NAME=VALUE.
 func (o Options) Env() string { return Variable + "=" + o.Value() }
 

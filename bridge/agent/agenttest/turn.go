@@ -106,8 +106,7 @@ func (t *turn) run(ctx context.Context, id json.RawMessage) (any, error) {
 
 func (t *turn) follow(ctx context.Context) error {
 	any := false
-	for line := range strings.Lines(t.text) {
-		line = strings.TrimSpace(line)
+	for _, line := range t.instructions() {
 		verb, arg, _ := strings.Cut(line, " ")
 		if name, ok := strings.CutPrefix(verb, "/"); ok && slices.ContainsFunc(t.a.o.Commands, func(c Command) bool { return c.Name == name }) {
 			any = true
@@ -136,6 +135,22 @@ func (t *turn) follow(ctx context.Context) error {
 		return t.say(ctx, "I am a scripted agent and do what I am told: try `say hello`, `run ls` or `permission {\"title\": \"Deploy\", \"kind\": \"execute\"}`.")
 	}
 	return nil
+}
+
+// instructions splits the prompt's text.
+func (t *turn) instructions() (list []string) {
+	for line := range strings.Lines(t.text) {
+		line = strings.TrimSpace(line)
+		for {
+			first, rest, more := strings.Cut(line, " then ")
+			if verb, _, _ := strings.Cut(first, " "); !more || verb != "read" && verb != "run" {
+				break
+			}
+			list, line = append(list, first), rest
+		}
+		list = append(list, line)
+	}
+	return list
 }
 
 // find returns the instruction of a name, or nil.
