@@ -227,7 +227,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/child/piped", "only the bridge speaks to programs over their pipes; a run of ours knows the chain that it is in", "dragoman/bridge/...", "dragoman/cmd/internal/program"),
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread", "dragoman/bridge/toolserver"),
-	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/cmd/internal/export"),
+	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself, and agents of others ask the bridge for them", "dragoman/core/policy", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/bridge/agent", "dragoman/cmd/internal/export"),
 	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/bridge/login"),
 	onlyIn("dragoman/core/delegate", "tasks are handed over by a tool, which asks its policy first", "dragoman/core/tools"),
 	onlyIn("dragoman/core/shell", "commands are run by a tool, or by who asked the same policy for an agent", "dragoman/core/tools", "dragoman/bridge/..."),

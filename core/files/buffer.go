@@ -44,6 +44,30 @@ func (w *Workspace) Buffer(ctx context.Context, p Place, line, limit int) (*ide.
 	return nil, why, err
 }
 
+// maxBuffer is the size up to which an editor is asked for the whole of a file.
+const maxBuffer = 4 << 20
+
+// Part asks the editor for lines of a file, and notes the version of their text; nil: it does not
+// have it. Of a large file, by its size on the disk, it asks for the lines alone, else for the
+// whole text, because some editors ignore the range. part says that the text begins with the line
+// first.
+func (w *Workspace) Part(ctx context.Context, p Place, first, count int, size int64) (
+	t *ide.FileText, part bool, why string, err error,
+) {
+	if size <= maxBuffer {
+		first, count = 0, 0
+	} else {
+		count++ // one more shows that there are more
+	}
+	t, why, err = w.Buffer(ctx, p, first, count)
+	if t == nil {
+		w.Saw(p, 0)
+		return nil, false, why, err
+	}
+	w.Saw(p, t.Version)
+	return t, first > 0 && strings.Count(t.Text, "\n") <= count, "", nil // else it sent the whole text
+}
+
 // Saw notes which version of a text the model has read; 0: none that counts.
 func (w *Workspace) Saw(p Place, version uint64) {
 	w.mu.Lock()

@@ -80,6 +80,8 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 // ErrTooLarge says that a file has more than MaxText bytes.
 var ErrTooLarge = fmt.Errorf("it is larger than %d MiB", MaxText>>20)
 
+var errNotText = errors.New("it is not UTF-8 text")
+
 // OnDisk is the part of Current that looks at the disk.
 func (w *Workspace) OnDisk(p Place) (Content, error) {
 	h, err := p.Reach()
@@ -111,7 +113,7 @@ func (h Handle) read() (Content, error) {
 	case len(data) > MaxText:
 		return Content{}, ErrTooLarge
 	case Binary(data) || !utf8.Valid(data):
-		return Content{}, errors.New("it is not UTF-8 text")
+		return Content{}, errNotText
 	}
 	return Content{Exists: true, Text: string(data), mode: info.Mode().Perm()}, nil
 }
@@ -129,6 +131,9 @@ var errChanged = errors.New(
 // Replace makes text the content of a file, if the content is still that of seen. note
 // is for the model: how it was done.
 func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text string) (note string, err error) {
+	if len(text) > MaxText {
+		return "", p.Explain(ErrTooLarge)
+	}
 	now, err := w.Current(ctx, p)
 	if err == nil && !now.same(seen) {
 		err = p.Explain(errChanged)

@@ -10,6 +10,9 @@
 // is an open folder whose entries are visited one by one. A Tree is a read-only folder in
 // which links are followed, because guides are often links.
 //
+// Who reads and writes for an external agent calls Read and Write: texts exactly as they are,
+// from the editor where it has them.
+//
 // # What holds
 //
 //   - Bytes of files are reached through an os.Root only: that of a workspace

@@ -300,6 +300,12 @@ func (p Place) Linked() bool {
 	return err == nil && ManyNames(info)
 }
 
+// absent is fs.ErrNotExist in our own words.
+type absent string
+
+func (e absent) Error() string        { return string(e) }
+func (e absent) Is(target error) bool { return target == fs.ErrNotExist }
+
 // Explain words an error of the file system for a model: it names the place, and keeps
 // the cause. nil stays nil.
 func (p Place) Explain(err error) error {
@@ -307,12 +313,12 @@ func (p Place) Explain(err error) error {
 	case err == nil:
 		return nil
 	case Missing(err) && p.spills != nil:
-		return fmt.Errorf(
+		return absent(fmt.Sprintf(
 			"there is no %s in this session: a fork has none of the output that was cut in the other one",
 			p.Show,
-		)
+		))
 	case Missing(err):
-		return fmt.Errorf("there is no %s", display.Visible(p.Show))
+		return absent("there is no " + display.Visible(p.Show))
 	}
 	return fmt.Errorf("%s: %w", display.Visible(p.Show), Cause(err))
 }

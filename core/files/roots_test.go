@@ -14,14 +14,15 @@ import (
 type desk struct {
 	*Workspace
 
-	t    testing.TB
-	dir  string // the workspace root
-	away string // a folder beside it
-	meta core.Meta
+	t      testing.TB
+	dir    string // the workspace root
+	away   string // a folder beside it
+	meta   core.Meta
+	editor core.Editor
 }
 
 func (d *desk) Meta() core.Meta     { return d.meta }
-func (d *desk) Editor() core.Editor { return nil }
+func (d *desk) Editor() core.Editor { return d.editor }
 func (d *desk) Spills() core.Spills { return nil }
 
 func newDesk(t testing.TB) *desk {

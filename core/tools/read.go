@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -14,18 +13,15 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
-	"dragoman/core/display"
 	"dragoman/core/files"
 	"dragoman/core/ide"
 )
 
 const (
-	maxLines  = 2000      // of text in the result of one call
-	maxBytes  = 50 << 10  // the same in bytes
-	maxImage  = 5 << 20   // of a picture
-	maxScan   = 256 << 20 // how far into a file the requested lines may be
-	maxCount  = 64 << 20  // how far lines are counted, for the note
-	maxBuffer = 4 << 20   // up to this size an editor is asked for the whole file
+	maxLines = 2000     // of text in the result of one call
+	maxBytes = 50 << 10 // the same in bytes
+	maxImage = 5 << 20  // of a picture
+	maxCount = 64 << 20 // how far lines are counted, for the note
 )
 
 var readSpec = core.Spec{
@@ -134,7 +130,7 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 		return core.Result{}, err
 	}
 	if e == nil {
-		e = newExcerptor(io.MultiReader(bytes.NewReader(head), f), lines)
+		e = &excerptor{r: io.MultiReader(bytes.NewReader(head), f), want: lines}
 		if why != "" {
 			e.notes = append(e.notes, why+", so this is what is on the disk")
 		}
@@ -165,28 +161,16 @@ func (s *toolset) readUnsaved(
 	return e.excerpt(ctx, p)
 }
 
-// readBuffer reads the editor's text; nil: it has none. For a large file it asks for
-// the requested lines only, else for the whole text, because some editors ignore the
-// range. size is the file's size on the disk in bytes.
+// readBuffer reads the editor's text; nil: it has none. size is the file's size on the
+// disk in bytes.
 func (s *toolset) readBuffer(
 	ctx context.Context, p files.Place, lines span, size int64,
 ) (*excerptor, string, error) {
-	first, count := 0, 0
-	if size > maxBuffer {
-		first, count = lines.first, lines.count+1
-	}
-	b, why, err := s.files.Buffer(ctx, p, first, count)
+	b, part, why, err := s.files.Part(ctx, p, lines.first, lines.count, size)
 	if b == nil {
-		s.files.Saw(p, 0)
 		return nil, why, err
 	}
-	s.files.Saw(p, b.Version)
-	e := newExcerptor(strings.NewReader(b.Text), lines)
-	e.empty, e.disk = b.Text == "", size
-	if first > 0 && strings.Count(b.Text, "\n") <= count { // else it sent the whole text
-		e.total, e.part = first-1, true
-	}
-	return e, "", nil
+	return &excerptor{r: strings.NewReader(b.Text), want: lines, part: part, empty: b.Text == "", disk: size}, "", nil
 }
 
 // imageType recognises the picture types that models accept.
@@ -219,51 +203,49 @@ func readImage(p files.Place, f io.Reader, head []byte, mime string) (core.Resul
 	return core.Result{Blocks: []core.Block{core.Image{MIME: mime, Data: data}}}, nil
 }
 
-// excerptor cuts lines out of a stream with bounded memory.
+// excerptor cuts lines out of a text for the model.
 type excerptor struct {
-	r    *bufio.Reader
+	r    io.Reader
 	want span
 
-	out   []byte
-	shown int   // lines in out
-	total int   // lines seen, including those before the stream begins
-	part  bool  // the stream is a part of the file, whose length is unknown
-	read  int64 // bytes seen
-	far   bool  // it gave up before the end
+	files.Lines
+	part  bool  // the stream begins with the first wanted line, and the file's length is unknown
 	empty bool  // the editor's text is empty
 	disk  int64 // size on the disk in bytes, if the text is the editor's
 	notes []string
 }
 
-func newExcerptor(r io.Reader, want span) *excerptor {
-	return &excerptor{r: bufio.NewReaderSize(r, 64<<10), want: want}
-}
-
 // excerpt returns the requested lines, within the limits, and a note if there are
 // more.
 func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, error) {
-	if err := e.scan(ctx); err != nil {
+	cut := files.Span{First: e.want.first, Count: e.want.count, Most: maxBytes, Counted: maxCount}
+	if e.part {
+		cut.Before = e.want.first - 1
+	}
+	var err error
+	if e.Lines, err = cut.From(ctx, e.r); err != nil {
 		return core.Result{}, p.Explain(err)
 	}
+	e.note()
 	switch {
-	case e.total == 0 && e.disk > 0:
+	case e.Total == 0 && e.disk > 0:
 		return text(fmt.Sprintf("[%s is empty in the editor and has %d bytes on the disk]", visible(p.Show), e.disk)), nil
-	case e.total == 0:
+	case e.Total == 0:
 		return text("[" + strings.Join(append([]string{visible(p.Show) + " is empty"}, e.notes...), "; ") + "]"), nil
-	case e.shown == 0 && e.far:
+	case e.Shown == 0 && e.Far:
 		return core.Result{}, fmt.Errorf(
 			"%s: line %d is more than %d MB into the file; use shell_command",
 			visible(p.Show),
 			e.want.first,
-			maxScan>>20,
+			files.MaxScan>>20,
 		)
-	case e.shown == 0 && e.part:
+	case e.Shown == 0 && e.part:
 		return core.Result{}, fmt.Errorf("%s: line %d is past its end", visible(p.Show), e.want.first)
-	case e.shown == 0:
+	case e.Shown == 0:
 		return core.Result{}, fmt.Errorf("%s has %d lines; line %d is past its end",
-			visible(p.Show), e.total, e.want.first)
+			visible(p.Show), e.Total, e.want.first)
 	}
-	body := string(e.out)
+	body := string(e.Text)
 	if !utf8.ValidString(body) {
 		body = strings.ToValidUTF8(body, "\ufffd")
 		e.notes = append(e.notes, "it is not UTF-8: invalid bytes are shown as \ufffd")
@@ -274,72 +256,16 @@ func (e *excerptor) excerpt(ctx context.Context, p files.Place) (core.Result, er
 	return text(body), nil
 }
 
-func (e *excerptor) scan(ctx context.Context) error {
-	full, cut := false, false
-	for {
-		part, err := e.r.ReadSlice('\n')
-		e.read += int64(len(part))
-		if len(part) > 0 {
-			line := e.total + 1
-			wanted := line >= e.want.first && line < e.want.first+e.want.count && !full
-			if wanted {
-				full, cut = e.add(part, line)
-			}
-			if err == nil || errors.Is(err, io.EOF) {
-				e.total++
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return err
-		}
-		past := full || e.total >= e.want.first+e.want.count-1
-		if past && e.read > maxCount || e.read > maxScan {
-			e.far = true
-			break
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
-	e.note(cut)
-	return nil
-}
-
-// add takes a line, or a part of a long one. full means that nothing more fits, cut
-// that even this line did not fit.
-func (e *excerptor) add(part []byte, line int) (full, cut bool) {
-	first := e.shown < line-e.want.first+1
-	switch room := maxBytes - len(e.out); {
-	case len(part) <= room:
-		if first {
-			e.shown++
-		}
-		e.out = append(e.out, part...)
-		return false, false
-	case first && e.shown > 0:
-		return true, false
-	default: // a single line that is too long
-		if first {
-			e.shown++
-		}
-		e.out = append(e.out, display.Cut(part, room)...)
-		return true, true
-	}
-}
-
-func (e *excerptor) note(cut bool) {
-	last := e.want.first + e.shown - 1
-	of := fmt.Sprintf(" of %d", e.total)
-	if e.far || e.part {
+func (e *excerptor) note() {
+	last := e.want.first + e.Shown - 1
+	of := fmt.Sprintf(" of %d", e.Total)
+	if e.Far || e.part {
 		of = ""
 	}
-	if cut {
+	if e.Cut {
 		e.notes = append(e.notes, fmt.Sprintf("line %d is cut after %d KB", last, maxBytes>>10))
 	}
-	if e.shown > 0 && (last < e.total || e.far) {
+	if e.Shown > 0 && (last < e.Total || e.Far) {
 		e.notes = append(e.notes, fmt.Sprintf("lines %d–%d%s; go on with offset %d",
 			e.want.first, last, of, last+1))
 	}

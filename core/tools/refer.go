@@ -184,8 +184,8 @@ func readPart(in *bufio.Reader, lines [2]int) (part, error) {
 	begun := true // the next piece is the beginning of a line
 	for {
 		piece, err := in.ReadSlice('\n')
-		if seen += int64(len(piece)); seen > maxScan {
-			return p, fmt.Errorf("line %d is more than %d MB into it", first, maxScan>>20)
+		if seen += int64(len(piece)); seen > files.MaxScan {
+			return p, fmt.Errorf("line %d is more than %d MB into it", first, files.MaxScan>>20)
 		}
 		if len(piece) > 0 {
 			if begun {

@@ -35,10 +35,7 @@ func (s *toolset) prepareWrite(ctx context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.files.Current(ctx, p)
-	if err == nil {
-		err = s.files.Fresh(p, was)
-	}
+	was, err := s.files.Writable(ctx, p)
 	if err != nil && !p.Outside(core.OpWrite) {
 		return nil, err
 	}
