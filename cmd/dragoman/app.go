@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/servers"
@@ -53,4 +55,16 @@ func (a *app) run(ctx context.Context) int {
 // profiled returns the options of the profiles.
 func (a *app) profiled() setup.Options {
 	return setup.Options{Env: a.Environment, Secrets: a.secrets, Servers: a.servers}
+}
+
+// profiledFor is profiled with another default agent; empty: the configuration's.
+func (a *app) profiledFor(agent string) setup.Options {
+	o := a.profiled()
+	o.Agent = agent
+	return o
+}
+
+// agentFlag adds the flag --agent to a command that serves clients.
+func agentFlag(cmd *cobra.Command, agent *string) {
+	cmd.Flags().StringVar(agent, "agent", "", "the `AGENT` of sessions for which nobody chooses one (default: default_agent of the configuration, else code)")
 }

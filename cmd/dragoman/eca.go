@@ -10,6 +10,7 @@ import (
 
 func (a *app) eca() *cobra.Command {
 	var verbose bool
+	var agent string
 	cmd := &cobra.Command{
 		Use:     "eca",
 		Aliases: []string{"server"},
@@ -31,10 +32,11 @@ The exit code is 0 if the editor requested the shutdown before it left, else 1.`
 			if verbose && a.Flags.LogLevel == "" {
 				a.Flags.LogLevel = "debug"
 			}
-			return serve.ECA(ctx, a.profiled())
+			return serve.ECA(ctx, a.profiledFor(agent))
 		}),
 	}
 	cmd.SetVersionTemplate(ecaVersionTemplate)
+	agentFlag(cmd, &agent)
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
 	cmd.Flags().StringVar(&a.Flags.Config, "config-file", "", "the same as --config: the configuration `FILE`")
 	return cmd

@@ -17,6 +17,7 @@ const noCodexTools = "--codex-tools does nothing any more: the tools codex and c
 
 func (a *app) mcp() *cobra.Command {
 	var o serve.MCPOptions
+	var agent string
 	var showToken, codexTools bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -76,9 +77,10 @@ there a client starts a new session when its server has ended.`,
 				}
 				return err
 			}
-			return serve.MCP(ctx, a.profiled(), o)
+			return serve.MCP(ctx, a.profiledFor(agent), o)
 		}),
 	}
+	agentFlag(cmd, &agent)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
 	flags.StringVar(&o.HTTP, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any free port")

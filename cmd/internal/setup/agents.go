@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -256,6 +257,20 @@ func (p *Profile) first(name string) {
 		a := p.Agents[i]
 		p.Agents = slices.Insert(slices.Delete(p.Agents, i, i+1), 0, a)
 	}
+}
+
+// checkFlag returns an error if the flag --agent names no agent that people can choose.
+func checkFlag(name string, roles []role) error {
+	var names []string
+	for _, r := range roles {
+		if r.Primary {
+			names = append(names, r.Name)
+		}
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return fmt.Errorf("--agent: there is no agent %q among %s%s", name, strings.Join(names, ", "), configs.DidYouMean(name, names))
 }
 
 // AgentNames lists agents for people.

@@ -547,6 +547,10 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	if p.externals.backend == nil {
 		roles = slices.DeleteFunc(roles, func(r role) bool { return r.program != nil })
 	}
+	first := cmp.Or(p.chosen, c.DefaultAgent, codeAgent)
+	if err := checkFlag(p.chosen, roles); err != nil {
+		return nil, err
+	}
 	o := models.Options{
 		Env:      p.env.Lookup,
 		Given:    p.logins,
@@ -559,7 +563,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	m := models.New(c, o)
 	made := &Profile{
 		Config: c, Finder: m, roles: roles,
-		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: cmp.Or(c.DefaultAgent, codeAgent)},
+		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: first},
 	}
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{
@@ -584,6 +588,6 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, c))
 	}
-	made.first(made.Rights.Default)
+	made.first(first)
 	return made, nil
 }

@@ -36,6 +36,7 @@ type Process struct {
 	offers    *models.Offers
 	native    core.Toolbox // our own tools
 	servers   *upstreams
+	chosen    string                         // Options.Agent
 	backend   func(name string) core.Backend // Options.Backend
 	externals *externals
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
@@ -54,6 +55,8 @@ type Options struct {
 	Secrets *secrets.Store
 	Servers *servers.Store
 	Log     *logs.Log
+	// Agent is the default agent, in place of the configuration's; empty: that one.
+	Agent string
 	// External makes the back end of an external agent; it starts nothing. nil: none are offered.
 	External func(External) core.Backend
 	// Backend makes the back end of a revision of an agent, by the agent's name. If it returns
@@ -77,6 +80,7 @@ func New(o Options) *Process {
 		secrets: o.Secrets,
 		store:   o.Servers,
 		log:     o.Log,
+		chosen:  o.Agent,
 		backend: o.Backend,
 		board:   board.New(),
 		logins:  o.Secrets.Logins(),

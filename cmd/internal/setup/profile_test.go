@@ -18,6 +18,7 @@ import (
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
+	"dragoman/configs/configstest"
 	"dragoman/core"
 	"dragoman/core/inference"
 	"dragoman/core/loop"
@@ -132,6 +133,26 @@ func TestDefaultAgent(t *testing.T) {
 		}
 		if offers := p.Rights.Offers("", core.Spec{Server: core.Native, Name: "write_file"}); offers != (name == "") {
 			t.Errorf("%q: the default agent is offered write_file: %v", name, offers)
+		}
+	}
+}
+
+// The command line's agent takes precedence; a mistyped one is an error of every request, like a
+// mistake in the configuration.
+func TestDefaultAgentOfTheCommandLine(t *testing.T) {
+	c := profilesOf(t, nil)
+	conf := configstest.Parsed(t, "default_agent: look\nagents: {look: {}, helper: {mode: subagent}}\n")
+	c.process.chosen = "plan"
+	p, err := c.edition().make(conf, overlay{}, nil)
+	if err != nil || p.Agents[0].Name != "plan" || p.Rights.Default != "plan" {
+		t.Errorf("%v", err)
+	}
+	for name, want := range map[string]string{
+		"lok": `--agent: there is no agent "lok" among code, plan, look; did you mean "look"?`, "helper": `there is no agent "helper"`,
+	} {
+		c.process.chosen = name
+		if _, err := c.edition().make(conf, overlay{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
