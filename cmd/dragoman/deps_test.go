@@ -157,6 +157,7 @@ var importRules = []rule{
 	{from: "dragoman/bridge/aggregate", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
 	{from: "dragoman/bridge/relay", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir"), why: "a relay passes on what upstream has, and knows nothing of what an aggregate makes of it"},
 	{from: "dragoman/bridge/relay", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
+	{from: "dragoman/bridge/agent", forbidden: "dragoman/bridge/...", except: []string{"dragoman/bridge/toolserver"}, why: "an agent is served tools by the turn; their servers are known to it by name"},
 	{from: "dragoman/bridge/toolserver", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/ide", "dragoman/core/inference", "dragoman/adapters/gate", "dragoman/adapters/proto/mcp", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable"}, leaves...), why: "an agent is served the tools of a turn, whoever offers them to it; the door is everybody's"},
 	{from: "dragoman/bridge/toolserver", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
 	{from: "dragoman/bridge/login", forbidden: "dragoman/...", except: leaves, why: "a login needs a store and an HTTP client, and nothing of the servers' connections"},

@@ -1,0 +1,200 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/bridge/toolserver"
+	"dragoman/core"
+	"dragoman/core/display"
+)
+
+// mcpServer is an MCP server in a request that opens a session. Members that the protocol requires
+// are there even if they are empty.
+type mcpServer struct {
+	Type    string      `json:"type,omitempty"`
+	Name    string      `json:"name"`
+	Command string      `json:"command,omitempty"`
+	Args    *[]string   `json:"args,omitempty"`
+	Env     *[]acp.Pair `json:"env,omitempty"`
+	URL     string      `json:"url,omitempty"`
+	Headers *[]acp.Pair `json:"headers,omitempty"`
+}
+
+func programServer(name, command string, args []string, env []acp.Pair) mcpServer {
+	args, env = append([]string{}, args...), append([]acp.Pair{}, env...)
+	return mcpServer{Name: name, Command: command, Args: &args, Env: &env}
+}
+
+func remoteServer(transport, name, url string, headers map[string]string) mcpServer {
+	list := pairs(headers)
+	return mcpServer{Type: transport, Name: name, URL: url, Headers: &list}
+}
+
+// pairs lists variables or headers by name.
+func pairs(m map[string]string) []acp.Pair {
+	list := []acp.Pair{}
+	for name, value := range m {
+		list = append(list, acp.Pair{Name: name, Value: value})
+	}
+	slices.SortFunc(list, func(a, b acp.Pair) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// directServers passes on the MCP servers that clients bring along. left has those that the agent cannot be
+// given, in words for the user.
+func directServers(servers []core.ServerSpec, caps acp.MCPCapabilities) (list []mcpServer, left []string) {
+	list = []mcpServer{}
+	for _, s := range servers {
+		switch {
+		case s.URL == "":
+			var env []acp.Pair
+			for _, kv := range s.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				env = append(env, acp.Pair{Name: name, Value: value})
+			}
+			list = append(list, programServer(s.Name, s.Command, s.Args, env))
+		case s.SSE && caps.SSE:
+			list = append(list, remoteServer(acp.ServerSSE, s.Name, s.URL, s.Headers))
+		case !s.SSE && caps.HTTP:
+			list = append(list, remoteServer(acp.ServerHTTP, s.Name, s.URL, s.Headers))
+		default:
+			transport := "HTTP"
+			if s.SSE {
+				transport = "HTTP with SSE"
+			}
+			left = append(left, fmt.Sprintf(
+				"it is not given the MCP server %s, because it takes none over %s; without \"mcp: direct\" it gets the server's tools from dragoman",
+				display.Word(s.Name), transport))
+		}
+	}
+	return list, left
+}
+
+// serving is the MCP server with the tools of a session for the agent that runs it. The zero value
+// is none. Any goroutine may call its methods.
+type serving struct {
+	mu     sync.Mutex          // guards the fields below
+	server *toolserver.Session // nil: the agent has none
+	specs  []core.Spec         // the last known tools
+}
+
+// know notes the tools of the session while no turn runs.
+func (s *serving) know(specs []core.Spec) {
+	s.mu.Lock()
+	s.specs = specs
+	server := s.server
+	s.mu.Unlock()
+	if server != nil {
+		server.List(specs)
+	}
+}
+
+// start makes a server for a program of the agent, instead of the one for the program before it.
+// brought are the servers of clients, whose names it does not take.
+func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, caps acp.MCPCapabilities) (mcpServer, error) {
+	s.close()
+	name := toolserver.Name
+	for slices.ContainsFunc(brought, func(b core.ServerSpec) bool { return b.Name == name }) {
+		name += "-tools"
+	}
+	server, err := pool.Open(toolserver.Client{Name: name})
+	if err != nil {
+		return mcpServer{}, fmt.Errorf("offer the session's tools: %w", err)
+	}
+	s.mu.Lock()
+	s.server = server
+	specs := s.specs
+	s.mu.Unlock()
+	server.List(specs)
+	if caps.HTTP {
+		url, headers := server.HTTP()
+		return remoteServer(acp.ServerHTTP, name, url, headers), nil
+	}
+	command, args, env := server.Stdio()
+	return programServer(name, command, args, pairs(env)), nil
+}
+
+// close ends the server: its token is invalid then.
+func (s *serving) close() {
+	s.mu.Lock()
+	server := s.server
+	s.server = nil
+	s.mu.Unlock()
+	if server != nil {
+		server.Close()
+	}
+}
+
+// silentWait is the part of a wait for servers that is not shown.
+const silentWait = 300 * time.Millisecond
+
+// await waits for the session's MCP servers that are starting, for as long as each may take, and
+// notes the tools of the turn. It is called before the agent is started, because some agents list
+// tools only then.
+func (s *serving) await(ctx context.Context, t *core.Turn) error {
+	starters := t.Starters()
+	brief, enough := context.WithTimeout(ctx, silentWait)
+	for _, server := range starters {
+		server.Await(brief)
+	}
+	waits := brief.Err() != nil // otherwise all have had their time
+	enough()
+	var names []string
+	for _, server := range starters {
+		names = append(names, server.Starting()...)
+	}
+	if waits && len(names) > 0 {
+		if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseStarting, Tool: strings.Join(names, ", ")}); err != nil {
+			return err
+		}
+		for _, server := range starters {
+			server.Await(ctx)
+		}
+	}
+	specs, err := t.Tools(ctx)
+	if err == nil && specs != nil {
+		s.know(specs)
+	}
+	return err
+}
+
+// begin has calls made in a turn from now on. end must be called before the turn is over; it ends
+// the calls that are still running, and waits for them.
+func (s *serving) begin(ctx context.Context, t *core.Turn) (end func(), err error) {
+	s.mu.Lock()
+	server := s.server
+	s.mu.Unlock()
+	if server == nil {
+		return func() {}, nil
+	}
+	return server.Begin(ctx, t)
+}
+
+// owns reports whether a call that the agent describes is one of our server, which asks about it
+// itself and has it in the log. names are all that the agent calls it. A call that is described as
+// anything else besides, such as a command or a change of files, is not ours.
+func (s *serving) owns(kind acp.ToolKind, input json.RawMessage, names ...string) bool {
+	s.mu.Lock()
+	server := s.server
+	s.mu.Unlock()
+	if server == nil {
+		return false
+	}
+	var codex struct {
+		Server string `json:"server"`
+		Tool   string `json:"tool"`
+	}
+	if wire.Unmarshal(input, &codex) == nil && server.Owns(codex.Server+"/"+codex.Tool) {
+		return slices.ContainsFunc(names, server.Owns) // it says "execute" of each
+	}
+	return (kind == "" || kind == "other") && slices.ContainsFunc(names, server.Owns)
+}
