@@ -214,7 +214,9 @@ func (t *Terminal) Output() Output {
 func (t *Terminal) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-t.done:
-		return *t.Output().Exit, nil
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return *t.exit, nil
 	case <-ctx.Done():
 		return Exit{}, context.Cause(ctx)
 	}

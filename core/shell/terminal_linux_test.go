@@ -15,10 +15,12 @@ func TestTerminalLeavesADaemon(t *testing.T) {
 	for _, odd := range odds {
 		t.Cleanup(func() { childtest.Wake(t, odd) })
 	}
-	out := ended(t, start(t, ts, Request{Command: "setsid -f sleep " + odds[0] + "; echo end"})) // it holds the pipe
-	if out.Text != "end\n" || left(0) != 1 {
-		t.Errorf("%+v, %d are left", out, left(0))
+	// It has left the session when the command ends, and holds the pipe.
+	daemon := "mkfifo go; setsid -f sh -c 'echo >go; exec sleep " + odds[0] + "'; read x <go; echo end"
+	if out := ended(t, start(t, ts, Request{Command: daemon})); out.Text != "end\n" {
+		t.Errorf("%+v", out)
 	}
+	childtest.Soon(t, "the first daemon goes on", func() bool { return left(0) == 1 })
 	term := printing(t, ts, Request{Command: "setsid -f sleep " + odds[1] + "; echo runs; sleep 600"})
 	childtest.Soon(t, "the daemon runs", func() bool { return left(1) == 1 })
 	if err := term.Kill(t.Context()); err != nil {

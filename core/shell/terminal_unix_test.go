@@ -21,7 +21,7 @@ import (
 func terminals(t *testing.T) *Terminals {
 	t.Helper()
 	guard := &child.Guard{}
-	ts := &Terminals{Shell: Find(""), Guard: guard, Grace: 100 * time.Millisecond}
+	ts := &Terminals{Shell: Find(""), Guard: guard, Grace: time.Minute}
 	t.Cleanup(func() {
 		ts.Close()
 		guard.Close()
@@ -184,12 +184,17 @@ func TestTerminalFlood(t *testing.T) {
 }
 
 func TestTerminalKilledWhileOneWaits(t *testing.T) {
-	for name, c := range map[string]struct{ line, signal string }{
-		"obeys":    {"echo runs; sleep 600", "SIGTERM"},
-		"stubborn": {`trap "" TERM; echo runs; while :; do sleep 0.05; done`, "SIGKILL"},
+	for name, c := range map[string]struct {
+		line   string
+		grace  time.Duration
+		signal string
+	}{
+		"obeys":    {"echo runs; sleep 600", time.Minute, "SIGTERM"},
+		"stubborn": {`trap "" TERM; echo runs; while :; do sleep 0.05; done`, 100 * time.Millisecond, "SIGKILL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ts := terminals(t)
+			ts.Grace = c.grace
 			term := printing(t, ts, Request{Command: c.line})
 			if !ts.Busy() || term.Output().Exit != nil {
 				t.Error("it runs, and is not said to")
