@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -62,13 +61,19 @@ func (a Ask) Fits() bool {
 	return len(a.Options) == 0 || seen[AllowOnce] && seen[RejectOnce]
 }
 
-// Option returns the option of an id; ok is false if it was not offered.
+// Option returns the option of an id; ok is false if it was not offered, or if the id names none or
+// several.
 func (a Ask) Option(id string) (o Option, ok bool) {
-	i := slices.IndexFunc(a.Options, func(o Option) bool { return o.ID == id })
-	if i < 0 {
-		return Option{}, false
+	for _, offered := range a.Options {
+		switch {
+		case offered.ID != id || id == "":
+		case ok:
+			return Option{}, false
+		default:
+			o, ok = offered, true
+		}
 	}
-	return a.Options[i], true
+	return o, ok
 }
 
 // Option is one answer that is offered to a question.

@@ -33,7 +33,7 @@ func (c Client) canAsk(a Ask) bool {
 	}
 	switch a.Kind {
 	case AskApproval:
-		return c.Asks
+		return c.Asks && (a.Fits() || c.Questions || !c.FixedAnswers)
 	case AskConsent:
 		return c.Questions
 	case AskQuestion:

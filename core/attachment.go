@@ -30,6 +30,9 @@ type Client struct {
 	Role      Role
 	Asks      bool // approvals can be put to it
 	Questions bool // questions and consents can be put to it
+	// FixedAnswers says that approvals can be put to it with our own answers alone: an approval
+	// with others (Ask.Fits) is put to it as a question.
+	FixedAnswers bool
 	// NoForms says that the client shows no forms, NoPages that it cannot offer to open
 	// pages. A question that no client can be asked is shown in the chat instead.
 	NoForms, NoPages bool

@@ -47,6 +47,9 @@ func (s *Server) decide(ctx context.Context, p eca.ApproveParams, d core.Decisio
 			if ask.Kind != core.AskApproval || id != p.ToolCallID {
 				continue
 			}
+			if d.Allows() && !ask.Fits() {
+				return // only the question has the answer that would allow it
+			}
 			if err := att.Decide(ctx, ask.ID, d, ""); err != nil && !errors.Is(err, core.ErrNotAsked) {
 				s.log.Warn("a decision was not stored", zap.String("session", p.ChatID), zap.Error(err))
 			}

@@ -23,6 +23,7 @@ type call struct {
 	running  bool          // toolCallRunning was sent
 	task     bool          // it is shown as the plan
 	about    bool          // it belongs to a child, and is shown only for its approval
+	question bool          // its approval is put as a question: it must not be decided by buttons
 	child    *eca.Subagent // for a call that delegates a task: the last description of its child that was sent
 	outcome  core.Outcome
 }
@@ -46,11 +47,7 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	switch now.State {
 	case core.Proposed:
 		return v.prepare(dst, c)
-	case core.Awaiting:
-		dst = v.prepare(dst, c)
-		if v.live { // a replay shows only the calls that still wait, at its end
-			dst = v.run(dst, c, true)
-		}
+	case core.Awaiting: // the request for approval follows
 	case core.Running:
 		dst = v.prepare(dst, c)
 		dst = v.run(dst, c, false)
@@ -78,6 +75,19 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	return v.over(dst, c)
 }
 
+// awaiting shows a call whose approval is asked for.
+func (v *View) awaiting(dst []byte, c *call, a core.Ask) []byte {
+	c.question = !a.Fits()
+	dst = v.prepare(dst, c)
+	if v.live { // a replay shows only the calls that still wait, at its end
+		dst = v.run(dst, c, true)
+	}
+	return dst
+}
+
+// asks reports whether the client can approve the call.
+func (c *call) asks() bool { return c.now.State == core.Awaiting && !c.question }
+
 // over removes a call that has ended.
 func (v *View) over(dst []byte, c *call) []byte {
 	if c.now.State.Ended() {
@@ -104,11 +114,11 @@ func (v *View) prepare(dst []byte, c *call) []byte {
 		c.prepared = true
 		c.head = v.prepareHead(c)
 		if text == "" {
-			return prepared(dst, c, "", c.now.State == core.Awaiting)
+			return prepared(dst, c, "", c.asks())
 		}
 	}
 	for part := range parts(text) {
-		dst = prepared(dst, c, part, c.now.State == core.Awaiting)
+		dst = prepared(dst, c, part, c.asks())
 	}
 	return dst
 }
@@ -154,6 +164,7 @@ func (v *View) run(dst []byte, c *call, asks bool) []byte {
 		return dst
 	}
 	c.ran = true
+	asks = asks && !c.question
 	t, args := toolCall(eca.TypeToolCallRun, c), object(c.now.Args)
 	if asks && t.Origin == eca.OriginMCP {
 		args = display.VisibleArgs(args) // no other message shows all of them

@@ -300,13 +300,14 @@ type gateway struct {
 	*core.Gateway
 	board *board.Board
 	fleet *fleet // nil: it has no servers
+	offer *offers
 }
 
 // over returns the gateway that a configuration describes.
 func over(c core.Config) *gateway {
 	b := board.New()
 	c.Listing = b
-	return &gateway{core.New(c), b, nil}
+	return &gateway{core.New(c), b, nil, nil}
 }
 
 func newGateway(store core.Store, broken error) *gateway {
@@ -321,7 +322,7 @@ func newGateway(store core.Store, broken error) *gateway {
 			return offers.profile(), nil
 		}),
 	})
-	g.fleet = offers.fleet
+	g.fleet, g.offer = offers.fleet, offers
 	offers.keys.board, offers.fleet.board, offers.bench.board = g.board, g.board, g.board
 	return g
 }
@@ -369,7 +370,7 @@ func passes(b *board.Board, words []string) error {
 // Each file contains conversations: lines to the server (->) and everything that it sent (<-)
 // once nothing changes any more. The conversations of a file share one store, as successive
 // processes do. A conversation whose name begins with "broken" has an invalid configuration. In
-// "quick server" the server db starts with the client, and in "slow server" it needs an hour.
+// "quick server" the server db starts with the client, and in "slow server" it needs an hour. One whose name begins with "agents" has agents behind the gateway.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
 		store := coretest.NewMemory()
@@ -387,6 +388,9 @@ func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
 		}
 		g := newGateway(store, broken)
 		g.fleet.early = map[string]time.Duration{"quick server": time.Millisecond, "slow server": time.Hour}[f.Name]
+		if strings.HasPrefix(f.Name, "agents") {
+			g.offer.prof = guests(g.offer.prof)
+		}
 		peer, stop := serve(t, g)
 		var err error
 		if got, err = play(peer, g.board, string(f.Data)); err != nil {

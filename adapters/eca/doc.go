@@ -37,6 +37,9 @@
 //     a sent part of their text is never sent again.
 //   - When a call of an MCP server's tool is put to the user, invisible characters in
 //     its arguments are spelled out: the title has no room for all of them.
+//   - An agent behind the gateway asks with its own answers. If the three buttons of the clients say
+//     the same, the call has these; if not, all answers are put as a question, and the call is
+//     shown without buttons. A client without questions is not asked, and the call is rejected.
 //   - A client hears nothing of a chat that it has not named.
 //   - The offer is announced with the current selection, followed by the choices
 //     of each chat: an update never undoes the user's choice.
@@ -65,7 +68,9 @@
 //
 // An approval is not a request to the client in this protocol: a toolCallRun that needs an
 // approval is a content like any other, so it is encoded from the record. Only a replay holds it
-// back until its end, and then shows the calls that still wait.
+// back until its end, and then shows the calls that still wait. The call's record comes before that of
+// the request, which alone tells whether the buttons are the answers, so the content follows the
+// latter.
 //
 // A mark (the protocol's flag) comes after an old message when a chat is shown. Contents can only
 // be added at the end of a chat, so a new mark is shown there until the chat is shown again: a

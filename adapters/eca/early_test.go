@@ -82,7 +82,9 @@ func TestEarlyPreparesOnce(t *testing.T) {
 		t.Fatalf("said before the arguments were there: %s", got)
 	}
 	call.State, call.Args, call.Title = core.Awaiting, []byte(`{"a":"`+strings.Repeat("x", frameText+1)+`"}`), "Query"
-	lines := strings.Split(strings.TrimSuffix(sent(encode(nil, v, core.Record{Event: core.CallChanged{Call: call}})), "\n"), "\n")
+	said := encode(nil, v, core.Record{Event: core.CallChanged{Call: call}})
+	said = encode(said, v, core.Record{Event: core.Asked{Ask: core.Ask{Kind: core.AskApproval, Call: "c1"}}})
+	lines := strings.Split(strings.TrimSuffix(sent(said), "\n"), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[1], `"toolCallRun"`) {
 		t.Fatalf("got %q", lines)
 	}

@@ -82,6 +82,11 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.config(dst)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return v.systemText(dst, core.NoticeOf(e).Text)
+	case core.Foreign:
+		if e.Text == "" {
+			return dst
+		}
+		return v.systemText(dst, e.Text)
 	case core.Flagged:
 		return v.flagged(dst, e)
 	case core.Truncated:
@@ -90,7 +95,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, compactedText(e))
 	case core.Reverted:
 		return v.systemText(dst, revertedText(e))
-	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Foreign, core.Offered, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Offered, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:

@@ -25,11 +25,10 @@ var silent = map[string]map[Dialect]bool{
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Archived":     {Now: true, Doc000: true, Doc001: true},
-	"Foreign":      {Now: true, Doc000: true, Doc001: true},
 	"Offered":      {Now: true, Doc000: true, Doc001: true},
 	"Unknown":      {Now: true, Doc000: true, Doc001: true},
 	"CallOutput":   {Now: true, Doc000: true, Doc001: true}, // toolCalled has all of it
-	"Asked":        {Now: true, Doc000: true, Doc001: true}, // toolCallRun asks
+	"Asked":        {Now: true, Doc000: true, Doc001: true}, // but for an approval that waits: its call is shown then
 	"Answered":     {Now: true, Doc000: true, Doc001: true}, // the call's own record shows the decision
 	"PromptQueued": {Now: true, Doc000: true, Doc001: true}, // shown when it begins
 	"CallArgs":     {Doc001: true},                          // there a call is prepared once
@@ -65,13 +64,16 @@ func TestEverySample(t *testing.T) {
 					quiet := silent[name][d] || history && slices.Contains(silentHistory, name)
 					if c, ok := r.Event.(core.CallChanged); ok {
 						quiet = slices.Contains(silentCalls[d], calls)
-						if history && c.Call.State == core.Awaiting { // held back
+						if c.Call.State == core.Awaiting { // the request for approval shows it
 							quiet = true
 						}
 						if history && d == Doc001 && c.Call.State == core.Running && calls == 3 {
 							quiet = false // toolCallRun, which was held back
 						}
 						calls++
+					}
+					if a, ok := r.Event.(core.Asked); ok && a.Ask.Kind == core.AskApproval {
+						quiet = history // held back
 					}
 					lines := sent(encode(nil, v, r))
 					if (lines == "") != quiet {
@@ -418,7 +420,7 @@ func TestApprovalsSpellOutArguments(t *testing.T) {
 		call := core.Call{ID: "c1", Server: server, Tool: "query", State: core.Awaiting, Args: json.RawMessage(hidden)}
 		v := newView("c1", nil, "", offer.New(nil))
 		v.live = true
-		asked := string(v.callChanged(nil, call))
+		asked := string(v.asked(v.callChanged(nil, call), core.Ask{Kind: core.AskApproval, Call: "c1"}))
 		_, asked, _ = strings.Cut(asked, `"toolCallRun"`)
 		if !strings.Contains(asked, want) {
 			t.Errorf("%s: %s is not in %s", server, want, asked)

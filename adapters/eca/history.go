@@ -60,6 +60,14 @@ func (p *pager) item(ev core.Event) int {
 			return p.of("m" + string(e.Message))
 		}
 		p.n++
+	case core.Asked:
+		if i, ok := p.items["c"+string(e.Ask.Call)]; ok { // it shows the call
+			return i
+		}
+	case core.Foreign:
+		if e.Text != "" {
+			p.n++
+		}
 	case core.Notifier, core.Reverted:
 		p.n++
 	case core.Compacted:

@@ -226,7 +226,7 @@ func (p peer) client() core.Client {
 	if p.version != "" {
 		name += " " + p.version
 	}
-	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks()}
+	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks(), FixedAnswers: true}
 }
 
 // client describes the peer and its editor to a session with these folders.

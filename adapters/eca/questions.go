@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -30,7 +31,7 @@ func (f *feed) ask() {
 	waits := map[core.AskID]bool{}
 	for _, a := range f.att.Pending() {
 		// A question that the view has not seen comes after the records that the client has.
-		if _, seen := f.view.asks[a.ID]; seen && a.Kind != core.AskApproval {
+		if _, seen := f.view.asks[a.ID]; seen && (a.Kind != core.AskApproval || !a.Fits()) {
 			waits[a.ID] = true
 		}
 	}
@@ -50,10 +51,14 @@ func (f *feed) ask() {
 // openedLabel is the answer to a question that shows a page to open.
 const openedLabel = "Done"
 
-// question puts one question to the client.
+// question puts one question to the client, or an approval whose answers are not those of the
+// client's buttons.
 func (f *feed) question(a core.Ask) {
 	s := f.chat.srv
-	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Freeform || len(a.Options) == 0}
+	if a.Kind == core.AskApproval {
+		a = f.view.inWords(a)
+	}
+	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Kind != core.AskApproval && (a.Freeform || len(a.Options) == 0)}
 	for _, o := range a.Options {
 		p.Options = append(p.Options, eca.QuestionOption{Label: o.Label, Description: o.Description})
 	}
@@ -61,8 +66,9 @@ func (f *feed) question(a core.Ask) {
 		p.Question, p.AllowFreeform = strings.TrimSpace(a.Text+"\n"+a.URL), false
 		p.Options = []eca.QuestionOption{{Label: openedLabel, Description: "The page was opened, and all is done there."}}
 	}
-	// Clients show the question in place of the call: they must know the call.
-	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task {
+	// Clients show the question in place of the call: they must know the call. That of an approval
+	// stays in view.
+	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task && a.Kind != core.AskApproval {
 		p.ToolCallID = string(a.Call)
 	}
 	asked, err := s.conn.Start(eca.MethodAskQuestion, p, func(result json.RawMessage, err error) {
@@ -85,6 +91,21 @@ func (f *feed) question(a core.Ask) {
 		f.questions = map[core.AskID]*wire.Ask{}
 	}
 	f.questions[a.ID] = asked
+}
+
+// inWords returns an approval with a text that describes its call, and with different labels.
+func (v *View) inWords(a core.Ask) core.Ask {
+	now := core.Call{}
+	if c := v.calls[a.Call]; c != nil {
+		now = c.now
+	} else if a.About != nil {
+		now = *a.About
+	}
+	a.Text, a.Options = content.Approval(a, now), slices.Clone(a.Options)
+	for i, label := range content.Answers(a) {
+		a.Options[i].Label = label
+	}
+	return a
 }
 
 // unask takes all questions back: a new feed asks them again.
@@ -112,6 +133,13 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	text := string(r.Answer)
 	if s := ""; json.Unmarshal(r.Answer, &s) == nil {
 		text = s
+	}
+	if a.Kind == core.AskApproval { // only a label that was shown decides
+		i := slices.IndexFunc(a.Options, func(o core.Option) bool { return o.Label == strings.TrimSpace(text) })
+		if i < 0 {
+			return core.Reply{Outcome: core.OutcomeDeclined}
+		}
+		return core.Reply{Outcome: core.OutcomeDecided, Option: a.Options[i].ID}
 	}
 	reply, ok := forms.Of(a).ReplyInWords(text)
 	text = strings.TrimSpace(text)

@@ -114,23 +114,27 @@ func (v *View) progressed(c *call) bool {
 	return true
 }
 
-// asked shows a request for approval that no other message shows: of a child's call whose chat
-// the client does not have.
+// asked shows a request for approval: of a call, or of a child's call whose chat the client does
+// not have.
 func (v *View) asked(dst []byte, a core.Ask) []byte {
 	v.asks[a.ID] = a
-	if a.Kind != core.AskApproval || a.About == nil || v.shows(a.About.Child) {
-		return dst // the call's own record shows it, or the child's, or a request to the client
+	switch {
+	case a.Kind != core.AskApproval:
+		return dst // a request to the client shows it
+	case a.About == nil:
+		if c := v.calls[a.Call]; c != nil && c.now.State == core.Awaiting {
+			return v.awaiting(dst, c, a)
+		}
+		return dst
+	case v.shows(a.About.Child):
+		return dst // the child's call shows it
 	}
 	now := *a.About
 	now.ID, now.State, now.Child = a.Call, core.Awaiting, ""
 	c := &call{n: v.began, now: now, about: true}
 	v.began++
 	v.calls[now.ID] = c
-	dst = v.prepare(dst, c)
-	if v.live {
-		dst = v.run(dst, c, true)
-	}
-	return dst
+	return v.awaiting(dst, c, a)
 }
 
 // shows reports whether the client knows a child, and so gets its content.
