@@ -21,6 +21,7 @@ var (
 	// ErrReadOnly: a claim is refused because the log is damaged, because a later version of
 	// the gateway wrote it, or because the data folder cannot be written.
 	ErrReadOnly = errors.New("the session can be read, but not continued")
+	ErrOver     = errors.New("the turn is over")
 	ErrNotAsked = errors.New("nothing of that id waits for an answer")
 	ErrClosed   = errors.New("the session is closed")
 	// ErrNoPrincipal: sessions belong to somebody, and whoever serves a client says to whom.

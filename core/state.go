@@ -36,6 +36,7 @@ type State struct {
 	Offered   Offered // by the session's agent, if it is behind the gateway
 	Missing   string  // the damage of the log, and advice; empty: there is none
 	Archived  bool
+	Named     bool // a person has set the title
 
 	autoTitle bool
 	queued    []PromptQueued
@@ -61,7 +62,7 @@ func (s *State) public() State {
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
 		Shares: slices.Clone(s.Shares), CompactAt: s.CompactAt,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
-		Bound: s.Bound, Offered: s.Offered, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Models: slices.Clone(s.Models),
+		Bound: s.Bound, Offered: s.Offered, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Named: s.Title != "" && !s.autoTitle, Models: slices.Clone(s.Models),
 	}
 }
 

@@ -65,6 +65,9 @@ func (t *Turn) System() *SystemPrompt {
 	return t.by.client.System
 }
 
+// Begun reports whether no client prompted the turn (Host.Begin).
+func (t *Turn) Begun() bool { return t.begun != nil }
+
 // Prompt returns the user's message. The text of a command replaces the command.
 func (t *Turn) Prompt() []Block { return t.prompt.Blocks }
 
@@ -164,8 +167,10 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 			return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 		}
 	}
-	if t.ctx.Err() != nil {
-		return context.Cause(t.ctx)
+	if cause := context.Cause(t.ctx); cause == context.Canceled { //nolint:errorlint // the very value: the turn has ended, and was not stopped
+		return ErrOver
+	} else if cause != nil {
+		return cause
 	}
 	return t.s.publishIf(ctx, func() error { return t.fitLocked(events) }, events...)
 }
@@ -173,7 +178,7 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 // fitLocked refuses events that come too late: after the turn's end, or a call's.
 func (t *Turn) fitLocked(events []Event) error {
 	if t.over {
-		return errors.New("the turn is over")
+		return ErrOver
 	}
 	for _, ev := range events {
 		e, ok := ev.(CallChanged)

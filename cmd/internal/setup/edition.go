@@ -585,6 +585,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 		},
 	}
 	made.Servers = serverControl{p, made}
+	p.agents.pool.Limit(c.Limits.Agents)
 	for _, r := range roles {
 		made.add(r, p.agentOf(r, c))
 	}

@@ -39,6 +39,7 @@ type Process struct {
 	chosen    string                         // Options.Agent
 	backend   func(name string) core.Backend // Options.Backend
 	externals *externals
+	agents    *agentPrograms
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
@@ -57,7 +58,7 @@ type Options struct {
 	Log     *logs.Log
 	// Agent is the default agent, in place of the configuration's; empty: that one.
 	Agent string
-	// External makes the back end of an external agent; it starts nothing. nil: none are offered.
+	// External makes the back end of an external agent; it starts nothing. nil: they are programs.
 	External func(External) core.Backend
 	// Backend makes the back end of a revision of an agent, by the agent's name. If it returns
 	// nil the agent uses the built-in loop; nil: all do.
@@ -91,6 +92,10 @@ func New(o Options) *Process {
 			options: o.Servers.Options(), env: o.Env.Lookup, run: secrets.NewPrograms().Run,
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
+	}
+	p.agents = newAgentPrograms(o.Env.Version, guards, o.Log.Logger)
+	if o.External == nil {
+		o.External = p.agents.backend
 	}
 	p.externals = &externals{backend: o.External, env: o.Env.Lookup, run: p.servers.run}
 	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
@@ -185,6 +190,7 @@ func (p *Process) Close() {
 		e.close()
 	}
 	p.servers.close()
+	p.agents.tools.Close()
 }
 
 // choose returns the edition of an overlay, with one more use counted, and releases the use of

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"dragoman/bridge/toolserver"
+	"dragoman/core"
+	"dragoman/core/child"
+	"dragoman/core/child/piped"
+)
+
+// Program is the program of an agent as it is started.
+type Program struct {
+	Path string // a name to look up in PATH, or an absolute path
+	Args []string
+	Env  map[string]string // the configured variables
+	// Hide removes the values of secrets from a text; nil: there are none.
+	Hide func(string) string
+}
+
+// Options configure the back end of one agent. Name, Program, Pool and Guards must be set.
+type Options struct {
+	Name string
+	// Program is called before each start, and may run programs that print secrets.
+	Program func(context.Context) (Program, error)
+	Known   Known             // what is known about the agent (KnownOf)
+	Choices map[string]string // configured values of the agent's own options, by id
+	Paths   map[string]string // folders here and where the agent runs; nil: the same
+	// Direct passes the MCP servers that clients bring along on to the agent, instead of our own
+	// server with all of the session's tools.
+	Direct bool
+	// Idle is the time after which a program that is not used ends; 0: it does not.
+	Idle time.Duration
+	// Shared has sessions with the same folder share a program.
+	Shared  bool
+	Version string // ours
+	Pool    *Pool
+	Tools   *toolserver.Pool // serves the session's tools to the agent; nil: nothing does
+	Guards  *child.Guards    // of sessions, by principal and id
+	Keep    []string         // variables that the agent's terminals get besides the harmless ones
+	Environ func() []string  // nil: os.Environ
+	Log     func(level, text string)
+	Now     func() time.Time // nil: time.Now
+}
+
+func (o Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}
+
+// Backend is an agent behind the gateway. It implements core.Backend.
+type Backend struct {
+	o     Options
+	paths mapping
+	wg    sync.WaitGroup // of the peers
+
+	mu     sync.Mutex // guards the fields below
+	last   *hello     // of the newest program; nil: none was started
+	shared map[string]*sharing
+	fails  int       // starts that failed, one after the other
+	next   time.Time // of the next attempt
+}
+
+var _ core.Backend = (*Backend)(nil)
+
+// New returns the back end of an agent. It starts nothing.
+func New(o Options) *Backend {
+	return &Backend{o: o, paths: newMapping(o.Paths), shared: map[string]*sharing{}}
+}
+
+// Caps implements core.Backend. It starts nothing: whether an agent forks is known once it has run.
+func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return core.BackendCaps{
+		OwnsHistory: true, Load: true, Fork: b.last != nil && bool(b.last.Caps.Session.Fork),
+		// What an agent does not take is translated for it.
+		Images: true, Audio: true, Resources: true,
+	}, nil
+}
+
+// Open implements core.Backend. It starts the agent, unless the last attempt has just failed: then
+// the next prompt does.
+func (b *Backend) Open(ctx context.Context, bind core.Binding) (core.Conversation, error) {
+	c, err := newConversation(b, bind)
+	if err != nil {
+		return nil, err
+	}
+	if b.delay() > 0 && bind.Fork == nil {
+		return c, nil
+	}
+	if _, err := c.ensure(ctx, nil); err != nil {
+		_ = c.Close(context.WithoutCancel(ctx)) // the first error is the reason
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close implements core.Backend. All conversations have been closed.
+func (b *Backend) Close(context.Context) error {
+	b.wg.Wait()
+	return nil
+}
+
+// met notes what an agent that has just been started can do.
+func (b *Backend) met(h hello) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = &h
+}
+
+const (
+	// firstDelay is the time between a failed start and the next attempt. It doubles to maxDelay.
+	firstDelay = time.Second
+	maxDelay   = 5 * time.Minute
+)
+
+// delay returns the time until the program may be started again.
+func (b *Backend) delay() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.next.Sub(b.o.now()), 0)
+}
+
+// tried notes the end of an attempt to start the program.
+func (b *Backend) tried(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.fails, b.next = 0, time.Time{}
+		return
+	}
+	wait := maxDelay
+	if b.fails < 9 { // 256 s
+		wait = min(firstDelay<<b.fails, maxDelay)
+	}
+	b.fails++
+	b.next = b.o.now().Add(wait)
+}
+
+// environ returns the environment of the program: the part of ours that every program gets, the
+// variables by which this agent finds its credentials and settings, and the configured ones.
+func (b *Backend) environ(given map[string]string) []string {
+	ours := os.Environ
+	if b.o.Environ != nil {
+		ours = b.o.Environ
+	}
+	env := piped.Env(ours(), b.o.Known.Env, given)
+	kept := env[:0]
+	for _, kv := range env {
+		if !child.Named(barred, nameOf(kv)) {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}
+
+func nameOf(kv string) string {
+	for i := range len(kv) {
+		if kv[i] == '=' {
+			return kv[:i]
+		}
+	}
+	return kv
+}
+
+func (b *Backend) log(level, text string) {
+	if b.o.Log != nil {
+		b.o.Log(level, text)
+	}
+}
+
+// sharing is a program that several conversations use.
+type sharing struct {
+	turn chan struct{} // held by whoever starts or ends it
+	peer *peer
+}
+
+// program returns the program for a conversation: one of its own, or the shared one of its folder.
+// waits is called when the conversation has to wait for a free place; nil: nobody is told.
+func (b *Backend) program(ctx context.Context, c *conversation, waits func()) (*peer, error) {
+	if !b.o.Shared {
+		return b.place(ctx, c.bind.Meta.Cwd, c.guard, waits)
+	}
+	dir := c.bind.Meta.Cwd
+	b.mu.Lock()
+	s := b.shared[dir]
+	if s == nil {
+		s = &sharing{turn: make(chan struct{}, 1)}
+		b.shared[dir] = s
+	}
+	b.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.turn }()
+	if s.peer != nil && s.peer.alive() {
+		return s.peer, nil
+	}
+	guard, release := b.o.Guards.Hold("agent " + b.o.Name + " in " + dir)
+	p, err := b.place(ctx, dir, guard, waits)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	s.peer = p
+	b.wg.Go(func() {
+		<-p.gone
+		release()
+	})
+	return p, nil
+}
+
+// place starts a program when there is room for it.
+func (b *Backend) place(ctx context.Context, dir string, guard *child.Guard, waits func()) (*peer, error) {
+	release, err := b.o.Pool.place(ctx, waits)
+	if err != nil {
+		return nil, err
+	}
+	return b.start(ctx, dir, guard, release)
+}

@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// blockOf returns content of an agent.
+func blockOf(b acp.ContentBlock) core.Block {
+	data := func(text string) []byte {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil
+		}
+		return raw
+	}
+	switch b.Type {
+	case "text":
+		if b.Text != nil {
+			return core.Text{Text: *b.Text}
+		}
+	case "image":
+		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: b.URI}
+	case "audio":
+		return core.Audio{MIME: b.MIMEType, Data: data(b.Data)}
+	case "resource_link":
+		l := core.Link{URI: b.URI, Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
+		if b.Size != nil {
+			l.Size = *b.Size
+		}
+		return l
+	case "resource":
+		if r := b.Resource; r != nil {
+			is := core.Resource{URI: r.URI, MIME: r.MIMEType}
+			if r.Text != nil {
+				is.Text = *r.Text
+			} else if r.Blob != nil {
+				is.Blob = data(*r.Blob)
+			}
+			return is
+		}
+	}
+	return core.Text{Text: "[content of kind " + b.Type + "]"}
+}
+
+// prompt returns the turn's message in the form that the agent takes. What it does not take is
+// translated: an image becomes a file that the prompt names, a resource its text.
+func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any, error) {
+	var list []any
+	c.mu.Lock()
+	fresh := c.fresh
+	c.mu.Unlock()
+	if fresh {
+		brief, err := briefOf(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if brief != "" {
+			list = append(list, textBlock(brief))
+		}
+	}
+	takes := p.hello.Caps.PromptCapabilities
+	for _, b := range t.Prompt() {
+		switch b := b.(type) {
+		case core.Text:
+			list = append(list, textBlock(b.Text))
+		case core.Link:
+			block := acp.ContentBlock{Type: "resource_link", URI: c.uriThere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
+			if block.Name == "" {
+				block.Name = b.URI
+			}
+			list = append(list, block)
+		case core.Image:
+			switch {
+			case takes.Image && len(b.Data) > 0:
+				list = append(list, acp.ContentBlock{Type: "image", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data), URI: b.URI})
+			case len(b.Data) > 0:
+				list = append(list, c.asFile(ctx, t, "image", b.MIME, b.Data))
+			default:
+				list = append(list, acp.ContentBlock{Type: "resource_link", URI: b.URI, Name: b.URI, MIMEType: b.MIME})
+			}
+		case core.Audio:
+			if takes.Audio {
+				list = append(list, acp.ContentBlock{Type: "audio", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data)})
+			} else {
+				list = append(list, c.asFile(ctx, t, "sound", b.MIME, b.Data))
+			}
+		case core.Resource:
+			switch {
+			case takes.EmbeddedContext:
+				r := &acp.Resource{URI: c.uriThere(b.URI), MIMEType: b.MIME}
+				if b.Blob != nil {
+					blob := base64.StdEncoding.EncodeToString(b.Blob)
+					r.Blob = &blob
+				} else {
+					r.Text = &b.Text
+				}
+				list = append(list, acp.ContentBlock{Type: "resource", Resource: r})
+			case b.Blob != nil:
+				list = append(list, c.asFile(ctx, t, "resource", b.MIME, b.Blob))
+			default:
+				c.told(ctx, t, fmt.Sprintf("agent %s takes no embedded resources, so it got %s as text", c.b.o.Name, b.URI))
+				list = append(list, textBlock(b.URI+":\n```\n"+b.Text+"\n```"))
+			}
+		case core.Diff, core.Terminal:
+		}
+	}
+	return list, nil
+}
+
+func textBlock(text string) any {
+	return acp.ContentBlock{Type: "text", Text: &text}
+}
+
+// told tells the user something about the prompt.
+func (c *conversation) told(ctx context.Context, t *core.Turn, text string) {
+	_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: strings.ToUpper(text[:1]) + text[1:] + "."}) // a stopped turn shows in ctx
+}
+
+// asFile writes content that the agent does not take into a file, and returns the text that names
+// it. The file is removed with the conversation.
+func (c *conversation) asFile(ctx context.Context, t *core.Turn, what, mimeType string, data []byte) any {
+	path, err := c.spool(mimeType, data)
+	if err != nil {
+		c.told(ctx, t, fmt.Sprintf("agent %s takes no %s, and it could not be kept in a file: %v", c.b.o.Name, what, err))
+		return textBlock("[a " + what + " that could not be passed on]")
+	}
+	c.told(ctx, t, fmt.Sprintf("agent %s takes no %s, so it got the file %s", c.b.o.Name, what, path))
+	return textBlock("[" + what + ": " + path + "]")
+}
+
+// spool writes data into a new file that only its owner can read.
+func (c *conversation) spool(mimeType string, data []byte) (string, error) {
+	c.mu.Lock()
+	dir := c.spooled
+	c.mu.Unlock()
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "dragoman-prompt-"); err != nil {
+			return "", err
+		}
+		c.mu.Lock()
+		c.spooled = dir
+		c.mu.Unlock()
+	}
+	ext := ""
+	if list, _ := mime.ExtensionsByType(mimeType); len(list) > 0 {
+		ext = list[len(list)-1]
+	}
+	file, err := os.CreateTemp(dir, "content-*"+ext)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(data)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return filepath.Clean(file.Name()), err
+}
+
+// uriThere returns the agent's address of a file of ours.
+func (c *conversation) uriThere(uri string) string {
+	if path, ok := strings.CutPrefix(uri, "file://"); ok {
+		return "file://" + c.b.paths.there(path)
+	}
+	return uri
+}

@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+	"dragoman/core/child"
+	"dragoman/core/files"
+	"dragoman/core/shell"
+)
+
+// bound is the part of a conversation that the session's log keeps (core.Bound).
+type bound struct {
+	Session string `json:"session"` // the agent's id
+}
+
+// conversation is the agent's side of one session.
+type conversation struct {
+	b         *Backend
+	bind      core.Binding
+	guard     *child.Guard
+	release   func() // gives the guard back
+	places    *files.Workspace
+	terminals *shell.Terminals
+	flow      flow           // of the reading goroutine
+	serving   serving        // the session's tools for the agent
+	after     sync.WaitGroup // of what goes on behind an answer
+	parent    *conversation  // of a sub-agent; nil: it is the session's
+
+	mu        sync.Mutex // guards the fields below
+	peer      *peer      // nil: the agent does not run
+	session   string     // the agent's id; "": it has none yet
+	fresh     bool       // the agent knows nothing of what was said before
+	chosen    core.Choices
+	offered   core.Offered
+	run       running
+	changed   chan struct{} // closed when run is another one
+	open      int           // requests of the agent that wait for an answer
+	used      time.Time
+	muted     bool          // updates repeat what the log has
+	stopped   bool          // the user has stopped the turn: what still comes belongs to it
+	answered  chan struct{} // closed when the agent has answered the last prompt; nil: none is open
+	closed    bool
+	ready     bool            // the session is open: what the agent offers is logged
+	older     map[string]bool // the choices that the agent offers in the older forms
+	tally     tally
+	grants    map[string]grant     // by the agent's ids of the calls
+	subs      map[string]*subagent // by the agent's ids of their sessions
+	spooled   string               // the folder of files that prompts name; "": none
+	importing *importing           // nil: none goes on
+}
+
+// running is the turn that the agent's updates belong to.
+type running struct {
+	turn *core.Turn
+	ctx  context.Context //nolint:containedctx // ends the wait for clients that are far behind
+}
+
+var (
+	_ core.Conversation = (*conversation)(nil)
+	_ core.Chooser      = (*conversation)(nil)
+	_ core.Rester       = (*conversation)(nil)
+)
+
+func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
+	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.now(), chosen: bind.Settings.Choices, grants: map[string]grant{}, subs: map[string]*subagent{}}
+	if bind.State != nil {
+		var state bound
+		if err := json.Unmarshal(bind.State, &state); err != nil {
+			return nil, fmt.Errorf("the log's note of its session: %w", err)
+		}
+		c.session = state.Session
+	}
+	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
+	c.places = files.New(place{bind})
+	c.terminals = &shell.Terminals{Shell: shell.Find(""), Guard: c.guard, Environ: b.o.Environ, Keep: b.o.Keep}
+	c.flow.c = c
+	c.serving.know(bind.Tools)
+	return c, nil
+}
+
+// place is the workspace's host.
+type place struct{ bind core.Binding }
+
+// Meta implements files.Host.
+func (p place) Meta() core.Meta { return p.bind.Meta }
+
+// Editor implements files.Host.
+func (p place) Editor() core.Editor { return p.bind.Host.Editor() }
+
+// Spills implements files.Host.
+func (p place) Spills() core.Spills { return nil }
+
+// ensure returns the agent's program with the session open in it, and starts it if it does not
+// run. waits is called with a text for the user whenever that takes a while; nil: nobody is told.
+func (c *conversation) ensure(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
+	c.mu.Lock()
+	p := c.peer
+	c.mu.Unlock()
+	if p != nil && p.alive() {
+		return p, nil
+	}
+	if p != nil {
+		<-p.gone
+	}
+	if err := c.pause(ctx, waits); err != nil {
+		return nil, err
+	}
+	p, err := c.b.program(ctx, c, func() {
+		if waits != nil {
+			waits(fmt.Sprintf("%d agents run already (limits.agents); waiting until one of them is idle", c.b.o.Pool.limit()), 0)
+		}
+	})
+	if err == nil {
+		err = c.openOn(ctx, p)
+	}
+	var signIn *core.SignInError
+	if ctx.Err() == nil {
+		if errors.As(err, &signIn) {
+			c.b.tried(nil)
+		} else {
+			c.b.tried(err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// pause waits until the program may be started again after a failure.
+func (c *conversation) pause(ctx context.Context, waits func(string, time.Duration)) error {
+	wait := c.b.delay()
+	if wait == 0 {
+		return nil
+	}
+	if waits != nil {
+		waits("", wait)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// openOn opens the session in a program that runs, and ends one that nobody else uses if that
+// fails.
+func (c *conversation) openOn(ctx context.Context, p *peer) error {
+	c.mu.Lock()
+	c.peer = p
+	c.mu.Unlock()
+	err := c.openSession(ctx, p)
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	c.peer = nil
+	c.mu.Unlock()
+	if errors.Is(err, wire.ErrClosed) {
+		err = p.reason()
+	}
+	if p.leave(c) {
+		p.end(errUnused)
+	}
+	return err
+}
+
+// lost says that the program has ended. It runs behind the reading goroutine.
+func (c *conversation) lost(p *peer) {
+	c.flow.end()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer == p {
+		c.peer = nil
+	}
+}
+
+// Set implements core.Conversation: the settings apply from the next turn on.
+func (c *conversation) Set(ctx context.Context, set core.Settings) error {
+	c.mu.Lock()
+	c.chosen = set.Choices
+	p := c.peer
+	c.mu.Unlock()
+	if p != nil && p.alive() {
+		c.applyChoices(ctx, p)
+	}
+	return nil
+}
+
+// Rest implements core.Rester.
+func (c *conversation) Rest() bool {
+	c.mu.Lock()
+	p, used := c.peer, c.used
+	c.mu.Unlock()
+	if p == nil || !p.alive() {
+		return true
+	}
+	idle := c.b.o.Idle
+	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.now().Sub(used) >= idle
+}
+
+// busy reports whether anything goes on: a turn, a question, a command.
+func (c *conversation) busy() bool {
+	c.mu.Lock()
+	busy := c.open > 0 || c.answered != nil || c.run.turn != nil && c.run.ctx.Err() == nil
+	c.mu.Unlock()
+	return busy || c.terminals.Busy()
+}
+
+// waits counts the requests of the agent that wait for an answer.
+func (c *conversation) waits(n int) {
+	c.mu.Lock()
+	c.open += n
+	c.used = c.b.o.now()
+	c.mu.Unlock()
+}
+
+// Close implements core.Conversation.
+func (c *conversation) Close(ctx context.Context) error {
+	c.mu.Lock()
+	p, session, closed := c.peer, c.session, c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	c.terminals.Close()
+	if p != nil {
+		if p.alive() && c.b.o.Shared && bool(p.hello.Caps.Session.Close) {
+			limit, cancel := context.WithTimeout(ctx, time.Second)
+			_ = p.conn.Ask(limit, "session/close", acp.SessionID{SessionID: session}, nil) // it may have been closed already
+			cancel()
+		}
+		if p.leave(c) {
+			p.end(errUnused)
+		}
+	}
+	c.after.Wait()
+	c.endSubagents()
+	c.serving.close()
+	err := c.places.Close()
+	c.mu.Lock()
+	dir := c.spooled
+	c.mu.Unlock()
+	if dir != "" {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	c.release()
+	return err
+}
+
+// program returns the program of the agent; nil: it does not run.
+func (c *conversation) program() *peer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer
+}
+
+// failure words an error with which the agent answered a request.
+func (c *conversation) failure(method string, err error) error {
+	var e *jrpc2.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	words := acp.Refusal{Code: int(e.Code), Message: e.Message, Data: e.Data}.Words()
+	if int(e.Code) == acp.CodeAuthRequired {
+		return &core.SignInError{Agent: c.b.o.Name, Text: words}
+	}
+	return fmt.Errorf("%s: %s (error %d)", method, words, e.Code)
+}

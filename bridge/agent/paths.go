@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mapping translates paths between this machine and the one that the agent runs on, such as a
+// container. The longest prefix counts, in whole names.
+type mapping struct{ out, in []prefix }
+
+type prefix struct{ from, to string }
+
+// newMapping makes a mapping from prefixes here to prefixes there.
+func newMapping(paths map[string]string) mapping {
+	var m mapping
+	for _, here := range slices.Sorted(maps.Keys(paths)) {
+		m.out = append(m.out, prefix{trimmed(here), trimmed(paths[here])})
+		m.in = append(m.in, prefix{trimmed(paths[here]), trimmed(here)})
+	}
+	longest := func(a, b prefix) int { return cmp.Compare(len(b.from), len(a.from)) }
+	slices.SortStableFunc(m.out, longest)
+	slices.SortStableFunc(m.in, longest)
+	return m
+}
+
+func trimmed(path string) string {
+	if short := strings.TrimRight(path, "/"); short != "" {
+		return short
+	}
+	return "/"
+}
+
+// there returns the agent's path for one of ours.
+func (m mapping) there(path string) string { return translated(m.out, path) }
+
+// here returns our path for one of the agent's.
+func (m mapping) here(path string) string { return translated(m.in, path) }
+
+func translated(list []prefix, path string) string {
+	for _, p := range list {
+		rest, ok := strings.CutPrefix(path, p.from)
+		if ok && (rest == "" || rest[0] == '/' || p.from == "/") {
+			return trimmed(strings.TrimRight(p.to, "/") + "/" + strings.TrimLeft(rest, "/"))
+		}
+	}
+	return path
+}

@@ -1,0 +1,207 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// permit answers session/request_permission.
+type permit struct {
+	Outcome struct {
+		Outcome  string `json:"outcome"`
+		OptionID string `json:"optionId,omitempty"`
+	} `json:"outcome"`
+}
+
+func selected(id string) (p permit) {
+	p.Outcome.Outcome, p.Outcome.OptionID = "selected", id
+	return p
+}
+
+func cancelled() (p permit) {
+	p.Outcome.Outcome = "cancelled"
+	return p
+}
+
+// grant is a permission that was given: what the call may do until it ends.
+type grant struct {
+	call   core.CallID
+	access []core.Access
+}
+
+// permission takes session/request_permission on the reading goroutine, and returns the rest of the
+// work, which waits for the decision.
+func (c *conversation) permission(params json.RawMessage) func(context.Context) (any, error) {
+	var q struct {
+		ToolCall rawCall `json:"toolCall"`
+		Options  []struct {
+			ID   string             `json:"optionId"`
+			Name string             `json:"name"`
+			Kind acp.PermissionKind `json:"kind"`
+		} `json:"options"`
+	}
+	if err := wire.Unmarshal(params, &q); err != nil || q.ToolCall.ID == "" {
+		return func(context.Context) (any, error) {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "session/request_permission: no toolCallId: %v", err)
+		}
+	}
+	options := make([]core.Option, len(q.Options))
+	for i, o := range q.Options {
+		options[i] = core.Option{ID: o.ID, Label: o.Name, Decision: decisions[o.Kind]}
+	}
+	f := &c.flow
+	f.pause()
+	u := q.ToolCall
+	u.Status = "" // it is always pending
+	tc := f.described(u)
+	once := optionOf(options, core.AllowOnce)
+	if tc.ours && once != "" { // the call itself is asked about when it comes to our server
+		return func(context.Context) (any, error) { return selected(once), nil }
+	}
+	if c.asking(tc) || tc.call.State.Ended() || tc.call.State == core.Running && !c.takeHeld(tc) {
+		// It is asked about again, for something else: a call of its own in the log.
+		tc = &toolCall{theirs: tc.theirs, turn: tc.turn, call: tc.call}
+		tc.call.ID, tc.call.State, tc.call.Why = core.CallID(f.newID("c")), "", ""
+	}
+	j := c.judge(tc.theirs)
+	tc.line = j.line()
+	tc.call.Title = titled(tc.call.Title, tc.line)
+	if tc.call.State == "" {
+		tc.call.State = core.Proposed
+		f.emit(core.CallChanged{Call: tc.call})
+	}
+	c.mu.Lock()
+	tc.asking, tc.held = true, false
+	c.mu.Unlock()
+	call, id := tc.call, tc.theirs.ID
+	return func(ctx context.Context) (any, error) {
+		reply, err := c.authorize(ctx, &call, j, options)
+		c.mu.Lock()
+		tc.asking, tc.call = false, call
+		if err == nil && reply.Decision.Allows() {
+			c.grants[id] = grant{call.ID, j.access}
+		} else {
+			c.tally.rejected = true
+		}
+		c.mu.Unlock()
+		if err != nil {
+			return cancelled(), nil
+		}
+		return optionFor(options, reply), nil
+	}
+}
+
+// takeHeld reports whether a call that was reported to run is not shown so yet.
+func (c *conversation) takeHeld(tc *toolCall) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := tc.held
+	tc.held = false
+	return held
+}
+
+var decisions = map[acp.PermissionKind]core.Decision{
+	acp.AllowOnce: core.AllowOnce, acp.AllowAlways: core.AllowSession, acp.RejectOnce: core.RejectOnce, acp.RejectAlways: core.RejectAlways,
+}
+
+// authorize asks the gate about a call, and leaves in it the state that the log has. A turn that
+// nobody prompted may end under the question, because the user prompts: then it is asked again in
+// the new one.
+func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (core.Reply, error) {
+	for {
+		t := c.current()
+		reply, err := c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
+		if err == nil {
+			call.State = core.Rejected
+			if reply.Decision.Allows() {
+				call.State = core.Running
+			}
+			return reply, nil
+		}
+		next := c.current()
+		if ctx.Err() != nil || t == nil || !t.Begun() || !c.moved(ctx, t) {
+			call.State = core.Canceled
+			return reply, err
+		}
+		next = c.current()
+		call.ID, call.Turn, call.State = next.NewCall(), next.ID(), core.Proposed
+		if !c.emit(core.CallChanged{Call: *call}) {
+			return reply, errors.New("the turn was stopped")
+		}
+	}
+}
+
+// moved waits for the turn behind t, and reports whether there is one.
+func (c *conversation) moved(ctx context.Context, t *core.Turn) bool {
+	c.mu.Lock()
+	now, changed := c.run.turn, c.changed
+	c.mu.Unlock()
+	if now != t {
+		return true
+	}
+	select {
+	case <-changed:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// optionOf returns the id of the first option that means a decision; "": there is none.
+func optionOf(options []core.Option, d core.Decision) string {
+	if i := slices.IndexFunc(options, func(o core.Option) bool { return o.Decision == d }); i >= 0 {
+		return options[i].ID
+	}
+	return ""
+}
+
+// optionFor returns the answer to the agent: the option that a person has chosen, or that of the
+// decision. Options that last are chosen only by people.
+func optionFor(options []core.Option, r core.Reply) permit {
+	id := r.Option
+	switch {
+	case id != "":
+	case r.Decision.Allows():
+		id = optionOf(options, core.AllowOnce)
+	default:
+		if id = optionOf(options, core.RejectOnce); id == "" {
+			id = optionOf(options, core.RejectAlways)
+		}
+	}
+	if id == "" {
+		return cancelled()
+	}
+	return selected(id)
+}
+
+// granted finds a permission that covers an access: one for exactly this path or command line,
+// whose call has not ended.
+func (c *conversation) granted(a core.Access) (core.CallID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		for _, has := range g.access {
+			switch {
+			case a.Op == core.OpRun && has.Op == core.OpRun && a.Command == has.Command && a.Path == has.Path,
+				a.Op != core.OpRun && a.Path != "" && has.Path == a.Path && (has.Op == a.Op || has.Op == core.OpWrite):
+				return g.call, true
+			}
+		}
+	}
+	return "", false
+}
+
+// revoke ends a permission: its call has ended.
+func (c *conversation) revoke(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.grants, id)
+}

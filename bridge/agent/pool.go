@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// defaultMax is the limit of a pool whose limit was not set.
+const defaultMax = 8
+
+// Pool limits the programs of agents that run at once, all sessions together.
+type Pool struct {
+	mu      sync.Mutex // guards the fields below
+	max     int
+	taken   int
+	running map[*peer]struct{}
+	changed chan struct{} // closed when a place may have become free
+}
+
+// NewPool returns a pool without programs.
+func NewPool() *Pool {
+	return &Pool{max: defaultMax, running: map[*peer]struct{}{}, changed: make(chan struct{})}
+}
+
+// Limit sets how many programs may run. Those that run already are not ended.
+func (p *Pool) Limit(n int) {
+	p.mu.Lock()
+	more := n > p.max
+	p.max = n
+	p.mu.Unlock()
+	if more {
+		p.wake()
+	}
+}
+
+func (p *Pool) limit() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.max
+}
+
+// place takes the place of one program. Where all are taken, the program that has been idle for
+// longest ends; where none is idle, waits is called once and place waits until one is, or ctx
+// ends. release gives the place back.
+func (p *Pool) place(ctx context.Context, waits func()) (release func(), err error) {
+	for {
+		p.mu.Lock()
+		if p.taken < p.max {
+			p.taken++
+			p.mu.Unlock()
+			return sync.OnceFunc(p.release), nil
+		}
+		var list []*peer
+		for pe := range p.running {
+			list = append(list, pe)
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		if oldest := longestIdle(list); oldest != nil {
+			if oldest.retire() {
+				continue
+			}
+		} else if waits != nil {
+			waits()
+			waits = nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// longestIdle returns the program that has been idle for longest and can continue later; nil:
+// none.
+func longestIdle(list []*peer) (oldest *peer) {
+	var since time.Time
+	for _, pe := range list {
+		if at, idle := pe.idleSince(); idle && (oldest == nil || at.Before(since)) {
+			oldest, since = pe, at
+		}
+	}
+	return oldest
+}
+
+func (p *Pool) release() {
+	p.mu.Lock()
+	p.taken--
+	p.mu.Unlock()
+	p.wake()
+}
+
+// wake has those who wait look again: a place is free, or a program has become idle.
+func (p *Pool) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *Pool) add(pe *peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running[pe] = struct{}{}
+}
+
+func (p *Pool) remove(pe *peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, pe)
+}

@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// rare handles the updates that are not on the hot path.
+func (f *flow) rare(kind string, raw json.RawMessage) {
+	known := true
+	switch kind {
+	case "plan":
+		known = take(raw, f.plan)
+	case "available_commands_update":
+		known = take(raw, f.commands)
+	case "current_mode_update":
+		known = take(raw, func(u acp.ModeUpdate) { f.mode(u.CurrentModeID) })
+	case "config_option_update":
+		known = take(raw, func(u opened) { f.options(u) })
+	case "session_info_update":
+		known = take(raw, f.info)
+	case "usage_update":
+		known = take(raw, f.usage)
+	case "notice":
+		known = take(raw, f.notice)
+	case "compaction_update":
+		known = take(raw, f.compaction)
+	case acp.UpdateSubagent:
+		known = take(raw, f.c.subagent)
+	default:
+		known = false
+	}
+	if !known {
+		f.foreign(raw, "")
+	}
+}
+
+// take decodes an update and hands it on; false: it has another form.
+func take[T any](raw json.RawMessage, to func(T)) bool {
+	var u T
+	if wire.Unmarshal(raw, &u) != nil {
+		return false
+	}
+	to(u)
+	return true
+}
+
+func (f *flow) plan(u acp.Plan) {
+	entries := make([]core.PlanEntry, len(u.Entries))
+	for i, e := range u.Entries {
+		entries[i] = core.PlanEntry{Text: e.Content, Status: core.PlanStatus(e.Status), Priority: string(e.Priority)}
+	}
+	f.emit(core.PlanChanged{Entries: entries})
+}
+
+// info takes a title, unless a person has named the session.
+func (f *flow) info(u acp.InfoUpdate) {
+	if t := f.c.current(); t != nil && t.State().Named {
+		return
+	}
+	if u.Title != nil && strings.TrimSpace(*u.Title) != "" {
+		f.emitApart(core.TitleChanged{Title: strings.TrimSpace(*u.Title), Auto: true})
+	}
+}
+
+// emitApart adds an event that needs no turn: in the one that runs, or without one.
+func (f *flow) emitApart(ev core.Event) {
+	c := f.c
+	if in := c.imports(); in != nil {
+		in.send(ev)
+		return
+	}
+	c.mu.Lock()
+	r := c.run
+	c.mu.Unlock()
+	if r.turn == nil || r.turn.Emit(r.ctx, ev) != nil {
+		_ = c.bind.Host.Publish(context.Background(), ev) // a session that cannot be stored says so itself
+	}
+}
+
+func (f *flow) notice(u acp.Notice) {
+	text := u.Title
+	if u.Description != "" {
+		text += "\n" + u.Description
+	}
+	severity := core.Info
+	switch u.Severity {
+	case string(core.Warning), string(core.Failure):
+		severity = core.Severity(u.Severity)
+	}
+	f.emitApart(core.Notice{Severity: severity, Text: text})
+}
+
+// compaction shows that the agent replaces its history by a summary.
+func (f *flow) compaction(u acp.CompactionUpdate) {
+	id := f.c.current().ID()
+	switch u.Status {
+	case "in_progress":
+		f.emit(core.Phase{Turn: id, Kind: core.PhaseCompacting})
+	case "completed":
+		var text []string
+		for _, b := range u.Summary {
+			if b.Text != nil {
+				text = append(text, *b.Text)
+			}
+		}
+		f.emit(core.Compacted{Turn: id, Summary: strings.Join(text, "\n"), Auto: true})
+	case "failed":
+		f.emit(core.Phase{Turn: id, Kind: core.PhaseWaiting})
+	}
+}
+
+// tally is what a conversation counts.
+type tally struct {
+	rejected     bool // a call was refused in the turn that runs
+	used, window int
+	cost         *float64
+}
+
+func (f *flow) usage(u acp.UsageUpdate) {
+	c := f.c
+	c.mu.Lock()
+	c.tally.used, c.tally.window = u.Used, u.Size
+	if u.Cost != nil && strings.EqualFold(u.Cost.Currency, "USD") {
+		amount := u.Cost.Amount
+		c.tally.cost = &amount
+	}
+	now, r := c.tally, c.run
+	c.mu.Unlock()
+	if r.turn == nil {
+		return // an import: the next turn's usage counts
+	}
+	total := r.turn.State().Usage
+	if now.cost != nil {
+		total.Cost = now.cost
+	}
+	f.emitApart(core.UsageChanged{Turn: r.turn.ID(), Total: total, Context: now.used, Window: now.window})
+}
+
+// count adds the tokens of a turn, if the agent has counted them.
+func (c *conversation) count(ctx context.Context, t *core.Turn, last *core.Usage) {
+	if last == nil {
+		return
+	}
+	c.mu.Lock()
+	now := c.tally
+	c.mu.Unlock()
+	total := t.State().Usage.Add(*last)
+	if now.cost != nil {
+		total.Cost = now.cost
+	}
+	context := now.used
+	if context == 0 {
+		context = last.In + last.CacheRead + last.CacheWrite + last.Out
+	}
+	_ = t.Emit(ctx, core.UsageChanged{Turn: t.ID(), Last: *last, Total: total, Context: context, Window: now.window}) // a stopped turn shows in ctx
+}
+
+// commands takes the agent's slash commands.
+func (f *flow) commands(u acp.CommandsUpdate) {
+	list := make([]core.Command, 0, len(u.AvailableCommands))
+	for _, a := range u.AvailableCommands {
+		cmd := core.Command{Kind: core.CommandAgent, Name: strings.TrimPrefix(a.Name, "/"), Description: a.Description}
+		if a.Input != nil {
+			cmd.Arguments = []core.Argument{{Name: a.Input.Hint}}
+		}
+		list = append(list, cmd)
+	}
+	c := f.c
+	c.mu.Lock()
+	same := c.offered.Commands != nil && reflect.DeepEqual(c.offered.Commands, list)
+	c.offered.Commands = list
+	c.mu.Unlock()
+	c.bind.Offer(list)
+	if !same {
+		f.offer()
+	}
+}

@@ -1,0 +1,261 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// cancelFor limits the time in which an agent must answer a prompt that was cancelled, before the
+// next one. After it the program is ended and started again.
+const cancelFor = 10 * time.Second
+
+// answer is the agent's answer to session/prompt.
+type answer struct {
+	stop  acp.StopReason
+	usage *core.Usage
+	err   error
+}
+
+// Run implements core.Conversation.
+func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+	if err := c.settle(ctx); err != nil {
+		return core.StopError, err
+	}
+	c.enter(running{t, ctx})
+	defer c.touch()
+	if err := c.serving.await(ctx, t); err != nil {
+		return core.StopError, err
+	}
+	p, err := c.ensure(ctx, func(text string, wait time.Duration) {
+		if text != "" {
+			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text}) // a stopped turn shows in ctx
+			return
+		}
+		_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseRetrying, After: wait})
+	})
+	if err != nil {
+		return core.StopError, err
+	}
+	end, err := c.serving.begin(ctx, t)
+	if err != nil {
+		return core.StopError, err
+	}
+	defer end()
+	prompt, err := c.prompt(ctx, t, p)
+	if err != nil {
+		return core.StopError, err
+	}
+	return c.ask(ctx, t, p, prompt)
+}
+
+// ask sends the prompt, and returns when the agent has answered it, or ctx ends.
+func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []any) (core.StopReason, error) {
+	c.mu.Lock()
+	session := c.session
+	done := make(chan struct{})
+	c.answered, c.stopped = done, false
+	c.tally.rejected = false
+	c.mu.Unlock()
+	got := make(chan answer, 1)
+	_, err := p.conn.Start("session/prompt", map[string]any{"sessionId": session, "prompt": prompt}, func(raw json.RawMessage, err error) {
+		c.flow.end() // everything before the answer has been emitted
+		got <- answerOf(raw, err)
+		c.mu.Lock()
+		c.answered, c.stopped = nil, false
+		c.grants = map[string]grant{}
+		c.mu.Unlock()
+		close(done)
+	})
+	if err != nil {
+		c.mu.Lock()
+		c.answered = nil
+		c.mu.Unlock()
+		close(done)
+		return core.StopError, c.broken(p, err)
+	}
+	c.mu.Lock()
+	c.fresh = false
+	c.mu.Unlock()
+	select {
+	case a := <-got:
+		return c.finish(ctx, t, p, a)
+	case <-ctx.Done():
+		c.mu.Lock()
+		c.stopped = true
+		c.mu.Unlock()
+		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
+		return core.StopCanceled, context.Cause(ctx)
+	}
+}
+
+// answerOf reads the answer to session/prompt.
+func answerOf(raw json.RawMessage, err error) answer {
+	if err != nil {
+		return answer{err: err}
+	}
+	var is struct {
+		Stop  acp.StopReason `json:"stopReason"`
+		Usage *struct {
+			In         int `json:"inputTokens"`
+			Out        int `json:"outputTokens"`
+			CacheRead  int `json:"cachedReadTokens"`
+			CacheWrite int `json:"cachedWriteTokens"`
+			Thought    int `json:"thoughtTokens"`
+		} `json:"usage"`
+	}
+	if err := wire.Unmarshal(raw, &is); err != nil {
+		return answer{err: fmt.Errorf("the answer to session/prompt: %w", err)}
+	}
+	a := answer{stop: is.Stop}
+	if u := is.Usage; u != nil {
+		a.usage = &core.Usage{In: u.In, Out: u.Out, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Thought}
+	}
+	return a
+}
+
+// finish ends the turn as the agent's answer says.
+func (c *conversation) finish(ctx context.Context, t *core.Turn, p *peer, a answer) (core.StopReason, error) {
+	if a.err != nil {
+		return core.StopError, c.broken(p, a.err)
+	}
+	c.count(ctx, t, a.usage)
+	switch a.stop {
+	case acp.StopEndTurn:
+		return core.StopEnd, nil
+	case acp.StopMaxTokens:
+		return core.StopTokens, nil
+	case acp.StopMaxTurns:
+		return core.StopRequests, nil
+	case acp.StopRefusal:
+		return core.StopRefusal, nil
+	case acp.StopCancelled:
+		c.mu.Lock()
+		rejected := c.tally.rejected
+		c.mu.Unlock()
+		if rejected { // some agents end a turn so after a no
+			return core.StopEnd, nil
+		}
+		return core.StopCanceled, nil
+	}
+	return core.StopEnd, nil
+}
+
+// broken words the error of a prompt. If the program has ended, its last words are the reason.
+func (c *conversation) broken(p *peer, err error) error {
+	if errors.Is(err, wire.ErrClosed) {
+		return fmt.Errorf("agent %s ended in the middle of the turn: %w", c.b.o.Name, p.reason())
+	}
+	return c.failure("session/prompt", err)
+}
+
+// settle waits until the agent has answered the prompt before, which was cancelled. An agent that
+// does not is ended.
+func (c *conversation) settle(ctx context.Context) error {
+	c.mu.Lock()
+	done, p := c.answered, c.peer
+	c.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	limit := time.NewTimer(cancelFor)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-limit.C:
+	}
+	c.b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", c.b.o.Name, cancelFor))
+	p.end(fmt.Errorf("it did not answer within %v after a cancel", cancelFor))
+	<-done
+	return nil
+}
+
+// enter makes a turn the one that updates belong to.
+func (c *conversation) enter(r running) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run = r
+	c.stopped = false
+	c.used = c.b.o.now()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// touch notes the end of a turn: the program may be idle now.
+func (c *conversation) touch() {
+	c.mu.Lock()
+	c.used = c.b.o.now()
+	p := c.peer
+	c.mu.Unlock()
+	if p != nil {
+		p.touch()
+	}
+}
+
+// emit adds events to the turn that runs. Without one it begins a turn that nobody prompted, so
+// that what an agent says after its answer reaches every client. It reports whether the log has
+// the events.
+func (c *conversation) emit(events ...core.Event) bool {
+	for {
+		c.mu.Lock()
+		r, changed, drop := c.run, c.changed, c.stopped || c.muted
+		c.mu.Unlock()
+		if drop {
+			return false
+		}
+		if r.turn != nil {
+			err := r.turn.Emit(r.ctx, events...)
+			if err == nil {
+				return true
+			}
+			if !errors.Is(err, core.ErrOver) {
+				return false // it was stopped, or cannot be stored
+			}
+		}
+		ctx := context.Background()
+		if p := c.program(); p != nil {
+			ctx = p.life
+		}
+		next, err := c.bind.Host.Begin(ctx, core.Origin{})
+		if err == nil {
+			c.mu.Lock()
+			c.run = running{next, ctx}
+			c.mu.Unlock()
+			continue
+		}
+		if busy := (*core.BusyError)(nil); !errors.As(err, &busy) {
+			return false
+		}
+		// The next prompt's turn has begun, or the last one is about to end.
+		limit := time.NewTimer(time.Second)
+		select {
+		case <-changed:
+		case <-limit.C:
+		}
+		limit.Stop()
+		if c.isClosed() {
+			return false
+		}
+	}
+}
+
+func (c *conversation) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// notice shows the user a text, in a turn or not.
+func (c *conversation) notice(s core.Severity, text string) {
+	// Nobody can be told of an error.
+	_ = c.bind.Host.Publish(context.Background(), core.Notice{Severity: s, Text: "Agent " + c.b.o.Name + ": " + text})
+}

@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+	"dragoman/core/jsonscan"
+)
+
+// maxForeign limits an update that is kept as it is, in bytes.
+const maxForeign = 1 << 20
+
+// update takes a session/update.
+func (p *peer) update(params json.RawMessage) {
+	var session, update []byte
+	m := jsonscan.MembersOf(jsonscan.Trim(params), wire.MaxDepth)
+	for m.Next() {
+		switch string(m.Key) {
+		case "sessionId":
+			session = m.Val
+		case "update":
+			update = m.Val
+		}
+	}
+	r := p.talk(jsonscan.Text(session))
+	if r.c == nil || len(update) == 0 {
+		return
+	}
+	if r.sub != nil {
+		r.sub.update(update)
+		return
+	}
+	r.c.flow.take(update)
+}
+
+// flow turns the updates of a session into events. It belongs to the goroutine that reads, and
+// behind its end to the one that ends the program.
+type flow struct {
+	c       *conversation
+	message core.MessageID       // the newest of the agent; "": the next piece begins one
+	theirs  string               // its messageId
+	thought core.ThoughtID       // the one that is open; "": none
+	since   time.Time            // when it began
+	calls   map[string]*toolCall // by the agent's id
+	n       int                  // of the ids that were made up for an import
+}
+
+// emit passes events on.
+func (f *flow) emit(events ...core.Event) bool {
+	if in := f.c.imports(); in != nil {
+		return in.add(events...)
+	}
+	return f.c.emit(events...)
+}
+
+// take handles one update.
+func (f *flow) take(raw []byte) {
+	var kind, content, message []byte
+	meta := false
+	m := jsonscan.MembersOf(raw, wire.MaxDepth)
+	for m.Next() {
+		switch string(m.Key) {
+		case "sessionUpdate":
+			kind = m.Val
+		case "content":
+			content = m.Val
+		case "messageId":
+			message = m.Val
+		case "_meta":
+			meta = string(m.Val) != "null"
+		}
+	}
+	switch jsonscan.Text(kind) {
+	case acp.AgentChunk:
+		f.chunk(raw, content, message, meta, f.say)
+	case acp.ThoughtChunk:
+		f.chunk(raw, content, message, meta, f.think)
+	case acp.UserChunk:
+		f.userChunk(content, message)
+	case acp.ToolCallNew, acp.ToolCallMore:
+		f.call(raw)
+	default:
+		f.rare(jsonscan.Text(kind), raw)
+	}
+}
+
+// chunk handles a piece of a text. A chunk with more than a text is also passed on as it is, with
+// an empty text in the place of the text.
+func (f *flow) chunk(raw, content, message []byte, meta bool, text func(text, message string)) {
+	kind, piece := "", []byte(nil)
+	m := jsonscan.MembersOf(content, wire.MaxDepth)
+	for m.Next() {
+		switch string(m.Key) {
+		case "type":
+			kind = jsonscan.Text(m.Val)
+		case "text":
+			piece = m.Val
+		}
+	}
+	if kind != "text" {
+		f.foreign(raw, "["+shown(content)+"]")
+		return
+	}
+	if meta {
+		f.foreign(wire.Edit(raw, wire.Set("content", emptyText)), "")
+	}
+	text(jsonscan.Text(piece), jsonscan.Text(message))
+}
+
+var emptyText = json.RawMessage(`{"type":"text","text":""}`)
+
+// say adds to the agent's answer. A message goes on until something else comes, or the agent names
+// another one.
+func (f *flow) say(text, message string) {
+	f.endThought()
+	if f.message == "" || message != f.theirs && message != "" {
+		f.message, f.theirs = f.newMessage(), message
+	}
+	f.emit(core.TextDelta{Message: f.message, Text: text})
+}
+
+// think adds to the agent's reasoning.
+func (f *flow) think(text, _ string) {
+	f.message = ""
+	if f.thought == "" {
+		f.thought, f.since = core.ThoughtID(f.newID("h")), f.c.b.o.now()
+		f.emit(core.ThoughtStarted{Thought: f.thought})
+	}
+	f.emit(core.ThoughtDelta{Thought: f.thought, Text: text})
+}
+
+func (f *flow) endThought() {
+	if f.thought != "" {
+		f.emit(core.ThoughtEnded{Thought: f.thought, Took: f.c.b.o.now().Sub(f.since)})
+		f.thought = ""
+	}
+}
+
+// end ends what is open: a turn is over.
+func (f *flow) end() {
+	f.endThought()
+	f.message = ""
+	for id, tc := range f.calls {
+		if tc.call.State.Ended() {
+			delete(f.calls, id)
+		}
+	}
+}
+
+// pause ends the current text: something else comes.
+func (f *flow) pause() {
+	f.endThought()
+	f.message = ""
+}
+
+func (f *flow) newMessage() core.MessageID { return core.MessageID(f.newID("m")) }
+
+// newID makes an id that is unique in the session.
+func (f *flow) newID(kind string) string {
+	if t := f.c.current(); t != nil {
+		switch kind {
+		case "m":
+			return string(t.NewMessage())
+		case "h":
+			return string(t.NewThought())
+		}
+		return string(t.NewCall())
+	}
+	f.n++
+	return fmt.Sprintf("%s%s-i%d", kind, f.c.b.o.Name, f.n)
+}
+
+// current returns the turn that updates belong to; nil: there was none yet.
+func (c *conversation) current() *core.Turn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.run.turn
+}
+
+// foreign passes an update on as it is. text is for clients of other protocols.
+func (f *flow) foreign(raw json.RawMessage, text string) {
+	if len(raw) > maxForeign {
+		f.emit(core.Notice{
+			Severity: core.Warning,
+			Text:     fmt.Sprintf("An update of agent %s was dropped: it has %d bytes, and at most %d are kept.", f.c.b.o.Name, len(raw), maxForeign),
+		})
+		return
+	}
+	f.emit(core.Foreign{Protocol: acp.Protocol, Raw: append(json.RawMessage{}, raw...), Text: text})
+}
+
+// shown describes content that is no text, for clients that cannot be shown it.
+func shown(content []byte) string {
+	var b struct {
+		Type     string `json:"type"`
+		MIMEType string `json:"mimeType"`
+		URI      string `json:"uri"`
+		Name     string `json:"name"`
+		Resource struct {
+			URI string `json:"uri"`
+		} `json:"resource"`
+	}
+	if wire.Unmarshal(content, &b) != nil || b.Type == "" {
+		return "content of an unknown kind"
+	}
+	text := b.Type
+	for _, more := range []string{b.MIMEType, b.Name, b.URI, b.Resource.URI} {
+		if more != "" {
+			text += " " + more
+		}
+	}
+	return text
+}
