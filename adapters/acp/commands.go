@@ -81,16 +81,25 @@ func (s *session) commands(ctx context.Context) (list acp.CommandsUpdate, ok boo
 	if err != nil || all == nil {
 		return list, false
 	}
-	return commandsOf(all), true
+	return commandsOf(all, s.offer.Load().external(chosen(s.att.State()))), true
 }
 
-func commandsOf(list []core.Command) acp.CommandsUpdate {
+// commandsOf lists commands. In a session of an external agent each says whose it is: either may
+// have one that the user takes for the other's.
+func commandsOf(list []core.Command, external string) acp.CommandsUpdate {
 	u := acp.CommandsUpdate{
 		SessionUpdate:     "available_commands_update",
 		AvailableCommands: make([]acp.AvailableCommand, len(list)),
 	}
 	for i, c := range list {
 		u.AvailableCommands[i] = acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		if external != "" {
+			whose := "dragoman"
+			if c.Kind == core.CommandAgent {
+				whose = external
+			}
+			u.AvailableCommands[i].Description = strings.TrimSuffix(whose+": "+c.Description, ": ")
+		}
 		var names []string
 		for _, a := range c.Arguments {
 			names = append(names, a.Name)

@@ -14,22 +14,23 @@ import (
 
 // setMode handles session/set_mode.
 func (s *Server) setMode(call *wire.Call, p acp.SetModeRequest) error {
-	return s.choose(call, p.SessionID, optionAgent, quoted(p.ModeID), done)
+	return s.choose(call, p.SessionID, (*Offer).modeOption, quoted(p.ModeID), done)
 }
 
 // setModel handles session/set_model, which is no longer in the schema but which clients still
 // send.
 func (s *Server) setModel(call *wire.Call, p acp.SetModelRequest) error {
-	return s.choose(call, p.SessionID, optionModel, quoted(p.ModelID), done)
+	return s.choose(call, p.SessionID, (*Offer).modelOption, quoted(p.ModelID), done)
 }
 
 // done returns an answer that does not repeat the choice.
-func done(*Offer, core.Settings) any { return acp.Marker{} }
+func done(*View) any { return acp.Marker{} }
 
 // setOption handles session/set_config_option.
 func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error {
-	return s.choose(call, p.SessionID, p.ConfigID, p.Value, func(o *Offer, set core.Settings) any {
-		return acp.SetConfigOptionResponse{ConfigOptions: o.options(set)}
+	this := func(*Offer, Chosen) string { return p.ConfigID }
+	return s.choose(call, p.SessionID, this, p.Value, func(v *View) any {
+		return acp.SetConfigOptionResponse{ConfigOptions: v.Offer.options(v.Now)}
 	})
 }
 
@@ -39,28 +40,65 @@ func quoted(s string) json.RawMessage { return wire.AppendString(nil, s) }
 // from the log, before the answer, and likewise changes by others.
 func (s *Server) choose(
 	call *wire.Call,
-	id, option string,
+	id string,
+	option func(*Offer, Chosen) string,
 	value json.RawMessage,
-	answer func(*Offer, core.Settings) any,
+	answer func(*View) any,
 ) error {
 	sess, err := s.session(id)
 	if err != nil {
 		return err
 	}
+	finish := func(err error) {
+		f := s.current(sess).feed
+		sess.after(sess.att.Head(), func() {
+			if err != nil {
+				call.Reply(nil, s.wireError(err))
+				return
+			}
+			call.Reply(answer(f.view), nil)
+		})
+	}
 	sess.queue.Go(func() {
 		ctx := context.Background()
 		o := sess.refresh(ctx)
-		set, err := o.set(sess.att.State().Settings, option, value)
-		if err == nil {
-			err = sess.att.Set(ctx, set)
-		}
-		if err != nil {
-			call.Reply(nil, wireError(err))
+		now := chosen(sess.att.State())
+		c, err := o.selection(now, option(o, now), value)
+		after := Chosen{c.set, now.Offered}
+		switch {
+		case err != nil:
+		case c.own != "":
+			sess.choices.Go(func() { finish(s.opts.Gateway.Choose(call.Context(), sess.att, c.own, c.value)) })
 			return
+		case o.agent(c.set) != o.agent(now.Settings) && o.external(after) != "":
+			sess.choices.Go(func() { finish(sess.changeAgent(call.Context(), c.set)) })
+			return
+		default:
+			err = sess.att.Set(ctx, c.set)
 		}
-		sess.after(sess.att.Head(), func() { call.Reply(answer(o, set), nil) })
+		finish(err)
 	})
 	return nil
+}
+
+// changeAgent changes to an external agent and starts it, so that its options are known. If it does not
+// start, the session keeps its agent. It may wait for long.
+func (s *session) changeAgent(ctx context.Context, set core.Settings) error {
+	was := s.att.State().Settings
+	if err := s.att.Set(ctx, set); err != nil {
+		return err
+	}
+	err := s.srv.opts.Gateway.Prepare(ctx, s.att)
+	if err == nil {
+		return nil
+	}
+	if now := s.att.State().Settings; now.Agent == set.Agent {
+		now.Agent = was.Agent
+		if err := s.att.Set(context.WithoutCancel(ctx), now); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // refresh reads the configuration again; if it has changed, the client is notified of the new

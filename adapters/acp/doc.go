@@ -8,15 +8,18 @@
 // so that a replayed one is never asked again and one that was decided elsewhere is withdrawn.
 //
 // Choices (agents, models, effort, trust) have three forms in the protocol. The encoder keeps
-// them in step, from the log, whoever made the choice (offer.go).
+// them in step, from the log, whoever made the choice (offer.go). An external agent is started by
+// session/new or when it is chosen, never by opening a session again; its own options (choices.go),
+// its answers to permission requests and its updates of kinds that core does not know (foreign.go)
+// reach clients unchanged.
 //
 // Files: initialize.go (the client's identity), early.go (clients of August 2025), session.go (a
 // session on the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
-// prompt.go (prompt, cancel), offer.go and configure.go, permission.go, consent.go, elicit.go and
+// prompt.go (prompt, cancel), offer.go, choices.go and configure.go, permission.go, consent.go, elicit.go and
 // page.go (questions to the user), services.go (the editor's files and terminals), servers.go,
-// commands.go, view.go, encode.go, encode_call.go, content.go, markdown.go and large.go
+// commands.go, view.go, encode.go, encode_call.go, foreign.go, content.go, markdown.go and large.go
 // (session/update), subsession.go and taskcall.go (delegated tasks), manage.go (titles, status and
-// archive), system.go (the client's system prompt), providers.go, signin.go, errors.go.
+// archive), system.go (the client's system prompt), providers.go, signin.go, logins.go, errors.go.
 // Package thread serves the thread protocol of June 2025, on the same stream.
 //
 // Requests that may wait are handled a few at a time (Server.crew): the next one begins when the

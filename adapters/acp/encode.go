@@ -2,8 +2,9 @@ package acp
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return update(dst, v, info(e, acp.Stamp(r.Time)))
 	case core.SettingsChanged:
 		return settings(dst, v, e.Settings)
+	case core.Offered:
+		return offered(dst, v, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return notice(dst, v, core.NoticeOf(e))
 	case core.Compacted:
@@ -73,9 +76,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Cited:
 		return message(dst, v, acp.AgentChunk, e.Message, 0, e.Link)
 	case core.Foreign:
-		if e.Protocol == acp.Protocol && json.Valid(e.Raw) {
-			return append(wire.AppendRaw(head(dst, v), e.Raw), "}}\n"...)
-		}
+		return foreign(dst, v, e)
 	case core.Moved:
 		if !v.replay {
 			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
@@ -95,7 +96,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Phase:
 		return phase(compacting(dst, v, e), v, e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Offered, core.Unknown:
+		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no message for these; arguments come whole with the call.
 	}
 	return dst
@@ -178,22 +179,42 @@ func message(dst []byte, v *View, kind string, id core.MessageID, n int, b core.
 }
 
 // settings appends the current choices, in both forms that have an update. The answer to
-// session/load has them too, so a replay sends none.
-func settings(dst []byte, v *View, now core.Settings) []byte {
-	was := v.Settings
-	if v.Settings = now; v.replay || v.Offer == nil {
+// session/load has them too, so a replay sends none. Values of an agent's options are in its offer.
+func settings(dst []byte, v *View, set core.Settings) []byte {
+	was := v.Now
+	v.Now.Settings = set
+	set.Choices = was.Settings.Choices
+	if v.replay || v.Offer == nil || set == was.Settings && set.Choices != v.Now.Settings.Choices {
 		return dst
 	}
-	if mode := v.Offer.agent(now); mode != v.Offer.agent(was) {
-		dst = update(dst, v, acp.ModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: mode})
+	return update(mode(dst, v, was), v, optionsUpdate(v))
+}
+
+// offered appends the choices if the agent offers others, or has other values for them.
+func offered(dst []byte, v *View, e core.Offered) []byte {
+	was := v.Now
+	v.Now.Offered = e
+	if v.replay || v.Offer == nil || reflect.DeepEqual(v.Offer.options(was), v.Offer.options(v.Now)) {
+		return dst
 	}
-	return update(dst, v, optionsUpdate(v))
+	return update(mode(dst, v, was), v, optionsUpdate(v))
+}
+
+// mode appends the current mode if it is another one than it was. If the modes themselves are
+// others, because the agent is, only the options can say so.
+func mode(dst []byte, v *View, was Chosen) []byte {
+	old, now := v.Offer.modes(was), v.Offer.modes(v.Now)
+	if old == nil || now == nil || old.CurrentModeID == now.CurrentModeID ||
+		!slices.ContainsFunc(old.AvailableModes, func(m acp.Mode) bool { return m.ID == now.CurrentModeID }) {
+		return dst
+	}
+	return update(dst, v, acp.ModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: now.CurrentModeID})
 }
 
 func optionsUpdate(v *View) acp.OptionsUpdate {
 	return acp.OptionsUpdate{
 		SessionUpdate: "config_option_update",
-		ConfigOptions: v.Offer.options(v.Settings),
+		ConfigOptions: v.Offer.options(v.Now),
 	}
 }
 
@@ -256,7 +277,7 @@ func notice(dst []byte, v *View, n core.Notice) []byte {
 			dst,
 			v,
 			acp.Notice{
-				SessionUpdate: "notice",
+				SessionUpdate: acp.UpdateNotice,
 				Severity:      severity(n.Severity),
 				Title:         cut(title, maxResult, v),
 				Description:   cut(strings.TrimSpace(rest), maxResult, v),
@@ -319,7 +340,7 @@ func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
 }
 
 func compaction(dst []byte, v *View, id, status string, summary []acp.ContentBlock) []byte {
-	return update(dst, v, acp.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: id, Status: status, Summary: summary})
+	return update(dst, v, acp.CompactionUpdate{SessionUpdate: acp.UpdateCompaction, CompactionID: id, Status: status, Summary: summary})
 }
 
 func reverted(e core.Reverted) string {

@@ -25,17 +25,17 @@ var ignored = map[string]string{
 	"Bound":          "a back end's own",
 	"Expanded":       "the user goes on to see what was typed",
 	"Archived":       "session/list shows it",
-	"Offered":        "its options and commands are sent by the session",
 	"Unknown":        "written by a later version",
 	"TurnEnded":      "the answer to session/prompt",
 }
 
 func TestEveryEventIsEncodedOrListed(t *testing.T) {
 	v := NewView("s", "", core.Pos{})
-	v.Offer = NewOffer(&core.Profile{Agents: []core.Agent{{Name: "code"}}}, false)
+	v.Offer = NewOffer(&core.Profile{Agents: []core.Agent{{Name: "code"}, {Name: "claude", External: true}}}, false)
 	seen := map[string]bool{}
 	plain := core.Call{ID: "plain", Tool: "run", Kind: core.KindExecute, State: core.Running} // without a change to a file
-	events := append(coretest.Samples(), core.CallChanged{Call: plain}, core.CallOutput{Call: plain.ID, Text: "one\n"})
+	events := append(coretest.Samples(), core.CallChanged{Call: plain}, core.CallOutput{Call: plain.ID, Text: "one\n"},
+		core.SettingsChanged{Settings: core.Settings{Agent: "claude"}}, core.Offered{Agent: "claude", Choices: []core.Choice{{ID: "x"}}})
 	for _, r := range coretest.Records(1, events...) {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", r.Event), "core.")
 		out := Encode(nil, v, r)
@@ -186,6 +186,7 @@ func FuzzEncode(f *testing.F) {
 	states := []core.CallState{core.Proposed, core.Awaiting, core.Running, core.Succeeded, core.Errored, core.Rejected, core.Canceled}
 	f.Fuzz(func(t *testing.T, text, id, title string, args []byte, n uint8) {
 		v := NewView(core.SessionID(id), "", core.Pos{})
+		v.Offer = NewOffer(&core.Profile{Agents: []core.Agent{{Name: "claude", External: true}}}, false)
 		call := core.Call{ID: core.CallID(id), Title: title, Args: args, Output: args, State: states[int(n)%len(states)], Why: text, Content: []core.Block{core.Text{Text: text}}}
 		for _, ev := range []core.Event{
 			core.TextDelta{Message: core.MessageID(id), Text: text},
@@ -194,6 +195,8 @@ func FuzzEncode(f *testing.F) {
 			core.TurnStarted{Prompt: []core.Block{core.Text{Text: text}, core.Link{URI: text}}},
 			core.TitleChanged{Title: title},
 			core.TurnEnded{Err: text},
+			core.Foreign{Protocol: "acp", Raw: args, Text: text},
+			core.Offered{Agent: "claude", Choices: []core.Choice{{ID: id, Name: title, Value: text, Boolean: n%2 == 0, Values: []core.ChoiceValue{{ID: text, Name: title, Group: id}}}}},
 		} {
 			checkLines(t, Encode(nil, v, core.Record{Seq: 1, Event: ev}))
 		}

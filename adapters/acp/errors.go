@@ -8,6 +8,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -25,6 +26,15 @@ func noSession(id string) error {
 		WithData(acp.NoSession{SessionID: id, Details: "session/list lists the sessions that are stored"})
 }
 
+// wireError is the function of that name for errors that an agent's login may mend: they have the
+// ways to log in.
+func (s *Server) wireError(err error) error {
+	if login := new(core.SignInError); errors.As(err, &login) {
+		return s.loginRequired(login.Agent, login.Error())
+	}
+	return wireError(err)
+}
+
 // wireError maps the core's errors to this protocol. No other place does.
 func wireError(err error) error {
 	var coded *jrpc2.Error
@@ -36,7 +46,7 @@ func wireError(err error) error {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "%s", lacking(lacks))
 	case errors.Is(err, core.ErrNotFound):
 		return jrpc2.Errorf(acp.CodeNotFound, "%s", err.Error()).WithData(acp.Details{Details: err.Error()})
-	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled):
+	case errors.Is(err, core.ErrCanceled), errors.Is(err, context.Canceled), errors.Is(err, wire.ErrCanceled):
 		return jrpc2.Errorf(acp.CodeCancelled, "request cancelled")
 	}
 	text := cmp.Or(err.Error(), "internal error")

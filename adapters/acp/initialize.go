@@ -54,10 +54,14 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 		directs = &acp.Marker{}
 	}
 	var auth *acp.AuthCapabilities
-	if s.opts.SignIn != nil {
+	if s.opts.SignIn != nil || s.opts.Logins != nil {
 		auth = &acp.AuthCapabilities{Logout: &acp.Marker{}, Status: &acp.Marker{}}
 	}
-	methods, _ := s.authMethods(call.Context())
+	methods := []acp.AuthMethod{}
+	if s.defaultAgent(call.Context()) == "" {
+		methods, _ = s.authMethods(call.Context())
+	}
+	methods = append(methods, s.logins(call.Context())...)
 	call.Reply(acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       acp.Implementation{Name: "dragoman", Title: &title, Version: s.opts.Version},

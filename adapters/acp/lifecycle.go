@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/creachadair/jrpc2"
+	"go.uber.org/zap"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -24,11 +25,22 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	if err := s.workable(roots); err != nil {
 		return err
 	}
-	if err := s.signedIn(ctx); err != nil {
-		return err
+	if e.offer.external(Chosen{}) == "" {
+		if err := s.signedIn(ctx); err != nil {
+			return err
+		}
 	}
 	sess, err := s.opts.Gateway.Create(ctx, core.Meta{Principal: s.opts.Principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
+		return err
+	}
+	// An external agent starts now: the answer has its options. Nobody knows the session yet.
+	e.att = s.attach(sess, e)
+	if err := s.opts.Gateway.Prepare(call.Context(), e.att); err != nil {
+		e.att.Close()
+		if gone := s.opts.Gateway.Delete(context.WithoutCancel(ctx), s.opts.Principal, sess.Meta().ID); gone != nil {
+			s.log.Warn("the session of an agent that did not start stays", sessionField(sess.Meta().ID), zap.Error(gone))
+		}
 		return err
 	}
 	e.answer = func(r acp.SessionResponse) { call.Reply(r, nil) }

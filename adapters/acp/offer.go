@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/creachadair/jrpc2"
-
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -25,8 +23,9 @@ const (
 const effortDefault = "default"
 
 // Offer holds the possible choices in a session, in the protocol's words: the agents as modes and
-// as an option, models, the efforts of a model, and trust. The three forms (modes, options,
-// models) have the same content. It is immutable; nil offers nothing.
+// as an option, models, the efforts of a model, and trust; with an external agent, its own
+// (choices.go). The three forms (modes, options, models) have the same content. It is immutable; nil
+// offers nothing.
 type Offer struct {
 	profile *core.Profile
 	boolean bool // the client shows boolean options
@@ -78,10 +77,18 @@ func with(list []acp.SelectOption, chosen, description string) []acp.SelectOptio
 	return append(list, acp.SelectOption{Value: chosen, Name: chosen, Description: description})
 }
 
-func (o *Offer) modes(set core.Settings) *acp.ModeState {
-	if o == nil || o.agent(set) == "" {
+func (o *Offer) modes(now Chosen) *acp.ModeState {
+	if o == nil || o.agent(now.Settings) == "" {
 		return nil
 	}
+	if c := o.ownOf(now, acp.CategoryMode); c != nil {
+		st := &acp.ModeState{CurrentModeID: c.Value}
+		for _, v := range c.Values {
+			st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: v.ID, Name: v.Name, Description: v.Description})
+		}
+		return st
+	}
+	set := now.Settings
 	st := &acp.ModeState{CurrentModeID: o.agent(set)}
 	for _, a := range o.agents(set) {
 		st.AvailableModes = append(st.AvailableModes, acp.Mode{ID: a.Value, Name: a.Name, Description: a.Description})
@@ -89,8 +96,19 @@ func (o *Offer) modes(set core.Settings) *acp.ModeState {
 	return st
 }
 
-func (o *Offer) models(set core.Settings) *acp.ModelState {
-	if o == nil || o.model(set) == "" {
+func (o *Offer) models(now Chosen) *acp.ModelState {
+	if o == nil {
+		return nil
+	}
+	if c := o.ownOf(now, acp.CategoryModel); c != nil {
+		st := &acp.ModelState{CurrentModelID: c.Value}
+		for _, v := range c.Values {
+			st.AvailableModels = append(st.AvailableModels, acp.Model{ModelID: v.ID, Name: v.Name, Description: v.Description})
+		}
+		return st
+	}
+	set := now.Settings
+	if o.external(now) != "" || o.model(set) == "" {
 		return nil
 	}
 	st := &acp.ModelState{CurrentModelID: o.model(set)}
@@ -110,23 +128,33 @@ func (o *Offer) efforts(model string) []string {
 	return nil
 }
 
-// options returns the configuration options with their values. The effort is an option only if
-// the chosen model has a choice.
-func (o *Offer) options(set core.Settings) []acp.ConfigOption {
+// options returns the configuration options with their values: those of an external agent first.
+// The effort is an option only if the chosen model has a choice.
+func (o *Offer) options(now Chosen) []acp.ConfigOption {
 	if o == nil {
 		return nil
 	}
+	set := now.Settings
 	list := []acp.ConfigOption{}
+	for _, c := range o.own(now) {
+		list = append(list, o.option(c))
+	}
 	if agents := o.agents(set); agents != nil {
-		list = append(list, acp.ConfigOption{
-			ID:           optionAgent,
+		opt := acp.ConfigOption{
+			ID:           o.ours(now, optionAgent),
 			Name:         "Agent",
 			Description:  "Who answers",
-			Category:     acp.CategoryMode,
 			Type:         "select",
 			CurrentValue: o.agent(set),
 			Options:      agents,
-		})
+		}
+		if o.modeOption(now) == opt.ID { // clients have one switch for modes
+			opt.Category = acp.CategoryMode
+		}
+		list = append(list, opt)
+	}
+	if o.external(now) != "" {
+		return append(list, o.trust(now))
 	}
 	if models := o.allModels(set); models != nil {
 		list = append(list, acp.ConfigOption{
@@ -148,44 +176,21 @@ func (o *Offer) options(set core.Settings) []acp.ConfigOption {
 		}
 		list = append(list, opt)
 	}
-	return append(list, o.trust(set.Trust))
+	return append(list, o.trust(now))
 }
 
-// trust returns a switch, or for a client that cannot show one, a choice of two.
-func (o *Offer) trust(on bool) acp.ConfigOption {
-	opt := acp.ConfigOption{
-		ID:           optionTrust,
-		Name:         "Trust",
-		Description:  "Allow what would be asked for; what is forbidden stays so",
-		Type:         "boolean",
-		CurrentValue: on,
-	}
-	if o.boolean {
-		return opt
-	}
-	opt.Type, opt.CurrentValue = "select", "off"
-	if on {
-		opt.CurrentValue = "on"
-	}
-	opt.Options = []acp.SelectOption{{Value: "off", Name: "Ask"}, {Value: "on", Name: "Trust"}}
-	return opt
+// trust is for every agent: what an external one asks for is judged by the same policy.
+func (o *Offer) trust(now Chosen) acp.ConfigOption {
+	return o.onOff(acp.ConfigOption{
+		ID:          o.ours(now, optionTrust),
+		Name:        "Trust",
+		Description: "Allow what would be asked for; what is forbidden stays so",
+	}, now.Settings.Trust, "Ask", "Trust")
 }
 
-// set returns settings with one option changed. An error is the client's fault: an unknown option
-// or value.
-func (o *Offer) set(set core.Settings, id string, raw json.RawMessage) (core.Settings, error) {
-	i := slices.IndexFunc(o.options(set), func(opt acp.ConfigOption) bool { return opt.ID == id })
-	if i < 0 {
-		return set, jrpc2.Errorf(jrpc2.InvalidParams, "configId: there is no option %.60q", id)
-	}
-	value, ok := valueOf(raw)
-	opt := o.options(set)[i]
-	switch {
-	case id == optionTrust && (value == "on" || value == "true" || value == "off" || value == "false"):
-	case !ok || !slices.ContainsFunc(opt.Options, func(s acp.SelectOption) bool { return s.Value == value }):
-		return set, jrpc2.Errorf(jrpc2.InvalidParams, "value: option %q takes %s, not %.60s", id, values(opt), raw)
-	}
-	switch id {
+// set returns settings with one of our options changed.
+func (o *Offer) set(set core.Settings, option, value string) core.Settings {
+	switch option {
 	case optionAgent:
 		if set.Agent = value; len(o.profile.Agents) > 0 && value == o.profile.Agents[0].Name {
 			set.Agent = "" // the default, even if its name changes
@@ -199,9 +204,9 @@ func (o *Offer) set(set core.Settings, id string, raw json.RawMessage) (core.Set
 			set.Effort = ""
 		}
 	case optionTrust:
-		set.Trust = value == "on" || value == "true"
+		set.Trust = value == "true"
 	}
-	return set, nil
+	return set
 }
 
 // valueOf reads a value: a string, or true or false.
@@ -224,9 +229,9 @@ func values(opt acp.ConfigOption) string {
 	if opt.Type == "boolean" {
 		return "true or false"
 	}
-	names := make([]string, len(opt.Options))
-	for i, v := range opt.Options {
-		names[i] = `"` + v.Value + `"`
+	names := valuesOf(opt)
+	for i, v := range names {
+		names[i] = `"` + v + `"`
 	}
 	return "one of " + strings.Join(names, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -73,7 +74,8 @@ func (f *feed) request(a core.Ask) {
 }
 
 // Permission returns the session/request_permission for an open approval. It describes the whole
-// call, because some clients show only the content of the request.
+// call, because some clients show only the content of the request. The answers are those that an
+// external agent offers, or ours.
 func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
@@ -83,7 +85,7 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 			Kind:       kind(core.KindOther),
 			Status:     acp.StatusPending,
 		},
-		Options: []acp.PermissionOption{{OptionID: string(core.AllowOnce), Name: "Allow once", Kind: acp.AllowOnce}},
+		Options: permissions(a),
 	}
 	c, known := core.Call{}, false
 	if t := v.calls[a.Call]; a.About != nil {
@@ -95,21 +97,29 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(v, c), kind(c.Kind)
 		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(v, c, c.State), locations(v, c.Locations), rawOf(c.Args)
 	}
-	if a.Remember != "" {
-		req.Options = append(req.Options, acp.PermissionOption{
-			OptionID: string(core.AllowSession), Name: "Allow for this session: " + a.Remember, Kind: acp.AllowAlways,
-		})
-	}
-	req.Options = append(
-		req.Options,
-		acp.PermissionOption{OptionID: string(core.RejectOnce), Name: "Reject", Kind: acp.RejectOnce},
-	)
-	if a.Remember != "" {
-		req.Options = append(req.Options, acp.PermissionOption{
-			OptionID: string(core.RejectAlways), Name: "Reject for this session: " + a.Remember, Kind: acp.RejectAlways,
-		})
-	}
 	return req
+}
+
+// permissions lists the answers to an approval.
+func permissions(a core.Ask) (list []acp.PermissionOption) {
+	if len(a.Options) > 0 {
+		for _, o := range a.Options {
+			list = append(list, acp.PermissionOption{OptionID: o.ID, Name: o.Label, Kind: optionKind(o.Decision)})
+		}
+		return list
+	}
+	add := func(d core.Decision, name string, kind acp.PermissionKind) {
+		list = append(list, acp.PermissionOption{OptionID: string(d), Name: name, Kind: kind})
+	}
+	add(core.AllowOnce, "Allow once", acp.AllowOnce)
+	if a.Remember != "" {
+		add(core.AllowSession, "Allow for this session: "+a.Remember, acp.AllowAlways)
+	}
+	add(core.RejectOnce, "Reject", acp.RejectOnce)
+	if a.Remember != "" {
+		add(core.RejectAlways, "Reject for this session: "+a.Remember, acp.RejectAlways)
+	}
+	return list
 }
 
 // asked appends the call of a sub-session that a question is about, or one that is made up for a
@@ -172,29 +182,26 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 // as the protocol requires.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.PermissionResponse](result, err)
-	d, note := core.RejectOnce, ""
+	r := core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce}
 	switch {
 	case err != nil:
-		note = err.Error()
+		r.Text = err.Error()
 	case res.Outcome.Outcome == "cancelled":
 		s.cancelTurn(a.Turn)
 		return
-	case res.Outcome.Outcome == "selected" && offered(a, core.Decision(res.Outcome.OptionID)):
-		d = core.Decision(res.Outcome.OptionID)
+	case res.Outcome.Outcome != "selected" || !allows(a, res.Outcome.OptionID):
+		r.Text = "the client answered with something that was not offered"
+	case len(a.Options) > 0:
+		r.Decision, r.Option = "", res.Outcome.OptionID // core knows its decision
 	default:
-		note = "the client answered with something that was not offered"
+		r.Decision = core.Decision(res.Outcome.OptionID)
 	}
-	if err := s.att.Decide(context.Background(), a.ID, d, note); err != nil && !errors.Is(err, core.ErrNotAsked) {
+	if err := s.att.Answer(context.Background(), a.ID, r); err != nil && !errors.Is(err, core.ErrNotAsked) {
 		s.srv.log.Warn("decide", zap.Error(err))
 	}
 }
 
-func offered(a core.Ask, d core.Decision) bool {
-	switch d {
-	case core.AllowOnce, core.RejectOnce:
-		return true
-	case core.AllowSession, core.RejectAlways:
-		return a.Remember != ""
-	}
-	return false
+// allows reports whether an answer to an approval was offered.
+func allows(a core.Ask, id string) bool {
+	return slices.ContainsFunc(permissions(a), func(o acp.PermissionOption) bool { return o.OptionID == id })
 }

@@ -43,7 +43,7 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil &&
 			sess.prompts.Forget(ticket) {
 			stop()
-			call.Reply(nil, wireError(err))
+			call.Reply(nil, s.wireError(err))
 		}
 	})
 	return nil
@@ -56,6 +56,9 @@ func (s *session) ended(call *wire.Call, e core.TurnEnded) {
 	usage := now.feed.view.spent.of(e.Turn)
 	answer := func() {
 		res, err := Answer(e)
+		if e.Login != "" {
+			err = s.srv.loginRequired(e.Login, e.Err)
+		}
 		res.Usage = usage
 		call.Reply(res, err)
 	}
@@ -90,6 +93,9 @@ func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 	case core.StopCanceled:
 		res.StopReason = acp.StopCancelled
 	case core.StopError, core.StopInterrupted:
+		if e.Login != "" {
+			return res, jrpc2.Errorf(acp.CodeAuthRequired, "%s", e.Err)
+		}
 		return res, wireError(errors.New(e.Err))
 	}
 	return res, nil

@@ -36,7 +36,9 @@ type Options struct {
 	// Providers can be directed by clients; nil: none, and the methods are not offered.
 	Providers Providers
 	// SignIn knows the keys of the providers; nil: there is nothing to sign in to.
-	SignIn   SignIn
+	SignIn SignIn
+	// Logins knows the logins of external agents; nil: there are none.
+	Logins   Logins
 	Recorder *wire.Recorder // records both directions; nil: none
 }
 
@@ -192,7 +194,7 @@ func later[P any](
 				return // the connection has ended
 			}
 			if err := f(ctx, call, p); err != nil {
-				call.Reply(nil, wireError(err))
+				call.Reply(nil, s.wireError(err))
 			}
 			behind := make(chan struct{})
 			s.pump.Do(func() { close(behind) })

@@ -20,6 +20,7 @@ type session struct {
 	att     *core.Attachment
 	queue   *pump.Queue
 	prompts *pump.Prompts
+	choices *pump.Queue // for choices that wait for the session's agent
 	offer   *atomic.Pointer[Offer]
 	servers []acp.MCPServer   // MCP servers that the client added to it
 	unknown string            // about the others, for the user
@@ -61,6 +62,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 			dst = f.finish(dst, e.Call.ID)
 		}
 	}
+	was := f.view.Now.Offered
 	dst = Encode(dst, f.view, r)
 	if e, ok := r.Event.(core.Asked); ok {
 		dst = f.followAsked(dst, e.Ask, replay)
@@ -68,8 +70,13 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if replay && !r.End().Before(f.view.Head) {
 		dst = f.weaveAll(dst)
 	}
-	if _, ok := r.Event.(core.Answered); ok {
+	switch e := any(r.Event).(type) {
+	case core.Answered:
 		return dst, f.ask // an open request is withdrawn before the turn ends
+	case core.Offered:
+		if !replay && f.view.Offer != nil && !reflect.DeepEqual(e.Commands, was.Commands) { // and not that of a task
+			return dst, func() { f.sess.queue.Go(func() { f.sess.sendChangedCommands(context.Background()) }) }
+		}
 	}
 	return dst, f.sess.prompts.After(r.Event)
 }
@@ -138,6 +145,7 @@ type entrance struct {
 	foreign     []string // requested folders that the session does not have
 	missing     string   // the notice of losses in the log, for a client that cannot see their place
 	offer       *Offer
+	att         *core.Attachment          // nil: it is not attached yet
 	answer      func(acp.SessionResponse) // called before the first record, or with replay after the last
 }
 
@@ -147,7 +155,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	if sess == nil {
 		return // the client has left
 	}
-	state := sess.att.State().Settings
+	state := chosen(sess.att.State())
 	first := func() { e.answer(e.offer.response(sess.id, state)) }
 	switch {
 	case sess == old: // resumed again: nothing to do
@@ -167,9 +175,9 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 	}
 	f := sess.feed
 	if e.replay {
-		first = func() { f.when(e.head, func() { e.answer(f.view.Offer.response(sess.id, f.view.Settings)) }) }
+		first = func() { f.when(e.head, func() { e.answer(f.view.Offer.response(sess.id, f.view.Now)) }) }
 	} else {
-		f.view.Settings = state
+		f.view.Now = state
 	}
 	s.pump.Add(sess.att, e.after, f, first)
 	s.pump.Do(func() { sess.sendInitial(ctx) })
@@ -181,13 +189,15 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 // other servers, or another system prompt, need a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
-	is.client.Principal, is.client.Profiles = s.opts.Principal, s.opts.Profiles
-	is.client.Servers, is.client.System = specsOf(e.servers), e.system
+	if e.att == nil {
+		e.att = s.attach(cs, e)
+	}
 	sess = &session{
 		srv:     s,
 		id:      cs.Meta().ID,
-		att:     cs.Attach(is.client),
+		att:     e.att,
 		queue:   pump.NewQueue(&s.wg),
+		choices: pump.NewQueue(&s.wg),
 		prompts: &pump.Prompts{},
 		offer:   &atomic.Pointer[Offer]{},
 		servers: e.servers,
@@ -199,7 +209,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	spare := sess.att // the unused attachment
 	s.mu.Lock()
 	old = s.sessions[sess.id]
-	others := old != nil && !(reflect.DeepEqual(specsOf(old.servers), is.client.Servers) && reflect.DeepEqual(old.system, e.system))
+	others := old != nil && !(reflect.DeepEqual(specsOf(old.servers), specsOf(e.servers)) && reflect.DeepEqual(old.system, e.system))
 	switch {
 	case s.left:
 		sess = nil
@@ -207,17 +217,19 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		spare = nil
 	case !old.att.To(cs): // it could not be stored, or was closed
 		spare = old.att
-		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
+		sess.take(old)
 	case !e.replay && !others:
 		sess = old
 	case !e.replay:
 		spare = old.att
-		sess.queue, sess.prompts, sess.offer, sess.feed = old.queue, old.prompts, old.offer, old.feed
+		sess.take(old)
+		sess.feed = old.feed
 	case others:
 		spare = old.att
-		sess.queue, sess.prompts, sess.offer = old.queue, old.prompts, old.offer
+		sess.take(old)
 	default:
-		sess.att, sess.queue, sess.prompts, sess.offer = old.att, old.queue, old.prompts, old.offer
+		sess.take(old)
+		sess.att = old.att
 	}
 	if sess != nil && sess != old {
 		sess.offer.Store(e.offer)
@@ -235,6 +247,19 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	return sess, old
 }
 
+// attach attaches the connection's client to a session.
+func (s *Server) attach(cs *core.Session, e entrance) *core.Attachment {
+	is := s.who().client
+	is.Principal, is.Profiles = s.opts.Principal, s.opts.Profiles
+	is.Servers, is.System = specsOf(e.servers), e.system
+	return cs.Attach(is)
+}
+
+// take continues with the parts of a session that stay as long as it is on the connection.
+func (s *session) take(old *session) {
+	s.queue, s.choices, s.prompts, s.offer = old.queue, old.choices, old.prompts, old.offer
+}
+
 // view returns the encoder's view of a session that comes onto the connection.
 func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
@@ -244,18 +269,18 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
 		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own
 		Forms:  bool(is.caps.Elicitation.Form), Pages: bool(is.caps.Elicitation.URL),
-		Subagents: bool(is.caps.Subagents),
+		Subagents: bool(is.caps.Subagents), Plans: bool(is.caps.Plan),
 	}
 	return v
 }
 
 // response returns the answer to a request that opens a session.
-func (o *Offer) response(id core.SessionID, set core.Settings) acp.SessionResponse {
+func (o *Offer) response(id core.SessionID, now Chosen) acp.SessionResponse {
 	return acp.SessionResponse{
 		SessionID:     string(id),
-		Modes:         o.modes(set),
-		ConfigOptions: o.options(set),
-		Models:        o.models(set),
+		Modes:         o.modes(now),
+		ConfigOptions: o.options(now),
+		Models:        o.models(now),
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 
 // signInMethods returns the methods that exist only if keys can be given.
 func (s *Server) signInMethods(ctx context.Context) wire.Methods {
-	if s.opts.SignIn == nil {
+	if s.opts.SignIn == nil && s.opts.Logins == nil {
 		return wire.Methods{"authenticate": wire.Async(s.authenticated)}
 	}
 	return wire.Methods{
@@ -53,13 +53,17 @@ func (s *Server) authenticated(call *wire.Call, _ struct{}) error {
 }
 
 // authenticate succeeds if the key is there now, and at once if none is needed, whatever the
-// method: some clients choose one without being asked to.
+// method: some clients choose one without being asked to. A method of an external agent is passed
+// on to it.
 func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.AuthenticateRequest) error {
-	err := s.signedIn(ctx)
-	if err != nil && p.MethodID != loginMethod && p.MethodID != terminalMethod {
-		return jrpc2.Errorf(jrpc2.InvalidParams, "methodId: there is no method %.60q to sign in", p.MethodID)
-	}
-	if err != nil {
+	if agent, method := s.loginOf(ctx, p.MethodID); agent != "" {
+		if err := s.login(call.Context(), agent, method); err != nil {
+			return err
+		}
+	} else if err := s.signedIn(ctx); err != nil && s.defaultAgent(ctx) == "" {
+		if p.MethodID != loginMethod && p.MethodID != terminalMethod {
+			return jrpc2.Errorf(jrpc2.InvalidParams, "methodId: there is no method %.60q to sign in", p.MethodID)
+		}
 		return err
 	}
 	call.Reply(acp.Marker{}, nil)
@@ -69,6 +73,17 @@ func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.Authen
 
 // logout forgets the stored key of the chosen provider. It is idempotent.
 func (s *Server) logout(ctx context.Context, call *wire.Call, _ struct{}) error {
+	if agent := s.defaultAgent(ctx); agent != "" {
+		if err := s.opts.Logins.Logout(call.Context(), agent); err != nil {
+			return err
+		}
+		call.Reply(acp.Marker{}, nil)
+		s.sendAuthStatus(ctx)
+		return nil
+	}
+	if s.opts.SignIn == nil {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "logout: there is nothing to log out of")
+	}
 	acc, err := s.opts.SignIn.Chosen(ctx)
 	switch {
 	case err != nil:
@@ -99,9 +114,6 @@ func (s *Server) authStatus(ctx context.Context, call *wire.Call, _ struct{}) er
 // sendAuthStatus sends auth/status_update if the status is another one than the client knows. A
 // client that has not asked for it gets none.
 func (s *Server) sendAuthStatus(ctx context.Context) {
-	if s.opts.SignIn == nil {
-		return
-	}
 	s.mu.Lock()
 	was := s.auth
 	s.mu.Unlock()
@@ -123,6 +135,12 @@ func (s *Server) sendAuthStatus(ctx context.Context) {
 
 // signInStatus returns the present status. Its accounts are for display alone and never logged.
 func (s *Server) signInStatus(ctx context.Context) acp.AuthStatus {
+	if agent := s.defaultAgent(ctx); agent != "" {
+		return s.opts.Logins.Status(ctx, agent)
+	}
+	if s.opts.SignIn == nil {
+		return acp.AuthStatus{State: acp.AuthNotRequired}
+	}
 	chosen, err := s.opts.SignIn.Chosen(ctx)
 	if err != nil {
 		return acp.AuthStatus{State: acp.AuthUnknown}

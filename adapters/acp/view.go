@@ -16,10 +16,10 @@ type View struct {
 	// errors are not sent back as updates.
 	Prefix string
 	// Head is the end of the log when the session was loaded: records before it are a replay.
-	Head     core.Pos
-	Display  Shows
-	Offer    *Offer        // nil: there are no choices
-	Settings core.Settings // at the position that the client has reached
+	Head    core.Pos
+	Display Shows
+	Offer   *Offer // nil: there are no choices
+	Now     Chosen // at the position that the client has reached
 	// Parent is the session that delegated a task to this one; empty: none, or the client does not
 	// know subagents.
 	Parent core.SessionID
@@ -52,6 +52,7 @@ type Shows struct {
 	Forms      bool // questions as forms
 	Pages      bool // questions with a page to open
 	Subagents  bool // the sessions of delegated tasks
+	Plans      bool // several plans, and plans that are texts or files
 	// Terminals begins the ids of the client's own terminals.
 	Terminals string
 }

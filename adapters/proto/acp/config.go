@@ -48,11 +48,14 @@ type ConfigOption struct {
 	Options      []SelectOption `json:"options,omitempty"`
 }
 
-// SelectOption is one value of a "select".
+// SelectOption is one value of a "select", or a group of values: then Group is its id, and Options
+// has them. All entries of a list are values or all are groups.
 type SelectOption struct {
-	Value       string `json:"value"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Value       string         `json:"value,omitempty"`
+	Group       string         `json:"group,omitempty"`
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Options     []SelectOption `json:"options,omitempty"`
 }
 
 // SetModeRequest holds the params of `session/set_mode`.

@@ -67,6 +67,7 @@ type ClientCapabilities struct {
 		Compaction Flag `json:"compaction"`
 		Notices    Flag `json:"notices"`
 	} `json:"session"`
+	Plan      Flag `json:"plan"` // unstable: plan_update and plan_removed
 	Subagents Flag `json:"subagents"`
 	Auth      struct {
 		Terminal Flag `json:"terminal"`

@@ -91,6 +91,12 @@ const (
 	ThoughtChunk = "agent_thought_chunk"
 	ToolCallNew  = "tool_call"
 	ToolCallMore = "tool_call_update"
+
+	UpdateNotice     = "notice"
+	UpdateCompaction = "compaction_update"
+	CompactionChunk  = "compaction_summary_chunk"
+	UpdatePlan       = "plan_update" // unstable, like the next one
+	UpdatePlanGone   = "plan_removed"
 )
 
 // Chunk is a piece of a message.

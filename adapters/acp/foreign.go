@@ -1,0 +1,88 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// maxForeign limits an agent's update, so that its line stays below 1 MiB.
+const maxForeign = 1<<20 - 4<<10
+
+// foreign appends an update of an external agent for which core has no event: unchanged, except for
+// the session's id and for terminals. A client that does not know its kind, or whose agent speaks
+// another protocol, gets its text.
+func foreign(dst []byte, v *View, e core.Foreign) []byte {
+	var u struct {
+		SessionUpdate string            `json:"sessionUpdate"`
+		Content       []json.RawMessage `json:"content"`
+	}
+	var kind struct {
+		SessionUpdate string `json:"sessionUpdate"`
+	}
+	if e.Protocol != acp.Protocol || json.Unmarshal(e.Raw, &kind) != nil || kind.SessionUpdate == "" || !v.Display.knows(kind.SessionUpdate) {
+		if e.Text == "" {
+			return dst
+		}
+		return aside(dst, v, e.Text)
+	}
+	if v.replay && kind.SessionUpdate == acp.UpdateNotice {
+		return dst // notices are shown only live
+	}
+	raw := e.Raw
+	if json.Unmarshal(raw, &u) == nil { // its content is a list, as that of a tool call
+		if kept := v.terminals(u.Content); kept != nil {
+			raw = wire.Edit(raw, wire.Set("content", wire.JSON(kept)))
+		}
+	}
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
+	if len(raw) > maxForeign {
+		return aside(dst, v, "An update of the agent is too large to be shown: "+kind.SessionUpdate)
+	}
+	return append(wire.AppendRaw(head(dst, v), raw), "}}\n"...)
+}
+
+// knows reports whether a client has announced that it knows a kind of updates. Kinds that need
+// no announcement, and those of later versions, are passed on.
+func (s Shows) knows(kind string) bool {
+	switch kind {
+	case acp.UpdateNotice:
+		return s.Notices
+	case acp.UpdateCompaction, acp.CompactionChunk:
+		return s.Compaction
+	case acp.UpdatePlan, acp.UpdatePlanGone:
+		return s.Plans
+	case acp.UpdateSubagent, acp.UpdateSessionMessage, acp.SessionMessageChunk:
+		return s.Subagents
+	}
+	return true
+}
+
+// terminals returns a call's content with the client's own terminals under the client's ids, and
+// without others: a client rejects the whole update if it does not know the id. nil means that the
+// content has none.
+func (v *View) terminals(content []json.RawMessage) []json.RawMessage {
+	kept, has := []json.RawMessage{}, false
+	for _, raw := range content {
+		var c acp.ToolContent
+		if json.Unmarshal(raw, &c) != nil || c.Type != "terminal" {
+			kept = append(kept, raw)
+			continue
+		}
+		has = true
+		if id, own := strings.CutPrefix(c.TerminalID, v.Display.Terminals); own && v.Display.Terminals != "" && !v.replay {
+			kept = append(kept, wire.Edit(raw, wire.Set("terminalId", wire.JSON(id))))
+		}
+	}
+	if !has {
+		return nil
+	}
+	return kept
+}

@@ -1,0 +1,136 @@
+package acp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/creachadair/jrpc2"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/core"
+)
+
+// The logins of external agents are theirs: a client's choice of one is passed on. Their methods
+// are offered with those of our own, under ids AGENT/METHOD, so that the first one is never a login
+// that nobody needs: some clients begin it without being asked to. So a method that an agent carries
+// out itself is offered once the agent of new sessions has asked for a login. One for a terminal is always offered
+// to a client that has terminals, which never calls authenticate for it: it runs our own command
+// with the method's words, since it can name no other program.
+
+// Logins knows the logins of external agents. Any goroutine may call the methods.
+type Logins interface {
+	// Methods lists the ways to log in to an agent, under its own ids, as far as it has listed them.
+	// wanted says that its last answer was that it wants a login. It does not block.
+	Methods(agent string) (list []acp.AuthMethod, wanted bool)
+	// Authenticate logs in to an agent with one of its methods, and starts it for that. It blocks
+	// until the user has done so. An error that the login is still missing is a *core.SignInError.
+	Authenticate(ctx context.Context, agent, method string) error
+	// Logout ends the login of an agent. It may start it.
+	Logout(ctx context.Context, agent string) error
+	// Status returns the status of an agent's login: unknown unless it runs. It may block.
+	Status(ctx context.Context, agent string) acp.AuthStatus
+}
+
+// loginFlag begins the words that log in to an agent, behind our own command line.
+const loginFlag = "--login"
+
+// externals lists the external agents that users can choose.
+func (s *Server) externals(ctx context.Context) (names []string) {
+	if s.opts.Logins == nil {
+		return nil
+	}
+	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, nil)
+	if err != nil {
+		return nil // sessions report it
+	}
+	for _, a := range prof.Agents {
+		if a.External {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// defaultAgent returns the agent of new sessions if it is an external one with a login; empty: it
+// is not.
+func (s *Server) defaultAgent(ctx context.Context) string {
+	if s.opts.Logins == nil {
+		return ""
+	}
+	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, nil)
+	if err != nil {
+		return ""
+	}
+	return NewOffer(prof, false).external(Chosen{})
+}
+
+// loginOf finds the external agent of a method, and the method's own id. Without an agent it is
+// none of theirs.
+func (s *Server) loginOf(ctx context.Context, id string) (agent, method string) {
+	name, method, _ := strings.Cut(id, "/")
+	for _, agent := range s.externals(ctx) {
+		if agent == name {
+			return agent, method
+		}
+	}
+	return "", ""
+}
+
+// login logs in to an agent. A method for a terminal has been carried out there, or was not needed.
+func (s *Server) login(ctx context.Context, agent, method string) error {
+	list, wanted := s.opts.Logins.Methods(agent)
+	terminal := method == ""
+	for _, m := range list {
+		terminal = terminal || m.ID == method && m.Type == acp.AuthTerminal
+	}
+	switch {
+	case !terminal:
+		return s.opts.Logins.Authenticate(ctx, agent, method)
+	case wanted:
+		return &core.SignInError{Agent: agent, Text: "it has not been logged in to in a terminal yet"}
+	}
+	return nil
+}
+
+// logins lists the methods of all external agents.
+func (s *Server) logins(ctx context.Context) (list []acp.AuthMethod) {
+	for _, agent := range s.externals(ctx) {
+		_, wanted := s.opts.Logins.Methods(agent)
+		list = append(list, s.loginsOf(agent, wanted && agent == s.defaultAgent(ctx))...)
+	}
+	return list
+}
+
+// loginsOf lists the methods of an agent in the client's form; those without a terminal only if it
+// wants a login. Programs that an agent names for the editor to run are not among them.
+func (s *Server) loginsOf(agent string, wanted bool) (list []acp.AuthMethod) {
+	if s.opts.Logins == nil {
+		return nil
+	}
+	own, _ := s.opts.Logins.Methods(agent)
+	terminal := bool(s.who().caps.Auth.Terminal)
+	for _, m := range own {
+		offer := acp.AuthMethod{ID: agent + "/" + m.ID, Name: agent + ": " + m.Name, Description: m.Description}
+		switch {
+		case m.Type == acp.AuthTerminal && terminal:
+			offer.Type, offer.Args = acp.AuthTerminal, acp.Strings{loginFlag, offer.ID}
+			list = append(list, offer)
+		case m.Type == "" && wanted:
+			list = append(list, offer)
+		}
+	}
+	if len(list) == 0 && terminal {
+		list = append(list, acp.AuthMethod{
+			Type: acp.AuthTerminal, ID: agent, Name: agent + ": log in",
+			Description: "Starts " + agent + " in a terminal and logs in there", Args: acp.Strings{loginFlag, agent},
+		})
+	}
+	return list
+}
+
+// loginRequired returns the error for a request that needs a login to an external agent.
+func (s *Server) loginRequired(agent, text string) error {
+	methods := append([]acp.AuthMethod{}, s.loginsOf(agent, true)...)
+	return jrpc2.Errorf(acp.CodeAuthRequired, "%s", text).
+		WithData(acp.AuthRequired{Details: text, AuthMethods: methods})
+}
