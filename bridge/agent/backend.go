@@ -62,6 +62,7 @@ type Backend struct {
 	mu     sync.Mutex // guards the fields below
 	last   *hello     // of the newest program; nil: none was started
 	shared map[string]*sharing
+	method string    // by which the user has signed in; "": by none in this process
 	fails  int       // starts that failed, one after the other
 	next   time.Time // of the next attempt
 }

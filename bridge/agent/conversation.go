@@ -273,12 +273,21 @@ func (c *conversation) program() *peer {
 // failure words an error with which the agent answered a request.
 func (c *conversation) failure(method string, err error) error {
 	var e *jrpc2.Error
+	if errors.As(err, &e) && int(e.Code) == acp.CodeAuthRequired {
+		return &core.SignInError{Agent: c.b.o.Name, Text: refusal(e).Words()}
+	}
+	return words(method, err)
+}
+
+// words returns an error with which an agent answered a request, in its words.
+func words(method string, err error) error {
+	var e *jrpc2.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	words := acp.Refusal{Code: int(e.Code), Message: e.Message, Data: e.Data}.Words()
-	if int(e.Code) == acp.CodeAuthRequired {
-		return &core.SignInError{Agent: c.b.o.Name, Text: words}
-	}
-	return fmt.Errorf("%s: %s (error %d)", method, words, e.Code)
+	return fmt.Errorf("%s: %s (error %d)", method, refusal(e).Words(), e.Code)
+}
+
+func refusal(e *jrpc2.Error) acp.Refusal {
+	return acp.Refusal{Code: int(e.Code), Message: e.Message, Data: e.Data}
 }

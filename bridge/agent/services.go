@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -106,40 +104,12 @@ func (c *conversation) readFile(ctx context.Context, _ *peer, params json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	now, err := c.places.Current(ctx, p)
-	if err == nil && !now.Exists {
-		err = fs.ErrNotExist
-	}
+	text, err := c.places.Read(ctx, p, q.Line, q.Limit)
+	c.done(w, err)
 	if err != nil {
-		c.done(w, err)
 		return nil, fileError(method, p, err)
 	}
-	text := linesOf(now.Text, q.Line, q.Limit)
-	c.done(w, nil)
 	return acp.FileContent{Content: &text}, nil
-}
-
-// linesOf returns limit lines of a text from a 1-based line on; 0: all of them.
-func linesOf(text string, line, limit int) string {
-	for ; line > 1; line-- {
-		at := strings.IndexByte(text, '\n')
-		if at < 0 {
-			return ""
-		}
-		text = text[at+1:]
-	}
-	if limit <= 0 {
-		return text
-	}
-	end := 0
-	for ; limit > 0; limit-- {
-		at := strings.IndexByte(text[end:], '\n')
-		if at < 0 {
-			return text
-		}
-		end += at + 1
-	}
-	return text[:end]
 }
 
 // writeFile answers fs/write_text_file.
@@ -157,7 +127,7 @@ func (c *conversation) writeFile(ctx context.Context, _ *peer, params json.RawMe
 	var seen files.Content
 	var change core.Diff
 	look := func() (err error) {
-		if seen, err = c.places.Current(ctx, p); err == nil {
+		if seen, err = c.places.Writable(ctx, p); err == nil {
 			change = diff.Of(p.Name, p.Show, seen.Before(), q.Content)
 		}
 		return err
@@ -209,7 +179,7 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		return nil, err
 	}
 	r.Output = func(text string) { c.emit(core.CallOutput{Call: w.call.ID, Text: text}) }
-	t, err := c.terminals.Start(ctx, r)
+	t, err := c.startTerminal(ctx, r)
 	if err != nil {
 		c.done(w, err)
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "%s: %v", method, err)
@@ -221,6 +191,21 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		})
 	}
 	return acp.TerminalCreated{TerminalID: t.ID}, nil
+}
+
+// startTerminal runs a command, in a folder that is opened like any other: one that was replaced
+// since is refused.
+func (c *conversation) startTerminal(ctx context.Context, r shell.Request) (*shell.Terminal, error) {
+	p, err := c.places.At(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := p.Folder()
+	if err != nil {
+		return nil, p.Explain(err)
+	}
+	defer dir.Close()
+	return c.terminals.Start(ctx, r)
 }
 
 // exited ends the call of a terminal.

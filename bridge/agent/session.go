@@ -174,7 +174,11 @@ func (c *conversation) newSession(ctx context.Context, p *peer) error {
 	c.mu.Lock()
 	c.fresh = true
 	c.mu.Unlock()
-	if err := c.request(ctx, p, "session/new", "", map[string]any{}); err != nil {
+	err := c.request(ctx, p, "session/new", "", map[string]any{})
+	if err != nil && c.b.retried(ctx, p, err) {
+		err = c.request(ctx, p, "session/new", "", map[string]any{})
+	}
+	if err != nil {
 		return err
 	}
 	return c.bindTo(ctx)
@@ -193,6 +197,9 @@ func (c *conversation) reopen(ctx context.Context, p *peer, session string) erro
 	}
 	c.mute(true)
 	err := c.request(ctx, p, method, session, map[string]any{})
+	if err != nil && c.b.retried(ctx, p, err) {
+		err = c.request(ctx, p, method, session, map[string]any{})
+	}
 	c.mute(false)
 	var signIn *core.SignInError
 	if err == nil || ctx.Err() != nil || errors.As(err, &signIn) || errors.Is(err, wire.ErrClosed) {
