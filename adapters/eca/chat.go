@@ -32,6 +32,8 @@ type chat struct {
 	child   bool         // another chat shows it; set before the chat is known to others
 	shelf   refer.Shelf
 	trusted bool // a prompt of this connection asked for trust, and so did the last one
+	untold  bool // the session was created before the first prompt, to ask its agent
+	asking  int  // the number of times that its agent was to be asked
 
 	// The fields below belong to the pump's goroutine.
 	feed    *feed // nil: no session is read
@@ -84,6 +86,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		dst = f.weave(dst, e.Call.ID)
 	}
 	live, start := f.view.live, len(dst)
+	defer f.listed()
 	remarked, _ := r.Event.(core.Flagged)
 	remarks := f.view.remarks(remarked)
 	dst = encode(dst, f.view, r)
@@ -92,7 +95,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	}
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
-		return dst, both(f.chat.prompts.After(e), f.chat.answers[e.Turn])
+		return dst, both(both(f.chat.prompts.After(e), f.chat.answers[e.Turn]), f.relist())
 	case core.Flagged:
 		if live && !f.view.lacks[eca.MethodCleared] && remarks {
 			return dst, func() { f.replay(f.page.rest()) }
@@ -103,8 +106,10 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		}
 	case core.SettingsChanged:
 		if live {
-			f.chat.srv.follow(f.view.offer, e.Settings, f.view.plan)
+			f.chat.srv.follow(f.view.offer, f.view.state)
 		}
+	case core.Offered:
+		f.chat.srv.known.Add(e, !live)
 	case core.TurnEnded:
 		then := f.chat.prompts.After(e)
 		f.busy = f.busy || !live && then != nil
@@ -213,7 +218,7 @@ func (f *feed) replay(part *page) {
 	f.leave()
 	c.srv.pump.Remove(f)
 	head := f.att.Head()
-	next := c.newFeed(f.att, f.view.offer, f.view.plan)
+	next := c.newFeed(f.att, f.view.offer, f.view.state.Plan)
 	next.head, next.page, next.view.told = head, part, f.view.told
 	next.opened = func() { next.put(next.view.title(nil)) }
 	c.feed = next
@@ -225,7 +230,8 @@ func (f *feed) replay(part *page) {
 func (c *chat) newFeed(att *core.Attachment, o *offer.Offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
-	f.view.plan, f.view.flags = plan, att.Flags()
+	f.view.state.Plan, f.view.flags = plan, att.Flags()
+	c.srv.known.Add(att.State().Offered, true)
 	return f
 }
 

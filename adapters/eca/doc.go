@@ -16,7 +16,8 @@
 // Files: lifecycle.go (initialize to exit), configure.go, startup.go (messages that the client
 // gets without asking), chat.go (a chat and its feed), prompt.go, steer.go, approve.go, find.go
 // (search for references), sessions.go (list, open, delete, update, clear), history.go (paging),
-// rewind.go (marks, rollback, fork), select.go (choices and config/updated), query.go (commands),
+// rewind.go (marks, rollback, fork), select.go (choices and config/updated), guest.go (agents behind
+// the gateway), query.go (commands),
 // accounts.go (providers), jobs.go, mcp.go and tools.go (servers and their tools), view.go,
 // encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the plan),
 // subagent.go (delegated tasks), questions.go, near.go and editor.go (requests to the client),
@@ -40,6 +41,10 @@
 //   - An agent behind the gateway asks with its own answers. If the three buttons of the clients say
 //     the same, the call has these; if not, all answers are put as a question, and the call is
 //     shown without buttons. A client without questions is not asked, and the call is rejected.
+//   - A model or a level of thought of one agent that a client names for another agent is ignored:
+//     clients send the last choice with each prompt. So models of an agent behind the gateway are
+//     named AGENT/MODEL. What the agent itself refuses is told in the chat, and the prompt goes on.
+//   - No agent is started because a client lists or opens chats, or passes it in its list of agents.
 //   - A client hears nothing of a chat that it has not named.
 //   - The offer is announced with the current selection, followed by the choices
 //     of each chat: an update never undoes the user's choice.
@@ -86,6 +91,11 @@
 //
 // A shutdown is answered when everything is stored and nothing runs any more, because the Emacs
 // client kills the process as soon as it has the answer.
+//
+// Modes of an agent behind the gateway are entries of the list of agents, "AGENT: MODE", after the
+// agent itself: there users of the Emacs client cycle between "code" and "plan", and a variant has to
+// remain the level of thought. The entry without a mode leaves it to the agent. A mode does not carry
+// over to another chat, because it may allow more than is meant there.
 //
 // An unknown model or agent is not refused, because clients send names that they remember from
 // another server. The agent falls back to the default one. A model is checked only when it is

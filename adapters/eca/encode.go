@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Answered:
 		return v.answered(dst, e)
 	case core.UsageChanged:
-		info, _ := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.settings)))
+		info, _ := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.state)))
 		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, !v.lacks[eca.MethodStatusChanged]))
 	case core.TitleChanged:
 		if v.named = e.Title; !v.live { // the final title follows the history
@@ -76,10 +77,12 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		}
 		return v.title(dst)
 	case core.SettingsChanged:
-		if v.settings = e.Settings; !v.live || v.settings == v.told {
+		if v.state.Settings = e.Settings; !v.live || e.Settings == v.told || v.chosen(e.Settings) {
 			return dst
 		}
-		return v.config(dst)
+		return v.announce(dst)
+	case core.Offered:
+		return v.offered(dst, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return v.systemText(dst, core.NoticeOf(e).Text)
 	case core.Foreign:
@@ -95,7 +98,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, compactedText(e))
 	case core.Reverted:
 		return v.systemText(dst, revertedText(e))
-	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Offered, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:
@@ -217,6 +220,9 @@ func (v *View) finished(dst []byte) []byte {
 
 // endText describes the end of a turn; "" for a normal end.
 func endText(e core.TurnEnded) string {
+	if e.Login != "" {
+		return e.Err + "\n" + loginText(e.Login)
+	}
 	switch e.Stop {
 	case core.StopEnd:
 		return e.Err
@@ -356,13 +362,33 @@ func (v *View) title(dst []byte) []byte {
 	return v.content(dst, eca.RoleSystem, eca.MetadataContent{Type: eca.TypeMetadata, Title: v.named})
 }
 
-// config announces the choices of the chat.
-func (v *View) config(dst []byte) []byte {
-	v.told = v.settings
+// announce announces the choices of the chat.
+func (v *View) announce(dst []byte) []byte {
+	v.told = v.state.Settings
 	if v.parent != "" {
 		return dst
 	}
-	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.offer.Config(v.settings, v.plan)})
+	v.config = v.offer.Config(v.state)
+	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.config})
+}
+
+// offered announces the choices of the chat again if its agent offers others, or has others now.
+func (v *View) offered(dst []byte, e core.Offered) []byte {
+	was := v.offer.Config(v.state)
+	if v.state.Offered = e; !v.live || reflect.DeepEqual(was, v.offer.Config(v.state)) {
+		return dst
+	}
+	return v.announce(dst)
+}
+
+// chosen reports whether settings differ from those announced in options of the agent alone, which
+// it offers with their new values.
+func (v *View) chosen(set core.Settings) bool {
+	if _, unasked := v.offer.Unasked(v.state); unasked {
+		return false
+	}
+	set.Choices = v.told.Choices
+	return set == v.told
 }
 
 // truncated empties the chat; its feed replays the rest. A client that cannot empty it keeps

@@ -59,6 +59,11 @@ func lacking(e *core.UnsupportedError) string {
 	return e.Error() + "; choose another agent"
 }
 
+// loginText says how to log in to an agent behind the gateway.
+func loginText(agent string) string {
+	return "Send " + loginCommand + " " + agent + " to log in, and then the prompt again."
+}
+
 // plain returns an error's text, for answers that hold the error as a text.
 func plain(err error) string {
 	if own := (*jrpc2.Error)(nil); errors.As(err, &own) {
@@ -66,6 +71,9 @@ func plain(err error) string {
 	}
 	if lacks := (*core.UnsupportedError)(nil); errors.As(err, &lacks) {
 		return lacking(lacks)
+	}
+	if login := (*core.SignInError)(nil); errors.As(err, &login) {
+		return err.Error() + "\n" + loginText(login.Agent)
 	}
 	return err.Error()
 }

@@ -83,7 +83,12 @@ func (c *chat) prompt(ctx, mine context.Context, pr *pendingPrompt) error {
 	if err != nil {
 		return err
 	}
-	set := c.settings(o, att.State().Settings, pr.params)
+	if c.untold && !pr.minted {
+		c.srv.pump.Do(func() { c.srv.opened(c.id, "") })
+	}
+	c.untold = false
+	set, told := c.settings(mine, o, att, pr.params)
+	pr.told = append(pr.told, told...)
 	p := core.Prompt{Blocks: blocks, Context: view, Key: pr.ticket.Key, Settings: &set}
 	if c.plan {
 		p.Approvals = core.ApprovalsReadOnly
@@ -118,33 +123,46 @@ func (c *chat) showMessages(pr *pendingPrompt) {
 }
 
 // settings returns the settings of a prompt: those of the chat, with the choices made before it
-// began and those of the prompt itself.
-func (c *chat) settings(o *offer.Offer, set core.Settings, p eca.PromptParams) core.Settings {
-	plan, chosen := c.plan, c.chosen
-	if set == (core.Settings{}) && !plan { // it begins with the connection's choices
+// began and those of the prompt itself. told are the errors of an agent behind the gateway that does
+// not agree with them.
+func (c *chat) settings(ctx context.Context, o *offer.Offer, att *core.Attachment, p eca.PromptParams) (set core.Settings, told []string) {
+	st, chosen := c.stateOf(att), c.chosen
+	was := st
+	if st.Settings == (core.Settings{}) && !st.Plan { // it begins with the connection's choices
 		c.srv.mu.Lock()
 		chosen = chosen.Over(c.srv.chosen)
 		c.srv.mu.Unlock()
 	}
-	if _, ok := o.Agent(set.Agent); !ok { // the configuration no longer has it
-		set.Agent, c.plan = o.AgentOf(set.Agent)
+	if _, ok := o.Agent(st.Agent); !ok { // the configuration no longer has it
+		st.Agent, _, st.Plan = o.AgentOf(st.Agent)
 	}
 	chosen.SelectModel(said(p.Model), said(p.Variant))
 	chosen.SelectAgent(said(p.Behavior))
 	chosen.SelectAgent(said(p.Agent))
 	c.chosen = offer.Choice{}
-	o.Apply(chosen, &set, &c.plan)
+	picks := o.Apply(chosen, &st)
+	c.plan = st.Plan
+	if len(picks) > 0 {
+		if st.Agent != was.Agent { // the options are its own
+			if err := att.Set(ctx, st.Settings); err != nil {
+				return st.Settings, nil // the prompt has the same error
+			}
+		}
+		told = c.pick(ctx, att, picks)
+		now := att.State()
+		st.Choices, st.Offered = now.Settings.Choices, now.Offered
+	}
 	switch {
 	case p.Trust != nil:
-		set.Trust, c.trusted = *p.Trust, *p.Trust
+		st.Trust, c.trusted = *p.Trust, *p.Trust
 	case c.trusted: // a client sends it with each prompt that it applies to
-		set.Trust, c.trusted = false, false
+		st.Trust, c.trusted = false, false
 	}
-	if c.plan != plan {
-		c.announce(o, set)
+	if c.plan != was.Plan || len(told) > 0 {
+		c.announce(o, st)
 	}
-	c.srv.follow(o, set, c.plan)
-	return set
+	c.srv.follow(o, st)
+	return st.Settings, told
 }
 
 // begun answers a prompt that was accepted, right after the client's messages about it. If no
@@ -157,7 +175,7 @@ func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
 	view := c.feed.view
 	answer := func() {
 		delete(c.answers, turn)
-		c.srv.answerPrompt(pr, c.id, view.offer.ModelIn(view.settings), eca.StatusPrompting)
+		c.srv.answerPrompt(pr, c.id, view.offer.ModelIn(view.state), eca.StatusPrompting)
 	}
 	_, waits := view.queued[turn]
 	switch {
@@ -166,7 +184,7 @@ func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
 			c.answers[turn] = answer
 			return
 		}
-	case !view.offer.Lists(view.offer.ModelIn(view.settings)):
+	case view.offer.Unknown(view.state):
 		c.held[turn] = func() { delete(c.held, turn); answer() }
 		return
 	}
@@ -185,7 +203,7 @@ func (c *chat) ended(pr *pendingPrompt, e core.TurnEnded) {
 	}
 	model := c.srv.offered().Model
 	if c.feed != nil {
-		model = c.feed.view.offer.ModelIn(c.feed.view.settings)
+		model = c.feed.view.offer.ModelIn(c.feed.view.state)
 	}
 	c.srv.answerPrompt(pr, c.id, model, status)
 	c.rest()

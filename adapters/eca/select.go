@@ -60,29 +60,33 @@ func (s *Server) announceChoices(o *offer.Offer) {
 		switch {
 		case c.child:
 		case c.feed != nil:
-			s.configUpdated(c.id, o.Config(c.feed.view.settings, c.feed.view.plan))
+			s.configUpdated(c.id, o.Config(c.feed.view.state))
 		case c.wish != nil:
 			s.configUpdated(c.id, o.Config(s.wished(o, *c.wish)))
 		}
 	}
 }
 
-// wished returns the settings that a chat will begin with.
-func (s *Server) wished(o *offer.Offer, ch offer.Choice) (set core.Settings, plan bool) {
+// wished returns the state that a chat will begin with.
+func (s *Server) wished(o *offer.Offer, ch offer.Choice) (st offer.State) {
 	s.mu.Lock()
 	ch = ch.Over(s.chosen)
 	s.mu.Unlock()
-	o.Apply(ch, &set, &plan)
-	return set, plan
+	o.Apply(ch, &st)
+	return st
 }
 
 // follow copies a chat's choice to the connection if the document has only one choice for all
 // chats, so that an announcement for one chat does not undo another's choice.
-func (s *Server) follow(o *offer.Offer, set core.Settings, plan bool) {
+func (s *Server) follow(o *offer.Offer, st offer.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.peer.lacks[eca.MethodModelSelected] {
-		s.chosen = offer.Choice{Model: o.ModelIn(set), Variant: set.Effort, Agent: o.BehaviorIn(set, plan)}
+	if !s.peer.lacks[eca.MethodModelSelected] {
+		return
+	}
+	s.chosen = offer.Choice{Model: o.ModelIn(st), Agent: o.BehaviorIn(st)}
+	if _, variant := o.Variants(st); variant != nil {
+		s.chosen.Variant = *variant
 	}
 }
 
@@ -97,31 +101,48 @@ func (c *chat) choose(ctx context.Context, ch offer.Choice) {
 			c.wish = &wish
 			c.srv.configUpdated(c.id, o.Config(c.srv.wished(o, wish)))
 		})
+		c.prepareSoon(ctx, o, c.srv.wished(o, wish))
 		return
 	}
 	if err != nil {
 		c.complain(err)
 		return
 	}
-	was, plan := att.State().Settings, c.plan
-	set := was
-	o.Apply(ch, &set, &c.plan)
-	if set == was || c.plan != plan { // the chat's log does not show it
-		c.announce(o, set)
+	was := c.stateOf(att)
+	st := was
+	picks := o.Apply(ch, &st)
+	c.plan = st.Plan
+	if st.Settings != was.Settings || len(picks) == 0 {
+		if err := att.Set(ctx, st.Settings); err != nil {
+			c.complain(err)
+		}
 	}
-	if err := att.Set(ctx, set); err != nil {
-		c.complain(err)
+	told := c.pick(ctx, att, picks)
+	if st.Settings == was.Settings && len(picks) == 0 || c.plan != was.Plan || len(told) > 0 { // the chat's log does not show it
+		st.Offered = att.State().Offered
+		c.announce(o, st)
 	}
+	c.srv.pump.Do(func() {
+		for _, text := range told {
+			c.remark(text)
+		}
+	})
+	c.prepareSoon(ctx, o, st)
+}
+
+// stateOf returns what the chat goes by now.
+func (c *chat) stateOf(att *core.Attachment) offer.State {
+	st := att.State()
+	return offer.State{Settings: st.Settings, Plan: c.plan, Offered: st.Offered}
 }
 
 // announce announces the choices of the chat.
-func (c *chat) announce(o *offer.Offer, set core.Settings) {
-	plan := c.plan
+func (c *chat) announce(o *offer.Offer, st offer.State) {
 	c.srv.pump.Do(func() {
 		if c.feed != nil {
-			c.feed.view.plan = plan
+			c.feed.view.state.Plan = st.Plan
 		}
-		c.srv.configUpdated(c.id, o.Config(set, plan))
+		c.srv.configUpdated(c.id, o.Config(st))
 	})
 }
 

@@ -61,13 +61,15 @@ type Server struct {
 	wg     sync.WaitGroup          // every goroutine of the server
 	setups *pump.Queue             // the work on MCP servers
 
+	known     *offer.Known
 	told      servers           // of the pump's goroutine
 	failures  map[string]string // the reason shown to the user, by failed server; of the pump's goroutine
 	mentioned string            // the last message of its kind; of the pump's goroutine
 
-	announced *offer.Offer  // the offer last sent to the client; of the pump's goroutine
-	state     atomic.Int32  // a phase
-	down      chan struct{} // closed when shutdown has been answered
+	listed    *eca.ChatConfig // the choices last announced, in whatever chat; of the pump's goroutine
+	announced *offer.Offer    // the offer last sent to the client; of the pump's goroutine
+	state     atomic.Int32    // a phase
+	down      chan struct{}   // closed when shutdown has been answered
 
 	mu      sync.Mutex // guards the fields below
 	peer    peer
@@ -127,6 +129,7 @@ func New(o Options) *Server {
 		log:      o.Log,
 		down:     make(chan struct{}),
 		offer:    offer.New(nil),
+		known:    &offer.Known{},
 		told:     servers{},
 		failures: map[string]string{},
 		chats:    map[core.SessionID]*chat{},

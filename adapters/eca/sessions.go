@@ -60,7 +60,7 @@ func shared(roots []string, sum core.Summary) bool {
 
 func summaryOf(sum core.Summary, o *offer.Offer) eca.ChatSummary {
 	c := eca.ChatSummary{
-		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.ModelIn(core.Settings{Model: sum.Model}), MessageCount: sum.Messages,
+		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.ModelIn(offer.State{Settings: core.Settings{Agent: sum.Agent, Model: sum.Model}}), MessageCount: sum.Messages,
 	}
 	if sum.Running {
 		c.Status = eca.ChatRunning
@@ -92,7 +92,7 @@ func (s *Server) open(ctx context.Context, call *wire.Call, p eca.OpenParams) er
 				Found:     true,
 				ChatID:    p.ChatID,
 				Title:     f.title,
-				Selection: f.view.offer.Selection(f.view.settings, f.view.plan),
+				Selection: f.view.offer.Selection(f.view.state),
 			}
 			if paged {
 				res.Meta = f.page.meta()
@@ -143,9 +143,11 @@ func (c *chat) open(ctx context.Context, w window, paged bool, shown func(*feed)
 func (c *chat) show(att *core.Attachment, o *offer.Offer, part *page, first func(), shown func(*feed)) {
 	head := att.Head()
 	f := c.newFeed(att, o, c.plan)
-	f.head, f.page, f.view.settings = head, part, att.State().Settings
+	st := att.State()
+	f.head, f.page, f.view.state.Settings, f.view.state.Offered = head, part, st.Settings, st.Offered
 	f.opened = func() {
-		f.put(f.view.config(f.view.title(nil)))
+		f.put(f.view.announce(f.view.title(nil)))
+		f.listed()
 		shown(f)
 	}
 	c.serve(att, core.Pos{}, f, first)

@@ -223,7 +223,7 @@ func (s *Server) offerIn(ctx context.Context, roots []string, old *offer.Offer) 
 		return old
 	}
 	o := offer.New(prof)
-	o.Fault, o.Welcome = fault, s.welcome(prof, fault)
+	o.Known, o.Fault, o.Welcome = s.known, fault, s.welcome(prof, fault)
 	return o
 }
 
@@ -272,12 +272,12 @@ func (s *Server) welcome(prof *core.Profile, fault string) string {
 }
 
 // defaults returns the choices that a chat begins with.
-func (s *Server) defaults(o *offer.Offer) (set core.Settings, plan bool) {
+func (s *Server) defaults(o *offer.Offer) (st offer.State) {
 	s.mu.Lock()
 	chosen := s.chosen
 	s.mu.Unlock()
-	o.Apply(chosen, &set, &plan)
-	return set, plan
+	o.Apply(chosen, &st)
+	return st
 }
 
 func (s *Server) offered() *offer.Offer {
@@ -305,6 +305,7 @@ func (s *Server) notify(method string, params any) {
 
 // configUpdated sends config/updated, for one chat or for all.
 func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
+	s.listed = c
 	s.notify(eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: string(id), Chat: c})
 }
 

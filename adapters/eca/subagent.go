@@ -93,9 +93,13 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 	}
 	_ = json.Unmarshal(now.Args, &args) // a model wrote them: a missing member is empty
 	_ = json.Unmarshal(now.Meta, &meta)
+	variant := ""
+	if _, chosen := v.offer.Variants(v.state); chosen != nil {
+		variant = *chosen
+	}
 	d := &eca.Subagent{
-		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.ModelIn(v.settings)),
-		Variant: v.settings.Effort, MaxSteps: max(meta.MaxSteps, 0), Step: max(meta.Step, 0),
+		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.ModelIn(v.state)),
+		Variant: variant, MaxSteps: max(meta.MaxSteps, 0), Step: max(meta.Step, 0),
 	}
 	if now.Child != "" {
 		d.SubagentChatID = string(childChat(now.Child))
@@ -190,7 +194,7 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		c.att.Store(att)
 		next := c.newFeed(att, f.view.offer, false)
 		next.view.under(f.chat.id)
-		next.view.live, next.view.settings = true, att.State().Settings
+		next.view.live, next.view.state.Settings = true, att.State().Settings
 		c.feed = next
 		if f.children == nil {
 			f.children = map[core.CallID]*chat{}

@@ -25,16 +25,16 @@ type View struct {
 	client string // clientInfo.name, for fields that only one client reads
 	live   bool   // false: the encoded records are history
 	offer  *offer.Offer
-	plan   bool                      // the default agent acts as the plan agent
 	flags  map[core.MessageID]string // the current marks, which the client was shown
 
 	head     []byte // a notification of the chat, up to the content's role
 	text     []byte // a text of the agent, up to the text itself
-	settings core.Settings
-	told     core.Settings // the choices last announced
-	named    string        // the chat's title
-	turn     core.TurnID   // the running one
-	busy     string        // the activity last reported to the client
+	state    offer.State
+	told     core.Settings   // the choices last announced
+	config   *eca.ChatConfig // the params that were announced last; nil: its feed has noted them
+	named    string          // the chat's title
+	turn     core.TurnID     // the running one
+	busy     string          // the activity last reported to the client
 	calls    map[core.CallID]*call
 	began    int                          // the number of calls so far
 	asks     map[core.AskID]core.Ask      // the last known open questions
@@ -88,7 +88,8 @@ func (v *View) settle(dst []byte) []byte {
 
 // begin makes the view of a reader that begins at the end of the log.
 func (v *View) begin(st core.State) {
-	v.live, v.settings, v.told, v.named, v.turn = true, st.Settings, st.Settings, st.Title, st.Turn
+	v.live, v.told, v.named, v.turn = true, st.Settings, st.Title, st.Turn
+	v.state.Settings, v.state.Offered = st.Settings, st.Offered
 	for _, a := range st.Asks {
 		v.asks[a.ID] = a
 	}

@@ -35,8 +35,7 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	case inference.ModelsOf(o.Profile).Find == nil:
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No model is configured."}
 	}
-	set, _ := s.defaults(o)
-	m, err := inference.ModelsOf(o.Profile).Model(ctx, set.Model)
+	m, err := inference.ModelsOf(o.Profile).Model(ctx, s.defaults(o).Model)
 	if err != nil {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
 	}

@@ -4,6 +4,7 @@ package offer
 
 import (
 	"slices"
+	"strings"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
@@ -27,6 +28,14 @@ type Offer struct {
 	Agents    []string      // never empty; the first is the default
 	Behaviors []string      // the same in the words of chatBehavior
 	Welcome   string
+	Known     *Known // what agents behind the gateway have offered; nil: nothing
+}
+
+// State is what a chat goes by: its settings, and what its agent offers.
+type State struct {
+	core.Settings
+	Plan    bool         // the default agent acts as the plan agent
+	Offered core.Offered // by the agent of the session; an agent that never ran has offered nothing
 }
 
 // New returns the offer of a profile; nil: its configuration has an error.
@@ -82,9 +91,6 @@ func (o *Offer) Info(id string) (info inference.ModelInfo, ok bool) {
 	return info, false
 }
 
-// Lists reports whether the client's list of models has this one.
-func (o *Offer) Lists(id string) bool { return o.Profile == nil || slices.Contains(o.Models, id) }
-
 // Agent finds an agent that a chat has chosen; it finds none if the configuration has an error.
 func (o *Offer) Agent(name string) (core.Agent, bool) {
 	if o.Profile == nil {
@@ -93,80 +99,115 @@ func (o *Offer) Agent(name string) (core.Agent, bool) {
 	return o.Profile.Agent(name)
 }
 
-// AgentOf returns the agent for a client's word; "" means the default one. plan reports that it
-// is the default one in place of a missing plan agent: it must not change anything.
-func (o *Offer) AgentOf(word string) (name string, plan bool) {
+// AgentOf returns the agent for a client's word; "" means the default one. mode is the mode of an
+// agent behind the gateway that the word names, or "". plan reports that the agent is the default
+// one in place of a missing plan agent: it must not change anything.
+func (o *Offer) AgentOf(word string) (name, mode string, plan bool) {
 	if o.Profile != nil {
 		for i, a := range o.Profile.Agents {
-			if i > 0 && a.Name == word {
-				return word, false
+			if a.Name == word {
+				return nameAt(i, word), "", false
+			}
+		}
+		for i, a := range o.Profile.Agents {
+			if mode, ok := strings.CutPrefix(word, a.Name+modeMark); ok && a.External {
+				return nameAt(i, a.Name), mode, false
 			}
 		}
 	}
-	return "", word == eca.BehaviorPlan && o.Agents[0] != eca.BehaviorPlan
+	return "", "", word == eca.BehaviorPlan && o.Agents[0] != eca.BehaviorPlan
 }
 
-// ModelIn returns the model that settings choose.
-func (o *Offer) ModelIn(set core.Settings) string {
-	if set.Model != "" {
-		return set.Model
+// nameAt returns the name for an agent in settings, where the first one has none.
+func nameAt(i int, name string) string {
+	if i == 0 {
+		return ""
+	}
+	return name
+}
+
+// ModelIn returns the model that a chat has chosen.
+func (o *Offer) ModelIn(st State) string {
+	if a, ok := o.guest(st); ok {
+		return a.model()
+	}
+	if st.Model != "" {
+		return st.Model
 	}
 	return o.Model
 }
 
-// AgentIn returns the agent that settings choose.
-func (o *Offer) AgentIn(set core.Settings, plan bool) string {
+// Unknown reports whether a model has to be asked before anybody knows that it exists.
+func (o *Offer) Unknown(st State) bool {
+	_, ok := o.guest(st)
+	return !ok && o.Profile != nil && !slices.Contains(o.Models, o.ModelIn(st))
+}
+
+// AgentIn returns the agent that a chat has chosen, with its mode.
+func (o *Offer) AgentIn(st State) string {
+	if a, ok := o.guest(st); ok && !st.Plan {
+		return a.word()
+	}
+	return o.agentIn(st)
+}
+
+func (o *Offer) agentIn(st State) string {
 	switch {
-	case plan:
+	case st.Plan:
 		return eca.BehaviorPlan
-	case set.Agent != "" && (o.Profile == nil || slices.Contains(o.Agents, set.Agent)):
-		return set.Agent
+	case st.Agent != "" && (o.Profile == nil || slices.Contains(o.Agents, st.Agent)):
+		return st.Agent
 	}
 	return o.Agents[0]
 }
 
 // BehaviorIn returns the same in the words of chatBehavior.
-func (o *Offer) BehaviorIn(set core.Settings, plan bool) string {
-	if name := o.AgentIn(set, plan); name != o.Agents[0] {
+func (o *Offer) BehaviorIn(st State) string {
+	if name := o.AgentIn(st); name != o.Agents[0] {
 		return name
 	}
 	return eca.BehaviorAgent
 }
 
-// variants lists the efforts of a model, and the chosen one.
-func (o *Offer) variants(set core.Settings) (list []string, chosen *string) {
+// Variants lists the efforts of a model or the levels of thought of an agent, and the chosen one.
+func (o *Offer) Variants(st State) (list []string, chosen *string) {
 	list = []string{}
-	if info, ok := o.Info(o.ModelIn(set)); ok {
+	if a, ok := o.guest(st); ok {
+		if c := a.choice(levels); c != nil {
+			return append(list, ids(c)...), &c.Value
+		}
+		return list, nil
+	}
+	if info, ok := o.Info(o.ModelIn(st)); ok {
 		list = append(list, info.Efforts...)
 	}
-	if set.Effort != "" {
-		chosen = &set.Effort
+	if st.Effort != "" {
+		chosen = &st.Effort
 	}
 	return list, chosen
 }
 
 // Config returns the params of config/updated. They always hold everything, because VS Code keeps
 // only the last ones for a view that is opened later.
-func (o *Offer) Config(set core.Settings, plan bool) *eca.ChatConfig {
-	variants, variant := o.variants(set)
-	return &eca.ChatConfig{
-		Models: o.Models, SelectModel: o.ModelIn(set), DefaultModel: o.Model,
-		Agents: o.Agents, SelectAgent: o.AgentIn(set, plan), DefaultAgent: o.Agents[0],
-		Behaviors: o.Behaviors, SelectBehavior: o.BehaviorIn(set, plan), DefaultBehavior: eca.BehaviorAgent,
-		Variants: variants, SelectVariant: variant, SelectTrust: set.Trust, WelcomeMessage: o.Welcome,
+func (o *Offer) Config(st State) *eca.ChatConfig {
+	variants, variant := o.Variants(st)
+	c := &eca.ChatConfig{
+		Models: o.Models, SelectModel: o.ModelIn(st), DefaultModel: o.Model,
+		Agents: o.Agents, SelectAgent: o.AgentIn(st), DefaultAgent: o.Agents[0],
+		Behaviors: o.Behaviors, SelectBehavior: o.BehaviorIn(st), DefaultBehavior: eca.BehaviorAgent,
+		Variants: variants, SelectVariant: variant, SelectTrust: st.Trust, WelcomeMessage: o.Welcome,
 	}
+	if a, ok := o.guest(st); ok {
+		c.Models, c.DefaultModel = a.models(), c.SelectModel
+		c.Agents, c.Behaviors = a.among(o.Agents), a.among(o.Behaviors)
+	}
+	return c
 }
 
 // Selection returns the same for one chat that is opened.
-func (o *Offer) Selection(set core.Settings, plan bool) *eca.Selection {
-	variants, variant := o.variants(set)
-	return &eca.Selection{
-		Model:    o.ModelIn(set),
-		Agent:    o.AgentIn(set, plan),
-		Variant:  variant,
-		Variants: variants,
-		Trust:    set.Trust,
-	}
+func (o *Offer) Selection(st State) *eca.Selection {
+	variants, variant := o.Variants(st)
+	return &eca.Selection{Model: o.ModelIn(st), Agent: o.AgentIn(st), Variant: variant, Variants: variants, Trust: st.Trust}
 }
 
 // Choice holds the user's choices, in the client's words; "": none.
@@ -197,21 +238,30 @@ func (c Choice) Over(under Choice) Choice {
 	return under
 }
 
-// Apply applies a choice to settings. plan is the flag of the chat with that name, which a choice
-// of an agent changes.
-func (o *Offer) Apply(c Choice, set *core.Settings, plan *bool) {
-	if c.Model != "" && c.Model != noModel {
-		if c.Model != o.ModelIn(*set) {
-			set.Model = c.Model
-		}
-		set.Effort = c.Variant
-		if info, ok := o.Info(c.Model); ok && !slices.Contains(info.Efforts, c.Variant) {
-			set.Effort = ""
-		}
-	}
+// Apply applies a choice to the state of a chat. What is chosen of the options of an agent that has
+// told them in this session is returned: only the agent can change that.
+func (o *Offer) Apply(c Choice, st *State) []Pick {
+	mode := ""
 	if c.Agent != "" {
-		set.Agent, *plan = o.AgentOf(c.Agent)
+		was, _ := o.guest(*st)
+		st.Agent, mode, st.Plan = o.AgentOf(c.Agent)
+		if a, ok := o.guest(*st); ok && a.drops(was) {
+			st.Choices = ""
+		}
 	}
+	if a, ok := o.guest(*st); ok {
+		return a.apply(c, mode, st)
+	}
+	if c.Model != "" && c.Model != noModel && !o.guests(c.Model) {
+		if c.Model != o.ModelIn(*st) {
+			st.Model = c.Model
+		}
+		st.Effort = c.Variant
+		if info, ok := o.Info(c.Model); ok && !slices.Contains(info.Efforts, c.Variant) {
+			st.Effort = ""
+		}
+	}
+	return nil
 }
 
 // offerer is a policy that knows which tools an agent is offered.
@@ -225,6 +275,6 @@ func (o *Offer) Refuses(agent string, t core.Spec) bool {
 		return false
 	}
 	p, ok := o.Profile.Policy.(offerer)
-	name, _ := o.AgentOf(agent)
+	name, _, _ := o.AgentOf(agent)
 	return ok && !p.Offers(name, t)
 }

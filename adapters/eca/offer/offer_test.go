@@ -30,7 +30,7 @@ func TestAgents(t *testing.T) {
 		{plan, "agent", "", false},
 		{only, "plan", "", false},
 	} {
-		if name, plan := c.o.AgentOf(c.word); name != c.name || plan != c.plan {
+		if name, _, plan := c.o.AgentOf(c.word); name != c.name || plan != c.plan {
 			t.Errorf("%s of %v: got %q, %t", c.word, c.o.Agents, name, plan)
 		}
 	}
