@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -159,6 +161,14 @@ func (b *Backend) environ(given map[string]string) []string {
 		}
 	}
 	return kept
+}
+
+// proxied reports whether an environment has a proxy for HTTP.
+func proxied(env []string) bool {
+	return slices.ContainsFunc(env, func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return value != "" && (strings.EqualFold(name, "http_proxy") || strings.EqualFold(name, "all_proxy"))
+	})
 }
 
 func nameOf(kv string) string {

@@ -115,7 +115,8 @@ func (f *flow) described(u rawCall) *toolCall {
 	}
 	f.calls[u.ID] = tc
 	tc.theirs = tc.theirs.over(u)
-	tc.ours = tc.ours || f.c.owns(tc.theirs)
+	// It may get another title later. One that is described as a command or the like is not ours.
+	tc.ours = f.c.owns(tc.theirs) || tc.ours && len(f.c.judge(tc.theirs).access) == 0
 	if asking {
 		return tc
 	}

@@ -182,6 +182,7 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 // lost says that the program has ended. It runs behind the reading goroutine.
 func (c *conversation) lost(p *peer) {
 	c.flow.end()
+	c.serving.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer == p {

@@ -74,6 +74,7 @@ type peer struct {
 	release func()        // gives its place in the pool back
 	gone    chan struct{} // closed when the program and everything of it has ended
 	hello   hello         // set before anything else uses the peer
+	proxied bool          // it has a proxy for addresses over HTTP, some use it even for this machine's
 	asks    sync.WaitGroup
 	room    chan struct{} // of requests that wait for an answer of ours
 	making  chan struct{} // held while a session without an id is being made
@@ -99,8 +100,9 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 		release()
 		return nil, err
 	}
+	env := b.environ(is.Env)
 	proc, err := piped.Command{
-		Path: is.Path, Args: is.Args, Env: b.environ(is.Env), Dir: dir, Guard: guard,
+		Path: is.Path, Args: is.Args, Env: env, Dir: dir, Guard: guard,
 		Line: func(text string) { b.log("info", display.Plain(text)) },
 		Hide: is.Hide,
 	}.Start()
@@ -110,7 +112,7 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 	}
 	p := &peer{
 		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, used: b.o.now(),
-		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1),
+		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env),
 	}
 	p.conn = wire.NewConn(proc.Stdout, proc.Stdin, wire.Options{
 		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxBatch: -1,

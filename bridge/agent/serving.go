@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"dragoman/bridge/toolserver"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // mcpServer is an MCP server in a request that opens a session. Members that the protocol requires
@@ -49,8 +52,8 @@ func pairs(m map[string]string) []acp.Pair {
 	return list
 }
 
-// directServers passes on the MCP servers that clients bring along. left has those that the agent cannot be
-// given, in words for the user.
+// directServers passes on the MCP servers that clients bring along. left has those that the agent
+// cannot be given, in words for the user.
 func directServers(servers []core.ServerSpec, caps acp.MCPCapabilities) (list []mcpServer, left []string) {
 	list = []mcpServer{}
 	for _, s := range servers {
@@ -98,9 +101,17 @@ func (s *serving) know(specs []core.Spec) {
 	}
 }
 
+// has reports whether the session has tools for agents.
+func (s *serving) has() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.specs, toolserver.ForAgents)
+}
+
 // start makes a server for a program of the agent, instead of the one for the program before it.
-// brought are the servers of clients, whose names it does not take.
-func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, caps acp.MCPCapabilities) (mcpServer, error) {
+// brought are the servers of clients, whose names it does not take. http says that the program can
+// use an address of this machine.
+func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, http bool) (mcpServer, error) {
 	s.close()
 	name := toolserver.Name
 	for slices.ContainsFunc(brought, func(b core.ServerSpec) bool { return b.Name == name }) {
@@ -115,7 +126,7 @@ func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, caps a
 	specs := s.specs
 	s.mu.Unlock()
 	server.List(specs)
-	if caps.HTTP {
+	if http {
 		url, headers := server.HTTP()
 		return remoteServer(acp.ServerHTTP, name, url, headers), nil
 	}
@@ -182,19 +193,49 @@ func (s *serving) begin(ctx context.Context, t *core.Turn) (end func(), err erro
 // owns reports whether a call that the agent describes is one of our server, which asks about it
 // itself and has it in the log. names are all that the agent calls it. A call that is described as
 // anything else besides, such as a command or a change of files, is not ours.
-func (s *serving) owns(kind acp.ToolKind, input json.RawMessage, names ...string) bool {
+func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string) bool {
 	s.mu.Lock()
 	server := s.server
 	s.mu.Unlock()
 	if server == nil {
 		return false
 	}
-	var codex struct {
-		Server string `json:"server"`
-		Tool   string `json:"tool"`
+	for _, name := range names {
+		if spec, ok := server.Find(name); ok {
+			members := wire.Object(args)
+			if server.Owns(jsonscan.Text(members["server"]) + "/" + jsonscan.Text(members["tool"])) { // Codex, which says "execute" of each
+				return only(members, "server", "tool", "arguments")
+			}
+			return (kind == "" || kind == acp.ToolKind(core.KindOther)) && fits(members, spec)
+		}
 	}
-	if wire.Unmarshal(input, &codex) == nil && server.Owns(codex.Server+"/"+codex.Tool) {
-		return slices.ContainsFunc(names, server.Owns) // it says "execute" of each
+	return false
+}
+
+// only reports whether an object has no other members than these.
+func only(members map[string]json.RawMessage, names ...string) bool {
+	for name := range members {
+		if !slices.Contains(names, name) {
+			return false
+		}
 	}
-	return (kind == "" || kind == "other") && slices.ContainsFunc(names, server.Owns)
+	return true
+}
+
+// fits reports whether an object can be the arguments of a tool. Where the tool's schema names none,
+// it must not have those by which agents' own tools run commands, touch files or fetch.
+func fits(members map[string]json.RawMessage, spec core.Spec) bool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(spec.Schema, &schema) == nil && schema.Properties != nil {
+		return only(members, slices.Collect(maps.Keys(schema.Properties))...)
+	}
+	effects := reflect.TypeFor[input]()
+	for i := range effects.NumField() {
+		if members[effects.Field(i).Tag.Get("json")] != nil {
+			return false
+		}
+	}
+	return true
 }

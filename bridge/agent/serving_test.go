@@ -73,7 +73,7 @@ func TestServing(t *testing.T) {
 	if names() {
 		t.Error("a tool is ours before there is a server")
 	}
-	web, err := s.start(pool, nil, acp.MCPCapabilities{HTTP: true})
+	web, err := s.start(pool, nil, true)
 	if err != nil || web.Type != "http" || web.Name != "dragoman" || !strings.HasPrefix(web.URL, "http://127.0.0.1:") ||
 		!strings.HasPrefix(asJSON(t, web.Headers), `[{"name":"Authorization","value":"Bearer `) {
 		t.Errorf("%s, %v", asJSON(t, web), err)
@@ -81,7 +81,7 @@ func TestServing(t *testing.T) {
 	if !names() {
 		t.Error("a tool that was known before the server is not ours")
 	}
-	program, err := s.start(pool, []core.ServerSpec{{Name: "dragoman"}}, acp.MCPCapabilities{SSE: true})
+	program, err := s.start(pool, []core.ServerSpec{{Name: "dragoman"}}, false)
 	if err != nil || program.Type != "" || program.Name != "dragoman-tools" || program.Command != "/bin/dragoman" || asJSON(t, program.Args) != `["session-tools"]` ||
 		len(*program.Env) != 2 || (*program.Env)[1].Value == (*web.Headers)[0].Value[len("Bearer "):] {
 		t.Errorf("%s, %v", asJSON(t, program), err)
@@ -106,8 +106,11 @@ func TestOurCalls(t *testing.T) {
 	defer pool.Close()
 	var s serving
 	defer s.close()
-	s.know([]core.Spec{{Server: "files", Name: "echo"}})
-	if _, err := s.start(pool, nil, acp.MCPCapabilities{}); err != nil {
+	s.know([]core.Spec{
+		{Server: "files", Name: "echo", Schema: json.RawMessage(`{"type":"object","properties":{"text":{},"path":{}}}`)},
+		{Server: "files", Name: "open", Schema: json.RawMessage(`{"type":"object"}`)},
+	})
+	if _, err := s.start(pool, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	const codex = `{"server":"dragoman","tool":"files__echo","arguments":{"text":"hi"}}`
@@ -126,6 +129,12 @@ func TestOurCalls(t *testing.T) {
 		{"execute", `{"command":"rm -rf ~"}`, []string{"mcp__dragoman__files__echo"}, false},
 		{"execute", `{"server":"other","tool":"echo"}`, []string{"mcp.dragoman.files__echo"}, false},
 		{"edit", `{}`, []string{"mcp__dragoman__files__echo"}, false},
+		{"other", `{"text":"hi","path":"/x"}`, []string{"mcp__dragoman__files__echo"}, true},
+		{"other", `{"command":"rm -rf ~"}`, []string{"mcp__dragoman__files__echo"}, false},
+		{"other", `{"anything":"hi"}`, []string{"mcp__dragoman__files__open"}, true},
+		{"other", `{"command":"rm -rf ~"}`, []string{"mcp__dragoman__files__open"}, false},
+		{"other", `{"file_path":"/x"}`, []string{"mcp__dragoman__files__open"}, false},
+		{"execute", `{"server":"dragoman","tool":"files__echo","command":"rm -rf ~"}`, []string{"mcp.dragoman.files__echo"}, false},
 		{"other", `{}`, []string{"mcp__other__files__echo", "echo"}, false},
 		{"other", `{}`, nil, false},
 		{"other", `[`, []string{"mcp__dragoman__files__echo"}, true},

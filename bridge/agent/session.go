@@ -107,8 +107,17 @@ func (c *conversation) servers(p *peer) (list []mcpServer, left []string, err er
 	if c.b.o.Tools == nil {
 		return []mcpServer{}, nil, nil
 	}
-	ours, err := c.serving.start(c.b.o.Tools, c.bind.Servers, takes)
-	return []mcpServer{ours}, nil, err
+	if len(c.b.o.Paths) > 0 { // neither an address of this machine nor our program is there
+		if c.serving.has() {
+			left = []string{"it is not given the tools of the session's MCP servers, because it runs elsewhere (paths)"}
+		}
+		return []mcpServer{}, left, nil
+	}
+	ours, err := c.serving.start(c.b.o.Tools, c.bind.Servers, takes.HTTP && !p.proxied)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []mcpServer{ours}, nil, nil
 }
 
 // owns reports whether an agent's call is one of a tool of our server, which the log has by itself.

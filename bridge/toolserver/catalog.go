@@ -33,9 +33,9 @@ func newCatalog(server string) *catalog {
 	return &catalog{server: server, limit: max(limit, 16), by: map[string]core.Spec{}, given: map[tool]string{}}
 }
 
-// forAgents reports whether a tool is for agents behind us: they have their own for what ours do in
+// ForAgents reports whether a tool is for agents behind us: they have their own for what ours do in
 // the workspace, and no agent of ours is handed tasks by one.
-func forAgents(s core.Spec) bool {
+func ForAgents(s core.Spec) bool {
 	switch s.Name {
 	case ide.DiagnosticsTool, ide.DefinitionTool, ide.ReferencesTool:
 		return true
@@ -52,7 +52,7 @@ func (c *catalog) with(specs []core.Spec, offer func(core.Spec) bool) *catalog {
 		maps.Copy(next.given, c.given)
 	}
 	for _, s := range specs {
-		if !forAgents(s) || offer != nil && !offer(s) {
+		if !ForAgents(s) || offer != nil && !offer(s) {
 			continue
 		}
 		name := next.name(tool{s.Server, s.Name})
