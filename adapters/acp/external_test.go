@@ -29,11 +29,7 @@ type external struct {
 }
 
 func newExternal(choices ...core.Choice) *external {
-	x := &external{has: core.Offered{
-		Agent:    "claude",
-		Commands: []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Review a pull request", Arguments: []core.Argument{{Name: "number"}}}, {Name: "init"}},
-		Choices:  choices,
-	}}
+	x := &external{has: core.Offered{Agent: "claude", Choices: choices}}
 	x.Backend = &coretest.Backend{
 		CapsNow: core.BackendCaps{Images: true, Resources: true},
 		Begins: func(ctx context.Context, b core.Binding) error {
@@ -72,7 +68,8 @@ func (x *external) with(id, value string) core.Offered {
 	return x.has
 }
 
-// run follows a prompt: "raw UPDATE", "say TEXT", "permit", "leave" (the mode) and "login".
+// run follows a prompt: "raw UPDATE", "say TEXT", "permit", "leave" (the mode), "learn COMMAND" and
+// "login".
 func (x *external) run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text, _ := t.Prompt()[0].(core.Text)
 	verb, rest, _ := strings.Cut(text.Text, " ")
@@ -81,6 +78,9 @@ func (x *external) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 	switch verb {
 	case "raw":
 		return core.StopEnd, t.Emit(ctx, core.Foreign{Protocol: proto.Protocol, Raw: json.RawMessage(rest), Text: "an update of claude"})
+	case "learn":
+		x.has.Commands = append(x.has.Commands[:1:1], core.Command{Name: rest})
+		return core.StopEnd, t.Emit(ctx, x.has)
 	case "leave":
 		return core.StopEnd, t.Emit(ctx, x.with("mode", "ask"))
 	case "login":
@@ -116,11 +116,10 @@ type logins struct {
 	did    []string
 }
 
-func (l *logins) Methods(string) ([]proto.AuthMethod, bool) {
-	return []proto.AuthMethod{
+func (l *logins) Methods(string) ([]acp.Login, bool) {
+	return []acp.Login{
 		{ID: "console", Name: "Log in with the Console", Description: "Opens a page"},
-		{Type: proto.AuthTerminal, ID: "setup/cli", Name: "Log in with Claude", Args: []string{"--cli"}, Env: map[string]string{"A": "secret"}},
-		{Type: "env_var", ID: "key", Name: "Use a key"},
+		{ID: "setup/cli", Name: "Log in with Claude", Terminal: true},
 	}, l.wanted
 }
 
@@ -181,9 +180,6 @@ func TestExternalAgents(t *testing.T) {
 					Agents:    []core.Agent{{Name: "claude", External: true, Backend: claude.Backend}, {Name: "code", Backend: &coretest.Backend{Run: act}}},
 					Toolboxes: []core.Toolbox{coretest.Tools{writeFile}}, Policy: asks,
 					Models: inference.Models{List: []inference.ModelInfo{{ID: "a/small", Efforts: []string{"low"}}}, Default: "a/small"},
-					Commands: func(context.Context, core.Meta) []core.Command {
-						return []core.Command{{Kind: core.CommandBuiltin, Name: "costs", Description: "Shows the costs"}, {Kind: core.CommandCustom, Name: "review"}}
-					},
 				}
 				if has("code") {
 					prof.Agents[0], prof.Agents[1] = prof.Agents[1], prof.Agents[0]
@@ -210,6 +206,58 @@ func TestExternalAgents(t *testing.T) {
 					t.Errorf("%s: the agent was started", f.Name)
 				}
 			})
+		}
+	})
+}
+
+// The commands of an external agent are listed beside ours, with whose they are, also after a
+// change. Those of an agent that does not run are known from the log.
+func TestCommandsOfAnExternalAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claude := newExternal()
+		claude.has.Commands = []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Review a pull request", Arguments: []core.Argument{{Name: "number"}}}, {Name: "init"}}
+		prof := &core.Profile{
+			Agents: []core.Agent{{Name: "claude", External: true, Backend: claude.Backend}}, Policy: asks,
+			Commands: func(context.Context, core.Meta) []core.Command {
+				return []core.Command{{Kind: core.CommandBuiltin, Name: "costs", Description: "Shows the costs"}, {Kind: core.CommandCustom, Name: "review"}}
+			},
+		}
+		store := coretest.NewMemory()
+		open := func() *core.Gateway {
+			return core.New(core.Config{
+				Store: store, Node: "test", NewID: func() string { return "s1" },
+				Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+			})
+		}
+		is := func(peer *wiretest.Peer, last string) {
+			t.Helper()
+			peer.Until(t, `"availableCommands":[{"name":"costs","description":"dragoman: Shows the costs"},`+
+				`{"name":"review","description":"claude: Review a pull request","input":{"hint":"number"}},{"name":"`+last+`","description":"claude"}]`)
+		}
+		g := open()
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		is(peer, "init")
+		if err := peer.Send(promptLine(2, "learn compact")); err != nil {
+			t.Fatal(err)
+		}
+		is(peer, "compact")
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		g = open()
+		peer, stop = serve(t, g)
+		if err := peer.Send(hello, resumeLine); err != nil {
+			t.Fatal(err)
+		}
+		is(peer, "compact")
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if claude.starts != 1 {
+			t.Errorf("the agent was started %d times, want once", claude.starts)
 		}
 	})
 }

@@ -21,15 +21,24 @@ import (
 type Logins interface {
 	// Methods lists the ways to log in to an agent, under its own ids, as far as it has listed them.
 	// wanted says that its last answer was that it wants a login. It does not block.
-	Methods(agent string) (list []acp.AuthMethod, wanted bool)
+	Methods(agent string) (list []Login, wanted bool)
 	// Authenticate logs in to an agent with one of its methods, and starts it for that. It blocks
 	// until the user has done so. An error that the login is still missing is a *core.SignInError.
 	Authenticate(ctx context.Context, agent, method string) error
 	// Logout ends the login of an agent. It may start it.
 	Logout(ctx context.Context, agent string) error
 	// Status returns the status of an agent's login: unknown unless it runs. It may block.
-	Status(ctx context.Context, agent string) acp.AuthStatus
+	Status(ctx context.Context, agent string) AuthStatus
 }
+
+// Login is a way to log in to an external agent.
+type Login struct {
+	ID, Name, Description string
+	Terminal              bool // the agent's program asks for it in a terminal
+}
+
+// AuthStatus is the status of a login.
+type AuthStatus = acp.AuthStatus
 
 // loginFlag begins the words that log in to an agent, behind our own command line.
 const loginFlag = "--login"
@@ -81,7 +90,7 @@ func (s *Server) login(ctx context.Context, agent, method string) error {
 	list, wanted := s.opts.Logins.Methods(agent)
 	terminal := method == ""
 	for _, m := range list {
-		terminal = terminal || m.ID == method && m.Type == acp.AuthTerminal
+		terminal = terminal || m.ID == method && m.Terminal
 	}
 	switch {
 	case !terminal:
@@ -112,10 +121,10 @@ func (s *Server) loginsOf(agent string, wanted bool) (list []acp.AuthMethod) {
 	for _, m := range own {
 		offer := acp.AuthMethod{ID: agent + "/" + m.ID, Name: agent + ": " + m.Name, Description: m.Description}
 		switch {
-		case m.Type == acp.AuthTerminal && terminal:
+		case m.Terminal && terminal:
 			offer.Type, offer.Args = acp.AuthTerminal, acp.Strings{loginFlag, offer.ID}
 			list = append(list, offer)
-		case m.Type == "" && wanted:
+		case !m.Terminal && wanted:
 			list = append(list, offer)
 		}
 	}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -136,7 +137,9 @@ func (s *Server) sendAuthStatus(ctx context.Context) {
 // signInStatus returns the present status. Its accounts are for display alone and never logged.
 func (s *Server) signInStatus(ctx context.Context) acp.AuthStatus {
 	if agent := s.defaultAgent(ctx); agent != "" {
-		return s.opts.Logins.Status(ctx, agent)
+		is := s.opts.Logins.Status(ctx, agent)
+		is.State = cmp.Or(is.State, acp.AuthUnknown)
+		return is
 	}
 	if s.opts.SignIn == nil {
 		return acp.AuthStatus{State: acp.AuthNotRequired}

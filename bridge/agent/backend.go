@@ -65,6 +65,7 @@ type Backend struct {
 	last   *hello     // of the newest program; nil: none was started
 	shared map[string]*sharing
 	method string    // by which the user has signed in; "": by none in this process
+	wants  bool      // its last answer was that it wants a login
 	fails  int       // starts that failed, one after the other
 	next   time.Time // of the next attempt
 }

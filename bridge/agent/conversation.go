@@ -124,6 +124,9 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 	if err == nil {
 		err = c.openOn(ctx, p)
 	}
+	if err == nil {
+		c.b.wanting(false)
+	}
 	var signIn *core.SignInError
 	if ctx.Err() == nil {
 		if errors.As(err, &signIn) {
@@ -275,6 +278,7 @@ func (c *conversation) program() *peer {
 func (c *conversation) failure(method string, err error) error {
 	var e *jrpc2.Error
 	if errors.As(err, &e) && int(e.Code) == acp.CodeAuthRequired {
+		c.b.wanting(true)
 		return &core.SignInError{Agent: c.b.o.Name, Text: refusal(e).Words()}
 	}
 	return words(method, err)

@@ -45,6 +45,19 @@ func (b *Backend) SignIns() (list []SignIn, known bool) {
 	return b.last.signIns(), true
 }
 
+// WantsSignIn reports whether the agent's last answer was that it wants a login.
+func (b *Backend) WantsSignIn() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wants
+}
+
+func (b *Backend) wanting(wants bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wants = wants
+}
+
 // Authenticate has the agent sign in by a method of its own. It blocks until that is done. Programs
 // that are started later sign in by themselves in the same way if they must.
 func (b *Backend) Authenticate(ctx context.Context, method string) error {
@@ -60,7 +73,7 @@ func (b *Backend) Authenticate(ctx context.Context, method string) error {
 	})
 	if err == nil {
 		b.mu.Lock()
-		b.method = method
+		b.method, b.wants = method, false
 		b.mu.Unlock()
 	}
 	return err

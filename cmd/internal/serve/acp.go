@@ -29,6 +29,7 @@ func ACP(ctx context.Context, o setup.Options) error {
 				Folder:    workable,
 				Providers: g.profiles.Providers(),
 				SignIn:    g.profiles.SignIn(),
+				Logins:    g.profiles.Logins(),
 			},
 		}
 	})
