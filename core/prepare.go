@@ -90,10 +90,14 @@ func (s *Session) fill(ctx context.Context) error {
 	if !ok || !agent.External {
 		return fmt.Errorf("open session %s: it is one of agent %s, which is not configured any more", s.meta.ID, name)
 	}
+	done, err := s.own(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	set := s.State().Settings
-	if set.Agent != name {
-		set.Agent = name
-		if err := (host{s}).Publish(ctx, SettingsChanged{Settings: set}); err != nil {
+	if set.Agent = name; set != s.State().Settings {
+		if err := s.publish(ctx, SettingsChanged{Settings: set}); err != nil {
 			return err
 		}
 	}

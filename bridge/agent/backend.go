@@ -40,6 +40,7 @@ type Options struct {
 	Shared  bool
 	Version string // ours
 	Pool    *Pool
+	History *History         // keeps the agent's list of sessions; nil: nothing does
 	Tools   *toolserver.Pool // serves the session's tools to the agent; nil: nothing does
 	Guards  *child.Guards    // of sessions, by principal and id
 	Keep    []string         // variables that the agent's terminals get besides the harmless ones
@@ -66,6 +67,7 @@ type Backend struct {
 	shared map[string]*sharing
 	method string    // by which the user has signed in; "": by none in this process
 	wants  bool      // its last answer was that it wants a login
+	listed time.Time // when its sessions were listed last
 	fails  int       // starts that failed, one after the other
 	next   time.Time // of the next attempt
 }

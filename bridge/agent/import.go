@@ -69,6 +69,13 @@ func (c *conversation) importSession(ctx context.Context, p *peer, session strin
 	if err != nil {
 		return err
 	}
+	if h := c.b.o.History; h != nil {
+		if _, s, ok := h.find(ImportID(c.b.o.Name, session)); ok && s.Title != "" {
+			if err := c.bind.Host.Publish(ctx, core.TitleChanged{Title: s.Title, Auto: true}); err != nil {
+				return err
+			}
+		}
+	}
 	return c.bindTo(ctx)
 }
 

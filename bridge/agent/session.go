@@ -39,6 +39,7 @@ func (c *conversation) openSession(ctx context.Context, p *peer) error {
 	}
 	c.applyChoices(ctx, p)
 	c.offer(ctx)
+	c.b.relist(p)
 	return nil
 }
 
@@ -152,6 +153,7 @@ func (c *conversation) settled(p *peer, id string, raw json.RawMessage, err erro
 	c.mu.Lock()
 	c.session = id
 	c.mu.Unlock()
+	c.flow.pause() // what was repeated is over
 	c.flow.options(is)
 	return nil
 }
@@ -255,6 +257,11 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	state, err := json.Marshal(bound{session})
 	if err != nil {
 		return err
+	}
+	if h := c.b.o.History; h != nil {
+		if err := h.own(ctx, c.b.o.Name, session, c.bind.Meta.ID); err != nil {
+			c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
+		}
 	}
 	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
 }

@@ -61,7 +61,7 @@ func run(
 	o.Log = log
 	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
 	store := jsonl.New(dir)
-	g.Gateway = core.New(g.process.Config(store))
+	g.Gateway = core.New(g.process.Config(g.process.Store(store)))
 	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal requested the end

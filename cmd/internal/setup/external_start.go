@@ -22,20 +22,21 @@ const sessionToolsCommand = "session-tools"
 type agentPrograms struct {
 	pool    *agent.Pool
 	tools   *toolserver.Pool
+	history *agent.History
 	guards  *child.Guards
 	version string
 	log     *zap.Logger
 }
 
-func newAgentPrograms(version string, guards *child.Guards, log *zap.Logger) *agentPrograms {
+func newAgentPrograms(version, history string, guards *child.Guards, log *zap.Logger) *agentPrograms {
 	self, err := os.Executable()
 	if err != nil { // then the name has to do
 		self = os.Args[0]
 	}
 	return &agentPrograms{
-		pool:   agent.NewPool(),
-		tools:  toolserver.New(toolserver.Options{Version: version, Program: []string{self, sessionToolsCommand}}),
-		guards: guards, version: version, log: log,
+		pool:    agent.NewPool(),
+		tools:   toolserver.New(toolserver.Options{Version: version, Program: []string{self, sessionToolsCommand}}),
+		history: agent.NewHistory(history), guards: guards, version: version, log: log,
 	}
 }
 
@@ -64,6 +65,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		Shared:  e.Settings.Shared,
 		Version: a.version,
 		Pool:    a.pool,
+		History: a.history,
 		Tools:   a.tools,
 		Guards:  a.guards,
 		Log: func(level, text string) {
@@ -74,6 +76,18 @@ func (a *agentPrograms) backend(e External) core.Backend {
 			log.Log(l, text)
 		},
 	})
+}
+
+// Store adds to a store the sessions that external agents had by themselves. No agent is started
+// for a list.
+func (p *Process) Store(s core.Store) core.Store {
+	return agent.Store{Store: s, History: p.agents.history, Offers: func(name string) bool {
+		if p.plain == nil {
+			return false
+		}
+		made, err := p.plain.Last()
+		return err == nil && made.Config.Agents[name].External()
+	}}
 }
 
 // hiding returns a function that removes the values of configured variables from a text.

@@ -40,6 +40,7 @@ type Process struct {
 	backend   func(name string) core.Backend // Options.Backend
 	externals *externals
 	agents    *agentPrograms
+	plain     *Client                       // of the unchanged configuration; nil: nothing is run
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes
@@ -93,7 +94,7 @@ func New(o Options) *Process {
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
-	p.agents = newAgentPrograms(o.Env.Version, guards, o.Log.Logger)
+	p.agents = newAgentPrograms(o.Env.Version, o.Env.DataFile("agents.json"), guards, o.Log.Logger)
 	if o.External == nil {
 		o.External = p.agents.backend
 	}
@@ -116,6 +117,7 @@ func (p *Process) Board() *board.Board { return p.board }
 // unchanged configuration.
 func (p *Process) Config(store core.Store) core.Config {
 	plain := p.Client(ClientOptions{Principal: core.Local})
+	p.plain = plain
 	return core.Config{
 		Store: store, Profiles: plain, Listing: p.board, Node: program.Node(),
 	}
