@@ -101,6 +101,12 @@ func (b *openBackend) ask(ctx context.Context) (BackendCaps, error) {
 	return caps, nil
 }
 
+// Known reports whether an agent is known to have a capability. It starts nothing and does not block.
+func (g *Gateway) Known(a Agent, what Capability) bool {
+	caps := g.backends.known(a)
+	return caps != nil && caps.can(what)
+}
+
 // able is can for the agent that a session would use with these settings. If the configuration
 // has no such agent, nothing is refused: the session's next turn reports it.
 func (g *Gateway) able(ctx context.Context, of Profiles, roots []string, set Settings, needs ...Capability) error {

@@ -87,6 +87,9 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	}
 	live, start := f.view.live, len(dst)
 	defer f.listed()
+	if _, starts := any(r.Event).(core.TurnStarted); starts && live {
+		f.view.fixed = f.chat.srv.fixed(f.view.offer, f.view.state)
+	}
 	remarked, _ := r.Event.(core.Flagged)
 	remarks := f.view.remarks(remarked)
 	dst = encode(dst, f.view, r)
@@ -231,7 +234,9 @@ func (c *chat) newFeed(att *core.Attachment, o *offer.Offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
 	f.view.state.Plan, f.view.flags = plan, att.Flags()
-	c.srv.known.Add(att.State().Offered, true)
+	st := att.State()
+	c.srv.known.Add(st.Offered, true)
+	f.view.fixed = c.srv.fixed(o, offer.State{Settings: st.Settings})
 	return f
 }
 

@@ -44,6 +44,8 @@
 //   - A model or a level of thought of one agent that a client names for another agent is ignored:
 //     clients send the last choice with each prompt. So models of an agent behind the gateway are
 //     named AGENT/MODEL. What the agent itself refuses is told in the chat, and the prompt goes on.
+//   - A message can be gone back to by its id, so where the agent cannot do that messages have none.
+//     The Emacs client needs the ids, and shows the refusal.
 //   - No agent is started because a client lists or opens chats, or passes it in its list of agents.
 //   - A client hears nothing of a chat that it has not named.
 //   - The offer is announced with the current selection, followed by the choices

@@ -294,7 +294,11 @@ func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []by
 	if text == "" {
 		return dst
 	}
-	dst = v.content(dst, eca.RoleUser, eca.TextContent{Type: eca.TypeText, ContentID: string(id), Text: text + "\n"})
+	said := eca.TextContent{Type: eca.TypeText, ContentID: string(id), Text: text + "\n"}
+	if v.fixed { // with an id they would offer to go back to it
+		said.ContentID = ""
+	}
+	dst = v.content(dst, eca.RoleUser, said)
 	if flag := v.flags[id]; flag != "" && id != "" {
 		dst = v.content(dst, eca.RoleSystem, eca.FlagContent{Type: eca.TypeFlag, Text: flag, ContentID: flagID(id)})
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -282,7 +283,7 @@ func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, er
 		return res, err
 	}
 	view := newView(c.id, peer.lacks, peer.name, c.srv.offered())
-	view.flags = att.Flags()
+	view.flags, view.fixed = att.Flags(), c.srv.fixed(c.srv.offered(), offer.State{Settings: att.State().Settings})
 	var lines, rest []byte
 	err = each(ctx, att, head, func(r core.Record) {
 		if pg.shows(r.Event) {

@@ -21,19 +21,24 @@ func (s *Server) queryCommands(ctx context.Context, call *wire.Call, p eca.Query
 	s.wg.Go(func() { // it reads files
 		res := eca.QueryCommandsResult{ChatID: p.ChatID, Commands: []eca.Command{}}
 		var list []core.Command
+		guest := ""
 		if att != nil { // its agent may have commands of its own
 			list, _ = s.opts.Gateway.Commands(ctx, att)
+			if a, ok := s.offered().Agent(att.State().Settings.Agent); ok && a.External {
+				guest = a.Name
+			}
 		} else if prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, roots); err == nil && prof.Commands != nil {
 			list = prof.Commands(ctx, core.Meta{Roots: roots})
 		}
-		res.Commands = commandsOf(list, strings.TrimPrefix(p.Query, "/"))
+		res.Commands = commandsOf(list, strings.TrimPrefix(p.Query, "/"), guest)
 		s.reply(ctx, call, res, nil)
 	})
 	return nil
 }
 
-// commandsOf converts a list of commands to the protocol's form.
-func commandsOf(list []core.Command, query string) []eca.Command {
+// commandsOf converts a list of commands to the protocol's form. In a chat with an agent behind the
+// gateway, the guest, each says whose it is; "": there is none.
+func commandsOf(list []core.Command, query, guest string) []eca.Command {
 	out := []eca.Command{}
 	for _, c := range list {
 		if !strings.Contains(strings.ToLower(c.Name), strings.ToLower(query)) {
@@ -48,6 +53,13 @@ func commandsOf(list []core.Command, query string) []eca.Command {
 		case core.CommandMCP:
 			cmd.Type = "mcpPrompt"
 		case core.CommandBuiltin, core.CommandAgent:
+		}
+		if guest != "" {
+			whose := "dragoman"
+			if c.Kind == core.CommandAgent {
+				whose = guest
+			}
+			cmd.Description = strings.TrimSuffix(whose+": "+c.Description, ": ")
 		}
 		out = append(out, cmd)
 	}

@@ -25,7 +25,7 @@ func TestCommandsOf(t *testing.T) {
 		{"nothing", nil},
 	} {
 		var got []string
-		for _, c := range commandsOf(list, test.query) {
+		for _, c := range commandsOf(list, test.query, "") {
 			got = append(got, c.Name+" "+c.Type)
 			if c.Arguments == nil {
 				t.Errorf("%s: arguments are null", c.Name)
@@ -35,10 +35,10 @@ func TestCommandsOf(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", test.query, got, test.want)
 		}
 	}
-	if got := commandsOf(list, "review")[0].Arguments; !reflect.DeepEqual(got, []eca.Argument{{Name: "what", Required: true}}) {
+	if got := commandsOf(list, "review", "")[0].Arguments; !reflect.DeepEqual(got, []eca.Argument{{Name: "what", Required: true}}) {
 		t.Errorf("arguments %+v", got)
 	}
-	if commandsOf(nil, "") == nil {
+	if commandsOf(nil, "", "") == nil {
 		t.Error("no commands are null")
 	}
 }

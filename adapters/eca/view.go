@@ -25,6 +25,7 @@ type View struct {
 	client string // clientInfo.name, for fields that only one client reads
 	live   bool   // false: the encoded records are history
 	offer  *offer.Offer
+	fixed  bool                      // the agent cannot go back to a message, so clients must not offer it
 	flags  map[core.MessageID]string // the current marks, which the client was shown
 
 	head     []byte // a notification of the chat, up to the content's role
