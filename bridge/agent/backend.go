@@ -100,7 +100,12 @@ func (b *Backend) Open(ctx context.Context, bind core.Binding) (core.Conversatio
 	if b.delay() > 0 && bind.Fork == nil {
 		return c, nil
 	}
-	if _, err := c.ensure(ctx, nil); err != nil {
+	told := func(text string, _ time.Duration) {
+		if text != "" {
+			c.notice(core.Info, text)
+		}
+	}
+	if _, err := c.ensure(ctx, told); err != nil {
 		_ = c.Close(context.WithoutCancel(ctx)) // the first error is the reason
 		return nil, err
 	}

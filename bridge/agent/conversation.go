@@ -45,6 +45,8 @@ type conversation struct {
 	offered   core.Offered
 	run       running
 	changed   chan struct{} // closed when run is another one
+	opening   bool          // the session is being opened in the program
+	early     []core.Event  // came meanwhile, and belong to the next turn
 	open      int           // requests of the agent that wait for an answer
 	used      time.Time
 	muted     bool          // updates repeat what the log has
@@ -141,6 +143,16 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 	return p, nil
 }
 
+// take is ensure for a turn: the program does not make room for others until it is given back.
+func (c *conversation) take(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
+	for {
+		p, err := c.ensure(ctx, waits)
+		if err != nil || p.take() {
+			return p, err
+		}
+	}
+}
+
 // pause waits until the program may be started again after a failure.
 func (c *conversation) pause(ctx context.Context, waits func(string, time.Duration)) error {
 	wait := c.b.delay()
@@ -164,15 +176,18 @@ func (c *conversation) pause(ctx context.Context, waits func(string, time.Durati
 // fails.
 func (c *conversation) openOn(ctx context.Context, p *peer) error {
 	c.mu.Lock()
-	c.peer = p
+	c.peer, c.opening = p, true
 	c.mu.Unlock()
 	err := c.openSession(ctx, p)
+	c.mu.Lock()
+	c.opening = false
+	if err != nil {
+		c.peer = nil
+	}
+	c.mu.Unlock()
 	if err == nil {
 		return nil
 	}
-	c.mu.Lock()
-	c.peer = nil
-	c.mu.Unlock()
 	if errors.Is(err, wire.ErrClosed) {
 		err = p.reason()
 	}
@@ -217,12 +232,13 @@ func (c *conversation) Rest() bool {
 	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.now().Sub(used) >= idle
 }
 
-// busy reports whether anything goes on: a turn, a question, a command.
+// busy reports whether anything goes on, besides a turn that was prompted: a question, a command, a
+// turn of the agent's own.
 func (c *conversation) busy() bool {
 	c.mu.Lock()
-	busy := c.open > 0 || c.answered != nil || c.run.turn != nil && c.run.ctx.Err() == nil
+	busy, t := c.open > 0 || c.answered != nil || c.opening, c.run.turn
 	c.mu.Unlock()
-	return busy || c.terminals.Busy()
+	return busy || c.terminals.Busy() || t != nil && t.Begun() && t.State().Turn == t.ID()
 }
 
 // waits counts the requests of the agent that wait for an answer.

@@ -83,6 +83,7 @@ type peer struct {
 	talks   map[string]route
 	opening *conversation // whose session is being made, and has no id yet
 	used    time.Time     // when a conversation used it last
+	taken   int           // turns that use it
 	ended   bool          // it is to be used no more
 	why     error         // why it ended; set before gone is closed
 }
@@ -336,7 +337,7 @@ func (p *peer) touch() {
 func (p *peer) idleSince() (since time.Time, idle bool) {
 	p.mu.Lock()
 	since, ended := p.used, p.ended
-	busy := p.opening != nil
+	busy := p.opening != nil || p.taken > 0
 	var talks []*conversation
 	for _, r := range p.talks {
 		talks = append(talks, r.c)
@@ -358,6 +359,31 @@ func (p *peer) retire() bool {
 	if _, idle := p.idleSince(); !idle {
 		return false
 	}
-	p.end(errUnused)
+	p.mu.Lock()
+	used := p.taken > 0
+	p.ended = p.ended || !used // no turn takes it from here on
+	p.mu.Unlock()
+	if !used {
+		p.end(errUnused)
+	}
+	return !used
+}
+
+// take keeps the program from being retired until it is given back. It reports false if the
+// program has ended.
+func (p *peer) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.taken++
 	return true
+}
+
+// give gives back what was taken.
+func (p *peer) give() {
+	p.mu.Lock()
+	p.taken--
+	p.mu.Unlock()
 }

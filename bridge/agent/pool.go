@@ -9,6 +9,10 @@ import (
 // defaultMax is the limit of a pool whose limit was not set.
 const defaultMax = 8
 
+// lookAgain is the time after which somebody who waits for a place looks again: a command, or a turn
+// that an agent has begun itself, ends without a word to the pool.
+const lookAgain = time.Second
+
 // Pool limits the programs of agents that run at once, all sessions together.
 type Pool struct {
 	mu      sync.Mutex // guards the fields below
@@ -65,11 +69,15 @@ func (p *Pool) place(ctx context.Context, waits func()) (release func(), err err
 			waits()
 			waits = nil
 		}
+		again := time.NewTimer(lookAgain)
 		select {
 		case <-changed:
+		case <-again.C:
 		case <-ctx.Done():
+			again.Stop()
 			return nil, context.Cause(ctx)
 		}
+		again.Stop()
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"dragoman/core"
 )
 
-// cancelFor limits the time in which an agent must answer a prompt that was cancelled, before the
-// next one. After it the program is ended and started again.
+// cancelFor limits the time in which an agent must answer a prompt that was cancelled. After it the
+// program is ended, and the next prompt starts it again.
 const cancelFor = 10 * time.Second
 
 // answer is the agent's answer to session/prompt.
@@ -33,7 +33,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.serving.await(ctx, t); err != nil {
 		return core.StopError, err
 	}
-	p, err := c.ensure(ctx, func(text string, wait time.Duration) {
+	p, err := c.take(ctx, func(text string, wait time.Duration) {
 		if text != "" {
 			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text}) // a stopped turn shows in ctx
 			return
@@ -43,6 +43,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err != nil {
 		return core.StopError, err
 	}
+	defer p.give()
 	end, err := c.serving.begin(ctx, t)
 	if err != nil {
 		return core.StopError, err
@@ -72,6 +73,7 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 		c.grants = map[string]grant{}
 		c.mu.Unlock()
 		close(done)
+		p.touch() // after a cancel the turn has ended before
 	})
 	if err != nil {
 		c.mu.Lock()
@@ -91,6 +93,7 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 		c.stopped = true
 		c.mu.Unlock()
 		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
+		c.b.wg.Go(func() { c.b.canceled(p, done) })
 		return core.StopCanceled, context.Cause(ctx)
 	}
 }
@@ -155,32 +158,47 @@ func (c *conversation) broken(p *peer, err error) error {
 	return c.failure("session/prompt", err)
 }
 
-// settle waits until the agent has answered the prompt before, which was cancelled. An agent that
-// does not is ended.
+// canceled ends a program that does not answer a prompt that was cancelled: nobody knows what it
+// still does, and it would keep its place for ever. done is closed by the answer.
+func (b *Backend) canceled(p *peer, done <-chan struct{}) {
+	limit := time.NewTimer(cancelFor)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return
+	case <-limit.C:
+	}
+	b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", b.o.Name, cancelFor))
+	p.end(fmt.Errorf("it did not answer within %v after a cancel", cancelFor))
+}
+
+// settle waits until the agent has answered the prompt before, which was cancelled, or was ended
+// because it did not.
 func (c *conversation) settle(ctx context.Context) error {
 	c.mu.Lock()
-	done, p := c.answered, c.peer
+	done := c.answered
 	c.mu.Unlock()
 	if done == nil {
 		return nil
 	}
-	limit := time.NewTimer(cancelFor)
-	defer limit.Stop()
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-limit.C:
 	}
-	c.b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", c.b.o.Name, cancelFor))
-	p.end(fmt.Errorf("it did not answer within %v after a cancel", cancelFor))
-	<-done
-	return nil
 }
 
-// enter makes a turn the one that updates belong to.
+// enter makes a turn the one that updates belong to. It begins with those that came while the
+// session was being opened.
 func (c *conversation) enter(r running) {
+	c.mu.Lock()
+	early := c.early
+	c.early = nil
+	c.mu.Unlock()
+	if len(early) > 0 {
+		_ = r.turn.Emit(r.ctx, early...) // a turn that was stopped needs none
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run = r
@@ -221,6 +239,9 @@ func (c *conversation) emit(events ...core.Event) bool {
 				return false // it was stopped, or cannot be stored
 			}
 		}
+		if c.opens() {
+			return c.hold(events)
+		}
 		ctx := context.Background()
 		if p := c.program(); p != nil {
 			ctx = p.life
@@ -246,6 +267,34 @@ func (c *conversation) emit(events ...core.Event) bool {
 			return false
 		}
 	}
+}
+
+func (c *conversation) opens() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.opening
+}
+
+// maxEarly limits the events that are held back while a session is being opened.
+const maxEarly = 1000
+
+// hold keeps events for the next turn. While the session is being opened no turn may begin for
+// them, because one may be waiting for that, and waiting here would keep the answer from being
+// read. Calls are dropped: what an agent does before it is asked belongs to no turn.
+func (c *conversation) hold(events []core.Event) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ev := range events {
+		switch ev.(type) {
+		case core.CallChanged, core.CallOutput:
+			return false
+		}
+	}
+	if len(c.early)+len(events) > maxEarly {
+		return false
+	}
+	c.early = append(c.early, events...)
+	return true
 }
 
 func (c *conversation) isClosed() bool {

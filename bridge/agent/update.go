@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"dragoman/adapters/proto/acp"
@@ -169,6 +171,9 @@ func (f *flow) newID(kind string) string {
 			return string(t.NewThought())
 		}
 		return string(t.NewCall())
+	}
+	if f.c.imports() == nil { // before the first turn
+		return kind + "-" + strings.ToLower(rand.Text()[:12])
 	}
 	f.n++
 	return fmt.Sprintf("%s%s-i%d", kind, f.c.b.o.Name, f.n)
