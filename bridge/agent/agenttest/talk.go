@@ -26,7 +26,6 @@ func init() { // the functions refer to the table
 			t.after = append(t.after, func(ctx context.Context) error { return t.say(ctx, arg) })
 			return nil
 		},
-		"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
 		"after": func(_ context.Context, t *turn, arg string) error {
 			t.after = append(t.after, func(ctx context.Context) error { return t.update(ctx, json.RawMessage(arg)) })
 			return nil

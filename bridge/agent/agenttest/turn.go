@@ -139,16 +139,20 @@ func (t *turn) follow(ctx context.Context) error {
 
 // instructions splits the prompt's text.
 func (t *turn) instructions() (list []string) {
+	quoted := false
 	for line := range strings.Lines(t.text) {
 		line = strings.TrimSpace(line)
-		for {
+		quoted = line == "<conversation>" || quoted && line != "</conversation>"
+		for !quoted {
 			first, rest, more := strings.Cut(line, " then ")
 			if verb, _, _ := strings.Cut(first, " "); !more || verb != "read" && verb != "run" {
 				break
 			}
 			list, line = append(list, first), rest
 		}
-		list = append(list, line)
+		if !quoted {
+			list = append(list, line)
+		}
 	}
 	return list
 }
@@ -325,6 +329,7 @@ var always = map[string]instruction{
 		}
 		return fatal{&failure{Code: code, Message: text}}
 	},
+	"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
 	"result": func(_ context.Context, t *turn, arg string) error {
 		t.result = json.RawMessage(arg)
 		return nil
