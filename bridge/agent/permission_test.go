@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/bridge/agent/agenttest"
+	"dragoman/core"
+)
+
+// permitted answers with the option of an id, and counts the questions.
+func permitted(option string) func(core.Ask) core.Reply {
+	return func(core.Ask) core.Reply { return core.Reply{Outcome: core.OutcomeDecided, Option: option} }
+}
+
+func TestPermissions(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		rules  []rule
+		prompt string
+		answer func(core.Ask) core.Reply
+		asked  int
+		want   string
+	}{
+		{"allowed", nil, `permission {"title":"make","kind":"execute","rawInput":{"command":"make"}}`, permitted("allow"), 1, "selected allow"},
+		{"allowed by a client that knows only yes and no", nil, `permission {"title":"make","kind":"execute","rawInput":{"command":"make"}}`, always(allow), 1, "selected allow"},
+		{"always, by a person who saw it", nil, `permission {"title":"make","kind":"execute","rawInput":{"command":"make"}}`, permitted("allow_always"), 1, "selected allow_always"},
+		{"rejected", nil, `permission {"title":"make","kind":"execute","rawInput":{"command":"make"}}`, always(reject), 1, "selected reject"},
+		{"denied by a rule", []rule{{Effect: core.Deny, Command: "make *"}}, `permission {"title":"nice","kind":"execute","rawInput":{"command":"make all"}}`, nil, 0, "selected reject"},
+		{"allowed by a rule", []rule{{Effect: core.Allow, Tool: "shell_command", Command: "make *"}}, `permission {"title":"nice","kind":"execute","rawInput":{"command":"make all"}}`, nil, 0, "selected allow"},
+		{"another command than the rule's", []rule{{Effect: core.Allow, Tool: "shell_command", Command: "make *"}}, `permission {"title":"make all","kind":"execute","rawInput":{"command":"rm -rf x"}}`, always(reject), 1, "selected reject"},
+		{"nothing is offered", nil, `permission {"title":"t","kind":"execute","rawInput":{"command":"make"},"options":[]}`, nil, 0, "cancelled"},
+		{"an unknown kind never allows", []rule{{Effect: core.Allow}}, `permission {"title":"t","kind":"execute","rawInput":{"command":"make"},"options":[{"optionId":"x","name":"X","kind":"allow_everything"}]}`, always(reject), 1, "cancelled"},
+		{"always is a person's", []rule{{Effect: core.Allow}}, `permission {"title":"t","kind":"execute","rawInput":{"command":"make"},"options":[{"optionId":"x","name":"X","kind":"allow_always"},{"optionId":"n","name":"N","kind":"reject_once"}]}`, permitted("x"), 1, "selected x"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})}, test.rules...).begin("")
+			c.answer = test.answer
+			c.says(test.prompt, test.want+"\n")
+			if len(c.asked) != test.asked {
+				t.Errorf("%d questions: %+v", len(c.asked), c.asked)
+			}
+		})
+	}
+}
+
+// Two lists of options with the same kinds are two questions: a person sees the labels.
+func TestOptionsOfEqualKindsKeepTheirLabels(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	const list = `permission {"title":"echo","kind":"other","options":[{"optionId":"server","name":"All tools of %s","kind":"allow_always"},{"optionId":"tool","name":"This tool","kind":"allow_always"},{"optionId":"once","name":"Once","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}`
+	for _, name := range []string{"one", "two"} {
+		c.asked = nil
+		c.answer = permitted("tool")
+		c.says(fmt.Sprintf(list, name), "selected tool\n")
+		if len(c.asked) != 1 || c.asked[0].Fits() {
+			t.Fatalf("%+v", c.asked)
+		}
+		var labels []string
+		for _, o := range c.asked[0].Options {
+			labels = append(labels, o.ID+"="+o.Label)
+		}
+		if got, want := strings.Join(labels, ", "), "server=All tools of "+name+", tool=This tool, once=Once, no=No"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A permission also covers the requests of the same call for what it showed, and nothing else.
+func TestOneEffectIsAskedAboutOnce(t *testing.T) {
+	for _, test := range []struct {
+		name, prompt string
+		asked        int
+		want         string
+	}{
+		{"the same file", `permission {"title":"Write a.txt","kind":"edit","locations":[{"path":"DIR/a.txt"}],"rawInput":{"file_path":"DIR/a.txt"}}` + "\nwrite DIR/a.txt x", 1, "selected allow\nwritten DIR/a.txt\n"},
+		{"another file", `permission {"title":"Write a.txt","kind":"edit","locations":[{"path":"DIR/a.txt"}]}` + "\nwrite DIR/b.txt x", 2, "selected allow\nwritten DIR/b.txt\n"},
+		{"the same command", `permission {"title":"echo hi","kind":"execute","rawInput":{"command":"echo hi"}}` + "\nrun echo hi", 1, "selected allow\nhi\nexit 0\n"},
+		{"another command", `permission {"title":"echo hi","kind":"execute","rawInput":{"command":"echo hi"}}` + "\nrun echo ho", 2, "selected allow\nho\nexit 0\n"},
+		{"after the call's end", `permission {"title":"echo hi","kind":"execute","rawInput":{"command":"echo hi"}}` + "\nend\nrun echo hi", 2, "selected allow\nhi\nexit 0\n"},
+		{"reading is not writing", `permission {"title":"Read","kind":"read","locations":[{"path":"DIR/../out.txt"}]}` + "\nwrite DIR/../out.txt x", 2, "selected allow\nwritten DIR/../out.txt\n"},
+		{"without a permission", "write DIR/c.txt x\nrun echo hi", 2, "written DIR/c.txt\nhi\nexit 0\n"},
+		{"reading in the workspace", "write DIR/c.txt x\nread DIR/c.txt", 1, "written DIR/c.txt\nx\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := one(t, agenttest.Options{})
+			in := strings.NewReplacer("DIR", c.dir)
+			c.answer = always(allow)
+			c.says(in.Replace(test.prompt), in.Replace(test.want))
+			if len(c.asked) != test.asked {
+				t.Errorf("%d questions: %+v", len(c.asked), c.asked)
+			}
+		})
+	}
+}
+
+// A permission of one turn means nothing in the next one.
+func TestPermissionsEndWithTheirTurn(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.answer = always(allow)
+	c.says(`permission {"title":"echo hi","kind":"execute","rawInput":{"command":"echo hi"}}`, "selected allow\n")
+	c.says("run echo hi", "hi\nexit 0\n")
+	if len(c.asked) != 2 {
+		t.Errorf("%+v", c.asked)
+	}
+}
+
+// An agent that works in the background asks too.
+func TestPermissionOutsideOfATurn(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.answer = permitted("allow")
+	c.prompt(`background-permission {"title":"touch it","kind":"execute","rawInput":{"command":"touch it"}}`)
+	c.until(func(core.Event) bool { return c.text() != "" })
+	if got := c.text(); got != "selected allow\n" || len(c.asked) != 1 {
+		t.Errorf("%q, %+v", got, c.asked)
+	}
+	c.says("say done", "done\n")
+}
+
+// A rejected request changes nothing.
+func TestRejectedRequests(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.answer = always(reject)
+	said, _ := c.say("write no.txt x\nrun touch no.txt")
+	if strings.Count(said, "error ") != 2 {
+		t.Error(said)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "no.txt")); err == nil {
+		t.Error("it was written")
+	}
+}
+
+// Cancelling a turn with an open question answers the agent with cancelled, and the turn ends so.
+func TestCancelWithAnOpenPermission(t *testing.T) {
+	c := one(t, agenttest.Options{Record: newRecord(t).path})
+	c.answer = func(core.Ask) core.Reply {
+		if err := c.at.Cancel(c.ctx, "", nil); err != nil {
+			t.Error(err)
+		}
+		return core.Reply{}
+	}
+	if _, end := c.say(`permission {"title":"t","kind":"execute","rawInput":{"command":"make"}}` + "\nwait"); end.Stop != core.StopCanceled {
+		t.Errorf("%+v", end)
+	}
+	c.answer = nil
+	c.says("say again", "again\n")
+}
+
+// What an agent edits itself is a call with its diff.
+func TestOwnEditsAreShown(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.says("edit x.txt one\nedit x.txt two", "")
+	var diffs []string
+	for _, ev := range c.events {
+		e, ok := ev.(core.CallChanged)
+		if !ok || e.Call.State != core.Succeeded {
+			continue
+		}
+		for _, b := range e.Call.Content {
+			if d, ok := b.(core.Diff); ok {
+				diffs = append(diffs, fmt.Sprintf("%+v", d))
+			}
+		}
+	}
+	if len(diffs) != 2 || !has(diffs, "two") || !has(diffs, filepath.Join(c.dir, "x.txt")) {
+		t.Errorf("%q", diffs)
+	}
+}

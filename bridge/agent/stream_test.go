@@ -1,0 +1,106 @@
+package agent_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"dragoman/bridge/agent/agenttest"
+	"dragoman/core"
+)
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// An agent that sends 20 MB as fast as it can is held back by its slowest part, the only client.
+func TestFloodOfTextForASlowClient(t *testing.T) {
+	const parts, size = 20_000, 1000
+	c := one(t, agenttest.Options{})
+	c.says("say ready", "ready\n")
+	before := heap()
+	id := c.prompt("stream 20000 of 1000")
+	var text strings.Builder
+	text.Grow(parts * size)
+	before += parts * size
+	most, ended := int64(0), false
+	for batch := 0; !ended; batch++ {
+		records, err := c.reader.Next(c.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range records {
+			switch e := rec.Event.(type) {
+			case core.TextDelta:
+				text.WriteString(e.Text)
+			case core.TurnEnded:
+				ended = e.Turn == id
+				if e.Stop != core.StopEnd {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		if batch%8 == 0 {
+			most = max(most, heap()-before) // it takes the client's time
+		}
+	}
+	var want strings.Builder
+	for i := range parts {
+		want.WriteString(agenttest.Chunk(i, size))
+	}
+	if text.String() != want.String() {
+		t.Errorf("%d characters of text, want %d", text.Len(), want.Len())
+	}
+	if most > 12<<20 {
+		t.Errorf("%d bytes of memory are used", most)
+	}
+}
+
+// What comes after the response to a prompt reaches all clients, in order.
+func TestUpdatesAfterTheAnswer(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	d := c.again()
+	c.prompt("say one\nlate two\nlate three\nlate four")
+	const want = "one\ntwo\nthree\nfour\n"
+	for _, client := range []*chat{c, d} {
+		client.until(func(core.Event) bool { return len(client.text()) >= len(want) })
+		if got := client.text(); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+	c.says("say five", "five\n")
+}
+
+// A late title or list of commands needs no turn.
+func TestLateUpdatesThatBelongToNoTurn(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.prompt("say one\n" + `after {"sessionUpdate":"session_info_update","title":"A late title"}` + "\n" +
+		`after {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"late","description":"d"}]}`)
+	c.until(func(ev core.Event) bool {
+		e, ok := ev.(core.Offered)
+		return ok && len(e.Commands) == 1 && e.Commands[0].Name == "late"
+	})
+	if got := c.at.State().Title; got != "A late title" {
+		t.Error(got)
+	}
+}
+
+// Updates of kinds that core has no event for are kept as they came.
+func TestUnknownUpdatesAreKept(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	const raw = `{"sessionUpdate":"hologram","light":[1,2.50],"_meta":{"x":null}}`
+	c.says("say a\nupdate "+raw+"\nsay b", "a\nb\n")
+	var got []string
+	for _, ev := range c.events {
+		if e, ok := ev.(core.Foreign); ok {
+			got = append(got, e.Protocol+" "+string(e.Raw))
+		}
+	}
+	if len(got) != 1 || got[0] != "acp "+raw {
+		t.Errorf("%q", got)
+	}
+}
