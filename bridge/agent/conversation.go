@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -291,11 +292,13 @@ func (c *conversation) program() *peer {
 }
 
 // failure words an error with which the agent answered a request.
-func (c *conversation) failure(method string, err error) error {
+func (b *Backend) failure(method string, err error) error {
 	var e *jrpc2.Error
 	if errors.As(err, &e) && int(e.Code) == acp.CodeAuthRequired {
-		c.b.wanting(true)
-		return &core.SignInError{Agent: c.b.o.Name, Text: refusal(e).Words()}
+		b.wanting(true)
+		var data acp.AuthRequired
+		_ = json.Unmarshal(e.Data, &data) // another form has no details
+		return &core.SignInError{Agent: b.o.Name, Text: strings.Trim(e.Message+": "+data.Details, ": ")}
 	}
 	return words(method, err)
 }

@@ -65,37 +65,44 @@ func valueOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// options takes the options that an agent has listed. The older forms count where it has none of
+// choices returns the options that an agent has listed. The older forms count where it has none of
 // the newer one for the same.
-func (f *flow) options(is opened) {
-	c := f.c
-	var list []core.Choice
+func (is opened) choices() (list []core.Choice) {
 	for _, o := range is.ConfigOptions {
 		if o.ID != "" {
 			list = append(list, o.choice())
 		}
 	}
-	has := func(category string) bool {
-		return slices.ContainsFunc(list, func(c core.Choice) bool { return c.Category == category || c.ID == category })
-	}
-	if m := is.Modes; m != nil && !has(acp.CategoryMode) {
+	if m := is.Modes; m != nil && !hasChoice(list, acp.CategoryMode) {
 		mode := core.Choice{ID: modeChoice, Name: "Mode", Category: acp.CategoryMode, Value: m.CurrentModeID}
 		for _, v := range m.AvailableModes {
 			mode.Values = append(mode.Values, core.ChoiceValue{ID: v.ID, Name: v.Name, Description: v.Description})
 		}
 		list = append(list, mode)
 	}
-	if m := is.Models; m != nil && !has(acp.CategoryModel) {
+	if m := is.Models; m != nil && !hasChoice(list, acp.CategoryModel) {
 		model := core.Choice{ID: modelChoice, Name: "Model", Category: acp.CategoryModel, Value: m.CurrentModelID}
 		for _, v := range m.AvailableModels {
 			model.Values = append(model.Values, core.ChoiceValue{ID: v.ModelID, Name: v.Name, Description: v.Description})
 		}
 		list = append(list, model)
 	}
+	return list
+}
+
+func hasChoice(list []core.Choice, category string) bool {
+	return slices.ContainsFunc(list, func(c core.Choice) bool { return c.Category == category || c.ID == category })
+}
+
+// options takes the options that an agent has listed.
+func (f *flow) options(is opened) {
+	c := f.c
+	list := is.choices()
 	c.mu.Lock()
 	if is.SessionID == "" && is.Modes == nil && is.Models == nil { // an update: the older forms stay
+		newer := slices.Clone(list)
 		for _, old := range c.offered.Choices {
-			if c.older[old.ID] && !has(old.Category) {
+			if c.older[old.ID] && !hasChoice(newer, old.Category) {
 				list = append(list, old)
 			}
 		}
@@ -239,7 +246,7 @@ func (c *conversation) choose(ctx context.Context, p *peer, have core.Choice, va
 	}
 	select {
 	case err := <-got:
-		return c.failure(method, err)
+		return c.b.failure(method, err)
 	case <-ctx.Done():
 		ask.Withdraw()
 		return context.Cause(ctx)

@@ -89,7 +89,7 @@ func (c *conversation) request(ctx context.Context, p *peer, method, id string, 
 	}
 	p.expected(c)
 	if err != nil {
-		return c.failure(method, err)
+		return c.b.failure(method, err)
 	}
 	for _, text := range left {
 		c.notice(core.Warning, text)

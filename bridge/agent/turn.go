@@ -155,7 +155,7 @@ func (c *conversation) broken(p *peer, err error) error {
 	if errors.Is(err, wire.ErrClosed) {
 		return fmt.Errorf("agent %s ended in the middle of the turn: %w", c.b.o.Name, p.reason())
 	}
-	return c.failure("session/prompt", err)
+	return c.b.failure("session/prompt", err)
 }
 
 // canceled ends a program that does not answer a prompt that was cancelled: nobody knows what it

@@ -5,7 +5,8 @@
 //
 // Below cmd/internal: program holds the input of one run of the program, and its exit codes;
 // terminal talks to a person at a terminal; demo plays the protocols; secrets stores keys and
-// logins, servers edits the MCP servers of the configuration, models finds its language models;
+// logins, servers edits the MCP servers of the configuration, agents looks at its external agents,
+// models finds its language models;
 // imports reads the settings of other programs; logs writes the program's own log and those of
 // MCP servers; doctor looks for problems that keep the program from working; sessions lists,
 // repairs and removes stored sessions; export writes them into files; setup makes profiles; keys

@@ -3,31 +3,47 @@ package agents
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"strings"
 
+	"dragoman/bridge/agent"
 	"dragoman/configs"
+	"dragoman/core/display"
 )
 
-// Program is the program of an external agent with its own part of the environment, without
-// references.
-type Program struct {
-	Path string // a name to look up in PATH, or an absolute path
-	Args []string
-	Env  map[string]string
+// Options returns the options of an external agent's back end: the given ones, and those of its
+// settings. Its program and what it gets are looked up by env and run at each start.
+func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
+	o.Name, o.Known = name, agent.KnownOf(Words(a))
+	o.Program = func(ctx context.Context) (agent.Program, error) { return resolve(ctx, a.ACP, env, run) }
+	o.Choices = map[string]string{}
+	for id, value := range a.Options {
+		o.Choices[id] = string(value)
+	}
+	o.Paths, o.Direct, o.Idle, o.Shared = maps.Clone(a.Paths), a.MCP == "direct", a.Idle, a.Shared
+	return o
 }
 
-// Resolve looks up the references in the settings of an external agent's program, so that a key may
+// Words returns the command of an external agent as it is written.
+func Words(a configs.Agent) (words []string) {
+	for _, w := range a.ACP.Command {
+		words = append(words, w.String())
+	}
+	return words
+}
+
+// resolve looks up the references in the settings of an external agent's program, so that a key may
 // change between two starts. It blocks while programs for keys run. The error names the place of a
 // mistake in the file.
-func Resolve(ctx context.Context, a configs.AgentProgram, env configs.Env, run configs.Run) (p Program, err error) {
+func resolve(ctx context.Context, a configs.AgentProgram, env configs.Env, run configs.Run) (p agent.Program, err error) {
 	for i, word := range a.Command {
 		s, err := word.Resolve(env)
 		if err == nil && i == 0 && isPath(s) {
 			s, err = word.ResolvePath(env)
 		}
 		if err != nil {
-			return Program{}, err
+			return agent.Program{}, err
 		}
 		if i == 0 {
 			p.Path = s
@@ -35,8 +51,22 @@ func Resolve(ctx context.Context, a configs.AgentProgram, env configs.Env, run c
 			p.Args = append(p.Args, s)
 		}
 	}
-	p.Env, err = configs.ResolveSecrets(ctx, a.Env, env, run)
-	return p, err
+	if p.Env, err = configs.ResolveSecrets(ctx, a.Env, env, run); err != nil {
+		return agent.Program{}, err
+	}
+	p.Hide = hiding(p.Env)
+	return p, nil
+}
+
+// hiding returns a function that removes the values of configured variables from a text.
+func hiding(env map[string]string) func(string) string {
+	var pairs []string
+	for name, value := range env {
+		if len(value) >= 8 || len(value) > 2 && display.SecretName("env."+name) { // others are settings, and would damage the text
+			pairs = append(pairs, value, "["+name+"]")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
 }
 
 // isPath reports whether a program is named by its path, which may start at the configuration's

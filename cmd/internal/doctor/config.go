@@ -43,6 +43,7 @@ func (d *Doctor) examineConfig(ctx context.Context, c *configs.Config, err error
 	if n := len(c.ServerNames()); n > 0 {
 		s.add(plain, "%s, started by the sessions that use them", display.Counted(n, "MCP server")).hint = "\"dragoman mcp-servers list\" tries them"
 	}
+	d.mentionAgents(ctx, &s, c)
 	if kept, ok := d.secrets.ServerLogins(); ok {
 		for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 			if where := kept.Where(ctx, name); where != "" {

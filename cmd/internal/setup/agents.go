@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/cmd/internal/agents"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -71,20 +72,11 @@ func builtinRoles() []role {
 	plan.Primary, plan.Looks = true, true
 	explorer.Sub, explorer.Looks = true, true
 	general.Sub = true
-	return []role{
-		{Role: code, description: "Works on the code: reads, changes, runs, with your approval"},
-		{Role: plan, prompt: planPrompt, description: "Looks and makes a plan; changes nothing, and asks before each command"},
-		{
-			Role:        explorer,
-			prompt:      explorerPrompt,
-			description: "Searches and reads the workspace and reports what it found; changes nothing. For questions about the code that take many searches",
-		},
-		{
-			Role:        general,
-			prompt:      generalPrompt,
-			description: "Works on a task of its own, with the same tools and approvals, and reports what it did. For work that stands apart, or several pieces at once",
-		},
+	roles := []role{{Role: code}, {Role: plan, prompt: planPrompt}, {Role: explorer, prompt: explorerPrompt}, {Role: general, prompt: generalPrompt}}
+	for i := range roles {
+		roles[i].description = agents.Builtin(roles[i].Name)
 	}
+	return roles
 }
 
 // newRoles lists our own agents and those of the configuration, by name. An entry with the name
@@ -274,9 +266,9 @@ func checkFlag(name string, roles []role) error {
 }
 
 // AgentNames lists agents for people.
-func AgentNames(agents []core.Agent) string {
+func AgentNames(list []core.Agent) string {
 	var names []string
-	for _, a := range agents {
+	for _, a := range list {
 		names = append(names, a.Name)
 	}
 	return strings.Join(names, ", ")

@@ -544,9 +544,6 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	if err != nil {
 		return nil, err
 	}
-	if p.externals.backend == nil {
-		roles = slices.DeleteFunc(roles, func(r role) bool { return r.program != nil })
-	}
 	first := cmp.Or(p.chosen, c.DefaultAgent, codeAgent)
 	if err := checkFlag(p.chosen, roles); err != nil {
 		return nil, err

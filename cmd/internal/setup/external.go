@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,9 +15,6 @@ import (
 type External struct {
 	Name     string
 	Settings configs.Agent
-	// Program looks up the references in its command and its environment. It is called whenever the
-	// program is started.
-	Program func(context.Context) (agents.Program, error)
 }
 
 // externalRole returns the role of an external agent: it may do whatever the policy allows.
@@ -38,9 +34,7 @@ func externalRole(name string, a configs.Agent) role {
 // settings. Other than those of the loop they are the same in the profiles of all editions, because
 // a program that has begun a session should continue it whoever prompts next.
 type externals struct {
-	backend func(External) core.Backend // nil: there are none
-	env     configs.Env
-	run     configs.Run
+	backend func(External) core.Backend
 
 	mu   sync.Mutex // a leaf; guards the fields below
 	rev  int        // the last one assigned
@@ -66,13 +60,7 @@ func (x *externals) hold(e *edition, r role) core.Agent {
 			Name:     r.Name,
 			Rev:      "external." + strconv.Itoa(x.rev),
 			External: true,
-			Backend: &faultBackend{Backend: x.backend(External{
-				Name:     r.Name,
-				Settings: *r.program,
-				Program: func(ctx context.Context) (agents.Program, error) {
-					return agents.Resolve(ctx, r.program.ACP, x.env, x.run)
-				},
-			})},
+			Backend:  &faultBackend{x.backend(External{r.Name, *r.program})},
 		}})
 	}
 	x.made[i].held[e] = true

@@ -1,16 +1,16 @@
 package setup
 
 import (
-	"context"
-	"maps"
 	"os"
-	"strings"
 
 	"go.uber.org/zap"
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/toolserver"
+	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/logs"
+	"dragoman/cmd/internal/program"
+	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
 )
@@ -24,50 +24,34 @@ type agentPrograms struct {
 	tools   *toolserver.Pool
 	history *agent.History
 	guards  *child.Guards
-	version string
+	env     *program.Environment
+	run     configs.Run // runs programs for keys
 	log     *zap.Logger
 }
 
-func newAgentPrograms(version, history string, guards *child.Guards, log *zap.Logger) *agentPrograms {
+func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, log *zap.Logger) *agentPrograms {
 	self, err := os.Executable()
 	if err != nil { // then the name has to do
 		self = os.Args[0]
 	}
 	return &agentPrograms{
 		pool:    agent.NewPool(),
-		tools:   toolserver.New(toolserver.Options{Version: version, Program: []string{self, sessionToolsCommand}}),
-		history: agent.NewHistory(history), guards: guards, version: version, log: log,
+		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
+		history: agent.NewHistory(env.DataFile("agents.json")),
+		guards:  guards, env: env, run: run, log: log,
 	}
 }
 
 // backend makes the back end of an external agent. It starts nothing.
 func (a *agentPrograms) backend(e External) core.Backend {
-	var command []string
-	for _, word := range e.Settings.ACP.Command {
-		command = append(command, word.String())
-	}
-	choices := map[string]string{}
-	for id, value := range e.Settings.Options {
-		choices[id] = string(value)
-	}
 	log := a.log.With(zap.String("agent", e.Name))
-	return agent.New(agent.Options{
-		Name: e.Name,
-		Program: func(ctx context.Context) (agent.Program, error) {
-			p, err := e.Program(ctx)
-			return agent.Program{Path: p.Path, Args: p.Args, Env: p.Env, Hide: hiding(p.Env)}, err
-		},
-		Known:   agent.KnownOf(command),
-		Choices: choices,
-		Paths:   maps.Clone(e.Settings.Paths),
-		Direct:  e.Settings.MCP == "direct",
-		Idle:    e.Settings.Idle,
-		Shared:  e.Settings.Shared,
-		Version: a.version,
+	return agent.New(agents.Options(e.Name, e.Settings, a.env.Lookup, a.run, agent.Options{
+		Version: a.env.Version,
 		Pool:    a.pool,
 		History: a.history,
 		Tools:   a.tools,
 		Guards:  a.guards,
+		Environ: a.env.Environ,
 		Log: func(level, text string) {
 			l, err := logs.ParseLevel(level)
 			if err != nil {
@@ -75,7 +59,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 			}
 			log.Log(l, text)
 		},
-	})
+	}))
 }
 
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
@@ -88,15 +72,4 @@ func (p *Process) Store(s core.Store) core.Store {
 		made, err := p.plain.Last()
 		return err == nil && made.Config.Agents[name].External()
 	}}
-}
-
-// hiding returns a function that removes the values of configured variables from a text.
-func hiding(env map[string]string) func(string) string {
-	var pairs []string
-	for name, value := range env {
-		if len(value) >= 8 { // shorter ones are settings, and would damage the text
-			pairs = append(pairs, value, "["+name+"]")
-		}
-	}
-	return strings.NewReplacer(pairs...).Replace
 }

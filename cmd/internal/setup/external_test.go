@@ -157,37 +157,6 @@ func TestExternalAgentsEndWithTheirLastConnection(t *testing.T) {
 	}
 }
 
-// A program's references are looked up when it is started, each time.
-func TestProgramsAreResolvedAtTheirStart(t *testing.T) {
-	env := map[string]string{}
-	r := newRoom(t, env, nil)
-	o := r.withOthers()
-	now := map[string]string{}
-	lookup := r.profiles.process.env.Lookup
-	r.profiles.process.externals.env = func(name string) (string, bool) {
-		if v, ok := now[name]; ok {
-			return v, true
-		}
-		return lookup(name)
-	}
-	r.configure("agents: {claude: {acp: {command: [bin/claude, '--dir=${env:HERE}'], env: {KEY: '${env:KEY}'}}}}\n")
-	if _, err := r.profiles.In(t.Context(), []string{r.dir}); err != nil {
-		t.Fatal(err)
-	}
-	start := o.asked[0].Program
-	if _, err := start(t.Context()); err == nil || !strings.Contains(err.Error(), "agents.claude.acp.command[1]: environment variable HERE is not set") {
-		t.Errorf("without the variable: %v", err)
-	}
-	for _, key := range []string{"one", "two"} {
-		now["HERE"], now["KEY"] = "/x", key
-		p, err := start(t.Context())
-		file := r.profiles.process.env.ConfigFile()
-		if err != nil || p.Path != filepath.Join(filepath.Dir(file), "bin", "claude") || !slices.Equal(p.Args, []string{"--dir=/x"}) || p.Env["KEY"] != key {
-			t.Errorf("%+v, %v", p, err)
-		}
-	}
-}
-
 // An agent delegates a task to an external one, if it may change things itself.
 func TestTasksOfExternalAgents(t *testing.T) {
 	r := newRoom(t, nil, nil)

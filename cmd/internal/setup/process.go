@@ -94,11 +94,11 @@ func New(o Options) *Process {
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
-	p.agents = newAgentPrograms(o.Env.Version, o.Env.DataFile("agents.json"), guards, o.Log.Logger)
+	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, o.Log.Logger)
 	if o.External == nil {
 		o.External = p.agents.backend
 	}
-	p.externals = &externals{backend: o.External, env: o.Env.Lookup, run: p.servers.run}
+	p.externals = &externals{backend: o.External}
 	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
 	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
 	p.native = tools.New(tools.Options{Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board})

@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
+	"dragoman/core"
+)
+
+// Trial describes what an agent did when it was tried.
+type Trial struct {
+	Name, Version string        // of the program, as it says itself; empty: it does not
+	Hello         time.Duration // from the start to the answer to initialize; 0: there was none
+	Session       time.Duration // that session/new took; 0: there is no session
+	Caps          []string      // what it can do, in words
+	Reloads       bool          // it can continue a session in another process
+	SignIns       []string      // its ways to sign in
+	State         string        // of its sign-in, as it says itself (acp.Authenticated …); empty: it does not
+	Choices       []core.Choice // its options
+	Said          string        // the end of its standard error
+}
+
+// Try starts an agent's program in a folder, opens a session in it without any MCP server, and ends
+// it. With an error the trial has what was seen before; a core.SignInError says that the agent
+// wants a login. It blocks until nothing of the program is left.
+func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
+	o.Pool = NewPool()
+	b := New(o)
+	guard, release := o.Guards.Hold("trial of agent " + o.Name)
+	defer release()
+	begun := b.o.now()
+	p, err := b.start(ctx, dir, guard, func() {})
+	if err != nil {
+		return t, err
+	}
+	defer func() {
+		p.end(errUnused)
+		b.wg.Wait()
+		t.Said = p.proc.Last(5)
+	}()
+	t.Hello = b.o.now().Sub(begun)
+	p.hello.describe(&t)
+	if bool(p.hello.Caps.Auth.Status) {
+		var status acp.AuthStatus
+		if p.conn.Ask(ctx, "auth/status", struct{}{}, &status) == nil {
+			t.State = status.State
+		}
+	}
+	begun = b.o.now()
+	var is opened
+	err = p.conn.Ask(ctx, "session/new", map[string]any{"cwd": b.paths.there(dir), "mcpServers": []any{}}, &is)
+	switch {
+	case ctx.Err() != nil:
+		return t, fmt.Errorf("session/new: %w", context.Cause(ctx))
+	case errors.Is(err, wire.ErrClosed):
+		return t, fmt.Errorf("session/new: %w", p.reason())
+	case err != nil:
+		return t, b.failure("session/new", err)
+	case is.SessionID == "":
+		return t, errors.New("session/new: the answer has no sessionId")
+	}
+	t.Session = b.o.now().Sub(begun)
+	t.Choices = is.choices()
+	return t, nil
+}
+
+// describe fills in what an agent says about itself.
+func (h hello) describe(t *Trial) {
+	t.Name, t.Version, t.Reloads = h.AgentInfo.Name, h.AgentInfo.Version, h.reloads()
+	for _, c := range []struct {
+		name string
+		can  bool
+	}{
+		{"load", h.Caps.LoadSession},
+		{"resume", bool(h.Caps.Session.Resume)},
+		{"list", bool(h.Caps.Session.List)},
+		{"fork", bool(h.Caps.Session.Fork)},
+		{"close", bool(h.Caps.Session.Close)},
+		{"images", h.Caps.PromptCapabilities.Image},
+		{"audio", h.Caps.PromptCapabilities.Audio},
+		{"embedded resources", h.Caps.PromptCapabilities.EmbeddedContext},
+		{"MCP over HTTP", h.Caps.MCPCapabilities.HTTP},
+		{"MCP over SSE", h.Caps.MCPCapabilities.SSE},
+		{"logout", bool(h.Caps.Auth.Logout)},
+	} {
+		if c.can {
+			t.Caps = append(t.Caps, c.name)
+		}
+	}
+	for _, m := range h.AuthMethods {
+		t.SignIns = append(t.SignIns, m.Name)
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/cmd/internal/agents"
+	"dragoman/cmd/internal/doctor"
+)
+
+func (a *app) agents() *cobra.Command {
+	return group(
+		&cobra.Command{
+			Use:   "agents",
+			Short: "List agents and find out why one does not start",
+			Long: `List agents, and find out why one does not start. External agents are programs that speak ACP, the
+Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. agents.NAME.acp.command in the
+configuration starts one; it can then be chosen in every editor, as an agent like the built-in ones.`,
+			Example: `  dragoman agents list
+  dragoman agents doctor claude`,
+		},
+		a.agentsList(),
+		a.agentsDoctor(),
+	)
+}
+
+func (a *app) agentsList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the agents: built-in, configured and external ones",
+		Long: `List the agents, the default one first: the built-in ones, those of the configuration, and external
+ones, with the path of their program. Nothing is started. Agents that files of a workspace or of
+your own define are not listed. --json prints one object per line.`,
+		Example: "  dragoman agents list\n  dragoman agents list --json",
+		Args:    none,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			return agents.List(ctx, a.Environment, asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	return cmd
+}
+
+func (a *app) agentsDoctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [NAME]",
+		Short: "Start external agents and report why one does not work",
+		Long: `Start an external agent, or each of them, and report why it does not work: whether its program is
+found, also in the PATH of an editor that is started from a desktop, its version, how long it takes
+to answer, whether it wants a login, what it can do, its options and the end of its error output.
+A session is opened in a temporary folder, nothing is prompted, and the agent is ended. The time
+for each agent is a minute.
+
+The exit code is 1 if there is a problem; a warning (!) does not count.`,
+		Example:           "  dragoman agents doctor\n  dragoman agents doctor claude",
+		Args:              upTo(1),
+		ValidArgsFunction: a.completeAgents,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return doctor.New(a.Environment, a.secrets).PrintAgents(ctx, strings.Join(args, ""))
+		}),
+	}
+}
+
+// completeAgents lists the external agents, for a shell.
+func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	c, err := a.LoadConfig(nil)
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return agents.Names(c), cobra.ShellCompDirectiveNoFileComp
+}

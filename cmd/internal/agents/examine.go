@@ -1,0 +1,205 @@
+package agents
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/bridge/agent"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/configs"
+	"dragoman/core"
+	"dragoman/core/child"
+)
+
+// Trial describes what an agent did when it was tried.
+type Trial = agent.Trial
+
+const (
+	// tryFor limits the time of a trial. Agents that update themselves first took 20 s.
+	tryFor = time.Minute
+	// versionFor limits the time for the version of an interpreter.
+	versionFor = 5 * time.Second
+)
+
+// Examination looks at one external agent.
+type Examination struct {
+	env   *program.Environment
+	run   configs.Run
+	name  string
+	of    configs.Agent
+	known agent.Known
+}
+
+// New returns the examination of a configured external agent.
+func New(env *program.Environment, kept *secrets.Store, c *configs.Config, name string) *Examination {
+	a := c.Agents[name]
+	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: agent.KnownOf(Words(a))}
+}
+
+// Find returns where the program is installed.
+func (x *Examination) Find(ctx context.Context) (string, error) {
+	path, err := Find(ctx, x.of, x.env)
+	if err != nil {
+		return "", errors.New(reason(err))
+	}
+	return path, nil
+}
+
+// Missing returns advice for an error of Find.
+func (x *Examination) Missing(error) string { return missing(x.of.ACP.Command[0].String()) }
+
+// Hint returns advice for an agent that does not start.
+func (x *Examination) Hint() string { return x.known.Hint }
+
+// Credentials lists the variables of our environment by which the agent finds its login, without
+// their values. Those that its entry sets are not among them.
+func (x *Examination) Credentials() (names []string) {
+	for _, kv := range x.env.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, own := x.of.ACP.Env[name]; !own && value != "" && child.Named(x.known.Env, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// interpreter returns the program that runs a script; "": the file is no script.
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
+	if err != nil || !strings.HasPrefix(string(line), "#!") || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			return w
+		}
+	}
+	return ""
+}
+
+// Interpreter describes the program that runs the agent's, with its version.
+func (x *Examination) Interpreter(ctx context.Context, path string) []string {
+	name := interpreter(path)
+	if filepath.Base(name) != "node" {
+		return nil
+	}
+	found, err := child.Find(name, []string{"PATH=" + x.env.Getenv("PATH")}, filepath.Dir(path))
+	if err != nil {
+		return []string{"it needs node, which is not in PATH"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionFor)
+	defer cancel()
+	cmd := exec.Command(found, "--version")
+	var out strings.Builder
+	cmd.Stdout = &out
+	if _, err := child.Run(ctx, cmd); err != nil {
+		return []string{fmt.Sprintf("it needs node: %s does not work: %v", found, err)}
+	}
+	return []string{"node " + strings.TrimSpace(out.String()) + ": " + found}
+}
+
+// desktopPath is the PATH of programs that are started from a desktop, where no shell has extended
+// it; "": it is the same.
+func desktopPath() string {
+	switch runtime.GOOS {
+	case "windows":
+		return ""
+	case "darwin":
+		return "/usr/bin:/bin:/usr/sbin:/sbin"
+	}
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+}
+
+// NotOnDesktop names what an editor that was started from a desktop may not find of the agent: its
+// program, or the one that runs it. "": nothing.
+func (x *Examination) NotOnDesktop(path string) string {
+	if _, own := x.of.ACP.Env["PATH"]; own || desktopPath() == "" {
+		return ""
+	}
+	var lost []string
+	for _, name := range []string{x.of.ACP.Command[0].String(), interpreter(path)} {
+		if name == "" || isPath(name) || strings.Contains(name, "${") {
+			continue
+		}
+		if _, err := child.Find(name, []string{"PATH=" + desktopPath()}, ""); err != nil {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	return "an editor that is started from a desktop may not find " + strings.Join(lost, " and ") + "; its PATH is often " + desktopPath()
+}
+
+// Try starts the agent in a folder of its own, opens a session and ends it.
+func (x *Examination) Try(ctx context.Context) (t Trial, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("it did not answer within %v", tryFor))
+	defer cancel()
+	dir, remove, err := x.folder()
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	guards := &child.Guards{}
+	o := agent.Options{Version: x.env.Version, Guards: guards, Environ: x.env.Environ}
+	return agent.Try(ctx, Options(x.name, x.of, x.env.Lookup, x.run, o), dir)
+}
+
+// folder returns a folder for a session. One that the agent does not have must be one of its paths.
+func (x *Examination) folder() (dir string, remove func() error, err error) {
+	for _, dir := range slices.Sorted(maps.Keys(x.of.Paths)) {
+		return dir, func() error { return nil }, nil
+	}
+	dir, err = os.MkdirTemp("", "dragoman-trial-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// WrongOptions lists the configured options that an agent does not have, and values that it does
+// not know.
+func WrongOptions(a configs.Agent, t Trial) (list []string) {
+	if t.Session == 0 {
+		return nil
+	}
+	offered := core.Offered{Choices: t.Choices}
+	for _, id := range slices.Sorted(maps.Keys(a.Options)) {
+		value := string(a.Options[id])
+		o := offered.Choice(id)
+		switch {
+		case o == nil:
+			var ids []string
+			for _, c := range t.Choices {
+				ids = append(ids, c.ID)
+			}
+			list = append(list, fmt.Sprintf("options.%s: it has no such option%s", id, configs.DidYouMean(id, ids)))
+		case o.Boolean && value != "true" && value != "false",
+			!o.Boolean && !slices.ContainsFunc(o.Values, func(v core.ChoiceValue) bool { return v.ID == value }):
+			var values []string
+			for _, v := range o.Values {
+				values = append(values, v.ID)
+			}
+			list = append(list, fmt.Sprintf("options.%s: it has no value %q%s", id, value, configs.DidYouMean(value, values)))
+		}
+	}
+	return list
+}
