@@ -50,6 +50,7 @@ type view struct {
 	asked    []question
 	calls    map[string]string // id → how it stands, in the dialect's word
 	ends     []string          // how the turns ended
+	noted    int               // how many facts there were before the last text or end
 	title    string
 	keep     bool // the text; else only its length
 	length   int
@@ -65,7 +66,8 @@ type mark struct {
 // question is an approval that is asked for.
 type question struct {
 	session, call string
-	id            json.RawMessage // of the request, where it is one
+	id            json.RawMessage   // of the request, where it is one
+	options       map[string]string // kind → id of the first option of that kind, where there are options
 }
 
 func newView() *view { return &view{keep: true, calls: map[string]string{}} }
@@ -262,7 +264,7 @@ func acpDialect() *dialect {
 			if allow {
 				option = "allow_once"
 			}
-			return object{"jsonrpc": "2.0", "id": q.id, "result": object{"outcome": object{"outcome": "selected", "optionId": option}}}
+			return object{"jsonrpc": "2.0", "id": q.id, "result": object{"outcome": object{"outcome": "selected", "optionId": q.options[option]}}}
 		},
 		take: takeACP,
 	}
@@ -297,11 +299,16 @@ func takeACP(e *editor, m message) {
 		var p struct {
 			SessionID string
 			ToolCall  struct{ ToolCallID string }
+			Options   []struct{ OptionID, Kind string }
 		}
 		if err := json.Unmarshal(m.Params, &p); err != nil {
 			e.t.Fatalf("%s: %v", m.raw, err)
 		}
-		e.asked(question{session: p.SessionID, call: p.ToolCall.ToolCallID, id: slices.Clone(m.ID)})
+		q := question{session: p.SessionID, call: p.ToolCall.ToolCallID, id: slices.Clone(m.ID), options: map[string]string{}}
+		for _, o := range slices.Backward(p.Options) {
+			q.options[o.Kind] = o.OptionID
+		}
+		e.asked(q)
 	}
 }
 
@@ -421,6 +428,7 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 			v.show(elemSaid, "", said)
 		case "assistant":
 			v.say(at, c.Text)
+			v.noted = len(v.facts)
 		default:
 			v.facts = append(v.facts, "note: "+c.Text)
 		}
@@ -430,13 +438,13 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 	case "progress": // live only
 		if c.State == "finished" {
 			end := endOK
-			if n := len(v.facts); n > 0 && strings.HasPrefix(v.facts[n-1], "note: ") {
+			if n := len(v.facts); n > v.noted && strings.HasPrefix(v.facts[n-1], "note: ") {
 				end = strings.TrimSpace(strings.TrimPrefix(v.facts[n-1], "note: "))
 			}
 			if end == "Prompt stopped" {
 				end = endCancelled
 			}
-			v.ends = append(v.ends, end)
+			v.ends, v.noted = append(v.ends, end), len(v.facts)
 		}
 	case "metadata":
 		v.title = c.Title
