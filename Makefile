@@ -25,7 +25,7 @@ TORTURE ?= 20m
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := build
-.PHONY: build install run test test-hosts race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
+.PHONY: build install run test test-hosts test-agents race-e2e torture conformance check formatted vet lint imports golden cross fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -62,6 +62,10 @@ endif
 # The programs come from npm, 1 GB of them, and stay in the user's cache. "make test" runs the tests of those that are installed quickly.
 test-hosts: ## run the tests with other people's programs in front of the binary (Claude Code, Codex, Gemini CLI, OpenCode, acpx)
 	DRAGOMAN_HOSTS=all $(GO) test -count=1 -timeout 30m -v -run '^Test(Hosts|ACPX|ACP(Go)?Libraries)' ./e2e
+
+# Likewise, 2 GB of them, and up to eight of each run at once.
+test-agents: ## run the tests with other people's agents behind the binary (Claude, Codex, Gemini CLI, OpenCode)
+	DRAGOMAN_AGENTS=all $(GO) test -count=1 -timeout 30m -v -run '^TestAgents' ./e2e
 
 race-e2e: ## run the end-to-end tests with the race detector, in the binary as well
 	DRAGOMAN_E2E_RACE=1 $(GO) test -race -count=1 -timeout 60m ./e2e/...

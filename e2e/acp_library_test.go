@@ -17,7 +17,7 @@ var ignored = regexp.MustCompile(`^Error handling notification .*("sessionUpdate
 // Fourteen versions of ACP's TypeScript library, from August 2025 on, do all that they can do.
 func TestACPLibraries(t *testing.T) {
 	t.Parallel()
-	found, err := filepath.Glob(filepath.Join(needPrograms(t, "libraries"), "acp-*"))
+	found, err := filepath.Glob(filepath.Join(needPrograms(t, "hosts/libraries"), "acp-*"))
 	if err != nil || len(found) != 14 {
 		t.Fatalf("the libraries are %q, %v", found, err)
 	}

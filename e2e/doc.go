@@ -14,6 +14,10 @@
 // are installed in the user's cache, and reach nothing outside of this machine. Only
 // those that are installed quickly run every time, all of them with DRAGOMAN_HOSTS=all.
 //
+// Agents are other people's programs behind the binary, which speak ACP (folder agents, and some of the
+// hosts): their own models are a mock server's. Those that start quickly run every time, all of them with
+// DRAGOMAN_AGENTS=all.
+//
 // The binary runs in a clean environment with folders of its own: whatever keys or
 // endpoints the surrounding environment holds are not seen. Without Node the tests
 // with npm's clients are skipped and say so; with CI=true that is a failure.

@@ -145,7 +145,7 @@ func TestHosts(t *testing.T) {
 // host runs a host until its model has nothing more to do, and returns what the tools have told the model.
 func (p *place) host(t *testing.T, h mcpHost, play func([]string) step) []string {
 	t.Helper()
-	program := needProgram(t, h.name, h.program)
+	program := needProgram(t, "hosts/"+h.name, h.program)
 	m := newHostModel(t, play)
 	config := p.config(t, "model: offline/demo\n") // hosts pass on the keys of their models
 	env, args := h.settings(t, p, []string{binary, "--config", config, "--data-dir", p.data, "mcp", "--root", p.work}, m.url)

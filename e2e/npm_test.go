@@ -32,24 +32,24 @@ func needClients(t testing.TB) string {
 	return needed(t, dir, err)
 }
 
-// programs are the installed folders of hosts, by name.
+// programs are the installed folders of hosts and agents, by name.
 var programs sync.Map
 
-// needPrograms returns the folder with what npm installs for a folder of hosts, or skips; with CI=true
-// it fails. The folder is in the user's cache: these programs have hundreds of megabytes.
-func needPrograms(t testing.TB, name string) string {
+// needPrograms returns the folder with what npm installs for a folder, such as hosts/codex, or skips; with
+// CI=true it fails. The folder is in the user's cache: these programs have hundreds of megabytes.
+func needPrograms(t testing.TB, folder string) string {
 	t.Helper()
-	once, _ := programs.LoadOrStore(name, sync.OnceValues(func() (string, error) { return cached(filepath.Join("hosts", name)) }))
+	once, _ := programs.LoadOrStore(folder, sync.OnceValues(func() (string, error) { return cached(filepath.FromSlash(folder)) }))
 	dir, err := once.(func() (string, error))()
 	return filepath.Join(needed(t, dir, err), "node_modules")
 }
 
 // needProgram returns the path of a program of needPrograms that matches a pattern.
-func needProgram(t testing.TB, name, pattern string) string {
+func needProgram(t testing.TB, folder, pattern string) string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(needPrograms(t, name), filepath.FromSlash(pattern)))
+	found, err := filepath.Glob(filepath.Join(needPrograms(t, folder), filepath.FromSlash(pattern)))
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("npm has no %s for %s/%s", name, runtime.GOOS, runtime.GOARCH)
+		err = fmt.Errorf("npm has no %s of %s for %s/%s", pattern, folder, runtime.GOOS, runtime.GOARCH)
 	}
 	return needed(t, strings.Join(found[:min(len(found), 1)], ""), err)
 }

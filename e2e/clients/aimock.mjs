@@ -8,6 +8,8 @@
 // FILE is {"fixtures": [{"match": {"userMessage": TEXT}, "response": {"content": TEXT}}, …]}; the first match wins. For a turn with a tool call
 // give the later request first: {"match": {"toolCallId": "call_1"}, "response": {"content": TEXT}}, then
 // {"match": {"userMessage": TEXT}, "response": {"toolCalls": [{"id": "call_1", "name": NAME, "arguments": {…}}]}}.
+// {"match": {"history": TEXT}} wants the text anywhere in the conversation; that is ours, not aimock's.
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 
@@ -20,7 +22,12 @@ const mock = new LLMock({
   latency: Number(values.latency ?? 0),
   chunkSize: Number(values.chunk ?? 20),
 });
-mock.loadFixtureFile(values.fixtures);
+const { fixtures } = JSON.parse(readFileSync(values.fixtures, 'utf8'));
+for (const { match = {}, ...rest } of fixtures) {
+  const { history, ...others } = match;
+  mock.addFixturesFromJSON([{ match: others, ...rest }]);
+  if (history !== undefined) mock.fixtures.at(-1).match.predicate = ({ messages }) => JSON.stringify(messages).includes(history);
+}
 await mock.start();
 const print = (line) => process.stdout.write(JSON.stringify(line) + '\n');
 print({ kind: 'listening', url: mock.url });
