@@ -45,6 +45,15 @@ func (b *Backend) SignIns() (list []SignIn, known bool) {
 	return b.last.signIns(), true
 }
 
+// AskSignIns is SignIns, and starts the agent if it does not run.
+func (b *Backend) AskSignIns(ctx context.Context) (list []SignIn, err error) {
+	err = b.with(ctx, func(p *peer) error {
+		list = p.hello.signIns()
+		return nil
+	})
+	return list, err
+}
+
 // WantsSignIn reports whether the agent's last answer was that it wants a login.
 func (b *Backend) WantsSignIn() bool {
 	b.mu.Lock()

@@ -28,6 +28,8 @@ type Commands struct {
 	Load func() (Profile, error)
 	// Accounts returns the keys of the providers.
 	Accounts func() Accounts
+	// Agents returns the logins of the agents behind the gateway.
+	Agents func() AgentLogins
 	// Gateway returns the gateway of the sessions; nil: there is none.
 	Gateway func() *core.Gateway
 	// People reports whether people write the prompts, and not other agents.

@@ -15,7 +15,8 @@
 //   - Text of a model is never a command: in the session of a task a slash is text.
 //   - Where other agents prompt, /resume shows only sessions within their own folders, and
 //     /login asks for no key.
-//   - /login asks for a key as a secret, which is in no log.
+//   - /login asks for a key as a secret, which is in no log. An agent behind the gateway is logged in to
+//     in its own way, or the user is told what to run in a terminal.
 //
 // # Why
 //

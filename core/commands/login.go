@@ -3,19 +3,25 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/core"
 	"dragoman/core/control"
 )
 
-// login asks for a provider's key, or explains where to set it.
+// login asks for a provider's key, or explains where to set it, or logs in to an agent behind the
+// gateway. Of a provider and an agent of one name it is the agent: keys have other ways.
 func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string, error) {
-	acc := c.Accounts()
 	words := strings.Fields(args)
+	agents := externals(t)
+	if len(words) > 0 && slices.Contains(agents, words[0]) {
+		return c.loginAgent(ctx, t, words[0], words[1:])
+	}
+	acc := c.Accounts()
 	switch {
 	case len(words) == 0:
-		return accountsText(acc.List(ctx)), nil
+		return accountsText(acc.List(ctx), agents), nil
 	case len(words) > 1:
 		return "Write only the provider's name after /login. If the rest was a key, it is now in this session's log: revoke it and create another one.\n", nil
 	}
@@ -52,14 +58,21 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 	return step.Message + "\n", nil
 }
 
-// accountsText lists the providers and the sources of their keys.
-func accountsText(list []control.Account) string {
+// accountsText lists the providers and the sources of their keys, and the agents behind the gateway.
+func accountsText(list []control.Account, agents []string) string {
 	var b strings.Builder
 	b.WriteString("**Providers**\n\n")
 	for _, a := range list {
 		fmt.Fprintf(&b, "- `%s`: %s\n", a.Provider, KeySource(a))
 	}
 	b.WriteString("\n/login PROVIDER asks for its key.\n")
+	if len(agents) > 0 {
+		b.WriteString("\n**Agents**\n\n")
+		for _, name := range agents {
+			b.WriteString("- `" + name + "`\n")
+		}
+		b.WriteString("\n/login AGENT logs in to it, in its own way.\n")
+	}
 	return b.String()
 }
 

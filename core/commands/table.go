@@ -33,8 +33,8 @@ func Table() []BuiltIn {
 		{
 			Command: core.Command{
 				Name:        "login",
-				Description: "Give the key of a provider of models",
-				Arguments:   optional("provider", "its name, such as openai"),
+				Description: "Log in to an external agent, or give the key of a provider of models",
+				Arguments:   optional("name", "an agent's or a provider's, such as openai"),
 			},
 		},
 		{

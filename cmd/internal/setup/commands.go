@@ -33,6 +33,7 @@ func (p *edition) newCommands() *commands.Commands {
 		},
 		Load:     p.forCommands,
 		Accounts: func() commands.Accounts { return p.Accounts() },
+		Agents:   func() commands.AgentLogins { return agentLogins{p} },
 		Gateway:  func() *core.Gateway { return p.gateway },
 		People:   func() bool { return p.layerNow().people },
 		Doctor:   p.doctorText,

@@ -6,6 +6,8 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/bridge/agent"
+	"dragoman/core"
+	"dragoman/core/commands"
 )
 
 // Logins returns the logins of external agents, for a client that shows them.
@@ -22,6 +24,11 @@ func (l logins) program(ctx context.Context, name string) *agent.Backend {
 	if err != nil {
 		return nil // sessions report it
 	}
+	return programOf(prof, name)
+}
+
+// programOf returns the back end of an external agent of a profile; nil: there is none of that name.
+func programOf(prof *core.Profile, name string) *agent.Backend {
 	a, _ := prof.Agent(name)
 	b := a.Backend
 	if f, ok := b.(*faultBackend); ok {
@@ -69,6 +76,44 @@ func (l logins) Status(ctx context.Context, name string) acp.AuthStatus {
 		is, _ = p.SignInStatus(ctx) // with an error it is unknown
 	}
 	return is
+}
+
+// agentLogins implements commands.AgentLogins.
+type agentLogins struct{ p *edition }
+
+var _ commands.AgentLogins = agentLogins{}
+
+func (l agentLogins) program(name string) (*agent.Backend, error) {
+	made, err := l.p.Last()
+	if err != nil {
+		return nil, err
+	}
+	if p := programOf(&made.Profile, name); p != nil {
+		return p, nil
+	}
+	return nil, noProgram(name)
+}
+
+// Methods implements commands.AgentLogins.
+func (l agentLogins) Methods(ctx context.Context, name string) (list []commands.AgentLogin, err error) {
+	p, err := l.program(name)
+	if err != nil {
+		return nil, err
+	}
+	own, err := p.AskSignIns(ctx)
+	for _, m := range own {
+		list = append(list, commands.AgentLogin{ID: m.ID, Name: m.Name, Terminal: m.Terminal})
+	}
+	return list, err
+}
+
+// Authenticate implements commands.AgentLogins.
+func (l agentLogins) Authenticate(ctx context.Context, name, method string) error {
+	p, err := l.program(name)
+	if err != nil {
+		return err
+	}
+	return p.Authenticate(ctx, method)
 }
 
 func noProgram(name string) error {
