@@ -56,11 +56,23 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
+// limits are the times that an agent has for an answer. A prompt has none: its user can stop it.
+type limits struct {
+	hello  time.Duration // to initialize
+	open   time.Duration // to a request that opens a session
+	choose time.Duration // to the choice of an option
+	cancel time.Duration // to a prompt that was cancelled; the program is ended after it
+}
+
+// defaultLimits allow for agents that update themselves first: one took 20 s.
+var defaultLimits = limits{hello: time.Minute, open: 2 * time.Minute, choose: 20 * time.Second, cancel: 10 * time.Second}
+
 // Backend is an agent behind the gateway. It implements core.Backend.
 type Backend struct {
-	o     Options
-	paths mapping
-	wg    sync.WaitGroup // of the peers
+	o      Options
+	limits limits
+	paths  mapping
+	wg     sync.WaitGroup // of the peers
 
 	mu     sync.Mutex // guards the fields below
 	last   *hello     // of the newest program; nil: none was started
@@ -76,7 +88,7 @@ var _ core.Backend = (*Backend)(nil)
 
 // New returns the back end of an agent. It starts nothing.
 func New(o Options) *Backend {
-	return &Backend{o: o, paths: newMapping(o.Paths), shared: map[string]*sharing{}}
+	return &Backend{o: o, limits: defaultLimits, paths: newMapping(o.Paths), shared: map[string]*sharing{}}
 }
 
 // Caps implements core.Backend. It starts nothing: whether an agent forks is known once it has run.

@@ -97,17 +97,67 @@ func TestSecondAnswer(t *testing.T) {
 	bad.says("say again", "again\n")
 }
 
+// hurry gives the agent of a session's room a second for its answers.
+func hurry(c *chat) {
+	for _, a := range c.profile.Agents {
+		a.Backend.(*agent.Backend).Hurry(time.Second)
+	}
+}
+
+// An agent that does not answer at a stage: the turn says so after a bounded time, and the next one
+// can succeed.
+func TestSilenceAtEachStage(t *testing.T) {
+	for _, test := range []struct{ stage, why string }{
+		{"start", "did not answer initialize within"},
+		{"initialize", "did not answer initialize within"},
+		{"session/new", "did not open the session within"},
+	} {
+		t.Run(test.stage, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "faults")
+			faults(t, file, map[string]string{test.stage: "stderr waiting for a login; silent"})
+			bad, good := beside(t, agenttest.Options{FaultsFile: file})
+			hurry(bad)
+			within(t, 10*time.Second, "the turn", func() {
+				if _, end := bad.say("say hello"); end.Stop != core.StopError || !strings.Contains(end.Err, test.why) {
+					t.Errorf("%+v, want %q", end, test.why)
+				}
+			})
+			good.says("say still here", "still here\n")
+			faults(t, file, nil)
+			bad.says("say again", "again\n")
+		})
+	}
+}
+
+// An option that is not answered to is reported, and everything else is as usual.
+func TestSilenceAboutOptions(t *testing.T) {
+	o := agenttest.Options{Config: agenttest.SampleConfig(), Faults: map[string]string{"session/set_config_option": "silent"}}
+	c := one(t, o, func(o *agent.Options) { o.Choices = map[string]string{"effort": "high"} })
+	hurry(c)
+	c.says("say hello", "hello\n")
+	if got := c.notices(); !strings.Contains(got, "effort") || !strings.Contains(got, "did not answer") {
+		t.Errorf("notices: %q", got)
+	}
+	if got := c.at.State().Offered.Choices; len(got) != 4 {
+		t.Errorf("%+v", got)
+	}
+	if err := c.gateway.Choose(c.ctx, c.at, "model", "large"); err == nil || !strings.Contains(err.Error(), "did not answer") {
+		t.Error(err)
+	}
+}
+
 // A turn that the agent never ends is ended by its cancellation, within a bound. The program is
 // ended then too, since nobody knows what it still does.
 func TestTurnsThatNeverEnd(t *testing.T) {
 	for _, prompt := range []string{"silent", "wrong-id", "partial-line", "stop-reading\nignore-cancel\nwait", "ignore-cancel\nwait", "permission-flood 1000"} {
 		t.Run(strings.Fields(prompt)[0], func(t *testing.T) {
 			bad, good := beside(t, agenttest.Options{})
+			hurry(bad)
 			bad.answer = always(core.Reply{}) // nobody answers
 			id := bad.prompt("say begun\n" + prompt)
 			bad.until(func(core.Event) bool { return bad.text() == "begun\n" })
 			good.says("say still here", "still here\n")
-			within(t, 15*time.Second, "cancelling", func() {
+			within(t, 10*time.Second, "cancelling", func() {
 				if err := bad.at.Cancel(bad.ctx, id, nil); err != nil {
 					t.Error(err)
 				}
@@ -115,7 +165,7 @@ func TestTurnsThatNeverEnd(t *testing.T) {
 					t.Errorf("%+v", end)
 				}
 			})
-			within(t, 15*time.Second, "the next turn", func() { bad.says("say again", "again\n") })
+			within(t, 10*time.Second, "the next turn", func() { bad.says("say again", "again\n") })
 		})
 	}
 }

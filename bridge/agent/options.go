@@ -234,6 +234,9 @@ func (c *conversation) choose(ctx context.Context, p *peer, have core.Choice, va
 	case older:
 		method, params = "session/set_model", map[string]any{"sessionId": session, "modelId": value}
 	}
+	limit := c.b.limits.choose
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer %s within %v", method, limit))
+	defer cancel()
 	got := make(chan error, 1)
 	ask, err := p.conn.Start(method, params, func(raw json.RawMessage, err error) {
 		if err == nil {

@@ -18,11 +18,6 @@ import (
 )
 
 const (
-	// helloFor limits the time for an answer to initialize. Agents that update themselves first
-	// took 20 s.
-	helloFor = 60 * time.Second
-	// openFor limits the time for an answer to a request that opens a session.
-	openFor = 2 * time.Minute
 	// aloneFor and askedFor are the times that a program has to end: after the end of its input,
 	// and after a request to end. Some never end by themselves.
 	aloneFor = time.Second
@@ -175,7 +170,8 @@ func (p *peer) reason() error {
 
 // greet sends initialize.
 func (p *peer) greet(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, helloFor, fmt.Errorf("it did not answer initialize within %v", helloFor))
+	limit := p.b.limits.hello
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer initialize within %v", limit))
 	defer cancel()
 	err := p.conn.Ask(ctx, "initialize", map[string]any{
 		"protocolVersion":    acp.Version,

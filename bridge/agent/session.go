@@ -17,7 +17,8 @@ import (
 // openSession opens the session in the agent: the one that it had before, a copy of another one,
 // or a new one.
 func (c *conversation) openSession(ctx context.Context, p *peer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, openFor, fmt.Errorf("the agent did not open the session within %v", openFor))
+	limit, opening := c.b.limits.open, ctx
+	ctx, cancel := context.WithTimeoutCause(opening, limit, fmt.Errorf("the agent did not open the session within %v", limit))
 	defer cancel()
 	c.mu.Lock()
 	session := c.session
@@ -37,8 +38,8 @@ func (c *conversation) openSession(ctx context.Context, p *peer) error {
 	if err != nil {
 		return err
 	}
-	c.applyChoices(ctx, p)
-	c.offer(ctx)
+	c.applyChoices(opening, p)
+	c.offer(opening)
 	c.b.relist(p)
 	return nil
 }

@@ -12,10 +12,6 @@ import (
 	"dragoman/core"
 )
 
-// cancelFor limits the time in which an agent must answer a prompt that was cancelled. After it the
-// program is ended, and the next prompt starts it again.
-const cancelFor = 10 * time.Second
-
 // answer is the agent's answer to session/prompt.
 type answer struct {
 	stop  acp.StopReason
@@ -161,15 +157,15 @@ func (c *conversation) broken(p *peer, err error) error {
 // canceled ends a program that does not answer a prompt that was cancelled: nobody knows what it
 // still does, and it would keep its place for ever. done is closed by the answer.
 func (b *Backend) canceled(p *peer, done <-chan struct{}) {
-	limit := time.NewTimer(cancelFor)
+	limit := time.NewTimer(b.limits.cancel)
 	defer limit.Stop()
 	select {
 	case <-done:
 		return
 	case <-limit.C:
 	}
-	b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", b.o.Name, cancelFor))
-	p.end(fmt.Errorf("it did not answer within %v after a cancel", cancelFor))
+	b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", b.o.Name, b.limits.cancel))
+	p.end(fmt.Errorf("it did not answer within %v after a cancel", b.limits.cancel))
 }
 
 // settle waits until the agent has answered the prompt before, which was cancelled, or was ended
