@@ -221,7 +221,7 @@ func TestRawResults(t *testing.T) {
 		cs := connect(nil)
 		w := &turn{specs: []core.Spec{echo}}
 		defer begin(t, s, w)()
-		for _, size := range []int{10, 1 << 20, 4 << 20} {
+		for _, size := range []int{10, 1 << 20} {
 			text := strings.Repeat("é\u2028x", size/6)
 			raw, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "structuredContent": map[string]any{"n": 1}})
 			if err != nil {
