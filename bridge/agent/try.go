@@ -21,7 +21,7 @@ type Trial struct {
 	SignIns       []string      // its ways to sign in
 	State         string        // of its sign-in, as it says itself (acp.Authenticated …); empty: it does not
 	Choices       []core.Choice // its options
-	Said          string        // the end of its standard error
+	Said          string        // the end of its standard error, as far as it has arrived
 }
 
 // Try starts an agent's program in a folder, opens a session in it without any MCP server, and ends
@@ -38,9 +38,9 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 		return t, err
 	}
 	defer func() {
+		t.Said = p.proc.Last(5) // before the end: many agents complain about that
 		p.end(errUnused)
 		b.wg.Wait()
-		t.Said = p.proc.Last(5)
 	}()
 	t.Hello = b.o.now().Sub(begun)
 	p.hello.describe(&t)

@@ -32,13 +32,14 @@ func TestAgentsDoctor(t *testing.T) {
 	}
 	p.env["PATH"] += ":/usr/bin:/bin" // of env
 	p.env["ANTHROPIC_API_KEY"], p.env["OPENAI_API_KEY"] = "very-secret-canary", "another-canary"
-	good := agenttest.Options{Load: true, List: true, Images: true, Config: agenttest.SampleConfig(), Faults: map[string]string{"session/new": "stderr the key is secret-value-1234"}}
+	good := agenttest.Options{Load: true, List: true, Images: true, Config: agenttest.SampleConfig()}
+	bad := agenttest.Options{Faults: map[string]string{"session/new": "stderr the key is secret-value-1234; exit 3"}}
 	p.config(t, "agents:\n"+
 		"  claude: {acp: {command: claude-agent-acp}}\n"+
 		"  lost: {acp: {command: codex-acpp}}\n"+
 		"  secret: {acp: {command: '"+binary+" scripted-agent', env: {"+agenttest.Variable+": '"+good.Value()+"', KEY: secret-value-1234}}, options: {mode: cod, fast: true, speed: 1}}\n"+
 		entry("login", agenttest.Options{Auth: []agenttest.AuthMethod{{ID: "key", Name: "API key"}}}, "")+
-		entry("exits", agenttest.Options{Faults: map[string]string{"session/new": "stderr no memory; exit 3"}}, "")+
+		"  exits: {acp: {command: '"+binary+" scripted-agent', env: {"+agenttest.Variable+": '"+bad.Value()+"', KEY: secret-value-1234}}}\n"+
 		entry("garbage", agenttest.Options{Faults: map[string]string{"start": "stderr hello; exit 0"}}, "")+
 		"  unset: {acp: {env: {KEY: '${env:NOWHERE}'}, command: '"+binary+"'}}\n")
 	o := p.run(t, "", "agents", "doctor")
@@ -48,7 +49,7 @@ func TestAgentsDoctor(t *testing.T) {
 	if strings.Contains(o.out, "canary") || strings.Contains(o.out, "secret-value") {
 		t.Error("the report holds a secret")
 	}
-	p.golden(t, "agents_doctor.txt", took.ReplaceAllString(strings.Replace(o.out, "claude-agent-acp and node;", "claude-agent-acp;", 1), "N ms"))
+	p.golden(t, "agents_doctor.txt", took.ReplaceAllString(strings.Replace(o.out, "find claude-agent-acp and node;", "find claude-agent-acp;", 1), "N ms"))
 	if o := p.run(t, "", "agents", "doctor", "secret"); o.code != program.ExitOK || !strings.Contains(o.out, "Nothing is wrong.") || strings.Contains(o.out, "Agent lost") {
 		t.Errorf("of one: %+v", o)
 	}

@@ -132,24 +132,30 @@ func desktopPath() string {
 }
 
 // NotOnDesktop names what an editor that was started from a desktop may not find of the agent: its
-// program, or the one that runs it. "": nothing.
-func (x *Examination) NotOnDesktop(path string) string {
-	if _, own := x.of.ACP.Env["PATH"]; own || desktopPath() == "" {
-		return ""
+// program, or the one that runs it. path is a PATH with which it would. "": nothing.
+func (x *Examination) NotOnDesktop(program string) (problem, path string) {
+	desktop := desktopPath()
+	if _, own := x.of.ACP.Env["PATH"]; own || desktop == "" {
+		return "", ""
 	}
-	var lost []string
-	for _, name := range []string{x.of.ACP.Command[0].String(), interpreter(path)} {
+	var lost, dirs []string
+	for _, name := range []string{x.of.ACP.Command[0].String(), interpreter(program)} {
 		if name == "" || isPath(name) || strings.Contains(name, "${") {
 			continue
 		}
-		if _, err := child.Find(name, []string{"PATH=" + desktopPath()}, ""); err != nil {
-			lost = append(lost, name)
+		found, err := child.Find(name, []string{"PATH=" + x.env.Getenv("PATH")}, "")
+		if err != nil {
+			continue // that is a problem of its own
+		}
+		if _, err := child.Find(name, []string{"PATH=" + desktop}, ""); err != nil {
+			lost, dirs = append(lost, name), append(dirs, filepath.Dir(found))
 		}
 	}
 	if len(lost) == 0 {
-		return ""
+		return "", ""
 	}
-	return "an editor that is started from a desktop may not find " + strings.Join(lost, " and ") + "; its PATH is often " + desktopPath()
+	problem = "an editor that is started from a desktop may not find " + strings.Join(lost, " and ") + "; its PATH is often " + desktop
+	return problem, strings.Join(append(slices.Compact(dirs), desktop), ":")
 }
 
 // Try starts the agent in a folder of its own, opens a session and ends it.

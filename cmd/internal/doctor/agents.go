@@ -69,8 +69,8 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 	for _, f := range x.Interpreter(ctx, path) {
 		s.add(plain, "%s", f)
 	}
-	if lost := x.NotOnDesktop(path); lost != "" {
-		s.add(look, "%s", lost).hint = "write PATH into agents." + name + ".acp.env"
+	if problem, there := x.NotOnDesktop(path); problem != "" {
+		s.add(look, "%s", problem).hint = "write into agents." + name + ".acp.env: PATH: " + there
 	}
 	if given := x.Credentials(); len(given) > 0 {
 		s.add(plain, "it gets from the environment: %s", strings.Join(given, ", ")).hint = "programs started from a desktop do not see the shell's variables; agents." + name + ".acp.env takes them for everybody"
@@ -89,13 +89,14 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 		s.add(fine, "a session was opened in %v", rounded(t.Session))
 	}
 	if t.Hello > 0 {
-		examineTrial(&s, a, t)
+		examineTrial(&s, a, t, err)
 	}
 	return s
 }
 
-// examineTrial describes what an agent can do.
-func examineTrial(s *section, a configs.Agent, t agents.Trial) {
+// examineTrial describes what an agent can do. err is how the trial ended; it has what the agent
+// said.
+func examineTrial(s *section, a configs.Agent, t agents.Trial, err error) {
 	if t.State != "" {
 		s.add(plain, "sign-in: %s", display.Line(t.State, 60))
 	}
@@ -114,7 +115,7 @@ func examineTrial(s *section, a configs.Agent, t agents.Trial) {
 	for _, wrongly := range agents.WrongOptions(a, t) {
 		s.add(look, "%s", wrongly)
 	}
-	if t.Said != "" {
+	if t.Said != "" && err == nil {
 		s.add(plain, "it said: %s", t.Said)
 	}
 }
