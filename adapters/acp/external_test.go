@@ -261,3 +261,50 @@ func TestCommandsOfAnExternalAgent(t *testing.T) {
 		}
 	})
 }
+
+// An agent that answers a choice only after its permission request is not waited for by the answer
+// to that request.
+func TestAChoiceDuringAPermission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claude := newExternal(modeChoice)
+		begun, answered := make(chan struct{}), make(chan struct{})
+		run := claude.Run
+		claude.Run = func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			defer close(answered)
+			return run(ctx, turn)
+		}
+		claude.Chooses = func(ctx context.Context, b core.Binding, id, value string) error {
+			close(begun)
+			select {
+			case <-answered:
+				return b.Host.Publish(ctx, claude.with(id, value))
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		prof := &core.Profile{Agents: []core.Agent{{Name: "claude", External: true, Backend: claude.Backend}}, Policy: asks}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+		})
+		peer, stop := serve(t, g)
+		newSession(t, peer)
+		if err := peer.Send(promptLine(2, "permit")); err != nil {
+			t.Fatal(err)
+		}
+		peer.Until(t, "session/request_permission")
+		if err := peer.Send(`{"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s1","modeId":"plan"}}`); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		if err := peer.Send(`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`); err != nil {
+			t.Fatal(err)
+		}
+		peer.Until(t, "answered: allow allow_once")
+		peer.Until(t, `"id":3,"result":{}`)
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -35,7 +35,10 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	say := func(text string) error { return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text}) }
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
-	case "say":
+	case "say": // with what an external agent may add, of which threads show nothing
+		if err := t.Emit(ctx, core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_x"}`), Text: "an update"}, core.Offered{Agent: "claude"}); err != nil {
+			return "", err
+		}
 		return core.StopEnd, say(rest)
 	case "hang":
 		if err := say("one moment"); err != nil {
