@@ -16,7 +16,8 @@ func (a *app) demo() *cobra.Command {
 		Long: `Play all three protocols. For each one, this program is started as an editor or another agent
 would start it, and gets one prompt over its standard input: read a file and, after an
 approval, run a command. The demo plays the user, answers the approval and shows what each
-editor sees, side by side. At the end it prints the settings for your own editor.
+editor sees, side by side. Then it does the same with an external agent, which runs behind
+dragoman and speaks ACP. At the end it prints the settings for your own editor.
 
 Everything is real except the model: the offline demo model follows plain instructions and is
 not a language model. The demo works in a folder of its own, which it removes at the end. It

@@ -5,8 +5,9 @@
 // Each line of a prompt that begins with one of these words is an instruction; other lines are
 // ignored. A prompt without any instruction is answered with a sentence about it. Paths may be
 // relative to the session's folder. JSON objects may be left out. A line that reads or runs something
-// may have another instruction behind the word "then". Lines between <conversation> and </conversation>
-// are no instructions: they quote what was said before.
+// may have another instruction behind the word "then"; the answers of all of them come at its end.
+// Lines between <conversation> and </conversation> are no instructions: they quote what was said
+// before.
 //
 //	say TEXT                 part of the answer, and a line break
 //	think TEXT               part of a thought

@@ -26,6 +26,9 @@ type turn struct {
 	stopped context.CancelCauseFunc
 	deaf    atomic.Bool // it does not listen to cancellations
 
+	then bool   // the instruction that is followed is not the last of its line
+	held string // said by those before it
+
 	reason string // the stop reason
 	result any    // instead of the ordinary one
 	calls  []string
@@ -107,6 +110,7 @@ func (t *turn) run(ctx context.Context, id json.RawMessage) (any, error) {
 func (t *turn) follow(ctx context.Context) error {
 	any := false
 	for _, line := range t.instructions() {
+		line, t.then = strings.CutSuffix(line, " then")
 		verb, arg, _ := strings.Cut(line, " ")
 		if name, ok := strings.CutPrefix(verb, "/"); ok && slices.ContainsFunc(t.a.o.Commands, func(c Command) bool { return c.Name == name }) {
 			any = true
@@ -137,7 +141,7 @@ func (t *turn) follow(ctx context.Context) error {
 	return nil
 }
 
-// instructions splits the prompt's text.
+// instructions splits the prompt's text. Those that are not the last of their line end with "then".
 func (t *turn) instructions() (list []string) {
 	quoted := false
 	for line := range strings.Lines(t.text) {
@@ -148,7 +152,7 @@ func (t *turn) instructions() (list []string) {
 			if verb, _, _ := strings.Cut(first, " "); !more || verb != "read" && verb != "run" {
 				break
 			}
-			list, line = append(list, first), rest
+			list, line = append(list, first+" then"), rest
 		}
 		if !quoted {
 			list = append(list, line)
@@ -236,7 +240,13 @@ func (t *turn) update(ctx context.Context, u any) error {
 	return t.a.peer.notify(ctx, "session/update", object{"sessionId": t.sessionID(), "update": raw})
 }
 
+// say adds to the answer. An instruction that another one follows on the same line leaves that to it.
 func (t *turn) say(ctx context.Context, text string) error {
+	text = t.held + text
+	if t.held = ""; t.then {
+		t.held = text + "\n"
+		return nil
+	}
 	return t.update(ctx, chunk("agent_message_chunk", text+"\n"))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type act struct {
 	command string // our command that speaks it
 	played  string // programs that usually speak it
 	play    func(context.Context, *instance, *cast) error
+	// external has an agent of others run the turn: a program that speaks ACP, behind this one.
+	external bool
 
 	instance *instance
 	cells    cells
@@ -51,8 +54,18 @@ func newActs() []*act {
 	}
 }
 
-// Play plays all three protocols in a folder of its own, which it removes, and writes the scenes
-// to p.Out. It returns program.ErrReported if an act has failed.
+// newExternalActs returns the same acts with an external agent behind them. It is this program too,
+// as a scripted agent, so that nothing has to be installed.
+func newExternalActs() []*act {
+	acts := newActs()
+	for _, a := range acts {
+		a.external = true
+	}
+	return acts
+}
+
+// Play plays all three protocols, in front of the built-in agent and of an external one, in a folder
+// of its own, which it removes, and writes the scenes to p.Out. It returns program.ErrReported if an act has failed.
 func Play(ctx context.Context, p *program.Environment) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -67,21 +80,28 @@ func Play(ctx context.Context, p *program.Environment) (err error) {
 	c := terminal.Colours(p.Out, p.Lookup)
 	fmt.Fprint(p.Out, intro(c))
 	began := time.Now()
-	acts := newActs()
-	var playing sync.WaitGroup
-	for _, act := range acts {
-		playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, act.command), p) })
+	builtIn, external := newActs(), newExternalActs()
+	acts := slices.Concat(builtIn, external)
+	for i, acts := range [][]*act{builtIn, external} { // fewer at once, so that the times mean something
+		var playing sync.WaitGroup
+		for _, act := range acts {
+			playing.Go(func() { act.err = act.run(ctx, self, filepath.Join(place, fmt.Sprint(act.command, i)), p) })
+		}
+		playing.Wait()
 	}
-	playing.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	fmt.Fprint(p.Out, sideBySide(acts, c))
+	fmt.Fprint(p.Out, sideBySide(builtIn, c)+externalIntro(c)+sideBySide(external, c))
 	failed := false
 	for _, act := range acts {
 		if act.err != nil {
 			failed = true
-			fmt.Fprintf(p.Out, "%s\n", c.Bad(fmt.Sprintf("%s failed: %v", act.name, act.err)))
+			behind := ""
+			if act.external {
+				behind = " with an external agent"
+			}
+			fmt.Fprintf(p.Out, "%s\n", c.Bad(fmt.Sprintf("%s%s failed: %v", act.name, behind, act.err)))
 			if tail := act.instance.complaints(); tail != "" {
 				fmt.Fprintf(p.Out, "%s\n", display.Indented(display.Printable(tail), "  stderr: "))
 			}
@@ -94,7 +114,7 @@ func Play(ctx context.Context, p *program.Environment) (err error) {
 	fmt.Fprintf(
 		p.Out,
 		"%s\n\n",
-		c.Good(fmt.Sprintf("All three did the same, in %v; what they left behind is removed.", took)),
+		c.Good(fmt.Sprintf("All of them did the same, in %v; what they left behind is removed.", took)),
 	)
 	fmt.Fprint(p.Out, editorSettings(self, c))
 	return nil
@@ -106,6 +126,15 @@ func intro(c terminal.Palette) string {
   Each column is this program, started as a child and spoken to over real pipes. The tools, the
   approvals and the session logs are real; only the model is not: the offline demo follows plain
   instructions. → is what the demo sends in the user's and the editor's place, ← what it gets.
+
+`
+}
+
+func externalIntro(c terminal.Palette) string {
+	return c.Strong("The same with an agent of others") + ` · Claude, Codex, Gemini, OpenCode, or any other that speaks ACP
+
+  Behind each column another program runs the turn, here one that follows a script. What it reads,
+  writes and runs goes through the same rules, approvals and logs.
 
 `
 }
@@ -123,7 +152,15 @@ func (a *act) run(ctx context.Context, self, place string, p *program.Environmen
 	}
 	ctx, done := context.WithTimeoutCause(ctx, actFor, fmt.Errorf("it was not over after %v", actFor))
 	defer done()
-	inst, err := startInstance(ctx, self, a.command, workspace, home, p.Lookup)
+	args := []string{a.command, "--data-dir", filepath.Join(home, "sessions")}
+	if a.external {
+		file := filepath.Join(home, "external.yaml")
+		if err := os.WriteFile(file, []byte(externalConfig(self)), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "--config", file)
+	}
+	inst, err := startInstance(ctx, self, args, workspace, home, p.Lookup)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package demo plays all three protocols and shows side by side the messages that an editor sees.
+// Package demo plays all three protocols, in front of the built-in agent and of an external one, and
+// shows side by side the messages that an editor sees.
 //
 // # What holds
 //

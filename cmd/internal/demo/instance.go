@@ -30,10 +30,10 @@ type instance struct {
 
 func startInstance(
 	ctx context.Context,
-	self, command, workspace, home string,
+	self string, args []string, workspace, home string,
 	env func(string) (string, bool),
 ) (*instance, error) {
-	c := &instance{cmd: exec.CommandContext(ctx, self, command, "--data-dir", filepath.Join(home, "sessions"))}
+	c := &instance{cmd: exec.CommandContext(ctx, self, args...)}
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = workspace, cleanEnv(home, env), c
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -47,7 +47,7 @@ func startInstance(
 	c.cmd.WaitDelay = 2 * time.Second
 	c.began = time.Now()
 	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s %s: %w", self, command, err)
+		return nil, fmt.Errorf("start %s %s: %w", self, args[0], err)
 	}
 	return c, nil
 }

@@ -69,3 +69,10 @@ end } } })`,
 		},
 	}
 }
+
+// externalConfig returns a configuration whose only agent for people is this program as a scripted
+// agent.
+func externalConfig(self string) string {
+	command, _ := json.Marshal([]string{self, "scripted-agent"}) // it is valid YAML, and always encodes
+	return "default_agent: scripted\nagents: {scripted: {acp: {command: " + string(command) + "}}}\n"
+}
