@@ -74,8 +74,12 @@ func (g *guest) publish(ctx context.Context, s core.SessionID) error {
 }
 
 func (g *guest) chooses(ctx context.Context, b core.Binding, id, value string) error {
-	if value == "bypass" {
+	switch value {
+	case "bypass":
 		return errors.New("not as root")
+	case "stuck":
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	g.mu.Lock()
 	g.setLocked(b.Meta.ID, id, value)
@@ -148,7 +152,7 @@ func (g *guest) permit(ctx context.Context, t *core.Turn, rest string) (core.Sto
 }
 
 // guests adds agents behind the gateway to a profile: claude has options and can be forked, plainer
-// has none and can do nothing special, rewinder can go back, and locked wants a login.
+// has none and can do nothing special, rewinder can go back and gets stuck at one of its models, and locked wants a login.
 func guests(p *core.Profile) *core.Profile {
 	values := func(ids ...string) (list []core.ChoiceValue) {
 		for _, id := range ids {
@@ -167,7 +171,9 @@ func guests(p *core.Profile) *core.Profile {
 		slices.Clone(p.Agents),
 		claude.agent(core.BackendCaps{Fork: true}),
 		(&guest{name: "plainer"}).agent(core.BackendCaps{}),
-		(&guest{name: "rewinder"}).agent(core.BackendCaps{Rewind: true}),
+		(&guest{name: "rewinder", after: time.Second, choices: []core.Choice{
+			{ID: "model", Category: "model", Value: "one", Values: values("one", "stuck")},
+		}}).agent(core.BackendCaps{Rewind: true}),
 		(&guest{name: "locked", fails: &core.SignInError{Agent: "locked", Text: "Please run /login"}}).agent(core.BackendCaps{}),
 	)
 	return &next

@@ -111,7 +111,7 @@ func (c *chat) prepare(ctx context.Context, o *offer.Offer) {
 	}
 	c.srv.wg.Go(func() {
 		err := c.srv.opts.Gateway.Prepare(ctx, att)
-		if err == nil || ctx.Err() != nil || errors.Is(err, core.ErrClosed) {
+		if err == nil || ctx.Err() != nil || c.att.Load() != att { // nobody waits for it any more
 			return
 		}
 		c.srv.log.Warn("an agent was not started", zap.String("session", string(c.id)), zap.Error(err))
