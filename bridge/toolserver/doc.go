@@ -21,8 +21,11 @@
 //   - A name keeps its meaning as long as the session's server lives. With the prefixes that agents
 //     put before it, it fits into 64 bytes.
 //   - Results of MCP servers are passed on as they were written ([core.Result.Raw]).
-//   - A call ends when the agent cancels it or leaves, or with the turn, whichever comes first.
-//     The function that Session.Begin returns waits for all calls of the turn.
+//   - A call ends when the agent cancels it, or with its connection or the turn, whichever comes
+//     first. A client that only hangs up cancels its call at 2026-07-28; before, it can come back for
+//     the answer. The function that Session.Begin returns waits for all calls of the turn.
+//   - A client that wants progress gets a sign of life every 10 seconds: a person may take longer to
+//     decide than clients wait for an answer.
 //   - Without a turn the last list is answered, and calls fail with the reason.
 //
 // Every mutex is a leaf. Pool.Close and Session.Close return after everything that they have
