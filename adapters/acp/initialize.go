@@ -57,8 +57,8 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if s.opts.SignIn != nil || s.opts.Logins != nil {
 		auth = &acp.AuthCapabilities{Logout: &acp.Marker{}, Status: &acp.Marker{}}
 	}
-	methods := []acp.AuthMethod{}
-	if s.defaultAgent(call.Context()) == "" {
+	methods, external := []acp.AuthMethod{}, s.defaultAgent(call.Context()) != ""
+	if !external {
 		methods, _ = s.authMethods(call.Context())
 	}
 	methods = append(methods, s.logins(call.Context())...)
@@ -70,7 +70,7 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 			LoadSession:        true,
 			Providers:          directs,
 			Auth:               auth,
-			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+			PromptCapabilities: acp.PromptCapabilities{Image: true, Audio: external, EmbeddedContext: true},
 			MCPCapabilities:    acp.MCPCapabilities{HTTP: s.opts.Servers, SSE: s.opts.Servers},
 			SessionCapabilities: acp.SessionCapabilities{
 				List: &acp.Marker{}, Resume: &acp.Marker{}, Close: &acp.Marker{}, Delete: &acp.Marker{},
