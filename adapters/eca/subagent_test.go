@@ -68,3 +68,31 @@ func TestContentsOfAChild(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// An approval of a child's call with answers of its own has no buttons, in whatever chat it is shown:
+// the question to the parent's user has all answers.
+func TestQuestionAboutAChild(t *testing.T) {
+	about := core.Call{ID: "s2/c9", Server: "codex", Tool: "Bash", Title: "explorer: Run", State: core.Awaiting, Child: "s2"}
+	a := core.Ask{ID: "q1", Kind: core.AskApproval, Call: "s2/c9", About: &about, Options: []core.Option{{ID: "a", Label: "Yes", Decision: core.AllowOnce}, {ID: "b", Label: "Never"}}}
+	for _, d := range dialects {
+		v, sent := earlyView(d)
+		v.live = true
+		got := sent(encode(nil, v, core.Record{Event: core.Asked{Ask: a}}))
+		if !strings.Contains(got, "toolCallRun") || strings.Contains(got, `"manualApproval":true`) {
+			t.Errorf("%s: %s", d, got)
+		}
+		if q := v.inWords(a); !strings.HasPrefix(q.Text, "explorer: Run") || q.Options[1].Label != "Never" {
+			t.Errorf("%s: %+v", d, q)
+		}
+	}
+	child := newView(childChat("s2"), nil, "", offer.New(nil))
+	child.under("c1")
+	child.live = true
+	own := a
+	own.Call, own.About = "c9", nil
+	lines := encode(nil, child, core.Record{Event: core.CallChanged{Call: core.Call{ID: "c9", Server: "codex", Tool: "Bash", State: core.Awaiting}}})
+	lines = encode(lines, child, core.Record{Event: core.Asked{Ask: own}})
+	if got := string(lines); !strings.Contains(got, `"toolCallRun","origin":"mcp","id":"s2/c9"`) || strings.Contains(got, `"manualApproval":true`) {
+		t.Errorf("in its own chat: %s", got)
+	}
+}
