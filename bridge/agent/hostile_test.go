@@ -83,6 +83,17 @@ func TestLargeUpdatesAreReported(t *testing.T) {
 	if got := bad.notices(); !strings.Contains(got, "was dropped") {
 		t.Errorf("notices: %q", got)
 	}
+	// A line of 100 MB is not even read as a message.
+	if said, _ := bad.say("big\nsay after"); said != "after\n" {
+		t.Errorf("%.100q", said)
+	}
+	if got := bad.notices(); !strings.Contains(got, "dropped") {
+		t.Errorf("notices: %q", got)
+	}
+	if _, end := bad.say("big-answer"); end.Stop != core.StopError || !strings.Contains(end.Err, "dropped") {
+		t.Errorf("%+v", end)
+	}
+	bad.says("say again", "again\n")
 }
 
 // A second answer to a prompt changes nothing.

@@ -40,8 +40,8 @@ type room struct {
 	t       *testing.T
 	gateway *core.Gateway
 	profile *core.Profile
-	dir     string // the sessions' folder
-	ctx     context.Context
+	dir     string          // the sessions' folder
+	ctx     context.Context //nolint:containedctx // ends what hangs
 }
 
 // scripted returns an agent that does what prompts tell it.

@@ -110,7 +110,8 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, used: b.o.now(),
 		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env),
 	}
-	p.conn = wire.NewConn(proc.Stdout, proc.Stdin, wire.Options{
+	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(proc.Stdout, 0), dropped: p.dropped}
+	p.conn = wire.NewConn(said, proc.Stdin, wire.Options{
 		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxBatch: -1,
 		Panicked: func(method string, value any, _ []byte) {
 			b.log("error", fmt.Sprintf("internal error in %s of agent %s: %v", method, b.o.Name, value))

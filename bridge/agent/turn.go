@@ -281,8 +281,8 @@ func (c *conversation) hold(events []core.Event) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ev := range events {
-		switch ev.(type) {
-		case core.CallChanged, core.CallOutput:
+		_, call := ev.(core.CallChanged)
+		if _, output := ev.(core.CallOutput); call || output {
 			return false
 		}
 	}

@@ -41,8 +41,8 @@
 //
 // A hostile agent (hostile.go) also has:
 //
-//	flood N, garbage, wrong-id, duplicate, answer-nothing, silent, batch, big BYTES, huge-numbers,
-//	deep N, invalid-utf8, null-fields, unknown-kinds, wrong-session, late-requests, secrets,
+//	flood N, garbage, wrong-id, duplicate, answer-nothing, silent, batch, big BYTES,
+//	big-answer BYTES, huge-numbers, deep N, invalid-utf8, null-fields, unknown-kinds, wrong-session, late-requests, secrets,
 //	harmless-title {…}, permission-flood N, stderr-flood BYTES, partial-line, stop-reading,
 //	close-output, ignore-eof
 //

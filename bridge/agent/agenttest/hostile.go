@@ -56,6 +56,11 @@ var hostile = map[string]instruction{
 		u := message{Version: "2.0", Method: "session/update", Params: encode(object{"sessionId": t.sessionID(), "update": chunk("agent_message_chunk", "from a batch")})}
 		return t.a.peer.raw(ctx, append(encode([]message{u, u}), '\n'))
 	},
+	// a response of so many bytes
+	"big-answer": func(_ context.Context, t *turn, arg string) error {
+		t.result = json.RawMessage(`{"stopReason":"end_turn","_meta":{"x":"` + strings.Repeat("x", number(arg, 100<<20)) + `"}}`)
+		return nil
+	},
 	// an update of so many bytes
 	"big": func(ctx context.Context, t *turn, arg string) error {
 		return t.a.peer.notify(ctx, "session/update", object{"sessionId": t.sessionID(), "update": chunk("agent_message_chunk", strings.Repeat("x", number(arg, 100<<20)))})

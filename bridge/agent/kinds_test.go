@@ -1,0 +1,131 @@
+package agent_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/agenttest"
+	"dragoman/core"
+)
+
+// Each kind of update has its event.
+func TestKindsOfUpdates(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.says("think hm\nplan first; second\nusage 1000 200000\ntitle A title\ncommands review init\nnotice careful\ncompaction what was said", "")
+	for _, want := range []string{
+		"core.ThoughtDelta {", "core.PlanChanged {[{first in_progress", "core.UsageChanged", "core.TitleChanged {A title", "core.Offered {scripted [{agent review", "careful",
+		"core.Compacted {", "what was said",
+	} {
+		if !has(c.lines(), want) {
+			t.Errorf("no %q in\n%s", want, strings.Join(c.lines(), "\n"))
+		}
+	}
+	if st := c.at.State(); st.Title != "A title" || len(st.Plan) != 2 {
+		t.Errorf("%q, %+v", st.Title, st.Plan)
+	}
+}
+
+// A sub-agent of the agent's has a session of its own, and what it says is not the agent's answer.
+func TestSubagent(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.says("say before\nsubagent I am the child.\nsay after", "before\nafter\n")
+	var child core.SessionID
+	for _, ev := range c.events {
+		if e, ok := ev.(core.CallChanged); ok && e.Call.Child != "" {
+			child = e.Call.Child
+		}
+	}
+	if child == "" {
+		t.Fatal(strings.Join(c.lines(), "\n"))
+	}
+	s, err := c.gateway.Open(c.ctx, core.Local, child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := c.join(s)
+	sub.until(func(core.Event) bool { return strings.Contains(sub.text(), "I am the child.") })
+}
+
+// Modes and models in their older forms are choices too.
+func TestOlderForms(t *testing.T) {
+	rec := newRecord(t)
+	c := one(t, agenttest.Options{Modes: []string{"ask", "code"}, Models: []string{"small", "large"}, Record: rec.path}, func(o *agent.Options) {
+		o.Choices = map[string]string{"mode": "code"}
+	})
+	c.says("option mode\noption model", "mode=code\nmodel=small\n")
+	if err := c.gateway.Choose(c.ctx, c.at, "model", "large"); err != nil {
+		t.Error(err)
+	}
+	c.says("option model", "model=large\n")
+	c.says("mode ask", "")
+	var now []string
+	for _, choice := range c.at.State().Offered.Choices {
+		now = append(now, choice.ID+"="+choice.Value)
+	}
+	if slices.Sort(now); fmt.Sprint(now) != "[mode=ask model=large]" {
+		t.Error(now)
+	}
+	if rec.count("session/set_mode") != 1 || rec.count("session/set_model") != 1 {
+		t.Error(rec.methods())
+	}
+}
+
+// The agent's own slash commands are listed, and reach it as they were typed.
+func TestSlashCommands(t *testing.T) {
+	c := one(t, agenttest.Options{Commands: []agenttest.Command{{Name: "review", Description: "reviews", Input: &agenttest.Input{Hint: "what"}}}})
+	c.says("say hello", "hello\n")
+	if list := c.at.State().Offered.Commands; len(list) != 1 || list[0].Name != "review" || list[0].Kind != core.CommandAgent {
+		t.Errorf("%+v", list)
+	}
+	c.says("/review all of it", "command review: all of it\n")
+}
+
+// An agent gets a safe part of our environment, what it is known to need, and what is configured;
+// never what makes it believe that it runs within another one.
+func TestEnvironment(t *testing.T) {
+	o := agenttest.Options{}
+	c := one(t, o, func(o *agent.Options) {
+		o.Known = agent.KnownOf([]string{"claude-agent-acp"})
+		o.Environ = func() []string {
+			return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "OPENAI_API_KEY=other", "SECRET=s", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1"}
+		}
+	})
+	said, _ := c.say("environ")
+	names := strings.Fields(said)
+	for name, want := range map[string]bool{
+		"PATH": true, "HOME": true, "ANTHROPIC_API_KEY": true, "CLAUDE_CONFIG_DIR": true, agenttest.Variable: true,
+		"OPENAI_API_KEY": false, "SECRET": false, "CLAUDECODE": false, "CLAUDE_CODE_ENTRYPOINT": false, "CLAUDE_CODE_SSE_PORT": false,
+	} {
+		if slices.Contains(names, name) != want {
+			t.Errorf("%s: %v, want %v", name, !want, want)
+		}
+	}
+	c.says("env ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY=k\n")
+}
+
+// The program runs in the session's folder; where it has another name, the session has that one, and
+// paths of requests are translated back.
+func TestPathsOfAnAgentElsewhere(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.says("cwd", fmt.Sprintf("session %[1]s, process %[1]s\n", c.dir))
+
+	r := newRoom(t, nil)
+	there := filepath.Join(t.TempDir(), "elsewhere")
+	a := scripted(t, "scripted", agenttest.Options{}, func(o *agent.Options) { o.Paths = map[string]string{r.dir: there} })
+	r.profile.Agents = []core.Agent{a}
+	c = r.begin("")
+	c.says("cwd", "session "+there+", process "+r.dir+"\n")
+	c.answer = always(allow)
+	c.says("write x.txt hello", "written x.txt\n")
+	c.says("read x.txt", "hello\n")
+	if len(c.asked) != 1 {
+		t.Errorf("%+v", c.asked)
+	}
+	if calls := c.calls(); len(calls) != 1 || strings.Contains(calls[0], there) {
+		t.Errorf("%q", calls)
+	}
+}
