@@ -28,8 +28,10 @@ func (t *Turn) Tools(ctx context.Context) ([]Spec, error) {
 }
 
 // Starters lists the toolsets whose tools come from servers.
-func (t *Turn) Starters() (list []Starter) {
-	for _, set := range t.tools.Sets() {
+func (t *Turn) Starters() []Starter { return starters(t.tools.Sets()) }
+
+func starters(sets []Toolset) (list []Starter) {
+	for _, set := range sets {
 		if s, ok := set.(Starter); ok {
 			list = append(list, s)
 		}

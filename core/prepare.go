@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Prepare opens the conversation with a session's agent, if that is an external one which has
@@ -52,6 +53,9 @@ func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent
 	s.working, s.preparing = make(chan struct{}), stop
 	s.mu.Unlock()
 	if err = s.prepareTools(ctx, prof); err == nil {
+		err = s.awaitServers(ctx)
+	}
+	if err == nil {
 		err = s.prepareConversation(ctx, agent, set, nil)
 	}
 	if err == nil {
@@ -70,6 +74,20 @@ func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent
 		return fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
 	return nil
+}
+
+// prepareWait limits the time for which Prepare waits for the servers of the session's tools.
+const prepareWait = 5 * time.Second
+
+// awaitServers waits for servers that are starting, because some agents list tools only when they
+// are opened.
+func (s *Session) awaitServers(ctx context.Context) error {
+	brief, enough := context.WithTimeout(ctx, prepareWait)
+	defer enough()
+	for _, server := range starters(s.desk.tools.Sets()) {
+		server.Await(brief)
+	}
+	return s.desk.tools.Refresh(ctx)
 }
 
 // fill imports the history of a session that was made from one of an agent's own, if that has not
