@@ -197,37 +197,41 @@ func (a acpAgent) model(t *testing.T, p *place) (url string) {
 // lastWords is what the shell that starts an agent says on its standard error when the agent has ended.
 const lastWords = "the agent has ended with "
 
-// place returns a place where an agent is configured, and the arguments for that. The agent has a home of its own, by which its processes are known, and is started by a shell.
+// place returns a place where an agent is configured, with a model that follows the prompts, and the arguments for that.
 func (a acpAgent) place(t *testing.T) (p *place, flags []string) {
 	t.Helper()
-	var files, args []string
-	files = a.command
+	p = newPlace(t)
+	return p, a.configured(t, p, a.model(t, p), nil)
+}
+
+// configured configures an agent and more, and returns the arguments for that. The agent has a home of its own, by
+// which its processes are known, and is started by a shell.
+func (a acpAgent) configured(t *testing.T, p *place, url string, more object) (flags []string) {
+	t.Helper()
+	files, args := a.command, []string(nil)
 	if i := slices.Index(a.command, "--"); i >= 0 {
 		files, args = a.command[:i], a.command[i+1:]
 	}
-	command := []any{"sh", "-c", `"$0" "$@"; code=$?; echo "` + lastWords + `$code" >&2; exit $code`}
+	command := []string{"sh", "-c", `"$0" "$@"; code=$?; echo "` + lastWords + `$code" >&2; exit $code`}
 	for _, file := range files {
 		if file != node20 {
 			file = needProgram(t, a.folder, file)
 		}
 		command = append(command, file)
 	}
-	for _, arg := range args {
-		command = append(command, arg)
-	}
-	p = newPlace(t)
 	if err := os.MkdirAll(p.agentHome(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	env := a.settings(t, p, p.agentHome(), a.model(t, p))
+	env := a.settings(t, p, p.agentHome(), url)
 	env["HOME"] = p.agentHome()
-	config := p.config(t, "model: offline/demo\nagents: "+asJSON(object{a.name: object{"acp": object{"command": command, "env": env}}})+"\n")
+	config := object{"model": "offline/demo", "agents": object{a.name: object{"acp": object{"command": append(command, args...), "env": env}}}}
+	maps.Copy(config, more)
 	t.Cleanup(func() { // for what a failed test leaves
 		for pid := range p.agentProcesses(t) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return p, []string{"--config", config}
+	return []string{"--config", p.config(t, asJSON(config))}
 }
 
 // processes are command lines by process id.

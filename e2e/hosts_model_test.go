@@ -19,6 +19,8 @@ type hostModel struct {
 	url string
 	// play returns what the model does next. results are what the tools have told it, in order.
 	play func(results []string) step
+	// marks is the end of the name of a tool that only requests of the agent itself have: others are for titles and the like.
+	marks string
 
 	mu      sync.Mutex
 	results []string // of the newest request
@@ -52,7 +54,7 @@ var wireFormats = []wireFormat{
 
 func newHostModel(t *testing.T, play func(results []string) step) *hostModel {
 	t.Helper()
-	m := &hostModel{play: play}
+	m := &hostModel{play: play, marks: "agent_prompt"}
 	s := httptest.NewServer(m)
 	t.Cleanup(s.Close)
 	m.url = s.URL
@@ -76,7 +78,7 @@ func (m *hostModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f, s := wireFormats[i], step{text: "A title"}
 	tools := f.tools(request)
-	if offered(tools, "agent_prompt") != (hostTool{}) {
+	if offered(tools, m.marks) != (hostTool{}) {
 		results := f.results(request)
 		m.mu.Lock()
 		m.results = results
