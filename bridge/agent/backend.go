@@ -42,6 +42,7 @@ type Options struct {
 	Pool    *Pool
 	History *History         // keeps the agent's list of sessions; nil: nothing does
 	Tools   *toolserver.Pool // serves the session's tools to the agent; nil: nothing does
+	Notes   *Notes           // keep how to sign in; nil: nothing does
 	Guards  *child.Guards    // of sessions, by principal and id
 	Keep    []string         // variables that the agent's terminals get besides the harmless ones
 	Environ func() []string  // nil: os.Environ

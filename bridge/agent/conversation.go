@@ -110,7 +110,7 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 	c.mu.Lock()
 	p := c.peer
 	c.mu.Unlock()
-	if p != nil && p.alive() {
+	if p != nil && p.alive() && !c.renewed(ctx, p) {
 		return p, nil
 	}
 	if p != nil {
@@ -127,14 +127,16 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 	if err == nil {
 		err = c.openOn(ctx, p)
 	}
-	if err == nil {
-		c.b.wanting(false)
-	}
 	var signIn *core.SignInError
 	if ctx.Err() == nil {
-		if errors.As(err, &signIn) {
+		switch {
+		case errors.As(err, &signIn):
 			c.b.tried(nil)
-		} else {
+			c.b.note(ctx, true)
+		case err == nil:
+			c.b.tried(nil)
+			c.b.note(ctx, false)
+		default:
 			c.b.tried(err)
 		}
 	}
@@ -295,7 +297,6 @@ func (c *conversation) program() *peer {
 func (b *Backend) failure(method string, err error) error {
 	var e *jrpc2.Error
 	if errors.As(err, &e) && int(e.Code) == acp.CodeAuthRequired {
-		b.wanting(true)
 		var data acp.AuthRequired
 		_ = json.Unmarshal(e.Data, &data) // another form has no details
 		return &core.SignInError{Agent: b.o.Name, Text: strings.Trim(e.Message+": "+data.Details, ": ")}

@@ -12,6 +12,9 @@ import (
 	"dragoman/core/forms"
 )
 
+// elicitMethod is the request by which an agent asks the user.
+const elicitMethod = "elicitation/create"
+
 // The actions with which a question of an agent is answered.
 const (
 	accept  = "accept"
@@ -31,7 +34,6 @@ type elicitation struct {
 // elicit answers elicitation/create: a form is asked field by field, because every client can show
 // that, and a page is offered to be opened. Only a person's answer accepts.
 func (c *conversation) elicit(ctx context.Context, _ *peer, params json.RawMessage) (any, error) {
-	const method = "elicitation/create"
 	var q struct {
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
@@ -39,7 +41,7 @@ func (c *conversation) elicit(ctx context.Context, _ *peer, params json.RawMessa
 		Schema  json.RawMessage `json:"requestedSchema"`
 	}
 	if err := wire.Unmarshal(params, &q); err != nil {
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: %v", method, err)
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: %v", elicitMethod, err)
 	}
 	text := "Agent " + c.b.o.Name + " asks: " + display.Seen(q.Message)
 	switch q.Mode {
@@ -47,11 +49,11 @@ func (c *conversation) elicit(ctx context.Context, _ *peer, params json.RawMessa
 		return c.page(ctx, text, q.URL)
 	case "", "form":
 	default:
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: there is no mode %.40q", method, q.Mode)
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: there is no mode %.40q", elicitMethod, q.Mode)
 	}
 	fields, err := forms.Fields(q.Schema)
 	if err != nil {
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the form: %v", method, err)
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: the form: %v", elicitMethod, err)
 	}
 	if len(fields) == 0 {
 		return c.confirm(ctx, text)

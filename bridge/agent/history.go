@@ -139,7 +139,7 @@ func (h *History) find(id core.SessionID) (from core.Source, s Listed, ok bool) 
 
 // List asks the agent for its sessions, and keeps them. It starts a program for that if none runs.
 func (b *Backend) List(ctx context.Context) (list []Listed, err error) {
-	err = b.with(ctx, func(p *peer) error {
+	err = b.with(ctx, nil, func(p *peer) error {
 		list, err = p.list(ctx)
 		return err
 	})

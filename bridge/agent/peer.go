@@ -49,11 +49,12 @@ type hello struct {
 	} `json:"agentCapabilities"`
 }
 
-// authMethod is a way to sign in at an agent. Meta may name a program for an editor to run; it is
-// for our own login command alone.
+// authMethod is a way to sign in to an agent.
 type authMethod struct {
 	acp.AuthMethod
-	Meta json.RawMessage `json:"_meta,omitempty"`
+	Vars []struct {
+		Name string `json:"name"`
+	} `json:"vars"`
 }
 
 // reloads reports whether the agent can continue a session in another process.
@@ -73,13 +74,15 @@ type peer struct {
 	asks    sync.WaitGroup
 	room    chan struct{} // of requests that wait for an answer of ours
 	making  chan struct{} // held while a session without an id is being made
+	ear     *ear
 
 	mu      sync.Mutex // guards the fields below
 	talks   map[string]route
 	opening *conversation // whose session is being made, and has no id yet
 	used    time.Time     // when a conversation used it last
-	taken   int           // turns that use it
+	taken   int           // turns and requests outside of sessions that use it
 	ended   bool          // it is to be used no more
+	out     bool          // it has refused a request for want of a login
 	why     error         // why it ended; set before gone is closed
 }
 
@@ -91,6 +94,19 @@ type route struct {
 
 // start starts the agent's program in a folder, and greets it. The guard ends it with us.
 func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, release func()) (*peer, error) {
+	p, err := b.startAlone(ctx, dir, guard, release, &ear{})
+	if err != nil {
+		return nil, err
+	}
+	b.o.Pool.add(p)
+	if !p.alive() { // it may have been removed before
+		b.o.Pool.remove(p)
+	}
+	return p, nil
+}
+
+// startAlone is start for a program that others do not use, and with listeners to what it says.
+func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard, release func(), e *ear) (*peer, error) {
 	is, err := b.o.Program(ctx)
 	if err != nil {
 		release()
@@ -99,7 +115,14 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 	env := b.environ(is.Env)
 	proc, err := piped.Command{
 		Path: is.Path, Args: is.Args, Env: env, Dir: dir, Guard: guard,
-		Line: func(text string) { b.log("info", display.Plain(text)) },
+		Line: func(text string) {
+			if is.Hide != nil {
+				text = is.Hide(text)
+			}
+			text = display.Plain(text)
+			b.log("info", text)
+			e.hear(context.Background(), Saying{Text: text})
+		},
 		Hide: is.Hide,
 	}.Start()
 	if err != nil {
@@ -108,7 +131,7 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 	}
 	p := &peer{
 		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, used: b.o.now(),
-		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env),
+		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), ear: e,
 	}
 	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(proc.Stdout, 0), dropped: p.dropped}
 	p.conn = wire.NewConn(said, proc.Stdin, wire.Options{
@@ -123,7 +146,6 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 		p.end(errUnused)
 		return nil, err
 	}
-	b.o.Pool.add(p)
 	return p, nil
 }
 
@@ -243,14 +265,20 @@ func (p *peer) handle(call *wire.Call) {
 		return
 	}
 	c := p.talk(q.SessionID).c
+	if call.Method == elicitMethod && (c == nil || q.SessionID == "") && len(p.ear.listeners()) > 0 {
+		if p.admit(call) {
+			p.asks.Go(func() {
+				defer func() { <-p.room }()
+				call.Reply(p.ear.page(call.Context(), call.Params))
+			})
+		}
+		return
+	}
 	if c == nil {
 		call.Reply(nil, jrpc2.Errorf(acp.CodeNotFound, "%s: there is no session %.100q", call.Method, q.SessionID))
 		return
 	}
-	select {
-	case p.room <- struct{}{}:
-	default:
-		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%s: %d requests wait for an answer already", call.Method, maxRequests))
+	if !p.admit(call) {
 		return
 	}
 	run := func(ctx context.Context) (any, error) { return answer(c, ctx, p, call.Params) }
@@ -267,6 +295,17 @@ func (p *peer) handle(call *wire.Call) {
 	})
 }
 
+// admit takes a place among the requests that wait for an answer, or refuses the request.
+func (p *peer) admit(call *wire.Call) bool {
+	select {
+	case p.room <- struct{}{}:
+		return true
+	default:
+		call.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%s: %d requests wait for an answer already", call.Method, maxRequests))
+		return false
+	}
+}
+
 // permissionMethod is prepared on the reading goroutine, so that the call is in the log before what
 // the agent says next.
 const permissionMethod = "session/request_permission"
@@ -280,7 +319,7 @@ var answers = map[string]func(c *conversation, ctx context.Context, p *peer, par
 	"terminal/wait_for_exit": (*conversation).awaitTerminal,
 	"terminal/kill":          (*conversation).killTerminal,
 	"terminal/release":       (*conversation).releaseTerminal,
-	"elicitation/create":     (*conversation).elicit,
+	elicitMethod:             (*conversation).elicit,
 }
 
 // talk finds for whom a session's messages are. Those of a session that is being made come

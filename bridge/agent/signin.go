@@ -4,95 +4,172 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/child"
 )
 
 // SignIn is a way to sign in to an agent.
 type SignIn struct {
-	ID, Name, Description string
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
 	// Terminal says that the agent's own program asks at a terminal.
-	Terminal bool
-	args     []string
-	env      map[string]string
+	Terminal bool `json:"terminal,omitempty"`
+	// Vars are variables of the environment with which the agent signs in by itself.
+	Vars []string `json:"vars,omitempty"`
+
+	args []string
+	env  map[string]string
 }
 
 // signIns returns the ways that an agent has listed. The program that it names for editors in its
 // _meta is not one.
 func (h hello) signIns() (list []SignIn) {
 	for _, m := range h.AuthMethods {
-		if m.ID != "" {
-			list = append(list, SignIn{m.ID, m.Name, m.Description, m.Type == acp.AuthTerminal, m.Args, m.Env})
+		if m.ID == "" {
+			continue
 		}
+		s := SignIn{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Type == acp.AuthTerminal, args: m.Args, env: m.Env}
+		for _, v := range m.Vars {
+			s.Vars = append(s.Vars, v.Name)
+		}
+		list = append(list, s)
 	}
 	return list
 }
 
-// SignIns lists the ways to sign in that the agent's newest program has listed; known is false if it
-// has not run.
-func (b *Backend) SignIns() (list []SignIn, known bool) {
+// SignIns lists the ways to sign in that the agent's newest program has listed, in this process or
+// an earlier one; known is false if it has never run. wanted says that its last answer was that it
+// wants a login. It may read a file.
+func (b *Backend) SignIns() (list []SignIn, wanted, known bool) {
+	note, known := b.o.Notes.of(b.o.Name)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.last == nil {
-		return nil, false
+	if !known { // another process would have noted a later login
+		note.Wanted = b.wants
 	}
-	return b.last.signIns(), true
+	if b.last != nil {
+		return b.last.signIns(), note.Wanted, true
+	}
+	return note.SignIns, note.Wanted, known
 }
 
 // AskSignIns is SignIns, and starts the agent if it does not run.
 func (b *Backend) AskSignIns(ctx context.Context) (list []SignIn, err error) {
-	err = b.with(ctx, func(p *peer) error {
+	err = b.with(ctx, nil, func(p *peer) error {
 		list = p.hello.signIns()
 		return nil
 	})
 	return list, err
 }
 
-// WantsSignIn reports whether the agent's last answer was that it wants a login.
-func (b *Backend) WantsSignIn() bool {
+// note notes the agent's ways to sign in, and whether it wants a login, for other processes.
+func (b *Backend) note(ctx context.Context, wanted bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.wants
+	b.wants = wanted
+	last := b.last
+	b.mu.Unlock()
+	if last == nil {
+		return
+	}
+	if err := b.o.Notes.keep(ctx, b.o.Name, signInNote{last.signIns(), wanted}); err != nil {
+		b.log("warn", "note how to sign in: "+err.Error()) // the next process asks the agent
+	}
 }
 
-func (b *Backend) wanting(wants bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.wants = wants
+// Saying is something that an agent says while somebody signs in.
+type Saying struct {
+	Text string
+	URL  string // a page that the agent wants opened; "": there is none
 }
 
-// Authenticate has the agent sign in by a method of its own. It blocks until that is done. Programs
-// that are started later sign in by themselves in the same way if they must.
-func (b *Backend) Authenticate(ctx context.Context, method string) error {
-	err := b.with(ctx, func(p *peer) error {
-		m, err := p.hello.signIn(method)
-		if err != nil {
+// Listener gets what an agent says while somebody signs in. For a page it reports whether the user
+// has been shown it; it may wait for that until ctx ends. Several goroutines may call it.
+type Listener func(ctx context.Context, s Saying) (shown bool)
+
+// Authenticate has the agent sign in by a method of its own; the empty one is the first. It blocks
+// until that is done. An agent that is signed in already is not asked again. Programs that are
+// started later sign in by themselves in the same way if they must.
+func (b *Backend) Authenticate(ctx context.Context, method string, hear Listener) error {
+	var m SignIn
+	err := b.with(ctx, hear, func(p *peer) (err error) {
+		if m, err = p.hello.signIn(method); err != nil {
 			return err
 		}
-		if m.Terminal {
-			return fmt.Errorf("agent %s asks for it at a terminal: run dragoman agents login %s", b.o.Name, b.o.Name)
-		}
-		return words("authenticate", p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: m.ID}, nil))
+		return b.signIn(ctx, p, m)
 	})
 	if err == nil {
-		b.mu.Lock()
-		b.method, b.wants = method, false
-		b.mu.Unlock()
+		b.signedIn(ctx, m)
 	}
 	return err
+}
+
+// signIn signs in to a program by a method, unless that is done already.
+func (b *Backend) signIn(ctx context.Context, p *peer, m SignIn) error {
+	switch {
+	case p.isSignedIn(ctx):
+		return nil
+	case m.Terminal:
+		return &core.SignInError{Agent: b.o.Name, Text: m.Name + " works only in a terminal"}
+	case len(m.Vars) > 0:
+		return &core.SignInError{Agent: b.o.Name, Text: fmt.Sprintf(
+			"%s: set %s where dragoman is started, or under agents.%s.acp.env", m.Name, strings.Join(m.Vars, " and "), b.o.Name)}
+	}
+	err := p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: m.ID}, nil)
+	if errors.Is(err, wire.ErrClosed) {
+		return p.reason()
+	}
+	if err == nil {
+		p.signedOut(false)
+	}
+	return b.failure("authenticate", err)
+}
+
+// signedIn notes that the user has signed in.
+func (b *Backend) signedIn(ctx context.Context, m SignIn) {
+	if !m.Terminal && len(m.Vars) == 0 {
+		b.mu.Lock()
+		b.method = m.ID
+		b.mu.Unlock()
+	}
+	b.note(ctx, false)
+}
+
+// isSignedIn reports whether a program says that it is signed in. One that has refused a request
+// for want of a login is not.
+func (p *peer) isSignedIn(ctx context.Context) bool {
+	p.mu.Lock()
+	out := p.out
+	p.mu.Unlock()
+	if out || !bool(p.hello.Caps.Auth.Status) {
+		return false
+	}
+	var is acp.AuthStatus
+	return p.conn.Ask(ctx, "auth/status", struct{}{}, &is) == nil && is.State == acp.Authenticated
+}
+
+// signedOut notes whether the program has refused a request for want of a login.
+func (p *peer) signedOut(out bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out = out
 }
 
 // signIn finds a way to sign in; the empty id is the first.
 func (h hello) signIn(id string) (SignIn, error) {
 	list := h.signIns()
 	if len(list) == 0 {
-		return SignIn{}, errors.New("it offers no way to sign in")
+		return SignIn{}, errors.New("it offers no way to sign in; it may need none, or a key in its environment")
 	}
 	if id == "" {
 		return list[0], nil
@@ -113,12 +190,16 @@ func (b *Backend) Logout(ctx context.Context) error {
 	b.mu.Lock()
 	b.method = ""
 	b.mu.Unlock()
-	return b.with(ctx, func(p *peer) error {
+	err := b.with(ctx, nil, func(p *peer) error {
 		if !p.hello.Caps.Auth.Logout {
 			return fmt.Errorf("agent %s cannot sign out by itself", b.o.Name)
 		}
 		return words("logout", p.conn.Ask(ctx, "logout", struct{}{}, nil))
 	})
+	if err == nil {
+		b.note(ctx, true)
+	}
+	return err
 }
 
 // SignInStatus returns the state of the login of an agent that runs: one of those of acp.AuthStatus.
@@ -137,23 +218,27 @@ func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
 }
 
 // with calls do with a program of the agent: one that runs, or one that is started for it in the
-// user's home folder and then ended.
-func (b *Backend) with(ctx context.Context, do func(*peer) error) error {
-	if p := b.o.Pool.any(b); p != nil {
+// user's home folder and then ended. hear gets what it says meanwhile; nil: nobody does.
+func (b *Backend) with(ctx context.Context, hear Listener, do func(*peer) error) error {
+	if p := b.o.Pool.any(b); p != nil && p.take() {
+		defer p.give()
+		defer p.ear.listen(hear)()
 		return do(p)
 	}
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		dir = os.TempDir()
 	}
-	return b.alone(ctx, dir, do)
+	return b.alone(ctx, dir, hear, do)
 }
 
 // alone calls do with a program that is started for it in a folder, whatever else runs.
-func (b *Backend) alone(ctx context.Context, dir string, do func(*peer) error) error {
+func (b *Backend) alone(ctx context.Context, dir string, hear Listener, do func(*peer) error) error {
 	guard, release := b.o.Guards.Hold("agent " + b.o.Name + " alone")
 	defer release()
-	p, err := b.start(ctx, dir, guard, func() {})
+	e := &ear{}
+	defer e.listen(hear)() // behind the end of the program, so that nothing is lost
+	p, err := b.startAlone(ctx, dir, guard, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
@@ -161,52 +246,64 @@ func (b *Backend) alone(ctx context.Context, dir string, do func(*peer) error) e
 	return do(p)
 }
 
-// any returns a program of an agent that runs; nil: none does.
-func (p *Pool) any(b *Backend) *peer {
+// any returns a program of an agent that runs, first of all one that wants a login; nil: none does.
+func (p *Pool) any(b *Backend) (found *peer) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	var list []*peer
 	for pe := range p.running {
 		if pe.b == b {
-			return pe
+			list = append(list, pe)
 		}
 	}
-	return nil
+	p.mu.Unlock()
+	for _, pe := range list {
+		pe.mu.Lock()
+		ended, out := pe.ended, pe.out
+		pe.mu.Unlock()
+		if !ended && (found == nil || out) {
+			found = pe
+		}
+	}
+	return found
 }
 
 // LoginTerminal is the terminal of a login. Files must be those of the process, so that the agent's
 // program can ask there.
 type LoginTerminal struct {
 	In, Out, Err *os.File
-	// Choose asks which of several ways to take; nil: the first.
+	// Choose asks which of several ways to take.
 	Choose func([]SignIn) (SignIn, error)
+	// Hear gets what the agent says during a login that it carries out itself.
+	Hear Listener
 }
 
 // Login signs in to the agent at a terminal, by a method or, if that is empty, by the one that the
 // user chooses. It blocks until that is done. The program for a method of type terminal is the
 // agent's own command line with further arguments.
-func (b *Backend) Login(ctx context.Context, method string, t LoginTerminal) error {
+func (b *Backend) Login(ctx context.Context, method string, t LoginTerminal) (SignIn, error) {
 	var m SignIn
-	err := b.with(ctx, func(p *peer) (err error) {
-		list := p.hello.signIns()
-		switch {
-		case len(list) == 0:
-			return fmt.Errorf("agent %s offers no way to sign in; it may need none, or a key in its environment", b.o.Name)
-		case method == "" && len(list) > 1 && t.Choose != nil:
+	err := b.with(ctx, t.Hear, func(p *peer) (err error) {
+		if list := p.hello.signIns(); method == "" && len(list) > 1 {
 			m, err = t.Choose(list)
-		default:
-			m, err = p.hello.signIn(method)
+		} else if m, err = p.hello.signIn(method); err != nil {
+			err = fmt.Errorf("agent %s: %w", b.o.Name, err)
 		}
 		if err != nil || m.Terminal {
 			return err
 		}
-		fmt.Fprintf(t.Err, "%s: waiting for agent %s; it may open a page in your browser.\n", m.Name, b.o.Name)
-		return words("authenticate", p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: m.ID}, nil))
+		return b.signIn(ctx, p, m)
 	})
-	if err != nil || !m.Terminal {
-		return err
+	if err == nil && m.Terminal {
+		err = b.runAt(ctx, m, t)
 	}
-	return b.runAt(ctx, m, t)
+	if err == nil {
+		b.signedIn(ctx, m)
+	}
+	return m, err
 }
+
+// endFor is the time that a program at a terminal has to end when the login is given up.
+const endFor = 3 * time.Second
 
 // runAt runs the agent's program at a terminal.
 func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
@@ -224,7 +321,11 @@ func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
 	}
 	cmd := exec.CommandContext(ctx, path, append(slices.Clone(is.Args), m.args...)...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, t.In, t.Out, t.Err
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, endFor
 	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return fmt.Errorf("sign in to agent %s: %w", b.o.Name, err)
 	}
 	return nil
@@ -233,9 +334,38 @@ func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
 // retried signs in as the user did before, if a new program wants that, and reports whether it has.
 func (b *Backend) retried(ctx context.Context, p *peer, err error) bool {
 	var signIn *core.SignInError
+	return errors.As(err, &signIn) && b.signInAgain(ctx, p)
+}
+
+// signInAgain signs in to a program as the user did before, and reports whether it has.
+func (b *Backend) signInAgain(ctx context.Context, p *peer) bool {
 	b.mu.Lock()
 	method := b.method
 	b.mu.Unlock()
-	return errors.As(err, &signIn) && method != "" &&
-		p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: method}, nil) == nil
+	if method == "" || p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: method}, nil) != nil {
+		return false
+	}
+	p.signedOut(false)
+	return true
 }
+
+// renewed prepares a program whose login has expired for another attempt. A new program would find
+// a login that was made elsewhere, so this one is ended if the agent can continue the session;
+// ended says so. Another one signs in as the user did before.
+func (c *conversation) renewed(ctx context.Context, p *peer) (ended bool) {
+	p.mu.Lock()
+	out := p.out
+	others := slices.ContainsFunc(slices.Collect(maps.Values(p.talks)), func(r route) bool { return r.c != c && r.c.parent != c })
+	p.mu.Unlock()
+	if !out {
+		return false
+	}
+	if p.hello.reloads() && !others {
+		p.end(errSignedOut)
+		return true
+	}
+	c.b.signInAgain(ctx, p)
+	return false
+}
+
+var errSignedOut = errors.New("its login has expired")

@@ -14,7 +14,7 @@ func TestSignInToAnAgentThatDoesNotRun(t *testing.T) {
 	o := scripted(t, agenttest.Options{Record: record, Login: login, Auth: []agenttest.AuthMethod{{ID: "key", Name: "API key"}, {ID: "tui", Type: "terminal"}}})
 	o.Pool = NewPool()
 	b := New(o)
-	if _, known := b.SignIns(); known {
+	if _, _, known := b.SignIns(); known {
 		t.Error("the ways are known of an agent that never ran")
 	}
 	list, err := b.AskSignIns(t.Context())
@@ -22,10 +22,10 @@ func TestSignInToAnAgentThatDoesNotRun(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	ended(t, record)
-	if err := b.Authenticate(t.Context(), "tui"); err == nil {
+	if err := b.Authenticate(t.Context(), "tui", nil); err == nil {
 		t.Error("a method for a terminal was carried out here")
 	}
-	if err := b.Authenticate(t.Context(), "key"); err != nil {
+	if err := b.Authenticate(t.Context(), "key", nil); err != nil {
 		t.Error(err)
 	}
 	if err := b.Close(t.Context()); err != nil {

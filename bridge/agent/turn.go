@@ -151,7 +151,12 @@ func (c *conversation) broken(p *peer, err error) error {
 	if errors.Is(err, wire.ErrClosed) {
 		return fmt.Errorf("agent %s ended in the middle of the turn: %w", c.b.o.Name, p.reason())
 	}
-	return c.b.failure("session/prompt", err)
+	err = c.b.failure("session/prompt", err)
+	if signIn := (*core.SignInError)(nil); errors.As(err, &signIn) {
+		p.signedOut(true)
+		c.b.note(p.life, true)
+	}
+	return err
 }
 
 // canceled ends a program that does not answer a prompt that was cancelled: nobody knows what it

@@ -16,7 +16,9 @@ type AgentLogins interface {
 	// them is started for that.
 	Methods(ctx context.Context, agent string) ([]AgentLogin, error)
 	// Authenticate logs in to an agent with one of its methods. It blocks until the user has done so.
-	Authenticate(ctx context.Context, agent, method string) error
+	// show gets what the agent says meanwhile, and pages that it wants opened; it may be called until
+	// Authenticate returns.
+	Authenticate(ctx context.Context, agent, method string, show func(text, page string)) error
 }
 
 // AgentLogin is a way to log in to an agent behind the gateway.
@@ -67,7 +69,13 @@ func (c *Commands) loginAgent(ctx context.Context, t *core.Turn, agent string, w
 	if err := t.Emit(ctx, note); err != nil {
 		return "", err
 	}
-	if err := c.Agents().Authenticate(ctx, agent, m.ID); err != nil {
+	show := func(text, page string) {
+		if page != "" {
+			text = strings.TrimSpace(text + "\n\nOpen this page to log in: " + page)
+		}
+		_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text}) // a stopped turn shows in ctx
+	}
+	if err := c.Agents().Authenticate(ctx, agent, m.ID, show); err != nil {
 		if ctx.Err() != nil {
 			return "", err
 		}

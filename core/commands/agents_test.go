@@ -21,9 +21,12 @@ func (l logins) Methods(_ context.Context, agent string) ([]commands.AgentLogin,
 	return l[agent], nil
 }
 
-func (l logins) Authenticate(_ context.Context, agent, method string) error {
+func (l logins) Authenticate(_ context.Context, agent, method string, show func(text, page string)) error {
 	if method == "key" {
 		return &core.SignInError{Agent: agent, Text: "no key is set"}
+	}
+	if method == "oauth" {
+		show("Log in with Google", "https://login.example/x")
 	}
 	return nil
 }
@@ -48,7 +51,7 @@ func TestLoginOfAnAgent(t *testing.T) {
 		{text: "/login codex tui", want: `tui: agent codex asks for it in a terminal. Run "dragoman agents login codex tui" there, and then send the prompt again.`},
 		{text: "/login codex chatgpt sk-1", want: "revoke it"},
 		{text: "/login claude", want: `Log in with Claude: agent claude asks for it in a terminal. Run "dragoman agents login claude claude-login" there`},
-		{text: "/login gemini", want: "Logged in to agent gemini."},
+		{text: "/login gemini", want: "oauth: waiting for agent gemini, which may open a page in your browser.|Log in with Google\n\nOpen this page to log in: https://login.example/x|Logged in to agent gemini."},
 		{text: "/login plain", want: "Agent plain offers no way to log in."},
 		{text: "/login broken", want: "Agent broken does not tell how to log in: no such program\n"},
 		{text: "/login gemini", program: true, want: `Nobody can log in from here. Run "dragoman agents login gemini" in a terminal.`},
@@ -65,7 +68,7 @@ func TestLoginOfAnAgent(t *testing.T) {
 			notice := ""
 			for rec, err := range turn.Records(ctx, core.Pos{}) {
 				if n, ok := rec.Event.(core.Notice); ok && err == nil {
-					notice = n.Text + "|"
+					notice += n.Text + "|"
 				}
 			}
 			said <- notice + res.Answer

@@ -37,6 +37,8 @@
 //	fork-daemon SECONDS      starts a sleep that leaves the process group
 //	wait                     until the turn is cancelled
 //	ignore-cancel            from here on cancelling does nothing
+//	expire                   ends the agent's login
+//	page URL                 asks the client to open a page, also outside of a session (elicitation/create)
 //	crash, exit N, stderr TEXT, error CODE TEXT, stop REASON
 //
 // A hostile agent (hostile.go) also has:

@@ -16,7 +16,7 @@ type Options struct {
 	Images, Audio, Resources                bool `json:",omitempty"`
 	HTTP, SSE                               bool `json:",omitempty"` // MCP servers at addresses
 
-	// Auth are its ways to sign in, as in authMethods. With any of them, a session needs a login:
+	// Auth are its ways to sign in, as in authMethods. With any of them, sessions and prompts need a login:
 	// the file Login, or a variable that a method of type env_var names.
 	Auth  []AuthMethod `json:",omitempty"`
 	Login string       `json:",omitempty"`

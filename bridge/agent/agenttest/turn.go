@@ -45,6 +45,9 @@ func (a *agent) newTurn(ctx context.Context, params json.RawMessage) (*turn, con
 	if err != nil {
 		return nil, ctx, err
 	}
+	if !a.authorized() {
+		return nil, ctx, &failure{Code: codeAuth, Message: "Your login has expired"}
+	}
 	var r struct{ Prompt []json.RawMessage }
 	_ = json.Unmarshal(params, &r)
 	t := &turn{a: a, s: s, blocks: r.Prompt, reason: "end_turn"}
@@ -340,6 +343,21 @@ var always = map[string]instruction{
 		return fatal{&failure{Code: code, Message: text}}
 	},
 	"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
+	"page": func(ctx context.Context, t *turn, arg string) error {
+		params := object{"mode": "url", "message": "Sign in to Scripted", "url": arg, "elicitationId": "page", "requestId": t.id}
+		if t.s != nil {
+			delete(params, "requestId")
+			params["sessionId"] = t.s.id
+		}
+		result, err := t.a.peer.request(ctx, "elicitation/create", params)
+		if err != nil {
+			fmt.Fprintln(t.a.errs, "page:", err)
+			return nil
+		}
+		fmt.Fprintln(t.a.errs, "page:", string(result))
+		return nil
+	},
+	"expire": func(_ context.Context, t *turn, _ string) error { return t.a.logout() },
 	"result": func(_ context.Context, t *turn, arg string) error {
 		t.result = json.RawMessage(arg)
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/bridge/agent"
+	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/commands"
 )
@@ -44,11 +45,13 @@ func (l logins) Methods(name string) (list []acp.Login, wanted bool) {
 	if p == nil {
 		return nil, false
 	}
-	own, _ := p.SignIns()
+	own, wanted, _ := p.SignIns()
 	for _, m := range own {
-		list = append(list, acp.Login{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Terminal})
+		if len(m.Vars) == 0 { // a variable is set where we are started
+			list = append(list, acp.Login{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Terminal})
+		}
 	}
-	return list, p.WantsSignIn()
+	return list, wanted
 }
 
 // Authenticate implements acp.Logins.
@@ -57,7 +60,9 @@ func (l logins) Authenticate(ctx context.Context, name, method string) error {
 	if p == nil {
 		return noProgram(name)
 	}
-	return p.Authenticate(ctx, method)
+	return p.Authenticate(ctx, method, func(_ context.Context, s agent.Saying) bool {
+		return s.URL != "" && browse(l.c.process.env, s.URL)
+	})
 }
 
 // Logout implements acp.Logins.
@@ -108,12 +113,21 @@ func (l agentLogins) Methods(ctx context.Context, name string) (list []commands.
 }
 
 // Authenticate implements commands.AgentLogins.
-func (l agentLogins) Authenticate(ctx context.Context, name, method string) error {
+func (l agentLogins) Authenticate(ctx context.Context, name, method string, show func(text, page string)) error {
 	p, err := l.program(name)
 	if err != nil {
 		return err
 	}
-	return p.Authenticate(ctx, method)
+	return p.Authenticate(ctx, method, func(_ context.Context, s agent.Saying) bool {
+		show(s.Text, s.URL)
+		browse(l.p.env, s.URL) // else the user has seen the address
+		return true
+	})
+}
+
+// browse opens the page of a login that a person has asked for, and reports whether it has.
+func browse(env *program.Environment, page string) bool {
+	return page != "" && env.Browse != nil && env.Browse(page) == nil
 }
 
 func noProgram(name string) error {

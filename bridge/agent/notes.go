@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"reflect"
+
+	"dragoman/core/datadir"
+)
+
+// Notes keep how to sign in to agents, so that no agent is started for that. All processes of a user
+// share them. They have no secrets. nil: nothing is kept.
+type Notes struct {
+	doc datadir.Document[map[string]signInNote]
+}
+
+// signInNote is what is known about the login of an agent.
+type signInNote struct {
+	SignIns []SignIn `json:"sign_ins,omitempty"`
+	Wanted  bool     `json:"wanted,omitempty"` // its last answer was that it wants one
+}
+
+// NewNotes returns the notes in a file; "": there is no place for one.
+func NewNotes(path string) *Notes {
+	if path == "" {
+		return nil
+	}
+	return &Notes{doc: datadir.Document[map[string]signInNote]{Path: path, Max: 1 << 20}}
+}
+
+// of returns the note about an agent, if there is one.
+func (n *Notes) of(agent string) (note signInNote, ok bool) {
+	if n == nil {
+		return note, false
+	}
+	all, err := n.doc.Read()
+	if err != nil {
+		return note, false // it is written anew when the agent runs
+	}
+	note, ok = all[agent]
+	return note, ok
+}
+
+// keep replaces the note about an agent.
+func (n *Notes) keep(ctx context.Context, agent string, note signInNote) error {
+	if n == nil {
+		return nil
+	}
+	if was, ok := n.of(agent); ok && was.same(note) {
+		return nil
+	}
+	return n.doc.Change(ctx, func(all map[string]signInNote) (map[string]signInNote, error) {
+		next := maps.Clone(all)
+		if next == nil {
+			next = map[string]signInNote{}
+		}
+		next[agent] = note
+		return next, nil
+	})
+}
+
+// same reports whether two notes say the same to another process.
+func (n signInNote) same(o signInNote) bool {
+	return n.Wanted == o.Wanted && reflect.DeepEqual(kept(n.SignIns), kept(o.SignIns))
+}
+
+// kept returns the parts that are stored.
+func kept(list []SignIn) (kept []SignIn) {
+	for _, s := range list {
+		s.args, s.env = nil, nil
+		kept = append(kept, s)
+	}
+	return kept
+}
