@@ -79,7 +79,7 @@ func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
 		return nil, err
 	}
 	if err = s.prepareConversation(ctx, agent, t.set, nil); err != nil {
-		return nil, fmt.Errorf("agent %s: %w", agent.Name, err)
+		return nil, agent.fault(err)
 	}
 	back := s.back.Load().Value
 	caps, err := back.ask(ctx)

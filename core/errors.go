@@ -42,6 +42,14 @@ func (e *SignInError) Error() string {
 	return fmt.Sprintf("agent %s wants a login: %s (dragoman agents login %s)", e.Agent, e.Text, e.Agent)
 }
 
+// fault returns an error of the agent's back end with the agent's name, unless it has that.
+func (a Agent) fault(err error) error {
+	if login := (*SignInError)(nil); errors.As(err, &login) {
+		return err
+	}
+	return fmt.Errorf("agent %s: %w", a.Name, err)
+}
+
 // OwnedError says that another living process owns a session.
 type OwnedError struct {
 	Session SessionID

@@ -71,7 +71,7 @@ func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("agent %s: %w", agent.Name, err)
+		return agent.fault(err)
 	}
 	return nil
 }
