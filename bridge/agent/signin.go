@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -267,10 +268,11 @@ func (p *Pool) any(b *Backend) (found *peer) {
 	return found
 }
 
-// LoginTerminal is the terminal of a login. Files must be those of the process, so that the agent's
-// program can ask there.
+// LoginTerminal is the terminal of a login. In must be a file of the process, so that the agent's
+// program can ask there, and so should the others be.
 type LoginTerminal struct {
-	In, Out, Err *os.File
+	In       *os.File
+	Out, Err io.Writer
 	// Choose asks which of several ways to take.
 	Choose func([]SignIn) (SignIn, error)
 	// Hear gets what the agent says during a login that it carries out itself.

@@ -14,15 +14,18 @@ func (a *app) agents() *cobra.Command {
 	return group(
 		&cobra.Command{
 			Use:   "agents",
-			Short: "List agents and find out why one does not start",
-			Long: `List agents, and find out why one does not start. External agents are programs that speak ACP, the
-Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. agents.NAME.acp.command in the
-configuration starts one; it can then be chosen in every editor, as an agent like the built-in ones.`,
+			Short: "List agents, log in to them, and find out why one does not start",
+			Long: `List agents, log in to them, and find out why one does not start. External agents are programs that
+speak ACP, the Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. An entry
+agents.NAME.acp.command in the configuration starts one; it can then be chosen in every editor, as an
+agent like the built-in ones.`,
 			Example: `  dragoman agents list
+  dragoman agents login claude
   dragoman agents doctor claude`,
 		},
 		a.agentsList(),
 		a.agentsDoctor(),
+		a.agentsLogin(),
 	)
 }
 
@@ -62,6 +65,29 @@ The exit code is 1 if there is a problem; a warning (!) does not count.`,
 			return doctor.New(a.Environment, a.secrets).PrintAgents(ctx, strings.Join(args, ""))
 		}),
 	}
+}
+
+func (a *app) agentsLogin() *cobra.Command {
+	var noBrowser bool
+	cmd := &cobra.Command{
+		Use:   "login NAME [METHOD]",
+		Short: "Log in to an external agent",
+		Long: `Log in to an external agent in one of its own ways: its program asks in this terminal, or it opens a
+page in the browser; its messages are shown meanwhile. The agent keeps the login where it always
+does, so dragoman never sees it. Without METHOD you are asked which way to take, if there are
+several. Sessions that are open in an editor use the login from their next prompt on.
+
+Editors log in as well: over ACP in their own way, over ECA with /login NAME.`,
+		Example: `  dragoman agents login claude
+  dragoman agents login codex chatgpt`,
+		Args:              between(1, 2),
+		ValidArgsFunction: a.completeAgents,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return agents.Login(ctx, a.Environment, args[0], strings.Join(args[1:], ""), !noBrowser)
+		}),
+	}
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the addresses of pages instead of opening them")
+	return cmd
 }
 
 // completeAgents lists the external agents, for a shell.

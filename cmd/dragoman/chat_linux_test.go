@@ -58,9 +58,15 @@ func (p *place) atTerminal(t *testing.T, args ...string) *typist {
 // inTerminal is atTerminal with other variables. It does not wait for the prompt.
 func (p *place) inTerminal(t *testing.T, env []string, args ...string) *typist {
 	t.Helper()
+	return p.onTerminal(t, env, append([]string{"chat"}, args...)...)
+}
+
+// onTerminal starts the program in a terminal.
+func (p *place) onTerminal(t *testing.T, env []string, args ...string) *typist {
+	t.Helper()
 	ours, theirs := openPTY(t)
 	resize(t, ours, 200)
-	c := &typist{t: t, cmd: p.command(t.Context(), append([]string{"chat"}, args...)...), pty: ours, screen: make(chan []byte)}
+	c := &typist{t: t, cmd: p.command(t.Context(), args...), pty: ours, screen: make(chan []byte)}
 	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}

@@ -1,8 +1,9 @@
 // Package agents deals with the external agents of the configuration: it resolves the settings of
-// their programs, lists what is installed, and finds out why one does not start.
+// their programs, lists what is installed, finds out why one does not start, and logs in to them.
 //
 // # What holds
 //
 //   - Keys are looked up when a program is started, and are never shown.
-//   - Only Doctor starts a program, in a folder of its own, and ends it.
+//   - Only an Examination and Login start a program, and both end it. A program that asks at the
+//     terminal has it for itself meanwhile.
 package agents

@@ -137,6 +137,22 @@ func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "start ")
 }
 
+// Check returns a program.UsageError if a name is not that of an external agent.
+func Check(c *configs.Config, name string) error {
+	names := Names(c)
+	switch {
+	case Builtin(name) != "":
+		return program.UsageError{Err: fmt.Errorf("%s is a built-in agent, and no program", name)}
+	case !slices.Contains(names, name):
+		problem, hint := Unknown(name, names)
+		if hint != "" {
+			problem += "\n" + hint
+		}
+		return program.UsageError{Err: errors.New(problem)}
+	}
+	return nil
+}
+
 // Names lists the external agents of a configuration.
 func Names(c *configs.Config) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {

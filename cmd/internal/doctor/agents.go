@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,15 +24,10 @@ func (d *Doctor) PrintAgents(ctx context.Context, name string) error {
 	}
 	names := agents.Names(c)
 	switch {
-	case name != "" && agents.Builtin(name) != "":
-		return program.UsageError{Err: fmt.Errorf("%s is a built-in agent: it is no program that could fail to start", name)}
-	case name != "" && !slices.Contains(names, name):
-		problem, hint := agents.Unknown(name, names)
-		if hint != "" {
-			problem += "\n" + hint
-		}
-		return program.UsageError{Err: errors.New(problem)}
 	case name != "":
+		if err := agents.Check(c, name); err != nil {
+			return err
+		}
 		names = []string{name}
 	case len(names) == 0:
 		_, err := fmt.Fprintf(d.env.Out, "There are no external agents. One is started by an entry in %s, such as\n  agents: {claude: {acp: {command: claude-agent-acp}}}\n", d.env.ConfigFile())

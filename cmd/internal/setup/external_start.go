@@ -23,6 +23,7 @@ type agentPrograms struct {
 	pool    *agent.Pool
 	tools   *toolserver.Pool
 	history *agent.History
+	notes   *agent.Notes
 	guards  *child.Guards
 	env     *program.Environment
 	run     configs.Run // runs programs for keys
@@ -38,6 +39,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		pool:    agent.NewPool(),
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
 		history: agent.NewHistory(env.DataFile("agents.json")),
+		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
 		guards:  guards, env: env, run: run, log: log,
 	}
 }
@@ -49,6 +51,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		Version: a.env.Version,
 		Pool:    a.pool,
 		History: a.history,
+		Notes:   a.notes,
 		Tools:   a.tools,
 		Guards:  a.guards,
 		Environ: a.env.Environ,

@@ -1,0 +1,125 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"dragoman/bridge/agent"
+	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/secrets"
+	"dragoman/cmd/internal/terminal"
+	"dragoman/core"
+	"dragoman/core/child"
+	"dragoman/core/display"
+)
+
+// NotesFile is the name of the file in the data folder that notes how to log in to agents.
+const NotesFile = "agent-logins.json"
+
+// Login logs in to an external agent at this terminal, by one of its methods or, if that is empty, by
+// the one that the user chooses. browse opens the pages that the agent wants opened; their addresses
+// are printed in any case.
+func Login(ctx context.Context, env *program.Environment, name, method string, browse bool) error {
+	c, err := env.LoadConfig(nil)
+	if err != nil {
+		return program.ConfigError(err)
+	}
+	if err := Check(c, name); err != nil {
+		return err
+	}
+	ctx, stop := program.UntilSignal(ctx, true)
+	defer stop()
+	b := agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
+		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
+		Notes: agent.NewNotes(env.DataFile(NotesFile)),
+	}))
+	fmt.Fprintf(env.Err, "Starting agent %s; it may open a page in your browser.\n", name)
+	m, err := b.Login(ctx, method, agent.LoginTerminal{
+		In: env.In, Out: env.Out, Err: env.Err,
+		Choose: func(list []agent.SignIn) (agent.SignIn, error) { return choose(env, name, list) },
+		Hear:   hearing(env, name, browse),
+	})
+	err = errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	var missing *core.SignInError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &missing):
+		return fmt.Errorf("agent %s: %s", name, missing.Text)
+	case err != nil:
+		return err
+	}
+	done := "You are logged in to agent " + name + "."
+	if m.Terminal {
+		done = "The login program of agent " + name + " has ended."
+	}
+	_, err = fmt.Fprintln(env.Out, done+" Open sessions use the login from their next prompt on.")
+	return err
+}
+
+// hearing shows what the agent says during the login.
+func hearing(env *program.Environment, name string, browse bool) agent.Listener {
+	return func(_ context.Context, s agent.Saying) bool {
+		if s.Text != "" {
+			fmt.Fprintf(env.Err, "%s: %s\n", name, s.Text)
+		}
+		if s.URL == "" {
+			return true
+		}
+		fmt.Fprintf(env.Err, "Log in in the browser, at:\n\n  %s\n\n", display.Plain(s.URL))
+		if browse && env.Browse != nil {
+			if err := env.Browse(s.URL); err != nil {
+				fmt.Fprintf(env.Err, "No browser could be opened (%v): open the address yourself.\n", err)
+			}
+		}
+		return true
+	}
+}
+
+// choose asks which of several ways to take. Where nobody can be asked it is a mistake in the command
+// line to name none.
+func choose(env *program.Environment, name string, list []agent.SignIn) (m agent.SignIn, err error) {
+	var b strings.Builder
+	for i, s := range list {
+		fmt.Fprintf(&b, "  %d  %s", i+1, display.Line(s.Name, 100))
+		if s.Description != "" {
+			fmt.Fprintf(&b, ": %s", display.Line(s.Description, 200))
+		}
+		fmt.Fprintf(&b, " (%s)\n", display.Line(s.ID, 100))
+	}
+	if !terminal.Is(env.In) {
+		return m, program.UsageError{Err: fmt.Errorf("agent %s has several ways to log in; name one of these in brackets:\n%s", name, strings.TrimRight(b.String(), "\n"))}
+	}
+	fmt.Fprintf(env.Err, "Ways to log in to agent %s:\n%s", name, b.String())
+	for {
+		fmt.Fprintf(env.Err, "Which one (1 to %d)? ", len(list))
+		line, err := readLine(env.In)
+		if err != nil {
+			return m, errors.New("no way to log in was chosen")
+		}
+		for i, s := range list {
+			if line == s.ID || line == strconv.Itoa(i+1) {
+				return s, nil
+			}
+		}
+	}
+}
+
+// readLine reads a line and not more: the rest is for the agent's program.
+func readLine(in io.Reader) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := in.Read(b)
+		if n == 1 && b[0] == '\n' {
+			return strings.TrimSpace(string(line)), nil
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			return "", err
+		}
+	}
+}
