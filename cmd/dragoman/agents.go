@@ -15,10 +15,10 @@ func (a *app) agents() *cobra.Command {
 		&cobra.Command{
 			Use:   "agents",
 			Short: "List agents, log in to them, and find out why one does not start",
-			Long: `List agents, log in to them, and find out why one does not start. External agents are programs that
-speak ACP, the Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. An entry
-agents.NAME.acp.command in the configuration starts one; it can then be chosen in every editor, as an
-agent like the built-in ones.`,
+			Long: `List agents, log in to them, and find out why one does not start. External agents are
+programs that speak ACP, the Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. An
+entry agents.NAME.acp.command in the configuration starts one; it can then be chosen in every
+editor, as an agent like the built-in ones.`,
 			Example: `  dragoman agents list
   dragoman agents login claude
   dragoman agents doctor claude`,
