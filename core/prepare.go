@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
+
+	"dragoman/core/internal/choices"
 )
 
 // Prepare opens the conversation with a session's agent, if that is an external one which has
@@ -32,48 +33,62 @@ func (g *Gateway) Prepare(ctx context.Context, a *Attachment) error {
 		s.of = a.client.Profiles
 	}
 	s.mu.Unlock()
-	return s.prepareBetween(ctx, prof, agent, st.Settings)
+	_, err = s.prepareBetween(ctx, prof, agent, st.Settings)
+	return err
 }
 
-// prepareBetween opens the tools and the conversation in place of the goroutine that runs turns.
-// If there is a turn, that does it.
-func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent, set Settings) error {
-	done, err := s.own(ctx)
+// prepareBetween opens the tools and the conversation between two turns. done is false where there
+// is a turn, which does that.
+func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent, set Settings) (done bool, err error) {
+	done, err = s.betweenTurns(ctx, func(ctx context.Context) error {
+		if err := s.prepareTools(ctx, prof); err != nil {
+			return err
+		}
+		if err := s.awaitServers(ctx); err != nil {
+			return err
+		}
+		if err := s.prepareConversation(ctx, agent, set, nil); err != nil {
+			return err
+		}
+		caps, _ := s.back.Load().Value.ask(ctx) // its error is the next turn's
+		s.desk.keeps = caps.OwnsHistory
+		return nil
+	})
 	if err != nil {
-		return err
+		err = agent.fault(err)
 	}
-	defer done()
+	return done, err
+}
+
+// betweenTurns calls f in place of the goroutine that runs turns; a prompt in the meantime waits.
+// done is false where that goroutine is at work or is about to be, and f is not called. The context
+// of f ends when the session is closed.
+func (s *Session) betweenTurns(ctx context.Context, f func(context.Context) error) (done bool, err error) {
+	used, err := s.own(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer used()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s.mu.Lock()
 	if s.turn != nil || s.working != nil || s.closing != nil {
 		s.mu.Unlock()
-		return nil
+		return false, nil
 	}
 	s.working, s.preparing = make(chan struct{}), stop
 	s.mu.Unlock()
-	if err = s.prepareTools(ctx, prof); err == nil {
-		err = s.awaitServers(ctx)
-	}
-	if err == nil {
-		err = s.prepareConversation(ctx, agent, set, nil)
-	}
-	if err == nil {
-		caps, _ := s.back.Load().Value.ask(ctx) // its error is the next turn's
-		s.desk.keeps = caps.OwnsHistory
-	}
-	s.mu.Lock()
-	close(s.working)
-	s.working, s.preparing = nil, nil
-	s.mu.Unlock()
-	s.work() // a prompt may have come meanwhile
-	if err != nil && ctx.Err() != nil {
+	defer func() {
+		s.mu.Lock()
+		close(s.working)
+		s.working, s.preparing = nil, nil
+		s.mu.Unlock()
+		s.work() // a prompt may have come meanwhile
+	}()
+	if err = f(ctx); err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err != nil {
-		return agent.fault(err)
-	}
-	return nil
+	return true, err
 }
 
 // prepareWait limits the time for which Prepare waits for the servers of the session's tools.
@@ -119,7 +134,8 @@ func (s *Session) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.prepareBetween(ctx, prof, agent, set)
+	_, err = s.prepareBetween(ctx, prof, agent, set)
+	return err
 }
 
 // Choose sets an option that the session's external agent has offered. It blocks until the agent
@@ -145,19 +161,11 @@ func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) e
 	now.Settings.Choices = now.Settings.Choices.With(id, value)
 	events := []Event{SettingsChanged{Settings: now.Settings, By: a.client.Name}}
 	if reflect.DeepEqual(now.Offered, st.Offered) { // the agent has not said so itself
-		events = append(events, now.Offered.with(id, value))
+		now.Offered.Choices = choices.Set(now.Offered.Choices, id, value)
+		events = append(events, now.Offered)
 	}
 	_, err := a.owner.append(ctx, false, events...)
 	return err
-}
-
-// with returns the offer with another value of an option.
-func (o Offered) with(id, value string) Offered {
-	o.Choices = slices.Clone(o.Choices)
-	if c := o.Choice(id); c != nil {
-		c.Value = value
-	}
-	return o
 }
 
 // check returns an error if an option does not have a value.
@@ -168,16 +176,11 @@ func (o Offered) check(id, value string) error {
 		return errors.New("the session's agent has no options")
 	case c == nil:
 		return fmt.Errorf("agent %s has no option %q", o.Agent, id)
-	case c.Boolean && (value == "true" || value == "false"), slices.ContainsFunc(c.Values, func(v ChoiceValue) bool { return v.ID == value }):
-		return nil
-	}
-	return fmt.Errorf("agent %s has no value %q of option %s", o.Agent, value, id)
-}
-
-// Choice returns an option by its id; nil: there is none.
-func (o Offered) Choice(id string) *Choice {
-	if i := slices.IndexFunc(o.Choices, func(c Choice) bool { return c.ID == id }); i >= 0 {
-		return &o.Choices[i]
+	case !c.Takes(value):
+		return fmt.Errorf("agent %s has no value %q of option %s", o.Agent, value, id)
 	}
 	return nil
 }
+
+// Choice returns an option by its id; nil: there is none.
+func (o Offered) Choice(id string) *Choice { return choices.Find(o.Choices, id) }

@@ -18,27 +18,14 @@ type Settings struct {
 	Choices Choices `json:"choices,omitempty"`
 }
 
-// Choices holds values of options by their ids. It can be compared; the zero value has none.
-type Choices = choices.Choices
-
-// Choice is an option of an agent behind the gateway, and its current value.
-type Choice struct {
-	ID          string        `json:"id"`
-	Name        string        `json:"name"`
-	Description string        `json:"description,omitempty"`
-	Category    string        `json:"category,omitempty"` // mode, model, thought_level, model_config or the agent's own
-	Boolean     bool          `json:"boolean,omitempty"`  // its values are "true" and "false"
-	Value       string        `json:"value"`
-	Values      []ChoiceValue `json:"values,omitempty"`
-}
-
-// ChoiceValue is a value that can be chosen.
-type ChoiceValue struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Group       string `json:"group,omitempty"`
-}
+type (
+	// Choices holds values of options by their ids. It can be compared; the zero value has none.
+	Choices = choices.Choices
+	// Choice is an option of an agent behind the gateway, and its current value.
+	Choice = choices.Option
+	// ChoiceValue is a value that can be chosen.
+	ChoiceValue = choices.Value
+)
 
 // Agent is something that runs turns, by name. Agents of one Name and Rev have the same
 // Backend. A change of its settings makes another Rev. A Rev is never used again after

@@ -128,24 +128,15 @@ func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.Raw
 	if !ok || agent.Name != st.Bound.Agent {
 		return nil
 	}
-	s.mu.Lock()
-	if s.working != nil || s.turn != nil || s.closing != nil {
-		s.mu.Unlock()
-		return errors.New("it was prompted before its agent had its side of it")
+	done, err := s.betweenTurns(ctx, func(ctx context.Context) error {
+		if err := s.prepareConversation(ctx, agent, st.Settings, state); err != nil {
+			return fmt.Errorf("agent %s: %w", agent.Name, err)
+		}
+		s.desk.keeps = true
+		return s.durable(ctx, s.Head())
+	})
+	if err == nil && !done {
+		err = errors.New("it was prompted before its agent had its side of it")
 	}
-	s.working = make(chan struct{}) // the desk is ours
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		close(s.working)
-		s.working = nil
-		s.startIdleLocked()
-		s.mu.Unlock()
-		s.work()
-	}()
-	if err := s.prepareConversation(ctx, agent, st.Settings, state); err != nil {
-		return fmt.Errorf("agent %s: %w", agent.Name, err)
-	}
-	s.desk.keeps = true
-	return s.durable(ctx, s.Head())
+	return err
 }

@@ -49,8 +49,8 @@ type Session struct {
 	clients   map[*Attachment]struct{}
 	turn      *Turn
 	queue     []*Turn
-	working   chan struct{}           // closed when runAll or prepareBetween ends; nil: neither is on its way
-	preparing context.CancelCauseFunc // ends prepareBetween; nil: it does not run
+	working   chan struct{}           // closed when runAll or betweenTurns ends; nil: neither is on its way
+	preparing context.CancelCauseFunc // ends betweenTurns; nil: it does not run
 	asks      map[AskID]*pending
 	room      chan struct{} // closed when a reader or the store has made progress; nil: no turn waits
 	flush     flusher

@@ -198,8 +198,7 @@ func WrongOptions(a configs.Agent, t Trial) (list []string) {
 				ids = append(ids, c.ID)
 			}
 			list = append(list, fmt.Sprintf("options.%s: it has no such option%s", id, configs.DidYouMean(id, ids)))
-		case o.Boolean && value != "true" && value != "false",
-			!o.Boolean && !slices.ContainsFunc(o.Values, func(v core.ChoiceValue) bool { return v.ID == value }):
+		case !o.Takes(value):
 			var values []string
 			for _, v := range o.Values {
 				values = append(values, v.ID)

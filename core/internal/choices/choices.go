@@ -1,4 +1,5 @@
-// Package choices keeps a few values by name in a form that can be compared.
+// Package choices has the options that an agent offers, and chosen values of them in a form that can
+// be compared.
 package choices
 
 import (

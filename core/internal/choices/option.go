@@ -1,0 +1,44 @@
+package choices
+
+import "slices"
+
+// Option is an option of an agent, and its current value.
+type Option struct {
+	ID          string  `json:"id"`
+	Name        string  `json:"name"`
+	Description string  `json:"description,omitempty"`
+	Category    string  `json:"category,omitempty"` // mode, model, thought_level, model_config or the agent's own
+	Boolean     bool    `json:"boolean,omitempty"`  // its values are "true" and "false"
+	Value       string  `json:"value"`
+	Values      []Value `json:"values,omitempty"`
+}
+
+// Value is a value that can be chosen.
+type Value struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Group       string `json:"group,omitempty"`
+}
+
+// Takes reports whether the option has a value of that id.
+func (o Option) Takes(id string) bool {
+	return o.Boolean && (id == "true" || id == "false") || slices.ContainsFunc(o.Values, func(v Value) bool { return v.ID == id })
+}
+
+// Find returns the option of an id in a list; nil: there is none.
+func Find(list []Option, id string) *Option {
+	if i := slices.IndexFunc(list, func(o Option) bool { return o.ID == id }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// Set returns a copy of a list in which an option has another value.
+func Set(list []Option, id, value string) []Option {
+	list = slices.Clone(list)
+	if o := Find(list, id); o != nil {
+		o.Value = value
+	}
+	return list
+}
