@@ -113,9 +113,8 @@ func (s *Session) rest() {
 
 // quietLocked reports whether nothing is under way in the session.
 func (s *Session) quietLocked() bool {
-	f := &s.flush
 	return s.refusalLocked() == nil && s.closing == nil && s.turn == nil && len(s.queue) == 0 && s.working == nil && len(s.asks) == 0 && s.uses == 0 &&
-		s.shown == nil && !f.active && !f.syncing && len(f.waiting) == 0 && !s.log.Dirty()
+		s.shown == nil && s.flush.Idle() && !s.log.Dirty()
 }
 
 // awake waits for the end of a rest that has begun. None begins while a session is being closed.

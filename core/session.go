@@ -205,9 +205,9 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 		s.log.Append(ev, now)
 		s.state.apply(ev, now)
 		if _, _, delta := runOf(ev); !delta {
-			s.flush.urgent = true
+			s.flush.Urgent = true
 		}
-		s.flush.unlisted = s.flush.unlisted || is(ev, listed)
+		s.flush.Unlisted = s.flush.Unlisted || is(ev, listed)
 	}
 	s.startFlushLocked()
 	return s.readyLocked(nil)
