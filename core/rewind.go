@@ -130,7 +130,7 @@ func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.Raw
 	}
 	done, err := s.betweenTurns(ctx, func(ctx context.Context) error {
 		if err := s.prepareConversation(ctx, agent, st.Settings, state); err != nil {
-			return fmt.Errorf("agent %s: %w", agent.Name, err)
+			return agent.fault(err)
 		}
 		s.desk.keeps = true
 		return s.durable(ctx, s.Head())
