@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +70,7 @@ func (c *conversation) judge(r rawCall) judged {
 	}
 	if line := commandOf(r, in); line != "" {
 		j.spec = native(shellTool, core.KindExecute)
-		j.access = append(j.access, c.runs(line, in.Cwd+in.Workdir))
+		j.access = append(j.access, c.runs(line, cmp.Or(in.Cwd, in.Workdir, folderOf(r))))
 	}
 	changed := map[string]bool{}
 	if r.Content != nil {
@@ -140,7 +142,9 @@ func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, path s
 func (c *conversation) runs(line, dir string) core.Access {
 	at := c.bind.Meta.Cwd
 	if dir != "" {
-		at = c.b.paths.here(dir)
+		if at = c.b.paths.here(dir); !filepath.IsAbs(at) {
+			at = filepath.Join(c.bind.Meta.Cwd, at)
+		}
 	}
 	a := core.Access{Op: core.OpRun, Path: at}
 	if p, err := c.places.At(at); err == nil {
@@ -165,6 +169,25 @@ func commandOf(r rawCall, in input) string {
 	}
 	if r.Kind == acp.ToolKind(core.KindExecute) && r.Title != nil {
 		return strings.TrimSpace(*r.Title)
+	}
+	return ""
+}
+
+// inFolder is how Gemini names the folder of a command, in front of its description, if that is not
+// the session's.
+var inFolder = regexp.MustCompile(`^\[in ([^\]]+)\]`)
+
+// folderOf returns the folder of a command that is named only in a text; "": none is.
+func folderOf(r rawCall) string {
+	if r.Content == nil {
+		return ""
+	}
+	for _, t := range *r.Content {
+		if t.Content != nil && t.Content.Text != nil {
+			if m := inFolder.FindStringSubmatch(*t.Content.Text); m != nil {
+				return m[1]
+			}
+		}
 	}
 	return ""
 }

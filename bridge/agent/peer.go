@@ -102,6 +102,7 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 	if !p.alive() { // it may have been removed before
 		b.o.Pool.remove(p)
 	}
+	b.wg.Go(b.o.Guards.Spare) // where there is one session, another one may follow
 	return p, nil
 }
 

@@ -259,10 +259,12 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h := c.b.o.History; h != nil {
-		if err := h.own(ctx, c.b.o.Name, session, c.bind.Meta.ID); err != nil {
-			c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
-		}
+	if p := c.program(); p != nil && c.b.o.History != nil {
+		p.asks.Go(func() { // nobody waits for the disk
+			if err := c.b.o.History.own(context.Background(), c.b.o.Name, session, c.bind.Meta.ID); err != nil {
+				c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
+			}
+		})
 	}
 	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
 }

@@ -35,11 +35,16 @@ func (g *Guard) Close() { g.system.close() }
 // The next Start starts a new one. Rest blocks until the process has ended.
 func (g *Guard) Rest() { g.system.rest() }
 
+// ready starts the guard's own process (on Linux) before a program needs it. Without it, Start does.
+func (g *Guard) ready() error { return g.system.ready() }
+
 // Guards holds guards by name, for several users of one guard. The zero Guards is
 // usable. Any goroutine may call its methods.
 type Guards struct {
-	mu   sync.Mutex // guards the field below
-	held map[string]*sharedGuard
+	mu     sync.Mutex // guards the fields below
+	held   map[string]*sharedGuard
+	spare  *sharedGuard // whose process runs already; nil: there is none
+	closed bool         // there is to be no spare any more
 }
 
 // sharedGuard is a guard that several users hold.
@@ -58,7 +63,10 @@ func (gs *Guards) Hold(name string) (g *Guard, release func()) {
 		if gs.held == nil {
 			gs.held = map[string]*sharedGuard{}
 		}
-		h = &sharedGuard{}
+		if h = gs.spare; h == nil {
+			h = &sharedGuard{}
+		}
+		gs.spare = nil
 		gs.held[name] = h
 	}
 	h.users++
@@ -74,6 +82,39 @@ func (gs *Guards) Hold(name string) (g *Guard, release func()) {
 			h.guard.Close()
 		}
 	})
+}
+
+// Spare has a guard whose process runs already for the next name, so that its first program need not
+// wait for that. It blocks until the process runs. Close must follow at some time.
+func (gs *Guards) Spare() {
+	gs.mu.Lock()
+	needed := gs.spare == nil && !gs.closed
+	gs.mu.Unlock()
+	if !needed {
+		return
+	}
+	h := &sharedGuard{}
+	_ = h.guard.ready() // the program that needs it will report the error
+	gs.mu.Lock()
+	keep := gs.spare == nil && !gs.closed
+	if keep {
+		gs.spare = h
+	}
+	gs.mu.Unlock()
+	if !keep {
+		h.guard.Close()
+	}
+}
+
+// Close ends the spare guard. Guards that are held stay.
+func (gs *Guards) Close() {
+	gs.mu.Lock()
+	h := gs.spare
+	gs.spare, gs.closed = nil, true
+	gs.mu.Unlock()
+	if h != nil {
+		h.guard.Close()
+	}
 }
 
 // Group is a program and all that it starts. Any goroutine may call its methods.

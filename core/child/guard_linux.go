@@ -85,6 +85,11 @@ func openFolder(dir string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+func (g *guard) ready() error {
+	_, err := g.linked()
+	return err
+}
+
 func (g *guard) linked() (*link, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

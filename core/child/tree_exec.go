@@ -20,6 +20,8 @@ type guard struct {
 
 func (g *guard) close() { g.closed.Store(true) }
 
+func (g *guard) ready() error { return nil }
+
 // rest does nothing: such a guard holds nothing.
 func (*guard) rest() {}
 

@@ -193,6 +193,7 @@ func (p *Process) Close() {
 	}
 	p.servers.close()
 	p.agents.tools.Close()
+	p.agents.guards.Close()
 }
 
 // choose returns the edition of an overlay, with one more use counted, and releases the use of
