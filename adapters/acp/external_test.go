@@ -123,8 +123,11 @@ func (l *logins) Methods(string) ([]acp.Login, bool) {
 	}, l.wanted
 }
 
-func (l *logins) Authenticate(_ context.Context, agent, method string) error {
+func (l *logins) Authenticate(ctx context.Context, agent, method string, show acp.ShowPage) error {
 	l.did = append(l.did, agent+" "+method)
+	if show != nil && !show(ctx, "Log in with the Console", "https://login.example/x") {
+		return &core.SignInError{Agent: agent, Text: "the page was not opened"}
+	}
 	if method == "broken" {
 		return &core.SignInError{Agent: agent, Text: "the page was closed"}
 	}

@@ -2,11 +2,14 @@ package acp
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -24,12 +27,17 @@ type Logins interface {
 	Methods(agent string) (list []Login, wanted bool)
 	// Authenticate logs in to an agent with one of its methods, and starts it for that. It blocks
 	// until the user has done so. An error that the login is still missing is a *core.SignInError.
-	Authenticate(ctx context.Context, agent, method string) error
+	// show shows the user a page that the agent wants opened, and reports whether they agree; nil: the
+	// client shows none.
+	Authenticate(ctx context.Context, agent, method string, show ShowPage) error
 	// Logout ends the login of an agent. It may start it.
 	Logout(ctx context.Context, agent string) error
 	// Status returns the status of an agent's login: unknown unless it runs. It may block.
 	Status(ctx context.Context, agent string) AuthStatus
 }
+
+// ShowPage shows the user a page.
+type ShowPage func(ctx context.Context, text, page string) (agreed bool)
 
 // Login is a way to log in to an external agent.
 type Login struct {
@@ -86,7 +94,7 @@ func (s *Server) loginOf(ctx context.Context, id string) (agent, method string) 
 }
 
 // login logs in to an agent. A method for a terminal has been carried out there, or was not needed.
-func (s *Server) login(ctx context.Context, agent, method string) error {
+func (s *Server) login(call *wire.Call, agent, method string) error {
 	list, wanted := s.opts.Logins.Methods(agent)
 	terminal := method == ""
 	for _, m := range list {
@@ -94,11 +102,45 @@ func (s *Server) login(ctx context.Context, agent, method string) error {
 	}
 	switch {
 	case !terminal:
-		return s.opts.Logins.Authenticate(ctx, agent, method)
+		show, done := s.pages(call)
+		defer done()
+		return s.opts.Logins.Authenticate(call.Context(), agent, method, show)
 	case wanted:
 		return &core.SignInError{Agent: agent, Text: "it has not been logged in to in a terminal yet"}
 	}
 	return nil
+}
+
+// pages returns the function that shows pages while a request runs, and the one that says that they
+// are no longer needed.
+func (s *Server) pages(call *wire.Call) (show ShowPage, done func()) {
+	if !bool(s.who().caps.Elicitation.URL) {
+		return nil, func() {}
+	}
+	var mu sync.Mutex
+	count, open := 0, []string{}
+	show = func(ctx context.Context, text, page string) bool {
+		mu.Lock()
+		count++
+		id := fmt.Sprintf("login/%s/%d", strings.Trim(string(call.ID), `"`), count)
+		mu.Unlock()
+		var res acp.ElicitationResponse
+		err := s.conn.Ask(ctx, "elicitation/create", acp.PageRequest{Mode: "url", RequestID: call.ID, Message: text, ElicitationID: id, URL: page}, &res)
+		if err != nil || res.Action != "accept" {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		open = append(open, id)
+		return true
+	}
+	return show, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, id := range open {
+			_ = s.conn.Notify("elicitation/complete", map[string]string{"elicitationId": id}) // it may have left
+		}
+	}
 }
 
 // logins lists the methods of all external agents.

@@ -58,7 +58,7 @@ func (s *Server) authenticated(call *wire.Call, _ struct{}) error {
 // on to it.
 func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.AuthenticateRequest) error {
 	if agent, method := s.loginOf(ctx, p.MethodID); agent != "" {
-		if err := s.login(call.Context(), agent, method); err != nil {
+		if err := s.login(call, agent, method); err != nil {
 			return err
 		}
 	} else if err := s.signedIn(ctx); err != nil && s.defaultAgent(ctx) == "" {

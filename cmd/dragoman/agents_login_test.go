@@ -215,3 +215,65 @@ func TestEditorsLogInToAgents(t *testing.T) {
 		t.Errorf("%d agents were started for initialize", len(n)-len(before))
 	}
 }
+
+// In a chat of an ECA editor /login logs in to the agent, with what it says meanwhile, and the chat works on.
+func TestChatsLogInToAgents(t *testing.T) {
+	p := newPlace(t)
+	o := agenttest.Options{Auth: loginMethods()}
+	p.config(t, "default_agent: bot\nagents:\n"+entry("bot", o, ""))
+	c := p.started(t, "server")
+	s := make(inbox, 1000)
+	conn := c.connect(t.Context(), wire.ContentLength, s.handle)
+	if err := conn.Ask(t.Context(), "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": []any{obj{"uri": "file://" + filepath.ToSlash(p.work), "name": "w"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Notify("initialized", obj{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ prompt, shown string }{
+		{"say one", "agent bot wants a login: Authentication required: sign in to Scripted first (dragoman agents login bot)"},
+		{"/login bot", "/login bot web"},
+		{"/login bot here", "dragoman agents login bot here"},
+		{"/login bot web", "open https://login.example/device?code=ABCD to sign in"},
+		{"say two", `two`},
+	} {
+		if err := conn.Ask(t.Context(), "chat/prompt", obj{"chatId": "c", "message": step.prompt}, nil); err != nil {
+			t.Fatal(err)
+		}
+		call := s.until(t, "chat/contentReceived", step.shown)
+		if strings.Contains(string(call.Params), "canary") {
+			t.Errorf("%s: %s", step.prompt, call.Params)
+		}
+		s.until(t, "chat/contentReceived", `"finished"`)
+	}
+	if err := conn.Ask(t.Context(), "shutdown", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Another agent is told the command that logs in.
+func TestProgramsAreToldHowToLogIn(t *testing.T) {
+	p := newPlace(t)
+	p.config(t, "agents:\n"+entry("bot", agenttest.Options{Auth: loginMethods()}, ""))
+	c := p.started(t, "mcp")
+	conn := c.connect(t.Context(), wire.Newline, make(inbox, 100).handle)
+	if err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": "2025-11-25", "capabilities": obj{}, "clientInfo": obj{"name": "x", "version": "1"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Notify("notifications/initialized", nil); err != nil {
+		t.Fatal(err)
+	}
+	var r json.RawMessage
+	if err := conn.Ask(t.Context(), "tools/call", obj{"name": "agent_prompt", "arguments": obj{"prompt": "hello", "cwd": p.work, "agent": "bot"}}, &r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(r), `"isError":true`) || !strings.Contains(string(r), "dragoman agents login bot") || strings.Contains(string(r), "canary") {
+		t.Errorf("%s", r)
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}

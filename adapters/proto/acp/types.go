@@ -347,12 +347,13 @@ type ElicitationRequest struct {
 // PageRequest holds the params of `elicitation/create` in the mode "url". A client that accepts
 // it has only agreed to open the page.
 type PageRequest struct {
-	Mode          string `json:"mode"`
-	SessionID     string `json:"sessionId"`
-	ToolCallID    string `json:"toolCallId,omitempty"`
-	Message       string `json:"message"`
-	ElicitationID string `json:"elicitationId"`
-	URL           string `json:"url"`
+	Mode          string          `json:"mode"`
+	SessionID     string          `json:"sessionId,omitempty"`
+	RequestID     json.RawMessage `json:"requestId,omitempty"` // of the client's request that it belongs to, without a session
+	ToolCallID    string          `json:"toolCallId,omitempty"`
+	Message       string          `json:"message"`
+	ElicitationID string          `json:"elicitationId"`
+	URL           string          `json:"url"`
 }
 
 // ElicitationSchema is the form: an object of plain properties.

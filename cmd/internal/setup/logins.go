@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.uber.org/zap"
+
 	"dragoman/adapters/acp"
 	"dragoman/bridge/agent"
 	"dragoman/cmd/internal/program"
@@ -55,13 +57,20 @@ func (l logins) Methods(name string) (list []acp.Login, wanted bool) {
 }
 
 // Authenticate implements acp.Logins.
-func (l logins) Authenticate(ctx context.Context, name, method string) error {
+func (l logins) Authenticate(ctx context.Context, name, method string, show acp.ShowPage) error {
 	p := l.program(ctx, name)
 	if p == nil {
 		return noProgram(name)
 	}
-	return p.Authenticate(ctx, method, func(_ context.Context, s agent.Saying) bool {
-		return s.URL != "" && browse(l.c.process.env, s.URL)
+	return p.Authenticate(ctx, method, func(ctx context.Context, s agent.Saying) bool {
+		switch {
+		case s.URL == "": // editors have no other place for it outside of sessions
+			l.c.process.log.Logger.Warn("the agent says about the login", zap.String("agent", name), zap.String("text", s.Text))
+			return true
+		case show != nil:
+			return show(ctx, s.Text, s.URL)
+		}
+		return browse(l.c.process.env, s.URL)
 	})
 }
 
