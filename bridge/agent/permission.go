@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/creachadair/jrpc2"
@@ -59,6 +58,7 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	}
 	f := &c.flow
 	f.pause()
+	c.leaveTurn()
 	u := q.ToolCall
 	u.Status = "" // it is always pending
 	tc := f.described(u)
@@ -112,13 +112,16 @@ var decisions = map[acp.PermissionKind]core.Decision{
 	acp.AllowOnce: core.AllowOnce, acp.AllowAlways: core.AllowSession, acp.RejectOnce: core.RejectOnce, acp.RejectAlways: core.RejectAlways,
 }
 
-// authorize asks the gate about a call, and leaves in it the state that the log has. A turn that
-// nobody prompted may end under the question, because the user prompts: then it is asked again in
-// the new one.
-func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (core.Reply, error) {
-	for {
-		t := c.current()
-		reply, err := c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
+// maxAgain limits how often a call is asked about again because its turn has ended under the
+// question.
+const maxAgain = 5
+
+// authorize asks the gate about a call, and leaves in it the state that the log has. A turn may end
+// under the question without having been stopped: the agent has answered the prompt meanwhile, or
+// the user prompts. Then it is asked again, in another turn.
+func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (reply core.Reply, err error) {
+	for range maxAgain {
+		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
 		if err == nil {
 			call.State = core.Rejected
 			if reply.Decision.Allows() {
@@ -126,33 +129,18 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged,
 			}
 			return reply, nil
 		}
-		next := c.current()
-		if ctx.Err() != nil || t == nil || !t.Begun() || !c.moved(ctx, t) {
-			call.State = core.Canceled
+		call.State = core.Canceled
+		if ctx.Err() != nil || !c.emit() { // the agent has taken it back, or the turn was stopped
 			return reply, err
 		}
-		next = c.current()
-		call.ID, call.Turn, call.State = next.NewCall(), next.ID(), core.Proposed
-		if !c.emit(core.CallChanged{Call: *call}) {
-			return reply, errors.New("the turn was stopped")
+		again := *call
+		again.ID, again.State = c.current().NewCall(), core.Proposed
+		if !c.emit(core.CallChanged{Call: again}) {
+			return reply, err
 		}
+		*call = again
 	}
-}
-
-// moved waits for the turn behind t, and reports whether there is one.
-func (c *conversation) moved(ctx context.Context, t *core.Turn) bool {
-	c.mu.Lock()
-	now, changed := c.run.turn, c.changed
-	c.mu.Unlock()
-	if now != t {
-		return true
-	}
-	select {
-	case <-changed:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return reply, err
 }
 
 // optionOf returns the id of the first option that means a decision; "": there is none.

@@ -27,6 +27,7 @@ func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKin
 	if id, ok := c.granted(a); ok {
 		return work{call: core.Call{ID: id}}, nil
 	}
+	c.leaveTurn()
 	t := c.current()
 	if t == nil {
 		return work{}, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: there was no prompt yet", tool)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"dragoman/adapters/proto/acp"
@@ -232,7 +233,7 @@ func (c *conversation) emit(events ...core.Event) bool {
 			return false
 		}
 		if r.turn != nil {
-			err := r.turn.Emit(r.ctx, events...)
+			err := r.turn.Emit(r.ctx, of(r.turn, events)...)
 			if err == nil {
 				return true
 			}
@@ -251,6 +252,8 @@ func (c *conversation) emit(events ...core.Event) bool {
 		if err == nil {
 			c.mu.Lock()
 			c.run = running{next, ctx}
+			close(c.changed)
+			c.changed = make(chan struct{})
 			c.mu.Unlock()
 			continue
 		}
@@ -268,6 +271,38 @@ func (c *conversation) emit(events ...core.Event) bool {
 			return false
 		}
 	}
+}
+
+// leaveFor limits the wait for the end of a turn whose prompt the agent has answered.
+const leaveFor = 2 * time.Second
+
+// leaveTurn waits for the end of a turn whose prompt the agent has answered: what it asks now belongs
+// to no prompt, and a question would be withdrawn with the turn.
+func (c *conversation) leaveTurn() {
+	c.mu.Lock()
+	r, answered := c.run, c.answered == nil
+	c.mu.Unlock()
+	if r.turn == nil || !answered || r.turn.Begun() {
+		return
+	}
+	limit := time.NewTimer(leaveFor)
+	defer limit.Stop()
+	select {
+	case <-r.ctx.Done():
+	case <-limit.C:
+	}
+}
+
+// of returns events as those of a turn: it may have begun after they were made.
+func of(t *core.Turn, events []core.Event) []core.Event {
+	for i, ev := range events {
+		if e, ok := ev.(core.CallChanged); ok && e.Call.Turn != t.ID() {
+			events = slices.Clone(events)
+			e.Call.Turn = t.ID()
+			events[i] = e
+		}
+	}
+	return events
 }
 
 func (c *conversation) opens() bool {
