@@ -116,11 +116,11 @@ type logins struct {
 	did    []string
 }
 
-func (l *logins) Methods(string) ([]acp.Login, bool) {
+func (l *logins) Methods(string) ([]acp.Login, bool, bool) {
 	return []acp.Login{
 		{ID: "console", Name: "Log in with the Console", Description: "Opens a page"},
 		{ID: "setup/cli", Name: "Log in with Claude", Terminal: true},
-	}, l.wanted
+	}, l.wanted, true
 }
 
 func (l *logins) Authenticate(ctx context.Context, agent, method string, show acp.ShowPage) error {

@@ -23,8 +23,9 @@ import (
 // Logins knows the logins of external agents. Any goroutine may call the methods.
 type Logins interface {
 	// Methods lists the ways to log in to an agent, under its own ids, as far as it has listed them.
-	// wanted says that its last answer was that it wants a login. It does not block.
-	Methods(agent string) (list []Login, wanted bool)
+	// wanted says that its last answer was that it wants a login; known, that it has ever run. It may
+	// read a file.
+	Methods(agent string) (list []Login, wanted, known bool)
 	// Authenticate logs in to an agent with one of its methods, and starts it for that. It blocks
 	// until the user has done so. An error that the login is still missing is a *core.SignInError.
 	// show shows the user a page that the agent wants opened, and reports whether they agree; nil: the
@@ -95,7 +96,7 @@ func (s *Server) loginOf(ctx context.Context, id string) (agent, method string) 
 
 // login logs in to an agent. A method for a terminal has been carried out there, or was not needed.
 func (s *Server) login(call *wire.Call, agent, method string) error {
-	list, wanted := s.opts.Logins.Methods(agent)
+	list, wanted, _ := s.opts.Logins.Methods(agent)
 	terminal := method == ""
 	for _, m := range list {
 		terminal = terminal || m.ID == method && m.Terminal
@@ -146,7 +147,7 @@ func (s *Server) pages(call *wire.Call) (show ShowPage, done func()) {
 // logins lists the methods of all external agents.
 func (s *Server) logins(ctx context.Context) (list []acp.AuthMethod) {
 	for _, agent := range s.externals(ctx) {
-		_, wanted := s.opts.Logins.Methods(agent)
+		_, wanted, _ := s.opts.Logins.Methods(agent)
 		list = append(list, s.loginsOf(agent, wanted && agent == s.defaultAgent(ctx))...)
 	}
 	return list
@@ -158,7 +159,7 @@ func (s *Server) loginsOf(agent string, wanted bool) (list []acp.AuthMethod) {
 	if s.opts.Logins == nil {
 		return nil
 	}
-	own, _ := s.opts.Logins.Methods(agent)
+	own, _, known := s.opts.Logins.Methods(agent)
 	terminal := bool(s.who().caps.Auth.Terminal)
 	for _, m := range own {
 		offer := acp.AuthMethod{ID: agent + "/" + m.ID, Name: agent + ": " + m.Name, Description: m.Description}
@@ -170,7 +171,7 @@ func (s *Server) loginsOf(agent string, wanted bool) (list []acp.AuthMethod) {
 			list = append(list, offer)
 		}
 	}
-	if len(list) == 0 && terminal {
+	if len(list) == 0 && terminal && !(known && len(own) == 0) {
 		list = append(list, acp.AuthMethod{
 			Type: acp.AuthTerminal, ID: agent, Name: agent + ": log in",
 			Description: "Starts " + agent + " in a terminal and logs in there", Args: acp.Strings{loginFlag, agent},

@@ -9,7 +9,8 @@
 // as it describes it; a grant is the permission that such a call was given, and a judged is the
 // call as rules see it. A work is a request of the agent that we carry out: to read or write a file,
 // or to run a command. A [Pool] limits the programs that run at once. A brief is a text about what
-// was said, for an agent that does not know it. [Known] is what is known about agents of others.
+// was said, for an agent that does not know it. An ear passes on what a program says while somebody
+// signs in; [Notes] keep how to do that. [Known] is what is known about agents of others.
 //
 // # What holds
 //
@@ -23,8 +24,11 @@
 //   - Nothing is allowed without a rule or a person. A permission is for the call that it was given
 //     for, and until that ends for requests of the same path or command line. What lasts longer on
 //     the agent's side is chosen only by a person who has read its label.
-//   - A program is started by a prompt, or by a session that is opened, and by nothing else. After a
-//     failure the next attempt waits 1 s, doubling to 5 minutes.
+//   - A program is started by a prompt, by a session that is opened, and by somebody who signs in or
+//     asks for its sessions, and by nothing else. After a failure the next attempt of a session waits
+//     1 s, doubling to 5 minutes.
+//   - After a sign-in sessions go on with the next prompt. A program that has refused a prompt for want
+//     of one is started again for it, because the sign-in may have been made elsewhere.
 //   - A program ends with its session, when it has been idle for a while if the agent can continue
 //     the session later, and to make room for others. It ends with everything that it has started,
 //     also when we are killed (core/child).

@@ -147,6 +147,8 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 		p.end(errUnused)
 		return nil, err
 	}
+	_, wanted, _ := b.SignIns()
+	b.note(ctx, wanted)
 	return p, nil
 }
 

@@ -100,7 +100,8 @@ func TestEditorsLogInToAgents(t *testing.T) {
 	p := newPlace(t)
 	login, starts := filepath.Join(p.home, "login"), filepath.Join(p.home, "record")
 	o := agenttest.Options{Auth: loginMethods(), Login: login, Load: true, Dir: t.TempDir(), Record: starts}
-	p.config(t, "default_agent: bot\nagents:\n"+entry("bot", o, ""))
+	p.config(t, "default_agent: bot\nagents:\n"+entry("bot", o, "")+entry("open", agenttest.Options{}, "")+entry("other", agenttest.Options{}, ""))
+	p.run(t, "", "agents", "login", "open") // it has no way to
 	ctx := t.Context()
 	edit := func(auth bool, f func(*wire.Conn, string)) {
 		t.Helper()
@@ -194,13 +195,18 @@ func TestEditorsLogInToAgents(t *testing.T) {
 		}
 		wants(prompt("say six"))
 	})
+	edit(true, func(_ *wire.Conn, hello string) {
+		if strings.Contains(hello, `"id":"open"`) || !strings.Contains(hello, `{"type":"terminal","id":"other","name":"other: log in"`) {
+			t.Errorf("an agent that needs no login, and one that has never run: %s", hello)
+		}
+	})
 	count := func() string {
 		b, _ := os.ReadFile(starts) // its lines are counted
 		return strings.Repeat("x", strings.Count(string(b), "start "))
 	}
 	before := count()
 	edit(true, func(_ *wire.Conn, hello string) {
-		if !strings.Contains(hello, `"authMethods":[{"id":"bot/web","name":"bot: Log in with Scripted","description":"Opens a page"},`+terminal+`]`) {
+		if !strings.Contains(hello, `"authMethods":[{"id":"bot/web","name":"bot: Log in with Scripted","description":"Opens a page"},`+terminal+`,{`) {
 			t.Errorf("in the next process, with terminals: %s", hello)
 		}
 	})

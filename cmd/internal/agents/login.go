@@ -91,15 +91,17 @@ func choose(env *program.Environment, name string, list []agent.SignIn) (m agent
 		}
 		fmt.Fprintf(&b, " (%s)\n", display.Line(s.ID, 100))
 	}
+	unnamed := program.UsageError{Err: fmt.Errorf("agent %s has several ways to log in; name one of these in brackets:\n%s", name, strings.TrimRight(b.String(), "\n"))}
 	if !terminal.Is(env.In) {
-		return m, program.UsageError{Err: fmt.Errorf("agent %s has several ways to log in; name one of these in brackets:\n%s", name, strings.TrimRight(b.String(), "\n"))}
+		return m, unnamed
 	}
 	fmt.Fprintf(env.Err, "Ways to log in to agent %s:\n%s", name, b.String())
 	for {
 		fmt.Fprintf(env.Err, "Which one (1 to %d)? ", len(list))
 		line, err := readLine(env.In)
 		if err != nil {
-			return m, errors.New("no way to log in was chosen")
+			fmt.Fprintln(env.Err)
+			return m, unnamed
 		}
 		for i, s := range list {
 			if line == s.ID || line == strconv.Itoa(i+1) {

@@ -42,18 +42,18 @@ func programOf(prof *core.Profile, name string) *agent.Backend {
 }
 
 // Methods implements acp.Logins.
-func (l logins) Methods(name string) (list []acp.Login, wanted bool) {
+func (l logins) Methods(name string) (list []acp.Login, wanted, known bool) {
 	p := l.program(context.Background(), name)
 	if p == nil {
-		return nil, false
+		return nil, false, false
 	}
-	own, wanted, _ := p.SignIns()
+	own, wanted, known := p.SignIns()
 	for _, m := range own {
 		if len(m.Vars) == 0 { // a variable is set where we are started
 			list = append(list, acp.Login{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Terminal})
 		}
 	}
-	return list, wanted
+	return list, wanted, known
 }
 
 // Authenticate implements acp.Logins.
