@@ -84,6 +84,9 @@ func (s *Session) resolve(id AskID, r Reply) bool {
 	} else {
 		r.Remember = p.ask.key
 	}
+	if s.turn != nil {
+		s.turn.active = time.Now()
+	}
 	kept := signed(r)
 	if p.ask.Secret {
 		kept.Text = ""
@@ -106,15 +109,19 @@ func (s *Session) withdrawLocked(events *[]Event) (list []*pending) {
 	return list
 }
 
-// ask puts a question to the attached clients and waits until it is settled. before is
-// appended with it. If no client can be asked it returns OutcomeAlone or OutcomeLater at
+// ask puts a question to the attached clients and waits until it is settled. The events before are
+// a turn's, and appended with it. If no client can be asked it returns OutcomeAlone or OutcomeLater at
 // once, and appends only a text for the chat.
-func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, before ...Event) (Reply, error) {
+func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn, before ...Event) (Reply, error) {
 	if timeout <= 0 {
 		timeout = defaultAskTimeout
 	}
 	s.mu.Lock()
-	if err := s.refusalLocked(); err != nil {
+	err := s.refusalLocked()
+	if err == nil && t != nil {
+		err = t.fitLocked(before)
+	}
+	if err != nil {
 		s.mu.Unlock()
 		return Reply{}, err
 	}
@@ -172,7 +179,8 @@ func ruled(allowed bool, why string) judgement {
 // authorize is the one gate: policy, then a person. It moves the call to
 // Awaiting when somebody is asked. req is set for a tool of the back end's own. An error means
 // that the turn must end.
-func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (judgement, error) {
+func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (judgement, error) {
+	s := t.s
 	s.mu.Lock()
 	check.Remembered = s.state.answers.of(check.Origin)
 	check.Settings = s.state.Settings
@@ -203,7 +211,7 @@ func (s *Session) authorize(ctx context.Context, c Call, check Check, prof *Prof
 	}
 	c.State, c.Why = Awaiting, v.Why
 	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, Options: options, key: v.Remember}
-	r, err := s.ask(ctx, a, prof.AskTimeout, CallChanged{c})
+	r, err := s.ask(ctx, a, prof.AskTimeout, t, CallChanged{c})
 	if err != nil {
 		return judgement{}, err
 	}

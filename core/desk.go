@@ -321,7 +321,7 @@ func (h host) Ask(ctx context.Context, a Ask) (Reply, error) {
 		return Reply{}, err
 	}
 	defer done()
-	r, err := h.s.ask(ctx, a, prof.AskTimeout)
+	r, err := h.s.ask(ctx, a, prof.AskTimeout, nil)
 	if r.Outcome == OutcomeLater && t != nil {
 		h.s.mu.Lock()
 		t.later = append(t.later, a)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -18,33 +19,22 @@ type Request struct {
 	Options []Option
 }
 
-// Authorize is for calls that the back end runs itself. The turn must have proposed the call, which
-// is left Running, or ends as Rejected. Without a turn one begins (Begin), and the call with it.
+// Authorize is for calls that the back end runs itself. The call is left Running, or ends as
+// Rejected. Without a turn one begins (Begin), and a call that the log does not have is proposed.
 // The reply names one of the options if a person has chosen it. A rule's is AllowOnce or RejectOnce.
 func (h host) Authorize(ctx context.Context, r Request) (Reply, error) {
-	s := h.s
-	s.mu.Lock()
-	t := s.turn
-	s.mu.Unlock()
-	no := Reply{Outcome: OutcomeDecided, Decision: RejectOnce}
-	c, err := r.Call, error(nil)
-	if t == nil {
-		if t, err = h.Begin(ctx, Origin{}); err == nil {
-			c.Turn, c.State = t.id, Proposed
-			err = t.Emit(ctx, CallChanged{c})
-		}
-		if err != nil {
-			return no, err
-		}
+	s, no := h.s, Reply{Outcome: OutcomeDecided, Decision: RejectOnce}
+	t, c, err := h.propose(ctx, r.Call)
+	if err != nil {
+		return no, err
 	}
 	prof, err := s.rules(ctx)
 	if err != nil {
 		return no, err
 	}
-	c.Turn = t.id
 	j := ruled(false, "rejected: the agent offers no answer")
 	if r.Options == nil || len(r.Options) > 0 {
-		if j, err = s.authorize(ctx, c, Check{Spec: r.Spec, Access: r.Access, Origin: t.origin}, prof, &r); err != nil {
+		if j, err = t.authorize(ctx, c, Check{Spec: r.Spec, Access: r.Access, Origin: t.origin}, prof, &r); err != nil {
 			return no, err
 		}
 	}
@@ -58,6 +48,32 @@ func (h host) Authorize(ctx context.Context, r Request) (Reply, error) {
 		return no, err
 	}
 	return j.reply, s.durable(ctx, s.Head())
+}
+
+// propose returns the running turn, or begins one, and a call as it is proposed there.
+func (h host) propose(ctx context.Context, c Call) (*Turn, Call, error) {
+	for {
+		h.s.mu.Lock()
+		t, was := h.s.turn, h.s.state.calls[c.ID].State
+		h.s.mu.Unlock()
+		if t == nil {
+			if _, err := h.Begin(ctx, Origin{}); err != nil && !errors.As(err, new(*BusyError)) {
+				return nil, c, err
+			}
+			continue
+		}
+		c.Turn, c.State = t.id, Proposed
+		switch was {
+		case Proposed:
+			return t, c, nil
+		case "":
+			if err := t.Emit(ctx, CallChanged{c}); !errors.Is(err, ErrOver) {
+				return t, c, err
+			}
+		case Awaiting, Running, Succeeded, Errored, Rejected, Canceled:
+			return nil, c, fmt.Errorf("authorize call %s: it is %s already", c.ID, was)
+		}
+	}
 }
 
 // Publish appends what belongs to no turn.
@@ -92,6 +108,10 @@ func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 		s.mu.Unlock()
 		return nil, err
 	}
+	if s.closing != nil { // nobody would end it
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
 	if s.turn != nil {
 		defer s.mu.Unlock()
 		return nil, &BusyError{s.turn.id}
@@ -101,7 +121,9 @@ func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 	}
 	t := s.newTurnLocked(nil, o, Prompt{})
 	t.set = s.state.Settings
+	t.active = time.Now()
 	t.begun = time.AfterFunc(begunIdle, func() { s.endBegun(t) })
+	t.unwatch = context.AfterFunc(t.ctx, func() { s.endBegun(t) }) // it was stopped
 	s.turn = t
 	wake := s.appendLocked(s.startedLocked(t)...)
 	s.mu.Unlock()
@@ -109,14 +131,20 @@ func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 	return t, nil
 }
 
-// endBegun ends a turn of Begin that has been idle, unless a person is asked or a call runs.
+// endBegun ends a turn of Begin that has been idle or was stopped. While a person is asked or a call
+// runs, it is not idle.
 func (s *Session) endBegun(t *Turn) {
 	s.mu.Lock()
-	busy := s.closing == nil && t.ctx.Err() == nil && (len(s.asks) > 0 || len(s.state.calls) > 0)
-	if s.turn != t || busy {
-		if busy {
-			t.begun.Reset(begunIdle)
-		}
+	if s.turn != t {
+		s.mu.Unlock()
+		return
+	}
+	stopped := s.closing != nil || t.ctx.Err() != nil
+	if len(s.asks) > 0 || len(s.state.calls) > 0 {
+		t.active = time.Now()
+	}
+	if left := begunIdle - time.Since(t.active); left > 0 && !stopped {
+		t.begun.Reset(left)
 		s.mu.Unlock()
 		return
 	}
@@ -130,14 +158,10 @@ func (s *Session) endBegun(t *Turn) {
 func (s *Session) endBegunLocked() []Event {
 	t := s.turn
 	t.begun.Stop()
-	t.over = true
+	events := s.endLocked(t, StopEnd, nil)
+	t.unwatch()
 	t.cancel(nil)
-	s.turn = nil
-	events := s.closeCallsLocked(StopEnd, "")
-	for _, p := range s.withdrawLocked(&events) {
-		p.done <- Reply{Outcome: OutcomeCanceled} // it has room for the one reply
-	}
-	return append(events, TurnEnded{Turn: t.id, Stop: StopEnd})
+	return events
 }
 
 // Import implements Host.

@@ -70,7 +70,7 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return Result{}, err
 	}
-	j, err := t.s.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, prof, nil)
+	j, err := t.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, prof, nil)
 	if err != nil {
 		return Result{}, err
 	}

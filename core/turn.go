@@ -38,6 +38,7 @@ type Turn struct {
 	steers  []steering  // said to the turn, and not taken up
 	later   []Ask       // questions that the next message answers
 	over    bool
+	active  time.Time // when something was emitted or answered last
 }
 
 // steering is something that was said to a turn, and who said it.
@@ -156,23 +157,24 @@ func (t *Turn) Steered() []Steered {
 }
 
 // Emit appends events of the turn. It blocks while every client is far behind. An error means
-// that the turn must end: it was stopped, or its session cannot be stored. A change that the
-// call's state does not allow is refused.
+// that the turn must end: it was stopped, or its session cannot be stored. ErrOver: it has ended. A
+// change that the call's state does not allow is refused.
 func (t *Turn) Emit(ctx context.Context, events ...Event) error {
-	if t.begun != nil {
-		t.begun.Reset(begunIdle)
-	}
 	for _, ev := range events {
 		if !is(ev, byTurn) {
 			return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 		}
 	}
-	if cause := context.Cause(t.ctx); cause == context.Canceled { //nolint:errorlint // the very value: the turn has ended, and was not stopped
-		return ErrOver
-	} else if cause != nil {
+	if cause := context.Cause(t.ctx); cause != nil && !t.isOver() {
 		return cause
 	}
 	return t.s.publishIf(ctx, func() error { return t.fitLocked(events) }, events...)
+}
+
+func (t *Turn) isOver() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.over
 }
 
 // fitLocked refuses events that come too late: after the turn's end, or a call's.
@@ -186,6 +188,7 @@ func (t *Turn) fitLocked(events []Event) error {
 			return fmt.Errorf("call %s: it cannot go from %q to %q", e.Call.ID, was, e.Call.State)
 		}
 	}
+	t.active = time.Now()
 	return nil
 }
 
@@ -336,9 +339,28 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	return conv.Run(t.ctx, t)
 }
 
-// finish ends a turn in its fixed order: the model has stopped, every call ends, open asks
-// are withdrawn, the turn ends. Then the next one begins.
+// finish ends a turn. Then the next one begins.
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
+	s.mu.Lock()
+	events := s.endLocked(t, stop, err)
+	if len(s.queue) > 0 {
+		s.turn = s.queue[0]
+		s.queue = s.queue[1:]
+		events = append(events, s.startedLocked(s.turn)...)
+	}
+	wake := s.appendLocked(events...)
+	unwatch := t.unwatch
+	s.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
+	t.cancel(nil)
+	s.wake(wake)
+}
+
+// endLocked ends a turn and lists its last events, in their fixed order: the model has stopped, every
+// call ends, open asks are withdrawn, the turn ends.
+func (s *Session) endLocked(t *Turn, stop StopReason, err error) []Event {
 	text, login := "", &SignInError{}
 	switch cause := context.Cause(t.ctx); {
 	case errors.Is(cause, ErrCanceled):
@@ -351,30 +373,12 @@ func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	case stop == "":
 		stop = StopEnd
 	}
-	s.mu.Lock()
 	events := s.closeCallsLocked(stop, text)
-	settled := s.withdrawLocked(&events)
-	events = append(events, TurnEnded{Turn: t.id, Stop: stop, Err: text, Login: login.Agent})
-	t.over = true
-	s.turn = nil
-	var next *Turn
-	if len(s.queue) > 0 {
-		next = s.queue[0]
-		s.queue = s.queue[1:]
-		s.turn = next
-		events = append(events, s.startedLocked(next)...)
+	for _, p := range s.withdrawLocked(&events) {
+		p.done <- Reply{Outcome: OutcomeCanceled} // it has room for the one reply
 	}
-	wake := s.appendLocked(events...)
-	unwatch := t.unwatch
-	s.mu.Unlock()
-	if unwatch != nil {
-		unwatch()
-	}
-	t.cancel(nil)
-	s.wake(wake)
-	for _, p := range settled {
-		p.done <- Reply{Outcome: OutcomeCanceled}
-	}
+	t.over, s.turn = true, nil
+	return append(events, TurnEnded{Turn: t.id, Stop: stop, Err: text, Login: login.Agent})
 }
 
 // closeCallsLocked lists the ends of the calls that are still open when their turn ends.
