@@ -91,6 +91,40 @@ func TestServersThatStart(t *testing.T) {
 	})
 }
 
+// A turn waits a moment until the agent has taken a list that has changed, so that its prompt finds
+// the new tools. An agent that takes no changed lists is waited for once.
+func TestTurnWaitsForTheAgentToListAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const list = `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`
+		s := newSession(New(Options{}), Client{})
+		h := &heard{}
+		c := s.connect(streamable.Visitor{}, h.send)
+		defer c.Close()
+		c.Take("1", message(t, fmt.Sprintf(list, 1)))
+		synctest.Wait()
+		begins := func(specs ...core.Spec) time.Duration {
+			began := time.Now()
+			begin(t, s, &turn{specs: specs})()
+			return time.Since(began)
+		}
+		time.AfterFunc(100*time.Millisecond, func() { c.Take("2", message(t, fmt.Sprintf(list, 2))) })
+		if took := begins(echo); took != 100*time.Millisecond {
+			t.Errorf("it waited %v for an agent that lists after 100 ms", took)
+		}
+		if took := begins(echo); took != 0 {
+			t.Errorf("it waited %v without a change", took)
+		}
+		more := echo
+		more.Name = "more"
+		if took := begins(echo, more); took != relistFor {
+			t.Errorf("it waited %v for an agent that does not list", took)
+		}
+		if took := begins(echo); took != 0 {
+			t.Errorf("it waited %v for it again", took)
+		}
+	})
+}
+
 // A turn that is cancelled while its servers start begins no more.
 func TestCancelledBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,6 +28,7 @@ type conn struct {
 	ctx     context.Context //nolint:containedctx // the connection's life, ended by Close
 	end     context.CancelCauseFunc
 	owned   sync.WaitGroup
+	took    *catalog // the list that it was given last; nil: none. Session.mu guards it
 
 	mu      sync.Mutex // guards the fields below
 	open    int        // requests that are being answered
@@ -177,7 +178,7 @@ func (c *conn) list(call *wire.Call) {
 		stop()
 		w.leave()
 	}
-	b := append([]byte(`{"tools":[`), strings.Join(s.current().list, ",")...)
+	b := append([]byte(`{"tools":[`), strings.Join(s.take(c).list, ",")...)
 	b = append(b, ']')
 	if c.modern {
 		b = append(b, uncached...)

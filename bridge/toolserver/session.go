@@ -53,6 +53,8 @@ type Session struct {
 	turn  *work      // nil: no turn runs
 	tools *catalog
 	conns map[*conn]struct{}
+	// taken is closed when a client has taken the list, and replaced.
+	taken chan struct{}
 }
 
 // maxClients limits the connections of an agent. With more, the one that has been silent for longest
@@ -67,6 +69,7 @@ func newSession(p *Pool, c Client) *Session {
 		listing: make(chan struct{}, 1),
 		tools:   newCatalog(c.Name),
 		conns:   map[*conn]struct{}{},
+		taken:   make(chan struct{}),
 	}
 	s.face = streamable.NewHandler(streamable.HandlerOptions{
 		Connect: s.connect, Principal: gatePrincipal, All: maxClients, Limit: wire.MaxMessage,
@@ -173,7 +176,59 @@ func (s *Session) Begin(ctx context.Context, t Turn) (end func(), err error) {
 	if w.starting() {
 		w.running.Go(func() { s.watch(w) })
 	}
+	s.relisted(ctx)
 	return end, nil
+}
+
+// relistFor limits the wait for clients to take a list that has changed, so that the model of the
+// turn's prompt knows the new tools. Clients were seen to need 10 to 200 ms. Some never list again.
+const relistFor = 300 * time.Millisecond
+
+// relisted waits until every client that has taken a list has taken the current one.
+func (s *Session) relisted(ctx context.Context) {
+	limit := time.NewTimer(relistFor)
+	defer limit.Stop()
+	for {
+		s.mu.Lock()
+		old := false
+		for c := range s.conns {
+			old = old || c.took != nil && c.took != s.tools && !slices.Equal(c.took.list, s.tools.list)
+		}
+		taken := s.taken
+		s.mu.Unlock()
+		if !old {
+			return
+		}
+		select {
+		case <-taken:
+		case <-limit.C:
+			s.gaveUp()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// gaveUp has clients that do not take changed lists no longer waited for, until they list again.
+func (s *Session) gaveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.took != s.tools {
+			c.took = nil
+		}
+	}
+}
+
+// take returns the current list for a client.
+func (s *Session) take(c *conn) *catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.took = s.tools
+	close(s.taken)
+	s.taken = make(chan struct{})
+	return s.tools
 }
 
 // starting reports whether a server is starting.
