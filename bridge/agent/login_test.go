@@ -152,6 +152,9 @@ func TestNotes(t *testing.T) {
 	first.wantsLogin("say one")
 	is(backendOf(first), "web here key", true)
 	is(backendOf(second), "web here key", true)
+	if st, err := backendOf(second).SignInStatus(second.ctx); err != nil || st.State != acp.Unauthenticated {
+		t.Errorf("%+v, %v", st, err)
+	}
 	if n := rec.count("start"); n != 1 {
 		t.Errorf("%d starts", n)
 	}

@@ -203,17 +203,21 @@ func (b *Backend) Logout(ctx context.Context) error {
 	return err
 }
 
-// SignInStatus returns the state of the login of an agent that runs: one of those of acp.AuthStatus.
-// It starts nothing; acp.AuthUnknown: the agent does not run, or does not tell.
+// SignInStatus returns the state of the agent's login: one of those of acp.AuthStatus. It starts
+// nothing: of an agent that does not run, or does not tell, it is known only that it has asked for a
+// login.
 func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
-	unknown := acp.AuthStatus{State: acp.AuthUnknown}
+	last := acp.AuthStatus{State: acp.AuthUnknown}
+	if _, wanted, _ := b.SignIns(); wanted {
+		last.State = acp.Unauthenticated
+	}
 	p := b.o.Pool.any(b)
 	if p == nil || !bool(p.hello.Caps.Auth.Status) {
-		return unknown, nil
+		return last, nil
 	}
 	var is acp.AuthStatus
 	if err := p.conn.Ask(ctx, "auth/status", struct{}{}, &is); err != nil {
-		return unknown, words("auth/status", err)
+		return last, words("auth/status", err)
 	}
 	return is, nil
 }

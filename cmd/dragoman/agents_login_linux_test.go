@@ -9,7 +9,7 @@ import (
 )
 
 // At a terminal the way to log in is chosen there, and the agent's program then has the terminal for
-// itself. What was typed ahead is left to it.
+// itself. What was typed ahead is left to it. An interrupt ends both kinds of logins.
 func TestAgentsLoginAtATerminal(t *testing.T) {
 	p := newPlace(t)
 	login := filepath.Join(p.home, "login")
@@ -26,15 +26,18 @@ func TestAgentsLoginAtATerminal(t *testing.T) {
 		t.Errorf("%v; the login is kept: %t", err, kept(login))
 	}
 
-	c = p.onTerminal(t, nil, "acp", "--login", "bot/here")
-	c.until("Code: ")
-	c.types("\x03")
-	for range c.screen { // until the program has ended
-	}
-	if err := c.cmd.Wait(); err == nil {
-		t.Error("a login that was interrupted has succeeded")
-	}
-	if st := c.cmd.ProcessState.Sys().(syscall.WaitStatus); st.Signaled() {
-		t.Errorf("the program was ended by %v itself", st.Signal())
+	p.config(t, "agents:\n"+entry("bot", agenttest.Options{Auth: loginMethods(), Faults: map[string]string{"authenticate": "stderr Waiting; wait"}}, ""))
+	for method, asks := range map[string]string{"bot/here": "Code: ", "bot/web": "bot: Waiting"} {
+		c = p.onTerminal(t, nil, "acp", "--login", method)
+		c.until(asks)
+		c.types("\x03")
+		for range c.screen { // until the program has ended
+		}
+		if err := c.cmd.Wait(); err == nil {
+			t.Errorf("%s: a login that was interrupted has succeeded", method)
+		}
+		if st := c.cmd.ProcessState.Sys().(syscall.WaitStatus); st.Signaled() {
+			t.Errorf("%s: the program was ended by %v itself", method, st.Signal())
+		}
 	}
 }
