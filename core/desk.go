@@ -284,7 +284,11 @@ func (h host) Sub(ctx context.Context, title string) (Host, *Attachment, error) 
 		return nil, nil, err
 	}
 	at := child.Attach(Client{Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Role: Observe})
-	return host{child}, at, host{child}.Publish(ctx, TitleChanged{Title: title, Auto: true})
+	if err := (host{child}).Publish(ctx, TitleChanged{Title: title, Auto: true}); err != nil {
+		at.Leave()
+		return nil, nil, err
+	}
+	return host{child}, at, nil
 }
 
 func (h host) Connection() Profiles { return h.s.connection() }

@@ -170,7 +170,8 @@ func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error
 }
 
 // Import fills a session that has no history yet. A turn that it leaves open ends, as usual, and why
-// is the reason for cancelling the open calls. It blocks until that is durable.
+// is the reason for cancelling the open calls. It blocks until that is durable. Of a history that fails,
+// nothing stays.
 func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], why string) error {
 	done, err := s.own(ctx)
 	if err != nil {
@@ -178,7 +179,7 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 	}
 	defer done()
 	s.mu.Lock()
-	used := s.state.Messages > 0 || s.turn != nil
+	used, start := s.state.Messages > 0 || s.turn != nil, s.log.Head()
 	s.mu.Unlock()
 	if used {
 		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
@@ -187,8 +188,12 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 		if err == nil {
 			err = s.publish(ctx, ev)
 		}
-		if err != nil {
-			return err
+		if err != nil { // the next import begins anew
+			s.mu.Lock()
+			wake := s.appendLocked(Truncated{After: start})
+			s.mu.Unlock()
+			s.wake(wake)
+			return errors.Join(err, s.refold(context.WithoutCancel(ctx)))
 		}
 	}
 	s.mu.Lock()

@@ -16,25 +16,32 @@ import (
 func (g *Gateway) Prepare(ctx context.Context, a *Attachment) error {
 	m := a.Meta()
 	s := g.live(sessionKey{m.Principal, m.ID})
-	if s == nil || s.talk.Load() != nil {
+	if s == nil || a.client.Role != Decide {
 		return nil
 	}
 	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
 	if err != nil {
 		return err
 	}
-	st := a.State()
-	agent, ok := prof.Agent(st.Settings.Agent)
-	if !ok || !agent.External || st.Offered.Agent == agent.Name {
-		return nil
+	for {
+		st := a.State()
+		agent, ok := prof.Agent(st.Settings.Agent)
+		open := s.back.Load()
+		if !ok || !agent.External || st.Turn != "" || st.Offered.Agent == agent.Name || open != nil && open.Key == agent.revision() {
+			return nil
+		}
+		s.mu.Lock()
+		if s.of == nil {
+			s.of = a.client.Profiles
+		}
+		s.mu.Unlock()
+		if done, err := s.prepareBetween(ctx, prof, agent, st.Settings); done || err != nil {
+			return err
+		}
+		if err := s.quiet(ctx); err != nil { // another client has it prepared, or a turn is about to end
+			return err
+		}
 	}
-	s.mu.Lock()
-	if s.of == nil {
-		s.of = a.client.Profiles
-	}
-	s.mu.Unlock()
-	_, err = s.prepareBetween(ctx, prof, agent, st.Settings)
-	return err
 }
 
 // prepareBetween opens the tools and the conversation between two turns. done is false where there
@@ -73,12 +80,18 @@ func (s *Session) betweenTurns(ctx context.Context, f func(context.Context) erro
 	defer stop(nil)
 	s.mu.Lock()
 	if s.turn != nil || s.working != nil || s.closing != nil {
+		if s.closing != nil {
+			err = ErrClosed
+		}
 		s.mu.Unlock()
-		return false, nil
+		return false, err
 	}
 	s.working, s.preparing = make(chan struct{}), stop
 	s.mu.Unlock()
 	defer func() {
+		if p := recover(); p != nil { // of the back end
+			err = fmt.Errorf("internal error: %v", p)
+		}
 		s.mu.Lock()
 		close(s.working)
 		s.working, s.preparing = nil, nil

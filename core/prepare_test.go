@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -74,4 +75,187 @@ func prepareWaits(t *testing.T, never bool) {
 	if err := g.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// prepared makes a gateway with agents, and a session with a
+// client.
+func prepared(t *testing.T, agents ...core.Agent) (*core.Gateway, *core.Attachment) {
+	t.Helper()
+	g := guests(coretest.NewMemory(), agents...)
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, s.Attach(core.Client{Name: "tester"})
+}
+
+// slow is an external agent that is opened when it is told to, and offers its options then.
+func slow() (b *coretest.Backend, open chan error) {
+	open = make(chan error)
+	return &coretest.Backend{Run: echo, Begins: func(ctx context.Context, bind core.Binding) error {
+		select {
+		case err := <-open:
+			if err != nil {
+				return err
+			}
+			return bind.Host.Publish(ctx, offer("ask"))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}}, open
+}
+
+// start prepares a session, and returns the result when it is there.
+func start(ctx context.Context, g *core.Gateway, a *core.Attachment) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- g.Prepare(ctx, a) }()
+	synctest.Wait()
+	return done
+}
+
+// Whoever prepares a session waits until its agent has answered; it is opened once, and not for a client
+// that only reads.
+func TestPrepareTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, open := slow()
+		g, a := prepared(t, core.Agent{Name: "claude", External: true, Backend: b})
+		defer closeGateway(t, g)
+		if err := <-start(t.Context(), g, a.Attach(core.Client{Role: core.Observe})); err != nil {
+			t.Fatal(err)
+		}
+		first, second := start(t.Context(), g, a), start(t.Context(), g, a.Attach(core.Client{Name: "another"}))
+		select {
+		case err := <-second:
+			t.Fatalf("the second one did not wait: %v", err)
+		default:
+		}
+		open <- nil
+		for _, done := range []<-chan error{first, second, start(t.Context(), g, a)} {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := len(b.Bindings()); n != 1 || a.State().Offered.Choice("mode") == nil {
+			t.Errorf("it was opened %d times, and offers %+v", n, a.State().Offered)
+		}
+		prompt(t, a, say("hello"))
+		synctest.Wait()
+		if n := len(b.Bindings()); n != 1 {
+			t.Errorf("the prompt opened it again: %d", n)
+		}
+	})
+}
+
+// A prompt that comes in the middle waits for the same conversation; while its turn runs nothing is
+// prepared.
+func TestPromptWhileASessionIsPrepared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, open := slow()
+		g, a := prepared(t, core.Agent{Name: "claude", External: true, Backend: b})
+		defer closeGateway(t, g)
+		done := start(t.Context(), g, a)
+		r := a.Read(a.Head())
+		defer r.Close()
+		id := prompt(t, a, say("hello"))
+		if err := <-start(t.Context(), g, a); err != nil {
+			t.Fatal(err)
+		}
+		open <- nil
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		wantLines(t, changes(follow(t, r, id)), "TextDelta hello", "TurnEnded end_turn")
+		if n := len(b.Bindings()); n != 1 {
+			t.Errorf("it was opened %d times", n)
+		}
+	})
+}
+
+// The end of the session, or of the request, ends the start of the agent.
+func TestPrepareEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(t *testing.T, g *core.Gateway, leave context.CancelCauseFunc)
+		want error
+	}{
+		"the gateway's end":     {func(t *testing.T, g *core.Gateway, _ context.CancelCauseFunc) { closeGateway(t, g) }, core.ErrShutdown},
+		"the request's":         {func(_ *testing.T, _ *core.Gateway, leave context.CancelCauseFunc) { leave(core.ErrClientGone) }, core.ErrClientGone},
+		"the session's, for it": {func(t *testing.T, g *core.Gateway, _ context.CancelCauseFunc) { remove(t, g) }, core.ErrCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, _ := slow()
+				g, a := prepared(t, core.Agent{Name: "claude", External: true, Backend: b})
+				ctx, leave := context.WithCancelCause(t.Context())
+				defer leave(nil)
+				done := start(ctx, g, a)
+				test.end(t, g, leave)
+				if err := <-done; !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+				if n := len(b.Bindings()); n != 0 {
+					t.Errorf("it was opened %d times", n)
+				}
+				closeGateway(t, g)
+			})
+		})
+	}
+}
+
+func remove(t *testing.T, g *core.Gateway) {
+	t.Helper()
+	if err := g.Delete(t.Context(), core.Local, "s"); err != nil {
+		t.Error(err)
+	}
+}
+
+// An agent that does not start, or panics, is an error; the next attempt starts it, and a prompt in the
+// meantime has its own.
+func TestPrepareFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, open := slow()
+		g, a := prepared(t, core.Agent{Name: "claude", External: true, Backend: b})
+		defer closeGateway(t, g)
+		done := start(t.Context(), g, a)
+		open <- errors.New("no such program")
+		if err := <-done; err == nil || err.Error() != "agent claude: no such program" {
+			t.Errorf("got %v", err)
+		}
+		begins := b.Begins
+		b.Begins = func(context.Context, core.Binding) error { panic("nil map") }
+		if err := <-start(t.Context(), g, a); err == nil || err.Error() != "agent claude: internal error: nil map" {
+			t.Errorf("got %v", err)
+		}
+		b.Begins = begins
+		done = start(t.Context(), g, a)
+		open <- nil
+		if err := <-done; err != nil || a.State().Offered.Agent != "claude" {
+			t.Errorf("%v; it offers %+v", err, a.State().Offered)
+		}
+	})
+}
+
+// Only an external agent is opened before the first prompt: also where the session has had another one.
+func TestWhatIsPrepared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := &coretest.Backend{Run: echo}
+		b := &coretest.Backend{Run: echo, Begins: func(ctx context.Context, bind core.Binding) error { return bind.Host.Publish(ctx, offer("ask")) }}
+		g, a := prepared(t, core.Agent{Name: "code", Backend: own}, core.Agent{Name: "claude", External: true, Backend: b})
+		defer closeGateway(t, g)
+		if err := <-start(t.Context(), g, a); err != nil || len(own.Bindings()) != 0 {
+			t.Errorf("our own agent: %v, opened %d times", err, len(own.Bindings()))
+		}
+		prompt(t, a, say("hello"))
+		synctest.Wait()
+		for _, agent := range []string{"claude", "gone"} {
+			if err := a.Set(t.Context(), core.Settings{Agent: agent}); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-start(t.Context(), g, a); err != nil {
+				t.Errorf("%s: %v", agent, err)
+			}
+		}
+		if n := len(b.Bindings()); n != 1 || own.Closed() != 1 || a.State().Offered.Agent != "claude" {
+			t.Errorf("opened %d times, %d others closed; it offers %+v", n, own.Closed(), a.State().Offered)
+		}
+	})
 }

@@ -29,6 +29,7 @@ func Session(
 		return nil, fmt.Errorf("fork session %s: %w", of, err)
 	}
 	m.ID, m.Parent, m.ParentAgent = id, "", "" // the copy is the user's own, even that of a sub-session
+	m.From = core.Source{}                     // it is made from our log, and not from the agent's
 	m.Forks++
 	to, err := g.Create(ctx, m)
 	if err != nil {
