@@ -1,16 +1,21 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 	"dragoman/core/shell"
 )
 
@@ -29,56 +34,86 @@ const (
 	fetchTool = "web_fetch"
 )
 
-// input is what agents put into rawInput, under the names that they use.
-type input struct {
-	Command json.RawMessage            `json:"command"`
-	Cmd     json.RawMessage            `json:"cmd"`
-	Cwd     string                     `json:"cwd"`
-	Workdir string                     `json:"workdir"`
-	URL     string                     `json:"url"`
-	Changes map[string]json.RawMessage `json:"changes"`
-	Server  string                     `json:"server"`
-	Tool    string                     `json:"tool"`
+// input is what agents put into rawInput: the members of an object, by their exact names. One that
+// is written in another case is another member, and another value would be judged than is used.
+type input map[string]json.RawMessage
 
-	FilePath     string `json:"file_path"`
-	FilePathB    string `json:"filePath"`
-	FilePathC    string `json:"filepath"`
-	Path         string `json:"path"`
-	AbsolutePath string `json:"absolute_path"`
-	Notebook     string `json:"notebook_path"`
+// The names of members by which agents' own tools run commands, touch files and fetch.
+var (
+	commandNames = []string{"command", "cmd"}
+	folderNames  = []string{"cwd", "workdir"}
+	fileNames    = []string{"file_path", "filePath", "filepath", "path", "paths", "absolute_path", "notebook_path"}
+)
+
+const (
+	addressName = "url"
+	changesName = "changes"
+)
+
+// effects lists the names of all members by which a call has an effect.
+func effects() []string {
+	return slices.Concat(commandNames, folderNames, fileNames, []string{addressName, changesName})
 }
+
+// texts returns the texts in a member: one, or a list of them.
+func (in input) texts(name string) (list []string) {
+	if text := jsonscan.Text(in[name]); text != "" {
+		return []string{text}
+	}
+	var items []json.RawMessage
+	_ = json.Unmarshal(in[name], &items) // another form has none
+	for _, item := range items {
+		if text := jsonscan.Text(item); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// folder returns the folder of a command; "": the input names none.
+func (in input) folder() string {
+	for _, name := range folderNames {
+		if text := jsonscan.Text(in[name]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// changes lists the files that the input changes.
+func (in input) changes() []string { return slices.Sorted(maps.Keys(wire.Object(in[changesName]))) }
 
 // files lists the files that the input names.
 func (in input) files() (list []string) {
-	for _, path := range []string{in.FilePath, in.FilePathB, in.FilePathC, in.Path, in.AbsolutePath, in.Notebook} {
-		if path != "" {
-			list = append(list, path)
-		}
+	for _, name := range fileNames {
+		list = append(list, in.texts(name)...)
 	}
-	return append(list, slices.Sorted(maps.Keys(in.Changes))...)
+	return append(list, in.changes()...)
+}
+
+// onServer returns the tool of an MCP server of the agent's own that the input calls. With other
+// members it is the input of another tool, whatever it contains besides.
+func (in input) onServer() (server, tool string, ok bool) {
+	server, tool = jsonscan.Text(in["server"]), jsonscan.Text(in["tool"])
+	return server, tool, server != "" && server != core.Native && tool != "" && only(in, "server", "tool", "arguments")
 }
 
 // judge finds out what a call would do. A command counts wherever it is, a change to a file also:
 // an agent's description of a call as harmless does not make it so.
 func (c *conversation) judge(r rawCall) judged {
-	var in input
-	_ = json.Unmarshal(r.RawInput, &in) // a rawInput of another form says nothing
+	in := input(wire.Object(bytes.TrimSpace(r.RawInput))) // a rawInput of another form says nothing
 	j := judged{spec: core.Spec{Server: c.b.o.Name, Name: toolName(r), Kind: kindOf(r.Kind)}}
-	if in.Server != "" && in.Tool != "" { // a tool of an MCP server of the agent's own
-		j.spec.Server, j.spec.Name = in.Server, in.Tool
+	if server, tool, ok := in.onServer(); ok && !r.changes() {
+		j.spec.Server, j.spec.Name = server, tool
 		return j
 	}
-	if line := commandOf(r, in); line != "" {
+	for _, line := range commandsOf(r, in) {
 		j.spec = native(shellTool, core.KindExecute)
-		j.access = append(j.access, c.runs(line, cmp.Or(in.Cwd, in.Workdir, folderOf(r))))
+		j.access = append(j.access, c.runs(line, cmp.Or(in.folder(), folderOf(r))))
 	}
 	changed := map[string]bool{}
-	if r.Content != nil {
-		for _, t := range *r.Content {
-			if t.Type == "diff" {
-				changed[t.Path] = true
-			}
-		}
+	for _, path := range slices.Concat(r.changed(), in.changes()) {
+		changed[path] = true
 	}
 	paths := in.files()
 	for _, l := range r.Locations {
@@ -97,9 +132,6 @@ func (c *conversation) judge(r rawCall) judged {
 		paths = nil
 	case core.KindEdit, core.KindDelete, core.KindMove, core.KindOther:
 	}
-	for path := range maps.Keys(in.Changes) {
-		changed[path] = true
-	}
 	for _, path := range paths {
 		if changed[path] {
 			continue
@@ -109,9 +141,9 @@ func (c *conversation) judge(r rawCall) judged {
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		c.touches(&j, core.OpWrite, native(writeTool, core.KindEdit), path)
 	}
-	for _, url := range addresses(r, in) {
+	for _, at := range addresses(r, in) {
 		j.become(native(fetchTool, core.KindFetch))
-		j.access = append(j.access, core.Access{Op: core.OpNet, URL: url})
+		j.access = append(j.access, core.Access{Op: core.OpNet, URL: at})
 	}
 	return j
 }
@@ -128,15 +160,45 @@ func (j *judged) become(s core.Spec) {
 	}
 }
 
-// touches adds an access to a file.
+// touches adds an access to a file. A path that we cannot follow is outside of the workspace.
 func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, path string) {
-	p, err := c.places.At(c.b.paths.here(path))
-	if err != nil { // no path at all: it is asked about as the agent's own tool
-		return
-	}
 	j.become(as)
-	j.access = append(j.access, p.Access(op))
+	path = c.b.paths.here(spelled(path))
+	access := core.Access{Op: op, Path: path, Outside: true}
+	if p, err := c.places.At(path); err == nil {
+		access = p.Access(op)
+	}
+	j.access = append(j.access, access)
 }
+
+// spelled returns the path of a file address, and of one in the home folder: agents take both.
+func spelled(path string) string {
+	if u, err := url.Parse(path); err == nil && strings.EqualFold(u.Scheme, "file") && u.Path != "" {
+		return u.Path
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+// changed lists the files of the changes that a call shows.
+func (r rawCall) changed() (list []string) {
+	if r.Content == nil {
+		return nil
+	}
+	for _, t := range *r.Content {
+		if t.Type == "diff" {
+			list = append(list, t.Path)
+		}
+	}
+	return list
+}
+
+// changes reports whether a call shows a change of a file.
+func (r rawCall) changes() bool { return len(r.changed()) > 0 }
 
 // runs returns the access of a command line in a folder; "": the session's.
 func (c *conversation) runs(line, dir string) core.Access {
@@ -154,23 +216,38 @@ func (c *conversation) runs(line, dir string) core.Access {
 	return a
 }
 
-// commandOf returns the command line that a call would run; "": none. Some agents have it only as
-// the title of a call of kind execute.
-func commandOf(r rawCall, in input) string {
-	for _, raw := range []json.RawMessage{in.Command, in.Cmd} {
-		var line string
-		if json.Unmarshal(raw, &line) == nil && strings.TrimSpace(line) != "" {
-			return line
-		}
-		var words []string
-		if json.Unmarshal(raw, &words) == nil && len(words) > 0 {
-			return lineOf(words)
+// commandsOf lists the command lines that a call would run. Some agents have it only as the title of
+// a call of kind execute.
+func commandsOf(r rawCall, in input) (list []string) {
+	args := in.texts("args")
+	for _, name := range commandNames {
+		if line := lineIn(in[name]); line != "" {
+			if len(args) > 0 {
+				line += " " + shell.Quote(args...)
+			}
+			list = append(list, line)
 		}
 	}
-	if r.Kind == acp.ToolKind(core.KindExecute) && r.Title != nil {
-		return strings.TrimSpace(*r.Title)
+	if len(list) == 0 && r.Kind == acp.ToolKind(core.KindExecute) && r.Title != nil {
+		if line := strings.TrimSpace(*r.Title); line != "" {
+			return []string{line}
+		}
 	}
-	return ""
+	return list
+}
+
+// lineIn returns the command line in a member: a text, or a list of words. Of another form it
+// returns the JSON, which no rule allows.
+func lineIn(raw json.RawMessage) string {
+	var line string
+	if !says(raw) || string(raw) == "[]" || json.Unmarshal(raw, &line) == nil {
+		return strings.TrimSpace(line)
+	}
+	var words []string
+	if json.Unmarshal(raw, &words) == nil {
+		return lineOf(words)
+	}
+	return string(raw)
 }
 
 // inFolder is how Gemini names the folder of a command, in front of its description, if that is not
@@ -195,7 +272,7 @@ func folderOf(r rawCall) string {
 // lineOf returns the line that words run: what a shell is given, or the words themselves.
 func lineOf(words []string) string {
 	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
-		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
+		name := strings.TrimPrefix(strings.TrimPrefix(words[0], "/usr"), "/bin/") // a shell elsewhere may be anything
 		if slices.Contains([]string{"bash", "sh", "zsh", "dash"}, name) {
 			return words[2]
 		}
@@ -205,25 +282,35 @@ func lineOf(words []string) string {
 
 var address = regexp.MustCompile(`https?://[^\s"'<>)\]]+`)
 
-// addresses lists the addresses that a call would fetch.
+// addresses lists the addresses that a call would fetch. Some agents have them only in a text of a
+// call of kind fetch.
 func addresses(r rawCall, in input) []string {
-	if in.URL != "" {
-		return []string{in.URL}
-	}
-	if r.Kind == acp.ToolKind(core.KindFetch) && r.Title != nil {
-		return address.FindAllString(*r.Title, -1)
-	}
-	return nil
-}
-
-// line returns the command line that a call would run; "": none.
-func (j judged) line() string {
-	for _, a := range j.access {
-		if a.Op == core.OpRun {
-			return a.Command
+	list := in.texts(addressName)
+	if r.Kind == acp.ToolKind(core.KindFetch) {
+		if r.Title != nil && len(list) == 0 {
+			list = append(list, address.FindAllString(*r.Title, -1)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(in)) {
+			for _, text := range in.texts(name) {
+				if name != addressName {
+					list = append(list, address.FindAllString(text, -1)...)
+				}
+			}
 		}
 	}
-	return ""
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// line returns the command lines that a call would run, one a line; "": none.
+func (j judged) line() string {
+	var lines []string
+	for _, a := range j.access {
+		if a.Op == core.OpRun {
+			lines = append(lines, a.Command)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // titled returns the title of a call for people. It shows the command line, whatever the agent

@@ -168,3 +168,56 @@ func TestOwnEditsAreShown(t *testing.T) {
 		t.Errorf("%q", diffs)
 	}
 }
+
+// A call is judged by everything that it says about its effects, even if some of it looks harmless or is
+// in a form that nobody uses.
+func TestHarmlessDescriptionsAllowNothing(t *testing.T) {
+	rules := []rule{
+		{Effect: core.Allow, Tool: "shell_command", Command: "ls"},
+		{Effect: core.Allow, Tool: "shell_command", Command: "bash"},
+		{Effect: core.Allow, Server: "friendly"},
+		{Effect: core.Allow, Tool: "web_fetch", URL: "https://ok.example/*"},
+		{Effect: core.Allow, Tool: "web_search"},
+	}
+	for _, test := range []struct {
+		name, call string
+		asked      int
+	}{
+		{"what the rules allow", `{"kind":"execute","rawInput":{"command":"ls"}}`, 0},
+		{"a second command", `{"kind":"execute","rawInput":{"command":"ls","cmd":"rm -rf x"}}`, 1},
+		{"a member in another case", `{"kind":"execute","rawInput":{"command":"rm -rf x","COMMAND":"ls"}}`, 1},
+		{"arguments apart", `{"kind":"execute","rawInput":{"command":"bash","args":["-c","rm -rf x"]}}`, 1},
+		{"a list with more than texts", `{"kind":"execute","title":"ls","rawInput":{"command":["ls",["rm"]]}}`, 1},
+		{"an object", `{"kind":"execute","title":"ls","rawInput":{"command":{"run":"rm -rf x"}}}`, 1},
+		{"a shell of its own", `{"kind":"execute","rawInput":{"command":["./bash","-c","ls"]}}`, 1},
+		{"the system's shell", `{"kind":"execute","rawInput":{"command":["/usr/bin/bash","-lc","ls"]}}`, 0},
+		{"a command beside a server's tool", `{"kind":"other","rawInput":{"server":"friendly","tool":"x","command":"rm -rf x"}}`, 1},
+		{"a server's tool", `{"kind":"other","rawInput":{"server":"friendly","tool":"x","arguments":{}}}`, 0},
+		{"a change beside a server's tool", `{"kind":"other","content":[{"type":"diff","path":"DIR/x","newText":"x"}],"rawInput":{"server":"friendly","tool":"x"}}`, 1},
+		{"one of our own tools", `{"kind":"other","rawInput":{"server":"native","tool":"web_search"}}`, 1},
+		{"reading in the workspace", `{"kind":"read","rawInput":{"file_path":"DIR/x"}}`, 0},
+		{"reading somewhere else besides", `{"kind":"read","rawInput":{"paths":["DIR/x","/etc/shadow"]}}`, 1},
+		{"a path that leads out", `{"kind":"read","rawInput":{"path":"DIR/../../etc/shadow"}}`, 1},
+		{"the home folder", `{"kind":"read","rawInput":{"path":"~/notes"}}`, 1},
+		{"an address of a file", `{"kind":"read","rawInput":{"path":"file:///etc/shadow"}}`, 1},
+		{"what is no file", `{"kind":"read","rawInput":{"file_path":"/proc/self/environ"},"locations":[{"path":"DIR/x"}]}`, 1},
+		{"a read that runs", `{"kind":"read","rawInput":{"path":"DIR/x","command":"rm -rf x"}}`, 1},
+		{"a read that changes", `{"kind":"read","rawInput":{"path":"DIR/x"},"content":[{"type":"diff","path":"DIR/x","newText":"x"}]}`, 1},
+		{"an address", `{"kind":"fetch","rawInput":{"url":"https://ok.example/a"}}`, 0},
+		{"another address in a text", `{"kind":"fetch","rawInput":{"url":"https://ok.example/a","prompt":"and https://evil.example/b"}}`, 1},
+		{"another address behind a short title", `{"kind":"fetch","title":"https://ok.example/a …","rawInput":{"prompt":"https://ok.example/a https://evil.example/b"}}`, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})}, rules...).begin("")
+			c.answer = always(reject)
+			want := "selected allow\n"
+			if test.asked > 0 {
+				want = "selected reject\n"
+			}
+			c.says("permission "+strings.ReplaceAll(test.call, "DIR", c.dir), want)
+			if len(c.asked) != test.asked {
+				t.Errorf("%d questions: %+v", len(c.asked), c.asked)
+			}
+		})
+	}
+}

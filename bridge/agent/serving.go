@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -231,11 +230,5 @@ func fits(members map[string]json.RawMessage, spec core.Spec) bool {
 	if json.Unmarshal(spec.Schema, &schema) == nil && schema.Properties != nil {
 		return only(members, slices.Collect(maps.Keys(schema.Properties))...)
 	}
-	effects := reflect.TypeFor[input]()
-	for i := range effects.NumField() {
-		if members[effects.Field(i).Tag.Get("json")] != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(effects(), func(name string) bool { return members[name] != nil })
 }
