@@ -184,7 +184,7 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 		s.back.Store(l)
 		s.talk.Store(&conv)
 		d.conv, d.set = conv, set
-		return nil
+		return s.pin(ctx, agent)
 	}
 	if d.set == set {
 		return nil

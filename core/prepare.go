@@ -118,14 +118,27 @@ func (s *Session) awaitServers(ctx context.Context) error {
 	return s.desk.tools.Refresh(ctx)
 }
 
+// pin has the session stay with an external agent that it uses only as the default one: the agent's
+// own session is a part of it.
+func (s *Session) pin(ctx context.Context, agent Agent) error {
+	set := s.State().Settings
+	if !agent.External || set.Agent != "" {
+		return nil
+	}
+	set.Agent = agent.Name
+	s.desk.set.Agent = agent.Name
+	return s.publish(ctx, SettingsChanged{Settings: set})
+}
+
 // fill imports the history of a session that was made from one of an agent's own, if that has not
 // been done.
 func (s *Session) fill(ctx context.Context) error {
-	s.mu.Lock()
 	name := s.meta.From.Agent
-	filled := name == "" || s.state.Messages > 0 || s.state.Bound.Agent != "" || s.state.Turn != ""
-	s.mu.Unlock()
-	if filled {
+	filled := func() bool {
+		st := s.State()
+		return name == "" || st.Messages > 0 || st.Bound.Agent != "" || st.Turn != ""
+	}
+	if filled() {
 		return nil
 	}
 	prof, err := s.g.Profile(ctx, nil, s.Meta().Roots)
@@ -137,10 +150,16 @@ func (s *Session) fill(ctx context.Context) error {
 		return fmt.Errorf("open session %s: it is one of agent %s, which is not configured any more", s.meta.ID, name)
 	}
 	done, err := s.own(ctx)
+	if owned := (*OwnedError)(nil); errors.As(err, &owned) {
+		return nil // that process imports it
+	}
 	if err != nil {
 		return err
 	}
 	defer done()
+	if filled() { // by another process, before it was ours
+		return nil
+	}
 	set := s.State().Settings
 	if set.Agent = name; set != s.State().Settings {
 		if err := s.publish(ctx, SettingsChanged{Settings: set}); err != nil {

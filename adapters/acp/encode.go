@@ -178,13 +178,14 @@ func message(dst []byte, v *View, kind string, id core.MessageID, n int, b core.
 	return update(dst, v, acp.Chunk{SessionUpdate: kind, Content: block, MessageID: string(id)})
 }
 
-// settings appends the current choices, in both forms that have an update. The answer to
-// session/load has them too, so a replay sends none. Values of an agent's options are in its offer.
+// settings appends the current choices, in both forms that have an update, if they have changed. The
+// answer to session/load has them too, so a replay sends none. Values of an agent's options are in its
+// offer.
 func settings(dst []byte, v *View, set core.Settings) []byte {
 	was := v.Now
 	v.Now.Settings = set
 	set.Choices = was.Settings.Choices
-	if v.replay || v.Offer == nil || set == was.Settings && set.Choices != v.Now.Settings.Choices {
+	if v.replay || v.Offer == nil || set == was.Settings {
 		return dst
 	}
 	return update(mode(dst, v, was), v, optionsUpdate(v))
