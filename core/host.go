@@ -164,6 +164,9 @@ func (s *Session) endBegunLocked() []Event {
 	return events
 }
 
+// ErrHistory is the error of an import into a session that is in use.
+var ErrHistory = errors.New("it has a history of its own")
+
 // Import implements Host.
 func (h host) Import(ctx context.Context, history iter.Seq2[Event, error]) error {
 	return h.s.Import(ctx, history, "it had not ended when it was imported")
@@ -182,7 +185,7 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 	used, start := s.state.Messages > 0 || s.turn != nil, s.log.Head()
 	s.mu.Unlock()
 	if used {
-		return fmt.Errorf("import into session %s: it has a history of its own", s.meta.ID)
+		return fmt.Errorf("import into session %s: %w", s.meta.ID, ErrHistory)
 	}
 	for ev, err := range history {
 		if err == nil {

@@ -212,9 +212,13 @@ func (s *State) openCalls() []Call {
 
 // Summary is the session as a list shows it.
 func (s *State) Summary() Summary {
+	messages := s.Messages
+	if s.Meta.From.Agent != "" {
+		messages = max(messages, 1) // the agent may not be able to repeat them
+	}
 	return Summary{
 		ID: s.Meta.ID, Title: s.Title, Cwd: s.Meta.Cwd, Roots: s.Meta.Roots, Parent: s.Meta.Parent, Created: s.Meta.Created,
-		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: s.Messages, Running: s.Turn != "", Archived: s.Archived,
+		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: messages, Running: s.Turn != "", Archived: s.Archived,
 	}
 }
 

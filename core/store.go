@@ -114,4 +114,6 @@ type Summary struct {
 	Messages int       `json:"messages"` // of the user and of the agent
 	Running  bool      `json:"-"`        // a turn runs in this process
 	Archived bool      `json:"archived,omitempty"`
+	// Elsewhere: it is only in an agent behind the gateway so far, and is imported when it is opened.
+	Elsewhere bool `json:"-"`
 }

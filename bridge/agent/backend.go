@@ -75,14 +75,14 @@ type Backend struct {
 	paths  mapping
 	wg     sync.WaitGroup // of the peers
 
-	mu     sync.Mutex // guards the fields below
-	last   *hello     // of the newest program; nil: none was started
-	shared map[string]*sharing
-	method string    // by which the user has signed in; "": by none in this process
-	wants  bool      // its last answer was that it wants a login
-	listed time.Time // when its sessions were listed last
-	fails  int       // starts that failed, one after the other
-	next   time.Time // of the next attempt
+	mu       sync.Mutex // guards the fields below
+	last     *hello     // of the newest program; nil: none was started
+	shared   map[string]*sharing
+	method   string    // by which the user has signed in; "": by none in this process
+	wants    bool      // its last answer was that it wants a login
+	relisted time.Time // when its sessions were listed last
+	fails    int       // starts that failed, one after the other
+	next     time.Time // of the next attempt
 }
 
 var _ core.Backend = (*Backend)(nil)

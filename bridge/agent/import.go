@@ -4,77 +4,79 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
-// errLeft ends an import whose reader has stopped.
-var errLeft = errors.New("the import has ended")
+// maxImport limits a history that is imported, in bytes of the agent's updates. Of a longer one the
+// newest part is shown.
+const maxImport = 64 << 20
 
-// importing turns the history that an agent repeats into the events of a log.
+// importing turns the history that an agent repeats into the events of a log. It holds them until
+// the agent has repeated all of it: a part would stay the session's history for ever.
 type importing struct {
-	name   string
-	events chan core.Event
-	done   chan struct{} // closed when nobody takes events any more
+	name string
 
-	// The reading goroutine owns the fields below.
-	turn  core.TurnID
-	turns int
-	said  []core.Block // of a message of the user that is still growing
-	id    string       // its messageId
+	// The reading goroutine owns the fields below. When it has read the answer to session/load, the
+	// goroutine that asked does.
+	events []core.Event
+	size   int  // of the updates
+	cut    bool // the beginning is missing
+	title  string
+	turn   core.TurnID
+	turns  int
+	said   []core.Block // of a message of the user that is still growing
+	id     string       // its messageId
 }
 
 // importSession loads a session that the agent had before, with its history. An agent that cannot
 // repeat it continues it without.
 func (c *conversation) importSession(ctx context.Context, p *peer, session string) error {
-	if !p.hello.Caps.LoadSession {
-		c.notice(core.Info, "it cannot show what was said in this session before.")
-		return c.continueSession(ctx, p, session)
-	}
-	in := &importing{name: c.b.o.Name, events: make(chan core.Event), done: make(chan struct{})}
-	c.setImport(in)
-	defer c.setImport(nil)
-	answered := make(chan error, 1)
-	c.after.Go(func() {
+	in := &importing{name: c.b.o.Name}
+	loads := p.hello.Caps.LoadSession
+	if loads {
+		c.setImport(in)
 		err := c.request(ctx, p, "session/load", session, map[string]any{})
-		answered <- err
-	})
-	var failed error
+		if err != nil && c.b.retried(ctx, p, err) {
+			in = &importing{name: c.b.o.Name}
+			c.setImport(in)
+			err = c.request(ctx, p, "session/load", session, map[string]any{})
+		}
+		if err != nil {
+			c.setImport(nil)
+			return err
+		}
+	} else if err := c.continueSession(ctx, p, session); err != nil {
+		return err
+	}
+	if h := c.b.o.History; h != nil && in.title == "" {
+		if _, s, ok := h.find(ImportID(c.b.o.Name, session)); ok {
+			in.title = s.Title
+		}
+	}
+	history := in.history()
 	err := c.bind.Host.Import(ctx, func(yield func(core.Event, error) bool) {
-		defer close(in.done)
-		for {
-			select {
-			case ev := <-in.events:
-				if !yield(ev, nil) {
-					failed = errLeft
-					return
-				}
-			case failed = <-answered:
-				if failed != nil {
-					yield(nil, failed)
-					return
-				}
-				for _, ev := range in.rest() {
-					if !yield(ev, nil) {
-						return
-					}
-				}
+		for _, ev := range history {
+			if !yield(ev, nil) {
 				return
 			}
 		}
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, core.ErrHistory) { // the log has it as far as an earlier import came
 		return err
 	}
-	if h := c.b.o.History; h != nil {
-		if _, s, ok := h.find(ImportID(c.b.o.Name, session)); ok && s.Title != "" {
-			if err := c.bind.Host.Publish(ctx, core.TitleChanged{Title: s.Title, Auto: true}); err != nil {
-				return err
-			}
-		}
+	switch {
+	case !loads:
+		c.notice(core.Info, "it cannot show what was said in this session before.")
+	case in.cut:
+		c.notice(core.Info, fmt.Sprintf("what was said in this session first is not shown: its history is longer than %d MiB.", maxImport>>20))
 	}
 	return c.bindTo(ctx)
 }
@@ -84,10 +86,7 @@ func (c *conversation) continueSession(ctx context.Context, p *peer, session str
 	if !p.hello.Caps.Session.Resume {
 		return errors.New("it can neither load nor resume sessions")
 	}
-	if err := c.request(ctx, p, "session/resume", session, map[string]any{}); err != nil {
-		return err
-	}
-	return c.bindTo(ctx)
+	return c.request(ctx, p, "session/resume", session, map[string]any{})
 }
 
 func (c *conversation) setImport(in *importing) {
@@ -96,52 +95,91 @@ func (c *conversation) setImport(in *importing) {
 	c.importing = in
 }
 
-// add takes events of the history. It runs on the reading goroutine.
-func (in *importing) add(events ...core.Event) bool {
-	list := in.begin()
+// add takes events of the history.
+func (in *importing) add(events ...core.Event) {
+	in.begin()
 	for _, ev := range events {
-		if e, ok := ev.(core.CallChanged); ok {
+		switch e := ev.(type) {
+		case core.Phase:
+			continue
+		case core.CallChanged:
 			e.Call.Turn = in.turn
 			ev = e
+		case core.Compacted:
+			e.Turn = in.turn
+			ev = e
+		default:
 		}
-		list = append(list, ev)
+		in.events = append(in.events, ev)
 	}
-	return in.send(list...)
 }
 
-func (in *importing) send(events ...core.Event) bool {
-	for _, ev := range events {
-		select {
-		case in.events <- ev:
-		case <-in.done:
-			return false
-		}
+// apart takes an event that needs no turn.
+func (in *importing) apart(ev core.Event) {
+	if e, ok := ev.(core.TitleChanged); ok {
+		in.title = e.Title
+		return
 	}
-	return true
+	in.events = append(in.events, ev)
 }
 
-// begin returns the events that begin the turn of what comes next, if none has begun.
-func (in *importing) begin() (list []core.Event) {
+// grow counts an update. If that is too much, the older half is dropped, up to the beginning of a
+// turn.
+func (in *importing) grow(bytes int) {
+	if in.size += bytes; in.size <= maxImport {
+		return
+	}
+	half := len(in.events) / 2
+	first := slices.IndexFunc(in.events[half:], func(ev core.Event) bool {
+		_, begins := ev.(core.TurnStarted)
+		return begins
+	})
+	if first >= 0 {
+		in.events = slices.Clone(in.events[half+first:])
+	} else {
+		in.events, in.turn = nil, ""
+	}
+	in.size, in.cut = in.size/2, true
+}
+
+// history returns all of it, its title first.
+func (in *importing) history() []core.Event {
+	if len(in.said) > 0 {
+		in.begin()
+	}
+	in.rest()
+	title := in.title
+	for _, ev := range in.events {
+		if e, ok := ev.(core.TurnStarted); ok && title == "" {
+			line, _, _ := strings.Cut(strings.TrimSpace(plain(e.Prompt)), "\n")
+			title = display.Line(line, maxTitle)
+		}
+	}
+	if title == "" {
+		return in.events
+	}
+	return append([]core.Event{core.TitleChanged{Title: title, Auto: true}}, in.events...)
+}
+
+// begin begins the turn of what comes next, if none has begun.
+func (in *importing) begin() {
 	if in.turn != "" && len(in.said) == 0 {
-		return nil
+		return
 	}
-	list = in.rest()
+	in.rest()
 	in.turns++
 	n := strconv.Itoa(in.turns)
 	in.turn = core.TurnID("t" + in.name + "-i" + n)
-	list = append(list, core.TurnStarted{Turn: in.turn, Message: core.MessageID("u" + in.name + "-i" + n), Prompt: in.said})
+	in.events = append(in.events, core.TurnStarted{Turn: in.turn, Message: core.MessageID("u" + in.name + "-i" + n), Prompt: in.said})
 	in.said, in.id = nil, ""
-	return list
 }
 
-// rest returns the end of the last turn.
-func (in *importing) rest() []core.Event {
-	if in.turn == "" {
-		return nil
+// rest ends the last turn.
+func (in *importing) rest() {
+	if in.turn != "" {
+		in.events = append(in.events, core.TurnEnded{Turn: in.turn, Stop: core.StopEnd})
+		in.turn = ""
 	}
-	id := in.turn
-	in.turn = ""
-	return []core.Event{core.TurnEnded{Turn: id, Stop: core.StopEnd}}
 }
 
 // userChunk takes a piece of a message of the user in a history.
@@ -157,7 +195,7 @@ func (f *flow) userChunk(content, message []byte) {
 	}
 	id := valueOf(message)
 	if len(in.said) > 0 && id != in.id {
-		in.send(in.begin()...)
+		in.begin()
 	}
 	in.id = id
 	block := blockOf(b)

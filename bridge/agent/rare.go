@@ -73,7 +73,7 @@ func (f *flow) info(u acp.InfoUpdate) {
 func (f *flow) emitApart(ev core.Event) {
 	c := f.c
 	if in := c.imports(); in != nil {
-		in.send(ev)
+		in.apart(ev)
 		return
 	}
 	c.mu.Lock()

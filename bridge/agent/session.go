@@ -155,6 +155,7 @@ func (c *conversation) settled(p *peer, id string, raw json.RawMessage, err erro
 	c.session = id
 	c.mu.Unlock()
 	c.flow.pause() // what was repeated is over
+	c.setImport(nil)
 	c.flow.options(is)
 	return nil
 }

@@ -24,7 +24,7 @@ func (c *conversation) subagent(u acp.SubagentUpdate) {
 	sub, p := c.subs[u.SessionID], c.peer
 	c.mu.Unlock()
 	if sub == nil {
-		if u.SessionID == "" || p == nil {
+		if u.SessionID == "" || p == nil || c.repeats() {
 			return
 		}
 		if sub = c.newSubagent(u); sub == nil {
@@ -46,6 +46,13 @@ func (c *conversation) subagent(u acp.SubagentUpdate) {
 		}
 		c.emit(core.CallChanged{Call: sub.call})
 	}
+}
+
+// repeats reports whether updates repeat what was done before.
+func (c *conversation) repeats() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.muted || c.importing != nil
 }
 
 // newSubagent makes the sub-session of a sub-agent; nil: it could not be made, and the agent goes on

@@ -54,13 +54,17 @@ type flow struct {
 // emit passes events on.
 func (f *flow) emit(events ...core.Event) bool {
 	if in := f.c.imports(); in != nil {
-		return in.add(events...)
+		in.add(events...)
+		return true
 	}
 	return f.c.emit(events...)
 }
 
 // take handles one update.
 func (f *flow) take(raw []byte) {
+	if in := f.c.imports(); in != nil {
+		in.grow(len(raw))
+	}
 	var kind, content, message []byte
 	meta := false
 	m := jsonscan.MembersOf(raw, wire.MaxDepth)

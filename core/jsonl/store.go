@@ -161,7 +161,10 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	if exists(f.log) {
 		return core.ErrExists
 	}
-	held, err := f.disk.lock(ctx, f.lock, always)
+	held, err := f.disk.lock(ctx, f.lock, func() bool { return !exists(f.log) })
+	if err != nil && exists(f.log) {
+		return core.ErrExists // and its owner keeps the lock
+	}
 	if err != nil {
 		return err
 	}

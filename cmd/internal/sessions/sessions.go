@@ -88,10 +88,11 @@ func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error
 	return g.Open(ctx, core.Local, found[0])
 }
 
-// Latest opens the session of a folder that was used last. Those of delegated tasks do not count.
+// Latest opens the session of a folder that was used last. Those of delegated tasks do not count,
+// nor those that are only in an external agent.
 func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session, error) {
 	for sum, err := range g.List(ctx, core.Local) {
-		if err == nil && sum.Parent == "" && sum.Messages > 0 && sum.Cwd == folder {
+		if err == nil && sum.Parent == "" && !sum.Elsewhere && sum.Messages > 0 && sum.Cwd == folder {
 			return g.Open(ctx, core.Local, sum.ID)
 		}
 	}

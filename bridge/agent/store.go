@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"dragoman/core"
+)
+
+// Store adds the sessions that agents had by themselves to the lists of the local user. One is made
+// here when it is first claimed.
+type Store struct {
+	core.Store
+
+	History *History
+	// Offers reports whether an agent is configured.
+	Offers func(agent string) bool
+}
+
+// List implements core.Store.
+func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	return func(yield func(core.Summary, error) bool) {
+		more := s.foreign(p)
+		theirs := make(map[core.SessionID]bool, len(more))
+		for _, sum := range more {
+			theirs[sum.ID] = true
+		}
+		for sum, err := range s.Store.List(ctx, p) {
+			for err == nil && len(more) > 0 && more[0].Updated.After(sum.Updated) {
+				if !yield(more[0], nil) {
+					return
+				}
+				more = more[1:]
+			}
+			if err == nil && theirs[sum.ID] {
+				continue // its import has failed: it is listed as the agent's
+			}
+			if !yield(sum, err) {
+				return
+			}
+		}
+		for _, sum := range more {
+			if !yield(sum, nil) {
+				return
+			}
+		}
+	}
+}
+
+// foreign lists the sessions that agents had by themselves, last used first.
+func (s Store) foreign(p core.Principal) (list []core.Summary) {
+	if p != core.Local {
+		return nil
+	}
+	all, err := s.History.doc.Read()
+	if err != nil {
+		return nil // it never hides our own sessions
+	}
+	for agent, h := range all {
+		if !s.Offers(agent) {
+			continue
+		}
+		for _, e := range h.Sessions {
+			if id := h.Ours[e.Session]; id != "" || h.Hidden[e.Session] {
+				continue
+			}
+			list = append(list, core.Summary{
+				ID: ImportID(agent, e.Session), Title: e.Title, Cwd: e.Cwd, Roots: []string{e.Cwd}, Created: e.Updated, Updated: e.Updated, Agent: agent,
+				Messages:  1, // the agent does not say how many
+				Elsewhere: true,
+			})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b core.Summary) int { return b.Updated.Compare(a.Updated) })
+	return list
+}
+
+// Open implements core.Store.
+func (s Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (core.Journal, error) {
+	j, err := s.Store.Open(ctx, p, id)
+	if !errors.Is(err, core.ErrNotFound) || p != core.Local {
+		return j, err
+	}
+	from, e, ok := s.History.find(id)
+	if !ok || !s.Offers(from.Agent) || e.Cwd == "" {
+		return j, err
+	}
+	return &journal{store: s.Store, meta: core.Meta{ID: id, Principal: p, Cwd: e.Cwd, Roots: []string{e.Cwd}, From: from, Created: e.Updated}}, nil
+}
+
+// Delete implements core.Store. The agent keeps its own side.
+func (s Store) Delete(ctx context.Context, p core.Principal, id core.SessionID) error {
+	if err := s.Store.Delete(ctx, p, id); err != nil || p != core.Local {
+		return err
+	}
+	return s.History.hide(ctx, id)
+}
