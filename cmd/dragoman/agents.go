@@ -26,6 +26,7 @@ editor, as an agent like the built-in ones.`,
 		a.agentsList(),
 		a.agentsDoctor(),
 		a.agentsLogin(),
+		a.agentsSessions(),
 	)
 }
 
@@ -87,6 +88,28 @@ Editors log in as well: over ACP in their own way, over ECA with /login NAME.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the addresses of pages instead of opening them")
+	return cmd
+}
+
+func (a *app) agentsSessions() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "sessions NAME",
+		Short: "List the sessions that an external agent has by itself",
+		Long: `Ask an external agent for its own sessions and list them, most recently used first: the time of last
+use, the id here, the agent's id, the folder and the title. The agent is started for that.
+
+Editors show these sessions beside ours, and import one when it is opened, as "dragoman run
+--session ID" does. "dragoman sessions list" shows it from then on. No agent is started for the
+lists of editors: they show what this command, or an agent in use, has listed last.`,
+		Example:           "  dragoman agents sessions claude\n  dragoman agents sessions claude --json",
+		Args:              exactly(1),
+		ValidArgsFunction: a.completeAgents,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return agents.Sessions(ctx, a.Environment, args[0], asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 

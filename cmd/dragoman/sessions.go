@@ -28,7 +28,8 @@ func (a *app) sessionsList() *cobra.Command {
 		Use:   "list",
 		Short: "List the sessions, most recently used first",
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
-id, the folder and the title. --json prints one object per line.`,
+id, the folder and the title. --json prints one object per line. Sessions that exist only in an
+external agent are listed by "dragoman agents sessions".`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
 		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {

@@ -4,6 +4,6 @@
 // # What holds
 //
 //   - Keys are looked up when a program is started, and are never shown.
-//   - Only an Examination and Login start a program, and both end it. A program that asks at the
+//   - Only an Examination, Login and Sessions start a program, and they end it. A program that asks at the
 //     terminal has it for itself meanwhile.
 package agents

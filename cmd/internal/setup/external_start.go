@@ -38,7 +38,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 	return &agentPrograms{
 		pool:    agent.NewPool(),
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
-		history: agent.NewHistory(env.DataFile("agents.json")),
+		history: agent.NewHistory(env.DataFile(agents.HistoryFile)),
 		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
 		guards:  guards, env: env, run: run, log: log,
 	}
