@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"os"
 
 	"go.uber.org/zap"
@@ -47,14 +48,14 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 // backend makes the back end of an external agent. It starts nothing.
 func (a *agentPrograms) backend(e External) core.Backend {
 	log := a.log.With(zap.String("agent", e.Name))
-	return agent.New(agents.Options(e.Name, e.Settings, a.env.Lookup, a.run, agent.Options{
+	o := agents.Options(e.Name, e.Settings, a.env.Lookup, a.run, agent.Options{
 		Version: a.env.Version,
 		Pool:    a.pool,
 		History: a.history,
 		Notes:   a.notes,
 		Tools:   a.tools,
 		Guards:  a.guards,
-		Environ: a.env.Environ,
+		Environ: func() []string { return a.env.AgentEnviron(e.Name) },
 		Log: func(level, text string) {
 			l, err := logs.ParseLevel(level)
 			if err != nil {
@@ -62,7 +63,15 @@ func (a *agentPrograms) backend(e External) core.Backend {
 			}
 			log.Log(l, text)
 		},
-	}))
+	})
+	find := o.Program
+	o.Program = func(ctx context.Context) (agent.Program, error) {
+		if err := a.env.MayStart(e.Name); err != nil {
+			return agent.Program{}, err
+		}
+		return find(ctx)
+	}
+	return agent.New(o)
 }
 
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
