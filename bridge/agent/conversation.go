@@ -47,7 +47,7 @@ type conversation struct {
 	run       running
 	changed   chan struct{} // closed when run is another one
 	opening   bool          // the session is being opened in the program
-	early     []core.Event  // came meanwhile, and belong to the next turn
+	ahead     []core.Event  // came meanwhile, and belong to the next turn
 	open      int           // requests of the agent that wait for an answer
 	used      time.Time
 	muted     bool          // updates repeat what the log has

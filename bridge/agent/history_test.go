@@ -81,7 +81,8 @@ func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) 
 	}
 	r.gateway = core.New(core.Config{
 		Store: agent.Store{
-			Store: jsonl.New(filepath.Join(s.home, "sessions")), History: h,
+			Principal: core.Local,
+			Store:     jsonl.New(filepath.Join(s.home, "sessions")), History: h,
 			Offers: func(name string) bool { return name == "scripted" && !s.gone },
 		},
 		Node:     "test",
@@ -462,7 +463,7 @@ func TestListsAreBounded(t *testing.T) {
 	if b, err = os.ReadFile(path); err != nil || len(b) > 1<<20 || !bytes.Contains(b, []byte("mine too")) || !bytes.Contains(b, []byte(`"s3": "mine"`)) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	store := agent.Store{Store: jsonl.New(t.TempDir()), History: h, Offers: func(string) bool { return true }}
+	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Offers: func(string) bool { return true }}
 	n, last := 0, time.Now()
 	for sum, err := range store.List(t.Context(), core.Local) {
 		if err != nil || sum.Updated.After(last) {

@@ -9,12 +9,13 @@ import (
 	"dragoman/core"
 )
 
-// Store adds the sessions that agents had by themselves to the lists of the local user. One is made
-// here when it is first claimed.
+// Store adds the sessions that agents had by themselves to the lists of one principal, whose agents
+// they are. One is made here when it is first claimed.
 type Store struct {
 	core.Store
 
-	History *History
+	Principal core.Principal
+	History   *History
 	// Offers reports whether an agent is configured.
 	Offers func(agent string) bool
 }
@@ -51,7 +52,7 @@ func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summar
 
 // foreign lists the sessions that agents had by themselves, last used first.
 func (s Store) foreign(p core.Principal) (list []core.Summary) {
-	if p != core.Local {
+	if p != s.Principal {
 		return nil
 	}
 	all, err := s.History.doc.Read()
@@ -80,7 +81,7 @@ func (s Store) foreign(p core.Principal) (list []core.Summary) {
 // Open implements core.Store.
 func (s Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (core.Journal, error) {
 	j, err := s.Store.Open(ctx, p, id)
-	if !errors.Is(err, core.ErrNotFound) || p != core.Local {
+	if !errors.Is(err, core.ErrNotFound) || p != s.Principal {
 		return j, err
 	}
 	from, e, ok := s.History.find(id)
@@ -92,7 +93,7 @@ func (s Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (c
 
 // Delete implements core.Store. The agent keeps its own side.
 func (s Store) Delete(ctx context.Context, p core.Principal, id core.SessionID) error {
-	if err := s.Store.Delete(ctx, p, id); err != nil || p != core.Local {
+	if err := s.Store.Delete(ctx, p, id); err != nil || p != s.Principal {
 		return err
 	}
 	return s.History.hide(ctx, id)

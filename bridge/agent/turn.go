@@ -195,11 +195,11 @@ func (c *conversation) settle(ctx context.Context) error {
 // session was being opened.
 func (c *conversation) enter(r running) {
 	c.mu.Lock()
-	early := c.early
-	c.early = nil
+	ahead := c.ahead
+	c.ahead = nil
 	c.mu.Unlock()
-	if len(early) > 0 {
-		_ = r.turn.Emit(r.ctx, early...) // a turn that was stopped needs none
+	if len(ahead) > 0 {
+		_ = r.turn.Emit(r.ctx, ahead...) // a turn that was stopped needs none
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,8 +311,8 @@ func (c *conversation) opens() bool {
 	return c.opening
 }
 
-// maxEarly limits the events that are held back while a session is being opened.
-const maxEarly = 1000
+// maxAhead limits the events that are held back while a session is being opened.
+const maxAhead = 1000
 
 // hold keeps events for the next turn. While the session is being opened no turn may begin for
 // them, because one may be waiting for that, and waiting here would keep the answer from being
@@ -326,10 +326,10 @@ func (c *conversation) hold(events []core.Event) bool {
 			return false
 		}
 	}
-	if len(c.early)+len(events) > maxEarly {
+	if len(c.ahead)+len(events) > maxAhead {
 		return false
 	}
-	c.early = append(c.early, events...)
+	c.ahead = append(c.ahead, events...)
 	return true
 }
 

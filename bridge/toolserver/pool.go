@@ -110,8 +110,11 @@ func (p *Pool) listen() (string, error) {
 	return addr, nil
 }
 
+// agents is the gate's name for everybody with a token, which is for one session.
+const agents core.Principal = "agents"
+
 func (p *Pool) serve(l net.Listener) {
-	g := gate.New(gate.Options{Principal: core.Local, MaxBody: wire.MaxMessage, Requests: maxRequests})
+	g := gate.New(gate.Options{Principal: agents, MaxBody: wire.MaxMessage, Requests: maxRequests})
 	g.Mount(pathOf, http.HandlerFunc(p.route))
 	_ = g.Serve(p.ctx, l, p.closeAll) // it ends with the pool; a listener on this machine does not fail
 }

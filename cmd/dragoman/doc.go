@@ -66,7 +66,7 @@
 //	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestExperienceIsBounded
 //	MCP servers' processes                  upstream         1 for each server and session   the session closes              bridge/upstream.TestATurnCallsAServer
 //	MCP servers outside of sessions         upstream         16 unused                       the longest unused              bridge/upstream.TestConnectionsOutsideOfSessionsAreBounded
-//	children of an MCP server               upstream         any number                      the server's end                bridge/upstream.TestCloseEndsTheWholeGroup
+//	children of an MCP server               upstream         any number                      the server's end                core/child/piped.TestCloseEndsTheWholeGroup
 //	starts of a failing server              upstream         6 in a row                      a person starts it              bridge/upstream.TestStartsAreBounded
 //	questions of a server to a user         upstream         8                               the next is refused             bridge/upstream.TestQuestionsOfServersAreBounded
 //	questions of a server to a client       aggregate        64                              the next is refused             bridge/aggregate.TestQuestionsOfServersAreBounded

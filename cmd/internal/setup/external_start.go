@@ -77,7 +77,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
 // for a list.
 func (p *Process) Store(s core.Store) core.Store {
-	return agent.Store{Store: s, History: p.agents.history, Offers: func(name string) bool {
+	return agent.Store{Store: s, Principal: core.Local, History: p.agents.history, Offers: func(name string) bool {
 		if p.plain == nil {
 			return false
 		}
