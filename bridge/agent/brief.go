@@ -27,7 +27,7 @@ func briefOf(ctx context.Context, t *core.Turn) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		switch e := r.Event.(type) {
+		switch e := any(r.Event).(type) {
 		case core.TurnStarted:
 			flush()
 			if e.Turn == t.ID() {
@@ -53,7 +53,6 @@ func briefOf(ctx context.Context, t *core.Turn) (string, error) {
 		case core.Compacted:
 			flush()
 			parts = []string{"Summary: " + e.Summary}
-		default:
 		}
 	}
 	flush()

@@ -99,7 +99,7 @@ func (c *conversation) setImport(in *importing) {
 func (in *importing) add(events ...core.Event) {
 	in.begin()
 	for _, ev := range events {
-		switch e := ev.(type) {
+		switch e := any(ev).(type) {
 		case core.Phase:
 			continue
 		case core.CallChanged:

@@ -13,7 +13,7 @@ import (
 
 // rare handles the updates that are not on the hot path.
 func (f *flow) rare(kind string, raw json.RawMessage) {
-	known := true
+	var known bool
 	switch kind {
 	case "plan":
 		known = take(raw, f.plan)
@@ -33,8 +33,6 @@ func (f *flow) rare(kind string, raw json.RawMessage) {
 		known = take(raw, f.compaction)
 	case acp.UpdateSubagent:
 		known = take(raw, f.c.subagent)
-	default:
-		known = false
 	}
 	if !known {
 		f.foreign(raw, "")

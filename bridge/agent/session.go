@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/creachadair/jrpc2"
-
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -274,10 +272,4 @@ func (c *conversation) mute(muted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.muted = muted
-}
-
-// notFound reports whether an agent does not know a session.
-func notFound(err error) bool {
-	var e *jrpc2.Error
-	return errors.As(err, &e) && int(e.Code) == acp.CodeNotFound
 }
