@@ -106,7 +106,7 @@ type Command struct {
 }
 
 // GivesWay reports whether a command of the same name that is the agent's own comes first. It
-// does, unless ours shows something or acts on the session.
+// does, unless ours is about the session.
 func (c Command) GivesWay() bool { return c.Yields || c.Kind != CommandBuiltin }
 
 // CommandResult is the effect of a command: a text for the model that replaces the prompt

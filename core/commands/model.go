@@ -14,6 +14,9 @@ import (
 
 // chooseModel lists the models, or sets the session's.
 func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (string, error) {
+	if agent, ok := external(t); ok {
+		return c.chooseAgentModel(ctx, t, agent, want)
+	}
 	made, err := c.Load()
 	if err != nil {
 		return "", err

@@ -45,7 +45,7 @@ func Table() []BuiltIn {
 			},
 		},
 		{Command: core.Command{Name: "costs", Description: "Show the tokens that this session used, and what they cost"}},
-		{Command: core.Command{Name: "context", Description: "Show how full the model's context window is, and with what"}},
+		{Command: core.Command{Name: "context", Description: "Show how full the model's context window is, and with what", Yields: true}},
 		{
 			Command: core.Command{
 				Name:        "compact",
@@ -81,9 +81,10 @@ func Table() []BuiltIn {
 			Command: core.Command{
 				Name:        "rules",
 				Description: "List the rules that files tell the agent, and when they apply",
+				Yields:      true,
 			},
 		},
-		{Command: core.Command{Name: "skills", Description: "List the skills"}},
+		{Command: core.Command{Name: "skills", Description: "List the skills", Yields: true}},
 		{
 			Command: core.Command{
 				Name:        "doctor",
