@@ -222,6 +222,9 @@ func TestStrangeReasonsEndTheTurn(t *testing.T) {
 	for _, result := range []string{"null", "{}", `{"stopReason":"strange"}`, `{"stopReason":null,"usage":{"inputTokens":-1}}`} {
 		bad, _ := beside(t, agenttest.Options{Faults: map[string]string{"session/prompt": "result " + result}})
 		bad.says("say hello", "")
+		if got := bad.notices(); !strings.Contains(got, "stopReason") {
+			t.Errorf("%s: notices %q", result, got)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // answer is the agent's answer to session/prompt.
@@ -144,6 +145,10 @@ func (c *conversation) finish(ctx context.Context, t *core.Turn, p *peer, a answ
 		}
 		return core.StopCanceled, nil
 	}
+	_ = t.Emit(ctx, core.Notice{ // a stopped turn shows in ctx
+		Severity: core.Warning,
+		Text:     fmt.Sprintf("Agent %s ended the turn without a reason that is known (stopReason %q). Its answer may be incomplete.", c.b.o.Name, display.Line(string(a.stop), 40)),
+	})
 	return core.StopEnd, nil
 }
 
@@ -251,9 +256,11 @@ func (c *conversation) emit(events ...core.Event) bool {
 		next, err := c.bind.Host.Begin(ctx, core.Origin{})
 		if err == nil {
 			c.mu.Lock()
-			c.run = running{next, ctx}
-			close(c.changed)
-			c.changed = make(chan struct{})
+			if c.run.turn == r.turn { // else a prompt has ended this one already
+				c.run = running{next, ctx}
+				close(c.changed)
+				c.changed = make(chan struct{})
+			}
 			c.mu.Unlock()
 			continue
 		}
