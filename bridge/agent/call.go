@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +15,11 @@ import (
 type toolCall struct {
 	call    core.Call // as the log has it, or will have it
 	turn    core.TurnID
-	theirs  rawCall // everything that the agent has said about it
-	ours    bool    // it is a call of our own server, which the log has by itself
-	line    string  // the command line that it was judged by; "": none
-	printed int     // bytes of its text that the log has as output
+	theirs  rawCall  // everything that the agent has said about it
+	ours    bool     // it is a call of our own server, which the log has by itself
+	known   []string // the names by which it was found to be ours; its title may be another one later
+	line    string   // the command line that it was judged by; "": none
+	printed int      // bytes of its text that the log has as output
 
 	// conversation.mu guards the fields below. While asking is set, call belongs to the goroutine
 	// that asks.
@@ -108,15 +110,16 @@ func (f *flow) described(u rawCall) *toolCall {
 	tc := f.calls[u.ID]
 	asking := tc != nil && f.c.asking(tc)
 	if tc != nil && !asking && tc.turn != now && f.c.imports() == nil && !tc.call.State.Ended() {
-		tc = &toolCall{theirs: tc.theirs, ours: tc.ours} // its turn has ended, and with it the call
+		tc = &toolCall{theirs: tc.theirs, known: tc.known} // its turn has ended, and with it the call
 	}
 	if tc == nil {
 		tc = &toolCall{}
 	}
 	f.calls[u.ID] = tc
 	tc.theirs = tc.theirs.over(u)
-	// It may get another title later. One that is described as a command or the like is not ours.
-	tc.ours = f.c.owns(tc.theirs) || tc.ours && len(f.c.judge(tc.theirs).access) == 0
+	if tc.ours = f.c.owns(tc.theirs, tc.known...); tc.ours && tc.known == nil {
+		tc.known = tc.theirs.names()
+	}
 	if asking {
 		return tc
 	}
@@ -155,6 +158,15 @@ func (c *conversation) describe(tc *toolCall) {
 		call.Output = r.RawOutput
 	}
 	call.Meta = withoutTerminals(r.Meta)
+}
+
+// names lists everything that the agent calls a call.
+func (r rawCall) names() []string {
+	names := []string{r.Name, toolName(r)}
+	if r.Title != nil {
+		names = append(names, *r.Title)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // toolName returns the name of a call's tool: the agent's, or the kind of the call.

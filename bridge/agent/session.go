@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -121,16 +120,12 @@ func (c *conversation) servers(p *peer) (list []mcpServer, left []string, err er
 }
 
 // owns reports whether an agent's call is one of a tool of our server, which the log has by itself.
-func (c *conversation) owns(r rawCall) bool {
+// known are names that it had before. Our tools show no change and no place of their own.
+func (c *conversation) owns(r rawCall, known ...string) bool {
 	if c.parent != nil {
-		return c.parent.owns(r)
+		return c.parent.owns(r, known...)
 	}
-	names := []string{r.Name, toolName(r)}
-	if r.Title != nil {
-		names = append(names, *r.Title)
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
-	return c.serving.owns(r.Kind, r.RawInput, names...)
+	return !r.changes() && len(r.Locations) == 0 && c.serving.owns(r.Kind, r.RawInput, append(r.names(), known...)...)
 }
 
 // settled takes the answer to a request that opens a session, on the reading goroutine: what
@@ -258,8 +253,8 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p := c.program(); p != nil && c.b.o.History != nil {
-		p.asks.Go(func() { // nobody waits for the disk
+	if c.b.o.History != nil {
+		c.after.Go(func() { // only Close waits for the disk
 			if err := c.b.o.History.own(context.Background(), c.b.o.Name, session, c.bind.Meta.ID); err != nil {
 				c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
 			}

@@ -123,6 +123,9 @@ func TestOtherCallsUnderTheNameOfATool(t *testing.T) {
 		`tool {"toolCallId":"1","title":"mcp__dragoman__files__free","kind":"other"}` + "\n" + `permission {"toolCallId":"1","bare":true,"title":"t","rawInput":{"command":"rm -rf x"}}`,
 		`tool {"toolCallId":"1","title":"mcp__dragoman__files__free","kind":"other"}` + "\n" + `tool {"toolCallId":"1","title":"t","rawInput":{"command":"rm -rf x"}}` +
 			"\n" + `permission {"toolCallId":"1","bare":true,"title":"mcp__dragoman__files__free","kind":"other"}`,
+		`permission {"title":"mcp__dragoman__files__free","kind":"other","content":[{"type":"diff","path":"/x","newText":"y"}]}`,
+		`permission {"title":"mcp__dragoman__files__free","kind":"other","locations":[{"path":"/x"}]}`,
+		`tool {"toolCallId":"1","title":"mcp__dragoman__files__free","kind":"other"}` + "\n" + `permission {"toolCallId":"1","bare":true,"title":"t","rawInput":{"script":"rm -rf x"}}`,
 	} {
 		c := tooled(t, agenttest.Options{})
 		c.says("mcp-tools", "dragoman: files__free files__asked files__waits\n")
