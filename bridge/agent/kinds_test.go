@@ -91,14 +91,14 @@ func TestEnvironment(t *testing.T) {
 	c := one(t, o, func(o *agent.Options) {
 		o.Known = agent.KnownOf([]string{"claude-agent-acp"})
 		o.Environ = func() []string {
-			return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "OPENAI_API_KEY=other", "SECRET=s", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1"}
+			return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "OPENAI_API_KEY=other", "SECRET=s", "BASH_ENV=/b", "BASH_MAX_OUTPUT_LENGTH=9", "GOOGLE_API_KEY=g", "GOOGLE_CLOUD_PROJECT=p", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1"}
 		}
 	})
 	said, _ := c.say("environ")
 	names := strings.Fields(said)
 	for name, want := range map[string]bool{
-		"PATH": true, "HOME": true, "ANTHROPIC_API_KEY": true, "CLAUDE_CONFIG_DIR": true, agenttest.Variable: true,
-		"OPENAI_API_KEY": false, "SECRET": false, "CLAUDECODE": false, "CLAUDE_CODE_ENTRYPOINT": false, "CLAUDE_CODE_SSE_PORT": false,
+		"PATH": true, "HOME": true, "ANTHROPIC_API_KEY": true, "CLAUDE_CONFIG_DIR": true, "BASH_MAX_OUTPUT_LENGTH": true, "GOOGLE_CLOUD_PROJECT": true, agenttest.Variable: true,
+		"OPENAI_API_KEY": false, "SECRET": false, "BASH_ENV": false, "GOOGLE_API_KEY": false, "CLAUDECODE": false, "CLAUDE_CODE_ENTRYPOINT": false, "CLAUDE_CODE_SSE_PORT": false,
 	} {
 		if slices.Contains(names, name) != want {
 			t.Errorf("%s: %v, want %v", name, !want, want)

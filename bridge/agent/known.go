@@ -27,8 +27,8 @@ var known = []Known{
 	{
 		ID: "claude-acp", programs: []string{"claude-agent-acp", "claude-code-acp", "claude"},
 		Env: []string{
-			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "BROWSER", "NO_BROWSER", "IS_SANDBOX",
-			"MAX_THINKING_TOKENS", "MCP_TIMEOUT", "DISABLE_*", "BASH_*",
+			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_*", "CLOUD_ML_REGION", "VERTEX_*", "BROWSER", "NO_BROWSER", "IS_SANDBOX",
+			"MAX_THINKING_TOKENS", "MCP_TIMEOUT", "DISABLE_*", "BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_*",
 		},
 		Hint: "claude-agent-acp 0.50 and later needs Node 22; as root it needs IS_SANDBOX=1 in its env",
 	},
