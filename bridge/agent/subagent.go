@@ -77,7 +77,7 @@ func (c *conversation) newSubagent(u acp.SubagentUpdate) *subagent {
 	call.State, call.Start = core.Running, c.b.o.now()
 	c.emit(core.CallChanged{Call: call})
 	talk := &conversation{
-		b: c.b, parent: c, changed: make(chan struct{}), places: c.places, terminals: c.terminals,
+		b: c.b, parent: c, peer: c.program(), changed: make(chan struct{}), places: c.places, terminals: c.terminals,
 		bind:   core.Binding{Meta: held.Meta(), Host: host, Offer: func([]core.Command) {}},
 		grants: map[string]grant{}, subs: map[string]*subagent{},
 	}
