@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,9 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if o, ok := agenttest.FromEnv(); ok {
-		syscall.Exit(agenttest.Run(context.Background(), o, os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
 	if file := os.Getenv(playsVar); file != "" {
 		syscall.Exit(play(file)) // the race detector would wait for a second
 	}
@@ -32,8 +31,25 @@ func TestMain(m *testing.M) {
 		syscall.Exit(9) // a program that an agent starts must not run the tests again
 	}
 	os.Setenv("RUNS_TESTS", "1")
-	os.Exit(m.Run())
+	code := m.Run()
+	if dir, err := program(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(dir)) // it is a temporary folder
+	}
+	os.Exit(code)
 }
+
+// program builds the scripted agent, once.
+var program = sync.OnceValues(func() (path string, err error) {
+	dir, err := os.MkdirTemp("", "scripted-agent-")
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "scripted")
+	if text, err := exec.Command("go", "build", "-o", path, "./testdata/scripted").CombinedOutput(); err != nil {
+		return path, fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return path, nil
+})
 
 // patience is the time after which a test counts as hanging.
 const patience = 30 * time.Second
@@ -50,14 +66,14 @@ type room struct {
 // scripted returns an agent that does what prompts tell it.
 func scripted(t *testing.T, name string, o agenttest.Options, change ...func(*agent.Options)) core.Agent {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt := agent.Options{
 		Name: name,
 		Program: func(context.Context) (agent.Program, error) {
-			return agent.Program{Path: self, Env: map[string]string{agenttest.Variable: o.Value(), "RUNS_TESTS": "1"}}, nil
+			return agent.Program{Path: path, Env: map[string]string{agenttest.Variable: o.Value()}}, nil
 		},
 		Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test",
 		Log: func(level, text string) { t.Logf("%s: %s: %s", name, level, text) },

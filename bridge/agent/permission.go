@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/creachadair/jrpc2"
@@ -121,6 +122,7 @@ const maxAgain = 5
 // the user prompts. Then it is asked again, in another turn.
 func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (reply core.Reply, err error) {
 	for range maxAgain {
+		t := c.current()
 		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
 		if err == nil {
 			call.State = core.Rejected
@@ -130,7 +132,8 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged,
 			return reply, nil
 		}
 		call.State = core.Canceled
-		if ctx.Err() != nil || !c.emit() { // the agent has taken it back, or the turn was stopped
+		over := t != nil && errors.Is(t.Emit(ctx), core.ErrOver)
+		if ctx.Err() != nil || !over || !c.emit() { // the agent has taken it back, or the turn was stopped
 			return reply, err
 		}
 		again := *call
