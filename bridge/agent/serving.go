@@ -205,6 +205,9 @@ func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string)
 			if server.Owns(jsonscan.Text(members["server"]) + "/" + jsonscan.Text(members["tool"])) { // Codex, which says "execute" of each
 				return only(members, "server", "tool", "arguments")
 			}
+			if params := codexParams(members); params != nil {
+				members = params
+			}
 			return (kind == "" || kind == acp.ToolKind(core.KindOther)) && fits(members, spec)
 		}
 	}
@@ -231,4 +234,17 @@ func fits(members map[string]json.RawMessage, spec core.Spec) bool {
 		return only(members, slices.Collect(maps.Keys(schema.Properties))...)
 	}
 	return !slices.ContainsFunc(effects(), func(name string) bool { return members[name] != nil })
+}
+
+// codexParams returns the arguments of a call of an MCP tool in the form in which Codex 0.16 asks for
+// the permission to make it; nil: it is another form.
+func codexParams(members map[string]json.RawMessage) map[string]json.RawMessage {
+	if members["server_name"] == nil || !only(members, "turn_id", "server_name", "id", "request", "started_at_ms") {
+		return nil
+	}
+	meta := wire.Object(wire.Object(members["request"])["_meta"])
+	if jsonscan.Text(meta["codex_approval_kind"]) != "mcp_tool_call" || meta["tool_params"] == nil {
+		return nil
+	}
+	return wire.Object(meta["tool_params"])
 }
