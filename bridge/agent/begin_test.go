@@ -49,10 +49,17 @@ func TestPromptRightBehindTheBeginOfATurn(t *testing.T) {
 		}
 	}}
 	c := newRoom(t, []core.Agent{a}).begin("")
-	c.says("late later", "")
-	<-begun
+	for said := "later\n"; said != ""; { // until it comes behind the end of its prompt's turn
+		said, _ = c.say("late later")
+	}
+	select {
+	case <-begun:
+	case <-c.ctx.Done():
+		t.Fatal("no turn has begun for what the agent said after its answer")
+	}
+	before := rec.count("session/prompt")
 	id := c.prompt("say hello")
-	for rec.count("session/prompt") < 2 {
+	for rec.count("session/prompt") == before {
 		if c.ctx.Err() != nil {
 			t.Fatal(rec.methods())
 		}
