@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -226,14 +227,14 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 		}
 		return judgement{false, r, "rejected by " + who + scope(r, v) + note(r.Text)}, nil
 	case OutcomeAlone:
-		if r.Text != "" {
-			return ruled(false, "rejected: "+v.Why+", and "+r.Text), nil
-		}
-		return ruled(false, "rejected: "+v.Why+", and no client is attached that could be asked"), nil
+		return ruled(false, "rejected: "+v.Why+", and "+cmp.Or(r.Text, "no client is attached that could be asked")), nil
 	case OutcomeExpired:
 		return ruled(false, "rejected: "+r.Text), nil
-	case OutcomeCanceled:
-		return judgement{}, errors.Join(ErrCanceled)
+	case OutcomeCanceled: // its turn has ended
+		if cause := context.Cause(t.ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			return judgement{}, cause
+		}
+		return judgement{}, ErrOver
 	case OutcomeAnswered, OutcomeDeclined, OutcomeLater:
 	}
 	return ruled(false, "rejected: the answer was not a decision"), nil

@@ -91,7 +91,7 @@ func TestAPromptEndsABegunTurn(t *testing.T) {
 		turn, r := proposed(t, host, core.Origin{}, runs("", "make", once, always, no))
 		got := authorize(t, host, r)
 		id := prompt(t, a, say("never mind"))
-		if reply := <-got; !errors.Is(reply.err, core.ErrCanceled) || reply.Decision.Allows() {
+		if reply := <-got; !errors.Is(reply.err, core.ErrOver) || reply.Decision.Allows() {
 			t.Errorf("got %+v", reply)
 		}
 		wantLines(t, follow(t, reader, id), "TurnStarted", "CallChanged proposed", "CallChanged awaiting", "Asked",

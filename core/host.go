@@ -22,6 +22,7 @@ type Request struct {
 // Authorize is for calls that the back end runs itself. The call is left Running, or ends as
 // Rejected. Without a turn one begins (Begin), and a call that the log does not have is proposed.
 // The reply names one of the options if a person has chosen it. A rule's is AllowOnce or RejectOnce.
+// The error of a turn that ends meanwhile is ErrOver, unless it was stopped.
 func (h host) Authorize(ctx context.Context, r Request) (Reply, error) {
 	s, no := h.s, Reply{Outcome: OutcomeDecided, Decision: RejectOnce}
 	t, c, err := h.propose(ctx, r.Call)

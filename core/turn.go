@@ -290,7 +290,7 @@ func (s *Session) runAll() {
 			_ = s.endConversation(context.Background()) // no caller waits for this error
 			continue
 		}
-		if t == nil {
+		if t == nil || t.begun != nil { // nobody runs a turn of Begin
 			close(s.working)
 			s.working = nil
 			s.startIdleLocked()

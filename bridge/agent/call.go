@@ -108,6 +108,9 @@ func (f *flow) described(u rawCall) *toolCall {
 	}
 	now := f.c.current().ID()
 	tc := f.calls[u.ID]
+	if tc != nil && f.c.takeHeld(tc) { // else the end of the hold may change it meanwhile
+		defer f.c.heldOn(tc)
+	}
 	asking := tc != nil && f.c.asking(tc)
 	if tc != nil && !asking && tc.turn != now && f.c.imports() == nil && !tc.call.State.Ended() {
 		tc = &toolCall{theirs: tc.theirs, known: tc.known} // its turn has ended, and with it the call

@@ -69,7 +69,9 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	}
 	if c.asking(tc) || tc.call.State.Ended() || tc.call.State == core.Running && !c.takeHeld(tc) {
 		// It is asked about again, for something else: a call of its own in the log.
+		c.mu.Lock()
 		tc = &toolCall{theirs: tc.theirs, turn: tc.turn, call: tc.call}
+		c.mu.Unlock()
 		tc.call.ID, tc.call.State, tc.call.Why = core.CallID(f.newID("c")), "", ""
 	}
 	j := c.judge(tc.theirs)
@@ -109,6 +111,13 @@ func (c *conversation) takeHeld(tc *toolCall) bool {
 	return held
 }
 
+// heldOn is the opposite of takeHeld. If the hold's time has passed meanwhile, what follows shows the call.
+func (c *conversation) heldOn(tc *toolCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tc.held = true
+}
+
 var decisions = map[acp.PermissionKind]core.Decision{
 	acp.AllowOnce: core.AllowOnce, acp.AllowAlways: core.AllowSession, acp.RejectOnce: core.RejectOnce, acp.RejectAlways: core.RejectAlways,
 }
@@ -122,7 +131,6 @@ const maxAgain = 5
 // the user prompts. Then it is asked again, in another turn.
 func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (reply core.Reply, err error) {
 	for range maxAgain {
-		t := c.current()
 		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
 		if err == nil {
 			call.State = core.Rejected
@@ -132,8 +140,7 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged,
 			return reply, nil
 		}
 		call.State = core.Canceled
-		over := t != nil && errors.Is(t.Emit(ctx), core.ErrOver)
-		if ctx.Err() != nil || !over || !c.emit() { // the agent has taken it back, or the turn was stopped
+		if ctx.Err() != nil || !errors.Is(err, core.ErrOver) || !c.emit() { // the agent has taken it back, or the turn was stopped
 			return reply, err
 		}
 		again := *call

@@ -151,7 +151,7 @@ func (f *flow) end() {
 	f.endThought()
 	f.message = ""
 	for id, tc := range f.calls {
-		if tc.call.State.Ended() {
+		if !f.c.asking(tc) && tc.call.State.Ended() {
 			delete(f.calls, id)
 		}
 	}
