@@ -132,7 +132,7 @@ type Rule struct {
 
 // MCP holds the settings of our own MCP server.
 type MCP struct {
-	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto)."`
+	AllowAuto          bool          `yaml:"allow_auto" default:"false" doc:"Whether an MCP client may ask for a turn whose tool calls are approved by themselves (approvals: auto), and set options of an external agent that may change what it asks about."`
 	ModelAnswers       string        `yaml:"model_answers" enum:"none,soft" doc:"What an MCP client's model may allow with agent_approve after asking its user: soft allows what is asked about by default, none allows nothing. It can never allow what only a person may allow (control files, ask rules), nor anything while the client itself is asking its user; it can always reject. Left out: soft, or none over HTTP."`
 	Workspaces         []Value       `yaml:"workspaces" aka:"roots" doc:"Folders in which sessions of MCP clients may work; ~/ is your home, a relative path starts at this file's folder. Flags (--root) win. Left out: what the client names, else the folder that dragoman was started in."`
 	ElicitationTimeout time.Duration `yaml:"elicitation_timeout" default:"10m" min:"1s" doc:"How long a question put to the MCP client's user waits before the answer is no."`

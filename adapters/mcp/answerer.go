@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -73,8 +74,9 @@ func (s answerer) note() string {
 func (r *turnResult) addAnswerer(a core.Ask, s answerer) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
-			p.Note = s.note()
+			p.Note = cmp.Or(s.note(), p.Note)
 			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() })
+			p.Choices = slices.DeleteFunc(p.Choices, func(o choice) bool { return s == ofOthers || s != ofModel && o.decision.Allows() })
 		}
 	}
 	for i := range r.Questions {

@@ -315,7 +315,7 @@ func converse(t *testing.T, serve func(*testing.T, mcp.Options) (peer, func()), 
 		}
 	}()
 	p := player{peer: peer, dir: dir}
-	got, err := wiretest.Script{Peer: peer, Settle: synctest.Wait, Mark: "== ", Do: p.pass, Sends: p.sends, Hears: p.hears}.Play(script)
+	got, err := p.script().Play(script)
 	if err != nil {
 		t.Error(err)
 	}
@@ -333,6 +333,11 @@ type player struct {
 	peer  peer
 	dir   string
 	state string
+}
+
+// script plays conversations.
+func (p *player) script() wiretest.Script {
+	return wiretest.Script{Peer: p.peer, Settle: synctest.Wait, Mark: "== ", Do: p.pass, Sends: p.sends, Hears: p.hears}
 }
 
 var stateMember = regexp.MustCompile(`"requestState":"([^"]+)"`)

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/mcp/schema"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -214,16 +214,21 @@ func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (di
 		c.answer(h, a, reply(a, r))
 		return false
 	}
-	note, _ := r.Content["note"].(string)
+	note, _ := r.Content[schema.Note].(string)
 	switch r.Action {
 	case proto.ActionAccept:
-		switch d := r.Content["decision"]; d {
+		d := r.Content[schema.Decision]
+		if !a.Fits() {
+			c.choose(h, a, d, note)
+			return false
+		}
+		switch d {
 		case nil, "", string(core.AllowOnce):
 			c.settle(h, a, core.AllowOnce, note)
 		case string(core.AllowSession):
 			c.settle(h, a, core.AllowSession, note)
 		default:
-			c.settle(h, a, core.RejectOnce, line(fmt.Sprintf("the answer %q is not one of those offered", fmt.Sprint(d)), maxSummary))
+			c.settle(h, a, core.RejectOnce, notOffered(d))
 		}
 	case proto.ActionDecline:
 		c.settle(h, a, core.RejectOnce, note)
@@ -231,6 +236,24 @@ func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (di
 		c.settle(h, a, core.RejectOnce, "the client's answer is neither accept, decline nor cancel")
 	}
 	return false
+}
+
+// choose settles an approval with the choice from the agent's own list. Without a choice from it, it
+// rejects.
+func (c *client) choose(h *heldSession, a core.Ask, choice any, note string) {
+	id, _ := choice.(string)
+	if _, ok := a.Option(id); !ok {
+		c.settle(h, a, core.RejectOnce, notOffered(choice))
+		return
+	}
+	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Option: id, Text: note})
+}
+
+func notOffered(answer any) string {
+	if answer == nil {
+		return "the answer has no choice"
+	}
+	return line(fmt.Sprintf("the answer %q is not one of those offered", fmt.Sprint(answer)), maxSummary)
 }
 
 // settle decides an ask, unless it is no longer open.
@@ -289,9 +312,9 @@ func elicitation(version string, texts bool, m core.Meta, a core.Ask, c core.Cal
 	if a.Kind != core.AskApproval {
 		a.Freeform = a.Freeform && texts
 		f := forms.Of(a)
-		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: f.Question, RequestedSchema: questionForm(version, f)}
+		return &mcp.ElicitParams{Mode: proto.ModeForm, Message: f.Question, RequestedSchema: schema.Question(version, f)}
 	}
-	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: form(version, texts, a)}
+	return &mcp.ElicitParams{Mode: proto.ModeForm, Message: question(m, a, c), RequestedSchema: schema.Approval(version, texts, a)}
 }
 
 // question names the tool, its intended action, and the place.
@@ -314,23 +337,4 @@ func question(m core.Meta, a core.Ask, c core.Call) string {
 		fmt.Fprintf(&b, "\nWhy it asks: %s", line(a.Text, maxSummary))
 	}
 	return b.String()
-}
-
-// form returns the schema of the answer to an approval.
-func form(version string, texts bool, a core.Ask) json.RawMessage {
-	const once = "Allow once"
-	always := "Allow for this session: " + line(a.Remember, maxSummary)
-	options := []core.Option{{ID: string(core.AllowOnce), Label: once}}
-	if a.Remember != "" {
-		options = append(options, core.Option{ID: string(core.AllowSession), Label: always})
-	}
-	b := []byte(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",`)
-	if b = appendOptions(b, version, options); version >= proto.Titles {
-		b = append(b, `,"default":"allow_once"`...)
-	}
-	b = append(b, '}')
-	if texts {
-		b = append(b, `,"note":{"type":"string","title":"Note","description":"A word to the agent; may be left out."}`...)
-	}
-	return append(b, "}}"...)
 }

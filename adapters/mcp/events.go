@@ -105,11 +105,13 @@ func happened(t *turn, ev core.Event) (event, bool) {
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		n := core.NoticeOf(e)
 		return event{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
+	case core.Foreign:
+		return event{Type: eventNotice, Status: string(core.Info), Text: e.Text}, e.Text != ""
 	case core.TurnEnded:
 		return event{Type: eventEnded, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallArgs, core.CallOutput, core.Answered, core.UsageChanged, core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Foreign, core.Offered, core.Unknown:
+		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Offered, core.Unknown:
 	}
 	return event{}, false
 }

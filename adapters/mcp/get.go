@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/options"
 	"dragoman/core"
 	"dragoman/core/cursor"
 	"dragoman/core/display"
@@ -35,20 +36,22 @@ type getResult struct {
 
 // getHead is the current state of a session.
 type getHead struct {
-	Session core.SessionID `json:"session_id"`
-	Title   string         `json:"title,omitempty"`
-	Cwd     string         `json:"cwd"`
-	Model   string         `json:"model,omitempty"`
-	Updated time.Time      `json:"updated_at"`
-	Status  string         `json:"status"`
-	Turn    core.TurnID    `json:"turn_id,omitempty"`
-	Missing string         `json:"missing,omitempty"`
+	Session core.SessionID   `json:"session_id"`
+	Title   string           `json:"title,omitempty"`
+	Cwd     string           `json:"cwd"`
+	Model   string           `json:"model,omitempty"`
+	Updated time.Time        `json:"updated_at"`
+	Status  string           `json:"status"`
+	Turn    core.TurnID      `json:"turn_id,omitempty"`
+	Missing string           `json:"missing,omitempty"`
+	Agent   string           `json:"agent,omitempty"`   // "": the default one
+	Options []options.Option `json:"options,omitempty"` // of an external agent
 }
 
 func headOf(st core.State) getHead {
 	return getHead{
 		Session: st.Meta.ID, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(),
-		Status: stateStatus(st), Turn: st.Turn, Missing: st.Missing,
+		Status: stateStatus(st), Turn: st.Turn, Missing: st.Missing, Agent: st.Settings.Agent, Options: options.List(st),
 	}
 }
 
@@ -197,6 +200,8 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 	case core.Notifier:
 		n := e.Notice()
 		return entry{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
+	case core.Foreign:
+		return entry{Type: eventNotice, Turn: t.turn, Status: string(core.Info), Text: e.Text}, e.Text != ""
 	case core.TurnEnded:
 		return entry{Type: eventEnded, Turn: e.Turn, Status: stopStatus(e.Stop), Text: e.Err}, true
 	}
@@ -232,6 +237,9 @@ func (r getResult) say() string {
 	fmt.Fprintf(&b, "Session %s (%s) in %s: %s\n", r.Session, r.Status, r.Cwd, cmp.Or(r.Title, "untitled"))
 	if r.Missing != "" { // anywhere in the session
 		fmt.Fprintf(&b, "%s\n", r.Missing)
+	}
+	for _, o := range r.Options {
+		fmt.Fprintf(&b, "Option of agent %s: %s\n", r.Agent, o)
 	}
 	for _, e := range r.Entries {
 		switch e.Type {

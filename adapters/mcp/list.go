@@ -178,15 +178,21 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 			return failed(h.id, err)
 		}
 	}
-	c.drop(h)
-	h.a.Leave()
-	out := closeResult{Session: h.id}
+	out := closeResult{Session: h.id, Deleted: in.Delete}
 	if !in.Delete {
+		c.drop(h)
+		h.a.Leave()
 		return said("The session was closed. agent_prompt with its session_id continues it."), out, nil
 	}
-	if err := c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.principal, h.id); err != nil {
+	if err := c.discard(ctx, h); err != nil {
 		return failed(h.id, err)
 	}
-	out.Deleted = true
 	return said("The session was deleted."), out, nil
+}
+
+// discard releases a session and deletes it.
+func (c *client) discard(ctx context.Context, h *heldSession) error {
+	c.drop(h)
+	h.a.Leave()
+	return c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.principal, h.id)
 }

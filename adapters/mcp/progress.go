@@ -34,6 +34,8 @@ func progressLine(t *turn, ev core.Event) string {
 		return planLine(e)
 	case core.Notifier:
 		return line(e.Notice().Text, maxSummary)
+	case core.Foreign:
+		return line(e.Text, maxSummary)
 	}
 	return ""
 }

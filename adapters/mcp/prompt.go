@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/adapters/mcp/folders"
+	"dragoman/adapters/mcp/options"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/fileuri"
@@ -37,6 +38,7 @@ type promptArgs struct {
 	Cwd       string         `json:"cwd"`
 	Agent     string         `json:"agent"`
 	Model     string         `json:"model"`
+	Options   map[string]any `json:"options"`
 	Mode      string         `json:"mode"`
 	Approvals core.Approvals `json:"approvals"`
 	Context   []string       `json:"context"`
@@ -61,7 +63,17 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	if err != nil {
 		return failed(in.Session, err)
 	}
-	if p.Settings, err = c.settings(ctx, h.meta.Roots, h.a.State().Settings, in); err != nil {
+	wanted, err := c.wanted(ctx, h.meta.Roots, h.a.State().Settings, in)
+	if p.Settings = wanted.set; err == nil && !wanted.options.None() {
+		p.Settings, err = nil, c.setOptions(ctx, h, wanted)
+	}
+	if busy, ok := errors.AsType[*core.BusyError](err); ok {
+		return h.busy(busy.Turn)
+	}
+	if err != nil {
+		if in.Session == "" {
+			err = errors.Join(err, c.discard(ctx, h))
+		}
 		return failed(h.id, err)
 	}
 	turn, from, err := c.admit(ctx, req, h, by, p)
@@ -189,7 +201,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.settings(ctx, roots, core.Settings{}, in); err != nil {
+	if _, err := c.wanted(ctx, roots, core.Settings{}, in); err != nil {
 		return nil, err // before creating a session that nobody can use
 	}
 	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: c.host.principal, Cwd: roots[0], Roots: roots})
@@ -199,35 +211,63 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	return c.hold(req, s, true), nil
 }
 
-// settings returns set with the choices in the arguments, or nil without any choices. A mode is
-// an agent by another name. An error in the configuration is returned, whatever is chosen.
-func (c *client) settings(ctx context.Context, roots []string, set core.Settings, in promptArgs) (*core.Settings, error) {
+// wanted are the choices in the arguments of a prompt.
+type wanted struct {
+	set     *core.Settings // nil: the session's
+	options options.Wanted // of an external agent
+}
+
+// wanted returns the choices in the arguments, over those of a session. A mode is an agent by
+// another name; the model of an external agent is one of its options. An error in the configuration
+// is returned, whatever is chosen.
+func (c *client) wanted(ctx context.Context, roots []string, set core.Settings, in promptArgs) (wanted, error) {
 	prof, err := c.server.opts.Gateway.Profile(ctx, c.server.opts.Profiles, roots)
 	if err != nil {
-		return nil, err
+		return wanted{}, err
 	}
-	agent := in.Agent
-	if agent == "" {
-		agent = in.Mode
-	}
-	if agent == "" && in.Model == "" {
-		return nil, nil
+	agent := cmp.Or(in.Agent, in.Mode)
+	if agent == "" && in.Model == "" && len(in.Options) == 0 {
+		return wanted{}, nil
 	}
 	if agent != "" {
 		if _, ok := prof.Agent(agent); !ok {
-			return nil, errText(fmt.Sprintf("There is no agent %q; there are %s.", agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
+			return wanted{}, errText(fmt.Sprintf("There is no agent %q; there are %s.", agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
 		}
 		set.Agent = agent
 	}
-	if in.Model != "" {
+	switch agent, ok := prof.Agent(set.Agent); {
+	case ok && agent.External:
+		set.Agent = agent.Name
+		return wanted{&set, options.Wanted{Model: in.Model, Values: in.Options, Any: c.server.opts.Settings().AllowAuto}}, nil
+	case len(in.Options) > 0:
+		return wanted{}, errText(fmt.Sprintf("The agent %q has no options; only external agents have.", agent.Name))
+	case in.Model != "":
 		models := inference.ModelsOf(prof).List
 		known := slices.ContainsFunc(models, func(m inference.ModelInfo) bool { return m.ID == in.Model })
 		if len(models) > 0 && !known && !strings.Contains(in.Model, "/") {
-			return nil, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(models, func(m inference.ModelInfo) string { return m.ID })))
+			return wanted{}, errText(fmt.Sprintf("There is no model %q; there are %s.", in.Model, names(models, func(m inference.ModelInfo) string { return m.ID })))
 		}
 		set.Model = in.Model
 	}
-	return &set, nil
+	return wanted{set: &set}, nil
+}
+
+// setOptions has the external agent of a session take options before a prompt. If it does not, the
+// session keeps its agent. It may wait for long.
+func (c *client) setOptions(ctx context.Context, h *heldSession, w wanted) error {
+	was := h.a.State()
+	changes := was.Turn == "" && was.Settings.Agent != w.set.Agent
+	if changes {
+		if err := h.a.Set(ctx, *w.set); err != nil {
+			return err
+		}
+	}
+	err := options.Set(ctx, c.server.opts.Gateway, h.a, w.options)
+	if now := h.a.State().Settings; err != nil && changes && now.Agent == w.set.Agent {
+		now.Agent = was.Settings.Agent
+		err = errors.Join(err, h.a.Set(context.WithoutCancel(ctx), now))
+	}
+	return err
 }
 
 // names lists names for people.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,56 +15,6 @@ import (
 // any text, or both; to a client without forms as a pending question in the result, which
 // agent_approve answers. A form must not ask for a secret (Client, Elicitation), and a calling
 // model must not pass one on.
-
-// questionForm is the schema of the answer to a question.
-func questionForm(version string, f forms.Form) json.RawMessage {
-	b := []byte(`{"type":"object","properties":{`)
-	if len(f.Options) > 0 {
-		b = append(b, `"`+forms.Choice+`":{"type":"string","title":"Answer",`...)
-		b = append(appendOptions(b, version, f.Options), '}')
-	}
-	switch {
-	case len(f.Options) == 0:
-		b = append(b, `"`+forms.Text+`":{"type":"string","title":"Answer"}`...)
-	case f.Freeform:
-		b = append(b, `,"`+forms.Text+`":{"type":"string","title":"Another answer","description":"In your own words."}`...)
-	}
-	b = append(b, '}')
-	if f.Required != "" {
-		b = append(b, `,"required":["`+f.Required+`"]`...)
-	}
-	return append(b, '}')
-}
-
-// appendOptions appends a choice. Since 2025-11-25 choices have titles in this form.
-func appendOptions(b []byte, version string, options []core.Option) []byte {
-	title := func(o core.Option) string {
-		if o.Description == "" {
-			return line(o.Label, maxSummary)
-		}
-		return line(o.Label+": "+o.Description, maxSummary)
-	}
-	if version >= proto.Titles {
-		b = append(b, `"oneOf":[`...)
-		for i, o := range options {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = wire.AppendString(append(b, `{"const":`...), o.ID)
-			b = append(wire.AppendString(append(b, `,"title":`...), title(o)), '}')
-		}
-		return append(b, ']')
-	}
-	names := []byte(`],"enumNames":[`)
-	b = append(b, `"enum":[`...)
-	for i, o := range options {
-		if i > 0 {
-			b, names = append(b, ','), append(names, ',')
-		}
-		b, names = wire.AppendString(b, o.ID), wire.AppendString(names, title(o))
-	}
-	return append(append(b, names...), ']')
-}
 
 // reply turns a user's answer to a form into the reply to its question. Dismissing a question does
 // not stop the turn.

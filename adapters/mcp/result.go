@@ -42,8 +42,17 @@ type approval struct {
 	ID      core.AskID `json:"approval_id"`
 	Tool    string     `json:"tool"`
 	Summary string     `json:"summary"`
-	Options []string   `json:"options"`        // that agent_approve takes
-	Note    string     `json:"note,omitempty"` // the reason why it can only reject
+	Options []string   `json:"options"`           // the decisions that agent_approve takes
+	Choices []choice   `json:"choices,omitempty"` // of an agent's own list, those that agent_approve takes
+	Note    string     `json:"note,omitempty"`    // the reason why it can only reject
+}
+
+// choice is an answer of an agent's own list.
+type choice struct {
+	ID    string `json:"option_id"`
+	Label string `json:"label"`
+
+	decision core.Decision
 }
 
 type usageResult struct {
@@ -107,7 +116,28 @@ func (t *turn) approval(a core.Ask) approval {
 	if a.Remember == "" {
 		options = []string{decisionOnce, decisionReject}
 	}
-	return approval{ID: a.ID, Tool: toolName(c), Summary: text, Options: options}
+	p := approval{ID: a.ID, Tool: toolName(c), Summary: text, Options: options}
+	if !a.Fits() {
+		p.Options = []string{decisionReject}
+		list, others := choicesOf(a)
+		if p.Choices = list; len(others) > 0 {
+			p.Note = "only a person may choose " + strings.Join(others, " or ")
+		}
+	}
+	return p
+}
+
+// choicesOf returns the choices of an agent's own list that agent_approve takes, and the labels of the
+// others.
+func choicesOf(a core.Ask) (list []choice, others []string) {
+	for _, o := range a.Options {
+		if label := line(o.Label, maxSummary); o.Decision == core.AllowSession || o.Decision == "" {
+			others = append(others, fmt.Sprintf("%q", label))
+		} else {
+			list = append(list, choice{o.ID, label, o.Decision})
+		}
+	}
+	return list, others
 }
 
 // waiting returns the turn's asks that are still open in the session.
@@ -143,6 +173,9 @@ func (r *turnResult) say() string {
 		}
 		for _, a := range r.Approvals {
 			fmt.Fprintf(&b, "- %s (approval_id %q): %s%s\n", a.Tool, a.ID, a.Summary, inParentheses(a.Note))
+			for _, o := range a.Choices {
+				fmt.Fprintf(&b, "  - option_id %q: %s\n", o.ID, o.Label)
+			}
 		}
 		if len(r.Questions) > 0 {
 			b.WriteString("The agent asks the user:\n")

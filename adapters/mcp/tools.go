@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/adapters/mcp/edge"
+	"dragoman/adapters/mcp/schema"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -44,20 +45,20 @@ func (h *host) addTools(s *mcp.Server) {
 		Name: toolPrompt, Title: "Prompt the agent",
 		Description: "Give the agent a task or a question, in a new session or in the one named by session_id. Returns its answer, " +
 			"or a handle with status \"running\" after wait_seconds: then call agent_wait.",
-		InputSchema: raw(promptInput), OutputSchema: raw(turnOutput("")),
+		InputSchema: raw(schema.PromptInput), OutputSchema: raw(schema.TurnOutput("")),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).prompt)
 	add(h, s, &mcp.Tool{
 		Name: toolWait, Title: "Wait for the agent",
 		Description: "Wait until a turn has ended, needs an approval, or wait_seconds have passed. Returns what agent_prompt returns, " +
 			"and what has happened since the cursor given as after. Without turn_id: the newest turn.",
-		InputSchema: raw(waitInput), OutputSchema: raw(turnOutput(waitMore)),
+		InputSchema: raw(schema.WaitInput), OutputSchema: raw(schema.TurnOutput(schema.WaitMore)),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
 	}, (*client).wait)
 	add(h, s, &mcp.Tool{
 		Name: toolCancel, Title: "Stop the agent",
 		Description: "Stop a turn; without turn_id, the running turn of the session. It is not an error if the turn has already ended.",
-		InputSchema: raw(cancelInput), OutputSchema: raw(cancelOutput),
+		InputSchema: raw(schema.CancelInput), OutputSchema: raw(schema.CancelOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(false), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, (*client).cancel)
 	add(h, s, &mcp.Tool{
@@ -66,26 +67,26 @@ func (h *host) addTools(s *mcp.Server) {
 			"what it asks (a pending question). Ask the user first and pass on the user's answer; never decide for the user. It can always " +
 			"reject. It allows only what the approval's options offer: not what only a person may allow, nor anything while the client " +
 			"asks its user itself (elicitation).",
-		InputSchema: raw(approveInput), OutputSchema: raw(approveOutput),
+		InputSchema: raw(schema.ApproveInput), OutputSchema: raw(schema.ApproveOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).approve)
 	add(h, s, &mcp.Tool{
 		Name: toolList, Title: "List sessions",
 		Description: "List sessions, the one used last first. With cwd only those that work in that directory.",
-		InputSchema: raw(listInput), OutputSchema: raw(listOutput),
+		InputSchema: raw(schema.ListInput), OutputSchema: raw(schema.ListOutput),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
 	}, (*client).list)
 	add(h, s, &mcp.Tool{
 		Name: toolGet, Title: "Read a session",
 		Description: "Read what was said and done in a session, a page at a time: pass the cursor as after to read on.",
-		InputSchema: raw(getInput), OutputSchema: raw(getOutput),
+		InputSchema: raw(schema.GetInput), OutputSchema: raw(schema.GetOutput),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
 	}, (*client).get)
 	add(h, s, &mcp.Tool{
 		Name: toolClose, Title: "Close a session",
 		Description: "End work with a session: what this client began in it is stopped. With delete the session is removed for good; " +
 			"without, it can be continued later.",
-		InputSchema: raw(closeInput), OutputSchema: raw(closeOutput),
+		InputSchema: raw(schema.CloseInput), OutputSchema: raw(schema.CloseOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, (*client).closeSession)
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -98,6 +99,7 @@ type approveArgs struct {
 	Session  core.SessionID `json:"session_id"`
 	Approval core.AskID     `json:"approval_id"`
 	Decision string         `json:"decision"`
+	Option   string         `json:"option_id"`
 	Answer   string         `json:"answer"`
 	Note     string         `json:"note"`
 }
@@ -106,6 +108,7 @@ type approveResult struct {
 	Session  core.SessionID `json:"session_id"`
 	Approval core.AskID     `json:"approval_id"`
 	Decision string         `json:"decision,omitempty"`
+	Option   string         `json:"option_id,omitempty"`
 	Answer   string         `json:"answer,omitempty"`
 	Next     string         `json:"next"` // the tool to call
 }
@@ -144,12 +147,19 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	if i < 0 {
 		return failed(h.id, core.ErrNotAsked)
 	}
-	a, rejects := pending[i], in.Answer == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
+	a := pending[i]
+	rejects := in.Answer == "" && in.Option == "" && (in.Decision == decisionReject || in.Decision == decisionRejectAlways)
+	if a.Kind == core.AskApproval && in.Option != "" {
+		return c.chosen(ctx, h, askerOf(req), a, in)
+	}
 	if s := c.answererOf(h, askerOf(req), a); s != ofModel && !rejects {
 		return refusal("agent_approve can only reject this: %s.", s.note()), nil, nil
 	}
 	if a.Kind != core.AskApproval {
 		return c.answered(ctx, h, a, in)
+	}
+	if !a.Fits() && !rejects {
+		return refusal("The agent has answers of its own: give option_id, one of %s, or the decision reject_once.", optionIDs(a)), nil, nil
 	}
 	if in.Decision == "" {
 		return refusal("Say what the user decided: decision. An answer is for a pending question."), nil, nil
@@ -157,7 +167,34 @@ func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest,
 	if err := h.a.Decide(ctx, in.Approval, decisionOf(in.Decision), in.Note); err != nil {
 		return failed(h.id, err)
 	}
-	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{h.id, in.Approval, in.Decision, "", toolWait}, nil
+	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{Session: h.id, Approval: in.Approval, Decision: in.Decision, Next: toolWait}, nil
+}
+
+// chosen handles agent_approve with an answer from the agent's own list. A model may pass on what
+// rejects, and what allows this call alone.
+func (c *client) chosen(ctx context.Context, h *heldSession, by asker, a core.Ask, in approveArgs) (*mcp.CallToolResult, any, error) {
+	o, ok := a.Option(in.Option)
+	rejects := o.Decision == core.RejectOnce || o.Decision == core.RejectAlways
+	switch s := c.answererOf(h, by, a); {
+	case in.Decision != "" || in.Answer != "":
+		return refusal("Give option_id alone, without decision and answer."), nil, nil
+	case !ok:
+		return refusal("There is no option_id %q; there are %s.", in.Option, optionIDs(a)), nil, nil
+	case s != ofModel && !rejects:
+		return refusal("agent_approve can only reject this: %s.", s.note()), nil, nil
+	case !rejects && o.Decision != core.AllowOnce:
+		return refusal("agent_approve cannot choose %q: only a person may, who is asked in an editor.", o.Label), nil, nil
+	}
+	if err := h.a.Answer(ctx, a.ID, core.Reply{Outcome: core.OutcomeDecided, Option: o.ID, Text: in.Note}); err != nil {
+		return failed(h.id, err)
+	}
+	return said("The decision was passed on. Call agent_wait for the turn's result."), approveResult{Session: h.id, Approval: a.ID, Option: o.ID, Next: toolWait}, nil
+}
+
+// optionIDs lists the choices of an agent's own list that agent_approve takes.
+func optionIDs(a core.Ask) string {
+	list, _ := choicesOf(a)
+	return names(list, func(o choice) string { return fmt.Sprintf("%q (%s)", o.ID, o.Label) })
 }
 
 // answered handles agent_approve for a question.
@@ -177,7 +214,7 @@ func (c *client) answered(
 	if err := h.a.Answer(ctx, a.ID, r); err != nil {
 		return failed(h.id, err)
 	}
-	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{h.id, a.ID, in.Decision, in.Answer, toolWait}, nil
+	return said("The answer was passed on. Call agent_wait for the turn's result."), approveResult{Session: h.id, Approval: a.ID, Decision: in.Decision, Answer: in.Answer, Next: toolWait}, nil
 }
 
 // said returns a text as a result.
