@@ -76,7 +76,7 @@ func (r *turnResult) addAnswerer(a core.Ask, s answerer) {
 		if p := &r.Approvals[i]; p.ID == a.ID {
 			p.Note = cmp.Or(s.note(), p.Note)
 			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() })
-			p.Choices = slices.DeleteFunc(p.Choices, func(o choice) bool { return s == ofOthers || s != ofModel && o.decision.Allows() })
+			p.Choices = slices.DeleteFunc(p.Choices, func(o choice) bool { return s == ofOthers || s != ofModel && decisionOf(o.Decision).Allows() })
 		}
 	}
 	for i := range r.Questions {

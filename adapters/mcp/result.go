@@ -49,10 +49,9 @@ type approval struct {
 
 // choice is an answer of an agent's own list.
 type choice struct {
-	ID    string `json:"option_id"`
-	Label string `json:"label"`
-
-	decision core.Decision
+	ID       string `json:"option_id"`
+	Label    string `json:"label"`
+	Decision string `json:"decision"` // its meaning
 }
 
 type usageResult struct {
@@ -134,7 +133,7 @@ func choicesOf(a core.Ask) (list []choice, others []string) {
 		if label := line(o.Label, maxSummary); o.Decision == core.AllowSession || o.Decision == "" {
 			others = append(others, fmt.Sprintf("%q", label))
 		} else {
-			list = append(list, choice{o.ID, label, o.Decision})
+			list = append(list, choice{o.ID, label, nameOf(o.Decision)})
 		}
 	}
 	return list, others

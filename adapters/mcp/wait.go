@@ -133,6 +133,16 @@ func decisionOf(name string) core.Decision {
 	return core.RejectOnce
 }
 
+// nameOf returns the name of a decision.
+func nameOf(d core.Decision) string {
+	for _, name := range []string{decisionOnce, decisionAlways, decisionRejectAlways} {
+		if decisionOf(name) == d {
+			return name
+		}
+	}
+	return decisionReject
+}
+
 // approve is the tool agent_approve: the user's decision, passed on by the calling model.
 func (c *client) approve(ctx context.Context, _ *call, req *mcp.CallToolRequest, in approveArgs) (*mcp.CallToolResult, any, error) {
 	h, err := c.open(ctx, req, in.Session)
