@@ -81,7 +81,7 @@ func (w Wanted) set(ctx context.Context, g gateway, a *core.Attachment, id strin
 	case !c.Takes(value):
 		return fmt.Errorf("agent %s has no value %q of the option %s; it has %s", o.Agent, value, id, names(values(*c), strconv.Quote))
 	case !w.Any && !slices.Contains(harmless, c.Category):
-		return fmt.Errorf("the option %s may change what agent %s asks about, so a client of MCP sets it only where the gateway's configuration has mcp.allow_auto", id, o.Agent)
+		return fmt.Errorf("the option %s may change what agent %s asks about: a client of MCP sets it only where the gateway's configuration has mcp.allow_auto; agents.%s.options in the configuration sets it for every session", id, o.Agent, o.Agent)
 	case c.Value == value && st.Settings.Choices.Get(id) == value:
 		return nil
 	}
