@@ -265,6 +265,52 @@ func TestCommandsOfAnExternalAgent(t *testing.T) {
 	})
 }
 
+// A prompt goes by the choices that the client has sent before it, and can be stopped while the agent
+// has not agreed to one.
+func TestPromptsWaitForChoices(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			claude := newExternal(modelChoice)
+			goOn := make(chan struct{})
+			claude.Chooses = func(ctx context.Context, b core.Binding, id, value string) error {
+				<-goOn
+				return b.Host.Publish(ctx, claude.with(id, value))
+			}
+			claude.Run = func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				return core.StopEnd, turn.Emit(ctx, core.TextDelta{Message: turn.NewMessage(), Text: "by " + turn.Settings().Choices.Get("model")})
+			}
+			prof := &core.Profile{Agents: []core.Agent{{Name: "claude", External: true, Backend: claude.Backend}}, Policy: asks}
+			g := core.New(core.Config{
+				Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+				Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+			})
+			peer, stop := serve(t, g)
+			newSession(t, peer)
+			if err := peer.Send(`{"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"s1","configId":"model","value":"opus"}}`, promptLine(3, "hello")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if stops {
+				if err := peer.Send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`); err != nil {
+					t.Fatal(err)
+				}
+				if got := peer.Until(t, `"id":3`); !strings.Contains(got, `"stopReason":"cancelled"`) {
+					t.Errorf("the stopped prompt: %s", got)
+				}
+			}
+			close(goOn)
+			if !stops {
+				peer.Until(t, `"text":"by opus"`)
+				peer.Until(t, `"id":3`)
+			}
+			stop()
+			if err := g.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // An agent that answers a choice only after its permission request is not waited for by the answer
 // to that request.
 func TestAChoiceDuringAPermission(t *testing.T) {

@@ -40,6 +40,7 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 	})
 	sess.queue.Go(func() {
 		sess.refresh(context.Background())
+		sess.awaitChoices(ctx)
 		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil &&
 			sess.prompts.Forget(ticket) {
 			stop()
@@ -47,6 +48,17 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 		}
 	})
 	return nil
+}
+
+// awaitChoices waits until the session's agent has agreed to the choices made so far, or for the end of
+// ctx: a prompt goes by the choices that were sent before it.
+func (s *session) awaitChoices(ctx context.Context) {
+	made := make(chan struct{})
+	s.choices.Go(func() { close(made) })
+	select {
+	case <-made:
+	case <-ctx.Done():
+	}
 }
 
 // ended answers a prompt right after the end of its turn. A turn that the model refused is first
