@@ -193,7 +193,7 @@ func (b *Backend) Logout(ctx context.Context) error {
 	b.mu.Unlock()
 	err := b.with(ctx, nil, func(p *peer) error {
 		if !p.hello.Caps.Auth.Logout {
-			return fmt.Errorf("agent %s cannot sign out by itself", b.o.Name)
+			return fmt.Errorf("agent %s cannot log out by itself", b.o.Name)
 		}
 		return words("logout", p.conn.Ask(ctx, "logout", struct{}{}, nil))
 	})

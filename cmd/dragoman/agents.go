@@ -26,6 +26,7 @@ editor, as an agent like the built-in ones.`,
 		a.agentsList(),
 		a.agentsDoctor(),
 		a.agentsLogin(),
+		a.agentsLogout(),
 		a.agentsSessions(),
 	)
 }
@@ -89,6 +90,21 @@ Editors log in as well: over ACP in their own way, over ECA with /login NAME.`,
 	}
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the addresses of pages instead of opening them")
 	return cmd
+}
+
+func (a *app) agentsLogout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout NAME",
+		Short: "Have an external agent forget its login",
+		Long: `Start an external agent and have it forget its login, if it can do that by itself. dragoman has no
+part of the login. A key in the agent's environment, or under agents.NAME.acp.env, stays.`,
+		Example:           "  dragoman agents logout claude",
+		Args:              exactly(1),
+		ValidArgsFunction: a.completeAgents,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return agents.Logout(ctx, a.Environment, args[0])
+		}),
+	}
 }
 
 func (a *app) agentsSessions() *cobra.Command {

@@ -82,6 +82,28 @@ func TestAgentsLogin(t *testing.T) {
 	}
 }
 
+// A logout is the agent's; one that has none says so.
+func TestAgentsLogout(t *testing.T) {
+	p := newPlace(t)
+	login := filepath.Join(p.home, "login")
+	o := agenttest.Options{Auth: loginMethods(), Login: login, Faults: map[string]string{"authenticate": "page https://login.example/start"}}
+	p.config(t, "agents:\n"+entry("bot", o, "")+entry("open", agenttest.Options{}, "")+"  lost: {acp: {command: /no/such/agent}}\n")
+	if got := p.run(t, "", "agents", "login", "bot", "web", "--no-browser"); got.code != program.ExitOK || !kept(login) {
+		t.Fatalf("%+v", got)
+	}
+	if got := p.run(t, "", "agents", "logout", "bot"); got.code != program.ExitOK || kept(login) || got.out != "Agent bot has forgotten its login.\n" {
+		t.Errorf("%+v", got)
+	}
+	for name, want := range map[string]string{
+		"open": "agent open cannot log out by itself", "lost": "start agent lost: start /no/such/agent",
+		"code": "code is a built-in agent", "bots": `did you mean "bot"?`,
+	} {
+		if got := p.run(t, "", "agents", "logout", name); got.code == program.ExitOK || !strings.Contains(got.errs, want) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // ask is a request whose error is wanted.
 func refused(t *testing.T, conn *wire.Conn, method string, params any) (code int, data string) {
 	t.Helper()

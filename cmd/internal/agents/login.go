@@ -24,33 +24,19 @@ const NotesFile = "agent-logins.json"
 // the one that the user chooses. browse opens the pages that the agent wants opened; their addresses
 // are printed in any case.
 func Login(ctx context.Context, env *program.Environment, name, method string, browse bool) error {
-	c, err := env.LoadConfig(nil)
+	b, err := configured(env, name)
 	if err != nil {
-		return program.ConfigError(err)
-	}
-	if err := Check(c, name); err != nil {
 		return err
 	}
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
-	b := agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
-		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
-		Notes: agent.NewNotes(env.DataFile(NotesFile)),
-	}))
 	fmt.Fprintf(env.Err, "Starting agent %s; it may open a page in your browser.\n", name)
 	m, err := b.Login(ctx, method, agent.LoginTerminal{
 		In: env.In, Out: env.Out, Err: env.Err,
 		Choose: func(list []agent.SignIn) (agent.SignIn, error) { return choose(env, name, list) },
 		Hear:   hearing(env, name, browse),
 	})
-	err = errors.Join(err, b.Close(context.WithoutCancel(ctx)))
-	var missing *core.SignInError
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &missing):
-		return fmt.Errorf("agent %s: %s", name, missing.Text)
-	case err != nil:
+	if err := ended(ctx, b, name, err); err != nil {
 		return err
 	}
 	done := "You are logged in to agent " + name + "."
@@ -58,6 +44,48 @@ func Login(ctx context.Context, env *program.Environment, name, method string, b
 		done = "The login program of agent " + name + " has ended."
 	}
 	_, err = fmt.Fprintln(env.Out, done+" Open sessions use the login from their next prompt on.")
+	return err
+}
+
+// Logout has an external agent forget its login.
+func Logout(ctx context.Context, env *program.Environment, name string) error {
+	b, err := configured(env, name)
+	if err != nil {
+		return err
+	}
+	ctx, stop := program.UntilSignal(ctx, true)
+	defer stop()
+	if err := ended(ctx, b, name, b.Logout(ctx)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Out, "Agent %s has forgotten its login.\n", name)
+	return err
+}
+
+// configured returns the back end of an external agent of the configuration.
+func configured(env *program.Environment, name string) (*agent.Backend, error) {
+	c, err := env.LoadConfig(nil)
+	if err != nil {
+		return nil, program.ConfigError(err)
+	}
+	if err := Check(c, name); err != nil {
+		return nil, err
+	}
+	return agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
+		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
+		Notes: agent.NewNotes(env.DataFile(NotesFile)),
+	})), nil
+}
+
+// ended closes a back end, and returns the error of what was done with it for the user.
+func ended(ctx context.Context, b *agent.Backend, name string, err error) error {
+	err = errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if missing, ok := errors.AsType[*core.SignInError](err); ok {
+		return fmt.Errorf("agent %s: %s", name, missing.Text)
+	}
 	return err
 }
 
