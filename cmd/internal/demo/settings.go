@@ -17,7 +17,12 @@ func editorSettings(self string, c terminal.Palette) string {
 		b.WriteString(display.Indented(e.text, "    ") + "\n\n")
 	}
 	b.WriteString("  A real model: set OPENAI_API_KEY, OPENROUTER_API_KEY, ANTHROPIC_API_KEY or another key, or give\n" +
-		"  one with \"dragoman login PROVIDER\". \"dragoman doctor\" says what was found, here and in editors.\n")
+		"  one with \"dragoman login PROVIDER\". \"dragoman doctor\" says what was found, here and in editors.\n\n" +
+		"  Another agent, such as Claude: \"npm install -g @agentclientprotocol/claude-agent-acp\", and in the\n" +
+		"  configuration (\"dragoman config path\")\n\n" +
+		"    default_agent: claude\n" +
+		"    agents: {claude: {acp: {command: [claude-agent-acp]}}}\n\n" +
+		"  \"dragoman agents doctor\" says whether it starts.\n")
 	return b.String()
 }
 
