@@ -225,18 +225,16 @@ func (c *client) wanted(ctx context.Context, roots []string, set core.Settings, 
 	if err != nil {
 		return wanted{}, err
 	}
-	agent := cmp.Or(in.Agent, in.Mode)
-	if agent == "" && in.Model == "" && len(in.Options) == 0 {
+	name := cmp.Or(in.Agent, in.Mode)
+	if name == "" && in.Model == "" && len(in.Options) == 0 {
 		return wanted{}, nil
 	}
-	if agent != "" {
-		if _, ok := prof.Agent(agent); !ok {
-			return wanted{}, errText(fmt.Sprintf("There is no agent %q; there are %s.", agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
-		}
-		set.Agent = agent
-	}
-	switch agent, ok := prof.Agent(set.Agent); {
-	case ok && agent.External:
+	set.Agent = cmp.Or(name, set.Agent)
+	agent, ok := prof.Agent(set.Agent)
+	switch {
+	case !ok:
+		return wanted{}, errText(fmt.Sprintf("There is no agent %q; there are %s.", set.Agent, names(prof.Agents, func(a core.Agent) string { return a.Name })))
+	case agent.External:
 		set.Agent = agent.Name
 		return wanted{&set, options.Wanted{Model: in.Model, Values: in.Options, Any: c.server.opts.Settings().AllowAuto}}, nil
 	case len(in.Options) > 0:
