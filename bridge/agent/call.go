@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -143,8 +145,10 @@ func (c *conversation) describe(tc *toolCall) {
 		call.Title = titled(*r.Title, tc.line)
 	}
 	call.Tool = toolName(r)
-	if says(r.RawInput) && strings.HasPrefix(strings.TrimSpace(string(r.RawInput)), "{") {
-		call.Args = r.RawInput
+	if args := bytes.TrimSpace(r.RawInput); says(args) {
+		if call.Args = args; args[0] != '{' { // a person sees that, too
+			call.Args = wire.JSON(map[string]json.RawMessage{"rawInput": args})
+		}
 	}
 	call.Locations = nil
 	for _, l := range r.Locations {
@@ -174,20 +178,20 @@ func (r rawCall) names() []string {
 
 // toolName returns the name of a call's tool: the agent's, or the kind of the call.
 func toolName(r rawCall) string {
+	return cmp.Or(ownName(r), string(r.Kind), string(core.KindOther))
+}
+
+// ownName returns the agent's name of a call's tool; "": it has given none.
+func ownName(r rawCall) string {
 	var meta struct {
 		Claude struct {
 			ToolName string `json:"toolName"`
 		} `json:"claudeCode"`
 	}
-	switch {
-	case r.Name != "":
-		return r.Name
-	case len(r.Meta) > 0 && json.Unmarshal(r.Meta, &meta) == nil && meta.Claude.ToolName != "":
+	if r.Name == "" && len(r.Meta) > 0 && json.Unmarshal(r.Meta, &meta) == nil {
 		return meta.Claude.ToolName
-	case r.Kind != "":
-		return string(r.Kind)
 	}
-	return string(acp.ToolKind("other"))
+	return r.Name
 }
 
 func kindOf(k acp.ToolKind) core.CallKind {

@@ -1,11 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,9 +12,9 @@ import (
 	"strings"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
-	"dragoman/core/jsonscan"
+	"dragoman/core/files"
+	"dragoman/core/fileuri"
 	"dragoman/core/shell"
 )
 
@@ -34,118 +33,88 @@ const (
 	fetchTool = "web_fetch"
 )
 
-// input is what agents put into rawInput: the members of an object, by their exact names. One that
-// is written in another case is another member, and another value would be judged than is used.
-type input map[string]json.RawMessage
-
-// The names of members by which agents' own tools run commands, touch files and fetch.
-var (
-	commandNames = []string{"command", "cmd"}
-	folderNames  = []string{"cwd", "workdir"}
-	fileNames    = []string{"file_path", "filePath", "filepath", "path", "paths", "absolute_path", "notebook_path"}
-)
-
-const (
-	addressName = "url"
-	changesName = "changes"
-)
-
-// effects lists the names of all members by which a call has an effect.
-func effects() []string {
-	return slices.Concat(commandNames, folderNames, fileNames, []string{addressName, changesName})
-}
-
-// texts returns the texts in a member: one, or a list of them.
-func (in input) texts(name string) (list []string) {
-	if text := jsonscan.Text(in[name]); text != "" {
-		return []string{text}
-	}
-	var items []json.RawMessage
-	_ = json.Unmarshal(in[name], &items) // another form has none
-	for _, item := range items {
-		if text := jsonscan.Text(item); text != "" {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-// folder returns the folder of a command; "": the input names none.
-func (in input) folder() string {
-	for _, name := range folderNames {
-		if text := jsonscan.Text(in[name]); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// changes lists the files that the input changes.
-func (in input) changes() []string { return slices.Sorted(maps.Keys(wire.Object(in[changesName]))) }
-
-// files lists the files that the input names.
-func (in input) files() (list []string) {
-	for _, name := range fileNames {
-		list = append(list, in.texts(name)...)
-	}
-	return append(list, in.changes()...)
-}
-
-// onServer returns the tool of an MCP server of the agent's own that the input calls. With other
-// members it is the input of another tool, whatever it contains besides.
-func (in input) onServer() (server, tool string, ok bool) {
-	server, tool = jsonscan.Text(in["server"]), jsonscan.Text(in["tool"])
-	return server, tool, server != "" && server != core.Native && tool != "" && only(in, "server", "tool", "arguments")
-}
+// maxTouched limits the files of a call that are looked at.
+const maxTouched = 500
 
 // judge finds out what a call would do. A command counts wherever it is, a change to a file also:
-// an agent's description of a call as harmless does not make it so.
+// an agent's description of a call as harmless does not make it so. Where the description has more
+// than can be judged, the rules for the agent's own tools hold, by which a person is asked.
 func (c *conversation) judge(r rawCall) judged {
-	in := input(wire.Object(bytes.TrimSpace(r.RawInput))) // a rawInput of another form says nothing
-	j := judged{spec: core.Spec{Server: c.b.o.Name, Name: toolName(r), Kind: kindOf(r.Kind)}}
-	if server, tool, ok := in.onServer(); ok && !r.changes() {
+	in := inputOf(r.RawInput)
+	own := core.Spec{Server: c.b.o.Name, Name: ownName(r), Kind: kindOf(r.Kind)}
+	j := judged{spec: own}
+	if server, tool, ok := in.onServer(); ok && !r.changes() && len(r.Locations) == 0 {
 		j.spec.Server, j.spec.Name = server, tool
 		return j
 	}
-	for _, line := range commandsOf(r, in) {
-		j.spec = native(shellTool, core.KindExecute)
-		j.access = append(j.access, c.runs(line, cmp.Or(in.folder(), folderOf(r))))
-	}
-	changed := map[string]bool{}
-	for _, path := range slices.Concat(r.changed(), in.changes()) {
-		changed[path] = true
-	}
-	paths := in.files()
-	for _, l := range r.Locations {
-		paths = append(paths, l.Path)
-	}
-	op, tool, kind := core.OpWrite, writeTool, core.KindEdit
-	switch kindOf(r.Kind) {
-	case core.KindRead:
-		op, tool, kind = core.OpRead, readTool, core.KindRead
-	case core.KindSearch:
-		op, tool, kind = core.OpRead, grepTool, core.KindSearch
-		if len(paths) == 0 {
-			paths = []string{c.b.paths.there(c.bind.Meta.Cwd)}
-		}
-	case core.KindExecute, core.KindFetch, core.KindThink: // their locations are what they may touch
-		paths = nil
-	case core.KindEdit, core.KindDelete, core.KindMove, core.KindOther:
-	}
-	for _, path := range paths {
-		if changed[path] {
-			continue
-		}
-		c.touches(&j, op, native(tool, kind), path)
-	}
-	for _, path := range slices.Sorted(maps.Keys(changed)) {
-		c.touches(&j, core.OpWrite, native(writeTool, core.KindEdit), path)
-	}
+	lines := commandsOf(r, in)
+	c.judgeCommands(&j, r, in, lines)
+	c.judgeFiles(&j, r, in, len(lines) > 0)
 	for _, at := range addresses(r, in) {
 		j.become(native(fetchTool, core.KindFetch))
 		j.access = append(j.access, core.Access{Op: core.OpNet, URL: at})
 	}
+	if in.hidden && len(lines) == 0 || len(j.access) > maxTouched {
+		j.spec, j.access = own, append(j.access, core.Access{Op: core.OpWrite}) // of something: no answer about it can be kept
+	}
 	return j
+}
+
+// judgeCommands adds the commands of a call, in each of the folders that it names.
+func (c *conversation) judgeCommands(j *judged, r rawCall, in input, lines []string) {
+	dirs := in.folders()
+	if len(dirs) == 0 {
+		dirs = []string{folderOf(r)}
+	}
+	for _, line := range lines {
+		j.spec = native(shellTool, core.KindExecute)
+		for _, dir := range dirs {
+			j.access = append(j.access, c.runs(line, dir))
+		}
+	}
+}
+
+// judgeFiles adds the files of a call. Those of a call that may do anything with them are changed, but
+// for one that runs, fetches or thinks, which touches them besides.
+func (c *conversation) judgeFiles(j *judged, r rawCall, in input, runs bool) {
+	kind := kindOf(r.Kind)
+	changed := distinct(append(r.changed(), in.changes()...))
+	paths := in.files(kind)
+	for _, l := range r.Locations {
+		paths = append(paths, l.Path)
+	}
+	folders := in.folders()
+	for _, path := range paths[:len(paths):len(paths)] {
+		for _, dir := range folders { // it may be relative to that
+			if at, ok := spelled(path); ok && !filepath.IsAbs(at) {
+				paths = append(paths, dir+"/"+at)
+			}
+		}
+	}
+	if runs { // in these folders
+		folders = nil
+	}
+	op, as := core.OpWrite, native(writeTool, core.KindEdit)
+	switch kind {
+	case core.KindRead, core.KindSearch:
+		op, as = core.OpRead, native(readTool, core.KindRead)
+		paths, folders = slices.Concat(paths, folders, in.reaches(len(c.b.o.Paths) > 0)), nil
+		if kind == core.KindSearch {
+			as = native(grepTool, core.KindSearch)
+			if len(paths) == 0 {
+				paths = []string{c.b.paths.there(c.bind.Meta.Cwd)}
+			}
+		}
+	case core.KindEdit, core.KindDelete, core.KindMove:
+		paths = append(paths, in.reaches(len(c.b.o.Paths) > 0)...)
+	case core.KindExecute, core.KindFetch, core.KindThink:
+		paths, folders = nil, slices.Concat(paths, folders)
+	case core.KindOther:
+	}
+	without := func(path string) bool { return slices.Contains(changed, path) }
+	c.touches(j, op, as, slices.DeleteFunc(distinct(paths), without))
+	c.touches(j, core.OpRead, core.Spec{}, slices.DeleteFunc(distinct(folders), without))
+	c.touches(j, core.OpWrite, native(writeTool, core.KindEdit), changed)
 }
 
 func native(tool string, kind core.CallKind) core.Spec {
@@ -160,28 +129,62 @@ func (j *judged) become(s core.Spec) {
 	}
 }
 
-// touches adds an access to a file. A path that we cannot follow is outside of the workspace.
-func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, path string) {
-	j.become(as)
-	path = c.b.paths.here(spelled(path))
-	access := core.Access{Op: op, Path: path, Outside: true}
-	if p, err := c.places.At(path); err == nil {
-		access = p.Access(op)
+// touches adds accesses to files, as those of one of our own tools; the zero Spec: whatever the call is.
+// A path that we cannot follow is outside of the workspace.
+func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, paths []string) {
+	for _, path := range paths {
+		if len(j.access) > maxTouched {
+			return
+		}
+		if as.Name != "" {
+			j.become(as)
+		}
+		access := core.Access{Op: op, Path: c.b.paths.here(path), Outside: true}
+		if p, err := c.reached(path); err == nil {
+			access = p.Access(op)
+			access.Linked = op == core.OpRead && !access.Outside && p.Linked()
+		}
+		j.access = append(j.access, access)
 	}
-	j.access = append(j.access, access)
 }
 
-// spelled returns the path of a file address, and of one in the home folder: agents take both.
-func spelled(path string) string {
-	if u, err := url.Parse(path); err == nil && strings.EqualFold(u.Scheme, "file") && u.Path != "" {
-		return u.Path
+// reached finds the place that a path of the agent's leads to. Behind a symbolic link, ".." is the
+// folder above the link's target, as it is for the programs that open the path.
+func (c *conversation) reached(path string) (files.Place, error) {
+	path, ok := spelled(path)
+	if !ok {
+		return files.Place{}, fmt.Errorf("%q is no path of a file", path)
 	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
+	path = filepath.ToSlash(c.b.paths.here(path))
+	if !filepath.IsAbs(path) {
+		path = filepath.ToSlash(c.bind.Meta.Cwd) + "/" + path
+	}
+	for {
+		before, rest, ok := strings.Cut(path+"/", "/../")
+		if !ok {
+			return c.places.At(filepath.FromSlash(path))
 		}
+		p, err := c.places.At(filepath.FromSlash(before + "/"))
+		if err != nil {
+			return p, err
+		}
+		path = strings.TrimSuffix(filepath.ToSlash(filepath.Dir(p.Real))+"/"+rest, "/")
 	}
-	return path
+}
+
+// spelled returns the path of a file address, and of one in the home folder: agents take both. It
+// reports false for what may be any file, or none of this machine's.
+func spelled(path string) (string, bool) {
+	path = strings.TrimSpace(path)
+	if len(path) >= 5 && strings.EqualFold(path[:5], "file:") {
+		at, err := fileuri.Path(path)
+		return at, err == nil
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, rest), err == nil && (rest == "" || rest[0] == '/')
+	}
+	return path, path != "" && path[0] != '$' && !strings.Contains(path, "://")
 }
 
 // changed lists the files of the changes that a call shows.
@@ -202,14 +205,8 @@ func (r rawCall) changes() bool { return len(r.changed()) > 0 }
 
 // runs returns the access of a command line in a folder; "": the session's.
 func (c *conversation) runs(line, dir string) core.Access {
-	at := c.bind.Meta.Cwd
-	if dir != "" {
-		if at = c.b.paths.here(dir); !filepath.IsAbs(at) {
-			at = filepath.Join(c.bind.Meta.Cwd, at)
-		}
-	}
-	a := core.Access{Op: core.OpRun, Path: at}
-	if p, err := c.places.At(at); err == nil {
+	a := core.Access{Op: core.OpRun, Path: c.b.paths.here(cmp.Or(dir, c.b.paths.there(c.bind.Meta.Cwd))), Outside: true}
+	if p, err := c.reached(cmp.Or(dir, c.b.paths.there(c.bind.Meta.Cwd))); err == nil {
 		a = p.Access(core.OpRun)
 	}
 	a.Command = line
@@ -217,21 +214,16 @@ func (c *conversation) runs(line, dir string) core.Access {
 }
 
 // commandsOf lists the command lines that a call would run. Some agents have it only as the title of
-// a call of kind execute.
-func commandsOf(r rawCall, in input) (list []string) {
-	args := in.texts("args")
-	for _, name := range commandNames {
-		if line := lineIn(in[name]); line != "" {
-			if len(args) > 0 {
-				line += " " + shell.Quote(args...)
-			}
-			list = append(list, line)
+// a call of kind execute. What an input of such a call has besides is a line that no rule allows.
+func commandsOf(r rawCall, in input) []string {
+	list, executes := in.commands, kindOf(r.Kind) == core.KindExecute
+	if len(list) == 0 && executes && r.Title != nil {
+		if line := strings.TrimSpace(*r.Title); line != "" {
+			list = []string{line}
 		}
 	}
-	if len(list) == 0 && r.Kind == acp.ToolKind(core.KindExecute) && r.Title != nil {
-		if line := strings.TrimSpace(*r.Title); line != "" {
-			return []string{line}
-		}
+	if in.hidden && len(list) > 0 || executes && len(in.commands) == 0 && says(in.raw) {
+		list = append(list[:len(list):len(list)], string(in.raw))
 	}
 	return list
 }
@@ -290,7 +282,7 @@ func addresses(r rawCall, in input) []string {
 		if r.Title != nil && len(list) == 0 {
 			list = append(list, address.FindAllString(*r.Title, -1)...)
 		}
-		for _, name := range slices.Sorted(maps.Keys(in)) {
+		for _, name := range slices.Sorted(maps.Keys(in.all)) {
 			for _, text := range in.texts(name) {
 				if name != addressName {
 					list = append(list, address.FindAllString(text, -1)...)

@@ -31,11 +31,15 @@ func cancelled() (p permit) {
 	return p
 }
 
-// grant is a permission that was given: what the call may do until it ends.
+// grant is a permission that was given: what the call may do until it ends, and in its turn.
 type grant struct {
+	turn   *core.Turn
 	call   core.CallID
 	access []core.Access
 }
+
+// maxOptions limits the answers that a person can be offered.
+const maxOptions = 50
 
 // permission takes session/request_permission on the reading goroutine, and returns the rest of the
 // work, which waits for the decision.
@@ -53,9 +57,17 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "session/request_permission: no toolCallId: %v", err)
 		}
 	}
+	if len(q.Options) > maxOptions {
+		return func(context.Context) (any, error) {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "session/request_permission: %d options, and at most %d can be shown", len(q.Options), maxOptions)
+		}
+	}
 	options := make([]core.Option, len(q.Options))
 	for i, o := range q.Options {
 		options[i] = core.Option{ID: o.ID, Label: o.Name, Decision: decisions[o.Kind]}
+	}
+	if c.halted() { // the agent has been told, and asks anyway
+		return func(context.Context) (any, error) { return cancelled(), nil }
 	}
 	f := &c.flow
 	f.pause()
@@ -69,9 +81,13 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	}
 	if c.asking(tc) || tc.call.State.Ended() || tc.call.State == core.Running && !c.takeHeld(tc) {
 		// It is asked about again, for something else: a call of its own in the log.
+		ended := !c.asking(tc) && tc.call.State.Ended()
 		c.mu.Lock()
 		tc = &toolCall{theirs: tc.theirs, turn: tc.turn, call: tc.call}
 		c.mu.Unlock()
+		if ended { // what the agent says from here on is about this one
+			f.calls[tc.theirs.ID] = tc
+		}
 		tc.call.ID, tc.call.State, tc.call.Why = core.CallID(f.newID("c")), "", ""
 	}
 	j := c.judge(tc.theirs)
@@ -90,7 +106,7 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 		c.mu.Lock()
 		tc.asking, tc.call = false, call
 		if err == nil && reply.Decision.Allows() {
-			c.grants[id] = grant{call.ID, j.access}
+			c.grants[id] = grant{c.run.turn, call.ID, j.access}
 		} else {
 			c.tally.rejected = true
 		}
@@ -153,10 +169,13 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged,
 	return reply, err
 }
 
-// optionOf returns the id of the first option that means a decision; "": there is none.
+// optionOf returns the id of the first option that means a decision; "": there is none. An id that
+// several options have means nothing.
 func optionOf(options []core.Option, d core.Decision) string {
-	if i := slices.IndexFunc(options, func(o core.Option) bool { return o.Decision == d }); i >= 0 {
-		return options[i].ID
+	for _, o := range options {
+		if _, ok := (core.Ask{Options: options}).Option(o.ID); ok && o.Decision == d {
+			return o.ID
+		}
 	}
 	return ""
 }
@@ -186,15 +205,20 @@ func (c *conversation) granted(a core.Access) (core.CallID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
-		for _, has := range g.access {
-			switch {
-			case a.Op == core.OpRun && has.Op == core.OpRun && a.Command == has.Command && a.Path == has.Path,
-				a.Op != core.OpRun && a.Path != "" && has.Path == a.Path && (has.Op == a.Op || has.Op == core.OpWrite):
-				return g.call, true
-			}
+		if g.turn == c.run.turn && slices.ContainsFunc(g.access, func(has core.Access) bool { return includes(has, a) }) {
+			return g.call, true
 		}
 	}
 	return "", false
+}
+
+// includes reports whether a permitted access includes another one. Who may change a file may read it;
+// in the workspace, nobody is asked about that anyway, and a rule may forbid it.
+func includes(has, a core.Access) bool {
+	if a.Op == core.OpRun || a.Path == "" {
+		return has == a && a.Command != ""
+	}
+	return has.Path == a.Path && (has.Op == a.Op || has.Op == core.OpWrite && a.Outside)
 }
 
 // revoke ends a permission: its call has ended.

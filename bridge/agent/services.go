@@ -24,6 +24,9 @@ type work struct {
 // admit asks the gate about a request, unless a permission of a call that runs covers it. A request
 // of its own is a call in the log. An error is for the agent.
 func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKind, title string, args any, a core.Access, shown ...core.Block) (work, error) {
+	if c.halted() {
+		return work{}, jrpc2.Errorf(acp.CodeCancelled, "%s: the turn was stopped", tool)
+	}
 	if id, ok := c.granted(a); ok {
 		return work{call: core.Call{ID: id}}, nil
 	}
@@ -101,7 +104,9 @@ func (c *conversation) readFile(ctx context.Context, _ *peer, params json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.admit(ctx, readTool, core.KindRead, "Read "+p.Show, map[string]any{"path": p.Name}, p.Access(core.OpRead))
+	access := p.Access(core.OpRead)
+	access.Linked = !access.Outside && p.Linked()
+	w, err := c.admit(ctx, readTool, core.KindRead, "Read "+p.Show, map[string]any{"path": p.Name}, access)
 	if err != nil {
 		return nil, err
 	}

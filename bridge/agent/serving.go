@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -196,7 +197,8 @@ func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string)
 	s.mu.Lock()
 	server := s.server
 	s.mu.Unlock()
-	if server == nil {
+	args = bytes.TrimSpace(args)
+	if server == nil || says(args) && args[0] != '{' {
 		return false
 	}
 	for _, name := range names {

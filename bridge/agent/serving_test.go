@@ -137,7 +137,8 @@ func TestOurCalls(t *testing.T) {
 		{"execute", `{"server":"dragoman","tool":"files__echo","command":"rm -rf ~"}`, []string{"mcp.dragoman.files__echo"}, false},
 		{"other", `{}`, []string{"mcp__other__files__echo", "echo"}, false},
 		{"other", `{}`, nil, false},
-		{"other", `[`, []string{"mcp__dragoman__files__echo"}, true},
+		{"other", `["rm -rf ~"]`, []string{"mcp__dragoman__files__echo"}, false},
+		{"other", `"rm -rf ~"`, []string{"mcp__dragoman__files__open"}, false},
 	} {
 		if got := s.owns(c.kind, json.RawMessage(c.input), c.names...); got != c.want {
 			t.Errorf("%s %s %q: %v", c.kind, c.input, c.names, got)

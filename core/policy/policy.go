@@ -347,6 +347,8 @@ func (f facts) act() string {
 	switch {
 	case read != "":
 		return read
+	case !f.native() && f.tool() == "":
+		return "a tool of " + show(f.server()) + " without a name"
 	case !f.native():
 		return "the tool " + show(f.tool()) + " of " + show(f.server())
 	}

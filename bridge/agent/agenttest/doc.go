@@ -36,6 +36,7 @@
 //	env NAME, environ, cwd, pid, servers, client   say what they name
 //	fork-daemon SECONDS      starts a sleep that leaves the process group
 //	wait                     until the turn is cancelled
+//	after-cancel             waits until the turn is cancelled, and then goes on with the rest
 //	ignore-cancel            from here on cancelling does nothing
 //	expire                   ends the agent's login
 //	page URL                 asks the client to open a page, also outside of a session (elicitation/create)

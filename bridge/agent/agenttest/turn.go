@@ -126,6 +126,11 @@ func (t *turn) follow(ctx context.Context) error {
 			continue
 		}
 		any = true
+		if verb == "after-cancel" {
+			<-ctx.Done()
+			ctx = context.WithoutCancel(ctx)
+			continue
+		}
 		err := do(ctx, t, arg)
 		var f *failure
 		if errors.As(err, &f) && t.result == nil { // of the client
@@ -366,6 +371,7 @@ var always = map[string]instruction{
 		<-ctx.Done()
 		return context.Cause(ctx)
 	},
+	"after-cancel": func(context.Context, *turn, string) error { return nil }, // follow does it
 	"ignore-cancel": func(_ context.Context, t *turn, _ string) error {
 		t.deaf.Store(true)
 		return nil
