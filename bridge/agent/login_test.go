@@ -234,3 +234,35 @@ func TestFailedLogins(t *testing.T) {
 		t.Error("a login that was given up has succeeded")
 	}
 }
+
+// A login that is made elsewhere counts from the next prompt on, also where the program that has
+// refused one cannot be replaced without a loss (the agent does not load) or has other sessions.
+func TestLoginElsewhereForAnAgentThatCannotGoOn(t *testing.T) {
+	for name, o := range map[string]agenttest.Options{"without load": {}, "shared": {Load: true, Dir: t.TempDir()}} {
+		t.Run(name, func(t *testing.T) {
+			notes, faults := filepath.Join(t.TempDir(), "logins.json"), filepath.Join(t.TempDir(), "faults")
+			write := func(text string) {
+				if err := os.WriteFile(faults, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.FaultsFile = faults // read at the start, as many agents read their login
+			write(`{"session/prompt":"error -32000 expired"}`)
+			change := func(o *agent.Options) { o.Notes, o.Shared = agent.NewNotes(notes), name == "shared" }
+			room := newRoom(t, []core.Agent{scripted(t, "scripted", o, change)})
+			chats := []*chat{room.begin(""), room.begin("")}
+			for _, c := range chats {
+				c.wantsLogin("say one")
+			}
+			write(`{}`)
+			chats[0].wantsLogin("say two") // nobody has logged in yet
+			elsewhere := one(t, agenttest.Options{Auth: methods}, change)
+			if err := backendOf(elsewhere).Authenticate(elsewhere.ctx, "web", nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range chats {
+				c.says("say three", "three\n")
+			}
+		})
+	}
+}

@@ -395,15 +395,18 @@ func (p *peer) idleSince() (since time.Time, idle bool) {
 
 // retire ends an idle program to make room, and reports whether it has.
 func (p *peer) retire() bool {
-	if _, idle := p.idleSince(); !idle {
-		return false
-	}
+	_, idle := p.idleSince()
+	return idle && p.endUnused(errUnused)
+}
+
+// endUnused ends the program unless a turn uses it, and reports whether it has.
+func (p *peer) endUnused(why error) bool {
 	p.mu.Lock()
-	used := p.taken > 0
+	used := p.opening != nil || p.taken > 0
 	p.ended = p.ended || !used // no turn takes it from here on
 	p.mu.Unlock()
 	if !used {
-		p.end(errUnused)
+		p.end(why)
 	}
 	return !used
 }

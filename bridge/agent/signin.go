@@ -357,7 +357,8 @@ func (b *Backend) signInAgain(ctx context.Context, p *peer) bool {
 
 // renewed prepares a program whose login has expired for another attempt. A new program would find
 // a login that was made elsewhere, so this one is ended if the agent can continue the session;
-// ended says so. Another one signs in as the user did before.
+// ended says so. Another one signs in as the user did before. If somebody has logged in since by
+// other means, it would refuse for ever: then it is ended too, once no turn uses it.
 func (c *conversation) renewed(ctx context.Context, p *peer) (ended bool) {
 	p.mu.Lock()
 	out := p.out
@@ -370,8 +371,11 @@ func (c *conversation) renewed(ctx context.Context, p *peer) (ended bool) {
 		p.end(errSignedOut)
 		return true
 	}
-	c.b.signInAgain(ctx, p)
-	return false
+	if c.b.signInAgain(ctx, p) {
+		return false
+	}
+	_, wanted, known := c.b.SignIns()
+	return known && !wanted && p.endUnused(errSignedOut)
 }
 
 var errSignedOut = errors.New("its login has expired")
