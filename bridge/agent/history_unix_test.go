@@ -56,6 +56,8 @@ type shelf struct {
 	o    agenttest.Options
 	rec  record
 	gone bool // the agent is not configured any more
+
+	paths map[string]string // of the agent
 }
 
 func newShelf(t *testing.T, change ...func(*agenttest.Options)) *shelf {
@@ -74,7 +76,7 @@ func (s *shelf) file() string { return filepath.Join(s.home, "agents.json") }
 func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) {
 	s.t.Helper()
 	h := agent.NewHistory(s.file())
-	change = append(change, func(o *agent.Options) { o.History = h })
+	change = append(change, func(o *agent.Options) { o.History, o.Paths = h, s.paths })
 	a := scripted(s.t, "scripted", s.o, change...)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	r := &room{t: s.t, dir: s.dir, ctx: ctx, profile: &core.Profile{}}
@@ -85,7 +87,12 @@ func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) 
 		Store: agent.Store{
 			Principal: core.Local,
 			Store:     jsonl.New(filepath.Join(s.home, "sessions")), History: h,
-			Offers: func(name string) bool { return name == "scripted" && !s.gone },
+			Agents: func() map[string]agent.Configured {
+				if s.gone {
+					return nil
+				}
+				return map[string]agent.Configured{"scripted": {Paths: s.paths}}
+			},
 		},
 		Node:     "test",
 		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return r.profile, nil }),
@@ -417,7 +424,8 @@ func TestFoldersInListsAreMapped(t *testing.T) {
 	s := newShelf(t)
 	past(t, s.o, "one", "/there/sub", "One\nwith\x1b[31m more", year)
 	past(t, s.o, "two", "relative", "Two", year)
-	r, b := s.process(func(o *agent.Options) { o.Paths = map[string]string{"/here": "/there"} })
+	s.paths = map[string]string{"/here": "/there"}
+	r, b := s.process()
 	r.dir = "/here/sub"
 	if _, err := b.List(r.ctx); err != nil {
 		t.Fatal(err)
@@ -426,6 +434,34 @@ func TestFoldersInListsAreMapped(t *testing.T) {
 	if len(got) != 1 || strings.ContainsAny(got[0], "\n\x1b") {
 		t.Errorf("%q", got)
 	}
+}
+
+// An agent that runs elsewhere cannot make any folder of this machine the workspace of a session, and
+// neither can a list that was kept before its paths were configured.
+func TestFoldersThatAreNotMapped(t *testing.T) {
+	s := newShelf(t)
+	s.paths = map[string]string{"/here": "/there"}
+	var list []agent.Listed
+	for i, cwd := range []string{"/etc", "/", "/there/../home", "/thereabouts", "/here", "/here/sub"} {
+		past(t, s.o, fmt.Sprint("s", i), cwd, "", year)
+	}
+	for i, cwd := range []string{"/etc", "/", "/here/../home", "/hereabouts", "/there"} {
+		list = append(list, agent.Listed{Session: fmt.Sprint("s", i), Cwd: cwd})
+	}
+	if err := agent.NewHistory(s.file()).Keep(t.Context(), "scripted", list); err != nil {
+		t.Fatal(err)
+	}
+	r, b := s.process()
+	r.wantsList()
+	for i, e := range list {
+		if _, err := r.gateway.Open(r.ctx, core.Local, agent.ImportID("scripted", e.Session)); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("%d: %s was opened: %v", i, e.Cwd, err)
+		}
+	}
+	if list, err := b.List(r.ctx); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	r.wantsList()
 }
 
 // What is kept of an agent's list, and of which sessions are ours, is bounded.
@@ -465,7 +501,7 @@ func TestListsAreBounded(t *testing.T) {
 	if b, err = os.ReadFile(path); err != nil || len(b) > 1<<20 || !bytes.Contains(b, []byte("mine too")) || !bytes.Contains(b, []byte(`"s3": "mine"`)) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Offers: func(string) bool { return true }}
+	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]agent.Configured { return map[string]agent.Configured{"scripted": {}} }}
 	n, last := 0, time.Now()
 	for sum, err := range store.List(t.Context(), core.Local) {
 		if err != nil || sum.Updated.After(last) {

@@ -71,11 +71,11 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 	return list, nil
 }
 
-// listed returns an entry of the agent's list. One without a folder cannot be opened.
+// listed returns an entry of the agent's list. One without a folder here cannot be opened.
 func (b *Backend) listed(s acp.SessionInfo) (is Listed, ok bool) {
 	at, _ := time.Parse(time.RFC3339, s.UpdatedAt) // without one it is the oldest
 	is = Listed{Session: s.SessionID, Cwd: b.paths.here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
-	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName
+	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName && b.paths.comes(s.Cwd)
 }
 
 // relist renews the kept list from a program that runs, behind whoever uses it.

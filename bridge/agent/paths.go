@@ -39,10 +39,30 @@ func (m mapping) there(path string) string { return translated(m.out, path) }
 // here returns our path for one of the agent's.
 func (m mapping) here(path string) string { return translated(m.in, path) }
 
+// comes reports whether one of the agent's paths is a place here. Of an agent that runs elsewhere, a
+// path that is not mapped means nothing on this machine.
+func (m mapping) comes(path string) bool { return covers(m.in, path) }
+
+// goes reports whether one of our paths is a place where the agent runs.
+func (m mapping) goes(path string) bool { return covers(m.out, path) }
+
+// covers reports whether a path is at or below a prefix, without a way back up. No prefixes cover all.
+func covers(list []prefix, path string) bool {
+	return len(list) == 0 || slices.ContainsFunc(list, func(p prefix) bool {
+		rest, ok := p.cut(path)
+		return ok && !slices.Contains(strings.FieldsFunc(rest, func(r rune) bool { return r == '/' || r == '\\' }), "..")
+	})
+}
+
+// cut returns the part of a path that follows the prefix.
+func (p prefix) cut(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, p.from)
+	return rest, ok && (rest == "" || rest[0] == '/' || p.from == "/")
+}
+
 func translated(list []prefix, path string) string {
 	for _, p := range list {
-		rest, ok := strings.CutPrefix(path, p.from)
-		if ok && (rest == "" || rest[0] == '/' || p.from == "/") {
+		if rest, ok := p.cut(path); ok {
 			return trimmed(strings.TrimRight(p.to, "/") + "/" + strings.TrimLeft(rest, "/"))
 		}
 	}

@@ -16,9 +16,18 @@ type Store struct {
 
 	Principal core.Principal
 	History   *History
-	// Offers reports whether an agent is configured.
-	Offers func(agent string) bool
+	// Agents returns the configured agents, by name.
+	Agents func() map[string]Configured
 }
+
+// Configured is the part of an agent's configuration that its sessions' places in lists depend on.
+type Configured struct {
+	Paths map[string]string // see Options.Paths
+}
+
+// has reports whether the agent can have a session in a folder of this machine. The kept list may be
+// older than the configuration.
+func (c Configured) has(dir string) bool { return dir != "" && newMapping(c.Paths).goes(dir) }
 
 // List implements core.Store.
 func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
@@ -59,12 +68,10 @@ func (s Store) foreign(p core.Principal) (list []core.Summary) {
 	if err != nil {
 		return nil // it never hides our own sessions
 	}
-	for agent, h := range all {
-		if !s.Offers(agent) {
-			continue
-		}
+	for agent, is := range s.Agents() {
+		h := all[agent]
 		for _, e := range h.Sessions {
-			if id := h.Ours[e.Session]; id != "" || h.Hidden[e.Session] {
+			if id := h.Ours[e.Session]; id != "" || h.Hidden[e.Session] || !is.has(e.Cwd) {
 				continue
 			}
 			list = append(list, core.Summary{
@@ -85,7 +92,10 @@ func (s Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (c
 		return j, err
 	}
 	from, e, ok := s.History.find(id)
-	if !ok || !s.Offers(from.Agent) || e.Cwd == "" {
+	if !ok {
+		return j, err
+	}
+	if is, ok := s.Agents()[from.Agent]; !ok || !is.has(e.Cwd) {
 		return j, err
 	}
 	return &journal{store: s.Store, meta: core.Meta{ID: id, Principal: p, Cwd: e.Cwd, Roots: []string{e.Cwd}, From: from, Created: e.Updated}}, nil

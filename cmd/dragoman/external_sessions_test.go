@@ -76,4 +76,13 @@ func TestAgentsSessions(t *testing.T) {
 	if strings.Count(got.out, "\n") != 2 || strings.Count(got.out, `"id":"scripted:`) != 1 {
 		t.Errorf("a session of ours has another id: %s", got.out)
 	}
+	// With paths the kept list loses the sessions of folders that are not mapped.
+	p.write(t, filepath.Join(o.Dir, "old.jsonl"), line)
+	if got := list("scripted"); !strings.Contains(got.out, "scripted:old") {
+		t.Errorf("%+v", got)
+	}
+	p.config(t, "agents:\n"+entry("scripted", o, ", paths: {/elsewhere: /src}"))
+	if got := p.run(t, "", "run", "--session", "scripted:old", "say on"); got.code == 0 || !strings.Contains(got.errs, "scripted:old") {
+		t.Errorf("%+v", got)
+	}
 }

@@ -77,11 +77,23 @@ func (a *agentPrograms) backend(e External) core.Backend {
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
 // for a list.
 func (p *Process) Store(s core.Store) core.Store {
-	return agent.Store{Store: s, Principal: core.Local, History: p.agents.history, Offers: func(name string) bool {
-		if p.plain == nil {
-			return false
+	return agent.Store{Store: s, Principal: core.Local, History: p.agents.history, Agents: p.configured}
+}
+
+// configured lists the external agents of the configuration that applies without a client's settings.
+func (p *Process) configured() map[string]agent.Configured {
+	list := map[string]agent.Configured{}
+	if p.plain == nil {
+		return list
+	}
+	made, err := p.plain.Last()
+	if err != nil {
+		return list
+	}
+	for name, a := range made.Config.Agents {
+		if a.External() {
+			list[name] = agent.Configured{Paths: a.Paths}
 		}
-		made, err := p.plain.Last()
-		return err == nil && made.Config.Agents[name].External()
-	}}
+	}
+	return list
 }
