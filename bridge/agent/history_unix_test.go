@@ -436,6 +436,27 @@ func TestFoldersInListsAreMapped(t *testing.T) {
 	}
 }
 
+// A session is listed once, however often the agent lists it, and no page is asked for twice.
+func TestRepeatedEntriesAreListedOnce(t *testing.T) {
+	for name, page := range map[string]string{
+		"twice on a page": `{"sessions":[{"sessionId":"a","cwd":"%[1]s","title":"First"},{"sessionId":"a","cwd":"%[1]s","title":"Second"}]}`,
+		"the same page":   `{"sessions":[{"sessionId":"a","cwd":"%[1]s","title":"First"}],"nextCursor":"1"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			s.o.Faults = map[string]string{"session/list": "result " + fmt.Sprintf(page, s.dir)}
+			r, b := s.process()
+			if list, err := b.List(r.ctx); err != nil || len(list) != 1 {
+				t.Errorf("%d entries, %v", len(list), err)
+			}
+			r.wantsList("scripted:a: First")
+			if n := s.rec.count("session/list"); n > 2 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
 // An agent that runs elsewhere cannot make any folder of this machine the workspace of a session, and
 // neither can a list that was kept before its paths were configured.
 func TestFoldersThatAreNotMapped(t *testing.T) {

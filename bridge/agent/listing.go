@@ -42,7 +42,7 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 	defer func() {
 		slices.SortStableFunc(list, func(a, b Listed) int { return b.Updated.Compare(a.Updated) })
 	}()
-	cursor := ""
+	cursor, asked, seen := "", map[string]bool{}, map[string]bool{}
 	for range maxPages {
 		params := map[string]any{}
 		if cursor != "" {
@@ -60,11 +60,13 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 			return nil, p.b.failure("session/list", err)
 		}
 		for _, s := range page.Sessions {
-			if is, ok := p.b.listed(s); ok {
+			if is, ok := p.b.listed(s); ok && !seen[is.Session] { // one that is used meanwhile moves to another page
+				seen[is.Session] = true
 				list = append(list, is)
 			}
 		}
-		if cursor = page.NextCursor; cursor == "" || len(list) >= maxAsked {
+		asked[cursor] = true
+		if cursor = page.NextCursor; cursor == "" || asked[cursor] || len(list) >= maxAsked {
 			return list, nil
 		}
 	}
