@@ -457,6 +457,18 @@ func TestRepeatedEntriesAreListedOnce(t *testing.T) {
 	}
 }
 
+// A malformed entry is left out of an agent's list, and the others stay.
+func TestMalformedEntriesAreLeftOut(t *testing.T) {
+	s := newShelf(t)
+	s.o.Faults = map[string]string{"session/list": fmt.Sprintf(
+		`result {"sessions":[null,1,{},{"sessionId":"","cwd":"%[1]s"},{"sessionId":"b","cwd":7},{"sessionId":"a","cwd":"%[1]s","title":null,"updatedAt":"junk"}],"nextCursor":null}`, s.dir)}
+	r, b := s.process()
+	if _, err := b.List(r.ctx); err != nil {
+		t.Error(err)
+	}
+	r.wantsList("scripted:a: ")
+}
+
 // An agent that runs elsewhere cannot make any folder of this machine the workspace of a session, and
 // neither can a list that was kept before its paths were configured.
 func TestFoldersThatAreNotMapped(t *testing.T) {

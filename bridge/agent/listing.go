@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -48,7 +49,10 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 		if cursor != "" {
 			params["cursor"] = cursor
 		}
-		var page acp.ListResponse
+		var page struct {
+			Sessions   []json.RawMessage `json:"sessions"`
+			NextCursor string            `json:"nextCursor"`
+		}
 		err := p.conn.Ask(limit, "session/list", params, &page)
 		switch {
 		case err == nil:
@@ -59,8 +63,8 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 		default:
 			return nil, p.b.failure("session/list", err)
 		}
-		for _, s := range page.Sessions {
-			if is, ok := p.b.listed(s); ok && !seen[is.Session] { // one that is used meanwhile moves to another page
+		for _, entry := range page.Sessions {
+			if is, ok := p.b.listed(entry); ok && !seen[is.Session] { // one that is used meanwhile moves to another page
 				seen[is.Session] = true
 				list = append(list, is)
 			}
@@ -73,8 +77,13 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 	return list, nil
 }
 
-// listed returns an entry of the agent's list. One without a folder here cannot be opened.
-func (b *Backend) listed(s acp.SessionInfo) (is Listed, ok bool) {
+// listed returns an entry of the agent's list. One without a folder here cannot be opened, and a
+// malformed one is left out.
+func (b *Backend) listed(entry json.RawMessage) (is Listed, ok bool) {
+	var s acp.SessionInfo
+	if wire.Unmarshal(entry, &s) != nil {
+		return is, false
+	}
 	at, _ := time.Parse(time.RFC3339, s.UpdatedAt) // without one it is the oldest
 	is = Listed{Session: s.SessionID, Cwd: b.paths.here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
 	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName && b.paths.comes(s.Cwd)
