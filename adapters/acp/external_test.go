@@ -125,6 +125,9 @@ func (l *logins) Methods(string) ([]acp.Login, bool, bool) {
 
 func (l *logins) Authenticate(ctx context.Context, agent, method string, show acp.ShowPage) error {
 	l.did = append(l.did, agent+" "+method)
+	if method == "gone" {
+		return acp.ErrNoMethod
+	}
 	if show != nil && !show(ctx, "Log in with the Console", "https://login.example/x") {
 		return &core.SignInError{Agent: agent, Text: "the page was not opened"}
 	}

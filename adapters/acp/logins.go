@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -27,7 +28,8 @@ type Logins interface {
 	// read a file.
 	Methods(agent string) (list []Login, wanted, known bool)
 	// Authenticate logs in to an agent with one of its methods, and starts it for that. It blocks
-	// until the user has done so. An error that the login is still missing is a *core.SignInError.
+	// until the user has done so. An error that the login is still missing is a *core.SignInError;
+	// ErrNoMethod says that the agent has no such method.
 	// show shows the user a page that the agent wants opened, and reports whether they agree; nil: the
 	// client shows none.
 	Authenticate(ctx context.Context, agent, method string, show ShowPage) error
@@ -36,6 +38,9 @@ type Logins interface {
 	// Status returns the status of an agent's login: unknown unless it runs. It may block.
 	Status(ctx context.Context, agent string) AuthStatus
 }
+
+// ErrNoMethod says that an agent has no such method to log in.
+var ErrNoMethod = errors.New("the agent has no such method to log in")
 
 // ShowPage shows the user a page.
 type ShowPage func(ctx context.Context, text, page string) (agreed bool)
@@ -105,7 +110,11 @@ func (s *Server) login(call *wire.Call, agent, method string) error {
 	case !terminal:
 		show, done := s.pages(call)
 		defer done()
-		return s.opts.Logins.Authenticate(call.Context(), agent, method, show)
+		err := s.opts.Logins.Authenticate(call.Context(), agent, method, show)
+		if errors.Is(err, ErrNoMethod) {
+			return s.noMethod(agent, agent+"/"+method)
+		}
+		return err
 	case wanted:
 		return &core.SignInError{Agent: agent, Text: "it has not been logged in to in a terminal yet"}
 	}
@@ -178,6 +187,25 @@ func (s *Server) loginsOf(agent string, wanted bool) (list []acp.AuthMethod) {
 		})
 	}
 	return list
+}
+
+// noMethod returns the error for a method that an agent does not have. It names those that it has as
+// they are offered.
+func (s *Server) noMethod(agent, id string) error {
+	var ids []string
+	for _, m := range s.loginsOf(agent, true) {
+		ids = append(ids, m.ID)
+	}
+	text := fmt.Sprintf("there is no method %.100q to log in to agent %s", id, agent)
+	if len(ids) > 0 {
+		text += "; it has " + strings.Join(ids, ", ")
+	} else { // this client has no terminal for them
+		text += "; run dragoman agents login " + agent + " in a terminal"
+	}
+	if _, wanted, _ := s.opts.Logins.Methods(agent); wanted {
+		return s.loginRequired(agent, text)
+	}
+	return jrpc2.Errorf(jrpc2.InvalidParams, "methodId: %s", text)
 }
 
 // loginRequired returns the error for a request that needs a login to an external agent.

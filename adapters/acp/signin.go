@@ -61,7 +61,11 @@ func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.Authen
 		if err := s.login(call, agent, method); err != nil {
 			return err
 		}
-	} else if err := s.signedIn(ctx); err != nil && s.defaultAgent(ctx) == "" {
+	} else if agent := s.defaultAgent(ctx); agent != "" {
+		if _, wanted, _ := s.opts.Logins.Methods(agent); wanted {
+			return s.noMethod(agent, p.MethodID)
+		}
+	} else if err := s.signedIn(ctx); err != nil {
 		if p.MethodID != loginMethod && p.MethodID != terminalMethod {
 			return jrpc2.Errorf(jrpc2.InvalidParams, "methodId: there is no method %.60q to sign in", p.MethodID)
 		}

@@ -181,9 +181,19 @@ func (h hello) signIn(id string) (SignIn, error) {
 		for _, m := range list {
 			ids = append(ids, m.ID)
 		}
-		return SignIn{}, fmt.Errorf("it has no method %q to sign in; it has %s", id, strings.Join(ids, ", "))
+		return SignIn{}, &NoMethodError{ID: id, Has: ids}
 	}
 	return list[i], nil
+}
+
+// NoMethodError says that an agent has no method of that id to sign in.
+type NoMethodError struct {
+	ID  string
+	Has []string // its methods
+}
+
+func (e *NoMethodError) Error() string {
+	return fmt.Sprintf("it has no method %q to sign in; it has %s", e.ID, strings.Join(e.Has, ", "))
 }
 
 // Logout has the agent forget its login.

@@ -180,8 +180,16 @@ func TestEditorsLogInToAgents(t *testing.T) {
 			strings.Contains(data, "canary") || strings.Contains(data, "bot/key") {
 			t.Errorf("%d %s", code, data)
 		}
+		for _, method := range []string{"gone/web", "bot/gone", "login"} {
+			if code, data := refused(t, conn, "authenticate", obj{"methodId": method}); code != -32000 || !strings.Contains(data, `there is no method "`+method+`" to log in to agent bot; it has bot/web`) {
+				t.Errorf("%s: %d %s", method, code, data)
+			}
+		}
 		if err := conn.Ask(ctx, "authenticate", obj{"methodId": "bot/web"}, nil); err != nil {
 			t.Fatal(err)
+		}
+		if code, data := refused(t, conn, "authenticate", obj{"methodId": "bot/gone"}); code != -32602 || !strings.Contains(data, "it has bot/web") {
+			t.Errorf("a method that is not there, with a login: %d %s", code, data)
 		}
 		prompt := session(conn)
 		for _, text := range []string{"say one", "expire"} {

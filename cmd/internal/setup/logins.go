@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.uber.org/zap"
@@ -62,7 +63,7 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 	if p == nil {
 		return noProgram(name)
 	}
-	return p.Authenticate(ctx, method, func(ctx context.Context, s agent.Saying) bool {
+	err := p.Authenticate(ctx, method, func(ctx context.Context, s agent.Saying) bool {
 		switch {
 		case s.URL == "": // editors have no other place for it outside of sessions
 			l.c.process.log.Logger.Warn("the agent says about the login", zap.String("agent", name), zap.String("text", s.Text))
@@ -72,6 +73,10 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 		}
 		return browse(l.c.process.env, s.URL)
 	})
+	if other := new(agent.NoMethodError); errors.As(err, &other) {
+		return acp.ErrNoMethod
+	}
+	return err
 }
 
 // Logout implements acp.Logins.
