@@ -134,7 +134,8 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, used: b.o.now(),
 		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), ear: e,
 	}
-	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(proc.Stdout, 0), dropped: p.dropped}
+	first := &beginning{Reader: proc.Stdout}
+	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(first, 0), dropped: p.dropped}
 	p.conn = wire.NewConn(said, proc.Stdin, wire.Options{
 		Framing: wire.Newline, Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"}, MaxBatch: -1,
 		Panicked: func(method string, value any, _ []byte) {
@@ -145,6 +146,9 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 	b.wg.Go(p.serve)
 	if err := p.greet(ctx); err != nil {
 		p.end(errUnused)
+		if stray := first.stray(is.Hide); stray != "" {
+			err = fmt.Errorf("%w; it printed %q instead of ACP messages: an argument such as --acp may be missing", err, stray)
+		}
 		return nil, err
 	}
 	_, wanted, _ := b.SignIns()

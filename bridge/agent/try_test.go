@@ -13,6 +13,7 @@ import (
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 func init() { // the test's program is the agent, too
@@ -57,6 +58,35 @@ func TestTryOfAnAgentThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 		}
 		ended(t, record)
+	}
+}
+
+// A program that speaks something else is known by its words: often an argument is missing. They are
+// bounded, harmless on a screen, and without secrets.
+func TestTryOfAProgramThatSpeaksSomethingElse(t *testing.T) {
+	const advice = " instead of ACP messages: an argument such as --acp may be missing"
+	for prints, want := range map[string]string{
+		"echo Welcome; echo More; cat >/dev/null": `too late; it printed "Welcome"`,
+		"printf 'Name? '; cat >/dev/null":         `too late; it printed "Name?"`,
+		"echo Usage: scripted; exit 2":            `ended with exit code 2; it printed "Usage: scripted"`,
+		`echo '{"level":"info"}'; exit`:           `it printed "{\"level\":\"info\"}"`,
+		`printf '\033[2Jhello canary\n'; exit`:    `it printed "` + display.Line("\x1b[2Jhello [KEY]", 100) + `"`,
+		"printf '%0500d\\n' 1; exit":              `it printed "` + strings.Repeat("0", 199) + `…"`,
+		"exit 3":                                  "",
+	} {
+		t.Run(prints, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("too late"))
+			defer cancel()
+			o := scripted(t, agenttest.Options{})
+			o.Program = func(context.Context) (Program, error) {
+				return Program{Path: "sh", Args: []string{"-c", prints}, Hide: strings.NewReplacer("canary", "[KEY]").Replace}, nil
+			}
+			_, err := Try(ctx, o, t.TempDir())
+			if err == nil || !strings.Contains(err.Error(), want) || strings.HasSuffix(err.Error(), want+advice) == (want == "") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
