@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -38,11 +39,13 @@ type conversation struct {
 	after     sync.WaitGroup // of what goes on behind an answer
 	parent    *conversation  // of a sub-agent; nil: it is the session's
 
-	mu        sync.Mutex // guards the fields below
-	peer      *peer      // nil: the agent does not run
-	session   string     // the agent's id; "": it has none yet
-	fresh     bool       // the agent knows nothing of what was said before
-	chosen    core.Choices
+	mu        sync.Mutex        // guards the fields below
+	peer      *peer             // nil: the agent does not run
+	session   string            // the agent's id; "": it has none yet
+	fresh     bool              // the agent knows nothing of what was said before
+	chosen    core.Choices      // as the session's settings have them
+	moved     map[string]string // what the agent has changed since, and the settings do not have yet
+	choosing  int               // requests to set an option that the agent has not answered
 	offered   core.Offered
 	run       running
 	changed   chan struct{} // closed when run is another one
@@ -76,7 +79,7 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.now(), chosen: bind.Settings.Choices, grants: map[string]grant{}, subs: map[string]*subagent{}}
+	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.now(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
 	if bind.State != nil {
 		var state bound
 		if err := json.Unmarshal(bind.State, &state); err != nil {
@@ -211,14 +214,20 @@ func (c *conversation) lost(p *peer) {
 	}
 }
 
-// Set implements core.Conversation: the settings apply from the next turn on.
+// Set implements core.Conversation: the settings apply from the next turn on. Only what was chosen
+// since the last time counts: the agent may have changed the other options by itself.
 func (c *conversation) Set(ctx context.Context, set core.Settings) error {
 	c.mu.Lock()
+	was, now := c.chosen.All(), set.Choices.All()
+	maps.DeleteFunc(now, func(id, value string) bool { return was[id] == value })
+	for id := range now {
+		delete(c.moved, id)
+	}
 	c.chosen = set.Choices
 	p := c.peer
 	c.mu.Unlock()
 	if p != nil && p.alive() {
-		c.applyChoices(ctx, p)
+		c.applyChoices(ctx, p, now)
 	}
 	return nil
 }

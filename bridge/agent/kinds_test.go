@@ -74,6 +74,48 @@ func TestOlderForms(t *testing.T) {
 	}
 }
 
+// An option that the agent changes by itself stays as it is when the user chooses another one, and
+// when the agent starts again. What it refuses is reported once for each start.
+func TestOptionsThatTheAgentChangesItself(t *testing.T) {
+	rec := newRecord(t)
+	o := agenttest.Options{Dir: t.TempDir(), Load: true, Record: rec.path, Config: agenttest.SampleConfig()}
+	c := one(t, o, func(o *agent.Options) { o.Choices = map[string]string{"fast": "true", "nope": "x"} })
+	choose := func(id, value string) {
+		t.Helper()
+		if err := c.gateway.Choose(c.ctx, c.at, id, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.says("option mode", "mode=ask\n")
+	if got := c.notices(); !strings.Contains(got, "nope") {
+		t.Errorf("the first start reports nothing: %q", got)
+	}
+	choose("mode", "code")
+	c.says("option mode\noption mode ask\noption fast false\noption mode", "mode=code\nmode=ask\n")
+	choose("effort", "high")
+	c.says("option mode\noption fast\noption effort", "mode=ask\nfast=false\neffort=high\n")
+	if got := c.notices(); strings.Contains(got, "nope") {
+		t.Errorf("told again: %s", got)
+	}
+	if got := c.at.State().Settings.Choices.Get("mode"); got != "ask" {
+		t.Errorf("the settings have mode %q", got)
+	}
+	c.say("crash")
+	c.says("option mode\noption fast\noption effort", "mode=ask\nfast=false\neffort=high\n")
+	choose("mode", "code") // as it was chosen before
+	c.says("option mode", "mode=code\n")
+
+	// Between two turns the settings cannot follow at once. The next turn does it.
+	c.say(`after {"sessionUpdate":"config_option_update","configOptions":[{"id":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}`)
+	if c.at.State().Offered.Choices[0].Value != "ask" {
+		c.until(func(ev core.Event) bool { e, ok := ev.(core.Offered); return ok && e.Choices[0].Value == "ask" })
+	}
+	c.say("say on")
+	if got := c.at.State().Settings.Choices.Get("mode"); got != "ask" {
+		t.Errorf("behind the next turn the settings have mode %q", got)
+	}
+}
+
 // The agent's own slash commands are listed, and reach it as they were typed.
 func TestSlashCommands(t *testing.T) {
 	c := one(t, agenttest.Options{Commands: []agenttest.Command{{Name: "review", Description: "reviews", Input: &agenttest.Input{Hint: "what"}}}})

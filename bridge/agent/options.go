@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -163,16 +164,73 @@ func (c *conversation) offer(ctx context.Context) {
 	_ = c.bind.Host.Publish(ctx, now) // a session that cannot be stored says so itself
 }
 
-// applyChoices sets the agent's options as they are configured, and as the user has chosen. One
-// that the agent refuses is reported.
-func (c *conversation) applyChoices(ctx context.Context, p *peer) {
+// wanted lists the values of the agent's options at its start: those that are configured, those that
+// the user has chosen, and those that the agent has chosen itself since.
+func (c *conversation) wanted() map[string]string {
 	c.mu.Lock()
-	want := maps.Clone(c.b.o.Choices)
-	if want == nil {
-		want = map[string]string{}
+	defer c.mu.Unlock()
+	want := c.chosen.All()
+	maps.Copy(want, c.moved)
+	for id, value := range c.b.o.Choices {
+		if _, ok := want[id]; !ok {
+			want[id] = value
+		}
 	}
-	maps.Copy(want, c.chosen.All())
+	return want
+}
+
+// itself takes a change of options that the agent makes by itself. Where a value was wanted, the new
+// one is from now on: a start must not set it back.
+func (f *flow) itself(change func()) {
+	c := f.c
+	want := c.wanted()
+	c.mu.Lock()
+	was, counts := c.offered, c.ready && !c.opening && c.choosing == 0
 	c.mu.Unlock()
+	change()
+	if !counts {
+		return
+	}
+	c.mu.Lock()
+	for _, now := range c.offered.Choices {
+		if old := was.Choice(now.ID); old != nil && old.Value != now.Value && want[now.ID] != "" {
+			c.moved[now.ID] = now.Value
+		}
+	}
+	r := c.run
+	c.mu.Unlock()
+	c.keepMoved(r)
+}
+
+// keepMoved has the session's settings follow what the agent has changed by itself. Without a turn the
+// next one does it.
+func (c *conversation) keepMoved(r running) {
+	c.mu.Lock()
+	moved := maps.Clone(c.moved)
+	c.mu.Unlock()
+	if len(moved) == 0 || r.turn == nil {
+		return
+	}
+	set := r.turn.State().Settings
+	for id, value := range moved {
+		set.Choices = set.Choices.With(id, value)
+	}
+	if r.turn.Set(r.ctx, set) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, value := range moved {
+		if c.moved[id] == value { // else the user has chosen meanwhile
+			c.chosen = c.chosen.With(id, value)
+			delete(c.moved, id)
+		}
+	}
+}
+
+// applyChoices sets options of the agent. One that it does not have, or whose value it refuses, is
+// reported.
+func (c *conversation) applyChoices(ctx context.Context, p *peer, want map[string]string) {
 	// The mode and the model first: other options may depend on them.
 	order := slices.SortedFunc(maps.Keys(want), func(a, b string) int { return choiceRank(a) - choiceRank(b) })
 	for _, id := range order {
@@ -206,21 +264,33 @@ func (c *conversation) Choose(ctx context.Context, id, value string) error {
 	p, have := c.peer, c.offered.Choice(id)
 	c.mu.Unlock()
 	switch {
-	case p == nil || !p.alive():
-		return nil // it is set when the agent runs
+	case p == nil || !p.alive(): // it is set when the agent runs
 	case have == nil:
 		return fmt.Errorf("agent %s has no option %q", c.b.o.Name, id)
-	case have.Value == value:
-		return nil
+	case have.Value != value:
+		if err := c.choose(ctx, p, *have, value); err != nil {
+			return err
+		}
 	}
-	return c.choose(ctx, p, *have, value)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.chosen = c.chosen.With(id, value)
+	delete(c.moved, id)
+	return nil
 }
 
 // choose sets an option of the agent.
 func (c *conversation) choose(ctx context.Context, p *peer, have core.Choice, value string) error {
 	c.mu.Lock()
 	session, older := c.session, c.older[have.ID]
+	c.choosing++
 	c.mu.Unlock()
+	settled := sync.OnceFunc(func() {
+		c.mu.Lock()
+		c.choosing--
+		c.mu.Unlock()
+	})
+	defer settled()
 	method, params := "session/set_config_option", map[string]any{"sessionId": session, "configId": have.ID, "value": value}
 	switch {
 	case have.Boolean:
@@ -242,6 +312,7 @@ func (c *conversation) choose(ctx context.Context, p *peer, have core.Choice, va
 		if err == nil {
 			c.flow.chosen(have.ID, value, raw)
 		}
+		settled()
 		got <- err
 	})
 	if err != nil {

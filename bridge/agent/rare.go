@@ -20,9 +20,9 @@ func (f *flow) rare(kind string, raw json.RawMessage) {
 	case "available_commands_update":
 		known = take(raw, f.commands)
 	case "current_mode_update":
-		known = take(raw, func(u acp.ModeUpdate) { f.mode(u.CurrentModeID) })
+		known = take(raw, func(u acp.ModeUpdate) { f.itself(func() { f.mode(u.CurrentModeID) }) })
 	case "config_option_update":
-		known = take(raw, func(u opened) { f.options(u) })
+		known = take(raw, func(u opened) { f.itself(func() { f.options(u) }) })
 	case "session_info_update":
 		known = take(raw, f.info)
 	case "usage_update":

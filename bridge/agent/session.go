@@ -35,7 +35,7 @@ func (c *conversation) openSession(ctx context.Context, p *peer) error {
 	if err != nil {
 		return err
 	}
-	c.applyChoices(opening, p)
+	c.applyChoices(opening, p, c.wanted())
 	c.offer(opening)
 	c.b.relist(p)
 	return nil

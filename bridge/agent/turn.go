@@ -28,6 +28,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	}
 	c.enter(running{t, ctx})
 	defer c.touch()
+	c.keepMoved(running{t, ctx})
 	if err := c.serving.await(ctx, t); err != nil {
 		return core.StopError, err
 	}
