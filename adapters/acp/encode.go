@@ -2,6 +2,7 @@ package acp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -76,7 +77,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Cited:
 		return message(dst, v, acp.AgentChunk, e.Message, 0, e.Link)
 	case core.Foreign:
-		return foreign(dst, v, e)
+		return foreign(dst, v, e, r.Seq)
 	case core.Moved:
 		if !v.replay {
 			return aside(dst, v, "The conversation continues in session "+string(e.To)+".")
@@ -306,17 +307,30 @@ func severity(s core.Severity) string {
 func compacting(dst []byte, v *View, p core.Phase) []byte {
 	switch p.Kind {
 	case core.PhaseCompacting:
-		if !v.Display.Compaction || v.compacting != "" {
-			return dst
-		}
-		v.compactions++
-		v.compacting = fmt.Sprintf("compaction-%s-%d", p.Turn, v.compactions)
-		return compaction(dst, v, v.compacting, "in_progress", nil)
+		return summing(dst, v, string(p.Turn))
 	case core.PhaseWaiting: // for the model's answer
 		return notCompacted(dst, v)
 	case core.PhaseGenerating, core.PhaseCalling, core.PhaseRetrying, core.PhaseStarting:
 	}
 	return dst
+}
+
+// summing appends that a summary is being made, unless the client knows it. by is used for the id.
+func summing(dst []byte, v *View, by string) []byte {
+	if !v.Display.Compaction || v.compacting != "" {
+		return dst
+	}
+	v.compactions++
+	v.compacting, v.summed = fmt.Sprintf("compaction-%s-%d", by, v.compactions), false
+	return compaction(dst, v, v.compacting, "in_progress", nil)
+}
+
+// summaryPart appends a piece of a summary that an external agent makes, for a client that knows
+// compactions. It belongs to the compaction that was begun, or begins one: in a replay nothing else does.
+func summaryPart(dst []byte, v *View, raw json.RawMessage, n uint64) []byte {
+	dst = summing(dst, v, strconv.FormatUint(n, 10))
+	v.summed = true
+	return rawUpdate(dst, v, acp.CompactionChunk, wire.Edit(raw, wire.Set("compactionId", wire.JSON(v.compacting))))
 }
 
 // notCompacted appends that the summary was not made, if one was begun.
@@ -336,8 +350,12 @@ func compacted(dst []byte, v *View, e core.Compacted, n uint64) []byte {
 		return aside(dst, v, "For the model, what was said so far was replaced by a summary.")
 	}
 	id := cmp.Or(v.compacting, "compaction-"+strconv.FormatUint(n, 10))
+	var summary []acp.ContentBlock
+	if e.Summary != "" && (v.compacting == "" || !v.summed) { // else the client has it in pieces
+		summary = []acp.ContentBlock{text(cut(e.Summary, maxResult, v))}
+	}
 	v.compacting = ""
-	return compaction(dst, v, id, "completed", []acp.ContentBlock{text(cut(e.Summary, maxResult, v))})
+	return compaction(dst, v, id, "completed", summary)
 }
 
 func compaction(dst []byte, v *View, id, status string, summary []acp.ContentBlock) []byte {

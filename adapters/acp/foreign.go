@@ -16,12 +16,8 @@ const maxForeign = 1<<20 - 4<<10
 
 // foreign appends an update of an external agent for which core has no event: unchanged, except for
 // the session's id and for terminals. A client that does not know its kind, or whose agent speaks
-// another protocol, gets its text.
-func foreign(dst []byte, v *View, e core.Foreign) []byte {
-	var u struct {
-		SessionUpdate string            `json:"sessionUpdate"`
-		Content       []json.RawMessage `json:"content"`
-	}
+// another protocol, gets its text. n is the number of the record.
+func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 	var kind struct {
 		SessionUpdate string `json:"sessionUpdate"`
 	}
@@ -34,7 +30,17 @@ func foreign(dst []byte, v *View, e core.Foreign) []byte {
 	if v.replay && kind.SessionUpdate == acp.UpdateNotice {
 		return dst // notices are shown only live
 	}
-	raw := e.Raw
+	if kind.SessionUpdate == acp.CompactionChunk {
+		return summaryPart(dst, v, e.Raw, n)
+	}
+	return rawUpdate(dst, v, kind.SessionUpdate, e.Raw)
+}
+
+// rawUpdate appends an agent's update as it is, except for terminals.
+func rawUpdate(dst []byte, v *View, kind string, raw json.RawMessage) []byte {
+	var u struct {
+		Content []json.RawMessage `json:"content"`
+	}
 	if json.Unmarshal(raw, &u) == nil { // its content is a list, as that of a tool call
 		if kept := v.terminals(u.Content); kept != nil {
 			raw = wire.Edit(raw, wire.Set("content", wire.JSON(kept)))
@@ -44,7 +50,7 @@ func foreign(dst []byte, v *View, e core.Foreign) []byte {
 		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
 	}
 	if len(raw) > maxForeign {
-		return aside(dst, v, "An update of the agent is too large to be shown: "+kind.SessionUpdate)
+		return aside(dst, v, "An update of the agent is too large to be shown: "+kind)
 	}
 	return append(wire.AppendRaw(head(dst, v), raw), "}}\n"...)
 }

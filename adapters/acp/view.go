@@ -41,6 +41,7 @@ type View struct {
 	listed acp.CommandsUpdate // the commands last sent
 
 	compacting  string // the id of the summary that is being made; empty: none
+	summed      bool   // the client has got it in pieces
 	compactions int    // summaries that were begun
 }
 

@@ -51,6 +51,9 @@ func briefOf(ctx context.Context, t *core.Turn) (string, error) {
 				parts = append(parts, "Agent used "+e.Call.Tool+": "+display.Line(e.Call.Title, 200)+" ("+string(e.Call.State)+")")
 			}
 		case core.Compacted:
+			if e.Summary == "" { // only the agent knows it, so what was said before still counts
+				break
+			}
 			flush()
 			parts = []string{"Summary: " + e.Summary}
 		}

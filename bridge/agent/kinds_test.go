@@ -29,6 +29,54 @@ func TestKindsOfUpdates(t *testing.T) {
 	}
 }
 
+// A summary may come whole, in pieces or not at all. An agent that has lost its session is told it, or
+// what was said if there is none.
+func TestCompactions(t *testing.T) {
+	const begins = `update {"sessionUpdate":"compaction_update","compactionId":"k","status":"in_progress"}` + "\n"
+	const ends = `update {"sessionUpdate":"compaction_update","compactionId":"k","status":"completed"}` + "\n"
+	piece := func(text string) string {
+		return `update {"sessionUpdate":"compaction_summary_chunk","compactionId":"k","content":{"type":"text","text":"` + text + `"}}` + "\n"
+	}
+	for _, test := range []struct{ name, does, summary, knows string }{
+		{"whole", "compaction all about fish", "all about fish", "Summary: all about fish"},
+		{"in pieces", begins + piece("all about ") + piece("fish") + ends, "all about fish", "Summary: all about fish"},
+		{"another one failed", begins + piece("no") + strings.Replace(ends, "completed", "failed", 1) + begins + piece("fish") + ends, "fish", "Summary: fish"},
+		{"too long", begins + piece(strings.Repeat("x", 65<<10)) + ends, strings.Repeat("x", 64<<10), "xxx"},
+		{"none", begins + ends, "", "The password is swordfish."},
+	} {
+		c := one(t, agenttest.Options{})
+		c.says("say The password is swordfish.", "The password is swordfish.\n")
+		c.says(test.does, "")
+		for _, ev := range c.events {
+			if e, ok := ev.(core.Compacted); ok && e.Summary != test.summary {
+				t.Errorf("%s: the summary is %.100q", test.name, e.Summary)
+			}
+		}
+		c.say("crash")
+		if said, _ := c.say("heard"); !strings.Contains(said, test.knows) {
+			t.Errorf("%s: it is told %.500s", test.name, said)
+		}
+	}
+}
+
+// A client that reads late is not shown the phase of a compaction behind its end.
+func TestCompactionsEndWithTheirPhase(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	early := c.again()
+	id := c.prompt(`compaction fish` + "\n" + `permission {"title":"stay"}`)
+	early.answer = always(core.Reply{})
+	early.until(func(ev core.Event) bool { _, asked := ev.(core.Asked); return asked })
+	c.answer = always(core.Reply{})
+	c.until(func(ev core.Event) bool { _, is := ev.(core.Phase); return is })
+	if last, _ := c.events[len(c.events)-1].(core.Phase); last.Kind != core.PhaseWaiting || last.Turn != id {
+		t.Errorf("behind the compaction: %+v", last)
+	}
+	if err := c.at.Cancel(c.ctx, id, nil); err != nil {
+		t.Error(err)
+	}
+	c.ended(id)
+}
+
 // A sub-agent of the agent's has a session of its own, and what it says is not the agent's answer.
 func TestSubagent(t *testing.T) {
 	c := one(t, agenttest.Options{})

@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // rare handles the updates that are not on the hot path.
@@ -31,6 +32,8 @@ func (f *flow) rare(kind string, raw json.RawMessage) {
 		known = take(raw, f.notice)
 	case "compaction_update":
 		known = take(raw, f.compaction)
+	case acp.CompactionChunk:
+		_ = take(raw, f.summarized) // it is passed on as well
 	case acp.UpdateSubagent:
 		known = take(raw, f.c.subagent)
 	}
@@ -95,11 +98,17 @@ func (f *flow) notice(u acp.Notice) {
 	f.emitApart(core.Notice{Severity: severity, Text: text})
 }
 
-// compaction shows that the agent replaces its history by a summary.
+// maxSummary limits the summary that is kept of a compaction, in bytes.
+const maxSummary = 64 << 10
+
+// compaction shows that the agent replaces its history by a summary. Its end has the next phase with
+// it: a client gets the newest phase behind everything else, and that must not be the one that is over.
 func (f *flow) compaction(u acp.CompactionUpdate) {
 	id := f.c.current().ID()
+	over := core.Phase{Turn: id, Kind: core.PhaseWaiting}
 	switch u.Status {
 	case "in_progress":
+		f.summary = ""
 		f.emit(core.Phase{Turn: id, Kind: core.PhaseCompacting})
 	case "completed":
 		var text []string
@@ -108,9 +117,21 @@ func (f *flow) compaction(u acp.CompactionUpdate) {
 				text = append(text, *b.Text)
 			}
 		}
-		f.emit(core.Compacted{Turn: id, Summary: strings.Join(text, "\n"), Auto: true})
-	case "failed":
-		f.emit(core.Phase{Turn: id, Kind: core.PhaseWaiting})
+		if len(text) == 0 {
+			text = []string{f.summary}
+		}
+		f.summary = ""
+		f.emit(core.Compacted{Turn: id, Summary: display.Cut(strings.Join(text, "\n"), maxSummary), Auto: true}, over)
+	case "failed", "cancelled":
+		f.summary = ""
+		f.emit(over)
+	}
+}
+
+// summarized takes a piece of the summary that a compaction ends with.
+func (f *flow) summarized(u acp.CompactionSummary) {
+	if u.Content.Text != nil {
+		f.summary = display.Cut(f.summary+*u.Content.Text, maxSummary)
 	}
 }
 

@@ -304,10 +304,21 @@ func (c *conversation) leaveTurn() {
 // of returns events as those of a turn: it may have begun after they were made.
 func of(t *core.Turn, events []core.Event) []core.Event {
 	for i, ev := range events {
-		if e, ok := ev.(core.CallChanged); ok && e.Call.Turn != t.ID() {
+		was := t.ID()
+		switch e := any(ev).(type) {
+		case core.CallChanged:
+			was, e.Call.Turn = e.Call.Turn, t.ID()
+			ev = e
+		case core.Phase:
+			was, e.Turn = e.Turn, t.ID()
+			ev = e
+		case core.Compacted:
+			was, e.Turn = e.Turn, t.ID()
+			ev = e
+		}
+		if was != t.ID() {
 			events = slices.Clone(events)
-			e.Call.Turn = t.ID()
-			events[i] = e
+			events[i] = ev
 		}
 	}
 	return events

@@ -48,6 +48,7 @@ type flow struct {
 	thought core.ThoughtID       // the one that is open; "": none
 	since   time.Time            // when it began
 	calls   map[string]*toolCall // by the agent's id
+	summary string               // that the agent makes of its history, as far as it has come
 	n       int                  // of the ids that were made up for an import
 }
 

@@ -161,6 +161,12 @@ type CompactionUpdate struct {
 	Summary       []ContentBlock `json:"summary,omitempty"`
 }
 
+// CompactionSummary is the update `compaction_summary_chunk`: a piece of the summary.
+type CompactionSummary struct {
+	CompactionID string       `json:"compactionId"`
+	Content      ContentBlock `json:"content"`
+}
+
 // CommandsUpdate is the update `available_commands_update`: the whole list.
 type CommandsUpdate struct {
 	SessionUpdate     string             `json:"sessionUpdate"`
