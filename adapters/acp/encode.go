@@ -257,7 +257,7 @@ func usage(dst []byte, v *View, e core.UsageChanged) []byte {
 	if e.Window == 0 {
 		return dst
 	}
-	u := acp.UsageUpdate{SessionUpdate: "usage_update", Used: e.Context, Size: e.Window}
+	u := acp.UsageUpdate{SessionUpdate: acp.UpdateUsage, Used: e.Context, Size: e.Window, Cost: v.cost}
 	if e.Total.Cost != nil {
 		u.Cost = &acp.Cost{Amount: *e.Total.Cost, Currency: "USD"}
 	}

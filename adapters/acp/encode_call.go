@@ -56,13 +56,16 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	case c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content):
 		was.shown(&u, v, c)
 	}
-	was.call = c
 	if c.State.Ended() {
 		if was.screen {
 			u.Meta = &acp.TerminalMeta{Exit: exitOf(c)}
 		}
 		delete(v.calls, c.ID)
 	}
+	if meta := rawOf(c.Meta); len(meta) > 0 && meta[0] == '{' && string(meta) != string(was.call.Meta) && v.theirs(c) {
+		u.Meta = merged(meta, u.Meta)
+	}
+	was.call = c
 	if reflect.DeepEqual(u, nothing) {
 		return dst
 	}
@@ -71,6 +74,31 @@ func call(dst []byte, v *View, c core.Call) []byte {
 		dst = update(dst, v, acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: u.ToolCallID, Title: title(v, c)})
 	}
 	return dst
+}
+
+// theirs reports whether a call is one of an external agent's own tools: its _meta is of this protocol.
+func (v *View) theirs(c core.Call) bool {
+	switch {
+	case c.Server == core.Native:
+		return false
+	case c.Server == v.Now.Offered.Agent:
+		return true
+	case v.Offer == nil:
+		return false
+	}
+	a, ok := v.Offer.profile.Agent(c.Server) // an imported history comes before what the agent offers
+	return ok && a.External
+}
+
+// merged returns an agent's own _meta with ours in it.
+func merged(theirs json.RawMessage, ours any) json.RawMessage {
+	if ours == nil {
+		return theirs
+	}
+	for name, value := range wire.Object(wire.JSON(ours)) {
+		theirs = wire.Edit(theirs, wire.Set(name, value))
+	}
+	return theirs
 }
 
 // quiet reports whether a call is not shown: the plan that it changes is.

@@ -30,8 +30,14 @@ func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 	if v.replay && kind.SessionUpdate == acp.UpdateNotice {
 		return dst // notices are shown only live
 	}
-	if kind.SessionUpdate == acp.CompactionChunk {
+	switch kind.SessionUpdate {
+	case acp.CompactionChunk:
 		return summaryPart(dst, v, e.Raw, n)
+	case acp.UpdateUsage:
+		var u acp.UsageUpdate
+		if json.Unmarshal(e.Raw, &u) == nil && u.Cost != nil {
+			v.cost = u.Cost
+		}
 	}
 	return rawUpdate(dst, v, kind.SessionUpdate, e.Raw)
 }

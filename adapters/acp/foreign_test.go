@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,76 @@ func TestForeign(t *testing.T) {
 		}
 		if got != "" && (!json.Valid([]byte(got)) || strings.Count(got, "\n") != 1 || len(got) > 1<<20) {
 			t.Errorf("%s: not a valid line below 1 MiB", c.name)
+		}
+	}
+}
+
+// A call of an external agent's own has its _meta, live and in a replay, with ours beside it. That of
+// other calls is of another protocol.
+func TestMetaOfCalls(t *testing.T) {
+	const meta = `{"claudeCode":{"toolName":"Bash"},"n":1.50}`
+	call := func(server string, state core.CallState, meta string) core.Event {
+		return core.CallChanged{Call: core.Call{ID: "c", Server: server, Tool: "Bash", Title: "ls", Kind: core.KindExecute, State: state, Meta: json.RawMessage(meta)}}
+	}
+	prof := &core.Profile{Agents: []core.Agent{{Name: "claude", External: true}, {Name: "code"}}}
+	for _, c := range []struct {
+		name, server string
+		offered      bool // the agent has offered something, or the profile has it
+		terminal     bool
+		replay       bool
+		want         []string
+	}{
+		{"live", "claude", true, false, false, []string{meta, "", `{"n":2}`}},
+		{"in an imported history", "claude", false, false, true, []string{meta, "", `{"n":2}`}},
+		{"with a terminal of ours", "claude", true, true, false, []string{
+			`{"claudeCode":{"toolName":"Bash"},"n":1.50,"terminal_info":{"terminal_id":"c","cwd":"/w"}}`, "",
+			`{"n":2,"terminal_exit":{"terminal_id":"c","exit_code":null,"signal":null}}`,
+		}},
+		{"of a server", "files", true, false, false, []string{"", "", ""}},
+		{"of one of our agents", "code", false, false, false, []string{"", "", ""}},
+		{"our own", core.Native, true, false, false, []string{"", "", ""}},
+	} {
+		v := testView()
+		v.Display.Output = c.terminal
+		if c.offered {
+			v.Now.Offered.Agent = "claude"
+		} else {
+			v.Offer = NewOffer(prof, false)
+		}
+		if c.replay {
+			v.Head = core.Pos{Epoch: 1, Seq: 9}
+		}
+		for i, ev := range []core.Event{call(c.server, core.Proposed, meta), call(c.server, core.Running, meta), call(c.server, core.Succeeded, `{"n":2}`)} {
+			var m struct {
+				Params struct {
+					Update struct {
+						Meta json.RawMessage `json:"_meta"`
+					} `json:"update"`
+				} `json:"params"`
+			}
+			line := Encode(nil, v, core.Record{Epoch: 1, Seq: uint64(i + 1), Event: ev})
+			if err := json.Unmarshal(line, &m); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(m.Params.Update.Meta); got != c.want[i] {
+				t.Errorf("%s: update %d has %s, want %s", c.name, i+1, got, c.want[i])
+			}
+		}
+	}
+}
+
+// A cost in another currency stays with the usages that follow.
+func TestCostInAnotherCurrency(t *testing.T) {
+	v := testView()
+	dollars := 3.0
+	got := sent(t, v,
+		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":2,"currency":"EUR"}}`)},
+		core.UsageChanged{Context: 2, Window: 9},
+		core.UsageChanged{Context: 3, Window: 9, Total: core.Usage{Cost: &dollars}},
+	)
+	for i, want := range []string{"map[amount:2 currency:EUR]", "map[amount:2 currency:EUR]", "map[amount:3 currency:USD]"} {
+		if cost := fmt.Sprint(got[i]["cost"]); cost != want {
+			t.Errorf("update %d: %s, want %s", i+1, cost, want)
 		}
 	}
 }

@@ -42,6 +42,7 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 	cv.Display = v.Display
 	cv.Display.Terminals, cv.Display.Output = "", false // a client looks for terminals in the parent's session
 	cv.Cwd = v.Cwd
+	cv.Now.Offered.Agent = c.Server
 	if replay {
 		cv.Head = sess.att.Head()
 	} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past

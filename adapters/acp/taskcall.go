@@ -52,6 +52,7 @@ func (f *feed) observe(id core.SessionID, replay bool) bool {
 	}
 	cv := sess.feed.view
 	cv.Session, cv.Parent, cv.Cwd, cv.Display = v.Session, "", v.Cwd, v.Display
+	cv.Now.Offered.Agent = v.calls[task].call.Server
 	cv.only = map[core.CallID]core.Call{}
 	if replay {
 		cv.Head = sess.att.Head()

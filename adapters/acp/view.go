@@ -43,6 +43,8 @@ type View struct {
 	compacting  string // the id of the summary that is being made; empty: none
 	summed      bool   // the client has got it in pieces
 	compactions int    // summaries that were begun
+
+	cost *acp.Cost // as an external agent has told it last, maybe in another currency; nil: it has not
 }
 
 // Shows lists optional abilities of the client's display.

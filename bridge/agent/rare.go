@@ -12,9 +12,12 @@ import (
 	"dragoman/core/display"
 )
 
-// rare handles the updates that are not on the hot path.
-func (f *flow) rare(kind string, raw json.RawMessage) {
+// rare handles the updates that are not on the hot path. meta means that the update has a _meta. That of
+// a state that clients replace as a whole is handed on by the update itself, behind the event; those of
+// choices, commands, notices, compactions and sub-agents are not, because we describe these ourselves.
+func (f *flow) rare(kind string, raw json.RawMessage, meta bool) {
 	var known bool
+	beside := raw
 	switch kind {
 	case "plan":
 		known = take(raw, f.plan)
@@ -26,8 +29,12 @@ func (f *flow) rare(kind string, raw json.RawMessage) {
 		known = take(raw, func(u opened) { f.itself(func() { f.options(u) }) })
 	case "session_info_update":
 		known = take(raw, f.info)
+		beside = wire.Edit(raw, wire.Set("title", nil)) // what is left out stays
 	case "usage_update":
-		known = take(raw, f.usage)
+		known = take(raw, func(u acp.UsageUpdate) {
+			f.usage(u)
+			meta = meta || u.Cost != nil && !inDollars(u.Cost)
+		})
 	case "notice":
 		known = take(raw, f.notice)
 	case "compaction_update":
@@ -39,8 +46,18 @@ func (f *flow) rare(kind string, raw json.RawMessage) {
 	}
 	if !known {
 		f.foreign(raw, "")
+		return
+	}
+	switch kind {
+	case "plan", "session_info_update", "usage_update":
+		if meta && !f.c.mutes() {
+			f.emitApart(f.kept(beside, ""))
+		}
 	}
 }
+
+// inDollars reports whether we can add a cost to others.
+func inDollars(c *acp.Cost) bool { return strings.EqualFold(c.Currency, "USD") }
 
 // take decodes an update and hands it on; false: it has another form.
 func take[T any](raw json.RawMessage, to func(T)) bool {
@@ -146,7 +163,7 @@ func (f *flow) usage(u acp.UsageUpdate) {
 	c := f.c
 	c.mu.Lock()
 	c.tally.used, c.tally.window = u.Used, u.Size
-	if u.Cost != nil && strings.EqualFold(u.Cost.Currency, "USD") {
+	if u.Cost != nil && inDollars(u.Cost) {
 		amount := u.Cost.Amount
 		c.tally.cost = &amount
 	}

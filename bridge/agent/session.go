@@ -263,6 +263,12 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
 }
 
+func (c *conversation) mutes() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.muted
+}
+
 func (c *conversation) mute(muted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

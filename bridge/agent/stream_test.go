@@ -104,3 +104,28 @@ func TestUnknownUpdatesAreKept(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The _meta of a plan, a title or a usage is handed on behind the event, and so is a cost that cannot be
+// added to ours. A title is not handed on twice.
+func TestMetaOfKnownUpdatesIsKept(t *testing.T) {
+	for update, want := range map[string]string{
+		`{"sessionUpdate":"plan","entries":[{"content":"first","status":"pending","priority":"high"}],"_meta":{"x":1}}`: `{"sessionUpdate":"plan","entries":[{"content":"first","status":"pending","priority":"high"}],"_meta":{"x":1}}`,
+		`{"sessionUpdate":"session_info_update","title":"T","_meta":{"x":1}}`:                                           `{"sessionUpdate":"session_info_update","_meta":{"x":1}}`,
+		`{"sessionUpdate":"usage_update","used":1,"size":9,"_meta":{"x":1}}`:                                            `{"sessionUpdate":"usage_update","used":1,"size":9,"_meta":{"x":1}}`,
+		`{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":2,"currency":"EUR"}}`:                       `{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":2,"currency":"EUR"}}`,
+		`{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":2,"currency":"usd"}}`:                       "",
+		`{"sessionUpdate":"plan","entries":[],"_meta":null}`:                                                            "",
+	} {
+		c := one(t, agenttest.Options{})
+		c.says("update "+update, "")
+		got, before := "", false
+		for i, ev := range c.events {
+			if e, ok := ev.(core.Foreign); ok {
+				got, before = got+string(e.Raw), i > 0
+			}
+		}
+		if got != want || got != "" && !before {
+			t.Errorf("%s: handed on as %q, want %q", update, got, want)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func (f *flow) take(raw []byte) {
 	case acp.ToolCallNew, acp.ToolCallMore:
 		f.call(raw)
 	default:
-		f.rare(jsonscan.Text(kind), raw)
+		f.rare(jsonscan.Text(kind), raw, meta)
 	}
 }
 
@@ -192,15 +192,17 @@ func (c *conversation) current() *core.Turn {
 }
 
 // foreign passes an update on as it is. text is for clients of other protocols.
-func (f *flow) foreign(raw json.RawMessage, text string) {
+func (f *flow) foreign(raw json.RawMessage, text string) { f.emit(f.kept(raw, text)) }
+
+// kept returns the event that keeps an update as it is, or says that it is too large for that.
+func (f *flow) kept(raw json.RawMessage, text string) core.Event {
 	if len(raw) > maxForeign {
-		f.emit(core.Notice{
+		return core.Notice{
 			Severity: core.Warning,
 			Text:     fmt.Sprintf("An update of agent %s was dropped: it has %d bytes, and at most %d are kept.", f.c.b.o.Name, len(raw), maxForeign),
-		})
-		return
+		}
 	}
-	f.emit(core.Foreign{Protocol: acp.Protocol, Raw: append(json.RawMessage{}, raw...), Text: text})
+	return core.Foreign{Protocol: acp.Protocol, Raw: append(json.RawMessage{}, raw...), Text: text}
 }
 
 // shown describes content that is no text, for clients that cannot be shown it.

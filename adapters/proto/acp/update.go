@@ -55,7 +55,7 @@ type ToolCall struct {
 	Locations     []ToolLocation  `json:"locations,omitempty"`
 	RawInput      json.RawMessage `json:"rawInput,omitempty"`
 	RawOutput     json.RawMessage `json:"rawOutput,omitempty"`
-	Meta          *TerminalMeta   `json:"_meta,omitempty"`
+	Meta          any             `json:"_meta,omitempty"` // a *TerminalMeta, or an agent's own as JSON
 }
 
 // TerminalMeta shows a terminal of the agent's own (Zed).
@@ -92,6 +92,7 @@ const (
 	ToolCallNew  = "tool_call"
 	ToolCallMore = "tool_call_update"
 
+	UpdateUsage      = "usage_update"
 	UpdateNotice     = "notice"
 	UpdateCompaction = "compaction_update"
 	CompactionChunk  = "compaction_summary_chunk"
