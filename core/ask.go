@@ -76,6 +76,26 @@ func (a Ask) Option(id string) (o Option, ok bool) {
 	return o, ok
 }
 
+// read returns a reply with what it means: the decision of its option, and what is remembered. A yes
+// that was not offered is no decision.
+func (a Ask) read(r Reply) Reply {
+	o, offered := a.Option(r.Option)
+	switch r.Remember = ""; {
+	case a.Kind != AskApproval:
+	case r.Outcome != OutcomeDecided:
+		r.Option, r.Decision = "", ""
+	case offered: // the agent keeps what it offered
+		r.Decision = o.Decision
+	case r.Option != "" || r.Decision.Allows() && !a.Fits():
+		r.Outcome, r.Option, r.Decision, r.Text = OutcomeAlone, "", "", "the client answered with something that was not offered"
+	case !a.Fits():
+		r.Decision = RejectOnce
+	case a.Remember != "" && (r.Decision == AllowSession || r.Decision == RejectAlways):
+		r.Remember = a.key
+	}
+	return r
+}
+
 // Option is one answer that is offered to a question.
 type Option struct {
 	ID          string `json:"id"`

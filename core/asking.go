@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"dragoman/core/internal/passed"
 )
 
 // defaultAskTimeout is the time for an answer if the profile sets none.
@@ -13,14 +15,17 @@ const defaultAskTimeout = time.Hour
 
 // pending is an Ask that somebody in this process waits for.
 type pending struct {
-	ask  Ask
-	done chan Reply // holds the one reply
+	ask    Ask
+	done   chan Reply               // holds the one reply
+	passed passed.List[*Attachment] // clients that gave no decision on an approval
 }
 
-// canAskLocked reports whether anybody attached could settle an ask.
-func (s *Session) canAskLocked(ask Ask) bool {
+// canAskLocked reports whether anybody attached could settle an ask. A program decides only where it has
+// prompted.
+func (s *Session) canAskLocked(p *pending) bool {
 	for a := range s.clients {
-		if a.client.canAsk(ask) {
+		looks := p.ask.Kind == AskApproval && a.client.Caller != "" && !s.state.callers[a.client.Caller]
+		if a.client.canAsk(p.ask) && !p.passed.Has(a) && !looks {
 			return true
 		}
 	}
@@ -64,27 +69,28 @@ func (s *Session) sayLocked(a Ask) (Reply, []Event) {
 	return Reply{Outcome: OutcomeAlone, Text: "the client has no form for the question"}, []Event{Notice{Severity: Info, Text: text}}
 }
 
-// resolve answers an ask and reports whether it was waiting.
-func (s *Session) resolve(id AskID, r Reply) bool {
+// resolve settles an ask and reports whether it was waiting. by is the client that replies; nil: nobody
+// does. A client that gives no decision on an approval is asked no more, and the ask waits for others if
+// any can be asked. If none can, OutcomeCanceled stops the turn.
+func (s *Session) resolve(id AskID, by *Attachment, r Reply) bool {
 	s.mu.Lock()
 	p, ok := s.asks[id]
 	if !ok {
 		s.mu.Unlock()
 		return false
 	}
+	if r = p.ask.read(r); by != nil && p.ask.Kind == AskApproval && r.Outcome != OutcomeDecided {
+		r.Text = p.passed.Add(by, by.client.Name, cmp.Or(r.Text, "the question was closed without a decision"))
+		waits := s.canAskLocked(p)
+		if waits || r.Outcome == OutcomeCanceled && p.ask.Turn != "" {
+			s.mu.Unlock()
+			if !waits {
+				s.cancel(p.ask.Turn, ErrCanceled)
+			}
+			return true
+		}
+	}
 	delete(s.asks, id)
-	if o, ok := p.ask.Option(r.Option); ok && p.ask.Kind == AskApproval {
-		r.Decision = o.Decision
-	} else if r.Outcome == OutcomeDecided && len(p.ask.Options) > 0 && !(r.Option == "" && p.ask.Fits()) {
-		r.Option, r.Decision = "", RejectOnce // it was not offered
-	}
-	if r.Option != "" && p.ask.Kind == AskApproval { // the agent keeps what it offered
-		r.Remember = ""
-	} else if !r.Decision.Allows() && r.Decision != RejectAlways || p.ask.Remember == "" || r.Decision == AllowOnce {
-		r.Remember = ""
-	} else {
-		r.Remember = p.ask.key
-	}
 	if s.turn != nil {
 		s.turn.active = time.Now()
 	}
@@ -97,17 +103,6 @@ func (s *Session) resolve(id AskID, r Reply) bool {
 	s.wake(wake)
 	p.done <- r
 	return true
-}
-
-// withdrawLocked takes back everything that is asked; the caller answers it
-// after the lock.
-func (s *Session) withdrawLocked(events *[]Event) (list []*pending) {
-	for id, p := range s.asks {
-		delete(s.asks, id)
-		*events = append(*events, Answered{id, Reply{Outcome: OutcomeCanceled}})
-		list = append(list, p)
-	}
-	return list
 }
 
 // ask puts a question to the attached clients and waits until it is settled. The events before are
@@ -126,7 +121,8 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 		s.mu.Unlock()
 		return Reply{}, err
 	}
-	if !s.canAskLocked(a) {
+	p := &pending{ask: a, done: make(chan Reply, 1)}
+	if !s.canAskLocked(p) {
 		r, said := s.sayLocked(a)
 		wake := s.appendLocked(said...)
 		s.mu.Unlock()
@@ -137,22 +133,19 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 	if d := s.now().Add(timeout); a.Deadline.IsZero() || a.Deadline.After(d) {
 		a.Deadline = d
 	}
-	p := &pending{ask: a, done: make(chan Reply, 1)}
+	p.ask = a
 	s.asks[a.ID] = p
 	wake := s.appendLocked(append(before, Asked{a})...)
-	left := a.Deadline.Sub(s.now())
 	s.mu.Unlock()
 	s.wake(wake)
 
-	timer := time.NewTimer(left)
-	defer timer.Stop()
 	select {
 	case r := <-p.done:
 		return r, nil
-	case <-timer.C:
-		s.resolve(a.ID, Reply{Outcome: OutcomeExpired, Text: "there was no answer within " + timeout.String()})
+	case <-time.After(a.Deadline.Sub(s.now())):
+		s.resolve(a.ID, nil, Reply{Outcome: OutcomeExpired, Text: "there was no answer within " + timeout.String()})
 	case <-ctx.Done():
-		s.resolve(a.ID, Reply{Outcome: OutcomeCanceled})
+		s.resolve(a.ID, nil, Reply{Outcome: OutcomeCanceled})
 	}
 	r := <-p.done // ours, or that of somebody who was quicker
 	if r.Outcome == OutcomeCanceled && ctx.Err() != nil {
@@ -182,10 +175,7 @@ func ruled(allowed bool, why string) judgement {
 // that the turn must end.
 func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (judgement, error) {
 	s := t.s
-	s.mu.Lock()
-	check.Remembered = s.state.answers.of(check.Origin)
-	check.Settings = s.state.Settings
-	s.mu.Unlock()
+	s.view(func(st *State) { check.Remembered, check.Settings = st.answers.of(check.Origin), st.Settings })
 	check.Call, check.Meta = c, s.Meta()
 	var options []Option
 	if req != nil {
@@ -222,12 +212,16 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 		if r.Caller != "" { // a program decided
 			who = r.By
 		}
-		if r.Decision.Allows() {
-			return judgement{true, r, "allowed by " + who + scope(r, v)}, nil
+		if r.Remember != "" {
+			who += " for this session: " + v.RememberText
 		}
-		return judgement{false, r, "rejected by " + who + scope(r, v) + note(r.Text)}, nil
-	case OutcomeAlone:
-		return ruled(false, "rejected: "+v.Why+", and "+cmp.Or(r.Text, "no client is attached that could be asked")), nil
+		if r.Decision.Allows() {
+			return judgement{true, r, "allowed by " + who}, nil
+		}
+		if r.Text != "" {
+			who += ": " + r.Text
+		}
+		return judgement{false, r, "rejected by " + who}, nil
 	case OutcomeExpired:
 		return ruled(false, "rejected: "+r.Text), nil
 	case OutcomeCanceled: // its turn has ended
@@ -235,21 +229,7 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 			return judgement{}, cause
 		}
 		return judgement{}, ErrOver
-	case OutcomeAnswered, OutcomeDeclined, OutcomeLater:
+	case OutcomeAnswered, OutcomeDeclined, OutcomeLater, OutcomeAlone:
 	}
-	return ruled(false, "rejected: the answer was not a decision"), nil
-}
-
-func scope(r Reply, v Verdict) string {
-	if r.Remember == "" {
-		return ""
-	}
-	return " for this session: " + v.RememberText
-}
-
-func note(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
+	return ruled(false, "rejected: "+v.Why+", and "+cmp.Or(r.Text, "no client is attached that could be asked")), nil
 }

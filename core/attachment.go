@@ -253,7 +253,7 @@ func (a *Attachment) Relay(ctx context.Context, id AskID, r Reply) error {
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	return a.owner.settle(ctx, id, r)
+	return a.owner.settle(ctx, a, id, r)
 }
 
 // Set changes the session's settings. It blocks until that is durable.

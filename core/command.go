@@ -37,9 +37,7 @@ func (s *Session) offers(a Agent) (list []Command, known bool) {
 	if o := s.offer.Load(); o != nil && o.agent == a.Name {
 		return o.list, true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o := s.state.Offered; a.External && o.Agent == a.Name {
+	if o := s.State().Offered; a.External && o.Agent == a.Name {
 		return agents(o.Commands), true
 	}
 	return nil, false

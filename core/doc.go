@@ -75,6 +75,8 @@
 //     of toolboxes that both profiles have stay open from one turn to the next.
 //   - A session belongs to a [Principal], which the server of a connection sets. Other principals
 //     cannot open, list or delete it.
+//   - An approval is settled by the first decision of a client. A client that gives none is asked no
+//     more; when no other can be asked, or at the deadline, it is rejected.
 //   - A question of a sub-session is also put to its parent's user, and settled once, by the first
 //     answer. The sub-session's turn ends with the call that started it. It has no more rights than
 //     that call's turn, and no more than the agent that delegated the task (Meta.ParentAgent).

@@ -21,8 +21,8 @@ func (e elsewhere) admit(ctx context.Context, _ *Attachment, p Prompt) (TurnID, 
 func (e elsewhere) steer(_ *Attachment, b []Block) bool { return e.there.owner.steer(e.there, b) }
 func (e elsewhere) unsteer(*Attachment)                 { e.there.owner.unsteer(e.there) }
 func (e elsewhere) cancel(id TurnID, reason error)      { e.there.owner.cancel(id, reason) }
-func (e elsewhere) settle(ctx context.Context, id AskID, r Reply) error {
-	return e.there.owner.settle(ctx, id, r)
+func (e elsewhere) settle(ctx context.Context, _ *Attachment, id AskID, r Reply) error {
+	return e.there.owner.settle(ctx, e.there, id, r)
 }
 
 func (e elsewhere) append(ctx context.Context, idle bool, events ...Event) (MessageID, error) {

@@ -67,8 +67,7 @@ func (s *Session) claim(ctx context.Context) error {
 	s.state.Missing = "" // a log that can be claimed is sound
 	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
-	after := s.log.Head()
-	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: after}}, closing...)
+	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...)
 	events = append(events, s.interruptedLocked(ownerDied)...)
 	wake := s.appendLocked(events...)
 	s.mu.Unlock()

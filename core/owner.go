@@ -36,8 +36,8 @@ type owner interface {
 	// unsteer withdraws the client's messages that the turn has not taken up.
 	unsteer(*Attachment)
 	cancel(id TurnID, reason error)
-	// settle answers an ask; ErrNotAsked if it does not wait.
-	settle(context.Context, AskID, Reply) error
+	// settle is a client's reply to an ask; ErrNotAsked if it does not wait.
+	settle(context.Context, *Attachment, AskID, Reply) error
 	// append puts events into the log that no turn produces, except settings that hold already. It
 	// gives a message without an id one, and returns that. idle refuses the events while a turn
 	// runs (*BusyError).
@@ -62,14 +62,14 @@ func (s *Session) detach(a *Attachment, leave bool) {
 	delete(s.clients, a)
 	var alone []AskID
 	for id, p := range s.asks {
-		if !s.canAskLocked(p.ask) {
+		if !s.canAskLocked(p) {
 			alone = append(alone, id)
 		}
 	}
 	s.startIdleLocked()
 	s.mu.Unlock()
 	for _, id := range alone {
-		s.resolve(id, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
+		s.resolve(id, a, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
 	}
 	if leave {
 		s.left()
@@ -143,8 +143,8 @@ func (s *Session) cancel(id TurnID, reason error) {
 	s.dropQueued()
 }
 
-func (s *Session) settle(ctx context.Context, id AskID, r Reply) error {
-	if !s.resolve(id, r) {
+func (s *Session) settle(ctx context.Context, a *Attachment, id AskID, r Reply) error {
+	if !s.resolve(id, a, r) {
 		return ErrNotAsked
 	}
 	return s.durable(ctx, s.Head())

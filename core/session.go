@@ -355,10 +355,9 @@ func (s *Session) read(after Pos, signal func(*Reader)) *Reader {
 }
 
 // State returns the current state of the session.
-func (s *Session) State() State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.public()
+func (s *Session) State() (st State) {
+	s.view(func(now *State) { st = now.public() })
+	return st
 }
 
 // note stores the session's summary for lists, and notifies the listing.

@@ -374,7 +374,9 @@ func (s *Session) endLocked(t *Turn, stop StopReason, err error) []Event {
 		stop = StopEnd
 	}
 	events := s.closeCallsLocked(stop, text)
-	for _, p := range s.withdrawLocked(&events) {
+	for id, p := range s.asks {
+		delete(s.asks, id)
+		events = append(events, Answered{id, Reply{Outcome: OutcomeCanceled}})
 		p.done <- Reply{Outcome: OutcomeCanceled} // it has room for the one reply
 	}
 	t.over, s.turn = true, nil
