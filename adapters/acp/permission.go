@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -19,12 +18,13 @@ func sessionField(id core.SessionID) zap.Field { return zap.String("session", st
 // withdraws requests that were settled elsewhere. It asks only about content that the client has
 // been shown.
 func (f *feed) ask() {
-	if len(f.view.asks) == 0 && len(f.asked) == 0 {
+	if len(f.view.asks) == 0 && len(f.asked) == 0 && len(f.children) == 0 {
 		return
 	}
 	waits := map[core.AskID]bool{}
 	for _, a := range f.sess.att.Pending() {
 		waits[a.ID] = true
+		f.passOn(a)
 		seen, ok := f.view.asks[a.ID]
 		if !ok || f.asked[a.ID] != nil || f.view.Parent != "" && a.Kind != core.AskApproval {
 			continue // the last: its parent asks
@@ -178,27 +178,37 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 	return update(dst, v, u)
 }
 
-// decide handles the client's answer. Anything but a clear yes is a no; cancelled ends the turn,
-// as the protocol requires.
+// decide handles the client's answer. Anything but a clear answer is no decision, and leaves it to
+// other clients. By the protocol cancelled comes with the end of the client's own turn: another
+// client's turn ends only if nobody else can be asked.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.PermissionResponse](result, err)
-	r := core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce}
+	r := core.Reply{Outcome: core.OutcomeAlone, Text: "the client answered with something that was not offered"}
 	switch {
 	case err != nil:
 		r.Text = err.Error()
-	case res.Outcome.Outcome == "cancelled":
+	case res.Outcome.Outcome == "cancelled" && s.prompted(a.Turn):
 		s.cancelTurn(a.Turn)
 		return
+	case res.Outcome.Outcome == "cancelled":
+		r = core.Reply{Outcome: core.OutcomeCanceled, Text: "the question was cancelled"}
 	case res.Outcome.Outcome != "selected" || !allows(a, res.Outcome.OptionID):
-		r.Text = "the client answered with something that was not offered"
-	case len(a.Options) > 0:
-		r.Decision, r.Option = "", res.Outcome.OptionID // core knows its decision
+	case len(a.Options) > 0: // core knows its decision
+		r = core.Reply{Outcome: core.OutcomeDecided, Option: res.Outcome.OptionID}
 	default:
-		r.Decision = core.Decision(res.Outcome.OptionID)
+		r = core.Reply{Outcome: core.OutcomeDecided, Decision: core.Decision(res.Outcome.OptionID)}
 	}
-	if err := s.att.Answer(context.Background(), a.ID, r); err != nil && !errors.Is(err, core.ErrNotAsked) {
-		s.srv.log.Warn("decide", zap.Error(err))
+	s.reply(a, r)
+	s.passed(a, r)
+}
+
+// prompted reports whether a turn was prompted over this connection; that of a child, with the turn
+// of its parent.
+func (s *session) prompted(turn core.TurnID) bool {
+	if parent := s.parent(); parent != nil {
+		return parent.prompts.Has(parent.att.State().Turn)
 	}
+	return s.prompts.Has(turn)
 }
 
 // allows reports whether an answer to an approval was offered.

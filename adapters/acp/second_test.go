@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -148,4 +149,69 @@ func (a questionTool) Open(_ context.Context, host core.ToolHost) (core.Toolset,
 			return core.Result{Blocks: []core.Block{core.Text{Text: string(r.Outcome) + " " + string(r.Decision)}}}, err
 		},
 	}}, nil
+}
+
+// An answer that is no decision takes its client out alone: the other one stays asked, and may be the one
+// that did not prompt. Cancelled ends the turn if it comes from the client that prompted it, or from the
+// last one that could be asked.
+func TestOneOfTwoClientsGivesNoDecision(t *testing.T) {
+	const (
+		failure   = `"error":{"code":-32601,"message":"no such method"}`
+		cancelled = `"result":{"outcome":{"outcome":"cancelled"}}`
+		unknown   = `"result":{"outcome":{"outcome":"selected","optionId":"yes_to_all"}}`
+		yes       = `"result":{"outcome":{"outcome":"selected","optionId":"allow_once"}}`
+		no        = `"result":{"outcome":{"outcome":"selected","optionId":"reject_once"}}`
+	)
+	for name, test := range map[string]struct {
+		answers []string // by turns, of the client that prompted (P) and of the other one (O)
+		shown   string
+		stop    string
+	}{
+		"an error, then yes":        {[]string{"P" + failure, "O" + yes}, "Written.", "end_turn"},
+		"an unknown answer, yes":    {[]string{"P" + unknown, "O" + yes}, "Written.", "end_turn"},
+		"an error, then no":         {[]string{"O" + failure, "P" + no}, "rejected by the user", "end_turn"},
+		"the other one cancels":     {[]string{"O" + cancelled, "P" + yes}, "Written.", "end_turn"},
+		"who prompted cancels":      {[]string{"P" + cancelled}, "the turn was cancelled", "cancelled"},
+		"both fail":                 {[]string{"O" + failure, "P" + failure}, "rejected: it changes a file, and the client could not ask", "end_turn"},
+		"the last one only cancels": {[]string{"P" + failure, "O" + cancelled}, "the turn was cancelled", "cancelled"},
+		"who cancelled is not last": {[]string{"O" + cancelled, "P" + failure}, "an ACP client: the question was cancelled; an ACP client: the client could not ask", "end_turn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGateway(coretest.NewMemory(), nil, true)
+				prompts, stop1 := serve(t, g)
+				other, stop2 := serve(t, g)
+				newSession(t, prompts)
+				if err := other.Send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`, resumeLine); err != nil {
+					t.Fatal(err)
+				}
+				other.Until(t, `"id":1`)
+				if err := prompts.Send(promptLine(2, "write a.txt")); err != nil {
+					t.Fatal(err)
+				}
+				ids := map[byte]string{}
+				clients := map[byte]*wiretest.Peer{'P': prompts, 'O': other}
+				for c, p := range clients {
+					_, id, _ := strings.Cut(p.Until(t, "session/request_permission"), `"id":`)
+					ids[c], _, _ = strings.Cut(id, ",")
+				}
+				for i, a := range test.answers {
+					if synctest.Wait(); i > 0 && clients[a[0]].Pending() {
+						m, err := clients[a[0]].Next()
+						t.Fatalf("after the first answer, the other client gets %s, %v", m, err)
+					}
+					if err := clients[a[0]].Send(`{"jsonrpc":"2.0","id":` + ids[a[0]] + `,` + a[1:] + `}`); err != nil {
+						t.Fatal(err)
+					}
+				}
+				prompts.Until(t, test.shown)
+				prompts.Until(t, `"id":2,"result":{"stopReason":"`+test.stop+`"}`)
+				stop1()
+				stop2()
+				if err := g.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

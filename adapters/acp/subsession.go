@@ -25,6 +25,8 @@ type child struct {
 	call core.CallID
 	sess *session
 	live bool // the pump serves it
+	// passed holds the client's answers there that were no decisions, by the calls' ids in the parent.
+	passed map[core.CallID]core.Reply
 }
 
 // adopt opens the child of a running call and announces it. A call whose child cannot be opened
@@ -49,7 +51,7 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 		sess.feed.pos = sess.att.Head()
 	}
 	v.children[id] = true
-	f.children = append(f.children, &child{call: c.ID, sess: sess})
+	f.children = append(f.children, &child{call: c.ID, sess: sess, passed: map[core.CallID]core.Reply{}})
 	return announce(dst, v, cv, title(v, c))
 }
 
@@ -155,6 +157,44 @@ func (f *feed) release(c *child) {
 	s.mu.Unlock()
 	if mine { // else the connection has ended
 		c.sess.att.Close()
+	}
+}
+
+// parent returns the session of a child's parent on this connection; nil: it is no child, or the
+// parent has left.
+func (s *session) parent() *session {
+	s.srv.mu.Lock()
+	defer s.srv.mu.Unlock()
+	return s.srv.sessions[s.feed.view.Parent]
+}
+
+// passed notes a client's answer in a child that is no decision. The question is also put to the
+// clients of the parent, where this one would not be asked, but waited for.
+func (s *session) passed(a core.Ask, r core.Reply) {
+	parent := s.parent()
+	if parent == nil || r.Outcome == core.OutcomeDecided {
+		return
+	}
+	r.Outcome = core.OutcomeDeclined
+	s.srv.pump.Do(func() {
+		f := s.srv.current(parent).feed
+		for _, c := range f.children {
+			if c.sess == s {
+				c.passed[core.CallID(string(s.id)+"/"+string(a.Call))] = r
+			}
+		}
+		f.ask()
+	})
+}
+
+// passOn gives the answer that the client has given in a child, and that was no decision, in the
+// parent.
+func (f *feed) passOn(a core.Ask) {
+	for _, c := range f.children {
+		if r, ok := c.passed[a.Call]; ok && a.About != nil {
+			delete(c.passed, a.Call)
+			f.sess.queue.Go(func() { f.sess.reply(a, r) })
+		}
 	}
 }
 

@@ -103,6 +103,18 @@ func (p *Prompts) Stop(cause error) {
 	}
 }
 
+// Has reports whether a turn that has not ended is that of one of these prompts.
+func (p *Prompts) Has(turn core.TurnID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.open {
+		if t.turn == turn && turn != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Open counts the prompts that have not ended.
 func (p *Prompts) Open() int {
 	p.mu.Lock()
