@@ -35,6 +35,24 @@ func TestReplyTo(t *testing.T) {
 	}
 }
 
+// An approval's answer is one of the labels, and anything else is no decision.
+func TestReplyToAnApproval(t *testing.T) {
+	ask := core.Ask{Kind: core.AskApproval, Options: []core.Option{{ID: "a", Label: "Always"}, {ID: "y", Label: "Once"}, {ID: "n", Label: "No"}}}
+	for answer, want := range map[string]core.Reply{
+		`{"answer":"Once","cancelled":false}`: {Outcome: core.OutcomeDecided, Option: "y"},
+		`{"answer":"No"}`:                     {Outcome: core.OutcomeDecided, Option: "n"},
+		`{"answer":"Once","cancelled":true}`:  {Outcome: core.OutcomeDeclined},
+		`{"answer":null}`:                     {Outcome: core.OutcomeDeclined},
+		`{"answer":"y"}`:                      {Outcome: core.OutcomeAlone, Text: "the client answered with something that was not offered"},
+		`{"answer":true}`:                     {Outcome: core.OutcomeAlone, Text: "the client answered with something that was not offered"},
+		`"Unknown server request"`:            {Outcome: core.OutcomeAlone, Text: "the client could not show the question"},
+	} {
+		if got := replyTo(ask, json.RawMessage(answer), nil); got != want {
+			t.Errorf("%s: got %+v, want %+v", answer, got, want)
+		}
+	}
+}
+
 // countedFrom returns a diagnostic as the editor sees it, from a client that counts from base.
 func countedFrom(t *testing.T, base int, d eca.Diagnostic) eca.Diagnostic {
 	t.Helper()

@@ -137,7 +137,7 @@ func replyTo(a core.Ask, result json.RawMessage, err error) core.Reply {
 	if a.Kind == core.AskApproval { // only a label that was shown decides
 		i := slices.IndexFunc(a.Options, func(o core.Option) bool { return o.Label == strings.TrimSpace(text) })
 		if i < 0 {
-			return core.Reply{Outcome: core.OutcomeDeclined}
+			return core.Reply{Outcome: core.OutcomeAlone, Text: "the client answered with something that was not offered"}
 		}
 		return core.Reply{Outcome: core.OutcomeDecided, Option: a.Options[i].ID}
 	}
