@@ -96,18 +96,20 @@ func (c *client) resume(h *heldSession, b *resumeState, answers mcp.InputRespons
 			continue
 		}
 		h.unlimit(a.ID)
+		dismissed := false
 		if r, ok := answer.(*mcp.ElicitResult); ok && r != nil {
-			if c.understand(h, a, r) {
-				h.dismiss(a.ID)
-			}
+			dismissed = c.understand(h, a, r)
 		} else {
-			c.unable(h, a, "the client answered something else")
+			dismissed = c.unable(h, a, "the client answered something else")
+		}
+		if dismissed {
+			h.dismiss(a.ID)
 		}
 	}
 }
 
-// limit rejects an approval, or leaves a question without an answer, if the client does not come
-// back in time.
+// limit takes the client out of an approval, or leaves a question without an answer, if it does not
+// come back in time.
 func (c *client) limit(h *heldSession, a core.Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,7 +119,12 @@ func (c *client) limit(h *heldSession, a core.Ask) {
 	c.timers.Add(1)
 	t := time.AfterFunc(c.server.asking(), func() {
 		defer c.timers.Done()
-		c.expire(h, a)
+		if c.expire(h, a) {
+			h.mu.Lock()
+			delete(h.limits, a.ID)
+			h.mu.Unlock()
+			h.dismiss(a.ID)
+		}
 	})
 	h.limits[a.ID] = func() {
 		if t.Stop() {

@@ -190,9 +190,9 @@ func (c *client) elicit(
 	switch {
 	case ctx.Err() != nil || hungUp(err): // withdrawn, or the client has left
 	case limited.Err() != nil:
-		c.expire(h, a)
+		return c.expire(h, a)
 	case err != nil:
-		c.unable(h, a, "the client could not ask: "+line(err.Error(), maxSummary))
+		return c.unable(h, a, "the client could not ask: "+line(err.Error(), maxSummary))
 	default:
 		raw.Action = cmp.Or(raw.Action, res.Action)
 		return c.understand(h, a, &raw)
@@ -205,7 +205,7 @@ func (c *client) elicit(
 func hungUp(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) || wire.PeerLeft(err) }
 
 // understand settles an approval or a question with a user's answer (§ Elicitation, Response
-// Actions). An answer without a decision rejects; closing a dialog decides nothing.
+// Actions). Closing a dialog decides nothing; an answer that is none of those offered is no decision.
 func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (dismissed bool) {
 	if r.Action == proto.ActionCancel { // nothing is decided: the turn waits
 		return true
@@ -219,8 +219,7 @@ func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (di
 	case proto.ActionAccept:
 		d := r.Content[schema.Decision]
 		if !a.Fits() {
-			c.choose(h, a, d, note)
-			return false
+			return c.choose(h, a, d, note)
 		}
 		switch d {
 		case nil, "", string(core.AllowOnce):
@@ -228,25 +227,25 @@ func (c *client) understand(h *heldSession, a core.Ask, r *mcp.ElicitResult) (di
 		case string(core.AllowSession):
 			c.settle(h, a, core.AllowSession, note)
 		default:
-			c.settle(h, a, core.RejectOnce, notOffered(d))
+			return c.unable(h, a, notOffered(d))
 		}
 	case proto.ActionDecline:
 		c.settle(h, a, core.RejectOnce, note)
 	default:
-		c.settle(h, a, core.RejectOnce, "the client's answer is neither accept, decline nor cancel")
+		return c.unable(h, a, "the client's answer is neither accept, decline nor cancel")
 	}
 	return false
 }
 
-// choose settles an approval with the choice from the agent's own list. Without a choice from it, it
-// rejects.
-func (c *client) choose(h *heldSession, a core.Ask, choice any, note string) {
+// choose settles an approval with the choice from the agent's own list. Without a choice from it,
+// nothing is decided.
+func (c *client) choose(h *heldSession, a core.Ask, choice any, note string) (dismissed bool) {
 	id, _ := choice.(string)
 	if _, ok := a.Option(id); !ok {
-		c.settle(h, a, core.RejectOnce, notOffered(choice))
-		return
+		return c.unable(h, a, notOffered(choice))
 	}
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Option: id, Text: note})
+	return false
 }
 
 func notOffered(answer any) string {
@@ -261,18 +260,17 @@ func (c *client) settle(h *heldSession, a core.Ask, d core.Decision, note string
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note})
 }
 
-// unable settles a question that the client did not put to its user.
-func (c *client) unable(h *heldSession, a core.Ask, why string) {
-	if a.Kind != core.AskApproval {
-		c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
-		return
-	}
-	c.settle(h, a, core.RejectOnce, why)
+// unable settles a question that the client did not put to its user. An approval is left to others, if
+// others can be asked: then nothing was decided, as by a dialog that was closed.
+func (c *client) unable(h *heldSession, a core.Ask, why string) (dismissed bool) {
+	c.answer(h, a, core.Reply{Outcome: core.OutcomeAlone, Text: why})
+	return a.Kind == core.AskApproval
 }
 
-// expire rejects a question that was not decided in time.
-func (c *client) expire(h *heldSession, a core.Ask) {
+// expire is unable for a question that was not decided in time.
+func (c *client) expire(h *heldSession, a core.Ask) (dismissed bool) {
 	c.answer(h, a, core.Reply{Outcome: core.OutcomeExpired, Text: errUnasked.Error()})
+	return a.Kind == core.AskApproval
 }
 
 func (c *client) answer(h *heldSession, a core.Ask, r core.Reply) {
