@@ -118,6 +118,9 @@ func TestABegunTurnIsStopped(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			t.Errorf("it ended after %v", d)
 		}
+		if why := context.Cause(turn.Context()); !errors.Is(why, core.ErrCanceled) {
+			t.Errorf("its context has ended because of %v", why)
+		}
 		if err := turn.Emit(t.Context(), core.CallChanged{Call: r.Call}); !errors.Is(err, core.ErrOver) {
 			t.Errorf("the agent goes on: %v", err)
 		}

@@ -66,6 +66,9 @@ func (t *Turn) System() *SystemPrompt {
 	return t.by.client.System
 }
 
+// Context ends with the turn, with the reason as its cause if the turn is stopped.
+func (t *Turn) Context() context.Context { return t.ctx }
+
 // Begun reports whether no client prompted the turn (Host.Begin).
 func (t *Turn) Begun() bool { return t.begun != nil }
 
@@ -165,22 +168,16 @@ func (t *Turn) Emit(ctx context.Context, events ...Event) error {
 			return fmt.Errorf("emit %T: it is not a turn's to make", ev)
 		}
 	}
-	if cause := context.Cause(t.ctx); cause != nil && !t.isOver() {
-		return cause
-	}
 	return t.s.publishIf(ctx, func() error { return t.fitLocked(events) }, events...)
-}
-
-func (t *Turn) isOver() bool {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return t.over
 }
 
 // fitLocked refuses events that come too late: after the turn's end, or a call's.
 func (t *Turn) fitLocked(events []Event) error {
 	if t.over {
 		return ErrOver
+	}
+	if cause := context.Cause(t.ctx); cause != nil {
+		return cause
 	}
 	for _, ev := range events {
 		e, ok := ev.(CallChanged)

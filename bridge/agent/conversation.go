@@ -55,6 +55,7 @@ type conversation struct {
 	used      time.Time
 	muted     bool          // updates repeat what the log has
 	stopped   bool          // the user has stopped the turn: what still comes belongs to it
+	dropped   time.Time     // when the newest of it came
 	answered  chan struct{} // closed when the agent has answered the last prompt; nil: none is open
 	closed    bool
 	ready     bool            // the session is open: what the agent offers is logged

@@ -146,6 +146,10 @@ const maxAgain = 5
 // under the question without having been stopped: the agent has answered the prompt meanwhile, or
 // the user prompts. Then it is asked again, in another turn.
 func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (reply core.Reply, err error) {
+	if c.isStopped() {
+		call.State = core.Canceled
+		return reply, core.ErrCanceled
+	}
 	for range maxAgain {
 		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
 		if err == nil {

@@ -176,8 +176,13 @@ func (b *Backend) canceled(p *peer, done <-chan struct{}) {
 		return
 	case <-limit.C:
 	}
-	b.log("warn", fmt.Sprintf("agent %s did not answer within %v after a cancel, and was ended", b.o.Name, b.limits.cancel))
-	p.end(fmt.Errorf("it did not answer within %v after a cancel", b.limits.cancel))
+	b.disobeyed(p, "answer")
+}
+
+// disobeyed ends a program that has not done something in time after a cancel.
+func (b *Backend) disobeyed(p *peer, what string) {
+	b.log("warn", fmt.Sprintf("agent %s did not %s within %v after a cancel, and was ended", b.o.Name, what, b.limits.cancel))
+	p.end(fmt.Errorf("it did not %s within %v after a cancel", what, b.limits.cancel))
 }
 
 // settle waits until the agent has answered the prompt before, which was cancelled, or was ended
@@ -234,6 +239,9 @@ func (c *conversation) emit(events ...core.Event) bool {
 	for {
 		c.mu.Lock()
 		r, changed, drop := c.run, c.changed, c.stopped || c.muted
+		if drop {
+			c.dropped = time.Now()
+		}
 		c.mu.Unlock()
 		if drop {
 			return false
@@ -256,13 +264,7 @@ func (c *conversation) emit(events ...core.Event) bool {
 		}
 		next, err := c.bind.Host.Begin(ctx, core.Origin{})
 		if err == nil {
-			c.mu.Lock()
-			if c.run.turn == r.turn { // else a prompt has ended this one already
-				c.run = running{next, ctx}
-				close(c.changed)
-				c.changed = make(chan struct{})
-			}
-			c.mu.Unlock()
+			c.begun(ctx, next, r.turn)
 			continue
 		}
 		if busy := (*core.BusyError)(nil); !errors.As(err, &busy) {
@@ -279,6 +281,52 @@ func (c *conversation) emit(events ...core.Event) bool {
 			return false
 		}
 	}
+}
+
+// begun makes a turn that nobody prompted the one that updates belong to, unless a prompt has ended it
+// already and before is not the last one any more. If it is stopped, the agent is told.
+func (c *conversation) begun(life context.Context, t, before *core.Turn) {
+	ctx, end := context.WithCancelCause(life)
+	context.AfterFunc(t.Context(), func() {
+		why := context.Cause(t.Context())
+		end(why)
+		if errors.Is(why, core.ErrCanceled) {
+			c.stop(t)
+		}
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run.turn == before {
+		c.run = running{t, ctx}
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// stop has the agent stop what it does without a prompt. What still comes of it is dropped. A program
+// that has not stopped after a while is ended, like one that does not answer a prompt that was cancelled.
+func (c *conversation) stop(t *core.Turn) {
+	c.mu.Lock()
+	p, session, limit := c.peer, c.session, c.b.limits.cancel
+	if c.run.turn != t || p == nil { // a prompt has come, or the program has ended
+		c.mu.Unlock()
+		return
+	}
+	c.stopped = true
+	c.mu.Unlock()
+	_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
+	time.AfterFunc(limit, func() {
+		c.mu.Lock()
+		same := c.run.turn == t
+		goesOn := same && c.peer == p && time.Since(c.dropped) < limit/2
+		if same {
+			c.stopped = false
+		}
+		c.mu.Unlock()
+		if goesOn {
+			c.b.disobeyed(p, "stop")
+		}
+	})
 }
 
 // leaveFor limits the wait for the end of a turn whose prompt the agent has answered.
@@ -363,6 +411,13 @@ func (c *conversation) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
+}
+
+// isStopped reports whether the user has stopped what the agent does.
+func (c *conversation) isStopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped
 }
 
 // notice shows the user a text, in a turn or not.

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// pause waits for 100 ms.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(100 * time.Millisecond)
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

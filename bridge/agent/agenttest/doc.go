@@ -13,6 +13,9 @@
 //	think TEXT               part of a thought
 //	stream N of M            N parts of M characters each, at once
 //	late TEXT                part of the answer, sent after the prompt's response
+//	background TEXT          part of the answer, sent again and again after the prompt's response
+//	                         until session/cancel comes
+//	rest MS                  a pause, after the prompt's response
 //	update {…}, tool {…}     any session/update, any tool_call
 //	after {…}                any session/update, sent after the prompt's response
 //	notify METHOD {…}        any notification; its parameters get the session's id

@@ -26,6 +26,8 @@ type session struct {
 	title  string
 	past   []json.RawMessage // its updates, for session/load
 	turn   *turn             // the one that runs
+	// behind stops what goes on behind a turn; nil: nothing does.
+	behind context.CancelFunc
 }
 
 // kept is a line of a session's file: its first one has Cwd, others an update.
@@ -394,11 +396,14 @@ func values(options json.RawMessage) (list []string) {
 	return list
 }
 
-// cancel ends the turn that runs, unless it does not listen.
+// cancel ends the turn that runs, unless it does not listen, and what goes on behind one.
 func (s *session) cancel() {
 	s.mu.Lock()
-	t := s.turn
+	t, behind := s.turn, s.behind
 	s.mu.Unlock()
+	if behind != nil {
+		behind()
+	}
 	if t != nil && !t.deaf.Load() {
 		t.stopped(errCanceled)
 	}

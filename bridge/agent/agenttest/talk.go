@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // talk has the instructions of a prompt that say or show something.
@@ -29,6 +30,12 @@ func init() { // the functions refer to the table
 		"after": func(_ context.Context, t *turn, arg string) error {
 			t.after = append(t.after, func(ctx context.Context) error { return t.update(ctx, json.RawMessage(arg)) })
 			return nil
+		},
+		"background": background,
+		"rest": func(_ context.Context, t *turn, arg string) error {
+			ms, err := strconv.Atoi(arg)
+			t.after = append(t.after, func(ctx context.Context) error { return pause(ctx, time.Duration(ms)*time.Millisecond) })
+			return err
 		},
 		"notify":  notify,
 		"request": request,
@@ -116,7 +123,7 @@ func init() { // the functions refer to the table
 		"permission": func(ctx context.Context, t *turn, arg string) error { return permission(ctx, t, arg) },
 		"background-permission": func(_ context.Context, t *turn, arg string) error {
 			t.after = append(t.after, func(ctx context.Context) error {
-				if err := pause(ctx); err != nil {
+				if err := pause(ctx, 100*time.Millisecond); err != nil {
 					return err
 				}
 				return permission(ctx, t, arg)
@@ -165,6 +172,27 @@ func stream(ctx context.Context, t *turn, arg string) error {
 		}
 	}
 	t.sent = append(t.sent, encode(chunk("agent_message_chunk", all.String())))
+	return nil
+}
+
+// background says something again and again behind the response, until the session is cancelled.
+func background(ctx context.Context, t *turn, arg string) error {
+	going, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t.s.mu.Lock()
+	t.s.behind = stop
+	t.s.mu.Unlock()
+	t.after = append(t.after, func(ctx context.Context) error {
+		defer stop()
+		for going.Err() == nil || t.deaf.Load() {
+			if err := t.say(ctx, arg); err != nil {
+				return err
+			}
+			if err := pause(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return nil
 }
 
