@@ -70,10 +70,11 @@ var defaultLimits = limits{hello: time.Minute, open: 2 * time.Minute, choose: 20
 
 // Backend is an agent behind the gateway. It implements core.Backend.
 type Backend struct {
-	o      Options
-	limits limits
-	paths  mapping
-	wg     sync.WaitGroup // of the peers
+	o        Options
+	limits   limits
+	paths    mapping
+	attempts *attempts
+	wg       sync.WaitGroup // of the peers
 
 	mu       sync.Mutex // guards the fields below
 	last     *hello     // of the newest program; nil: none was started
@@ -81,15 +82,13 @@ type Backend struct {
 	method   string    // by which the user has signed in; "": by none in this process
 	wants    bool      // its last answer was that it wants a login
 	relisted time.Time // when its sessions were listed last
-	fails    int       // starts that failed, one after the other
-	next     time.Time // of the next attempt
 }
 
 var _ core.Backend = (*Backend)(nil)
 
 // New returns the back end of an agent. It starts nothing.
 func New(o Options) *Backend {
-	return &Backend{o: o, limits: defaultLimits, paths: newMapping(o.Paths), shared: map[string]*sharing{}}
+	return &Backend{o: o, limits: defaultLimits, paths: newMapping(o.Paths), attempts: newAttempts(o.now), shared: map[string]*sharing{}}
 }
 
 // Caps implements core.Backend. It starts nothing: whether an agent forks is known once it has run.
@@ -110,7 +109,7 @@ func (b *Backend) Open(ctx context.Context, bind core.Binding) (core.Conversatio
 	if err != nil {
 		return nil, err
 	}
-	if b.delay() > 0 && bind.Fork == nil {
+	if (b.attempts.delayed(starts) || b.attempts.delayed(bind.Meta.ID)) && bind.Fork == nil {
 		return c, nil
 	}
 	told := func(text string, _ time.Duration) {
@@ -136,35 +135,6 @@ func (b *Backend) met(h hello) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = &h
-}
-
-const (
-	// firstDelay is the time between a failed start and the next attempt. It doubles to maxDelay.
-	firstDelay = time.Second
-	maxDelay   = 5 * time.Minute
-)
-
-// delay returns the time until the program may be started again.
-func (b *Backend) delay() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return max(b.next.Sub(b.o.now()), 0)
-}
-
-// tried notes the end of an attempt to start the program.
-func (b *Backend) tried(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil {
-		b.fails, b.next = 0, time.Time{}
-		return
-	}
-	wait := maxDelay
-	if b.fails < 9 { // 256 s
-		wait = min(firstDelay<<b.fails, maxDelay)
-	}
-	b.fails++
-	b.next = b.o.now().Add(wait)
 }
 
 // environ returns the environment of the program: the part of ours that every program gets, the

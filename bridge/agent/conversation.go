@@ -120,34 +120,55 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 	if p != nil {
 		<-p.gone
 	}
-	if err := c.pause(ctx, waits); err != nil {
+	p, err := c.begin(ctx, waits)
+	wants := errors.As(err, new(*core.SignInError))
+	if ctx.Err() == nil && (wants || err == nil) {
+		c.b.note(ctx, wants)
+	}
+	return p, err
+}
+
+// begin starts the program and opens the session in it. A failure delays the next attempt of the session,
+// or of all sessions if it was the program's.
+func (c *conversation) begin(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
+	later := func(wait time.Duration) {
+		if waits != nil {
+			waits("", wait)
+		}
+	}
+	end, err := c.b.attempts.await(ctx, c.bind.Meta.ID, later)
+	if err != nil {
 		return nil, err
 	}
-	p, err := c.b.program(ctx, c, func() {
+	o := unknown
+	defer func() { end(o) }()
+	if _, err := os.Stat(c.bind.Meta.Cwd); err != nil { // which is no fault of the program's
+		o = failed
+		return nil, fmt.Errorf("the session's folder: %w", err)
+	}
+	p, err := c.start(ctx, waits, later)
+	if err != nil {
+		return nil, err
+	}
+	err = c.openOn(ctx, p)
+	if o = outcomeOf(ctx, err); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// start returns a program for the session, and starts it if need be.
+func (c *conversation) start(ctx context.Context, waits func(string, time.Duration), later func(time.Duration)) (p *peer, err error) {
+	end, err := c.b.attempts.await(ctx, starts, later)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { end(outcomeOf(ctx, err)) }()
+	return c.b.program(ctx, c, func() {
 		if waits != nil {
 			waits(fmt.Sprintf("%d agents run already (limits.agents); waiting until one of them is idle", c.b.o.Pool.limit()), 0)
 		}
 	})
-	if err == nil {
-		err = c.openOn(ctx, p)
-	}
-	var signIn *core.SignInError
-	if ctx.Err() == nil {
-		switch {
-		case errors.As(err, &signIn):
-			c.b.tried(nil)
-			c.b.note(ctx, true)
-		case err == nil:
-			c.b.tried(nil)
-			c.b.note(ctx, false)
-		default:
-			c.b.tried(err)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // take is ensure for a turn: the program does not make room for others until it is given back.
@@ -157,25 +178,6 @@ func (c *conversation) take(ctx context.Context, waits func(string, time.Duratio
 		if err != nil || p.take() {
 			return p, err
 		}
-	}
-}
-
-// pause waits until the program may be started again after a failure.
-func (c *conversation) pause(ctx context.Context, waits func(string, time.Duration)) error {
-	wait := c.b.delay()
-	if wait == 0 {
-		return nil
-	}
-	if waits != nil {
-		waits("", wait)
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -25,8 +25,9 @@
 //     for, and until that ends for requests of the same path or command line. What lasts longer on
 //     the agent's side is chosen only by a person who has read its label.
 //   - A program is started by a prompt, by a session that is opened, and by somebody who signs in or
-//     asks for its sessions, and by nothing else. After a failure the next attempt of a session waits
-//     1 s, doubling to 5 minutes.
+//     asks for its sessions, and by nothing else. After a failure the next attempt waits
+//     1 s, doubling to 5 minutes: of all sessions, one alone, if the program does not start, and of
+//     one session if that cannot be opened.
 //   - After a sign-in sessions go on with the next prompt. A program that has refused a prompt for want
 //     of one is started again for it, because the sign-in may have been made elsewhere.
 //   - A program ends with its session, when it has been idle for a while if the agent can continue

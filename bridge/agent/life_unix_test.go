@@ -110,6 +110,97 @@ func TestBackoff(t *testing.T) {
 	c.says("say hello", "hello\n")
 }
 
+// What keeps one session from being opened delays that one alone.
+func TestBackoffOfOneSession(t *testing.T) {
+	for _, name := range []string{"its folder is gone", "the agent refuses it"} {
+		t.Run(name, func(t *testing.T) {
+			now, file := &clock{now: time.Unix(1_700_000_000, 0)}, filepath.Join(t.TempDir(), "faults")
+			a := scripted(t, "scripted", agenttest.Options{FaultsFile: file}, func(o *agent.Options) { o.Now = now.Now })
+			r := newRoom(t, []core.Agent{a})
+			good := r.begin("")
+			good.says("say one", "one\n")
+			dir := filepath.Join(t.TempDir(), "work")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.gateway.Create(r.ctx, core.Meta{Principal: core.Local, Cwd: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := r.join(s)
+			if name == "its folder is gone" {
+				err = os.Remove(dir)
+			} else {
+				faults(t, file, map[string]string{"session/new": "error not this one"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if _, end := bad.say("say x"); end.Stop != core.StopError {
+					t.Errorf("%+v", end)
+				}
+				now.pass(10 * time.Minute)
+			}
+			if _, end := bad.say("say x"); end.Stop != core.StopError {
+				t.Errorf("%+v", end)
+			}
+			faults(t, file, nil)
+			good.say("crash")
+			good.says("say two", "two\n")
+			for _, ev := range good.events {
+				if e, ok := ev.(core.Phase); ok && e.Kind == core.PhaseRetrying {
+					t.Errorf("another session waits for %v", e.After)
+				}
+			}
+			id := bad.prompt("say y")
+			bad.until(func(ev core.Event) bool {
+				e, ok := ev.(core.Phase)
+				if ok && e.Kind == core.PhaseRetrying && e.After != 8*time.Second {
+					t.Errorf("it waits for %v", e.After)
+				}
+				return ok && e.Kind == core.PhaseRetrying
+			})
+			if err := bad.at.Cancel(bad.ctx, id, nil); err != nil {
+				t.Error(err)
+			}
+			bad.ended(id)
+		})
+	}
+}
+
+// Of several sessions that wait one makes the next attempt alone. If it fails the others wait again, and if
+// it succeeds all start.
+func TestOneAttemptAlone(t *testing.T) {
+	rec, file := newRecord(t), filepath.Join(t.TempDir(), "faults")
+	faults(t, file, map[string]string{"start": "stderr no license found; exit 3"})
+	r := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{Record: rec.path, FaultsFile: file})})
+	var chats []*chat
+	for range 6 {
+		chats = append(chats, r.begin(""))
+	}
+	if _, end := chats[0].say("say x"); end.Stop != core.StopError {
+		t.Fatalf("%+v", end)
+	}
+	var turns []core.TurnID
+	for _, c := range chats {
+		turns = append(turns, c.prompt("say x"))
+	}
+	childtest.Soon(t, "the next attempt", func() bool { return rec.count("start") > 1 })
+	faults(t, file, nil)
+	failures := 0
+	for i, c := range chats {
+		if end := c.ended(turns[i]); end.Stop == core.StopError {
+			failures++
+		} else if c.text() != "x\n" {
+			t.Errorf("%+v: %q", end, c.text())
+		}
+	}
+	if n := rec.count("start"); failures > 1 || n != 1+len(chats) { // the attempt may just have missed the fault
+		t.Errorf("%d starts, and %d turns failed", n, failures)
+	}
+}
+
 // An agent that dies in a turn ends it, with what it said last, and the next prompt starts it
 // again and continues.
 func TestKilledInATurn(t *testing.T) {
