@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +51,7 @@ func outcomeOf(ctx context.Context, err error) outcome {
 	switch {
 	case err == nil, errors.As(err, new(*core.SignInError)):
 		return worked
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errNotNow):
 		return unknown
 	}
 	return failed
@@ -59,17 +61,18 @@ func newAttempts(now func() time.Time) *attempts {
 	return &attempts{now: now, list: map[core.SessionID]*failing{}}
 }
 
-// delayed reports whether an attempt would have to wait.
-func (a *attempts) delayed(key core.SessionID) bool {
+// delayed reports whether an attempt would have to wait for one of several keys.
+func (a *attempts) delayed(keys ...core.SessionID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f := a.list[key]
-	return f != nil && (f.trying || f.next.After(a.now()))
+	return slices.ContainsFunc(keys, func(key core.SessionID) bool {
+		f := a.list[key]
+		return f != nil && (f.trying || f.next.After(a.now()))
+	})
 }
 
-// await waits until an attempt may be made. waits is called with the time that is left; nil: nobody is
-// told. end takes the outcome of the attempt, and must be called.
-func (a *attempts) await(ctx context.Context, key core.SessionID, waits func(time.Duration)) (end func(outcome), err error) {
+// await waits until an attempt may be made. end takes the outcome of the attempt, and must be called.
+func (a *attempts) await(ctx context.Context, key core.SessionID, waits waiting) (end func(outcome), err error) {
 	for {
 		a.mu.Lock()
 		f, wait := a.list[key], time.Duration(0)
@@ -85,9 +88,7 @@ func (a *attempts) await(ctx context.Context, key core.SessionID, waits func(tim
 		}
 		changed, trying := f.changed, f.trying
 		a.mu.Unlock()
-		if wait > 0 && waits != nil {
-			waits(wait)
-		}
+		enough := waits("", wait)
 		timer := time.NewTimer(wait)
 		due := timer.C
 		if trying {
@@ -96,6 +97,8 @@ func (a *attempts) await(ctx context.Context, key core.SessionID, waits func(tim
 		select {
 		case <-due:
 		case <-changed:
+		case <-enough:
+			err = fmt.Errorf("%w: the last attempt has failed", errNotNow)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -57,16 +58,17 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// limits are the times that an agent has for an answer. A prompt has none: its user can stop it.
+// limits are the times that an agent has for an answer, and one of ours. A prompt has none: its user can stop it.
 type limits struct {
 	hello  time.Duration // to initialize
 	open   time.Duration // to a request that opens a session
 	choose time.Duration // to the choice of an option
 	cancel time.Duration // to a prompt that was cancelled; the program is ended after it
+	place  time.Duration // ours: how long Open waits for a place for its program
 }
 
 // defaultLimits allow for agents that update themselves first: one took 20 s.
-var defaultLimits = limits{hello: time.Minute, open: 2 * time.Minute, choose: 20 * time.Second, cancel: 10 * time.Second}
+var defaultLimits = limits{hello: time.Minute, open: 2 * time.Minute, choose: 20 * time.Second, cancel: 10 * time.Second, place: 5 * time.Second}
 
 // Backend is an agent behind the gateway. It implements core.Backend.
 type Backend struct {
@@ -102,22 +104,20 @@ func (b *Backend) Caps(context.Context) (core.BackendCaps, error) {
 	}, nil
 }
 
-// Open implements core.Backend. It starts the agent, unless the last attempt has just failed: then
-// the next prompt does.
+// Open implements core.Backend. It starts the agent, unless the last attempt has just failed or no place
+// is free: then the next prompt does.
 func (b *Backend) Open(ctx context.Context, bind core.Binding) (core.Conversation, error) {
 	c, err := newConversation(b, bind)
 	if err != nil {
 		return nil, err
 	}
-	if (b.attempts.delayed(starts) || b.attempts.delayed(bind.Meta.ID)) && bind.Fork == nil {
+	later := bind.Fork == nil // a copy is made now
+	if later && b.attempts.delayed(starts, bind.Meta.ID) {
 		return c, nil
 	}
-	told := func(text string, _ time.Duration) {
-		if text != "" {
-			c.notice(core.Info, text)
-		}
-	}
-	if _, err := c.ensure(ctx, told); err != nil {
+	later = later && (bind.State != nil || bind.Meta.From.Session == "") // so is an import
+	_, err = c.ensure(ctx, func(string, time.Duration) <-chan time.Time { return time.After(b.limits.place) })
+	if err != nil && !(later && errors.Is(err, errNotNow)) {
 		_ = c.Close(context.WithoutCancel(ctx)) // the first error is the reason
 		return nil, err
 	}
@@ -184,8 +184,7 @@ type sharing struct {
 }
 
 // program returns the program for a conversation: one of its own, or the shared one of its folder.
-// waits is called when the conversation has to wait for a free place; nil: nobody is told.
-func (b *Backend) program(ctx context.Context, c *conversation, waits func()) (*peer, error) {
+func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (*peer, error) {
 	if !b.o.Shared {
 		return b.place(ctx, c.bind.Meta.Cwd, c.guard, waits)
 	}
@@ -199,6 +198,8 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits func()) (*
 	b.mu.Unlock()
 	select {
 	case s.turn <- struct{}{}:
+	case <-waits("", 0): // another session waits for a place
+		return nil, errNotNow
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -221,7 +222,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits func()) (*
 }
 
 // place starts a program when there is room for it.
-func (b *Backend) place(ctx context.Context, dir string, guard *child.Guard, waits func()) (*peer, error) {
+func (b *Backend) place(ctx context.Context, dir string, guard *child.Guard, waits waiting) (*peer, error) {
 	release, err := b.o.Pool.place(ctx, waits)
 	if err != nil {
 		return nil, err

@@ -109,8 +109,8 @@ func (p place) Editor() core.Editor { return p.bind.Host.Editor() }
 func (p place) Spills() core.Spills { return nil }
 
 // ensure returns the agent's program with the session open in it, and starts it if it does not
-// run. waits is called with a text for the user whenever that takes a while; nil: nobody is told.
-func (c *conversation) ensure(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
+// run.
+func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error) {
 	c.mu.Lock()
 	p := c.peer
 	c.mu.Unlock()
@@ -130,13 +130,8 @@ func (c *conversation) ensure(ctx context.Context, waits func(string, time.Durat
 
 // begin starts the program and opens the session in it. A failure delays the next attempt of the session,
 // or of all sessions if it was the program's.
-func (c *conversation) begin(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
-	later := func(wait time.Duration) {
-		if waits != nil {
-			waits("", wait)
-		}
-	}
-	end, err := c.b.attempts.await(ctx, c.bind.Meta.ID, later)
+func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) {
+	end, err := c.b.attempts.await(ctx, c.bind.Meta.ID, waits)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +141,7 @@ func (c *conversation) begin(ctx context.Context, waits func(string, time.Durati
 		o = failed
 		return nil, fmt.Errorf("the session's folder: %w", err)
 	}
-	p, err := c.start(ctx, waits, later)
+	p, err := c.start(ctx, waits)
 	if err != nil {
 		return nil, err
 	}
@@ -158,21 +153,17 @@ func (c *conversation) begin(ctx context.Context, waits func(string, time.Durati
 }
 
 // start returns a program for the session, and starts it if need be.
-func (c *conversation) start(ctx context.Context, waits func(string, time.Duration), later func(time.Duration)) (p *peer, err error) {
-	end, err := c.b.attempts.await(ctx, starts, later)
+func (c *conversation) start(ctx context.Context, waits waiting) (p *peer, err error) {
+	end, err := c.b.attempts.await(ctx, starts, waits)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { end(outcomeOf(ctx, err)) }()
-	return c.b.program(ctx, c, func() {
-		if waits != nil {
-			waits(fmt.Sprintf("%d agents run already (limits.agents); waiting until one of them is idle", c.b.o.Pool.limit()), 0)
-		}
-	})
+	return c.b.program(ctx, c, waits)
 }
 
 // take is ensure for a turn: the program does not make room for others until it is given back.
-func (c *conversation) take(ctx context.Context, waits func(string, time.Duration)) (*peer, error) {
+func (c *conversation) take(ctx context.Context, waits waiting) (*peer, error) {
 	for {
 		p, err := c.ensure(ctx, waits)
 		if err != nil || p.take() {

@@ -8,7 +8,7 @@ import (
 )
 
 // Hurry gives an agent less time for its answers.
-func (b *Backend) Hurry(d time.Duration) { b.limits = limits{d, d, d, d} }
+func (b *Backend) Hurry(d time.Duration) { b.limits = limits{d, d, d, d, d} }
 
 // Keep keeps the list of an agent.
 func (h *History) Keep(ctx context.Context, agent string, list []Listed) error {

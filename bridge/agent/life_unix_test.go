@@ -418,6 +418,36 @@ func TestLimitOfPrograms(t *testing.T) {
 	}
 }
 
+// A session that is opened while no place is free is not waited for: its first prompt starts the agent, and
+// says that it waits.
+func TestOpenedWithoutAPlace(t *testing.T) {
+	pool := agent.NewPool()
+	pool.Limit(1)
+	o := agenttest.Options{Dir: t.TempDir(), Load: true, Config: agenttest.SampleConfig()}
+	r := newRoom(t, []core.Agent{scripted(t, "scripted", o, func(o *agent.Options) { o.Pool = pool })})
+	a, b := r.begin(""), r.begin("")
+	first := a.prompt("say busy\nwait")
+	a.until(func(core.Event) bool { return a.text() != "" })
+	hurry(b)
+	if err := r.gateway.Prepare(r.ctx, b.at); err != nil {
+		t.Fatal(err)
+	}
+	if st := b.at.State(); len(st.Offered.Choices) > 0 {
+		t.Errorf("%+v", st.Offered)
+	}
+	second := b.prompt("say at last")
+	b.until(func(core.Event) bool { return strings.Contains(b.notices(), "1 agents run already") })
+	if err := a.at.Cancel(r.ctx, first, nil); err != nil {
+		t.Error(err)
+	}
+	if end := b.ended(second); end.Stop != core.StopEnd || b.text() != "at last\n" {
+		t.Errorf("%+v, %q", end, b.text())
+	}
+	if st := b.at.State(); len(st.Offered.Choices) == 0 {
+		t.Error("the agent's choices are not known")
+	}
+}
+
 // Who waits for a place can be cancelled.
 func TestCancelWhileWaitingForAPlace(t *testing.T) {
 	pool := agent.NewPool()

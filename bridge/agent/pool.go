@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -12,6 +14,13 @@ const defaultMax = 8
 // lookAgain is the time after which somebody who waits for a place looks again: a command, or a turn
 // that an agent has begun itself, ends without a word to the pool.
 const lookAgain = time.Second
+
+// waiting is called when a program cannot start at once, with a text for the user, or with the time until
+// the next attempt if that is known. The wait ends with errNotNow when enough has something.
+type waiting func(text string, wait time.Duration) (enough <-chan time.Time)
+
+// errNotNow ends a wait for a program that was long enough.
+var errNotNow = errors.New("it cannot start now")
 
 // Pool limits the programs of agents that run at once, all sessions together.
 type Pool struct {
@@ -45,9 +54,10 @@ func (p *Pool) limit() int {
 }
 
 // place takes the place of one program. Where all are taken, the program that has been idle for
-// longest ends; where none is idle, waits is called once and place waits until one is, or ctx
-// ends. release gives the place back.
-func (p *Pool) place(ctx context.Context, waits func()) (release func(), err error) {
+// longest ends; where none is idle, waits is called once and place waits until one is, waits has enough
+// (errNotNow), or ctx ends. release gives the place back.
+func (p *Pool) place(ctx context.Context, waits waiting) (release func(), err error) {
+	var enough <-chan time.Time
 	for {
 		p.mu.Lock()
 		if p.taken < p.max {
@@ -66,18 +76,22 @@ func (p *Pool) place(ctx context.Context, waits func()) (release func(), err err
 				continue
 			}
 		} else if waits != nil {
-			waits()
+			enough = waits(fmt.Sprintf("%d agents run already (limits.agents); waiting until one of them is idle", p.limit()), 0)
 			waits = nil
 		}
 		again := time.NewTimer(lookAgain)
 		select {
 		case <-changed:
 		case <-again.C:
+		case <-enough:
+			err = fmt.Errorf("%w: %d agents run already (limits.agents), and none of them is idle", errNotNow, p.limit())
 		case <-ctx.Done():
-			again.Stop()
-			return nil, context.Cause(ctx)
+			err = context.Cause(ctx)
 		}
 		again.Stop()
+		if err != nil {
+			return nil, err
+		}
 	}
 }
 

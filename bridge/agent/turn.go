@@ -32,12 +32,14 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.serving.await(ctx, t); err != nil {
 		return core.StopError, err
 	}
-	p, err := c.take(ctx, func(text string, wait time.Duration) {
-		if text != "" {
-			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text}) // a stopped turn shows in ctx
-			return
+	p, err := c.take(ctx, func(text string, wait time.Duration) <-chan time.Time {
+		switch { // a stopped turn shows in ctx
+		case text != "":
+			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text})
+		case wait > 0:
+			_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseRetrying, After: wait})
 		}
-		_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseRetrying, After: wait})
+		return nil
 	})
 	if err != nil {
 		return core.StopError, err
