@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,4 +212,34 @@ func TestTextLongAfterAStop(t *testing.T) {
 	}
 	c.ended(turn)
 	c.until(func(core.Event) bool { return strings.HasSuffix(c.text(), "new\n") })
+}
+
+// The pieces of one message stay one, whatever else is passed on about it.
+func TestOneMessageWithContentAndMeta(t *testing.T) {
+	for _, kind := range []string{"agent_message_chunk", "agent_thought_chunk"} {
+		c := one(t, agenttest.Options{})
+		c.say(`update {"sessionUpdate":"` + kind + `","messageId":"A","content":{"type":"text","text":"one "},"_meta":{"x":1}}` + "\n" +
+			`update {"sessionUpdate":"` + kind + `","messageId":"A","content":{"type":"image","mimeType":"image/png","data":"AAAA"}}` + "\n" +
+			`update {"sessionUpdate":"` + kind + `","messageId":"A","content":{"type":"text","text":"two"}}`)
+		var ids []string
+		for _, ev := range c.events {
+			switch e := ev.(type) {
+			case core.TextDelta:
+				ids = append(ids, string(e.Message))
+			case core.ThoughtDelta:
+				ids = append(ids, string(e.Thought))
+			case core.Foreign:
+				var is struct {
+					MessageID string `json:"messageId"`
+				}
+				if err := json.Unmarshal(e.Raw, &is); err != nil {
+					t.Error(err)
+				}
+				ids = append(ids, is.MessageID)
+			}
+		}
+		if len(ids) < 4 || len(slices.Compact(ids)) != 1 {
+			t.Errorf("%s: %q", kind, ids)
+		}
+	}
 }

@@ -83,9 +83,9 @@ func (f *flow) take(raw []byte) {
 	}
 	switch jsonscan.Text(kind) {
 	case acp.AgentChunk:
-		f.chunk(raw, content, message, meta, f.say)
+		f.chunk(raw, content, meta, f.answering(message), f.say)
 	case acp.ThoughtChunk:
-		f.chunk(raw, content, message, meta, f.think)
+		f.chunk(raw, content, meta, f.thinking(), f.think)
 	case acp.UserChunk:
 		f.userChunk(content, message)
 	case acp.ToolCallNew, acp.ToolCallMore:
@@ -96,8 +96,8 @@ func (f *flow) take(raw []byte) {
 }
 
 // chunk handles a piece of a text. A chunk with more than a text is also passed on as it is, with
-// an empty text in the place of the text.
-func (f *flow) chunk(raw, content, message []byte, meta bool, text func(text, message string)) {
+// an empty text in the place of the text, and with our id of the message: another one is another message.
+func (f *flow) chunk(raw, content []byte, meta bool, id string, text func(text string)) {
 	kind, piece := "", []byte(nil)
 	m := jsonscan.MembersOf(content, wire.MaxDepth)
 	for m.Next() {
@@ -108,6 +108,9 @@ func (f *flow) chunk(raw, content, message []byte, meta bool, text func(text, me
 			piece = m.Val
 		}
 	}
+	if kind != "text" || meta { // not on the hot path
+		raw = wire.Edit(raw, wire.Set("messageId", wire.JSON(id)))
+	}
 	if kind != "text" {
 		f.foreign(raw, "["+shown(content)+"]")
 		return
@@ -115,30 +118,37 @@ func (f *flow) chunk(raw, content, message []byte, meta bool, text func(text, me
 	if meta {
 		f.foreign(wire.Edit(raw, wire.Set("content", emptyText)), "")
 	}
-	text(jsonscan.Text(piece), jsonscan.Text(message))
+	text(jsonscan.Text(piece))
 }
 
 var emptyText = json.RawMessage(`{"type":"text","text":""}`)
 
-// say adds to the agent's answer. A message goes on until something else comes, or the agent names
-// another one.
-func (f *flow) say(text, message string) {
+// answering returns the id of the message that the agent's answer goes on with. It goes on until something
+// else comes, or the agent names another one.
+func (f *flow) answering(theirs []byte) string {
 	f.endThought()
-	if f.message == "" || message != f.theirs && message != "" {
-		f.message, f.theirs = f.newMessage(), message
+	id := jsonscan.Text(theirs)
+	if f.message == "" || id != f.theirs && id != "" {
+		f.message, f.theirs = f.newMessage(), id
 	}
-	f.emit(core.TextDelta{Message: f.message, Text: text})
+	return string(f.message)
 }
 
-// think adds to the agent's reasoning.
-func (f *flow) think(text, _ string) {
+// say adds to the agent's answer.
+func (f *flow) say(text string) { f.emit(core.TextDelta{Message: f.message, Text: text}) }
+
+// thinking returns the id of the thought that the agent's reasoning goes on with.
+func (f *flow) thinking() string {
 	f.message = ""
 	if f.thought == "" {
 		f.thought, f.since = core.ThoughtID(f.newID("h")), f.c.b.o.now()
 		f.emit(core.ThoughtStarted{Thought: f.thought})
 	}
-	f.emit(core.ThoughtDelta{Thought: f.thought, Text: text})
+	return string(f.thought)
 }
+
+// think adds to the agent's reasoning.
+func (f *flow) think(text string) { f.emit(core.ThoughtDelta{Thought: f.thought, Text: text}) }
 
 func (f *flow) endThought() {
 	if f.thought != "" {
