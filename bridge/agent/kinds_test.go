@@ -197,6 +197,35 @@ func TestEnvironment(t *testing.T) {
 	c.says("env ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY=k\n")
 }
 
+// A program that reaches an agent elsewhere gets what it needs for that, and nothing of another one's.
+func TestEnvironmentOfALauncher(t *testing.T) {
+	for _, test := range []struct{ command, has, lacks string }{
+		{"ssh devbox claude-agent-acp", "SSH_AUTH_SOCK ANTHROPIC_API_KEY", "DOCKER_CONTEXT"},
+		{"/usr/bin/docker exec -i box codex-acp", "DOCKER_CONTEXT SSH_AUTH_SOCK", "CONTAINER_HOST ANTHROPIC_API_KEY"},
+		{"podman exec -i box some-agent", "CONTAINER_HOST", "DOCKER_CONTEXT"},
+		{"claude-agent-acp ssh", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK DOCKER_CONTEXT"},
+	} {
+		c := one(t, agenttest.Options{}, func(o *agent.Options) {
+			o.Known = agent.KnownOf(strings.Fields(test.command))
+			o.Environ = func() []string {
+				return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "SSH_AUTH_SOCK=/s", "DOCKER_CONTEXT=d", "CONTAINER_HOST=c", "ANTHROPIC_API_KEY=k"}
+			}
+		})
+		said, _ := c.say("environ")
+		names := strings.Fields(said)
+		for _, name := range strings.Fields(test.has) {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: no %s", test.command, name)
+			}
+		}
+		for _, name := range strings.Fields(test.lacks) {
+			if slices.Contains(names, name) {
+				t.Errorf("%s: it has %s", test.command, name)
+			}
+		}
+	}
+}
+
 // The program runs in the session's folder; where it has another name, the session has that one, and
 // paths of requests are translated back.
 func TestPathsOfAnAgentElsewhere(t *testing.T) {

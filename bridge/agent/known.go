@@ -58,25 +58,45 @@ var known = []Known{
 	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: []string{"PI_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"}},
 }
 
+// launchers are programs that start an agent somewhere else, with the variables by which they find the
+// way there.
+var launchers = map[string][]string{
+	"ssh":     {"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "KRB5CCNAME"},
+	"docker":  {"DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION", "SSH_AUTH_SOCK"},
+	"podman":  {"CONTAINER_HOST", "CONTAINER_CONNECTION", "CONTAINER_SSHKEY", "CONTAINERS_CONF", "SSH_AUTH_SOCK"},
+	"nerdctl": {"CONTAINERD_ADDRESS", "CONTAINERD_NAMESPACE", "NERDCTL_TOML"},
+	"kubectl": {"KUBECONFIG"},
+	"limactl": {"LIMA_HOME", "LIMA_INSTANCE", "SSH_AUTH_SOCK"},
+}
+
 // KnownOf finds the entry of a command line, by the name of a program or of a package that npx or
-// the like starts. Another agent has an empty entry.
-func KnownOf(command []string) Known {
+// the like starts. Another agent has an empty entry. If the command begins with a launcher, the entry has
+// its variables as well.
+func KnownOf(command []string) (k Known) {
 	for _, word := range command {
-		name := filepath.Base(filepath.ToSlash(word))
-		if at := strings.LastIndexByte(name, '@'); at > 0 { // a package with its version
-			name = name[:at]
-		}
-		name = strings.ToLower(name)
-		for _, ext := range []string{".exe", ".cmd", ".ps1", ".js", ".mjs"} {
-			name = strings.TrimSuffix(name, ext)
-		}
-		for _, k := range known {
-			if slices.Contains(k.programs, name) || name == k.ID {
-				return k
-			}
+		name := programName(word)
+		if i := slices.IndexFunc(known, func(k Known) bool { return slices.Contains(k.programs, name) || name == k.ID }); i >= 0 {
+			k = known[i]
+			break
 		}
 	}
-	return Known{}
+	if len(command) > 0 {
+		k.Env = slices.Concat(k.Env, launchers[programName(command[0])])
+	}
+	return k
+}
+
+// programName returns the name of a program or a package, without its path, version and extension.
+func programName(word string) string {
+	name := filepath.Base(filepath.ToSlash(word))
+	if at := strings.LastIndexByte(name, '@'); at > 0 { // a package with its version
+		name = name[:at]
+	}
+	name = strings.ToLower(name)
+	for _, ext := range []string{".exe", ".cmd", ".ps1", ".js", ".mjs"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
 }
 
 // KnownIDs lists the registry's ids of the agents in the table.
