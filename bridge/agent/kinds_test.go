@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -222,6 +224,40 @@ func TestEnvironmentOfALauncher(t *testing.T) {
 			if slices.Contains(names, name) {
 				t.Errorf("%s: it has %s", test.command, name)
 			}
+		}
+	}
+}
+
+// What is done for an agent is announced to it, whichever client is attached. One that files break is not
+// offered them.
+func TestCapabilitiesForAgents(t *testing.T) {
+	for program, files := range map[string]bool{"claude-agent-acp": true, "some-agent": true, "gemini": false} {
+		rec := newRecord(t)
+		c := one(t, agenttest.Options{Record: rec.path}, func(o *agent.Options) { o.Known = agent.KnownOf([]string{program}) })
+		c.says("say hello", "hello\n")
+		text, err := os.ReadFile(rec.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Params struct {
+				ProtocolVersion    int
+				ClientCapabilities any
+			}
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, `"initialize"`) {
+				err = json.Unmarshal([]byte(line), &got)
+			}
+		}
+		want := `{"_meta":{"terminal_output":true},"auth":{"terminal":true},"elicitation":{"form":{},"url":{}},` +
+			`"fs":{"readTextFile":true,"writeTextFile":true},` +
+			`"session":{"compaction":{},"configOptions":{"boolean":{}},"notices":{}},"subagents":{},"terminal":true}`
+		if !files {
+			want = strings.Replace(want, `"fs":{"readTextFile":true,"writeTextFile":true},`, "", 1)
+		}
+		if has, _ := json.Marshal(got.Params.ClientCapabilities); err != nil || string(has) != want || got.Params.ProtocolVersion != 1 {
+			t.Errorf("%s: version %d, %s, %v", program, got.Params.ProtocolVersion, has, err)
 		}
 	}
 }
