@@ -177,9 +177,7 @@ func (p *peer) expected(c *conversation) {
 
 // newSession makes a session.
 func (c *conversation) newSession(ctx context.Context, p *peer) error {
-	c.mu.Lock()
-	c.fresh = true
-	c.mu.Unlock()
+	c.renew()
 	err := c.request(ctx, p, "session/new", "", map[string]any{})
 	if err != nil && c.b.retried(ctx, p, err) {
 		err = c.request(ctx, p, "session/new", "", map[string]any{})
@@ -188,6 +186,13 @@ func (c *conversation) newSession(ctx context.Context, p *peer) error {
 		return err
 	}
 	return c.bindTo(ctx)
+}
+
+// renew notes that the agent's session knows nothing of what was said.
+func (c *conversation) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fresh = true
 }
 
 // reopen continues a session of the agent in another process of it. An agent that cannot, or that
@@ -212,7 +217,12 @@ func (c *conversation) reopen(ctx context.Context, p *peer, session string) erro
 		return err
 	}
 	p.forget(session)
-	c.notice(core.Warning, "The agent could not continue its session, so it got a new one with a summary of what was said: "+err.Error())
+	c.mu.Lock()
+	fresh := c.fresh
+	c.mu.Unlock()
+	if !fresh {
+		c.notice(core.Warning, "The agent could not continue its session, so it got a new one with a summary of what was said: "+err.Error())
+	}
 	return c.again(ctx, p)
 }
 
@@ -241,6 +251,9 @@ func (c *conversation) fork(ctx context.Context, p *peer) error {
 	if err := c.request(ctx, p, "session/fork", "", params); err != nil {
 		return err
 	}
+	if of.Fresh {
+		c.renew()
+	}
 	return c.bindTo(ctx)
 }
 
@@ -249,16 +262,24 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	c.mu.Lock()
 	session := c.session
 	c.mu.Unlock()
-	state, err := json.Marshal(bound{session})
-	if err != nil {
-		return err
-	}
 	if c.b.o.History != nil {
 		c.after.Go(func() { // only Close waits for the disk
 			if err := c.b.o.History.own(context.Background(), c.b.o.Name, session, c.bind.Meta.ID); err != nil {
 				c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
 			}
 		})
+	}
+	return c.keep(ctx)
+}
+
+// keep has the log keep what finds the session again.
+func (c *conversation) keep(ctx context.Context) error {
+	c.mu.Lock()
+	is := bound{c.session, c.fresh}
+	c.mu.Unlock()
+	state, err := json.Marshal(is)
+	if err != nil {
+		return err
 	}
 	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
 }

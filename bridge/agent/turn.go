@@ -83,9 +83,7 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 		close(done)
 		return core.StopError, c.broken(p, err)
 	}
-	c.mu.Lock()
-	c.fresh = false
-	c.mu.Unlock()
+	c.prompted(ctx)
 	select {
 	case a := <-got:
 		return c.finish(ctx, t, p, a)
@@ -96,6 +94,20 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
 		c.b.wg.Go(func() { c.b.canceled(p, done) })
 		return core.StopCanceled, context.Cause(ctx)
+	}
+}
+
+// prompted notes that the agent has got the first prompt of its session.
+func (c *conversation) prompted(ctx context.Context) {
+	c.mu.Lock()
+	was := c.fresh
+	c.fresh = false
+	c.mu.Unlock()
+	if !was {
+		return
+	}
+	if err := c.keep(ctx); err != nil && ctx.Err() == nil {
+		c.b.log("warn", "note that the agent's session was prompted: "+err.Error()) // it may be told twice what was said
 	}
 }
 

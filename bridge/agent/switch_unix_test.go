@@ -1,0 +1,114 @@
+//go:build unix
+
+package agent_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/bridge/agent/agenttest"
+	"dragoman/core"
+	"dragoman/core/coretest"
+)
+
+// builtIn is an agent that repeats what it is told.
+func builtIn() core.Agent {
+	return core.Agent{Name: "code", Rev: "1", Backend: &coretest.Backend{Run: func(ctx context.Context, t *core.Turn) (core.StopReason, error) {
+		said, _ := t.Prompt()[0].(core.Text)
+		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: said.Text})
+	}}}
+}
+
+// choose sets the session's agent.
+func (c *chat) choose(agent string) {
+	c.t.Helper()
+	if err := c.at.Set(c.ctx, core.Settings{Agent: agent}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hears prompts the agent, and fails unless its prompt has all the texts, and a brief with them.
+func (c *chat) hears(texts ...string) {
+	c.t.Helper()
+	said, end := c.say("heard")
+	if end.Stop != core.StopEnd || strings.Contains(said, "What was said so far:") != (len(texts) > 0) {
+		c.t.Errorf("heard %q, %+v", said, end)
+	}
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			c.t.Errorf("heard %q, which has no %q", said, text)
+		}
+	}
+}
+
+// reopen closes the session's process and opens the session in another one.
+func (s *shelf) reopen(c *chat) *chat {
+	s.t.Helper()
+	id := c.at.Meta().ID
+	if err := c.gateway.Close(c.ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	r, _ := s.process()
+	r.profile.Agents = append(r.profile.Agents, builtIn())
+	got, err := r.gateway.Open(r.ctx, core.Local, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c = r.join(got)
+	c.reader = c.at.Read(c.at.Head())
+	return c
+}
+
+// begun returns a session that another agent has begun.
+func (s *shelf) begun() *chat {
+	s.t.Helper()
+	r, _ := s.process()
+	r.profile.Agents = append(r.profile.Agents, builtIn())
+	c := r.begin("code")
+	c.says("The code word is XYZZY.", "The code word is XYZZY.")
+	c.choose("scripted")
+	return c
+}
+
+// What was said before an agent's first prompt reaches it, also when its session was opened by an
+// earlier process.
+func TestASessionThatWasOnlyOpened(t *testing.T) {
+	s := newShelf(t)
+	c := s.begun()
+	if err := c.gateway.Prepare(c.ctx, c.at); err != nil {
+		t.Fatal(err)
+	}
+	c = s.reopen(c)
+	c.hears("XYZZY")
+	if news, loads := s.rec.count("session/new"), s.rec.count("session/load"); news != 1 || loads != 1 {
+		t.Errorf("%d new sessions, %d loaded", news, loads)
+	}
+	c = s.reopen(c)
+	c.hears()
+}
+
+// An agent that does not keep a session without a prompt has lost nothing. One that has lost a session
+// in which something was said is reported.
+func TestALostSessionIsReportedWhereSomethingWasSaid(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "faults")
+	s := newShelf(t, func(o *agenttest.Options) { o.FaultsFile = file })
+	r, _ := s.process()
+	c := r.begin("scripted")
+	if err := r.gateway.Prepare(r.ctx, c.at); err != nil {
+		t.Fatal(err)
+	}
+	faults(t, file, map[string]string{"session/load": "error -32002 Resource not found"})
+	c = s.reopen(c)
+	c.reader = c.at.Read(core.Pos{})
+	c.hears()
+	if n := c.notices(); n != "" {
+		t.Errorf("notices of a session that was only opened: %s", n)
+	}
+	c = s.reopen(c)
+	c.hears("heard")
+	if n := c.notices(); !strings.Contains(n, "could not continue its session") || !strings.Contains(n, "Resource not found") {
+		t.Errorf("notices of a session that was lost: %s", n)
+	}
+}
