@@ -256,7 +256,8 @@ type SettingsChanged struct {
 	By       string   `json:"by,omitempty"`
 }
 
-// Bound stores the data by which a back end finds its side of the session again.
+// Bound stores the data by which a back end finds its side of the session again. Without a State
+// there is none: another agent has answered since.
 type Bound struct {
 	Agent string          `json:"agent"`
 	State json.RawMessage `json:"state"`

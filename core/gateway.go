@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -307,10 +309,7 @@ func (g *Gateway) remove(ctx context.Context, key sessionKey) error {
 func (g *Gateway) Close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true
-	var open []*opening
-	for _, o := range g.sessions {
-		open = append(open, o)
-	}
+	open := slices.Collect(maps.Values(g.sessions))
 	g.mu.Unlock()
 	errs := make([]error, len(open))
 	var wg sync.WaitGroup

@@ -118,16 +118,20 @@ func (s *Session) awaitServers(ctx context.Context) error {
 	return s.desk.tools.Refresh(ctx)
 }
 
-// pin has the session stay with an external agent that it uses only as the default one: the agent's
-// own session is a part of it.
+// pin has the log say that other agents' own sides of the session are over, because they do not hear
+// what is said from now on. With an external agent that the session uses only as the default one it
+// stays: the agent's own session is a part of it.
 func (s *Session) pin(ctx context.Context, agent Agent) error {
-	set := s.State().Settings
-	if !agent.External || set.Agent != "" {
-		return nil
+	st := s.State()
+	var events []Event
+	if len(st.Bound.State) > 0 && st.Bound.Agent != agent.Name {
+		events = append(events, Bound{Agent: agent.Name})
 	}
-	set.Agent = agent.Name
-	s.desk.set.Agent = agent.Name
-	return s.publish(ctx, SettingsChanged{Settings: set})
+	if agent.External && st.Settings.Agent == "" {
+		st.Settings.Agent, s.desk.set.Agent = agent.Name, agent.Name
+		events = append(events, SettingsChanged{Settings: st.Settings})
+	}
+	return s.publish(ctx, events...)
 }
 
 // fill imports the history of a session that was made from one of an agent's own, if that has not

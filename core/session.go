@@ -199,14 +199,13 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 			s.live = nil
 			s.liveRev++
 		}
-		if _, text, ok := runOf(ev); ok && text == "" {
+		_, text, delta := runOf(ev)
+		if delta && text == "" {
 			continue
 		}
 		s.log.Append(ev, now)
 		s.state.apply(ev, now)
-		if _, _, delta := runOf(ev); !delta {
-			s.flush.Urgent = true
-		}
+		s.flush.Urgent = s.flush.Urgent || !delta
 		s.flush.Unlisted = s.flush.Unlisted || is(ev, listed)
 	}
 	s.startFlushLocked()

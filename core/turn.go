@@ -255,11 +255,8 @@ func (s *Session) startedLocked(t *Turn) []Event {
 func (s *Session) turns(id TurnID) (list []*Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn != nil && (id == "" || s.turn.id == id) {
-		list = append(list, s.turn)
-	}
-	for _, t := range s.queue {
-		if id == "" || t.id == id {
+	for _, t := range append([]*Turn{s.turn}, s.queue...) {
+		if t != nil && (id == "" || t.id == id) {
 			list = append(list, t)
 		}
 	}

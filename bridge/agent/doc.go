@@ -34,7 +34,8 @@
 //     the session later, and to make room for others. It ends with everything that it has started,
 //     also when we are killed (core/child).
 //   - An agent that can neither load nor resume a session gets a new one and a brief. So does one
-//     that has lost the session.
+//     that has lost the session, or is chosen again after another agent has answered. The brief comes
+//     with the first prompt of the agent's session, also after a restart.
 //   - An agent gets a safe part of our environment, the variables by which it finds its own login,
 //     and the configured ones. It gets no address or secret of an MCP server, unless it is
 //     configured to (Options.Direct).

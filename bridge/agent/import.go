@@ -69,10 +69,12 @@ func (c *conversation) importSession(ctx context.Context, p *peer, session strin
 			}
 		}
 	})
-	if err != nil && !errors.Is(err, core.ErrHistory) { // the log has it as far as an earlier import came
-		return err
-	}
 	switch {
+	case errors.Is(err, core.ErrHistory): // an earlier import came to an end, or another agent has answered
+		c.renew()
+		return c.bindTo(ctx)
+	case err != nil:
+		return err
 	case !loads:
 		c.notice(core.Info, "it cannot show what was said in this session before.")
 	case in.cut:

@@ -4,10 +4,12 @@ package agent_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -72,6 +74,37 @@ func (s *shelf) begun() *chat {
 	return c
 }
 
+// An agent that is chosen again has not heard what was said meanwhile, so it gets a session with all of
+// that, once. The session that it had before is not listed beside ours.
+func TestAnAgentThatIsChosenAgain(t *testing.T) {
+	s := newShelf(t)
+	r, b := s.process()
+	r.profile.Agents = append(r.profile.Agents, builtIn())
+	c := r.begin("scripted")
+	c.says("say The boats are in.", "The boats are in.\n")
+	c.choose("code")
+	c.says("The code word is XYZZY.", "The code word is XYZZY.")
+	c.choose("scripted")
+	c.hears("The boats are in.", "XYZZY")
+	c.hears()
+	if news, loads := s.rec.count("session/new"), s.rec.count("session/load"); news != 2 || loads != 0 {
+		t.Errorf("%d new sessions, %d loaded", news, loads)
+	}
+	if n := c.notices(); n != "" {
+		t.Errorf("notices: %s", n)
+	}
+	if list, err := b.List(r.ctx); err != nil || len(list) != 2 {
+		t.Errorf("the agent's own list: %+v, %v", list, err)
+	}
+	r.wantsList(string(c.at.Meta().ID) + ": say The boats are in.")
+
+	c = s.reopen(c)
+	c.hears()
+	if n := s.rec.count("session/load"); n != 1 {
+		t.Errorf("%d loaded", n)
+	}
+}
+
 // What was said before an agent's first prompt reaches it, also when its session was opened by an
 // earlier process.
 func TestASessionThatWasOnlyOpened(t *testing.T) {
@@ -110,5 +143,34 @@ func TestALostSessionIsReportedWhereSomethingWasSaid(t *testing.T) {
 	c.hears("heard")
 	if n := c.notices(); !strings.Contains(n, "could not continue its session") || !strings.Contains(n, "Resource not found") {
 		t.Errorf("notices of a session that was lost: %s", n)
+	}
+}
+
+// A session that was imported from the agent is continued there with what it has not heard.
+func TestAnImportedSessionWithAnotherAgentBetween(t *testing.T) {
+	s := newShelf(t)
+	past(t, s.o, "one", s.dir, "An old one", year, chunk("user_message_chunk", "First"), chunk("agent_message_chunk", "Yes."))
+	r, b := s.process()
+	r.profile.Agents = append(r.profile.Agents, builtIn())
+	if _, err := b.List(r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.gateway.Open(r.ctx, core.Local, agent.ImportID("scripted", "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.join(got)
+	c.reader = c.at.Read(c.at.Head())
+	c.says("say The boats are in.", "The boats are in.\n")
+	c.choose("code")
+	c.says("The code word is XYZZY.", "The code word is XYZZY.")
+	c.choose("scripted")
+	c.hears("First", "The boats are in.", "XYZZY")
+	if st := c.at.State(); st.Messages != 8 {
+		t.Errorf("%d messages", st.Messages)
+	}
+	r.wantsList(string(got.Meta().ID) + ": An old one")
+	if entries, err := os.ReadDir(s.o.Dir); err != nil || len(entries) != 1 {
+		t.Errorf("the agent has %v, %v", entries, err)
 	}
 }
