@@ -53,6 +53,7 @@ func (g *connection) chat(
 		Profiles:  g.profiles,
 		Session:   session,
 		Settings:  set,
+		Profile:   &begin.profile.Profile,
 		Model:     inference.ModelsOf(&begin.profile.Profile).Default,
 		Offline:   begin.profile.Finder.Choice.Offline(),
 		History:   history.In(folder),

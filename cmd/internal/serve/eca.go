@@ -43,21 +43,30 @@ func (s ecaServer) Serve(ctx context.Context, in io.ReadCloser, out io.WriteClos
 	return err
 }
 
-// welcome returns the text of an empty chat: version, model, and problems with the settings.
+// welcome returns the text of an empty chat: version, what answers, and problems with the settings.
 func (g *connection) welcome(p *core.Profile) string {
 	var b strings.Builder
 	b.WriteString("Welcome to dragoman " + g.version + ".")
 	if p == nil {
 		return b.String()
 	}
-	b.WriteString(" The model is " + inference.ModelsOf(p).Default + ".")
-	if made, err := g.profiles.Load(); err == nil && made.Finder.Choice.Offline() {
-		b.WriteString(
-			"\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason + ". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md",
-		)
+	if a, ok := p.Agent(""); ok && a.External { // it has models of its own
+		b.WriteString(" The agent " + a.Name + " answers.")
+	} else {
+		b.WriteString(" The model is " + inference.ModelsOf(p).Default + "." + g.offline())
 	}
 	if p.Fault != "" {
 		b.WriteString("\n\nThe configuration has a mistake, so the previous one stays in use:\n" + p.Fault)
 	}
 	return b.String()
+}
+
+// offline returns advice if the model is the offline demo.
+func (g *connection) offline() string {
+	made, err := g.profiles.Load()
+	if err != nil || !made.Finder.Choice.Offline() {
+		return ""
+	}
+	return "\n\nThis is the offline demo, not a language model: " + made.Finder.Choice.Reason +
+		". Say anything to learn how to set a model, give a key with /login PROVIDER, or try: list . then read README.md"
 }

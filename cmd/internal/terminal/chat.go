@@ -25,6 +25,7 @@ type ChatOptions struct {
 	Profiles  core.Profiles  // of the conversation; nil: the gateway's
 	Session   *core.Session  // the first session
 	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
+	Profile   *core.Profile  // of the session's folders
 	Model     string         // the model of a session that has chosen none
 	Offline   bool           // that is the offline demo
 	History   *history.History
@@ -179,9 +180,13 @@ func (c *chat) greet() {
 	}
 	st := c.att.State()
 	model := cmp.Or(st.Settings.Model, c.options.Model)
+	offline := model == c.options.Model && c.options.Offline
+	if a, ok := c.options.Profile.Agent(st.Settings.Agent); ok && a.External { // it has models of its own
+		model, offline = "agent "+a.Name, false
+	}
 	s := c.screen
 	s.line(s.Strong("dragoman") + " " + c.options.Program.Version + " · " + model + " · " + st.Meta.Cwd)
-	if model == c.options.Model && c.options.Offline {
+	if offline {
 		s.line(
 			s.Faint("The offline demo is not a language model: it follows plain instructions, such as: read README.md"),
 		)
