@@ -19,7 +19,7 @@ import (
 func (h *host) newSDK() *mcp.Server {
 	o := h.server.opts
 	caps := &mcp.ServerCapabilities{
-		Tools:       &mcp.ToolCapabilities{}, // the list never changes
+		Tools:       &mcp.ToolCapabilities{}, // the tools never change
 		Prompts:     &mcp.PromptCapabilities{},
 		Resources:   &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true},
 		Completions: &mcp.CompletionCapabilities{},
@@ -78,6 +78,8 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 		switch r := req.(type) {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			return withoutExtensions(next(ctx, method, req))
+		case *mcp.ListToolsRequest:
+			return h.listTools(ctx, r, next)
 		case *mcp.ListPromptsRequest:
 			return h.listPrompts(ctx, r, next)
 		case *mcp.GetPromptRequest:

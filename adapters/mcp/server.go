@@ -40,6 +40,8 @@ type Settings struct {
 	// Workspaces are the folders that sessions may work in if Options.Roots is empty, absolute.
 	// None: the client's folders.
 	Workspaces []string
+	// Agents are the names of the agents that can be chosen in every folder, the default one first.
+	Agents []string
 }
 
 // asking returns the time that a client's user has for an approval, and its model for an answer.
@@ -66,8 +68,8 @@ type Options struct {
 	// Settings returns the configured options. It is called when they are needed and never before
 	// initialize is answered; nil: the zero Settings. It must be quick.
 	Settings func() Settings
-	// Look is called at the beginning of each call of a tool, so that Settings returns the
-	// current options; nil: Settings needs no such call.
+	// Look is called at the beginning of each call of a tool, and before the tools are listed, so
+	// that Settings returns the current options; nil: Settings needs no such call.
 	Look func()
 
 	// Expand returns the text that a command of the workspace or the user means; ok is false for

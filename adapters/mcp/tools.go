@@ -45,7 +45,7 @@ func (h *host) addTools(s *mcp.Server) {
 		Name: toolPrompt, Title: "Prompt the agent",
 		Description: "Give the agent a task or a question, in a new session or in the one named by session_id. Returns its answer, " +
 			"or a handle with status \"running\" after wait_seconds: then call agent_wait.",
-		InputSchema: raw(schema.PromptInput), OutputSchema: raw(schema.TurnOutput("")),
+		InputSchema: raw(schema.PromptInput(nil)), OutputSchema: raw(schema.TurnOutput("")),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).prompt)
 	add(h, s, &mcp.Tool{
@@ -89,6 +89,25 @@ func (h *host) addTools(s *mcp.Server) {
 		InputSchema: raw(schema.CloseInput), OutputSchema: raw(schema.CloseOutput),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), IdempotentHint: true, OpenWorldHint: yes(false)},
 	}, (*client).closeSession)
+}
+
+// listTools has agent_prompt name the agents of now.
+func (h *host) listTools(ctx context.Context, req *mcp.ListToolsRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	res, err := next(ctx, proto.MethodListTools, req)
+	list, ok := res.(*mcp.ListToolsResult)
+	if err != nil || !ok {
+		return res, err
+	}
+	h.server.opts.Look()
+	agents := h.server.opts.Settings().Agents
+	for i, t := range list.Tools {
+		if t.Name == toolPrompt && len(agents) > 0 {
+			own := *t // all clients have t
+			own.InputSchema = raw(schema.PromptInput(agents))
+			list.Tools[i] = &own
+		}
+	}
+	return list, nil
 }
 
 // handler implements a tool. It has its place in the session's line when it is called, gives the

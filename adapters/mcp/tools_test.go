@@ -75,3 +75,43 @@ func TestNullIsNoArgument(t *testing.T) {
 		})
 	}
 }
+
+// The list of tools names the agents of now, the default one first.
+func TestToolsNameTheAgents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var agents []string
+		o := mcp.Options{Gateway: newGateway(coretest.NewMemory(), 0, nil), Principal: core.Local, Cwd: t.TempDir(), Settings: func() mcp.Settings { return mcp.Settings{Agents: agents} }}
+		p, stop := servePipe(t, o)
+		defer func() {
+			stop()
+			if err := o.Gateway.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		ask := func(line string) string {
+			if err := p.Send(line); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			answer, err := p.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		ask(initialize)
+		for _, c := range []struct {
+			agents []string
+			want   string
+		}{
+			{nil, "Who answers, such as code or plan; omit for the default."},
+			{[]string{"claude", "code", "plan"}, "Who answers: claude, code, plan; omit for claude."},
+			{[]string{"code", "plan"}, "Who answers: code, plan; omit for code."},
+		} {
+			agents = c.agents
+			if got := ask(request("tools/list", "")); strings.Count(got, `"description":"`+c.want+`"`) != 1 || strings.Count(got, "Who answers") != 1 {
+				t.Errorf("%q: %s", c.agents, got)
+			}
+		}
+	})
+}

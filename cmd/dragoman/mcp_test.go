@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/bridge/agent/agenttest"
 	"dragoman/cmd/internal/program"
 )
 
@@ -63,5 +64,20 @@ func TestCodexToolsOnlyWarns(t *testing.T) {
 	}
 	if help := p.well(t, "", "mcp", "--help"); strings.Contains(help, "codex") {
 		t.Errorf("the help is\n%s", help)
+	}
+}
+
+// The tools' list names the configured agents, and starts none of them.
+func TestToolsNameTheConfiguredAgents(t *testing.T) {
+	p := newPlace(t)
+	record := filepath.Join(p.home, "record")
+	p.config(t, "default_agent: scripted\nagents:\n"+entry("scripted", agenttest.Options{Record: record}, ""))
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	if got := p.well(t, hello, "mcp"); !strings.Contains(got, `"Who answers: scripted, code, plan; omit for scripted."`) {
+		t.Errorf("%s", got)
+	}
+	if b, err := os.ReadFile(record); !os.IsNotExist(err) {
+		t.Errorf("the agent was started: %s, %v", b, err)
 	}
 }

@@ -1,11 +1,37 @@
 package schema
 
-// PromptInput is the schema of agent_prompt's arguments. All of this file is sent in tools/list.
-const PromptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
+import (
+	"encoding/json"
+	"strings"
+
+	"dragoman/core/display"
+)
+
+// maxAgents limits the text that names the agents, in characters.
+const maxAgents = 500
+
+// PromptInput returns the schema of agent_prompt's arguments. agents are the names of the agents, the
+// default one first; nil: they are not known. All of this file is sent in tools/list.
+func PromptInput(agents []string) string {
+	if len(agents) == 0 {
+		return promptInput
+	}
+	text := "Who answers: " + display.Line(strings.Join(agents, ", "), maxAgents) + "; omit for " + agents[0] + "."
+	b, err := json.Marshal(text)
+	if err != nil { // texts can always be encoded
+		return promptInput
+	}
+	return strings.Replace(promptInput, someAgents, string(b), 1)
+}
+
+// someAgents describes the argument agent where the names are not known.
+const someAgents = `"Who answers, such as code or plan; omit for the default."`
+
+const promptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
 "prompt":{"type":"string","minLength":1},
 "session_id":{"type":"string","description":"Continue this session; omit to start one."},
 "cwd":{"type":"string","maxLength":4096,"description":"Absolute directory; must lie within the roots the gateway allows."},
-"agent":{"type":"string","description":"Who answers, such as code or plan; omit for the default."},"model":{"type":"string","description":"PROVIDER/MODEL; omit for the one that is configured. The argument model of the prompt model completes to those that there are. For an external agent, one of the values of its own option of models."},
+"agent":{"type":"string","description":` + someAgents + `},"model":{"type":"string","description":"PROVIDER/MODEL; omit for the one that is configured. The argument model of the prompt model completes to those that there are. For an external agent, one of the values of its own option of models."},
 "options":{"type":"object","additionalProperties":{"type":["string","boolean"]},"description":"Options of an external agent by their ids, such as its mode; session_get lists them. They stay for the session."},"mode":{"type":"string","description":"The same as agent."},
 "approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask","description":"What happens to tool calls that need approval: ask (the user, or you through agent_approve), deny (each is refused), read-only (each is refused, and so is whatever writes or runs) or auto (each is approved, if the gateway allows that)."},
 "context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},

@@ -76,6 +76,9 @@ func mcpServer(g *connection, env *program.Environment, m MCPOptions, cwd string
 				AllowAuto: c.AllowAuto, ElicitationTimeout: c.ElicitationTimeout,
 				ModelAnswers: modelAnswers(c.ModelAnswers, m.HTTP != ""),
 			}
+			for _, a := range made.Agents {
+				s.Agents = append(s.Agents, a.Name)
+			}
 			for _, w := range c.Workspaces {
 				path, err := w.ResolvePath(env.Lookup)
 				if err != nil {
