@@ -117,18 +117,18 @@ func reply(a core.Ask, line inputLine, more bool) (core.Reply, bool) {
 		return core.Reply{}, false
 	}
 	word := strings.ToLower(text)
-	decided := func(d core.Decision, note string) (core.Reply, bool) {
-		return core.Reply{Outcome: core.OutcomeDecided, Decision: d, Text: note}, true
+	decided := func(d core.Decision) (core.Reply, bool) {
+		return core.Reply{Outcome: core.OutcomeDecided, Decision: d}, true
 	}
 	switch {
 	case !more:
-		return decided(core.RejectOnce, "the input ended before an answer came")
+		return core.Reply{Outcome: core.OutcomeAlone, Text: "the input ended before an answer came"}, true
 	case word == "y" || word == "yes":
-		return decided(core.AllowOnce, "")
+		return decided(core.AllowOnce)
 	case (word == "s" || word == "session") && a.Remember != "":
-		return decided(core.AllowSession, "")
+		return decided(core.AllowSession)
 	case word == "n" || word == "no":
-		return decided(core.RejectOnce, "")
+		return decided(core.RejectOnce)
 	}
 	return core.Reply{}, false
 }

@@ -29,7 +29,7 @@ func TestReply(t *testing.T) {
 		{approval, "n", true, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce}, true},
 		{approval, "", true, core.Reply{}, false},
 		{approval, "yeah", true, core.Reply{}, false},
-		{approval, "y", false, core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce, Text: "the input ended before an answer came"}, true},
+		{approval, "y", false, core.Reply{Outcome: core.OutcomeAlone, Text: "the input ended before an answer came"}, true},
 		{choice, "2", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "b"}, true},
 		{choice, "red", true, core.Reply{Outcome: core.OutcomeAnswered, Option: "a"}, true},
 		{choice, "3", true, core.Reply{}, false},
