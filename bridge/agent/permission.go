@@ -66,9 +66,6 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	for i, o := range q.Options {
 		options[i] = core.Option{ID: o.ID, Label: o.Name, Decision: decisions[o.Kind]}
 	}
-	if c.halted() { // the agent has been told, and asks anyway
-		return func(context.Context) (any, error) { return cancelled(), nil }
-	}
 	f := &c.flow
 	f.pause()
 	c.leaveTurn()

@@ -24,7 +24,7 @@ type work struct {
 // admit asks the gate about a request, unless a permission of a call that runs covers it. A request
 // of its own is a call in the log. An error is for the agent.
 func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKind, title string, args any, a core.Access, shown ...core.Block) (work, error) {
-	if c.halted() {
+	if c.isStopped() {
 		return work{}, jrpc2.Errorf(acp.CodeCancelled, "%s: the turn was stopped", tool)
 	}
 	if id, ok := c.granted(a); ok {

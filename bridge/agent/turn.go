@@ -392,13 +392,6 @@ func (c *conversation) opens() bool {
 	return c.opening
 }
 
-// halted reports whether the user has stopped the turn, and the agent has not answered its prompt yet.
-func (c *conversation) halted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stopped
-}
-
 // maxAhead limits the events that are held back while a session is being opened.
 const maxAhead = 1000
 
