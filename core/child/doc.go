@@ -18,6 +18,8 @@
 //     of the guard's other groups was touched. A daemon of a group that was spared lives
 //     until its guard is closed.
 //   - Every running program has a guard: a program that cannot be guarded is not started.
+//   - A program that asks at our terminal ([RunAtTerminal]) stays in our session and process
+//     group. Its guard is in the session too, but in a group of its own.
 //   - A guard holds one end of a socket and the null device. It has no other file, no
 //     folder and no variable, neither the programs' nor ours. It obeys no signal that a
 //     process can refuse.
@@ -80,6 +82,11 @@
 // holds keys), but not longer than the session. A program that the user's own configuration
 // starts to get a key ([Run]) may stay for good: gpg-agent serves other programs too.
 //
+// A program at our terminal could have a process group of its own in the foreground. Then
+// somebody would have to give the terminal back and forth whenever it stops or goes on, as a
+// shell does. In our group the shell does that for both of us. The guard cannot be in a session
+// of its own then: a process gets into no group of another session.
+//
 // Not covered on Linux: processes that we may not signal (another user's), and what
 // something else has started for a program. A guard that is stopped ends nothing until it
 // is resumed.
@@ -91,6 +98,7 @@
 // Guard.Close ends nothing by itself. Without an sh, programs run without a watch. A program
 // whose environment has names that no shell variable can have does not wait for its watch,
 // since some shells would lose those variables. The number of a group that has ended is free
-// for a moment before its watch is dismissed. On Windows a group is a job object, which ends
+// for a moment before its watch is dismissed. A program at our terminal has no watch, because
+// its group is ours: only the program itself is ended. On Windows a group is a job object, which ends
 // with us; what a program starts in the instant before it is put into the job is not in it.
 package child

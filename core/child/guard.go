@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // Guard starts programs, and ends all of them when it is closed or we die. The zero
@@ -167,10 +168,22 @@ func (e Ending) String() string {
 // everything is killed, daemons included. An error says that nothing was
 // started.
 func Run(ctx context.Context, cmd *exec.Cmd) (Ending, error) {
+	return run(ctx, cmd, &Guard{system: guard{lenient: true}}, 0)
+}
+
+// RunAtTerminal is Run for a program that asks at our terminal. It stays in our session and
+// process group, so the keys that interrupt or suspend us do the same with it. All that it
+// leaves in the end counts as daemons. If ctx ends first everything is asked to end, and killed
+// after grace. On systems other than Linux all this holds for the program alone, and it is not
+// ended when we are killed.
+func RunAtTerminal(ctx context.Context, cmd *exec.Cmd, grace time.Duration) (Ending, error) {
+	return run(ctx, cmd, &Guard{system: guard{lenient: true, here: true}}, grace)
+}
+
+func run(ctx context.Context, cmd *exec.Cmd, guard *Guard, grace time.Duration) (Ending, error) {
 	if ctx.Err() != nil {
 		return Ending{}, context.Cause(ctx)
 	}
-	guard := Guard{system: guard{lenient: true}}
 	defer guard.Close()
 	g, err := guard.Start(cmd)
 	if err != nil {
@@ -186,6 +199,15 @@ func Run(ctx context.Context, cmd *exec.Cmd) (Ending, error) {
 	case <-ended:
 		g.Spare()
 	case <-ctx.Done():
+		if grace > 0 {
+			g.Terminate()
+			late := time.NewTimer(grace)
+			defer late.Stop()
+			select {
+			case <-ended:
+			case <-late.C:
+			}
+		}
 		g.Kill()
 	}
 	waiter.Wait()

@@ -19,6 +19,7 @@ import (
 // guard is Linux's side of a [Guard]: it has a process while programs run.
 type guard struct {
 	lenient bool // daemons of programs that ended by themselves outlive it
+	here    bool // its programs stay in our session and process group
 
 	mu       sync.Mutex // held while the process starts or comes to rest; guards the fields below
 	closed   bool
@@ -99,7 +100,7 @@ func (g *guard) linked() (*link, error) {
 	if g.link != nil && !g.link.gone() {
 		return g.link, nil
 	}
-	l, err := newLink(g.lenient)
+	l, err := newLink(g.lenient, g.here)
 	if err != nil {
 		return nil, fmt.Errorf("start the guard that ends programs: %w", err)
 	}
@@ -135,6 +136,7 @@ func (g *guard) rest() {
 type link struct {
 	cmd    *exec.Cmd
 	socket *os.File
+	here   bool          // its programs stay in our session and process group
 	base   uint64        // of the marks of its programs
 	turn   chan struct{} // taken by who writes a request
 	done   chan struct{} // closed when the process has ended, and nothing of its programs is left
@@ -160,8 +162,9 @@ var (
 )
 
 // newLink starts a guard's process: this same program, even if its file has been replaced
-// since we were started.
-func newLink(lenient bool) (*link, error) {
+// since we were started. It has a session of its own, or, so that its programs can stay in
+// ours, a process group: no key and no signal to our group reaches it.
+func newLink(lenient, here bool) (*link, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -180,14 +183,14 @@ func newLink(lenient bool) (*link, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{name}, Env: []string{}, Dir: "/", Stdin: theirs,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: !here, Setpgid: here && unix.Getpgrp() != 0},
 	}
 	if err := cmd.Start(); err != nil {
 		socket.Close()
 		return nil, err
 	}
 	l := &link{
-		cmd: cmd, socket: socket, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
+		cmd: cmd, socket: socket, here: here, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]chan int64{}, programs: map[uint64]*runningProgram{},
 	}
 	go l.listen() // until the process ends, which closes done
@@ -276,6 +279,9 @@ func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.F
 			m.value |= 1 << i
 			files = append(files, f)
 		}
+	}
+	if l.here {
+		m.value |= startHere | int64(unix.Getpgrp())<<startGroup
 	}
 	n, err := l.ask(m, body, files)
 	switch {

@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +25,7 @@ import (
 const (
 	guardedVar = "CHILD_TEST_GUARDED"
 	markless   = "CHILD_TEST_MARKLESS" // the system takes no marks
+	hereVar    = "CHILD_TEST_HERE"     // its programs stay in its session
 )
 
 // TestGuardedParent is the process that is killed by TestKilled. It runs each of
@@ -41,6 +44,10 @@ func TestGuardedParent(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for line := range strings.SplitSeq(lines, "\x1f") {
+		if os.Getenv(hereVar) != "" {
+			all.Go(func() { _, _ = RunAtTerminal(t.Context(), exec.Command(shell(), "-c", line), 0) })
+			continue
+		}
 		g, err := guard.Start(exec.Command(shell(), "-c", line))
 		if err != nil {
 			t.Error(err)
@@ -128,10 +135,15 @@ func TestSurvey(t *testing.T) {
 func TestKilled(t *testing.T) {
 	for name, kill := range map[string]func(pid int) error{
 		"killed": childtest.Outright, "terminated": childtest.Politely, "the whole group": childtest.WithItsGroup, "without marks": childtest.Outright,
+		"at the terminal": childtest.Outright, "at the terminal, the whole group": childtest.WithItsGroup,
 	} {
+		here := strings.HasPrefix(name, "at the terminal")
 		for i, c := range leavings {
 			if i%4 != 1 && (name == "terminated" || name == "the whole group") || i%2 != 1 && name == "without marks" {
 				continue // that makes no difference here
+			}
+			if here && (i%2 != 1 || len(c.lines) > 1) { // each line has a guard of its own there
+				continue
 			}
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -144,6 +156,9 @@ func TestKilled(t *testing.T) {
 				cmd.Env = append(os.Environ(), guardedVar+"="+strings.Join(lines, "\x1f"))
 				if name == "without marks" {
 					cmd.Env = append(cmd.Env, markless+"=1")
+				}
+				if here {
+					cmd.Env = append(cmd.Env, hereVar+"=1")
 				}
 				childtest.Killed(t, cmd, odd, c.sleeps, 1, kill)
 			})
@@ -241,6 +256,64 @@ func TestRunLeavesDaemons(t *testing.T) {
 	}
 	if len(childtest.Asleep(t, odd)) != 0 || len(childtest.Asleep(t, daemon)) != 1 {
 		t.Errorf("left: %v, daemons %v", childtest.Asleep(t, odd), childtest.Asleep(t, daemon))
+	}
+}
+
+// A program at our terminal is in our session and group, and its guard in our session. What it leaves
+// is the user's, such as a browser.
+func TestRunAtTerminal(t *testing.T) {
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	// The last word of /proc/…/stat up to the session: parent, group, session.
+	cmd := exec.Command(shell(), "-c", "sleep "+odd+" >&- & cut -d ' ' -f 5,6 /proc/$$/stat /proc/$PPID/stat; exit 3")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	session, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	how, err := RunAtTerminal(t.Context(), cmd, time.Minute)
+	var group, at, guardGroup, guardAt int
+	if _, err := fmt.Sscan(out.String(), &group, &at, &guardGroup, &guardAt); err != nil {
+		t.Fatal(err, out.String())
+	}
+	if err != nil || how.Code != 3 || group != unix.Getpgrp() || at != session || guardGroup == group || guardAt != session {
+		t.Errorf("%v, %v: %q; we are in %d %d", how, err, &out, unix.Getpgrp(), session)
+	}
+	if left := childtest.Asleep(t, odd); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// When the context of a program at our terminal ends, all of it is asked to end, and what does not is killed.
+func TestRunAtTerminalUntilItsContextEnds(t *testing.T) {
+	for line, want := range map[string]Ending{
+		"trap 'exit 7' TERM; setsid -f sleep %s; sleep %s & echo; wait":                {Code: 7},
+		"trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep %s' & echo; sleep %s; wait": {Code: -1, Signal: "killed"},
+	} {
+		odd := childtest.OddSleep()
+		t.Cleanup(func() { childtest.Wake(t, odd) })
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(shell(), "-c", strings.ReplaceAll(line, "%s", odd))
+		cmd.Stdout = w
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			_, _ = r.Read(make([]byte, 1))
+		}()
+		grace := time.Minute
+		if want.Code < 0 {
+			grace = time.Millisecond
+		}
+		how, err := RunAtTerminal(ctx, cmd, grace)
+		w.Close()
+		r.Close()
+		if err != nil || how != want || len(childtest.Asleep(t, odd)) > 0 {
+			t.Errorf("%s: %v, %v; left: %v", line, how, err, childtest.Asleep(t, odd))
+		}
 	}
 }
 

@@ -180,8 +180,10 @@ func (k *keeper) start(r request) int64 {
 	}
 	defer func() { _ = unix.Chdir("/") }()
 	setMark(r.mark)
+	here, group := r.value&startHere != 0, int(r.value>>startGroup)
 	pid, err := syscall.ForkExec(what.path, what.args, &syscall.ProcAttr{
-		Env: what.env, Files: streams, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+		Env: what.env, Files: streams,
+		Sys: &syscall.SysProcAttr{Setsid: !here, Setpgid: here && group != 0, Pgid: group, Pdeathsig: unix.SIGKILL},
 	})
 	if err != nil {
 		return -errno(err)

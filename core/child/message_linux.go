@@ -12,13 +12,21 @@ import (
 // The messages between us and a guard. Each request but opForget has one answer, with the
 // same serial. saidEnded is sent without a request.
 const (
-	opStart  = iota + 1 // value: which streams come along, as bits; in the answer: the process id, or a negative errno
+	opStart  = iota + 1 // value: see startHere; in the answer: the process id, or a negative errno
 	opSignal            // value: the signal; in the answer: how many processes live
 	opSpare
 	opForget
 	opRest // value in the answer: 1 if nothing is left below the guard, which then ends
 	saidAnswer
 	saidEnded // value: the wait status
+)
+
+// The value of opStart has a bit for each stream that comes along, and startHere for a program that
+// stays in the session, in the process group whose number is from bit startGroup on. That is 0
+// where our group belongs to a process that the system hides from us; the guard is in it then.
+const (
+	startHere  = 1 << 3
+	startGroup = 4
 )
 
 // message is a request, an answer or a report. mark names the program that it is about.

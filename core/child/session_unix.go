@@ -13,15 +13,22 @@ import (
 // end, because its disk does not answer, would hold us for ever.
 const killTime = time.Second
 
-// session is a session and the process group that leads it, with their watch.
+// session is a session and the process group that leads it, with their watch; or one program in
+// our own session, which has none.
 type session struct {
 	id    int  // of both, and the program's
 	gone  bool // a look has found no living process in it, so there will never be one
 	watch watch
+	here  bool        // the program is in our session
+	alone *os.Process // it, then
 }
 
-// prepare prepares a program. Once started, it waits for adopt.
-func (t *session) prepare(cmd *exec.Cmd) { t.prepareBy(cmd, findShell()) }
+// prepare prepares a program. Once started, it waits for adopt, unless it is to stay in our session.
+func (t *session) prepare(cmd *exec.Cmd, here bool) {
+	if t.here = here; !here {
+		t.prepareBy(cmd, findShell())
+	}
+}
 
 func (t *session) prepareBy(cmd *exec.Cmd, sh string) {
 	if cmd.SysProcAttr == nil {
@@ -34,6 +41,10 @@ func (t *session) prepareBy(cmd *exec.Cmd, sh string) {
 
 // adopt starts the watch of a program that now runs.
 func (t *session) adopt(p *os.Process) error {
+	if t.here {
+		t.alone = p
+		return nil
+	}
 	t.id = p.Pid
 	t.watch.start(t.id)
 	return nil
@@ -45,8 +56,12 @@ func (t *session) await(reap func()) { reap() }
 // signal sends a signal to all that live, and reports whether there were any; a group
 // of ended processes alone answers with an error.
 func (t *session) signal(sig syscall.Signal) bool {
-	if !t.gone && syscall.Kill(-t.id, sig) != nil {
-		t.gone = true
+	switch {
+	case t.gone:
+	case t.here:
+		t.gone = t.alone.Signal(sig) != nil
+	default:
+		t.gone = syscall.Kill(-t.id, sig) != nil
 	}
 	return !t.gone
 }

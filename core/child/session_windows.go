@@ -10,13 +10,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// session is a job object. It ends with our handle on it, so it does not outlive us.
+// session is a job object. It ends with our handle on it, so it does not outlive us. A program at
+// our console has none: what it leaves, such as a browser, lives on.
 type session struct {
 	job   windows.Handle
 	ended bool
+	here  bool        // the program is at our console
+	alone *os.Process // it, then
 }
 
-func (t *session) prepare(cmd *exec.Cmd) {
+func (t *session) prepare(cmd *exec.Cmd, here bool) {
+	if t.here = here; here {
+		return
+	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -27,6 +33,10 @@ func (t *session) prepare(cmd *exec.Cmd) {
 // adopt puts the program into the job. What it started before that is not in it:
 // Go cannot start a program suspended.
 func (t *session) adopt(p *os.Process) error {
+	if t.here {
+		t.alone = p
+		return nil
+	}
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return fmt.Errorf("create a job object: %v", err)
@@ -60,6 +70,10 @@ func (t *session) terminate() { t.kill() }
 
 func (t *session) kill() {
 	t.ended = true
+	if t.here {
+		_ = t.alone.Kill() // it may have ended
+		return
+	}
 	_ = windows.TerminateJobObject(t.job, 1)
 }
 

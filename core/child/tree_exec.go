@@ -15,6 +15,7 @@ import (
 // object. It ends nothing by itself: the owner of each group closes it.
 type guard struct {
 	lenient bool // which makes no difference here
+	here    bool // its programs stay in our session and process group; only they are ended
 	closed  atomic.Bool
 }
 
@@ -51,7 +52,7 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 		own.Stderr = f
 	}
 	t := &tree{cmd: own, reap: sync.OnceFunc(func() { _ = own.Wait() }), streams: streams, delay: cmd.WaitDelay}
-	t.session.prepare(own)
+	t.session.prepare(own, g.here)
 	if err := own.Start(); err != nil {
 		t.session.free()
 		streams.failed()
