@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"dragoman/adapters/proto/acp"
@@ -321,7 +320,8 @@ func (b *Backend) Login(ctx context.Context, method string, t LoginTerminal) (Si
 // endFor is the time that a program at a terminal has to end when the login is given up.
 const endFor = 3 * time.Second
 
-// runAt runs the agent's program at a terminal.
+// runAt runs the agent's program at a terminal. It does not outlive us, and neither does what it has
+// started, unless it has ended by itself.
 func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
 	is, err := b.o.Program(ctx)
 	if err != nil {
@@ -335,13 +335,16 @@ func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, append(slices.Clone(is.Args), m.args...)...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, t.In, t.Out, t.Err
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, endFor
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
+	cmd := exec.Command(path, append(slices.Clone(is.Args), m.args...)...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env, t.In, t.Out, t.Err, endFor
+	how, err := child.RunAtTerminal(ctx, cmd, endFor)
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil && !how.Success():
+		err = errors.New(how.String())
+	}
+	if err != nil {
 		return fmt.Errorf("sign in to agent %s: %w", b.o.Name, err)
 	}
 	return nil
