@@ -30,7 +30,7 @@ func noSession(id string) error {
 // ways to log in.
 func (s *Server) wireError(err error) error {
 	if login := new(core.SignInError); errors.As(err, &login) {
-		return s.loginRequired(login.Agent, login.Error())
+		return s.loginRequired(login.Agent, err.Error())
 	}
 	return wireError(err)
 }

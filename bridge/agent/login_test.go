@@ -185,7 +185,7 @@ func TestAuthenticate(t *testing.T) {
 	b := backendOf(c)
 	for id, want := range map[string]string{
 		"here": "agent scripted wants a login: Terminal works only in a terminal (dragoman agents login scripted)",
-		"key":  "agent scripted wants a login: Key: set SCRIPTED_KEY where dragoman is started, or under agents.scripted.acp.env (dragoman agents login scripted)",
+		"key":  "agent scripted wants a login: Key: set SCRIPTED_KEY under agents.scripted.acp.env",
 		"none": `it has no method "none" to sign in; it has web, here, key`,
 	} {
 		if err := b.Authenticate(c.ctx, id, nil); err == nil || err.Error() != want {
@@ -206,6 +206,25 @@ func TestAuthenticate(t *testing.T) {
 	c.says("say one", "one\n")
 	if st, err := b.SignInStatus(c.ctx); err != nil || st.State != acp.Authenticated {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// A variable is set where we are started only if the agent gets it from there.
+func TestVariablesOfALogin(t *testing.T) {
+	for _, c := range []struct {
+		known []string
+		want  string
+	}{
+		{[]string{"SCRIPTED_*"}, "set SCRIPTED_KEY and SCRIPTED_ID where dragoman is started, or under agents.bot.acp.env"},
+		{[]string{"SCRIPTED_KEY"}, "set SCRIPTED_KEY and SCRIPTED_ID under agents.bot.acp.env"},
+	} {
+		b := agent.New(agent.Options{Name: "bot", Known: agent.Known{Env: c.known}})
+		if got := b.Instead(agent.SignIn{Vars: []string{"SCRIPTED_KEY", "SCRIPTED_ID"}}); got != c.want {
+			t.Errorf("%v: %s", c.known, got)
+		}
+		if got := b.Instead(agent.SignIn{Terminal: true}); got != "" {
+			t.Error(got)
+		}
 	}
 }
 

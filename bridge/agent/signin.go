@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 // SignIn is a way to sign in to an agent.
@@ -122,8 +123,7 @@ func (b *Backend) signIn(ctx context.Context, p *peer, m SignIn) error {
 	case m.Terminal:
 		return &core.SignInError{Agent: b.o.Name, Text: m.Name + " works only in a terminal"}
 	case len(m.Vars) > 0:
-		return &core.SignInError{Agent: b.o.Name, Text: fmt.Sprintf(
-			"%s: set %s where dragoman is started, or under agents.%s.acp.env", m.Name, strings.Join(m.Vars, " and "), b.o.Name)}
+		return variablesError{&core.SignInError{Agent: b.o.Name, Text: m.Name + ": " + b.Instead(m)}}
 	}
 	err := p.conn.Ask(ctx, "authenticate", acp.AuthenticateRequest{MethodID: m.ID}, nil)
 	if errors.Is(err, wire.ErrClosed) {
@@ -133,6 +133,27 @@ func (b *Backend) signIn(ctx context.Context, p *peer, m SignIn) error {
 		p.signedOut(false)
 	}
 	return b.failure("authenticate", err)
+}
+
+// variablesError is a core.SignInError of a method that no command carries out, so it names none.
+type variablesError struct{ *core.SignInError }
+
+func (e variablesError) Error() string { return "agent " + e.Agent + " wants a login: " + e.Text }
+
+func (e variablesError) Unwrap() error { return e.SignInError }
+
+// Instead says what to do in place of a method that nobody carries out, because the agent finds its
+// login in its environment; "": somebody does. Of our own variables it gets those that it is known
+// to need.
+func (b *Backend) Instead(m SignIn) string {
+	if len(m.Vars) == 0 {
+		return ""
+	}
+	text := "set " + display.Line(strings.Join(m.Vars, " and "), 200)
+	if !slices.ContainsFunc(m.Vars, func(name string) bool { return !child.Named(b.o.Known.Env, name) }) {
+		text += " where dragoman is started, or"
+	}
+	return text + " under agents." + b.o.Name + ".acp.env"
 }
 
 // signedIn notes that the user has signed in.

@@ -71,7 +71,7 @@ func TestAgentsLogin(t *testing.T) {
 	if err := os.Remove(login); err != nil {
 		t.Error(err)
 	}
-	if got := p.run(t, "", "agents", "login", "bot", "key"); got.code != program.ExitFailed || got.errs[strings.Index(got.errs, "dragoman:"):] != "dragoman: agent bot: Use a key: set SCRIPTED_KEY where dragoman is started, or under agents.bot.acp.env\n" {
+	if got := p.run(t, "", "agents", "login", "bot", "key"); got.code != program.ExitFailed || got.errs[strings.Index(got.errs, "dragoman:"):] != "dragoman: agent bot: Use a key: set SCRIPTED_KEY under agents.bot.acp.env\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := p.run(t, "1234\n", "acp", "--login", "bot/here"); got.code != program.ExitOK || !kept(login) || !strings.HasPrefix(got.out, "The login program of agent bot has ended.") {
@@ -269,6 +269,8 @@ func TestChatsLogInToAgents(t *testing.T) {
 	for _, step := range []struct{ prompt, shown string }{
 		{"say one", "agent bot wants a login: Authentication required: sign in to Scripted first (dragoman agents login bot)"},
 		{"/login bot", "/login bot web"},
+		{"/login bot", "Use a key: set SCRIPTED_KEY under agents.bot.acp.env"},
+		{"/login bot key", "Use a key: set SCRIPTED_KEY under agents.bot.acp.env, and then send the prompt again."},
 		{"/login bot here", "dragoman agents login bot here"},
 		{"/login bot web", "open https://login.example/device?code=ABCD to sign in"},
 		{"say two", `two`},

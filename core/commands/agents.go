@@ -24,7 +24,8 @@ type AgentLogins interface {
 // AgentLogin is a way to log in to an agent behind the gateway.
 type AgentLogin struct {
 	ID, Name string
-	Terminal bool // the agent's program asks for it in a terminal
+	Terminal bool   // the agent's program asks for it in a terminal
+	Instead  string // what the user does in place of it; "": it can be carried out
 }
 
 // externals lists the agents behind the gateway that a turn's user can choose.
@@ -65,6 +66,9 @@ func (c *Commands) loginAgent(ctx context.Context, t *core.Turn, agent string, w
 	if m.Terminal {
 		return m.label() + ": agent " + agent + " asks for it in a terminal. Run \"" + command + " " + m.shown() + "\" there, and then send the prompt again.\n", nil
 	}
+	if m.Instead != "" {
+		return m.label() + ": " + m.Instead + ", and then send the prompt again.\n", nil
+	}
 	note := core.Notice{Severity: core.Info, Text: m.label() + ": waiting for agent " + agent + ", which may open a page in your browser."}
 	if err := t.Emit(ctx, note); err != nil {
 		return "", err
@@ -100,7 +104,10 @@ func waysText(agent string, list []AgentLogin) string {
 	fmt.Fprintf(&b, "**Ways to log in to agent %s**\n\n", agent)
 	for _, m := range list {
 		how := "/login " + agent + " " + m.shown()
-		if m.Terminal {
+		switch {
+		case m.Instead != "":
+			how = m.Instead
+		case m.Terminal:
 			how = "`dragoman agents login " + agent + " " + m.shown() + "` in a terminal"
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", m.label(), how)

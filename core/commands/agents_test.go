@@ -35,7 +35,7 @@ func (l logins) Authenticate(_ context.Context, agent, method string, show func(
 // are listed, and one for a terminal is told. Where a program prompts nobody logs in.
 func TestLoginOfAnAgent(t *testing.T) {
 	have := logins{
-		"codex":  {{ID: "chatgpt", Name: "ChatGPT"}, {ID: "key", Name: "API key"}, {ID: "tui", Terminal: true}},
+		"codex":  {{ID: "chatgpt", Name: "ChatGPT"}, {ID: "key", Name: "API key"}, {ID: "tui", Terminal: true}, {ID: "env", Name: "Variable", Instead: "set KEY"}},
 		"claude": {{ID: "claude-login", Name: "Log in with Claude", Terminal: true}},
 		"gemini": {{ID: "oauth"}},
 		"plain":  {},
@@ -44,7 +44,8 @@ func TestLoginOfAnAgent(t *testing.T) {
 		text, want string
 		program    bool // a program prompts
 	}{
-		{text: "/login codex", want: "**Ways to log in to agent codex**\n\n- ChatGPT: /login codex chatgpt\n- API key: /login codex key\n- tui: `dragoman agents login codex tui` in a terminal\n"},
+		{text: "/login codex", want: "**Ways to log in to agent codex**\n\n- ChatGPT: /login codex chatgpt\n- API key: /login codex key\n- tui: `dragoman agents login codex tui` in a terminal\n- Variable: set KEY\n"},
+		{text: "/login codex env", want: "Variable: set KEY, and then send the prompt again.\n"},
 		{text: "/login codex nonsense", want: "**Ways to log in to agent codex**"},
 		{text: "/login codex chatgpt", want: "ChatGPT: waiting for agent codex, which may open a page in your browser.|Logged in to agent codex. Send the prompt again.\n"},
 		{text: "/login codex key", want: "The login to agent codex failed: agent codex wants a login: no key is set"},

@@ -121,7 +121,7 @@ func (l agentLogins) Methods(ctx context.Context, name string) (list []commands.
 	}
 	own, err := p.AskSignIns(ctx)
 	for _, m := range own {
-		list = append(list, commands.AgentLogin{ID: m.ID, Name: m.Name, Terminal: m.Terminal})
+		list = append(list, commands.AgentLogin{ID: m.ID, Name: m.Name, Terminal: m.Terminal, Instead: p.Instead(m)})
 	}
 	return list, err
 }
