@@ -132,3 +132,34 @@ func TestATurnThatWantsALogin(t *testing.T) {
 		}
 	}
 }
+
+// Lists show the model of an agent behind the gateway, also after a restart. With another agent it is not
+// the session's.
+func TestSummariesHaveTheModelOfAnExternalAgent(t *testing.T) {
+	store := coretest.NewMemory()
+	offered := offer("ask")
+	offered.Choices = append(offered.Choices, core.Choice{ID: "m", Category: "model", Value: "opus", Values: []core.ChoiceValue{{ID: "opus"}, {ID: "haiku"}}})
+	b := &coretest.Backend{Run: echo, Begins: func(ctx context.Context, bind core.Binding) error { return bind.Host.Publish(ctx, offered) }}
+	g := guests(store, core.Agent{Name: "code", Backend: &coretest.Backend{Run: echo}}, core.Agent{Name: "claude", External: true, Backend: b})
+	s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.Attach(core.Client{Name: "tester"})
+	for _, c := range []struct{ agent, want string }{{"claude", "opus"}, {"code", "acme/large"}} {
+		if err := a.Set(t.Context(), core.Settings{Agent: c.agent, Model: "acme/large"}); err != nil {
+			t.Fatal(err)
+		}
+		turn := prompt(t, a, say("hello"))
+		follow(t, a.Read(core.Pos{}), turn)
+		if st := a.State(); st.Summary().Model != c.want {
+			t.Errorf("%s: %q", c.agent, st.Summary().Model)
+		}
+		for sum, err := range g.List(t.Context(), core.Local) {
+			if err != nil || sum.Model != c.want {
+				t.Errorf("%s, listed: %+v, %v", c.agent, sum, err)
+			}
+		}
+	}
+	closeGateway(t, g)
+}

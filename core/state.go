@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/core/internal/choices"
 	"dragoman/core/internal/given"
 	"dragoman/core/internal/ledger"
 	"dragoman/core/internal/recent"
@@ -205,21 +206,22 @@ func (s *State) unfinished() bool {
 
 // openCalls lists the calls that have not ended, by id.
 func (s *State) openCalls() []Call {
-	calls := slices.Collect(maps.Values(s.calls))
-	slices.SortFunc(calls, func(a, b Call) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	return calls
+	return slices.SortedFunc(maps.Values(s.calls), func(a, b Call) int { return strings.Compare(string(a.ID), string(b.ID)) })
 }
 
 // Summary is the session as a list shows it.
 func (s *State) Summary() Summary {
-	messages := s.Messages
+	sum := Summary{
+		ID: s.Meta.ID, Title: s.Title, Cwd: s.Meta.Cwd, Roots: s.Meta.Roots, Parent: s.Meta.Parent, Created: s.Meta.Created, Updated: s.Updated,
+		Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: s.Messages, Running: s.Turn != "", Archived: s.Archived,
+	}
 	if s.Meta.From.Agent != "" {
-		messages = max(messages, 1) // the agent may not be able to repeat them
+		sum.Messages = max(sum.Messages, 1) // the agent may not be able to repeat them
 	}
-	return Summary{
-		ID: s.Meta.ID, Title: s.Title, Cwd: s.Meta.Cwd, Roots: s.Meta.Roots, Parent: s.Meta.Parent, Created: s.Meta.Created,
-		Updated: s.Updated, Model: s.Settings.Model, Agent: s.Settings.Agent, Messages: messages, Running: s.Turn != "", Archived: s.Archived,
+	if s.Offered.Agent != "" && s.Offered.Agent == s.Settings.Agent {
+		sum.Model = choices.ValueOf(s.Offered.Choices, "model")
 	}
+	return sum
 }
 
 // titleOf returns the title that a prompt suggests: the beginning of its first text.

@@ -109,7 +109,7 @@ type Summary struct {
 	Parent   SessionID `json:"parent,omitempty"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
-	Model    string    `json:"model,omitempty"`
+	Model    string    `json:"model,omitempty"` // of an agent behind the gateway: one of its own
 	Agent    string    `json:"agent,omitempty"`
 	Messages int       `json:"messages"` // of the user and of the agent
 	Running  bool      `json:"-"`        // a turn runs in this process

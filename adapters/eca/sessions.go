@@ -60,7 +60,7 @@ func shared(roots []string, sum core.Summary) bool {
 
 func summaryOf(sum core.Summary, o *offer.Offer) eca.ChatSummary {
 	c := eca.ChatSummary{
-		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.ModelIn(offer.State{Settings: core.Settings{Agent: sum.Agent, Model: sum.Model}}), MessageCount: sum.Messages,
+		ID: string(sum.ID), Title: sum.Title, Status: eca.ChatIdle, Model: o.ModelOf(sum), MessageCount: sum.Messages,
 	}
 	if sum.Running {
 		c.Status = eca.ChatRunning

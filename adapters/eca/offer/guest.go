@@ -21,9 +21,10 @@ const (
 
 	// modeMark stands between an agent and its mode.
 	modeMark = ": "
-	// ownModel is the model of an agent that offers none to choose. Some clients send no prompt
-	// without a model.
-	ownModel = "the agent's own model"
+	// ownModel stands for the model of an agent that has offered none to choose. Some clients send no
+	// prompt without a model, and send this name back: it chooses nothing. It is no model of an agent
+	// that we know; Claude has one that is named default.
+	ownModel = "agent-default"
 )
 
 // Known remembers what agents have offered last in any chat of a connection, for chats in which they
@@ -144,6 +145,15 @@ func (a guest) model() string {
 		return a.name + "/" + c.Value
 	}
 	return a.name + "/" + ownModel
+}
+
+// ModelOf returns the model of a listed chat.
+func (o *Offer) ModelOf(sum core.Summary) string {
+	st := State{Settings: core.Settings{Agent: sum.Agent, Model: sum.Model}}
+	if a, ok := o.guest(st); ok && sum.Model != "" {
+		return a.name + "/" + sum.Model
+	}
+	return o.ModelIn(st)
 }
 
 // word returns the agent with its mode.

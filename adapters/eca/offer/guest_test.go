@@ -80,3 +80,27 @@ func TestModeStaysInItsChat(t *testing.T) {
 		t.Errorf("its own chat: got %s", got)
 	}
 }
+
+// A listed chat has its own model, not that of another chat. One whose agent has told no model has a name
+// that chooses nothing when it is sent back.
+func TestModelsOfListedChats(t *testing.T) {
+	o := New(&core.Profile{Agents: []core.Agent{{Name: "code"}, {Name: "claude", External: true}}})
+	o.Known = &Known{}
+	if got := o.ModelOf(core.Summary{Agent: "claude"}); got != "claude/agent-default" {
+		t.Errorf("nothing is known: %s", got)
+	}
+	o.Known.Add(offered("ask", "opus"), false)
+	for want, sum := range map[string]core.Summary{
+		"claude/haiku": {Agent: "claude", Model: "haiku"},
+		"acme/large":   {Agent: "code", Model: "acme/large"},
+		"gone/x":       {Agent: "gone", Model: "gone/x"},
+	} {
+		if got := o.ModelOf(sum); got != want {
+			t.Errorf("%+v: %s", sum, got)
+		}
+	}
+	st := State{Settings: core.Settings{Agent: "claude"}, Offered: offered("ask", "opus")}
+	if picks := o.Apply(Choice{Model: "claude/agent-default"}, &st); len(picks) > 0 || st.Choices != "" {
+		t.Errorf("%v, %s", picks, st.Choices)
+	}
+}

@@ -42,3 +42,14 @@ func Set(list []Option, id, value string) []Option {
 	}
 	return list
 }
+
+// ValueOf returns the value of the first option of a category in a list that has values to choose; "":
+// there is none.
+func ValueOf(list []Option, category string) string {
+	for _, o := range list {
+		if o.Category == category && len(o.Values) > 0 {
+			return o.Value
+		}
+	}
+	return ""
+}
