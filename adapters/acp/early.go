@@ -17,11 +17,11 @@ import (
 //   - authenticate and session/load answer null, the only result that their library can decode
 //     there;
 //   - a turn that ended because of too many requests has the reason max_tokens;
-//   - the time of a session's last use is left out: their library prints an error for each.
+//   - the time of a session's last use is left out: their library prints an error for each;
+//   - a call of a later kind is one of the kind other.
 //
 // The rest needs no edge: their messages may lack capabilities and "jsonrpc", members come in any
-// order, and they skip unknown members. The kinds of tool calls are limited to the early ones for
-// all clients, and the version number is still 1.
+// order, and they skip unknown members. The version number is still 1.
 
 // early returns the edge for a client; nil: it needs none.
 func early(p acp.InitializeRequest) wire.Edge {
@@ -85,10 +85,13 @@ func (e *earlyEdge) Answer(msg []byte) []byte {
 // lastUse begins an update that has nothing but the time of a session's last use.
 var lastUse = []byte(`"update":{"sessionUpdate":"session_info_update","updatedAt":`)
 
+// laterKind is the kind of a call that is younger than these clients.
+var laterKind, earlyKind = []byte(`"kind":"switch_mode"`), []byte(`"kind":"other"`)
+
 // Send implements wire.Edge.
 func (e *earlyEdge) Send(dst, msg []byte) []byte {
 	if bytes.Contains(msg, lastUse) {
 		return dst
 	}
-	return append(append(dst, msg...), '\n')
+	return append(append(dst, bytes.ReplaceAll(msg, laterKind, earlyKind)...), '\n')
 }

@@ -321,10 +321,11 @@ func locations(v *View, list []core.Location) (out []acp.ToolLocation) {
 	return out
 }
 
-// kind returns a tool call's kind in a word that clients of both documents know.
+// kind returns a tool call's kind in a word of the protocol.
 func kind(k core.CallKind) acp.ToolKind {
 	switch k {
-	case core.KindRead,
+	case core.CallKind(acp.KindSwitchMode),
+		core.KindRead,
 		core.KindEdit,
 		core.KindDelete,
 		core.KindMove,

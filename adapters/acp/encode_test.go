@@ -233,3 +233,14 @@ func TestWaitingForTheModelIsShown(t *testing.T) {
 		}
 	}
 }
+
+// A call of a kind for which core has no word keeps it, if the protocol has one.
+func TestKindsOfCalls(t *testing.T) {
+	for kind, want := range map[core.CallKind]string{"switch_mode": "switch_mode", "teleport": "other", core.KindRead: "read"} {
+		c := core.Call{ID: "c", Tool: "t", Kind: kind, State: core.Proposed}
+		got := string(Encode(nil, NewView("s", "", core.Pos{}), core.Record{Epoch: 1, Seq: 1, Event: core.CallChanged{Call: c}}))
+		if !strings.Contains(got, `"kind":"`+want+`"`) {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // toolCall is a call of a tool of the agent's own, as far as it has described it.
@@ -140,7 +141,9 @@ func (f *flow) described(u rawCall) *toolCall {
 func (c *conversation) describe(tc *toolCall) {
 	r := tc.theirs
 	call := &tc.call
-	call.Kind = kindOf(r.Kind)
+	if call.Kind = kindOf(r.Kind); r.Kind == acp.KindSwitchMode {
+		call.Kind = core.CallKind(r.Kind) // for clients: rules judge it as another one
+	}
 	if r.Title != nil {
 		call.Title = titled(*r.Title, tc.line)
 	}
@@ -323,10 +326,18 @@ func (f *flow) finishCall(tc *toolCall, state core.CallState) {
 			tc.call.Content = []core.Block{core.Text{Text: text}}
 		}
 	}
+	if tc.call.Output == nil && says(tc.theirs.RawOutput) && !shows(tc.call.Content, tc.theirs.RawOutput) {
+		tc.call.Output = tc.theirs.RawOutput // no object
+	}
 	f.c.revoke(tc.theirs.ID)
 	runs := tc.call
 	runs.State, runs.End = core.Running, time.Time{}
 	f.emit(core.CallChanged{Call: runs}, core.CallChanged{Call: tc.call})
+}
+
+// shows reports whether a call's content is the text of its raw output.
+func shows(content []core.Block, raw json.RawMessage) bool {
+	return len(content) == 1 && content[0] == core.Block(core.Text{Text: valueOf(raw)})
 }
 
 // blocks returns the content of a call. Terminals are left out: their output is the call's.
@@ -346,6 +357,9 @@ func (c *conversation) blocks(list []acp.ToolContent) (blocks []core.Block) {
 				d.New = *t.NewText
 			}
 			blocks = append(blocks, d)
+		case "terminal":
+		default:
+			blocks = append(blocks, core.Text{Text: "[content of kind " + display.Line(t.Type, 40) + "]"})
 		}
 	}
 	return blocks

@@ -100,6 +100,29 @@ func TestSubagent(t *testing.T) {
 	sub.until(func(core.Event) bool { return strings.Contains(sub.text(), "I am the child.") })
 }
 
+// What an agent says about a call reaches clients, also where it is no object, or of a kind that is not known.
+func TestPartsOfACall(t *testing.T) {
+	for raw, want := range map[string]struct{ output, content string }{
+		`"kind":"switch_mode","rawOutput":[{"a":1}],"content":[{"type":"content","content":{"type":"text","text":"x"}}]`: {`[{"a":1}]`, "[{x}]"},
+		`"kind":"switch_mode","rawOutput":"long","content":[{"type":"content","content":{"type":"text","text":"x"}}]`:    {`"long"`, "[{x}]"},
+		`"kind":"switch_mode","rawOutput":"x","content":[{"type":"content","content":{"type":"text","text":"x"}}]`:       {``, "[{x}]"},
+		`"kind":"switch_mode","rawOutput":"alone"`: {``, "[{alone}]"},
+		`"kind":"switch_mode","content":[{"type":"hologram","light":1},{"type":"content","content":{"type":"text","text":"x"}}]`: {``, "[{[content of kind hologram]} {x}]"},
+	} {
+		c := one(t, agenttest.Options{})
+		c.say(`tool {"toolCallId":"1","title":"t","status":"completed",` + raw + `}`)
+		var last core.Call
+		for _, ev := range c.events {
+			if e, ok := ev.(core.CallChanged); ok {
+				last = e.Call
+			}
+		}
+		if last.Kind != "switch_mode" || string(last.Output) != want.output || fmt.Sprint(last.Content) != want.content {
+			t.Errorf("%s: %s, output %s, content %v", raw, last.Kind, last.Output, last.Content)
+		}
+	}
+}
+
 // Modes and models in their older forms are choices too.
 func TestOlderForms(t *testing.T) {
 	rec := newRecord(t)

@@ -28,6 +28,8 @@ const (
 	StatusCompleted  = sdk.ToolCallStatusCompleted
 	StatusFailed     = sdk.ToolCallStatusFailed
 
+	KindSwitchMode = sdk.ToolKindSwitchMode // core has no word for it
+
 	StopEndTurn   = sdk.StopReasonEndTurn
 	StopMaxTokens = sdk.StopReasonMaxTokens
 	StopMaxTurns  = sdk.StopReasonMaxTurnRequests
