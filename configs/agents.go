@@ -25,7 +25,7 @@ type Agent struct {
 	Options map[string]Option `yaml:"options" aka:"config_options,settings" names:"option" needs:"acp" doc:"Options of an external agent by the ids that it has for them, such as mode, model and thought_level, set whenever a session with it begins. A value is a text, a number, or true or false."`
 	Paths   map[string]string `yaml:"paths" aka:"path_mapping,path_map,mappings" names:"path" needs:"acp" doc:"Folders of this machine, and where the external agent finds them, for one that runs in a container or on another machine. Absolute on both sides; of several that match, the longest counts."`
 	MCP     string            `yaml:"mcp" aka:"mcp_servers" enum:"gateway,direct" default:"gateway" needs:"acp" doc:"How the external agent reaches MCP servers: gateway gives it one server of dragoman's with all of them, so that your rules hold for every call; direct gives it those that the editor brings along as they are, and none of yours."`
-	Idle    time.Duration     `yaml:"idle" aka:"idle_timeout,timeout" default:"10m" min:"0s" needs:"acp" doc:"How long the external agent's program may be idle before it is ended, if the agent can continue the session later; the next prompt starts it again. 0: never."`
+	Idle    time.Duration     `yaml:"idle" aka:"idle_timeout,timeout" default:"10m" min:"0s" needs:"acp" doc:"How long the external agent's program may be idle before it is ended, if the agent can continue the session later; the next prompt starts it again. This is looked at once a minute, so it may last up to a minute longer. 0: never."`
 	Shared  bool              `yaml:"shared" aka:"share" default:"false" needs:"acp" doc:"Whether sessions with the same working directory share one program of the external agent, instead of one for each."`
 }
 
