@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/rawinput"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -66,22 +67,16 @@ func (r rawCall) over(u rawCall) rawCall {
 	if len(u.Locations) > 0 {
 		r.Locations = u.Locations
 	}
-	if says(u.RawInput) {
+	if rawinput.Says(u.RawInput) {
 		r.RawInput = u.RawInput
 	}
-	if says(u.RawOutput) {
+	if rawinput.Says(u.RawOutput) {
 		r.RawOutput = u.RawOutput
 	}
 	if u.Meta != nil {
 		r.Meta = u.Meta
 	}
 	return r
-}
-
-// says reports whether a raw value contains anything.
-func says(raw json.RawMessage) bool {
-	text := strings.TrimSpace(string(raw))
-	return text != "" && text != "null" && text != "{}"
 }
 
 // call handles tool_call and tool_call_update.
@@ -148,7 +143,7 @@ func (c *conversation) describe(tc *toolCall) {
 		call.Title = titled(*r.Title, tc.line)
 	}
 	call.Tool = toolName(r)
-	if args := bytes.TrimSpace(r.RawInput); says(args) {
+	if args := bytes.TrimSpace(r.RawInput); rawinput.Says(args) {
 		if call.Args = args; args[0] != '{' { // a person sees that, too
 			call.Args = wire.JSON(map[string]json.RawMessage{"rawInput": args})
 		}
@@ -164,7 +159,7 @@ func (c *conversation) describe(tc *toolCall) {
 	if r.Content != nil {
 		call.Content = c.blocks(*r.Content)
 	}
-	if says(r.RawOutput) && strings.HasPrefix(strings.TrimSpace(string(r.RawOutput)), "{") {
+	if rawinput.Says(r.RawOutput) && strings.HasPrefix(strings.TrimSpace(string(r.RawOutput)), "{") {
 		call.Output = r.RawOutput
 	}
 	call.Meta = withoutTerminals(r.Meta)
@@ -242,7 +237,7 @@ func (f *flow) advance(tc *toolCall, u rawCall) {
 	case acp.StatusFailed:
 		f.finishCall(tc, core.Errored)
 	case acp.StatusInProgress, acp.StatusPending:
-		if output == "" && (u.Content != nil || u.Title != nil || says(u.RawInput)) {
+		if output == "" && (u.Content != nil || u.Title != nil || rawinput.Says(u.RawInput)) {
 			f.grown(tc)
 		}
 	}
@@ -322,11 +317,11 @@ func (f *flow) grown(tc *toolCall) {
 func (f *flow) finishCall(tc *toolCall, state core.CallState) {
 	tc.call.State, tc.call.End = state, f.c.b.o.now()
 	if len(tc.call.Content) == 0 && tc.call.Output == nil && len(tc.theirs.RawOutput) > 0 {
-		if text := valueOf(tc.theirs.RawOutput); says(json.RawMessage(text)) {
+		if text := valueOf(tc.theirs.RawOutput); rawinput.Says(json.RawMessage(text)) {
 			tc.call.Content = []core.Block{core.Text{Text: text}}
 		}
 	}
-	if tc.call.Output == nil && says(tc.theirs.RawOutput) && !shows(tc.call.Content, tc.theirs.RawOutput) {
+	if tc.call.Output == nil && rawinput.Says(tc.theirs.RawOutput) && !shows(tc.call.Content, tc.theirs.RawOutput) {
 		tc.call.Output = tc.theirs.RawOutput // no object
 	}
 	f.c.revoke(tc.theirs.ID)
@@ -384,7 +379,7 @@ func withoutTerminals(meta json.RawMessage) json.RawMessage {
 		return nil
 	}
 	left := wire.Edit(meta, wire.Set("terminal_info", nil), wire.Set("terminal_output", nil), wire.Set("terminal_exit", nil))
-	if !says(left) {
+	if !rawinput.Says(left) {
 		return nil
 	}
 	return left

@@ -2,20 +2,15 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"dragoman/adapters/proto/acp"
+	"dragoman/bridge/agent/rawinput"
 	"dragoman/core"
 	"dragoman/core/files"
-	"dragoman/core/fileuri"
-	"dragoman/core/shell"
 )
 
 // judged is a call as rules see it: by what it does, whatever the agent calls its tool.
@@ -40,10 +35,10 @@ const maxTouched = 500
 // an agent's description of a call as harmless does not make it so. Where the description has more
 // than can be judged, the rules for the agent's own tools hold, by which a person is asked.
 func (c *conversation) judge(r rawCall) judged {
-	in := inputOf(r.RawInput)
+	in := rawinput.Of(r.RawInput)
 	own := core.Spec{Server: c.b.o.Name, Name: ownName(r), Kind: kindOf(r.Kind)}
 	j := judged{spec: own}
-	if server, tool, ok := in.onServer(); ok && !r.changes() && len(r.Locations) == 0 {
+	if server, tool, ok := in.OnServer(); ok && !r.changes() && len(r.Locations) == 0 {
 		j.spec.Server, j.spec.Name = server, tool
 		return j
 	}
@@ -54,15 +49,15 @@ func (c *conversation) judge(r rawCall) judged {
 		j.become(native(fetchTool, core.KindFetch))
 		j.access = append(j.access, core.Access{Op: core.OpNet, URL: at})
 	}
-	if in.hidden && len(lines) == 0 || len(j.access) > maxTouched {
+	if in.Hidden && len(lines) == 0 || len(j.access) > maxTouched {
 		j.spec, j.access = own, append(j.access, core.Access{Op: core.OpWrite}) // of something: no answer about it can be kept
 	}
 	return j
 }
 
 // judgeCommands adds the commands of a call, in each of the folders that it names.
-func (c *conversation) judgeCommands(j *judged, r rawCall, in input, lines []string) {
-	dirs := in.folders()
+func (c *conversation) judgeCommands(j *judged, r rawCall, in rawinput.Input, lines []string) {
+	dirs := in.Folders()
 	if len(dirs) == 0 {
 		dirs = []string{folderOf(r)}
 	}
@@ -76,17 +71,17 @@ func (c *conversation) judgeCommands(j *judged, r rawCall, in input, lines []str
 
 // judgeFiles adds the files of a call. Those of a call that may do anything with them are changed, but
 // for one that runs, fetches or thinks, which touches them besides.
-func (c *conversation) judgeFiles(j *judged, r rawCall, in input, runs bool) {
+func (c *conversation) judgeFiles(j *judged, r rawCall, in rawinput.Input, runs bool) {
 	kind := kindOf(r.Kind)
-	changed := distinct(append(r.changed(), in.changes()...))
-	paths := in.files(kind)
+	changed := append(r.changed(), in.Changes()...)
+	paths := in.Files(kind)
 	for _, l := range r.Locations {
 		paths = append(paths, l.Path)
 	}
-	folders := in.folders()
+	folders := in.Folders()
 	for _, path := range paths[:len(paths):len(paths)] {
 		for _, dir := range folders { // it may be relative to that
-			if at, ok := spelled(path); ok && !filepath.IsAbs(at) {
+			if at, ok := rawinput.Spelled(path); ok && !filepath.IsAbs(at) && len(paths) <= maxTouched {
 				paths = append(paths, dir+"/"+at)
 			}
 		}
@@ -98,7 +93,7 @@ func (c *conversation) judgeFiles(j *judged, r rawCall, in input, runs bool) {
 	switch kind {
 	case core.KindRead, core.KindSearch:
 		op, as = core.OpRead, native(readTool, core.KindRead)
-		paths, folders = slices.Concat(paths, folders, in.reaches(len(c.b.o.Paths) > 0)), nil
+		paths, folders = slices.Concat(paths, folders, in.Reaches(len(c.b.o.Paths) > 0)), nil
 		if kind == core.KindSearch {
 			as = native(grepTool, core.KindSearch)
 			if len(paths) == 0 {
@@ -106,14 +101,13 @@ func (c *conversation) judgeFiles(j *judged, r rawCall, in input, runs bool) {
 			}
 		}
 	case core.KindEdit, core.KindDelete, core.KindMove:
-		paths = append(paths, in.reaches(len(c.b.o.Paths) > 0)...)
+		paths = append(paths, in.Reaches(len(c.b.o.Paths) > 0)...)
 	case core.KindExecute, core.KindFetch, core.KindThink:
 		paths, folders = nil, slices.Concat(paths, folders)
 	case core.KindOther:
 	}
-	without := func(path string) bool { return slices.Contains(changed, path) }
-	c.touches(j, op, as, slices.DeleteFunc(distinct(paths), without))
-	c.touches(j, core.OpRead, core.Spec{}, slices.DeleteFunc(distinct(folders), without))
+	c.touches(j, op, as, paths, changed...)
+	c.touches(j, core.OpRead, core.Spec{}, folders, changed...)
 	c.touches(j, core.OpWrite, native(writeTool, core.KindEdit), changed)
 }
 
@@ -130,12 +124,20 @@ func (j *judged) become(s core.Spec) {
 }
 
 // touches adds accesses to files, as those of one of our own tools; the zero Spec: whatever the call is.
-// A path that we cannot follow is outside of the workspace.
-func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, paths []string) {
+// A path that we cannot follow is outside of the workspace. Each counts once, and those of except do not.
+func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, paths []string, except ...string) {
+	seen := map[string]bool{}
+	for _, path := range except {
+		seen[path] = true
+	}
 	for _, path := range paths {
+		if seen[path] {
+			continue
+		}
 		if len(j.access) > maxTouched {
 			return
 		}
+		seen[path] = true
 		if as.Name != "" {
 			j.become(as)
 		}
@@ -151,7 +153,7 @@ func (c *conversation) touches(j *judged, op core.AccessOp, as core.Spec, paths 
 // reached finds the place that a path of the agent's leads to. Behind a symbolic link, ".." is the
 // folder above the link's target, as it is for the programs that open the path.
 func (c *conversation) reached(path string) (files.Place, error) {
-	path, ok := spelled(path)
+	path, ok := rawinput.Spelled(path)
 	if !ok {
 		return files.Place{}, fmt.Errorf("%q is no path of a file", path)
 	}
@@ -170,21 +172,6 @@ func (c *conversation) reached(path string) (files.Place, error) {
 		}
 		path = strings.TrimSuffix(filepath.ToSlash(filepath.Dir(p.Real))+"/"+rest, "/")
 	}
-}
-
-// spelled returns the path of a file address, and of one in the home folder: agents take both. It
-// reports false for what may be any file, or none of this machine's.
-func spelled(path string) (string, bool) {
-	path = strings.TrimSpace(path)
-	if len(path) >= 5 && strings.EqualFold(path[:5], "file:") {
-		at, err := fileuri.Path(path)
-		return at, err == nil
-	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok {
-		home, err := os.UserHomeDir()
-		return filepath.Join(home, rest), err == nil && (rest == "" || rest[0] == '/')
-	}
-	return path, path != "" && path[0] != '$' && !strings.Contains(path, "://")
 }
 
 // changed lists the files of the changes that a call shows.
@@ -215,31 +202,17 @@ func (c *conversation) runs(line, dir string) core.Access {
 
 // commandsOf lists the command lines that a call would run. Some agents have it only as the title of
 // a call of kind execute. What an input of such a call has besides is a line that no rule allows.
-func commandsOf(r rawCall, in input) []string {
-	list, executes := in.commands, kindOf(r.Kind) == core.KindExecute
+func commandsOf(r rawCall, in rawinput.Input) []string {
+	list, executes := in.Commands, kindOf(r.Kind) == core.KindExecute
 	if len(list) == 0 && executes && r.Title != nil {
 		if line := strings.TrimSpace(*r.Title); line != "" {
 			list = []string{line}
 		}
 	}
-	if in.hidden && len(list) > 0 || executes && len(in.commands) == 0 && says(in.raw) {
-		list = append(list[:len(list):len(list)], string(in.raw))
+	if in.Hidden && len(list) > 0 || executes && len(in.Commands) == 0 && rawinput.Says(in.Raw) {
+		list = append(list[:len(list):len(list)], string(in.Raw))
 	}
 	return list
-}
-
-// lineIn returns the command line in a member: a text, or a list of words. Of another form it
-// returns the JSON, which no rule allows.
-func lineIn(raw json.RawMessage) string {
-	var line string
-	if !says(raw) || string(raw) == "[]" || json.Unmarshal(raw, &line) == nil {
-		return strings.TrimSpace(line)
-	}
-	var words []string
-	if json.Unmarshal(raw, &words) == nil {
-		return lineOf(words)
-	}
-	return string(raw)
 }
 
 // inFolder is how Gemini names the folder of a command, in front of its description, if that is not
@@ -261,34 +234,16 @@ func folderOf(r rawCall) string {
 	return ""
 }
 
-// lineOf returns the line that words run: what a shell is given, or the words themselves.
-func lineOf(words []string) string {
-	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
-		name := strings.TrimPrefix(strings.TrimPrefix(words[0], "/usr"), "/bin/") // a shell elsewhere may be anything
-		if slices.Contains([]string{"bash", "sh", "zsh", "dash"}, name) {
-			return words[2]
-		}
-	}
-	return shell.Quote(words...)
-}
-
-var address = regexp.MustCompile(`https?://[^\s"'<>)\]]+`)
-
 // addresses lists the addresses that a call would fetch. Some agents have them only in a text of a
 // call of kind fetch.
-func addresses(r rawCall, in input) []string {
-	list := in.texts(addressName)
-	if r.Kind == acp.ToolKind(core.KindFetch) {
-		if r.Title != nil && len(list) == 0 {
-			list = append(list, address.FindAllString(*r.Title, -1)...)
-		}
-		for _, name := range slices.Sorted(maps.Keys(in.all)) {
-			for _, text := range in.texts(name) {
-				if name != addressName {
-					list = append(list, address.FindAllString(text, -1)...)
-				}
-			}
-		}
+func addresses(r rawCall, in rawinput.Input) []string {
+	fetches := kindOf(r.Kind) == core.KindFetch
+	list := in.Addresses(false)
+	if fetches && r.Title != nil && len(list) == 0 {
+		list = rawinput.AddressesIn(*r.Title)
+	}
+	if fetches {
+		list = append(list, in.Addresses(true)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/rawinput"
 	"dragoman/bridge/toolserver"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -198,14 +199,14 @@ func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string)
 	server := s.server
 	s.mu.Unlock()
 	args = bytes.TrimSpace(args)
-	if server == nil || says(args) && args[0] != '{' {
+	if server == nil || rawinput.Says(args) && args[0] != '{' {
 		return false
 	}
 	for _, name := range names {
 		if spec, ok := server.Find(name); ok {
 			members := wire.Object(args)
 			if server.Owns(jsonscan.Text(members["server"]) + "/" + jsonscan.Text(members["tool"])) { // Codex, which says "execute" of each
-				return only(members, "server", "tool", "arguments")
+				return rawinput.Only(members, "server", "tool", "arguments")
 			}
 			if params := codexParams(members); params != nil {
 				members = params
@@ -216,16 +217,6 @@ func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string)
 	return false
 }
 
-// only reports whether an object has no other members than these.
-func only(members map[string]json.RawMessage, names ...string) bool {
-	for name := range members {
-		if !slices.Contains(names, name) {
-			return false
-		}
-	}
-	return true
-}
-
 // fits reports whether an object can be the arguments of a tool. Where the tool's schema names none,
 // it must not have those by which agents' own tools run commands, touch files or fetch.
 func fits(members map[string]json.RawMessage, spec core.Spec) bool {
@@ -233,15 +224,15 @@ func fits(members map[string]json.RawMessage, spec core.Spec) bool {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(spec.Schema, &schema) == nil && schema.Properties != nil {
-		return only(members, slices.Collect(maps.Keys(schema.Properties))...)
+		return rawinput.Only(members, slices.Collect(maps.Keys(schema.Properties))...)
 	}
-	return !slices.ContainsFunc(effects(), func(name string) bool { return members[name] != nil })
+	return !slices.ContainsFunc(rawinput.Effects(), func(name string) bool { return members[name] != nil })
 }
 
 // codexParams returns the arguments of a call of an MCP tool in the form in which Codex 0.16 asks for
 // the permission to make it; nil: it is another form.
 func codexParams(members map[string]json.RawMessage) map[string]json.RawMessage {
-	if members["server_name"] == nil || !only(members, "turn_id", "server_name", "id", "request", "started_at_ms") {
+	if members["server_name"] == nil || !rawinput.Only(members, "turn_id", "server_name", "id", "request", "started_at_ms") {
 		return nil
 	}
 	meta := wire.Object(wire.Object(members["request"])["_meta"])
