@@ -160,7 +160,7 @@ func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 // user appends a user's message; of a child, that of its parent.
 func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 	kind := acp.UserChunk
-	if v.Parent != "" {
+	if v.Parent != "" && len(prompt) > 0 { // a sub-agent of an external agent works without
 		dst, kind = tasked(dst, v, id), acp.SessionMessageChunk
 	}
 	for i, b := range prompt {

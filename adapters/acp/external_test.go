@@ -68,8 +68,8 @@ func (x *external) with(id, value string) core.Offered {
 	return x.has
 }
 
-// run follows a prompt: "raw UPDATE", "say TEXT", "permit", "leave" (the mode), "learn COMMAND" and
-// "login".
+// run follows a prompt: "raw UPDATE", "say TEXT", "permit", "leave" (the mode), "learn COMMAND", "login"
+// and "kid ANNOUNCEMENT", a sub-agent.
 func (x *external) run(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 	text, _ := t.Prompt()[0].(core.Text)
 	verb, rest, _ := strings.Cut(text.Text, " ")
@@ -81,6 +81,8 @@ func (x *external) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 	case "learn":
 		x.has.Commands = append(x.has.Commands[:1:1], core.Command{Name: rest})
 		return core.StopEnd, t.Emit(ctx, x.has)
+	case "kid":
+		return core.StopEnd, x.kid(ctx, t, h, rest)
 	case "leave":
 		return core.StopEnd, t.Emit(ctx, x.with("mode", "ask"))
 	case "login":
@@ -108,6 +110,27 @@ func (x *external) run(ctx context.Context, t *core.Turn) (core.StopReason, erro
 		rest = "answered: " + r.Option + " " + string(r.Decision)
 	}
 	return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: rest})
+}
+
+// kid shows a sub-agent that works without a prompt.
+func (x *external) kid(ctx context.Context, t *core.Turn, h core.Host, announcement string) error {
+	host, held, err := h.Sub(ctx, "Kid")
+	if err != nil {
+		return err
+	}
+	defer held.Leave()
+	c := core.Call{ID: t.NewCall(), Turn: t.ID(), Server: "claude", Tool: "subagent", Title: "Kid", Kind: core.KindThink, State: core.Proposed, Args: []byte(announcement), Child: held.Meta().ID}
+	runs := c
+	runs.State = core.Running
+	if err := errors.Join(t.Emit(ctx, core.CallChanged{Call: c}), t.Emit(ctx, core.CallChanged{Call: runs})); err != nil {
+		return err
+	}
+	works, err := host.Begin(ctx, core.Origin{})
+	if err == nil {
+		err = works.Emit(ctx, core.TextDelta{Message: works.NewMessage(), Text: "a treasure"})
+	}
+	runs.State, runs.Content = core.Succeeded, []core.Block{core.Text{Text: "a treasure"}}
+	return errors.Join(err, t.Emit(ctx, core.CallChanged{Call: runs}))
 }
 
 // logins implements acp.Logins: claude has logins.
@@ -166,7 +189,7 @@ var (
 // code: our agent is the default; keyed: it has a key; few: claude has no modes and models, but an option that has the
 // id of one of ours; login, broken, hang: claude does not start; stays: it is not; wanted: it is known to want a login.
 func TestExternalAgents(t *testing.T) {
-	coretest.Golden(t, "testdata/external/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
+	coretest.Golden(t, "testdata/external/*.txtar", *updateGolden, func(t *testing.T, name string, ar *txtar.Archive) {
 		store := coretest.NewMemory()
 		for i, f := range ar.Files {
 			has := func(word string) bool { return strings.Contains(f.Name, word) }
@@ -202,6 +225,9 @@ func TestExternalAgents(t *testing.T) {
 				got, err := peer.Play(string(f.Data), synctest.Wait)
 				if err != nil {
 					t.Error(err)
+				}
+				if name == "subagent" { // the order between sessions is not fixed
+					got = bySession(got)
 				}
 				ar.Files[i].Data = []byte(got)
 				stop()

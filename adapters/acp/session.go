@@ -32,6 +32,7 @@ type session struct {
 	told    bool // the commands were sent with a prompt; of the reading goroutine
 	// observed: it is that of a task, of which only some calls are shown, in the parent's session.
 	observed bool
+	cancels  bool // it is that of a task, which the client can cancel
 }
 
 // feed connects the session to the pump. All of it belongs to the pump's goroutine.

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"go.uber.org/zap"
@@ -10,15 +11,17 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 )
 
 // A task that is delegated to another agent runs in a session of its own, the child. A client that
 // knows subagents sees it as a session under that of the call: a subagent_update announces it there,
 // then the child's updates and the requests for its approvals come under the child's id, and it is
 // idle before the call ends. In a load the history of a child stands at the same place, before the
-// end of its call. The client can only cancel the work of a child. Questions and consents are put to
-// the user in the parent's session, which also provides the editor. Other clients see only the call,
-// and those calls of the child that the user is asked about: see taskcall.go.
+// end of its call. The client can only cancel the work of a child; that of an external agent's sub-agent
+// only if the agent takes it. Questions and consents are put to the user in the parent's session, which
+// also provides the editor. Other clients see only the call, and those calls of the child that the user
+// is asked about: see taskcall.go.
 
 // child is the session of a running call's task. It belongs to the pump's goroutine.
 type child struct {
@@ -36,7 +39,8 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 	if !v.Display.Subagents || id == "" || c.State != core.Running || v.children[id] {
 		return dst
 	}
-	sess := f.sess.srv.adopted(f.sess.id, id, core.Decide)
+	is := announcement(c)
+	sess := f.sess.srv.adopted(f.sess.id, id, core.Decide, is.Capabilities.Cancel != nil)
 	if sess == nil {
 		return dst
 	}
@@ -52,11 +56,27 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 	}
 	v.children[id] = true
 	f.children = append(f.children, &child{call: c.ID, sess: sess, passed: map[core.CallID]core.Reply{}})
-	return announce(dst, v, cv, title(v, c))
+	is.SessionID, is.Title, is.State = string(id), title(v, c), &cv.state
+	return update(dst, v, is)
 }
 
-// adopted attaches the connection to a child; nil: it cannot be shown.
-func (s *Server) adopted(parent, id core.SessionID, role core.Role) (sess *session) {
+// announcement returns what the first update says about the child of a call. We can cancel a task of
+// ours; of a sub-agent of an external agent the call's arguments say what it has announced.
+func announcement(c core.Call) acp.SubagentUpdate {
+	is := acp.SubagentUpdate{Capabilities: &acp.SubagentCapabilities{Cancel: &acp.Marker{}}}
+	if c.Server != core.Native {
+		is.Capabilities = &acp.SubagentCapabilities{}
+		_ = json.Unmarshal(c.Args, &is) // without arguments it has announced nothing
+	}
+	if is.Capabilities == nil {
+		is.Capabilities = &acp.SubagentCapabilities{}
+	}
+	is.SessionUpdate, is.Description = acp.UpdateSubagent, display.Clipped(is.Description, maxName)
+	return is
+}
+
+// adopted attaches the connection to a child, whose work can be cancelled or not; nil: it cannot be shown.
+func (s *Server) adopted(parent, id core.SessionID, role core.Role, cancels bool) (sess *session) {
 	s.within(func(ctx context.Context) {
 		cs, err := s.opts.Gateway.Open(ctx, s.opts.Principal, id)
 		if err != nil || cs.Meta().Parent != parent {
@@ -66,7 +86,7 @@ func (s *Server) adopted(parent, id core.SessionID, role core.Role) (sess *sessi
 		is := s.who().client
 		is.Principal, is.Profiles = s.opts.Principal, s.opts.Profiles
 		is.Questions, is.Editor, is.Role = false, nil, role
-		sess = &session{srv: s, id: id, observed: role == core.Observe, att: cs.Attach(is), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
+		sess = &session{srv: s, id: id, observed: role == core.Observe, cancels: cancels, att: cs.Attach(is), queue: pump.NewQueue(&s.wg), prompts: &pump.Prompts{}}
 		sess.feed = &feed{sess: sess, view: NewView(id, "", core.Pos{}), asked: map[core.AskID]*wire.Ask{}}
 		sess.feed.view.Parent, sess.feed.view.state = parent, acp.SubagentState{State: acp.SubagentRunning}
 		s.mu.Lock()
@@ -198,14 +218,15 @@ func (f *feed) passOn(a core.Ask) {
 	}
 }
 
-// cancellable returns a session of this connection, or a child that is shown; nil: it has neither.
+// cancellable returns a session of this connection, or a child that is shown and can be cancelled; nil:
+// it has neither.
 func (s *Server) cancellable(id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess := s.sessions[core.SessionID(id)]; sess != nil {
 		return sess
 	}
-	if c := s.children[core.SessionID(id)]; c != nil && !c.observed {
+	if c := s.children[core.SessionID(id)]; c != nil && c.cancels {
 		return c
 	}
 	return nil
@@ -217,14 +238,6 @@ func (s *Server) shownAsChild(id string) bool {
 	defer s.mu.Unlock()
 	c := s.children[core.SessionID(id)]
 	return c != nil && !c.observed
-}
-
-// announce appends the first update about a child, on its parent's session.
-func announce(dst []byte, v, child *View, title string) []byte {
-	return update(dst, v, acp.SubagentUpdate{
-		SessionUpdate: acp.UpdateSubagent, SessionID: string(child.Session), Title: title,
-		Capabilities: &acp.SubagentCapabilities{Cancel: &acp.Marker{}}, State: &child.state,
-	})
 }
 
 // working appends a change of what a child does, on its parent's session.

@@ -46,7 +46,7 @@ func (f *feed) observe(id core.SessionID, replay bool) bool {
 	if task == "" {
 		return false
 	}
-	sess := f.sess.srv.adopted(f.sess.id, id, core.Observe)
+	sess := f.sess.srv.adopted(f.sess.id, id, core.Observe, false)
 	if sess == nil {
 		return false
 	}

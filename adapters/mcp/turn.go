@@ -131,7 +131,7 @@ func (t *turn) say(e core.TextDelta) {
 func (t *turn) call(c core.Call) {
 	if c.State != core.Awaiting {
 		c.Args = nil
-		c.Content = nil
+		c.Content = found(c)
 	}
 	c.Output, c.Meta = nil, nil
 	i := slices.IndexFunc(t.calls, func(k core.Call) bool { return k.ID == c.ID })
@@ -232,9 +232,21 @@ func toolName(c core.Call) string {
 	return c.Server + "/" + c.Tool
 }
 
-// summary returns a line about a call: its action, and the reason if it failed.
+// found returns the result of a sub-agent of an external agent, which is in no text of the turn; nil for
+// other calls.
+func found(c core.Call) []core.Block {
+	if c.Child == "" || c.Server == core.Native || !c.State.Ended() || len(c.Content) == 0 {
+		return nil
+	}
+	return []core.Block{core.Text{Text: line(blocksText(c.Content), maxSummary)}}
+}
+
+// summary returns a line about a call: its action, and the reason if it failed, or what was found.
 func summary(c core.Call) string {
 	s := c.Title
+	if result := found(c); result != nil {
+		s += ": " + blocksText(result)
+	}
 	if c.Why != "" && (c.State == core.Errored || c.State == core.Rejected || c.State == core.Awaiting) {
 		if s != "" {
 			s += ": "

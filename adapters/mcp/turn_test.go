@@ -103,6 +103,19 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// What a sub-agent of an external agent has found is in no text of the turn, so its call has it.
+func TestResultOfASubagent(t *testing.T) {
+	c := core.Call{ID: "c1", Turn: "t1", Server: "claude", Tool: "subagent", Title: "Kid", State: core.Proposed, Child: "s2"}
+	f := turn{id: "t1"}
+	f.apply(core.Record{Event: core.TurnStarted{Turn: "t1"}})
+	f.apply(core.Record{Event: core.CallChanged{Call: c}})
+	c.State, c.Content = core.Succeeded, []core.Block{core.Text{Text: "a treasure"}}
+	f.apply(core.Record{Event: core.CallChanged{Call: c}})
+	if got := f.result("s", nil).Calls; len(got) != 1 || got[0].Summary != "Kid: a treasure" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTurnBounds(t *testing.T) {
 	f := turn{id: "t1"}
 	f.apply(core.Record{Event: core.TurnStarted{Turn: "t1"}})

@@ -57,6 +57,7 @@ type conversation struct {
 	muted     bool          // updates repeat what the log has
 	stopped   bool          // the user has stopped the turn: what still comes belongs to it
 	dropped   time.Time     // when the newest of it came
+	cancels   bool          // of a sub-agent: it can be cancelled
 	answered  chan struct{} // closed when the agent has answered the last prompt; nil: none is open
 	closed    bool
 	ready     bool            // the session is open: what the agent offers is logged

@@ -156,6 +156,7 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 		object{"sessionUpdate": "usage_update", "used": 5, "size": 100},
 		object{"sessionUpdate": "compaction_update", "status": "completed", "summary": []object{{"type": "text", "text": "short"}}},
 		object{"sessionUpdate": "subagent_update", "sessionId": "sub", "title": "Sub", "state": object{"state": "running"}},
+		object{"sessionUpdate": "subagent_update", "sessionId": "sub", "state": object{"state": "idle", "stopReason": "end_turn"}},
 		object{"sessionUpdate": "_scripted/weather", "n": 1},
 		chunk("user_message_chunk", "And this?"),
 	)
@@ -217,7 +218,8 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 		"user ", "text Welcome.", "end end_turn",
 		"user Do it.", "thought Hm.", "text I do.",
 		"call make all proposed []", "call make all running []", "call make all running []", "call make all running [{made}]", "call make all succeeded [{made}]",
-		"call never ended proposed []", "call never ended proposed []", "plan rest", "compacted short", `foreign {"n":1,"sessionUpdate":"_scripted/weather"}`,
+		"call never ended proposed []", "call never ended proposed []", "plan rest", "compacted short",
+		"call Sub proposed []", "call Sub running []", "call Sub running []", "call Sub succeeded []", `foreign {"n":1,"sessionUpdate":"_scripted/weather"}`,
 		"end end_turn", "user And this?", "end end_turn",
 		"call never ended canceled []",
 	}

@@ -32,20 +32,25 @@ type importing struct {
 	title  string
 	turn   core.TurnID
 	turns  int
-	said   []core.Block // of a message of the user that is still growing
-	id     string       // its messageId
+	said   []core.Block         // of a message of the user that is still growing
+	id     string               // its messageId
+	subs   map[string]core.Call // of sub-agents, by the agent's ids of their sessions
+}
+
+func newImport(name string) *importing {
+	return &importing{name: name, subs: map[string]core.Call{}}
 }
 
 // importSession loads a session that the agent had before, with its history. An agent that cannot
 // repeat it continues it without.
 func (c *conversation) importSession(ctx context.Context, p *peer, session string) error {
-	in := &importing{name: c.b.o.Name}
+	in := newImport(c.b.o.Name)
 	loads := p.hello.Caps.LoadSession
 	if loads {
 		c.setImport(in)
 		err := c.request(ctx, p, "session/load", session, map[string]any{})
 		if err != nil && c.b.retried(ctx, p, err) {
-			in = &importing{name: c.b.o.Name}
+			in = newImport(c.b.o.Name)
 			c.setImport(in)
 			err = c.request(ctx, p, "session/load", session, map[string]any{})
 		}

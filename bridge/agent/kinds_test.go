@@ -79,27 +79,6 @@ func TestCompactionsEndWithTheirPhase(t *testing.T) {
 	c.ended(id)
 }
 
-// A sub-agent of the agent's has a session of its own, and what it says is not the agent's answer.
-func TestSubagent(t *testing.T) {
-	c := one(t, agenttest.Options{})
-	c.says("say before\nsubagent I am the child.\nsay after", "before\nafter\n")
-	var child core.SessionID
-	for _, ev := range c.events {
-		if e, ok := ev.(core.CallChanged); ok && e.Call.Child != "" {
-			child = e.Call.Child
-		}
-	}
-	if child == "" {
-		t.Fatal(strings.Join(c.lines(), "\n"))
-	}
-	s, err := c.gateway.Open(c.ctx, core.Local, child)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub := c.join(s)
-	sub.until(func(core.Event) bool { return strings.Contains(sub.text(), "I am the child.") })
-}
-
 // What an agent says about a call reaches clients, also where it is no object, or of a kind that is not known.
 func TestPartsOfACall(t *testing.T) {
 	for raw, want := range map[string]struct{ output, content string }{

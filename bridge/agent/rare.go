@@ -43,6 +43,9 @@ func (f *flow) rare(kind string, raw json.RawMessage, meta bool) {
 		_ = take(raw, f.summarized) // it is passed on as well
 	case acp.UpdateSubagent:
 		known = take(raw, f.c.subagent)
+	case acp.UpdateSessionMessage, acp.SessionMessageChunk:
+		f.letter(raw)
+		known = true
 	}
 	if !known {
 		f.foreign(raw, "")

@@ -272,13 +272,8 @@ func (c *conversation) emit(events ...core.Event) bool {
 		if c.opens() {
 			return c.hold(events)
 		}
-		ctx := context.Background()
-		if p := c.program(); p != nil {
-			ctx = p.life
-		}
-		next, err := c.bind.Host.Begin(ctx, core.Origin{})
+		err := c.beginTurn(r.turn)
 		if err == nil {
-			c.begun(ctx, next, r.turn)
 			continue
 		}
 		if busy := (*core.BusyError)(nil); !errors.As(err, &busy) {
@@ -295,6 +290,19 @@ func (c *conversation) emit(events ...core.Event) bool {
 			return false
 		}
 	}
+}
+
+// beginTurn begins a turn that nobody prompted, behind another one that has ended.
+func (c *conversation) beginTurn(before *core.Turn) error {
+	ctx := context.Background()
+	if p := c.program(); p != nil {
+		ctx = p.life
+	}
+	next, err := c.bind.Host.Begin(ctx, core.Origin{})
+	if err == nil {
+		c.begun(ctx, next, before)
+	}
+	return err
 }
 
 // begun makes a turn that nobody prompted the one that updates belong to, unless a prompt has ended it
@@ -320,6 +328,10 @@ func (c *conversation) begun(life context.Context, t, before *core.Turn) {
 // stop has the agent stop what it does without a prompt. What still comes of it is dropped. A program
 // that has not stopped after a while is ended, like one that does not answer a prompt that was cancelled.
 func (c *conversation) stop(t *core.Turn) {
+	if c.parent != nil {
+		c.stopSubagent()
+		return
+	}
 	c.mu.Lock()
 	p, session, limit := c.peer, c.session, c.b.limits.cancel
 	if c.run.turn != t || p == nil { // a prompt has come, or the program has ended

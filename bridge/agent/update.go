@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/jsonscan"
 )
 
@@ -49,7 +50,12 @@ type flow struct {
 	since   time.Time            // when it began
 	calls   map[string]*toolCall // by the agent's id
 	summary string               // that the agent makes of its history, as far as it has come
-	n       int                  // of the ids that were made up for an import
+	said    string               // the newest message, of a sub-agent
+	letters struct {             // the newest message between sub-agents
+		theirs string
+		ours   core.MessageID
+	}
+	n int // of the ids that were made up for an import
 }
 
 // emit passes events on.
@@ -129,13 +135,17 @@ func (f *flow) answering(theirs []byte) string {
 	f.endThought()
 	id := jsonscan.Text(theirs)
 	if f.message == "" || id != f.theirs && id != "" {
-		f.message, f.theirs = f.newMessage(), id
+		f.message, f.theirs, f.said = f.newMessage(), id, ""
 	}
 	return string(f.message)
 }
 
 // say adds to the agent's answer.
-func (f *flow) say(text string) { f.emit(core.TextDelta{Message: f.message, Text: text}) }
+func (f *flow) say(text string) {
+	if f.emit(core.TextDelta{Message: f.message, Text: text}) && f.c.parent != nil {
+		f.said = display.Cut(f.said+text, maxSaid)
+	}
+}
 
 // thinking returns the id of the thought that the agent's reasoning goes on with.
 func (f *flow) thinking() string {

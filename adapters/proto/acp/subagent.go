@@ -13,6 +13,7 @@ type SubagentUpdate struct {
 	SessionUpdate string                `json:"sessionUpdate"`
 	SessionID     string                `json:"sessionId"` // the subagent's
 	Title         string                `json:"title,omitempty"`
+	Description   string                `json:"description,omitempty"`
 	Capabilities  *SubagentCapabilities `json:"capabilities,omitempty"`
 	State         *SubagentState        `json:"state,omitempty"`
 }
