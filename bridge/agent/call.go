@@ -341,7 +341,7 @@ func (c *conversation) blocks(list []acp.ToolContent) (blocks []core.Block) {
 		switch t.Type {
 		case "content":
 			if t.Content != nil {
-				blocks = append(blocks, blockOf(*t.Content))
+				blocks = append(blocks, c.b.paths.blockOf(*t.Content))
 			}
 		case "diff":
 			d := core.Diff{Path: c.b.paths.here(t.Path), Created: t.OldText == nil}

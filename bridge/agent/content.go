@@ -14,7 +14,7 @@ import (
 )
 
 // blockOf returns content of an agent.
-func blockOf(b acp.ContentBlock) core.Block {
+func (m mapping) blockOf(b acp.ContentBlock) core.Block {
 	data := func(text string) []byte {
 		raw, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
@@ -28,18 +28,18 @@ func blockOf(b acp.ContentBlock) core.Block {
 			return core.Text{Text: *b.Text}
 		}
 	case "image":
-		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: b.URI}
+		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: m.uriHere(b.URI)}
 	case "audio":
 		return core.Audio{MIME: b.MIMEType, Data: data(b.Data)}
 	case "resource_link":
-		l := core.Link{URI: b.URI, Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
+		l := core.Link{URI: m.uriHere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
 		if b.Size != nil {
 			l.Size = *b.Size
 		}
 		return l
 	case "resource":
 		if r := b.Resource; r != nil {
-			is := core.Resource{URI: r.URI, MIME: r.MIMEType}
+			is := core.Resource{URI: m.uriHere(r.URI), MIME: r.MIMEType}
 			if r.Text != nil {
 				is.Text = *r.Text
 			} else if r.Blob != nil {
@@ -67,25 +67,25 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 			list = append(list, textBlock(brief))
 		}
 	}
-	takes := p.hello.Caps.PromptCapabilities
+	takes, there := p.hello.Caps.PromptCapabilities, c.b.paths.uriThere
 	for _, b := range t.Prompt() {
 		switch b := b.(type) {
 		case core.Text:
 			list = append(list, textBlock(b.Text))
 		case core.Link:
-			block := acp.ContentBlock{Type: "resource_link", URI: c.uriThere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
+			block := acp.ContentBlock{Type: "resource_link", URI: there(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
 			if block.Name == "" {
-				block.Name = b.URI
+				block.Name = block.URI
 			}
 			list = append(list, block)
 		case core.Image:
 			switch {
 			case takes.Image && len(b.Data) > 0:
-				list = append(list, acp.ContentBlock{Type: "image", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data), URI: b.URI})
+				list = append(list, acp.ContentBlock{Type: "image", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data), URI: there(b.URI)})
 			case len(b.Data) > 0:
 				list = append(list, c.asFile(ctx, t, "image", b.MIME, b.Data))
 			default:
-				list = append(list, acp.ContentBlock{Type: "resource_link", URI: b.URI, Name: b.URI, MIMEType: b.MIME})
+				list = append(list, acp.ContentBlock{Type: "resource_link", URI: there(b.URI), Name: there(b.URI), MIMEType: b.MIME})
 			}
 		case core.Audio:
 			if takes.Audio {
@@ -96,7 +96,7 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 		case core.Resource:
 			switch {
 			case takes.EmbeddedContext:
-				r := &acp.Resource{URI: c.uriThere(b.URI), MIMEType: b.MIME}
+				r := &acp.Resource{URI: there(b.URI), MIMEType: b.MIME}
 				if b.Blob != nil {
 					blob := base64.StdEncoding.EncodeToString(b.Blob)
 					r.Blob = &blob
@@ -108,7 +108,7 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 				list = append(list, c.asFile(ctx, t, "resource", b.MIME, b.Blob))
 			default:
 				c.told(ctx, t, fmt.Sprintf("agent %s takes no embedded resources, so it got %s as text", c.b.o.Name, b.URI))
-				list = append(list, textBlock(b.URI+":\n```\n"+b.Text+"\n```"))
+				list = append(list, textBlock(there(b.URI)+":\n```\n"+b.Text+"\n```"))
 			}
 		case core.Diff, core.Terminal:
 		}
@@ -126,12 +126,17 @@ func (c *conversation) told(ctx context.Context, t *core.Turn, text string) {
 }
 
 // asFile writes content that the agent does not take into a file, and returns the text that names
-// it. The file is removed with the conversation.
+// it. The file is removed with the conversation. An agent that runs elsewhere could not read it.
 func (c *conversation) asFile(ctx context.Context, t *core.Turn, what, mimeType string, data []byte) any {
+	left := textBlock("[" + what + ": it could not be passed on]")
+	if len(c.b.o.Paths) > 0 {
+		c.told(ctx, t, fmt.Sprintf("agent %s takes no %s and runs elsewhere (paths), so it did not get the one in this message", c.b.o.Name, what))
+		return left
+	}
 	path, err := c.spool(mimeType, data)
 	if err != nil {
 		c.told(ctx, t, fmt.Sprintf("agent %s takes no %s, and it could not be kept in a file: %v", c.b.o.Name, what, err))
-		return textBlock("[a " + what + " that could not be passed on]")
+		return left
 	}
 	c.told(ctx, t, fmt.Sprintf("agent %s takes no %s, so it got the file %s", c.b.o.Name, what, path))
 	return textBlock("[" + what + ": " + path + "]")
@@ -164,12 +169,4 @@ func (c *conversation) spool(mimeType string, data []byte) (string, error) {
 		err = closed
 	}
 	return filepath.Clean(file.Name()), err
-}
-
-// uriThere returns the agent's address of a file of ours.
-func (c *conversation) uriThere(uri string) string {
-	if path, ok := strings.CutPrefix(uri, "file://"); ok {
-		return "file://" + c.b.paths.there(path)
-	}
-	return uri
 }

@@ -205,7 +205,7 @@ func (f *flow) userChunk(content, message []byte) {
 		in.begin()
 	}
 	in.id = id
-	block := blockOf(b)
+	block := f.c.b.paths.blockOf(b)
 	if text, ok := block.(core.Text); ok && len(in.said) > 0 {
 		if last, ok := in.said[len(in.said)-1].(core.Text); ok {
 			in.said[len(in.said)-1] = core.Text{Text: last.Text + text.Text}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -58,6 +59,25 @@ func covers(list []prefix, path string) bool {
 func (p prefix) cut(path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, p.from)
 	return rest, ok && (rest == "" || rest[0] == '/' || p.from == "/")
+}
+
+// uriThere returns the agent's address of one of our files. Other addresses stay as they are.
+func (m mapping) uriThere(uri string) string { return readdressed(m.out, uri) }
+
+// uriHere returns our address of one of the agent's files.
+func (m mapping) uriHere(uri string) string { return readdressed(m.in, uri) }
+
+func readdressed(list []prefix, uri string) string {
+	u, err := url.Parse(uri)
+	if len(list) == 0 || err != nil || u.Scheme != "file" || u.Opaque != "" || u.Host != "" && u.Host != "localhost" {
+		return uri
+	}
+	path := translated(list, u.Path)
+	if path == u.Path {
+		return uri // as it was written
+	}
+	u.Path, u.RawPath = path, ""
+	return u.String()
 }
 
 func translated(list []prefix, path string) string {
