@@ -161,4 +161,5 @@ type Reply struct {
 	Principal Principal `json:"principal,omitempty"`
 	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty, or "person" where Remember is set: a person
 	Remember  string    `json:"remember,omitempty"` // the key that policy will find again
+	Why       string    `json:"-"`                  // of an approval, for the call that was asked about
 }

@@ -154,26 +154,19 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 	return r, nil
 }
 
-// judgement is the decision whether a call may run.
-type judgement struct {
-	allowed bool
-	reply   Reply
-	why     string
-}
-
-// ruled is a judgement that no person made.
-func ruled(allowed bool, why string) judgement {
+// ruled is a decision that no person made.
+func ruled(allowed bool, why string) Reply {
 	d := RejectOnce
 	if allowed {
 		d = AllowOnce
 	}
-	return judgement{allowed, Reply{Outcome: OutcomeDecided, Decision: d}, why}
+	return Reply{Outcome: OutcomeDecided, Decision: d, Why: why}
 }
 
 // authorize is the one gate: policy, then a person. It moves the call to
 // Awaiting when somebody is asked. req is set for a tool of the back end's own. An error means
 // that the turn must end.
-func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (judgement, error) {
+func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (Reply, error) {
 	s := t.s
 	s.view(func(st *State) { check.Remembered, check.Settings = st.answers.of(check.Origin), st.Settings })
 	check.Call, check.Meta = c, s.Meta()
@@ -204,7 +197,7 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, Options: options, key: v.Remember}
 	r, err := s.ask(ctx, a, prof.AskTimeout, t, CallChanged{c})
 	if err != nil {
-		return judgement{}, err
+		return Reply{}, err
 	}
 	switch r.Outcome {
 	case OutcomeDecided:
@@ -215,20 +208,21 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 		if r.Remember != "" {
 			who += " for this session: " + v.RememberText
 		}
-		if r.Decision.Allows() {
-			return judgement{true, r, "allowed by " + who}, nil
+		if r.Why = "allowed by " + who; r.Decision.Allows() {
+			return r, nil
 		}
 		if r.Text != "" {
 			who += ": " + r.Text
 		}
-		return judgement{false, r, "rejected by " + who}, nil
+		r.Why = "rejected by " + who
+		return r, nil
 	case OutcomeExpired:
 		return ruled(false, "rejected: "+r.Text), nil
 	case OutcomeCanceled: // its turn has ended
 		if cause := context.Cause(t.ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-			return judgement{}, cause
+			return Reply{}, cause
 		}
-		return judgement{}, ErrOver
+		return Reply{}, ErrOver
 	case OutcomeAnswered, OutcomeDeclined, OutcomeLater, OutcomeAlone:
 	}
 	return ruled(false, "rejected: "+v.Why+", and "+cmp.Or(r.Text, "no client is attached that could be asked")), nil

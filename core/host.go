@@ -33,22 +33,22 @@ func (h host) Authorize(ctx context.Context, r Request) (Reply, error) {
 	if err != nil {
 		return no, err
 	}
-	j := ruled(false, "rejected: the agent offers no answer")
+	reply := ruled(false, "rejected: the agent offers no answer")
 	if r.Options == nil || len(r.Options) > 0 {
-		if j, err = t.authorize(ctx, c, Check{Spec: r.Spec, Access: r.Access, Origin: t.origin}, prof, &r); err != nil {
+		if reply, err = t.authorize(ctx, c, Check{Spec: r.Spec, Access: r.Access, Origin: t.origin}, prof, &r); err != nil {
 			return no, err
 		}
 	}
-	c.Why = j.why
-	if !j.allowed {
+	c.Why = reply.Why
+	if !reply.Decision.Allows() {
 		c.State, c.End = Rejected, s.now()
-		return j.reply, t.Emit(ctx, CallChanged{c})
+		return reply, t.Emit(ctx, CallChanged{c})
 	}
 	c.State, c.Start = Running, s.now()
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return no, err
 	}
-	return j.reply, s.durable(ctx, s.Head())
+	return reply, s.durable(ctx, s.Head())
 }
 
 // propose returns the running turn, or begins one, and a call as it is proposed there.

@@ -70,12 +70,12 @@ func (t *Turn) Invoke(ctx context.Context, c Call) (Result, error) {
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {
 		return Result{}, err
 	}
-	j, err := t.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, prof, nil)
+	r, err := t.authorize(ctx, c, Check{Spec: tool.Spec(), Access: pv.Access, Origin: t.origin}, prof, nil)
 	if err != nil {
 		return Result{}, err
 	}
-	if c.Why = j.why; !j.allowed {
-		return t.fail(ctx, c, Rejected, j.why)
+	if c.Why = r.Why; !r.Decision.Allows() {
+		return t.fail(ctx, c, Rejected, r.Why)
 	}
 	c.State, c.Start = Running, t.s.now()
 	if err := t.Emit(ctx, CallChanged{c}); err != nil {

@@ -152,7 +152,7 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged,
 		if err == nil {
 			call.State = core.Rejected
 			if reply.Decision.Allows() {
-				call.State = core.Running
+				call.State, call.Start, call.Why = core.Running, c.b.o.now(), reply.Why
 			}
 			return reply, nil
 		}

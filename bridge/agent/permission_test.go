@@ -101,6 +101,26 @@ func TestOneEffectIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
+// The last record of a call says when it began, and who has allowed it.
+func TestEndedCallsKeepTheirDecision(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.answer = always(allow)
+	c.says("write c.txt x\nrun echo hi\n"+`permission {"title":"look","kind":"execute","rawInput":{"command":"ls"}}`+"\nend", "written c.txt\nhi\nexit 0\nselected allow\n")
+	ended := 0
+	for _, ev := range c.events {
+		e, ok := ev.(core.CallChanged)
+		if !ok || !e.Call.State.Ended() {
+			continue
+		}
+		if ended++; e.Call.Start.IsZero() || e.Call.Why != "allowed by the user" {
+			t.Errorf("%s: began %v, %q", e.Call.Title, e.Call.Start, e.Call.Why)
+		}
+	}
+	if ended != 3 {
+		t.Errorf("%d calls have ended: %q", ended, c.calls())
+	}
+}
+
 // A permission of one turn means nothing in the next one.
 func TestPermissionsEndWithTheirTurn(t *testing.T) {
 	c := one(t, agenttest.Options{})
