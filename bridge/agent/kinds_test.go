@@ -29,6 +29,14 @@ func TestKindsOfUpdates(t *testing.T) {
 	if st := c.at.State(); st.Title != "A title" || len(st.Plan) != 2 {
 		t.Errorf("%q, %+v", st.Title, st.Plan)
 	}
+	c.says(`update {"sessionUpdate":"session_info_update","updatedAt":"2026-01-01T00:00:00Z"}`, "")
+	if st := c.at.State(); st.Title != "A title" {
+		t.Errorf("an update without a title: %q", st.Title)
+	}
+	c.says(`update {"sessionUpdate":"session_info_update","title":null}`, "")
+	if st := c.at.State(); st.Title != "" {
+		t.Errorf("a title that was removed: %q", st.Title)
+	}
 }
 
 // A summary may come whole, in pieces or not at all. An agent that has lost its session is told it, or

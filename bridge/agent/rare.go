@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // rare handles the updates that are not on the hot path. meta means that the update has a _meta. That of
@@ -80,13 +81,19 @@ func (f *flow) plan(u acp.Plan) {
 	f.emit(core.PlanChanged{Entries: entries})
 }
 
+// infoUpdate is the update session_info_update. A title of null removes it, one that is left out stays.
+type infoUpdate struct {
+	Title json.RawMessage `json:"title"`
+}
+
 // info takes a title, unless a person has named the session.
-func (f *flow) info(u acp.InfoUpdate) {
-	if t := f.c.current(); t != nil && t.State().Named {
-		return
-	}
-	if u.Title != nil && strings.TrimSpace(*u.Title) != "" {
-		f.emitApart(core.TitleChanged{Title: strings.TrimSpace(*u.Title), Auto: true})
+func (f *flow) info(u infoUpdate) {
+	t := f.c.current()
+	title, removed := strings.TrimSpace(jsonscan.Text(u.Title)), string(u.Title) == "null"
+	switch {
+	case t != nil && t.State().Named:
+	case title != "", removed && (t == nil || t.State().Title != ""):
+		f.emitApart(core.TitleChanged{Title: title, Auto: true})
 	}
 }
 
