@@ -15,8 +15,9 @@ import (
 // means that the client's document has members for a bar of the window.
 func Usage(e core.UsageChanged, output int, bar bool) eca.UsageContent {
 	c := eca.UsageContent{
-		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out, SessionTokens: e.Total.In + e.Total.Out,
-		MessageCost: costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
+		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out,
+		SessionTokens: cmp.Or(e.Total.In+e.Total.Out, e.Context), // an external agent may count its window alone
+		MessageCost:   costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
 	}
 	if e.Window > 0 {
 		c.Limit = &eca.Limit{Context: e.Window, Output: output}
