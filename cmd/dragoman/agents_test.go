@@ -53,7 +53,7 @@ func TestAgentsDoctor(t *testing.T) {
 	if o := p.run(t, "", "agents", "doctor", "secret"); o.code != program.ExitOK || !strings.Contains(o.out, "Nothing is wrong.") || strings.Contains(o.out, "Agent lost") {
 		t.Errorf("of one: %+v", o)
 	}
-	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "dragoman-trial-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(p.env["TMPDIR"], "dragoman-trial-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	if out := p.run(t, "", "doctor").out; !strings.Contains(out, "· 7 external agents: claude, exits, garbage, login, lost, secret, unset\n    → \"dragoman agents doctor\" tries them\n") ||
