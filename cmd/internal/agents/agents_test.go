@@ -161,3 +161,56 @@ func TestUnknownAgents(t *testing.T) {
 		}
 	}
 }
+
+// A program that cannot be started has one sentence of advice on what to change.
+func TestAdviceOnPrograms(t *testing.T) {
+	for _, c := range []struct {
+		name, command string
+		file          string // the text of bin/agent
+		mode          os.FileMode
+		found         bool
+		want          string
+	}{
+		{"no first line", "bin/agent", "console.log(1)\n", 0o700, true, "its first line does not name the program that runs it, such as #!/usr/bin/env node"},
+		{"empty", "bin/agent", "", 0o700, true, "its first line does not name the program"},
+		{"no interpreter", "bin/agent", "#!/no/such/node --x\n", 0o700, true, "its first line names /no/such/node, which is not there"},
+		{"no line end", "bin/agent", "#!/no/such/node", 0o700, true, "its first line names /no/such/node, which is not there"},
+		{"CR LF", "bin/agent", "#!/bin/sh\r\nexit 0\r\n", 0o700, true, "its lines end as on Windows (CR LF)"},
+		{"CR LF behind env", "bin/agent", "#!/usr/bin/env sh\r\nexit 0\r\n", 0o700, true, "its lines end as on Windows (CR LF)"},
+		{"another processor", "bin/agent", "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 200), 0o700, true, "it was built for another system or processor"},
+		{"it ends by itself", "bin/agent", "#!/bin/sh\nexit 3\n", 0o700, true, ""},
+		{"not executable", "bin/agent", "#!/bin/sh\n", 0o600, false, "make it executable: chmod +x bin/agent"},
+		{"a folder", "bin/", "", 0o700, false, "write the path of the program in it"},
+		{"a line in brackets", "sh -c x", "", 0o700, false, "write the line without brackets, or each word as an element"},
+		{"a path in brackets", "bin/agent --acp", "", 0o700, false, "write the line without brackets, or each word as an element"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env, bin, _ := environment(t, "agents: {bot: {acp: {command: ['"+c.command+"']}}}\n")
+			path := filepath.Join(bin, "agent")
+			programtest.Write(t, path, c.file)
+			if err := os.Chmod(path, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			config, err := env.LoadConfig(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := New(env, nil, config, "bot")
+			at, err := x.Find(t.Context())
+			if c.found != (err == nil) {
+				t.Fatalf("%s, %v", at, err)
+			}
+			got := ""
+			if err != nil {
+				got = x.Missing(err)
+			} else if _, err = x.Try(t.Context()); err == nil {
+				t.Fatal("it was started")
+			} else {
+				got = x.Hint(at, err)
+			}
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("%v: %s", err, got)
+			}
+		})
+	}
+}

@@ -1,10 +1,11 @@
 package agents
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"dragoman/bridge/agent"
@@ -51,16 +53,37 @@ func New(env *program.Environment, kept *secrets.Store, c *configs.Config, name 
 func (x *Examination) Find(ctx context.Context) (string, error) {
 	path, err := Find(ctx, x.of, x.env)
 	if err != nil {
-		return "", errors.New(reason(err))
+		return "", findError{err}
 	}
 	return path, nil
 }
 
-// Missing returns advice for an error of Find.
-func (x *Examination) Missing(error) string { return missing(x.of.ACP.Command[0].String()) }
+// findError is an error of Find in short words.
+type findError struct{ error }
 
-// Hint returns advice for an agent that does not start.
-func (x *Examination) Hint() string { return x.known.Hint }
+func (e findError) Error() string { return reason(e.error) }
+
+func (e findError) Unwrap() error { return e.error }
+
+// Missing returns advice for an error of Find.
+func (x *Examination) Missing(err error) string {
+	word := x.of.ACP.Command[0].String()
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "make it executable: chmod +x " + word
+	case errors.Is(err, syscall.EISDIR):
+		return "write the path of the program in it"
+	case len(x.of.ACP.Command) == 1 && strings.ContainsAny(word, " \t"):
+		return "an element of a list is one word, with its blanks; write the line without brackets, or each word as an element"
+	}
+	return missing(word)
+}
+
+// Hint returns advice for an agent that does not start, for the error that says so. path is where its
+// program is installed.
+func (x *Examination) Hint(path string, err error) string {
+	return cmp.Or(unrunnable(path, err), x.known.Hint)
+}
 
 // Credentials lists the variables of our environment by which the agent finds its login, without
 // their values. Those that its entry sets are not among them.
@@ -73,29 +96,6 @@ func (x *Examination) Credentials() (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// interpreter returns the program that runs a script; "": the file is no script.
-func interpreter(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	line, err := bufio.NewReaderSize(f, 256).ReadSlice('\n')
-	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
-	if err != nil || !strings.HasPrefix(string(line), "#!") || len(words) == 0 {
-		return ""
-	}
-	if filepath.Base(words[0]) != "env" {
-		return words[0]
-	}
-	for _, w := range words[1:] {
-		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-			return w
-		}
-	}
-	return ""
 }
 
 // Interpreter describes the program that runs the agent's, with its version.

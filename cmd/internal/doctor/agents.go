@@ -78,7 +78,7 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 	case errors.As(err, &signIn):
 		s.add(wrong, "it wants a login: %s", display.Line(signIn.Text, 200)).hint = "dragoman agents login " + name
 	case err != nil:
-		s.add(wrong, "%s", display.Printable(err.Error())).hint = x.Hint()
+		s.add(wrong, "%s", display.Printable(err.Error())).hint = x.Hint(path, err)
 	default:
 		s.add(fine, "a session was opened in %v", rounded(t.Session))
 	}

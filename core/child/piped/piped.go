@@ -74,7 +74,7 @@ func (c Command) Start() (*Process, error) {
 	closeAll([]*os.File{ends[0], ends[3], ends[5]})
 	if err != nil {
 		closeAll([]*os.File{ends[1], ends[2], ends[4]})
-		return nil, fmt.Errorf("start %s: %v", c.Path, err)
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	done := make(chan struct{})
 	p := &Process{
