@@ -16,7 +16,7 @@ type Agent struct {
 	ACP          AgentProgram `yaml:"acp" doc:"The program of an external agent that speaks the Agent Client Protocol, such as claude-agent-acp, codex-acp or gemini --acp. Left out: the agent is one of dragoman's own, with a model and tools from here."`
 	Model        string       `yaml:"model" without:"acp" workspace:"yes" doc:"Model of this agent, as PROVIDER/MODEL. Left out: the model of the configuration."`
 	Instructions Value        `yaml:"instructions" aka:"prompt,system_prompt,system" without:"acp" workspace:"yes" doc:"The agent's system prompt. Text, or a file: ${file:reviewer.md}."`
-	Mode         string       `yaml:"mode" enum:"primary,subagent,all" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both. A mode of an external agent's own is one of its options."`
+	Mode         string       `yaml:"mode" enum:"primary,subagent,all" other:"; a mode that an external agent has itself is one of its options: {mode: …}" default:"primary" workspace:"yes" doc:"Who may start the agent: primary is offered to people, subagent to other agents, all to both. A mode of an external agent's own is one of its options."`
 
 	Tools         []string `yaml:"tools" aka:"allowed_tools" pattern:"tool" without:"acp" doc:"The only tools that the agent is offered, by name; * is any text, SERVER/NAME a tool of an MCP server. Left out: all. It allows no call; only the policy does."`
 	DisabledTools []string `yaml:"disabled_tools" aka:"denied_tools,exclude_tools" pattern:"tool" without:"acp" workspace:"yes" doc:"Tools that the agent is not offered and cannot call, written in the same way."`

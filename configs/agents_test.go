@@ -70,6 +70,25 @@ ws.yaml:6:16: default_agent: is left out: a workspace cannot set this
 	}
 }
 
+// What belongs to an external agent's program, or is an option of its own, says where it is written.
+func TestMisplacedSettingsOfAnExternalAgent(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	for text, want := range map[string]string{
+		"agents: {c: {command: claude}}":                       "agents.c.command: unknown key; did you mean acp: {command: …}?",
+		"agents: {c: {acp: {command: claude}, env: {A: b}}}":   "agents.c.env: unknown key; did you mean acp: {env: …}?",
+		"agents: {c: {acp: {command: claude}, mode: plan}}":    `got "plan"; a mode that an external agent has itself is one of its options: {mode: …}`,
+		"agents: {c: {acp: {command: claude}, mode: primry}}":  `got "primry"; did you mean "primary"?`,
+		"agents: {c: {acp: {command: claude}, commands: [x]}}": "agents.c.commands: unknown key; here can be ",
+	} {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(Options{Path: file}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // What an editor or a workspace writes for an agent that the user has made an external one is left
 // out: it must not make the user's configuration an error.
 func TestOthersSettingsOfAnExternalAgent(t *testing.T) {

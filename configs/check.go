@@ -103,7 +103,7 @@ func (ck *checker) stringValue(key string, is field, s string) {
 	case s == "":
 		ck.fail(key, "must not be empty; remove the key to leave it out")
 	case is.enum != nil && !slices.Contains(is.enum, s):
-		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+DidYouMean(s, is.enum))
+		ck.fail(key, "must be "+oneOf(is.enum)+", got "+quote(s)+cmp.Or(DidYouMean(s, is.enum), is.other))
 	case strings.Contains(s, "${env:") || strings.Contains(s, "${file:") || strings.Contains(s, "${cmd:"):
 		ck.fail(key, "references are not expanded in this setting")
 	case is.pattern != nil:

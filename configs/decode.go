@@ -158,7 +158,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, key string) {
 	for _, e := range d.entries(n, key) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == e.name })
 		if i < 0 {
-			d.problem(e.at, join(key, e.name), unknownKey(e.name, fields))
+			d.problem(e.at, join(key, e.name), unknownKey(e.name, v.Type()))
 			continue
 		}
 		sub := join(key, e.name)
@@ -169,11 +169,15 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, key string) {
 	}
 }
 
-func unknownKey(name string, fields []field) string {
+func unknownKey(name string, of reflect.Type) string {
+	fields := fieldsOf(of)
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
 		if slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
 			return "unknown key; did you mean " + quote(f.name) + "?"
+		}
+		if in := of.Field(f.index).Type; shapeOf(in) == shapeStruct && slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.name == name }) {
+			return "unknown key; did you mean " + f.name + ": {" + name + ": …}?"
 		}
 		if !strings.HasPrefix(f.name, "$") {
 			names = append(names, f.name)

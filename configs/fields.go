@@ -15,6 +15,7 @@ type field struct {
 	def       string // default, in the form of a file
 	min, max  string
 	enum      []string
+	other     string              // for an enum: where a value of another kind belongs
 	aka       []string            // other words people try
 	names     string              // for a mapping: the kind of its keys (name, header, variable)
 	pattern   func(string) string // returns the fault of a pattern; nil: the field is not a pattern
@@ -48,6 +49,7 @@ func fieldsOf(t reflect.Type) []field {
 			min:       tag.Get("min"),
 			max:       tag.Get("max"),
 			enum:      enumOf(tag.Get("enum")),
+			other:     tag.Get("other"),
 			aka:       list(tag.Get("aka")),
 			names:     tag.Get("names"),
 			pattern:   patterns[tag.Get("pattern")],
