@@ -8,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/commands"
+	"dragoman/core/control"
 	"dragoman/core/coretest"
 )
 
@@ -29,6 +30,15 @@ func (l logins) Authenticate(_ context.Context, agent, method string, show func(
 		show("Log in with Google", "https://login.example/x")
 	}
 	return nil
+}
+
+// keys are the accounts of one provider.
+type keys struct{ commands.Accounts }
+
+func (keys) List(context.Context) []control.Account { return []control.Account{{Provider: "openai"}} }
+
+func (keys) Find(name string) (control.Account, error) {
+	return control.Account{}, errors.New("there is no provider " + name + "; there are openai")
 }
 
 // /login of an agent behind the gateway takes the one way that there is, or the named one; the others
@@ -55,11 +65,14 @@ func TestLoginOfAnAgent(t *testing.T) {
 		{text: "/login gemini", want: "oauth: waiting for agent gemini, which may open a page in your browser.|Log in with Google\n\nOpen this page to log in: https://login.example/x|Logged in to agent gemini."},
 		{text: "/login plain", want: "Agent plain offers no way to log in."},
 		{text: "/login broken", want: "Agent broken does not tell how to log in: no such program\n"},
+		{text: "/login clad", want: "There is no agent and no provider `clad`; did you mean /login claude?\n"},
+		{text: "/login opnai", want: "The key was not asked for: there is no provider opnai; there are openai; there are also the agents "},
 		{text: "/login gemini", program: true, want: `Nobody can log in from here. Run "dragoman agents login gemini" in a terminal.`},
 	} {
 		said := make(chan string, 1) // the turn never waits
 		slash := table()
 		slash.Agents = func() commands.AgentLogins { return have }
+		slash.Accounts = func() commands.Accounts { return keys{} }
 		slash.People = func() bool { return !c.program }
 		b := &coretest.Backend{Run: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 			res, _, err := slash.Run(ctx, turn, c.text)

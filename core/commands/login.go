@@ -8,6 +8,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/control"
+	"dragoman/core/display"
 )
 
 // login asks for a provider's key, or explains where to set it, or logs in to an agent behind the
@@ -27,7 +28,7 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 	}
 	is, err := acc.Find(words[0])
 	if err != nil {
-		return "The key was not asked for: " + err.Error() + "\n", nil
+		return c.noLogin(ctx, words[0], agents, err), nil
 	}
 	step, err := acc.Login(ctx, is.Provider, "", nil)
 	if err != nil {
@@ -56,6 +57,22 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 		return "The key was not kept: " + err.Error() + "\n", nil
 	}
 	return step.Message + "\n", nil
+}
+
+// noLogin answers a name that neither a provider nor an agent has. err names the providers.
+func (c *Commands) noLogin(ctx context.Context, name string, agents []string, err error) string {
+	var providers []string
+	for _, a := range c.Accounts().List(ctx) {
+		providers = append(providers, a.Provider)
+	}
+	if meant := c.Suggest(name, slices.Concat(agents, providers)); slices.Contains(agents, meant) {
+		return fmt.Sprintf("There is no agent and no provider `%s`; did you mean /login %s?\n", display.Line(name, 60), meant)
+	}
+	text := "The key was not asked for: " + err.Error()
+	if len(agents) > 0 {
+		text += "; there are also the agents " + strings.Join(agents, ", ")
+	}
+	return text + "\n"
 }
 
 // accountsText lists the providers and the sources of their keys, and the agents behind the gateway.
