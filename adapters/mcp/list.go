@@ -30,7 +30,7 @@ type listedSession struct {
 	Title   string         `json:"title,omitempty"`
 	Cwd     string         `json:"cwd"`
 	Status  string         `json:"status"`
-	Updated time.Time      `json:"updated_at"`
+	Updated time.Time      `json:"updated_at,omitzero"` // zero: an external agent did not say it
 	Model   string         `json:"model,omitempty"`
 }
 
@@ -141,8 +141,11 @@ func listText(r listResult) string {
 	}
 	var b strings.Builder
 	for _, s := range r.Sessions {
-		b.WriteString("- " + string(s.Session) + " (" + s.Status + ", " + s.Cwd + ", " + s.Updated.Format(time.RFC3339) + "): " +
-			cmp.Or(line(s.Title, 100), "untitled") + "\n")
+		b.WriteString("- " + string(s.Session) + " (" + s.Status + ", " + s.Cwd)
+		if !s.Updated.IsZero() {
+			b.WriteString(", " + s.Updated.Format(time.RFC3339))
+		}
+		b.WriteString("): " + cmp.Or(line(s.Title, 100), "untitled") + "\n")
 	}
 	if r.Next != "" {
 		b.WriteString("There are more: pass next_cursor as cursor.\n")

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -319,6 +320,18 @@ func TestListPages(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("limit %d: %v", limit, got)
 		}
+	}
+}
+
+// A session whose last use an external agent does not tell has no time.
+func TestListWithoutATime(t *testing.T) {
+	out := page([]core.Summary{{ID: "bot:a", Cwd: "/w", Title: "T", Elsewhere: true}}, nil, 1)
+	b, err := json.Marshal(out)
+	if err != nil || strings.Contains(string(b), "updated_at") {
+		t.Errorf("%s, %v", b, err)
+	}
+	if got := listText(out); got != "- bot:a (idle, /w): T\n" {
+		t.Errorf("%q", got)
 	}
 }
 
