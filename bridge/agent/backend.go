@@ -83,6 +83,7 @@ type Backend struct {
 	shared   map[string]*sharing
 	method   string    // by which the user has signed in; "": by none in this process
 	wants    bool      // its last answer was that it wants a login
+	in       bool      // the user has signed in here since it wanted that last
 	relisted time.Time // when its sessions were listed last
 }
 

@@ -200,6 +200,9 @@ func TestAuthenticate(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if st, err := b.SignInStatus(c.ctx); err != nil || st.State != acp.Authenticated {
+		t.Errorf("without a program: %+v, %v", st, err)
+	}
 	if n := rec.count("authenticate"); n != 1 {
 		t.Errorf("it was asked %d times", n)
 	}

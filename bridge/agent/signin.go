@@ -77,7 +77,7 @@ func (b *Backend) AskSignIns(ctx context.Context) (list []SignIn, err error) {
 // note notes the agent's ways to sign in, and whether it wants a login, for other processes.
 func (b *Backend) note(ctx context.Context, wanted bool) {
 	b.mu.Lock()
-	b.wants = wanted
+	b.wants, b.in = wanted, b.in && !wanted
 	last := b.last
 	b.mu.Unlock()
 	if last == nil {
@@ -164,6 +164,9 @@ func (b *Backend) signedIn(ctx context.Context, m SignIn) {
 		b.mu.Unlock()
 	}
 	b.note(ctx, false)
+	b.mu.Lock()
+	b.in = true
+	b.mu.Unlock()
 }
 
 // isSignedIn reports whether a program says that it is signed in. One that has refused a request
@@ -235,12 +238,18 @@ func (b *Backend) Logout(ctx context.Context) error {
 
 // SignInStatus returns the state of the agent's login: one of those of acp.AuthStatus. It starts
 // nothing: of an agent that does not run, or does not tell, it is known only that it has asked for a
-// login.
+// login, or that the user has given one here since.
 func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
 	last := acp.AuthStatus{State: acp.AuthUnknown}
-	if _, wanted, _ := b.SignIns(); wanted {
+	_, wanted, _ := b.SignIns()
+	b.mu.Lock()
+	switch {
+	case wanted:
 		last.State = acp.Unauthenticated
+	case b.in:
+		last.State = acp.Authenticated
 	}
+	b.mu.Unlock()
 	p := b.o.Pool.any(b)
 	if p == nil || !bool(p.hello.Caps.Auth.Status) {
 		return last, nil
