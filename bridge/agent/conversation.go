@@ -145,13 +145,21 @@ func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) 
 	}
 	p, err := c.start(ctx, waits)
 	if err != nil {
-		return nil, err
+		return nil, c.advised(ctx, err)
 	}
 	err = c.openOn(ctx, p)
 	if o = outcomeOf(ctx, err); err != nil {
-		return nil, err
+		return nil, c.advised(ctx, err)
 	}
 	return p, nil
+}
+
+// advised adds to a failure the command that finds out why.
+func (c *conversation) advised(ctx context.Context, err error) error {
+	if outcomeOf(ctx, err) != failed {
+		return err
+	}
+	return fmt.Errorf("%w (dragoman agents doctor %s)", err, c.b.o.Name)
 }
 
 // start returns a program for the session, and starts it if need be.

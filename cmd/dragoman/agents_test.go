@@ -77,6 +77,15 @@ func TestAgentsDoctorWithoutAgents(t *testing.T) {
 	}
 }
 
+// A prompt to an agent that does not start names the command that finds out why.
+func TestAnAgentThatDoesNotStart(t *testing.T) {
+	p := newPlace(t)
+	p.config(t, "agents: {lost: {acp: {command: codex-acpp}}}\n")
+	if o := p.run(t, "", "run", "--agent", "lost", "hello"); o.code != program.ExitFailed || !strings.Contains(o.errs, "there is no such program in PATH (dragoman agents doctor lost)") {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestAgentsList(t *testing.T) {
 	p := newPlace(t)
 	p.config(t, "default_agent: mine\nagents:\n"+entry("mine", agenttest.Options{}, ", description: Mine")+"  lost: {acp: {command: codex-acp}, mode: subagent}\n")
