@@ -202,16 +202,6 @@ func TestReloadsCloseOnlyWhatTheyConcern(t *testing.T) {
 	o, work := inPlace(t)
 	g := &guests{caps: core.BackendCaps{OwnsHistory: true}}
 	o.Backend = g.backend
-	file := o.Env.ConfigFile()
-	configure := func(text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	synctest.Test(t, func(t *testing.T) {
 		h, end := inProcess(t, o)
 		var all []*speaker
@@ -243,13 +233,13 @@ func TestReloadsCloseOnlyWhatTheyConcern(t *testing.T) {
 		}
 		round()
 		wants("first", "3 opened, 0 closed, ended 0")
-		configure("log: {level: debug}\nagents: {other: {}}\n")
+		configure(t, o, "log: {level: debug}\nagents: {other: {}}\n")
 		<-time.After(5 * time.Second)
 		round()
 		<-time.After(5 * time.Minute)
 		round()
 		wants("behind a reload that does not concern it", "3 opened, 0 closed, ended 0")
-		configure("agents: {code: {instructions: Be short.}}\n")
+		configure(t, o, "agents: {code: {instructions: Be short.}}\n")
 		<-time.After(5 * time.Second)
 		wants("behind one that does", "3 opened, 3 closed, ended 1")
 		round()
