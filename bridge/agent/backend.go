@@ -145,7 +145,7 @@ func (b *Backend) environ(given map[string]string) []string {
 	if b.o.Environ != nil {
 		ours = b.o.Environ
 	}
-	env := piped.Env(ours(), b.o.Known.Env, given)
+	env := piped.Env(ours(), slices.Concat(common, b.o.Known.Env), given)
 	kept := env[:0]
 	for _, kv := range env {
 		if !child.Named(barred, nameOf(kv)) {

@@ -10,8 +10,8 @@ import (
 type Known struct {
 	ID       string   // in the registry of agents
 	programs []string // names of its program, without the extension
-	// Env lists the variables by which it finds its credentials and settings, written like
-	// child.Safe.
+	// Env lists the variables by which it finds its credentials, endpoints and settings, besides
+	// common, written like child.Safe.
 	Env []string
 	// noFiles: it fails when the client offers to read and write files. Its write_file asks for
 	// every new file first, and takes no form of error for "there is no such file".
@@ -20,42 +20,98 @@ type Known struct {
 	Hint string
 }
 
-// barred are never passed on: they make an agent believe that it runs within another one.
-var barred = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
+// barred are never passed on: they make an agent believe that it runs within another one, or connect it
+// to the editor in whose terminal we were started, or name open files of the process that they were
+// meant for.
+var barred = []string{
+	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_BG_*",
+	"CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR", "CLAUDE_CODE_WEBSOCKET_AUTH_FILE_DESCRIPTOR",
+	"CODEX_THREAD_ID", "GEMINI_CLI", "GEMINI_CLI_IDE_*", "QWEN_CODE", "QWEN_CODE_IDE_*", "OPENCODE", "OPENCODE_PID", "OPENCODE_EDITOR_SSE_PORT",
+	"PI_CODING_AGENT", "PI_SESSION_*", "AI_AGENT",
+}
 
+// Variables that several agents read.
+var (
+	// common are for every agent: how Node finds certificates and proxies, and whether there is a
+	// browser to log in with.
+	common = []string{
+		"NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY", "NODE_TLS_REJECT_UNAUTHORIZED",
+		"BROWSER", "NO_BROWSER", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY",
+	}
+	// vertex are for the models of Google Cloud, with the login of gcloud or of a service.
+	vertex = []string{
+		"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_*", "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "GCLOUD_PROJECT", "CLOUDSDK_CONFIG",
+		"CLOUDSDK_CORE_PROJECT", "CLOUDSDK_ACTIVE_CONFIG_NAME", "GCE_METADATA_HOST", "GCE_METADATA_IP", "METADATA_SERVER_DETECTION",
+	}
+	// entra is a login to Azure; the keys of its OpenAI models have other names.
+	entra = []string{
+		"AZURE_CLIENT_*", "AZURE_TENANT_ID", "AZURE_USERNAME", "AZURE_PASSWORD", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_AUTHORITY_HOST",
+		"AZURE_TOKEN_CREDENTIALS", "AZURE_ADDITIONALLY_ALLOWED_TENANTS", "AZURE_CONFIG_DIR",
+	}
+	// anyModel are for agents that take the key of every provider.
+	anyModel = slices.Concat(vertex, []string{
+		"ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "AWS_*", "AZURE_*", "VERTEX_LOCATION", "OPENROUTER_*", "GROQ_*", "MISTRAL_*", "XAI_*",
+		"DEEPSEEK_*", "TOGETHER_*", "FIREWORKS_*", "CEREBRAS_*", "COHERE_*", "PERPLEXITY_*", "DEEPINFRA_*", "NVIDIA_API_KEY", "DASHSCOPE_*", "MOONSHOT_*",
+		"KIMI_API_KEY", "MINIMAX_*", "ZHIPU_*", "ZAI_*", "HF_TOKEN", "OLLAMA_*", "LMSTUDIO_*", "LITELLM_*", "AI_GATEWAY_API_KEY", "CLOUDFLARE_*",
+		"DATABRICKS_*", "SNOWFLAKE_*", "AICORE_*", "GITHUB_TOKEN", "GITLAB_TOKEN",
+	})
+)
+
+// known was compared with what the agents of November 2026 read: claude-agent-acp 0.49 and 0.100, codex-acp
+// 0.16 and 2.6, gemini-cli and opencode by their programs, the others by their documentation.
 var known = []Known{
 	{
 		ID: "claude-acp", programs: []string{"claude-agent-acp", "claude-code-acp", "claude"},
-		Env: []string{
-			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_*", "CLOUD_ML_REGION", "VERTEX_*", "BROWSER", "NO_BROWSER", "IS_SANDBOX",
-			"MAX_THINKING_TOKENS", "MCP_TIMEOUT", "DISABLE_*", "BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_*",
-		},
+		Env: slices.Concat(vertex, entra, []string{
+			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "CLOUD_ML_REGION", "VERTEX_*", "IS_SANDBOX",
+			"API_TIMEOUT_MS", "API_FORCE_IDLE_TIMEOUT", "MAX_THINKING_TOKENS", "MAX_STRUCTURED_OUTPUT_RETRIES", "FALLBACK_FOR_ALL_PRIMARY_MODELS",
+			"ENABLE_TOOL_SEARCH", "ENABLE_CLAUDEAI_MCP_SERVERS", "ENABLE_MCP_LARGE_OUTPUT_FILES", "ENABLE_PROMPT_CACHING_*", "FORCE_PROMPT_CACHING_5M",
+			"ENABLE_ENHANCED_TELEMETRY_BETA", "ENABLE_BETA_TRACING_DETAILED", "BETA_TRACING_ENDPOINT", "OTEL_*", "DISABLE_*", "DO_NOT_TRACK",
+			"MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MCP_CONNECTION_NONBLOCKING", "MCP_SERVER_CONNECTION_BATCH_SIZE",
+			"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "MCP_OAUTH_CALLBACK_PORT", "MAX_MCP_OUTPUT_TOKENS",
+			"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_*", "TASK_MAX_OUTPUT_LENGTH", "SLASH_COMMAND_TOOL_CHAR_BUDGET", "USE_BUILTIN_RIPGREP",
+			"USE_API_CONTEXT_MANAGEMENT", "FORCE_AUTOUPDATE_PLUGINS",
+		}),
 		Hint: "claude-agent-acp 0.50 and later needs Node 22; as root it needs IS_SANDBOX=1 in its env",
 	},
 	{
 		ID: "codex-acp", programs: []string{"codex-acp", "codex"},
-		Env:  []string{"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "INITIAL_AGENT_MODE", "MODEL_PROVIDER", "NO_BROWSER"},
-		Hint: "log in with `codex login`, or set OPENAI_API_KEY",
+		Env: []string{
+			"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "AWS_*", "INITIAL_AGENT_MODE", "MODEL_PROVIDER", "DEFAULT_AUTH_REQUEST",
+			"DISABLE_MCP_CONFIG_FILTERING", "APP_SERVER_LOGS", "RUST_LOG", "OTEL_*",
+		},
+		Hint: "log in with `codex login`, or set OPENAI_API_KEY; a variable that its config.toml names (env_key) must be in env",
 	},
 	{
 		ID: "gemini", programs: []string{"gemini"}, noFiles: true,
-		Env:  []string{"GEMINI_*", "GOOGLE_*", "NO_BROWSER", "CLOUD_SHELL"},
+		Env: slices.Concat(vertex, []string{
+			"GEMINI_*", "GOOGLE_*", "CLOUD_SHELL", "CODE_ASSIST_*", "OAUTH_CALLBACK_HOST", "OAUTH_CALLBACK_PORT", "SANDBOX_*", "SEATBELT_PROFILE",
+			"OTLP_GOOGLE_CLOUD_PROJECT", "OTEL_*",
+		}),
 		Hint: "choose how to sign in once with `gemini`, or set GEMINI_API_KEY",
 	},
 	{
 		ID: "opencode", programs: []string{"opencode"},
-		Env:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "GROQ_*", "MISTRAL_*", "XAI_*", "DEEPSEEK_*", "AWS_*", "AZURE_*"},
+		Env:  slices.Concat(anyModel, []string{"OPENCODE_*", "EXA_API_KEY", "PARALLEL_API_KEY", "OTEL_*"}),
 		Hint: "log in with `opencode auth login`",
 	},
-	{ID: "qwen-code", programs: []string{"qwen"}, noFiles: true, Env: []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*"}, Hint: "it needs Node 22"},
-	{ID: "github-copilot-cli", programs: []string{"copilot"}, Env: []string{"COPILOT_*", "GH_*", "GITHUB_TOKEN"}, Hint: "log in with `copilot` and /login"},
+	{
+		ID: "qwen-code", programs: []string{"qwen"}, noFiles: true,
+		Env:  slices.Concat(anyModel, []string{"QWEN_*", "BAILIAN_*", "MODELSCOPE_*", "TAVILY_API_KEY", "SANDBOX_*", "SEATBELT_PROFILE", "OTEL_*"}),
+		Hint: "it needs Node 22",
+	},
+	{
+		ID: "github-copilot-cli", programs: []string{"copilot"},
+		Env:  []string{"COPILOT_*", "GITHUB_COPILOT_*", "GH_*", "GITHUB_TOKEN", "USE_BUILTIN_RIPGREP", "OTEL_*"},
+		Hint: "log in with `copilot` and /login",
+	},
 	{ID: "cline", programs: []string{"cline"}, Env: []string{"CLINE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"}},
-	{ID: "kilo", programs: []string{"kilo", "kilocode"}, Env: []string{"KILO_*", "KILOCODE_*"}},
+	{ID: "kilo", programs: []string{"kilo", "kilocode"}, Env: slices.Concat(anyModel, []string{"KILO_*", "KILOCODE_*"})},
 	{ID: "auggie", programs: []string{"auggie"}, Env: []string{"AUGMENT_*"}},
-	{ID: "goose", programs: []string{"goose"}, Env: []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "DATABRICKS_*"}},
+	{ID: "goose", programs: []string{"goose"}, Env: slices.Concat(anyModel, []string{"GOOSE_*", "OTEL_*"})},
 	{ID: "cursor", programs: []string{"cursor-agent"}, Env: []string{"CURSOR_*"}},
-	{ID: "kimi", programs: []string{"kimi"}, Env: []string{"KIMI_*", "MOONSHOT_*"}},
-	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: []string{"PI_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"}},
+	{ID: "kimi", programs: []string{"kimi"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}},
+	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: slices.Concat(anyModel, []string{"PI_*"})},
 }
 
 // launchers are programs that start an agent somewhere else, with the variables by which they find the
