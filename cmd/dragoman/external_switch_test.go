@@ -123,3 +123,18 @@ func mcpFace(t *testing.T, p *place) func(agent, text string) (said string) {
 		return is.Text
 	}
 }
+
+// A chat of an ECA editor stays with the agent that was the default one when it was begun, and lists have
+// its model: the editor names the agent with each prompt.
+func TestAChatStaysWithItsDefaultAgent(t *testing.T) {
+	p := newPlace(t)
+	o := agenttest.Options{Dir: t.TempDir(), Load: true, Config: agenttest.SampleConfig()}
+	p.config(t, "default_agent: scripted\nagents:\n"+entry("scripted", o, ""))
+	say := ecaFace(t, p)
+	for range 2 {
+		say("scripted", "say one")
+	}
+	if got := p.well(t, "", "sessions", "list", "--json"); !strings.Contains(got, `"model":"small","agent":"scripted"`) {
+		t.Errorf("%s", got)
+	}
+}

@@ -106,24 +106,25 @@ func (o *Offer) AgentOf(word string) (name, mode string, plan bool) {
 	if o.Profile != nil {
 		for i, a := range o.Profile.Agents {
 			if a.Name == word {
-				return nameAt(i, word), "", false
+				return nameAt(i, a), "", false
 			}
 		}
 		for i, a := range o.Profile.Agents {
 			if mode, ok := strings.CutPrefix(word, a.Name+modeMark); ok && a.External {
-				return nameAt(i, a.Name), mode, false
+				return nameAt(i, a), mode, false
 			}
 		}
 	}
 	return "", "", word == eca.BehaviorPlan && o.Agents[0] != eca.BehaviorPlan
 }
 
-// nameAt returns the name for an agent in settings, where the first one has none.
-func nameAt(i int, name string) string {
-	if i == 0 {
+// nameAt returns the name for an agent in settings, where the first one has none: it is whichever is the
+// default. An agent behind the gateway has its name there, because its own session is a part of the chat.
+func nameAt(i int, a core.Agent) string {
+	if i == 0 && !a.External {
 		return ""
 	}
-	return name
+	return a.Name
 }
 
 // ModelIn returns the model that a chat has chosen.
