@@ -410,9 +410,10 @@ type TurnEnded struct {
 // Foreign is a message of the protocol that an agent behind the gateway speaks, for which core has
 // no event. Clients of the same protocol get it unchanged, except for ids.
 type Foreign struct {
-	Protocol string          `json:"protocol"`       // "acp"
-	Raw      json.RawMessage `json:"raw"`            // at most 1 MiB; in ACP the update of a session/update
-	Text     string          `json:"text,omitempty"` // for clients of other protocols; empty: they are shown nothing
+	Protocol string          `json:"protocol"`         // "acp"
+	Method   string          `json:"method,omitempty"` // of another notification than an update: Raw has its parameters, and only live clients get it
+	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update
+	Text     string          `json:"text,omitempty"`   // for clients of other protocols; empty: they are shown nothing
 }
 
 // Offered lists what an agent behind the gateway offers in the session, whole, after each change.

@@ -18,6 +18,9 @@ const maxForeign = 1<<20 - 4<<10
 // the session's id and for terminals. A client that does not know its kind, or whose agent speaks
 // another protocol, gets its text. n is the number of the record.
 func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
+	if e.Method != "" {
+		return notification(dst, v, e)
+	}
 	var kind struct {
 		SessionUpdate string `json:"sessionUpdate"`
 	}
@@ -59,6 +62,19 @@ func rawUpdate(dst []byte, v *View, kind string, raw json.RawMessage) []byte {
 		return aside(dst, v, "An update of the agent is too large to be shown: "+kind)
 	}
 	return append(wire.AppendRaw(head(dst, v), raw), "}}\n"...)
+}
+
+// notification appends another notification of an external agent than an update: to clients that follow
+// the session, unchanged except for the session's id. That of a login is about the connection, and is sent
+// by sendAuthStatus.
+func notification(dst []byte, v *View, e core.Foreign) []byte {
+	if v.replay || e.Protocol != acp.Protocol || e.Method == acp.AuthChanged || len(e.Raw) > maxForeign || !json.Valid(e.Raw) {
+		return dst
+	}
+	raw := wire.Edit(e.Raw, wire.Set("sessionId", wire.JSON(v.Session)))
+	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
+	dst = append(wire.AppendString(dst, e.Method), `,"params":`...)
+	return append(wire.AppendRaw(dst, bytes.ToValidUTF8(raw, []byte("\ufffd"))), "}\n"...)
 }
 
 // knows reports whether a client has announced that it knows a kind of updates. Kinds that need

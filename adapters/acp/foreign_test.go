@@ -115,6 +115,29 @@ func TestCostInAnotherCurrency(t *testing.T) {
 	}
 }
 
+// Another notification than an update reaches clients that follow the session, under our id.
+func TestForeignNotifications(t *testing.T) {
+	for _, c := range []struct {
+		name, method, raw, protocol, want string
+		replay                            bool
+	}{
+		{"live", "_vendor/state", `{"n":1.50,"sessionId":"theirs"}`, "acp", `{"jsonrpc":"2.0","method":"_vendor/state","params":{"n":1.50,"sessionId":"s"}}` + "\n", false},
+		{"of the past", "_vendor/state", `{"sessionId":"theirs"}`, "acp", "", true},
+		{"another protocol", "_vendor/state", `{"sessionId":"theirs"}`, "eca", "", false},
+		{"no JSON", "_vendor/state", `{"sessionId":`, "acp", "", false},
+		{"a login", "auth/status_update", `{}`, "acp", "", false},
+	} {
+		v := NewView("s", "", core.Pos{})
+		if c.replay {
+			v.Head = core.Pos{Epoch: 1, Seq: 9}
+		}
+		r := core.Record{Epoch: 1, Seq: 1, Event: core.Foreign{Protocol: c.protocol, Method: c.method, Raw: json.RawMessage(c.raw)}}
+		if got := string(Encode(nil, v, r)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // Values of an agent's option that cannot be shown in the protocol's form do not harm the others.
 func TestGroups(t *testing.T) {
 	o := NewOffer(&core.Profile{Agents: []core.Agent{{Name: "claude", External: true}}}, false)

@@ -74,6 +74,11 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	switch e := any(r.Event).(type) {
 	case core.Answered:
 		return dst, f.ask // an open request is withdrawn before the turn ends
+	case core.Foreign:
+		if e.Method == acp.AuthChanged && !replay {
+			srv := f.sess.srv
+			return dst, func() { srv.crew.Go(func() { srv.sendAuthStatus(context.Background()) }) }
+		}
 	case core.Offered:
 		if !replay && f.view.Offer != nil && !reflect.DeepEqual(e.Commands, was.Commands) { // and not that of a task
 			return dst, func() { f.sess.queue.Go(func() { f.sess.sendChangedCommands(context.Background()) }) }

@@ -133,8 +133,8 @@ func (s *Server) sendAuthStatus(ctx context.Context) {
 	if !news {
 		return
 	}
-	if err := s.conn.Notify("auth/status_update", now); err != nil {
-		s.log.Debug("auth/status_update", zap.Error(err))
+	if err := s.conn.Notify(acp.AuthChanged, now); err != nil {
+		s.log.Debug(acp.AuthChanged, zap.Error(err))
 	}
 }
 

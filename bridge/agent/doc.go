@@ -17,7 +17,8 @@
 //   - Updates reach the log in the order in which the agent sent them, and before the end of their
 //     turn. What an agent says after its answer is in a turn that nobody prompted.
 //   - While every client is far behind, the agent's output is not read. A stopped turn reads on.
-//   - An update for which core has no event is kept as it is (core.Foreign), up to 1 MiB.
+//   - An update for which core has no event is kept as it is (core.Foreign), up to 1 MiB. So is a
+//     notification of a protocol of the agent's own about one of its sessions.
 //   - A call is judged by what it does: a command line counts wherever it is written, and a change
 //     to a file too. An agent describes its calls to us; our rules judge that description. Nothing
 //     here keeps an agent from doing what it does not ask about.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/creachadair/jrpc2"
 
@@ -33,11 +34,12 @@ type elicitation struct {
 
 // elicit answers elicitation/create: a form is asked field by field, because every client can show
 // that, and a page is offered to be opened. Only a person's answer accepts.
-func (c *conversation) elicit(ctx context.Context, _ *peer, params json.RawMessage) (any, error) {
+func (c *conversation) elicit(ctx context.Context, p *peer, params json.RawMessage) (any, error) {
 	var q struct {
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
 		URL     string          `json:"url"`
+		ID      string          `json:"elicitationId"`
 		Schema  json.RawMessage `json:"requestedSchema"`
 	}
 	if err := wire.Unmarshal(params, &q); err != nil {
@@ -46,6 +48,8 @@ func (c *conversation) elicit(ctx context.Context, _ *peer, params json.RawMessa
 	text := "Agent " + c.b.o.Name + " asks: " + display.Seen(q.Message)
 	switch q.Mode {
 	case "url":
+		ctx, done := p.offers(ctx, q.ID)
+		defer done()
 		return c.page(ctx, text, q.URL)
 	case "", "form":
 	default:
@@ -109,6 +113,9 @@ func (c *conversation) page(ctx context.Context, text, url string) (any, error) 
 	r, action, err := c.put(ctx, core.Ask{
 		Text: text, URL: url, Options: []core.Option{{ID: accept, Label: "I have opened it"}, {ID: decline, Label: "Decline"}},
 	})
+	if errors.Is(context.Cause(ctx), errSeen) {
+		return elicitation{Action: accept}, nil
+	}
 	if action == accept && r.Option == decline {
 		action = decline
 	}

@@ -14,6 +14,7 @@ import (
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/core"
+	"dragoman/core/child/childtest"
 )
 
 // methods are the ways to sign in to an agent of each kind. The first names a program for editors.
@@ -102,6 +103,37 @@ func TestLoginElsewhere(t *testing.T) {
 	c.says("say three", "three\n")
 	if n, loads := rec.count("start"), rec.count("session/load"); n != 3 || loads != 2 {
 		t.Errorf("%d starts, %d loads", n, loads)
+	}
+}
+
+// A page that the agent knows to have been used is not asked about any longer, and counts as opened.
+func TestPageThatWasUsed(t *testing.T) {
+	rec := newRecord(t)
+	c := one(t, agenttest.Options{Record: rec.path})
+	c.answer = always(core.Reply{})
+	c.says("page https://example.org/login used\nsay on", "on\n")
+	if asks := c.at.Pending(); len(c.asked) != 1 || len(asks) != 0 {
+		t.Errorf("asked %+v, pending %+v", c.asked, asks)
+	}
+	if got, err := os.ReadFile(rec.path); err != nil || !strings.Contains(string(got), `"result":{"action":"accept"}`) {
+		t.Errorf("the agent got %s, %v", got, err)
+	}
+}
+
+// What the agent says by itself about its login is known, and its sessions' clients can hear of it.
+func TestLoginThatChangesByItself(t *testing.T) {
+	c := one(t, agenttest.Options{Faults: map[string]string{"initialize": `result {"protocolVersion":1,"agentCapabilities":{}}`}}) // it cannot be asked
+	b := backendOf(c)
+	for _, test := range []struct{ method, state string }{{"auth/status_update", acp.Unauthenticated}, {"_auth/status_update", acp.Authenticated}} {
+		c.says("notify "+test.method+` {"state":"`+test.state+`"}`, "")
+		if !has(c.lines(), "core.Foreign {acp auth/status_update") {
+			t.Errorf("%s: no word of it in %q", test.method, c.lines())
+		}
+		if is, err := b.SignInStatus(c.ctx); err != nil || is.State != test.state {
+			t.Errorf("%s: %+v, %v", test.method, is, err)
+		}
+		wanted := test.state == acp.Unauthenticated
+		childtest.Soon(t, "it is noted", func() bool { _, wants, _ := b.SignIns(); return wants == wanted })
 	}
 }
 

@@ -78,12 +78,14 @@ type peer struct {
 
 	mu      sync.Mutex // guards the fields below
 	talks   map[string]route
-	opening *conversation // whose session is being made, and has no id yet
-	used    time.Time     // when a conversation used it last
-	taken   int           // turns and requests outside of sessions that use it
-	ended   bool          // it is to be used no more
-	out     bool          // it has refused a request for want of a login
-	why     error         // why it ended; set before gone is closed
+	opening *conversation     // whose session is being made, and has no id yet
+	used    time.Time         // when a conversation used it last
+	taken   int               // turns and requests outside of sessions that use it
+	ended   bool              // it is to be used no more
+	status  *acp.AuthStatus   // of its login, as it has said by itself; nil: it has not
+	pages   map[string]func() // take back the offers of pages, by the agent's ids
+	out     bool              // it has refused a request for want of a login
+	why     error             // why it ended; set before gone is closed
 }
 
 // route says for whom the messages on one of the agent's sessions are.
@@ -131,7 +133,7 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 		return nil, err
 	}
 	p := &peer{
-		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, used: b.o.now(),
+		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.now(),
 		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), ear: e,
 	}
 	first := &beginning{Reader: proc.Stdout}
@@ -257,7 +259,8 @@ func (p *peer) handle(call *wire.Call) {
 		return
 	}
 	if call.IsNotification() {
-		return // of a protocol of its own, or about a login: nothing here depends on it
+		p.notified(call.Method, call.Params)
+		return
 	}
 	answer := answers[call.Method]
 	if answer == nil && call.Method != permissionMethod {

@@ -251,7 +251,13 @@ func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
 	}
 	b.mu.Unlock()
 	p := b.o.Pool.any(b)
-	if p == nil || !bool(p.hello.Caps.Auth.Status) {
+	if p == nil {
+		return last, nil
+	}
+	if !p.hello.Caps.Auth.Status {
+		if said := p.said(); said != nil {
+			return *said, nil
+		}
 		return last, nil
 	}
 	var is acp.AuthStatus

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -241,5 +242,36 @@ func TestOneMessageWithContentAndMeta(t *testing.T) {
 		if len(ids) < 4 || len(slices.Compact(ids)) != 1 {
 			t.Errorf("%s: %q", kind, ids)
 		}
+	}
+}
+
+// Notifications of a protocol of the agent's own are passed on, in order with what it says, and begin no turn.
+func TestNotificationsOfTheAgentsOwn(t *testing.T) {
+	c := one(t, agenttest.Options{})
+	c.says(`say one
+notify _vendor/state {"n":1.50}
+say two
+notify vendor/state {"n":2}
+notify _vendor/state {"n":3,"sessionId":"another"}
+notify _vendor/state {"n":4,"x":"`+strings.Repeat("x", 1<<20)+`"}
+say three`, "one\ntwo\nthree\n")
+	var got []string
+	for _, ev := range c.events {
+		switch e := ev.(type) {
+		case core.TextDelta:
+			got = append(got, strings.TrimSpace(e.Text))
+		case core.Foreign:
+			var is struct{ N float64 }
+			if err := json.Unmarshal(e.Raw, &is); err != nil {
+				t.Error(err)
+			}
+			got = append(got, fmt.Sprintf("%s %s %v", e.Protocol, e.Method, is.N))
+		}
+	}
+	if want := "one, acp _vendor/state 1.5, two, three"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if notice := c.notices(); !strings.Contains(notice, "A notification of agent scripted (_vendor/state) was dropped") {
+		t.Errorf("notices: %q", notice)
 	}
 }

@@ -156,6 +156,9 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return appendPlain(dst, kindTurnEnded, ev, nil)
 	case core.Foreign:
 		dst = appendStringMember(appendKind(dst, kindForeign), "protocol", ev.Protocol)
+		if ev.Method != "" {
+			dst = appendStringMember(dst, "method", ev.Method)
+		}
 		if ev.Text != "" {
 			dst = appendStringMember(dst, "text", ev.Text)
 		}
@@ -397,6 +400,8 @@ func decodeRawEvent(kind string, v []byte) core.Event {
 			bound.State, ok = parseRaw(m.Key, m.Val, ok)
 		case "protocol":
 			foreign.Protocol = jsonscan.Text(m.Val)
+		case "method":
+			foreign.Method = jsonscan.Text(m.Val)
 		case "text":
 			foreign.Text = jsonscan.Text(m.Val)
 		case "raw", "raw~":

@@ -176,6 +176,7 @@ func Samples() []core.Event {
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
 		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_later","n":1.50}`), Text: "an update"},
+		core.Foreign{Protocol: "acp", Method: "_vendor/later", Raw: json.RawMessage(`{"n":1.50}`), Text: "a notification"},
 		core.Offered{
 			Agent:    "claude",
 			Commands: []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}}}},

@@ -50,3 +50,6 @@ type AuthRequired struct {
 	Details     string       `json:"details"`
 	AuthMethods []AuthMethod `json:"authMethods"`
 }
+
+// AuthChanged is the notification of a status that has changed.
+const AuthChanged = "auth/status_update"

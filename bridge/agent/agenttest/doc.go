@@ -42,7 +42,8 @@
 //	after-cancel             waits until the turn is cancelled, and then goes on with the rest
 //	ignore-cancel            from here on cancelling does nothing
 //	expire                   ends the agent's login
-//	page URL                 asks the client to open a page, also outside of a session (elicitation/create)
+//	page URL [used]          asks the client to open a page, also outside of a session (elicitation/create);
+//	                         "used": says soon after that the user has been there (elicitation/complete)
 //	crash, exit N, stderr TEXT, error CODE TEXT, stop REASON
 //
 // A hostile agent (hostile.go) also has:

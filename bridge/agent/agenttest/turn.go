@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // errAnswered is returned by an instruction after which the request gets no response.
@@ -349,6 +350,14 @@ var always = map[string]instruction{
 	},
 	"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
 	"page": func(ctx context.Context, t *turn, arg string) error {
+		arg, used := strings.CutSuffix(arg, " used")
+		if used {
+			t.a.turns.Go(func() {
+				if pause(ctx, 100*time.Millisecond) == nil {
+					_ = t.a.peer.notify(ctx, "elicitation/complete", object{"elicitationId": "page"}) // the client may have left
+				}
+			})
+		}
 		params := object{"mode": "url", "message": "Sign in to Scripted", "url": arg, "elicitationId": "page", "requestId": t.id}
 		if t.s != nil {
 			delete(params, "requestId")
