@@ -79,6 +79,12 @@ func (h *History) ID(agent, session string) core.SessionID {
 	return ImportID(agent, session)
 }
 
+// Deleted reports whether the session that an agent's session was, or would become, was deleted here.
+func (h *History) Deleted(agent, session string) bool {
+	all, err := h.doc.Read()
+	return err == nil && all[agent].Hidden[session]
+}
+
 // keep replaces the list of an agent.
 func (h *History) keep(ctx context.Context, agent string, list []Listed) error {
 	return h.doc.Change(ctx, func(all histories) (histories, error) {
@@ -127,24 +133,48 @@ func (h *History) own(ctx context.Context, agent, session string, id core.Sessio
 
 // hide takes an agent's session off the lists. Where nothing can be read, nothing is listed.
 func (h *History) hide(ctx context.Context, id core.SessionID) error {
-	if _, _, ok := h.find(id); !ok {
+	all, err := h.doc.Read()
+	if err == nil {
+		_, err = all.without(id)
+	}
+	if err != nil { // nothing is listed, or no agent has it
 		return nil
 	}
-	return h.doc.Change(ctx, func(all histories) (histories, error) {
-		for agent, now := range all {
-			for _, s := range now.Sessions {
-				if ImportID(agent, s.Session) == id {
-					hidden := map[string]bool{s.Session: true}
-					for other := range now.Hidden {
-						hidden[other] = true
-					}
-					now.Hidden = hidden
-					return with(all, agent, now), nil
-				}
-			}
+	return h.doc.Change(ctx, func(all histories) (histories, error) { return all.without(id) })
+}
+
+// without hides the agents' sides of a session of ours, and what one that was not imported would have
+// become. The error is datadir.ErrUnchanged.
+func (all histories) without(id core.SessionID) (histories, error) {
+	next, err := all, datadir.ErrUnchanged
+	for agent, now := range all {
+		session := now.side(agent, id)
+		if session == "" || now.Hidden[session] {
+			continue
 		}
-		return all, datadir.ErrUnchanged
-	})
+		hidden := map[string]bool{session: true}
+		for other := range now.Hidden {
+			hidden[other] = true
+		}
+		now.Hidden = hidden
+		next, err = with(next, agent, now), nil
+	}
+	return next, err
+}
+
+// side returns an agent's side of a session of ours, or of what it would become here; "": there is none.
+func (is history) side(agent string, id core.SessionID) string {
+	for session, of := range is.Ours {
+		if of == id {
+			return session
+		}
+	}
+	for _, s := range is.Sessions {
+		if ImportID(agent, s.Session) == id {
+			return s.Session
+		}
+	}
+	return ""
 }
 
 func with(all histories, agent string, now history) histories {

@@ -279,6 +279,38 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 	r.wantsList(all[0])
 }
 
+// An agent's own list can tell which of its sessions were deleted here: ours, imported ones, and those
+// that were never opened.
+func TestDeletedSessionsAreKnown(t *testing.T) {
+	s := newShelf(t)
+	for _, id := range []string{"imported", "unopened", "left"} {
+		past(t, s.o, id, s.dir, "", year, chunk("user_message_chunk", "Hello"))
+	}
+	r, b := s.process()
+	mine := r.begin("scripted")
+	mine.says("say mine", "mine\n")
+	list, err := b.List(r.ctx)
+	if err != nil || len(list) != 4 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	imported := agent.ImportID("scripted", "imported")
+	if _, err := r.gateway.Open(r.ctx, core.Local, imported); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []core.SessionID{mine.at.Meta().ID, imported, agent.ImportID("scripted", "unopened")} {
+		if err := r.gateway.Delete(r.ctx, core.Local, id); err != nil {
+			t.Error(err)
+		}
+	}
+	h := agent.NewHistory(s.file())
+	for _, e := range list {
+		if h.Deleted("scripted", e.Session) != (e.Session != "left") {
+			t.Errorf("%s: deleted is %t", e.Session, e.Session == "left")
+		}
+	}
+	r.wantsList("scripted:left: ")
+}
+
 // A load that fails leaves nothing, and the next one tries again.
 func TestAnImportThatFailsIsTriedAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "faults")

@@ -113,7 +113,8 @@ func (a *app) agentsSessions() *cobra.Command {
 		Use:   "sessions NAME",
 		Short: "List the sessions that an external agent has by itself",
 		Long: `Ask an external agent for its own sessions and list them, most recently used first: the time of last
-use, the id here, the agent's id, the folder and the title. The agent is started for that.
+use, the id here, the agent's id, the folder and the title. The agent is started for that. A session
+that was deleted here is marked; it cannot be opened.
 
 Editors show these sessions beside ours, and import one when it is opened, as "dragoman run
 --session ID" does. "dragoman sessions list" shows it from then on. No agent is started for the

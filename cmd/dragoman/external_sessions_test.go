@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/agenttest"
 )
 
@@ -75,6 +77,21 @@ func TestAgentsSessions(t *testing.T) {
 	got := list("scripted", "--json")
 	if strings.Count(got.out, "\n") != 2 || strings.Count(got.out, `"id":"scripted:`) != 1 {
 		t.Errorf("a session of ours has another id: %s", got.out)
+	}
+	// One that an editor deletes stays in the agent's list, and cannot be opened.
+	p.write(t, filepath.Join(o.Dir, "unwanted.jsonl"), line)
+	list("scripted")
+	c := p.started(t, "acp")
+	conn := c.connect(t.Context(), wire.Newline, make(inbox, 100).handle)
+	err := conn.Ask(t.Context(), "initialize", obj{"protocolVersion": 1}, nil)
+	if err = errors.Join(err, conn.Ask(t.Context(), "session/delete", obj{"sessionId": "scripted:unwanted"}, nil), c.end()); err != nil {
+		t.Error(err)
+	}
+	if got := list("scripted"); strings.Count(got.out, "(deleted here)") != 1 || !strings.Contains(got.out, "By itself (deleted here)") {
+		t.Errorf("%+v", got)
+	}
+	if got := list("scripted", "--json"); strings.Count(got.out, `"deleted":true`) != 1 {
+		t.Errorf("%+v", got)
 	}
 	// With paths the kept list loses the sessions of folders that are not mapped.
 	p.write(t, filepath.Join(o.Dir, "old.jsonl"), line)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -26,6 +27,7 @@ type theirs struct {
 	Title   string         `json:"title"`
 	Cwd     string         `json:"cwd"`
 	Updated time.Time      `json:"updated,omitzero"`
+	Deleted bool           `json:"deleted,omitempty"` // here: it cannot be opened
 }
 
 // Sessions asks an external agent for its own sessions and prints them, the one used last first: as a
@@ -59,7 +61,7 @@ func Sessions(ctx context.Context, env *program.Environment, name string, asJSON
 	}
 	shown := make([]theirs, len(list))
 	for i, s := range list {
-		shown[i] = theirs{history.ID(name, s.Session), s.Session, s.Title, s.Cwd, s.Updated}
+		shown[i] = theirs{history.ID(name, s.Session), s.Session, s.Title, s.Cwd, s.Updated, history.Deleted(name, s.Session)}
 	}
 	if asJSON {
 		enc := json.NewEncoder(env.Out)
@@ -82,7 +84,11 @@ func Sessions(ctx context.Context, env *program.Environment, name string, asJSON
 		if !s.Updated.IsZero() {
 			used = display.Ago(s.Updated, time.Now())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", used, display.Line(string(s.ID), 100), display.Line(s.Session, 64), display.Line(s.Cwd, 40), display.Line(s.Title, 60))
+		title := display.Line(s.Title, 60)
+		if s.Deleted {
+			title = strings.TrimSpace(title + " (deleted here)")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", used, display.Line(string(s.ID), 100), display.Line(s.Session, 64), display.Line(s.Cwd, 40), title)
 	}
 	return w.Flush()
 }
