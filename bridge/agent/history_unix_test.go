@@ -311,6 +311,46 @@ func TestDeletedSessionsAreKnown(t *testing.T) {
 	r.wantsList("scripted:left: ")
 }
 
+// Of two agents with one program, a session is listed once, and not if it is one of ours under either, or was
+// deleted here. Agents of other programs may have the same ids.
+func TestAgentsWithOneProgram(t *testing.T) {
+	h := agent.NewHistory(filepath.Join(t.TempDir(), "agents.json"))
+	var list []agent.Listed
+	for i, id := range []string{"both", "ours"} {
+		list = append(list, agent.Listed{Session: id, Cwd: "/w", Updated: year.Add(-time.Duration(i) * time.Hour)})
+	}
+	for _, name := range []string{"a", "b", "other", "lone"} {
+		if err := h.Keep(t.Context(), name, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Own(t.Context(), "b", "ours", "mine"); err != nil {
+		t.Fatal(err)
+	}
+	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]agent.Configured {
+		return map[string]agent.Configured{"a": {Program: "x"}, "b": {Program: "x"}, "other": {Program: "y"}, "lone": {}}
+	}}
+	wants := func(want ...string) {
+		t.Helper()
+		var got []string
+		for sum, err := range store.List(t.Context(), core.Local) {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(sum.ID))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	wants("a:both", "lone:both", "lone:ours", "other:both", "other:ours")
+	if err := store.Delete(t.Context(), core.Local, "a:both"); err != nil && !errors.Is(err, core.ErrNotFound) {
+		t.Error(err)
+	}
+	wants("lone:both", "lone:ours", "other:both", "other:ours")
+}
+
 // A load that fails leaves nothing, and the next one tries again.
 func TestAnImportThatFailsIsTriedAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "faults")

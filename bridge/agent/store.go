@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 
 	"dragoman/core"
@@ -22,8 +24,12 @@ type Store struct {
 
 // Configured is the part of an agent's configuration that its sessions' places in lists depend on.
 type Configured struct {
-	Paths map[string]string // see Options.Paths
+	Program string            // its command; agents with the same one have the same sessions. "": nobody else has it
+	Paths   map[string]string // see Options.Paths
 }
+
+// theirs names a session of a program.
+type theirs struct{ program, session string }
 
 // has reports whether the agent can have a session in a folder of this machine. The kept list may be
 // older than the configuration.
@@ -68,12 +74,24 @@ func (s Store) foreign(p core.Principal) (list []core.Summary) {
 	if err != nil {
 		return nil // it never hides our own sessions
 	}
-	for agent, is := range s.Agents() {
-		h := all[agent]
-		for _, e := range h.Sessions {
-			if id := h.Ours[e.Session]; id != "" || h.Hidden[e.Session] || !is.has(e.Cwd) {
+	agents := s.Agents()
+	seen := map[theirs]bool{} // it is one of ours, was deleted here, or is listed
+	for agent, is := range agents {
+		for session := range all[agent].Ours {
+			seen[theirs{cmp.Or(is.Program, agent), session}] = true
+		}
+		for session := range all[agent].Hidden {
+			seen[theirs{cmp.Or(is.Program, agent), session}] = true
+		}
+	}
+	for _, agent := range slices.Sorted(maps.Keys(agents)) {
+		is := agents[agent]
+		for _, e := range all[agent].Sessions {
+			one := theirs{cmp.Or(is.Program, agent), e.Session}
+			if seen[one] || !is.has(e.Cwd) {
 				continue
 			}
+			seen[one] = true
 			list = append(list, core.Summary{
 				ID: ImportID(agent, e.Session), Title: e.Title, Cwd: e.Cwd, Roots: []string{e.Cwd}, Created: e.Updated, Updated: e.Updated, Agent: agent,
 				Messages:  1, // the agent does not say how many

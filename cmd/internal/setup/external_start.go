@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"os"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -92,7 +93,7 @@ func (p *Process) configured() map[string]agent.Configured {
 	}
 	for name, a := range made.Config.Agents {
 		if a.External() {
-			list[name] = agent.Configured{Paths: a.Paths}
+			list[name] = agent.Configured{Program: strings.Join(agents.Words(a), "\x00"), Paths: a.Paths}
 		}
 	}
 	return list
