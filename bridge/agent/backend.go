@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/bridge/toolserver"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -41,12 +42,12 @@ type Options struct {
 	Shared  bool
 	Version string // ours
 	Pool    *Pool
-	History *History         // keeps the agent's list of sessions; nil: nothing does
-	Tools   *toolserver.Pool // serves the session's tools to the agent; nil: nothing does
-	Notes   *Notes           // keep how to sign in; nil: nothing does
-	Guards  *child.Guards    // of sessions, by principal and id
-	Keep    []string         // variables that the agent's terminals get besides the harmless ones
-	Environ func() []string  // nil: os.Environ
+	History *elsewhere.History // keeps the agent's list of sessions; nil: nothing does
+	Tools   *toolserver.Pool   // serves the session's tools to the agent; nil: nothing does
+	Notes   *Notes             // keep how to sign in; nil: nothing does
+	Guards  *child.Guards      // of sessions, by principal and id
+	Keep    []string           // variables that the agent's terminals get besides the harmless ones
+	Environ func() []string    // nil: os.Environ
 	Log     func(level, text string)
 	Now     func() time.Time // nil: time.Now
 }

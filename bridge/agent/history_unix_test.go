@@ -18,6 +18,7 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
@@ -75,7 +76,7 @@ func (s *shelf) file() string { return filepath.Join(s.home, "agents.json") }
 // process returns a gateway of a process of its own, with the backend of its agent.
 func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) {
 	s.t.Helper()
-	h := agent.NewHistory(s.file())
+	h := elsewhere.NewHistory(s.file())
 	change = append(change, func(o *agent.Options) { o.History, o.Paths = h, s.paths })
 	a := scripted(s.t, "scripted", s.o, change...)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -84,14 +85,14 @@ func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) 
 		r.profile.Agents = []core.Agent{a}
 	}
 	r.gateway = core.New(core.Config{
-		Store: agent.Store{
+		Store: elsewhere.Store{
 			Principal: core.Local,
 			Store:     jsonl.New(filepath.Join(s.home, "sessions")), History: h,
-			Agents: func() map[string]agent.Configured {
+			Agents: func() map[string]elsewhere.Agent {
 				if s.gone {
 					return nil
 				}
-				return map[string]agent.Configured{"scripted": {Paths: s.paths}}
+				return map[string]elsewhere.Agent{"scripted": {Has: agent.Has(s.paths)}}
 			},
 		},
 		Node:     "test",
@@ -169,7 +170,7 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Session != "rich" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	rich, old := agent.ImportID("scripted", "rich"), agent.ImportID("scripted", "old")
+	rich, old := elsewhere.ImportID("scripted", "rich"), elsewhere.ImportID("scripted", "old")
 	r.wantsList(string(rich)+": A rich one", string(old)+": An old one")
 
 	open, err := r.gateway.Has(r.ctx, core.Local, rich)
@@ -293,16 +294,16 @@ func TestDeletedSessionsAreKnown(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	imported := agent.ImportID("scripted", "imported")
+	imported := elsewhere.ImportID("scripted", "imported")
 	if _, err := r.gateway.Open(r.ctx, core.Local, imported); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []core.SessionID{mine.at.Meta().ID, imported, agent.ImportID("scripted", "unopened")} {
+	for _, id := range []core.SessionID{mine.at.Meta().ID, imported, elsewhere.ImportID("scripted", "unopened")} {
 		if err := r.gateway.Delete(r.ctx, core.Local, id); err != nil {
 			t.Error(err)
 		}
 	}
-	h := agent.NewHistory(s.file())
+	h := elsewhere.NewHistory(s.file())
 	for _, e := range list {
 		if h.Deleted("scripted", e.Session) != (e.Session != "left") {
 			t.Errorf("%s: deleted is %t", e.Session, e.Session == "left")
@@ -314,10 +315,10 @@ func TestDeletedSessionsAreKnown(t *testing.T) {
 // Of two agents with one program, a session is listed once, and not if it is one of ours under either, or was
 // deleted here. Agents of other programs may have the same ids.
 func TestAgentsWithOneProgram(t *testing.T) {
-	h := agent.NewHistory(filepath.Join(t.TempDir(), "agents.json"))
-	var list []agent.Listed
+	h := elsewhere.NewHistory(filepath.Join(t.TempDir(), "agents.json"))
+	var list []elsewhere.Listed
 	for i, id := range []string{"both", "ours"} {
-		list = append(list, agent.Listed{Session: id, Cwd: "/w", Updated: year.Add(-time.Duration(i) * time.Hour)})
+		list = append(list, elsewhere.Listed{Session: id, Cwd: "/w", Updated: year.Add(-time.Duration(i) * time.Hour)})
 	}
 	for _, name := range []string{"a", "b", "other", "lone"} {
 		if err := h.Keep(t.Context(), name, list); err != nil {
@@ -327,8 +328,8 @@ func TestAgentsWithOneProgram(t *testing.T) {
 	if err := h.Own(t.Context(), "b", "ours", "mine"); err != nil {
 		t.Fatal(err)
 	}
-	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]agent.Configured {
-		return map[string]agent.Configured{"a": {Program: "x"}, "b": {Program: "x"}, "other": {Program: "y"}, "lone": {}}
+	store := elsewhere.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]elsewhere.Agent {
+		return map[string]elsewhere.Agent{"a": {Program: "x"}, "b": {Program: "x"}, "other": {Program: "y"}, "lone": {}}
 	}}
 	wants := func(want ...string) {
 		t.Helper()
@@ -361,7 +362,7 @@ func TestAnImportThatFailsIsTriedAgain(t *testing.T) {
 	if _, err := b.List(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	id := agent.ImportID("scripted", "one")
+	id := elsewhere.ImportID("scripted", "one")
 	faults(t, file, map[string]string{"session/load": `update {"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"a part"}}; error -32603 no disk`})
 	for range 2 {
 		if _, err := r.gateway.Open(r.ctx, core.Local, id); err == nil || !strings.Contains(err.Error(), "no disk") {
@@ -393,7 +394,7 @@ func TestTwoProcessesImportASessionOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, _ := s.process()
-	id := agent.ImportID("scripted", "one")
+	id := elsewhere.ImportID("scripted", "one")
 	var wg sync.WaitGroup
 	for _, r := range []*room{first, second} {
 		wg.Go(func() {
@@ -432,7 +433,7 @@ func TestAgentsThatCannotLoad(t *testing.T) {
 	if _, err := b.List(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	id := agent.ImportID("scripted", "one")
+	id := elsewhere.ImportID("scripted", "one")
 	got, err := r.gateway.Open(r.ctx, core.Local, id)
 	if err != nil {
 		t.Fatal(err)
@@ -548,20 +549,20 @@ func TestMalformedEntriesAreLeftOut(t *testing.T) {
 func TestFoldersThatAreNotMapped(t *testing.T) {
 	s := newShelf(t)
 	s.paths = map[string]string{"/here": "/there"}
-	var list []agent.Listed
+	var list []elsewhere.Listed
 	for i, cwd := range []string{"/etc", "/", "/there/../home", "/thereabouts", "/here", "/here/sub"} {
 		past(t, s.o, fmt.Sprint("s", i), cwd, "", year)
 	}
 	for i, cwd := range []string{"/etc", "/", "/here/../home", "/hereabouts", "/there"} {
-		list = append(list, agent.Listed{Session: fmt.Sprint("s", i), Cwd: cwd})
+		list = append(list, elsewhere.Listed{Session: fmt.Sprint("s", i), Cwd: cwd})
 	}
-	if err := agent.NewHistory(s.file()).Keep(t.Context(), "scripted", list); err != nil {
+	if err := elsewhere.NewHistory(s.file()).Keep(t.Context(), "scripted", list); err != nil {
 		t.Fatal(err)
 	}
 	r, b := s.process()
 	r.wantsList()
 	for i, e := range list {
-		if _, err := r.gateway.Open(r.ctx, core.Local, agent.ImportID("scripted", e.Session)); !errors.Is(err, core.ErrNotFound) {
+		if _, err := r.gateway.Open(r.ctx, core.Local, elsewhere.ImportID("scripted", e.Session)); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("%d: %s was opened: %v", i, e.Cwd, err)
 		}
 	}
@@ -574,10 +575,10 @@ func TestFoldersThatAreNotMapped(t *testing.T) {
 // What is kept of an agent's list, and of which sessions are ours, is bounded.
 func TestListsAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agents.json")
-	h := agent.NewHistory(path)
-	var list []agent.Listed
+	h := elsewhere.NewHistory(path)
+	var list []elsewhere.Listed
 	for i := range 5000 {
-		list = append(list, agent.Listed{Session: fmt.Sprint("s", i), Cwd: "/w", Title: strings.Repeat("t", 200), Updated: year.Add(-time.Duration(i) * time.Hour)})
+		list = append(list, elsewhere.Listed{Session: fmt.Sprint("s", i), Cwd: "/w", Title: strings.Repeat("t", 200), Updated: year.Add(-time.Duration(i) * time.Hour)})
 	}
 	if err := h.Keep(t.Context(), "scripted", list); err != nil {
 		t.Fatal(err)
@@ -608,7 +609,7 @@ func TestListsAreBounded(t *testing.T) {
 	if b, err = os.ReadFile(path); err != nil || len(b) > 1<<20 || !bytes.Contains(b, []byte("mine too")) || !bytes.Contains(b, []byte(`"s3": "mine"`)) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	store := agent.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]agent.Configured { return map[string]agent.Configured{"scripted": {}} }}
+	store := elsewhere.Store{Principal: core.Local, Store: jsonl.New(t.TempDir()), History: h, Agents: func() map[string]elsewhere.Agent { return map[string]elsewhere.Agent{"scripted": {}} }}
 	n, last := 0, time.Now()
 	for sum, err := range store.List(t.Context(), core.Local) {
 		if err != nil || sum.Updated.After(last) {

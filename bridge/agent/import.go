@@ -11,6 +11,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -62,7 +63,7 @@ func (c *conversation) importSession(ctx context.Context, p *peer, session strin
 		return err
 	}
 	if h := c.b.o.History; h != nil && in.title == "" {
-		if _, s, ok := h.find(ImportID(c.b.o.Name, session)); ok {
+		if _, s, ok := h.Find(elsewhere.ImportID(c.b.o.Name, session)); ok {
 			in.title = s.Title
 		}
 	}

@@ -11,12 +11,26 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core/display"
+)
+
+const (
+	// maxAsked limits the sessions that are taken from an agent's list, and maxPages its pages.
+	maxAsked = 10_000
+	maxPages = 200
+	// maxTitle limits a title, in characters, and maxName an id or a folder, in bytes.
+	maxTitle = 200
+	maxName  = 4096
+	// listFor limits the time for an agent's list.
+	listFor = 20 * time.Second
+	// listEvery is the shortest time between two lists of an agent.
+	listEvery = time.Minute
 )
 
 // List asks the agent for its sessions, and keeps them. It starts a program for that if none runs. The newest
 // session comes first. Those of an agent that cannot open them again are not kept.
-func (b *Backend) List(ctx context.Context) (list []Listed, err error) {
+func (b *Backend) List(ctx context.Context) (list []elsewhere.Listed, err error) {
 	reloads := false
 	err = b.with(ctx, nil, func(p *peer) error {
 		list, err = p.list(ctx)
@@ -27,21 +41,21 @@ func (b *Backend) List(ctx context.Context) (list []Listed, err error) {
 		return err
 	})
 	if err == nil && b.o.History != nil && reloads {
-		err = b.o.History.keep(ctx, b.o.Name, list)
+		err = b.o.History.Keep(ctx, b.o.Name, list)
 	}
 	return list, err
 }
 
 // list asks for the pages of the agent's list, the newest session first. Of an agent that takes too
 // long the pages count that it has sent.
-func (p *peer) list(ctx context.Context) (list []Listed, err error) {
+func (p *peer) list(ctx context.Context) (list []elsewhere.Listed, err error) {
 	if !p.hello.Caps.Session.List {
 		return nil, errors.New("agent " + p.b.o.Name + " does not list its sessions")
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, listFor, fmt.Errorf("the agent did not answer within %v", listFor))
 	defer cancel()
 	defer func() {
-		slices.SortStableFunc(list, func(a, b Listed) int { return b.Updated.Compare(a.Updated) })
+		slices.SortStableFunc(list, func(a, b elsewhere.Listed) int { return b.Updated.Compare(a.Updated) })
 	}()
 	cursor, asked, seen := "", map[string]bool{}, map[string]bool{}
 	for range maxPages {
@@ -79,13 +93,13 @@ func (p *peer) list(ctx context.Context) (list []Listed, err error) {
 
 // listed returns an entry of the agent's list. One without a folder here cannot be opened, and a
 // malformed one is left out.
-func (b *Backend) listed(entry json.RawMessage) (is Listed, ok bool) {
+func (b *Backend) listed(entry json.RawMessage) (is elsewhere.Listed, ok bool) {
 	var s acp.SessionInfo
 	if wire.Unmarshal(entry, &s) != nil {
 		return is, false
 	}
 	at, _ := time.Parse(time.RFC3339, s.UpdatedAt) // without one it is the oldest
-	is = Listed{Session: s.SessionID, Cwd: b.paths.here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
+	is = elsewhere.Listed{Session: s.SessionID, Cwd: b.paths.here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
 	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName && b.paths.comes(s.Cwd)
 }
 
@@ -106,7 +120,7 @@ func (b *Backend) relist(p *peer) {
 	p.asks.Go(func() {
 		list, err := p.list(p.life)
 		if err == nil {
-			err = b.o.History.keep(p.life, b.o.Name, list)
+			err = b.o.History.Keep(p.life, b.o.Name, list)
 		}
 		if err != nil && p.life.Err() == nil {
 			b.log("warn", "list the agent's sessions: "+err.Error())

@@ -88,3 +88,7 @@ func translated(list []prefix, path string) string {
 	}
 	return path
 }
+
+// Has returns a function that reports whether an agent with these paths can have a folder of this
+// machine (Options.Paths).
+func Has(paths map[string]string) func(dir string) bool { return newMapping(paths).goes }

@@ -264,7 +264,7 @@ func (c *conversation) bindTo(ctx context.Context) error {
 	c.mu.Unlock()
 	if c.b.o.History != nil {
 		c.after.Go(func() { // only Close waits for the disk
-			if err := c.b.o.History.own(context.Background(), c.b.o.Name, session, c.bind.Meta.ID); err != nil {
+			if err := c.b.o.History.Own(context.Background(), c.b.o.Name, session, c.bind.Meta.ID); err != nil {
 				c.b.log("warn", "note a session of the agent: "+err.Error()) // it may be listed twice
 			}
 		})

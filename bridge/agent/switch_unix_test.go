@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -155,7 +155,7 @@ func TestAnImportedSessionWithAnotherAgentBetween(t *testing.T) {
 	if _, err := b.List(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.gateway.Open(r.ctx, core.Local, agent.ImportID("scripted", "one"))
+	got, err := r.gateway.Open(r.ctx, core.Local, elsewhere.ImportID("scripted", "one"))
 	if err != nil {
 		t.Fatal(err)
 	}

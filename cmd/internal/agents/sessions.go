@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/core"
@@ -42,7 +43,7 @@ func Sessions(ctx context.Context, env *program.Environment, name string, asJSON
 	}
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
-	history := agent.NewHistory(env.DataFile(HistoryFile))
+	history := elsewhere.NewHistory(env.DataFile(HistoryFile))
 	b := agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ, History: history,
 	}))

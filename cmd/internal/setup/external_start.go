@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/bridge/toolserver"
 	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/logs"
@@ -24,7 +25,7 @@ const sessionToolsCommand = "session-tools"
 type agentPrograms struct {
 	pool    *agent.Pool
 	tools   *toolserver.Pool
-	history *agent.History
+	history *elsewhere.History
 	notes   *agent.Notes
 	guards  *child.Guards
 	env     *program.Environment
@@ -40,7 +41,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 	return &agentPrograms{
 		pool:    agent.NewPool(),
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
-		history: agent.NewHistory(env.DataFile(agents.HistoryFile)),
+		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
 		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
 		guards:  guards, env: env, run: run, log: log,
 	}
@@ -78,12 +79,12 @@ func (a *agentPrograms) backend(e External) core.Backend {
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
 // for a list.
 func (p *Process) Store(s core.Store) core.Store {
-	return agent.Store{Store: s, Principal: core.Local, History: p.agents.history, Agents: p.configured}
+	return elsewhere.Store{Store: s, Principal: core.Local, History: p.agents.history, Agents: p.configured}
 }
 
 // configured lists the external agents of the configuration that applies without a client's settings.
-func (p *Process) configured() map[string]agent.Configured {
-	list := map[string]agent.Configured{}
+func (p *Process) configured() map[string]elsewhere.Agent {
+	list := map[string]elsewhere.Agent{}
 	if p.plain == nil {
 		return list
 	}
@@ -93,7 +94,7 @@ func (p *Process) configured() map[string]agent.Configured {
 	}
 	for name, a := range made.Config.Agents {
 		if a.External() {
-			list[name] = agent.Configured{Program: strings.Join(agents.Words(a), "\x00"), Paths: a.Paths}
+			list[name] = elsewhere.Agent{Program: strings.Join(agents.Words(a), "\x00"), Has: agent.Has(a.Paths)}
 		}
 	}
 	return list

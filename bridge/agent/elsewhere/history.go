@@ -1,4 +1,4 @@
-package agent
+package elsewhere
 
 import (
 	"context"
@@ -14,19 +14,9 @@ import (
 const (
 	// maxListed limits the sessions of an agent that are kept for lists, the newest first.
 	maxListed = 1000
-	// maxAsked limits the sessions that are taken from an agent's list, and maxPages its pages.
-	maxAsked = 10_000
-	maxPages = 200
-	// maxTitle limits a title, in characters, and maxName an id or a folder, in bytes.
-	maxTitle = 200
-	maxName  = 4096
 	// maxOurs limits the sessions of an agent that are known to be ours, or were deleted here. Beyond
 	// it those are forgotten that the agent does not list.
 	maxOurs = 5000
-	// listFor limits the time for an agent's list.
-	listFor = 20 * time.Second
-	// listEvery is the shortest time between two lists of an agent.
-	listEvery = time.Minute
 )
 
 // Listed is a session in an agent's own list.
@@ -85,8 +75,8 @@ func (h *History) Deleted(agent, session string) bool {
 	return err == nil && all[agent].Hidden[session]
 }
 
-// keep replaces the list of an agent.
-func (h *History) keep(ctx context.Context, agent string, list []Listed) error {
+// Keep replaces the list of an agent.
+func (h *History) Keep(ctx context.Context, agent string, list []Listed) error {
 	return h.doc.Change(ctx, func(all histories) (histories, error) {
 		now := all[agent]
 		now.Sessions = list[:min(len(list), maxListed)]
@@ -113,8 +103,8 @@ func bounded[T any](known map[string]T, listed []Listed, also string) map[string
 	return left
 }
 
-// own notes that an agent's session belongs to one of ours.
-func (h *History) own(ctx context.Context, agent, session string, id core.SessionID) error {
+// Own notes that an agent's session belongs to one of ours.
+func (h *History) Own(ctx context.Context, agent, session string, id core.SessionID) error {
 	return h.doc.Change(ctx, func(all histories) (histories, error) {
 		now := all[agent]
 		if now.Ours[session] == id {
@@ -187,8 +177,8 @@ func with(all histories, agent string, now history) histories {
 	return next
 }
 
-// find returns an agent's session by its id here.
-func (h *History) find(id core.SessionID) (from core.Source, s Listed, ok bool) {
+// Find returns an agent's session by its id here.
+func (h *History) Find(id core.SessionID) (from core.Source, s Listed, ok bool) {
 	all, err := h.doc.Read()
 	if err != nil {
 		return from, s, false

@@ -1,4 +1,4 @@
-package agent
+package elsewhere
 
 import (
 	"cmp"
@@ -19,21 +19,21 @@ type Store struct {
 	Principal core.Principal
 	History   *History
 	// Agents returns the configured agents, by name.
-	Agents func() map[string]Configured
+	Agents func() map[string]Agent
 }
 
-// Configured is the part of an agent's configuration that its sessions' places in lists depend on.
-type Configured struct {
-	Program string            // its command; agents with the same one have the same sessions. "": nobody else has it
-	Paths   map[string]string // see Options.Paths
+// Agent is the part of an agent's configuration that its sessions' places in lists depend on.
+type Agent struct {
+	Program string // its command; agents with the same one have the same sessions. "": nobody else has it
+	// Has reports whether it can have a session in a folder of this machine; nil: in any. The kept list
+	// may be older than the configuration.
+	Has func(dir string) bool
 }
 
 // theirs names a session of a program.
 type theirs struct{ program, session string }
 
-// has reports whether the agent can have a session in a folder of this machine. The kept list may be
-// older than the configuration.
-func (c Configured) has(dir string) bool { return dir != "" && newMapping(c.Paths).goes(dir) }
+func (a Agent) has(dir string) bool { return dir != "" && (a.Has == nil || a.Has(dir)) }
 
 // List implements core.Store.
 func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
@@ -109,7 +109,7 @@ func (s Store) Open(ctx context.Context, p core.Principal, id core.SessionID) (c
 	if !errors.Is(err, core.ErrNotFound) || p != s.Principal {
 		return j, err
 	}
-	from, e, ok := s.History.find(id)
+	from, e, ok := s.History.Find(id)
 	if !ok {
 		return j, err
 	}
