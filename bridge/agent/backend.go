@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/bridge/agent/elsewhere"
+	"dragoman/bridge/agent/known"
 	"dragoman/bridge/toolserver"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -30,7 +31,7 @@ type Options struct {
 	Name string
 	// Program is called before each start, and may run programs that print secrets.
 	Program func(context.Context) (Program, error)
-	Known   Known             // what is known about the agent (KnownOf)
+	Known   known.Agent       // what is known about the agent (known.Of)
 	Choices map[string]string // configured values of the agent's own options, by id
 	Paths   map[string]string // folders here and where the agent runs; nil: the same
 	// Direct passes the MCP servers that clients bring along on to the agent, instead of our own
@@ -146,10 +147,10 @@ func (b *Backend) environ(given map[string]string) []string {
 	if b.o.Environ != nil {
 		ours = b.o.Environ
 	}
-	env := piped.Env(ours(), slices.Concat(common, b.o.Known.Env), given)
+	env := piped.Env(ours(), slices.Concat(known.Common, b.o.Known.Env), given)
 	kept := env[:0]
 	for _, kv := range env {
-		if !child.Named(barred, nameOf(kv)) {
+		if !child.Named(known.Barred, nameOf(kv)) {
 			kept = append(kept, kv)
 		}
 	}

@@ -10,7 +10,7 @@
 // call as rules see it. A work is a request of the agent that we carry out: to read or write a file,
 // or to run a command. A [Pool] limits the programs that run at once. A brief is a text about what
 // was said, for an agent that does not know it. An ear passes on what a program says while somebody
-// signs in; [Notes] keep how to do that. [Known] is what is known about agents of others.
+// signs in; [Notes] keep how to do that. Package known is what is known about agents of others.
 //
 // # What holds
 //

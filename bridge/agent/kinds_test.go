@@ -11,6 +11,7 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
+	"dragoman/bridge/agent/known"
 	"dragoman/core"
 )
 
@@ -191,7 +192,7 @@ func TestSlashCommands(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	o := agenttest.Options{}
 	c := one(t, o, func(o *agent.Options) {
-		o.Known = agent.KnownOf([]string{"claude-agent-acp"})
+		o.Known = known.Of([]string{"claude-agent-acp"})
 		o.Environ = func() []string {
 			return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "OPENAI_API_KEY=other", "SECRET=s", "BASH_ENV=/b", "BASH_MAX_OUTPUT_LENGTH=9", "GOOGLE_API_KEY=g", "GOOGLE_CLOUD_PROJECT=p", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1"}
 		}
@@ -218,7 +219,7 @@ func TestEnvironmentOfALauncher(t *testing.T) {
 		{"claude-agent-acp ssh", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK DOCKER_CONTEXT"},
 	} {
 		c := one(t, agenttest.Options{}, func(o *agent.Options) {
-			o.Known = agent.KnownOf(strings.Fields(test.command))
+			o.Known = known.Of(strings.Fields(test.command))
 			o.Environ = func() []string {
 				return []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "SSH_AUTH_SOCK=/s", "DOCKER_CONTEXT=d", "CONTAINER_HOST=c", "ANTHROPIC_API_KEY=k"}
 			}
@@ -243,7 +244,7 @@ func TestEnvironmentOfALauncher(t *testing.T) {
 func TestCapabilitiesForAgents(t *testing.T) {
 	for program, files := range map[string]bool{"claude-agent-acp": true, "some-agent": true, "gemini": false} {
 		rec := newRecord(t)
-		c := one(t, agenttest.Options{Record: rec.path}, func(o *agent.Options) { o.Known = agent.KnownOf([]string{program}) })
+		c := one(t, agenttest.Options{Record: rec.path}, func(o *agent.Options) { o.Known = known.Of([]string{program}) })
 		c.says("say hello", "hello\n")
 		text, err := os.ReadFile(rec.path)
 		if err != nil {

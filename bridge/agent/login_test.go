@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
+	"dragoman/bridge/agent/known"
 	"dragoman/core"
 	"dragoman/core/child/childtest"
 )
@@ -253,7 +254,7 @@ func TestVariablesOfALogin(t *testing.T) {
 		{[]string{"SCRIPTED_*"}, "set SCRIPTED_KEY and SCRIPTED_ID where dragoman is started, or under agents.bot.acp.env"},
 		{[]string{"SCRIPTED_KEY"}, "set SCRIPTED_KEY and SCRIPTED_ID under agents.bot.acp.env"},
 	} {
-		b := agent.New(agent.Options{Name: "bot", Known: agent.Known{Env: c.known}})
+		b := agent.New(agent.Options{Name: "bot", Known: known.Agent{Env: c.known}})
 		if got := b.Instead(agent.SignIn{Vars: []string{"SCRIPTED_KEY", "SCRIPTED_ID"}}); got != c.want {
 			t.Errorf("%v: %s", c.known, got)
 		}

@@ -236,7 +236,7 @@ func (b *Backend) capabilities() any {
 		"subagents":   yes,
 		"_meta":       map[string]any{"terminal_output": true},
 	}
-	if !b.o.Known.noFiles {
+	if !b.o.Known.NoFiles {
 		caps["fs"] = map[string]bool{"readTextFile": true, "writeTextFile": true}
 	}
 	return caps

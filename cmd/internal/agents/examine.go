@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/known"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -40,13 +41,13 @@ type Examination struct {
 	run   configs.Run
 	name  string
 	of    configs.Agent
-	known agent.Known
+	known known.Agent
 }
 
 // New returns the examination of a configured external agent.
 func New(env *program.Environment, kept *secrets.Store, c *configs.Config, name string) *Examination {
 	a := c.Agents[name]
-	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: agent.KnownOf(Words(a))}
+	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: known.Of(Words(a))}
 }
 
 // Find returns where the program is installed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/known"
 	"dragoman/configs"
 	"dragoman/core/display"
 )
@@ -15,7 +16,7 @@ import (
 // Options returns the options of an external agent's back end: the given ones, and those of its
 // settings. Its program and what it gets are looked up by env and run at each start.
 func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
-	o.Name, o.Known = name, agent.KnownOf(Words(a))
+	o.Name, o.Known = name, known.Of(Words(a))
 	o.Program = func(ctx context.Context) (agent.Program, error) { return resolve(ctx, a.ACP, env, run) }
 	o.Choices = map[string]string{}
 	for id, value := range a.Options {

@@ -1,4 +1,5 @@
-package agent
+// Package known has what is known about the agents of others: what their programs need from us.
+package known
 
 import (
 	"path/filepath"
@@ -6,24 +7,24 @@ import (
 	"strings"
 )
 
-// Known is a table entry about an agent of others: what its program needs from us.
-type Known struct {
+// Agent is an entry of the table.
+type Agent struct {
 	ID       string   // in the registry of agents
 	programs []string // names of its program, without the extension
 	// Env lists the variables by which it finds its credentials, endpoints and settings, besides
-	// common, written like child.Safe.
+	// Common, written like child.Safe.
 	Env []string
-	// noFiles: it fails when the client offers to read and write files. Its write_file asks for
+	// NoFiles: it fails when the client offers to read and write files. Its write_file asks for
 	// every new file first, and takes no form of error for "there is no such file".
-	noFiles bool
+	NoFiles bool
 	// Hint is advice for people when it does not start.
 	Hint string
 }
 
-// barred are never passed on: they make an agent believe that it runs within another one, or connect it
+// Barred are never passed on: they make an agent believe that it runs within another one, or connect it
 // to the editor in whose terminal we were started, or name open files of the process that they were
 // meant for.
-var barred = []string{
+var Barred = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_BG_*",
 	"CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR", "CLAUDE_CODE_WEBSOCKET_AUTH_FILE_DESCRIPTOR",
 	"CODEX_THREAD_ID", "GEMINI_CLI", "GEMINI_CLI_IDE_*", "QWEN_CODE", "QWEN_CODE_IDE_*", "OPENCODE", "OPENCODE_PID", "OPENCODE_EDITOR_SSE_PORT",
@@ -32,9 +33,9 @@ var barred = []string{
 
 // Variables that several agents read.
 var (
-	// common are for every agent: how Node finds certificates and proxies, and whether there is a
+	// Common are for every agent: how Node finds certificates and proxies, and whether there is a
 	// browser to log in with.
-	common = []string{
+	Common = []string{
 		"NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY", "NODE_TLS_REJECT_UNAUTHORIZED",
 		"BROWSER", "NO_BROWSER", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY",
 	}
@@ -57,9 +58,9 @@ var (
 	})
 )
 
-// known was compared with what the agents of November 2026 read: claude-agent-acp 0.49 and 0.100, codex-acp
+// agents was compared with what the agents of November 2026 read: claude-agent-acp 0.49 and 0.100, codex-acp
 // 0.16 and 2.6, gemini-cli and opencode by their programs, the others by their documentation.
-var known = []Known{
+var agents = []Agent{
 	{
 		ID: "claude-acp", programs: []string{"claude-agent-acp", "claude-code-acp", "claude"},
 		Env: slices.Concat(vertex, entra, []string{
@@ -83,7 +84,7 @@ var known = []Known{
 		Hint: "log in with `codex login`, or set OPENAI_API_KEY; a variable that its config.toml names (env_key) must be in env",
 	},
 	{
-		ID: "gemini", programs: []string{"gemini"}, noFiles: true,
+		ID: "gemini", programs: []string{"gemini"}, NoFiles: true,
 		Env: slices.Concat(vertex, []string{
 			"GEMINI_*", "GOOGLE_*", "CLOUD_SHELL", "CODE_ASSIST_*", "OAUTH_CALLBACK_HOST", "OAUTH_CALLBACK_PORT", "SANDBOX_*", "SEATBELT_PROFILE",
 			"OTLP_GOOGLE_CLOUD_PROJECT", "OTEL_*",
@@ -96,7 +97,7 @@ var known = []Known{
 		Hint: "log in with `opencode auth login`",
 	},
 	{
-		ID: "qwen-code", programs: []string{"qwen"}, noFiles: true,
+		ID: "qwen-code", programs: []string{"qwen"}, NoFiles: true,
 		Env:  slices.Concat(anyModel, []string{"QWEN_*", "BAILIAN_*", "MODELSCOPE_*", "TAVILY_API_KEY", "SANDBOX_*", "SEATBELT_PROFILE", "OTEL_*"}),
 		Hint: "it needs Node 22",
 	},
@@ -125,21 +126,21 @@ var launchers = map[string][]string{
 	"limactl": {"LIMA_HOME", "LIMA_INSTANCE", "SSH_AUTH_SOCK"},
 }
 
-// KnownOf finds the entry of a command line, by the name of a program or of a package that npx or
+// Of finds the entry of a command line, by the name of a program or of a package that npx or
 // the like starts. Another agent has an empty entry. If the command begins with a launcher, the entry has
 // its variables as well.
-func KnownOf(command []string) (k Known) {
+func Of(command []string) (a Agent) {
 	for _, word := range command {
 		name := programName(word)
-		if i := slices.IndexFunc(known, func(k Known) bool { return slices.Contains(k.programs, name) || name == k.ID }); i >= 0 {
-			k = known[i]
+		if i := slices.IndexFunc(agents, func(k Agent) bool { return slices.Contains(k.programs, name) || name == k.ID }); i >= 0 {
+			a = agents[i]
 			break
 		}
 	}
 	if len(command) > 0 {
-		k.Env = slices.Concat(k.Env, launchers[programName(command[0])])
+		a.Env = slices.Concat(a.Env, launchers[programName(command[0])])
 	}
-	return k
+	return a
 }
 
 // programName returns the name of a program or a package, without its path, version and extension.
@@ -153,12 +154,4 @@ func programName(word string) string {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name
-}
-
-// KnownIDs lists the registry's ids of the agents in the table.
-func KnownIDs() (ids []string) {
-	for _, k := range known {
-		ids = append(ids, k.ID)
-	}
-	return ids
 }
