@@ -414,6 +414,7 @@ type Foreign struct {
 	Method   string          `json:"method,omitempty"` // of another notification than an update: Raw has its parameters, and only live clients get it
 	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update
 	Text     string          `json:"text,omitempty"`   // for clients of other protocols; empty: they are shown nothing
+	Content  []Block         `json:"-"`                // what Text stands for, for those that can show it
 }
 
 // Offered lists what an agent behind the gateway offers in the session, whole, after each change.

@@ -53,7 +53,9 @@ func (Cited) event() (traits, int)           { return byTurn | forked, 0 }
 func (Moved) event() (traits, int)           { return byTurn, 0 }
 func (Truncated) event() (traits, int)       { return listed, 0 }
 func (TurnEnded) event() (traits, int)       { return listed | forked, 0 }
-func (e Foreign) event() (traits, int)       { return byTurn | byHost | forked, len(e.Raw) + len(e.Text) }
+func (e Foreign) event() (traits, int) {
+	return byTurn | byHost | forked, len(e.Raw) + len(e.Text) + blocksSize(e.Content)
+}
 
 func (e Offered) event() (traits, int) {
 	return byTurn | byHost | forked, 100 * (len(e.Commands) + len(e.Choices))

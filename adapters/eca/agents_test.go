@@ -101,6 +101,11 @@ func (g *guest) act(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 		host := g.hosts[t.Meta().ID]
 		g.mu.Unlock()
 		return "", host.Publish(ctx, core.Foreign{Protocol: "acp", Raw: []byte(`{"sessionUpdate":"_later"}`), Text: rest})
+	case "shows":
+		content := map[string]core.Block{
+			"image": core.Image{MIME: "image/png", Data: []byte("\x89PNG")}, "page": core.Link{URI: "https://example.com/x", Name: "x"}, "sound": core.Audio{MIME: "audio/wav", Data: []byte("RIFF")},
+		}[rest]
+		return "", t.Emit(ctx, core.Foreign{Protocol: "acp", Raw: []byte(`{"sessionUpdate":"agent_message_chunk"}`), Text: "[" + rest + "]", Content: []core.Block{content}})
 	case "turn": // it chooses a mode itself
 		g.mu.Lock()
 		g.setLocked(t.Meta().ID, "mode", rest)

@@ -68,6 +68,25 @@ func (v *View) cited(dst []byte, l core.Link) []byte {
 	return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: title, URL: l.URI})
 }
 
+// foreign shows what an external agent has sent beside its text: images and links as they are.
+func (v *View) foreign(dst []byte, e core.Foreign) []byte {
+	if len(e.Content) == 1 {
+		switch b := e.Content[0].(type) {
+		case core.Image:
+			if len(b.Data) > 0 && !v.lacks[eca.TypeImage] {
+				return v.images(dst, e.Content)
+			}
+		case core.Link:
+			return v.cited(dst, b)
+		case core.Text, core.Audio, core.Resource, core.Diff, core.Terminal:
+		}
+	}
+	if e.Text == "" {
+		return dst
+	}
+	return v.systemText(dst, e.Text)
+}
+
 // moved shows the chat in which the user continues, as if the client had opened it, if the turn
 // was prompted here and the client can show a chat that it has not named. It belongs to the pump.
 func (c *chat) moved(turn core.TurnID, to core.SessionID) {

@@ -86,10 +86,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return v.systemText(dst, core.NoticeOf(e).Text)
 	case core.Foreign:
-		if e.Text == "" {
-			return dst
-		}
-		return v.systemText(dst, e.Text)
+		return v.foreign(dst, e)
 	case core.Flagged:
 		return v.flagged(dst, e)
 	case core.Truncated:

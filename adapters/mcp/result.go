@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +28,9 @@ type turnResult struct {
 	Events    []event           `json:"events,omitempty"`
 	Cursor    string            `json:"cursor,omitempty"`
 
-	answer string     // the text of the agent
-	who    []answerer // who may answer each pending ask
+	answer string       // the text of the agent
+	media  []core.Block // images, sounds and links of the agent
+	who    []answerer   // who may answer each pending ask
 }
 
 type callResult struct {
@@ -73,6 +75,9 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 	}
 	if t.fell.Instead != "" {
 		r.note(t.fell.Notice().Text)
+	}
+	if t.ended {
+		r.media = t.media
 	}
 	if t.err != "" {
 		r.answer = strings.TrimPrefix(r.answer+"\n\n"+t.err, "\n\n")
@@ -154,10 +159,34 @@ func (t *turn) waiting(pending []core.Ask) []core.Ask {
 // the rest, and the structured result for programs. Links have been contents since 2025-06-18.
 func (r turnResult) toolResult(version string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.say()}}, IsError: r.Status == statusFailed}
+	for _, b := range r.media {
+		if c := mediaOf(b, version); c != nil {
+			res.Content = append(res.Content, c)
+		}
+	}
 	if version >= proto.Forms {
 		res.Content = append(res.Content, &mcp.ResourceLink{URI: transcriptURI(r.Session), Name: "transcript", MIMEType: mimeMarkdown})
 	}
 	return res
+}
+
+// mediaOf returns content that is no text, for a client of a version; nil: it has no form for it. Sounds
+// have been contents since 2025-03-26.
+func mediaOf(b core.Block, version string) mcp.Content {
+	switch b := b.(type) {
+	case core.Image:
+		return &mcp.ImageContent{Data: b.Data, MIMEType: b.MIME}
+	case core.Audio:
+		if version >= proto.Batches {
+			return &mcp.AudioContent{Data: b.Data, MIMEType: b.MIME}
+		}
+	case core.Link:
+		if version >= proto.Forms {
+			return &mcp.ResourceLink{URI: b.URI, Name: cmp.Or(b.Name, b.URI), Title: b.Title, Description: b.Description, MIMEType: b.MIME}
+		}
+	case core.Text, core.Resource, core.Diff, core.Terminal:
+	}
+	return nil
 }
 
 // say returns the result in words.

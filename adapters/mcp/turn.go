@@ -15,6 +15,7 @@ const (
 	maxText    = 200 << 10 // bytes of an answer in a result
 	maxCalls   = 200       // calls in a result
 	maxSummary = 300       // bytes of a line about a call
+	maxMedia   = 1 << 20   // bytes of images and sounds in a result
 )
 
 // turn is the fold of one core turn's records: the source of a result. Records come in the log's
@@ -40,6 +41,8 @@ type turn struct {
 	asks    []core.Ask
 	usage   core.Usage
 	fell    core.FellBack // the newest
+	media   []core.Block  // images, sounds and links that an external agent has answered with
+	room    int           // bytes of media
 }
 
 // apply folds one record and reports whether it belongs to the turn.
@@ -77,7 +80,7 @@ func (t *turn) apply(r core.Record) bool {
 func (t *turn) copy() turn {
 	c := *t
 	c.calls, c.asks, c.asked = slices.Clone(t.calls), slices.Clone(t.asks), nil
-	c.text.head = slices.Clip(t.text.head)
+	c.text.head, c.media = slices.Clip(t.text.head), slices.Clip(t.media)
 	return c
 }
 
@@ -101,6 +104,8 @@ func (t *turn) within(ev core.Event) {
 		t.usage = t.usage.Add(e.Last)
 	case core.FellBack:
 		t.fell = e
+	case core.Foreign:
+		t.show(e.Content)
 	}
 }
 
@@ -125,6 +130,26 @@ func (t *turn) say(e core.TextDelta) {
 	}
 	t.message = e.Message
 	t.text.write(e.Text)
+}
+
+// show keeps content that is no text, as far as there is room.
+func (t *turn) show(content []core.Block) {
+	for _, b := range content {
+		size := 0
+		switch b := b.(type) {
+		case core.Image:
+			size = len(b.Data)
+		case core.Audio:
+			size = len(b.Data)
+		case core.Link:
+			size = len(b.URI) + len(b.Name) + len(b.Title) + len(b.Description)
+		case core.Text, core.Resource, core.Diff, core.Terminal:
+		}
+		if size > 0 && t.room+size <= maxMedia {
+			t.room += size
+			t.media = append(t.media, b)
+		}
+	}
 }
 
 // call keeps the state of a call. Its output is for the agent only.

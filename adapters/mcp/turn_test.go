@@ -117,6 +117,39 @@ func TestResultOfASubagent(t *testing.T) {
 	}
 }
 
+// A caller gets the images, sounds and links that an external agent has answered with, as far as its
+// version has them, and there is room.
+func TestContentOfAnExternalAgent(t *testing.T) {
+	f := turn{id: "t1"}
+	f.apply(core.Record{Event: core.TurnStarted{Turn: "t1"}})
+	for _, b := range []core.Block{
+		core.Image{MIME: "image/png", Data: []byte("png")},
+		core.Image{MIME: "image/png", Data: make([]byte, maxMedia)},
+		core.Image{URI: "file:///w/a.png"},
+		core.Audio{MIME: "audio/wav", Data: []byte("wav")},
+		core.Link{URI: "file:///w/b.go"},
+	} {
+		f.apply(core.Record{Event: core.Foreign{Protocol: "acp", Raw: []byte("{}"), Text: "[it]", Content: []core.Block{b}}})
+	}
+	if got := f.result("s", nil).toolResult(proto.Modern).Content; len(got) != 2 {
+		t.Errorf("while it runs: %d contents", len(got))
+	}
+	f.apply(core.Record{Event: core.TurnEnded{Turn: "t1", Stop: core.StopEnd}})
+	for version, want := range map[string]string{
+		proto.Oldest:  "*mcp.TextContent *mcp.ImageContent",
+		proto.Batches: "*mcp.TextContent *mcp.ImageContent *mcp.AudioContent",
+		proto.Modern:  "*mcp.TextContent *mcp.ImageContent *mcp.AudioContent *mcp.ResourceLink *mcp.ResourceLink",
+	} {
+		var got []string
+		for _, c := range f.result("s", nil).toolResult(version).Content {
+			got = append(got, fmt.Sprintf("%T", c))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}
+
 func TestTurnBounds(t *testing.T) {
 	f := turn{id: "t1"}
 	f.apply(core.Record{Event: core.TurnStarted{Turn: "t1"}})

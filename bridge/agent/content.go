@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/wire"
 	"dragoman/core"
 )
 
@@ -49,6 +51,18 @@ func (m mapping) blockOf(b acp.ContentBlock) core.Block {
 		}
 	}
 	return core.Text{Text: "[content of kind " + b.Type + "]"}
+}
+
+// contentHere returns content of an agent, b, as it was written but for its addresses.
+func (m mapping) contentHere(content json.RawMessage, b acp.ContentBlock) json.RawMessage {
+	if b.URI != "" {
+		content = wire.Edit(content, wire.Set("uri", wire.JSON(m.uriHere(b.URI))))
+	}
+	if b.Resource != nil {
+		is := wire.Object(content)["resource"]
+		content = wire.Edit(content, wire.Set("resource", wire.Edit(is, wire.Set("uri", wire.JSON(m.uriHere(b.Resource.URI))))))
+	}
+	return content
 }
 
 // prompt returns the turn's message in the form that the agent takes. What it does not take is

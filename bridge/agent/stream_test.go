@@ -3,11 +3,13 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/core"
 )
@@ -191,5 +193,37 @@ say three`, "one\ntwo\nthree\n")
 	}
 	if notice := c.notices(); !strings.Contains(notice, "A notification of agent scripted (_vendor/state) was dropped") {
 		t.Errorf("notices: %q", notice)
+	}
+}
+
+// Content of a message that is no text is kept as it is, and so that clients of other protocols can show
+// it, also in a history that is imported. Its addresses are ours.
+func TestContentOfMessages(t *testing.T) {
+	c := one(t, agenttest.Options{}, func(o *agent.Options) { o.Paths = map[string]string{"/home/me/src": "/src"} })
+	for content, want := range map[string]core.Block{
+		`{"type":"image","mimeType":"image/png","data":"AAAA","uri":"file:///src/a%20b.png"}`:  core.Image{MIME: "image/png", Data: []byte{0, 0, 0}, URI: "file:///home/me/src/a%20b.png"},
+		`{"type":"audio","mimeType":"audio/wav","data":"AAAA"}`:                                core.Audio{MIME: "audio/wav", Data: []byte{0, 0, 0}},
+		`{"type":"resource_link","uri":"file:///src/a","name":"a","annotations":{"x":1}}`:      core.Link{URI: "file:///home/me/src/a", Name: "a"},
+		`{"type":"resource","resource":{"uri":"file:///src/a","text":"t","_meta":{"x":1.50}}}`: nil,
+		`{"type":"hologram","light":1.50}`:                                                     nil,
+	} {
+		c.says(`update {"sessionUpdate":"agent_message_chunk","content":`+content+`}`, "")
+		found := false
+		for _, ev := range c.events {
+			e, ok := ev.(core.Foreign)
+			if !ok {
+				continue
+			}
+			found = true
+			if raw := strings.ReplaceAll(content, "file:///src/", "file:///home/me/src/"); !strings.Contains(string(e.Raw), raw) || e.Text == "" {
+				t.Errorf("kept as %s, %q; want %s in it", e.Raw, e.Text, raw)
+			}
+			if want == nil && e.Content != nil || want != nil && !reflect.DeepEqual(e.Content, []core.Block{want}) {
+				t.Errorf("%s: %+v, want %+v", content, e.Content, want)
+			}
+		}
+		if !found {
+			t.Errorf("%s: nothing", content)
+		}
 	}
 }

@@ -118,13 +118,36 @@ func (f *flow) chunk(raw, content []byte, meta bool, id string, text func(text s
 		raw = wire.Edit(raw, wire.Set("messageId", wire.JSON(id)))
 	}
 	if kind != "text" {
-		f.foreign(raw, "["+shown(content)+"]")
+		f.content(raw, content)
 		return
 	}
 	if meta {
 		f.foreign(wire.Edit(raw, wire.Set("content", emptyText)), "")
 	}
 	text(jsonscan.Text(piece))
+}
+
+// content passes on a piece of a message that is no text, with what clients of other protocols can show.
+func (f *flow) content(raw, content json.RawMessage) {
+	var b acp.ContentBlock
+	if wire.Unmarshal(content, &b) != nil {
+		f.foreign(raw, "["+shown(content)+"]")
+		return
+	}
+	if paths := f.c.b.paths; len(paths.in) > 0 {
+		content = paths.contentHere(content, b)
+		raw = wire.Edit(raw, wire.Set("content", content))
+	}
+	kept := f.kept(raw, "["+shown(content)+"]")
+	if e, ok := kept.(core.Foreign); ok {
+		switch block := f.c.b.paths.blockOf(b).(type) {
+		case core.Image, core.Audio, core.Link:
+			e.Content = []core.Block{block}
+			kept = e
+		case core.Text, core.Resource, core.Diff, core.Terminal: // nobody has more of these than their text
+		}
+	}
+	f.emit(kept)
 }
 
 var emptyText = json.RawMessage(`{"type":"text","text":""}`)

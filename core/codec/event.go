@@ -162,6 +162,9 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		if ev.Text != "" {
 			dst = appendStringMember(dst, "text", ev.Text)
 		}
+		if len(ev.Content) > 0 {
+			dst = AppendBlocks(appendKey(dst, "content"), ev.Content)
+		}
 		return append(appendRawMember(dst, "raw", ev.Raw), '}')
 	case core.Offered:
 		return appendPlain(dst, kindOffered, ev, nil)
@@ -404,6 +407,8 @@ func decodeRawEvent(kind string, v []byte) core.Event {
 			foreign.Method = jsonscan.Text(m.Val)
 		case "text":
 			foreign.Text = jsonscan.Text(m.Val)
+		case "content":
+			foreign.Content, ok = parseBlocks(m.Val)
 		case "raw", "raw~":
 			foreign.Raw, ok = parseRaw(m.Key, m.Val, ok)
 		}

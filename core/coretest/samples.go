@@ -177,6 +177,7 @@ func Samples() []core.Event {
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},
 		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_later","n":1.50}`), Text: "an update"},
 		core.Foreign{Protocol: "acp", Method: "_vendor/later", Raw: json.RawMessage(`{"n":1.50}`), Text: "a notification"},
+		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_image"}`), Text: "[image]", Content: []core.Block{core.Image{MIME: "image/png", Data: []byte("\x89PNG")}}},
 		core.Offered{
 			Agent:    "claude",
 			Commands: []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}}}},
