@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -370,7 +371,7 @@ func passes(b *board.Board, words []string) error {
 // Each file contains conversations: lines to the server (->) and everything that it sent (<-)
 // once nothing changes any more. The conversations of a file share one store, as successive
 // processes do. A conversation whose name begins with "broken" has an invalid configuration. In
-// "quick server" the server db starts with the client, and in "slow server" it needs an hour. One whose name begins with "agents" has agents behind the gateway.
+// "quick server" the server db starts with the client, and in "slow server" it needs an hour. One whose name begins with "agents" has agents behind the gateway; "first NAME" makes one of them the default agent.
 func TestConversations(t *testing.T) {
 	coretest.Golden(t, "testdata/*.txtar", *updateGolden, func(t *testing.T, _ string, ar *txtar.Archive) {
 		store := coretest.NewMemory()
@@ -390,6 +391,10 @@ func converse(t *testing.T, store core.Store, f txtar.File) (got string) {
 		g.fleet.early = map[string]time.Duration{"quick server": time.Millisecond, "slow server": time.Hour}[f.Name]
 		if strings.HasPrefix(f.Name, "agents") {
 			g.offer.prof = guests(g.offer.prof)
+		}
+		if _, first, ok := strings.Cut(f.Name, "first "); ok { // the default agent
+			i := slices.IndexFunc(g.offer.prof.Agents, func(a core.Agent) bool { return a.Name == first })
+			g.offer.prof.Agents[0], g.offer.prof.Agents[i] = g.offer.prof.Agents[i], g.offer.prof.Agents[0]
 		}
 		peer, stop := serve(t, g)
 		var err error

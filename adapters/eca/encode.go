@@ -80,6 +80,10 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		if v.state.Settings = e.Settings; !v.live || e.Settings == v.told || v.chosen(e.Settings) {
 			return dst
 		}
+		if reflect.DeepEqual(v.said, v.offer.Config(v.state)) { // the name of the agent that answers already
+			v.told = e.Settings
+			return dst
+		}
 		return v.announce(dst)
 	case core.Offered:
 		return v.offered(dst, e)
@@ -370,6 +374,7 @@ func (v *View) announce(dst []byte) []byte {
 		return dst
 	}
 	v.config = v.offer.Config(v.state)
+	v.said = v.config
 	return notification(dst, eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: v.chat, Chat: v.config})
 }
 

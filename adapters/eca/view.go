@@ -32,7 +32,8 @@ type View struct {
 	text     []byte // a text of the agent, up to the text itself
 	state    offer.State
 	told     core.Settings   // the choices last announced
-	config   *eca.ChatConfig // the params that were announced last; nil: its feed has noted them
+	config   *eca.ChatConfig // the params for its feed to note, once they were announced; nil: it has
+	said     *eca.ChatConfig // the params that were announced last
 	named    string          // the chat's title
 	turn     core.TurnID     // the running one
 	busy     string          // the activity last reported to the client
