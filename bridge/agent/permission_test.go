@@ -301,6 +301,9 @@ func manyFiles(dir string) string {
 
 // A deny rule holds for every file that a call names, whatever the call is said to be.
 func TestForbiddenFiles(t *testing.T) {
+	c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})},
+		rule{Effect: core.Deny, Path: "denied/**"}, rule{Effect: core.Allow, Tool: "shell_command", Command: "true"}, rule{Effect: core.Allow, Server: "friendly"},
+	).begin("")
 	for _, call := range []string{
 		`{"kind":"read","rawInput":{"file_path":"DIR/denied/x"}}`,
 		`{"kind":"other","rawInput":{"file_path":"DIR/denied/x"}}`,
@@ -312,12 +315,7 @@ func TestForbiddenFiles(t *testing.T) {
 		`{"kind":"move","locations":[{"path":"DIR/a"}],"rawInput":{"from":"DIR/a","to":"DIR/denied/x"}}`,
 		`{"kind":"edit","locations":[{"path":"DIR/a"}],"rawInput":{"changes":{"DIR/a":{"update":{"move_path":"DIR/denied/x"}}}}}`,
 	} {
-		t.Run(call, func(t *testing.T) {
-			c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})},
-				rule{Effect: core.Deny, Path: "denied/**"}, rule{Effect: core.Allow, Tool: "shell_command", Command: "true"}, rule{Effect: core.Allow, Server: "friendly"},
-			).begin("")
-			c.says("permission "+strings.ReplaceAll(call, "DIR", c.dir), "selected reject\n")
-		})
+		c.says("permission "+strings.ReplaceAll(call, "DIR", c.dir), "selected reject\n")
 	}
 }
 
@@ -331,6 +329,12 @@ func TestHarmlessDescriptionsAllowNothing(t *testing.T) {
 		{Effect: core.Allow, Tool: "web_fetch", URL: "https://ok.example/*"},
 		{Effect: core.Allow, Tool: "web_search"},
 	}
+	c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})}, rules...).begin("")
+	c.answer = always(reject)
+	if err := os.Symlink(filepath.Dir(t.TempDir()), filepath.Join(c.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.NewReplacer("DIR", c.dir, "MANY", strings.TrimSuffix(manyFiles(c.dir), ","))
 	for _, test := range []struct {
 		name, call string
 		asked      int
@@ -390,21 +394,14 @@ func TestHarmlessDescriptionsAllowNothing(t *testing.T) {
 		{"more files than are looked at", `{"kind":"read","rawInput":{"paths":[MANY]}}`, 1},
 		{"another address behind a short title", `{"kind":"fetch","title":"https://ok.example/a …","rawInput":{"prompt":"https://ok.example/a https://evil.example/b"}}`, 1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{})}, rules...).begin("")
-			if err := os.Symlink(filepath.Dir(t.TempDir()), filepath.Join(c.dir, "link")); err != nil {
-				t.Fatal(err)
-			}
-			c.answer = always(reject)
-			want := "selected allow\n"
-			if test.asked > 0 {
-				want = "selected reject\n"
-			}
-			in := strings.NewReplacer("DIR", c.dir, "MANY", strings.TrimSuffix(manyFiles(c.dir), ","))
-			c.says("permission "+in.Replace(test.call), want)
-			if len(c.asked) != test.asked {
-				t.Errorf("%d questions: %+v", len(c.asked), c.asked)
-			}
-		})
+		c.asked = nil
+		want := "selected allow\n"
+		if test.asked > 0 {
+			want = "selected reject\n"
+		}
+		said, _ := c.say("permission " + in.Replace(test.call))
+		if said != want || len(c.asked) != test.asked {
+			t.Errorf("%s: %q, want %q; %d questions: %+v", test.name, said, want, len(c.asked), c.asked)
+		}
 	}
 }
