@@ -22,8 +22,7 @@ type event struct {
 	Status string `json:"status,omitempty"`
 }
 
-// The types of an event. Successive text of one type is one event, and so are successive changes of a
-// call that leave its status.
+// The types of an event. Successive text of one type is one event.
 const (
 	eventText     = "text"
 	eventThought  = "thought"
@@ -65,34 +64,18 @@ func (e *events) add(t *turn, r core.Record) {
 		return
 	}
 	last := len(e.list) - 1
-	joins := last >= 0 && e.list[last].continues(ev)
+	joins := last >= 0 && e.list[last].Type == ev.Type && (ev.Type == eventText || ev.Type == eventThought)
 	if e.bytes > maxEventBytes || len(e.list) >= maxEvents && !joins {
 		e.full = true
 		return
 	}
 	e.after = r.End()
 	e.bytes += len(ev.Text)
-	switch {
-	case !joins:
-		e.list = append(e.list, ev)
-	case ev.Type == eventTool: // its newest description counts
-		e.bytes -= len(e.list[last].Text)
-		e.list[last] = ev
-	default:
+	if joins {
 		e.list[last].Text += ev.Text
+		return
 	}
-}
-
-// continues reports whether the event that follows belongs to the same one: more of a text, or a change of
-// a call that leaves its status.
-func (e event) continues(next event) bool {
-	switch e.Type {
-	case eventText, eventThought:
-		return next.Type == e.Type
-	case eventTool:
-		return next.Type == e.Type && next.ID == e.ID && next.Status == e.Status
-	}
-	return false
+	e.list = append(e.list, ev)
 }
 
 // happened returns the event for a record.

@@ -294,19 +294,15 @@ func eventsOf(recs []core.Record, after core.Pos) []event {
 	return e.list
 }
 
-// glue joins two lists; a text or a call that continues in the second is one event.
+// glue joins two lists; a text that continues in the second is one event.
 func glue(a, b []event) []event {
 	out := slices.Clone(a)
 	for _, e := range b {
-		last := len(out) - 1
-		switch {
-		case last >= 0 && out[last].Type == e.Type && (e.Type == eventText || e.Type == eventThought):
+		if last := len(out) - 1; last >= 0 && out[last].Type == e.Type && (e.Type == eventText || e.Type == eventThought) {
 			out[last].Text += e.Text
-		case last >= 0 && e.Type == eventTool && out[last].ID == e.ID && out[last].Status == e.Status:
-			out[last] = e
-		default:
-			out = append(out, e)
+			continue
 		}
+		out = append(out, e)
 	}
 	return out
 }
@@ -332,33 +328,6 @@ func pagesOf(recs []core.Record, limit int) (all []entry) {
 			return all
 		}
 		at = p.pos
-	}
-}
-
-// Changes of a call that leave its status are one event, the newest one, unless something else happened
-// between them.
-func TestChangesOfACallAreOneEvent(t *testing.T) {
-	titled := func(id, title string, state core.CallState) core.Event {
-		e := changed(core.CallID(id), state)
-		e.Call.Title = title
-		return e
-	}
-	got := eventsOf(records(
-		core.Opened{}, core.TurnStarted{Turn: "t1"},
-		titled("c1", "Terminal", core.Proposed), titled("c1", "Terminal", core.Proposed), titled("c1", "touch ran", core.Proposed),
-		titled("c1", "touch ran", core.Running), titled("c2", "Terminal", core.Running), titled("c1", "touch ran", core.Running),
-		core.Notice{Text: "hm"}, titled("c1", "touch ran", core.Running), titled("c1", "touch ran", core.Succeeded),
-	), core.Pos{})
-	var lines []string
-	for _, e := range got {
-		lines = append(lines, fmt.Sprint(e.Type, " ", e.ID, " ", e.Text, " ", e.Status))
-	}
-	want := []string{
-		"tool c1 touch ran proposed", "tool c1 touch ran running", "tool c2 Terminal running", "tool c1 touch ran running", "notice  hm ", "tool c1 touch ran running",
-		"tool c1 touch ran completed",
-	}
-	if !slices.Equal(lines, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 }
 
