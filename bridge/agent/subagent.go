@@ -80,7 +80,7 @@ func stateOf(u acp.SubagentUpdate) core.CallState {
 	return core.Succeeded
 }
 
-// about is what a sub-agent's call has as its arguments: what the agent has announced.
+// about holds what the agent has announced of a sub-agent. It is the arguments of the sub-agent's call.
 type about struct {
 	Name         string                    `json:"name,omitempty"`
 	Description  string                    `json:"description,omitempty"`
