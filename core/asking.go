@@ -71,7 +71,7 @@ func (s *Session) sayLocked(a Ask) (Reply, []Event) {
 
 // resolve settles an ask and reports whether it was waiting. by is the client that replies; nil: nobody
 // does. A client that gives no decision on an approval is asked no more, and the ask waits for others if
-// any can be asked. If none can, OutcomeCanceled stops the turn.
+// any can be asked.
 func (s *Session) resolve(id AskID, by *Attachment, r Reply) bool {
 	s.mu.Lock()
 	p, ok := s.asks[id]
@@ -80,13 +80,12 @@ func (s *Session) resolve(id AskID, by *Attachment, r Reply) bool {
 		return false
 	}
 	if r = p.ask.read(r); by != nil && p.ask.Kind == AskApproval && r.Outcome != OutcomeDecided {
+		if r.Outcome == OutcomeCanceled { // a client stops a turn by Cancel alone
+			r.Outcome = OutcomeAlone
+		}
 		r.Text = p.passed.Add(by, by.client.Name, cmp.Or(r.Text, "the question was closed without a decision"))
-		waits := s.canAskLocked(p)
-		if waits || r.Outcome == OutcomeCanceled && p.ask.Turn != "" {
+		if s.canAskLocked(p) {
 			s.mu.Unlock()
-			if !waits {
-				s.cancel(p.ask.Turn, ErrCanceled)
-			}
 			return true
 		}
 	}

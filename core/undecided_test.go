@@ -99,9 +99,6 @@ func TestNoDecisionLeavesItToOthers(t *testing.T) {
 // has not prompted is waited for.
 func TestNobodyDecides(t *testing.T) {
 	for name, reply := range undecided {
-		if reply.Outcome == core.OutcomeCanceled {
-			continue // it stops the turn: see below
-		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, zed, host := hosted(t, ask)
@@ -122,7 +119,7 @@ func TestNobodyDecides(t *testing.T) {
 				answers(t, emacs, reply)
 				begin, why := "rejected: it writes, and ", "tester: "+closed+"; emacs: "+reply.Text
 				switch name {
-				case "dismissed", "for the next turn":
+				case "dismissed", "cancelled", "for the next turn":
 					why = closed
 				case "not offered":
 					why += "the client answered with something that was not offered"
@@ -191,27 +188,6 @@ func TestClientsComeAndGoWhileTheyAreAsked(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A cancelled question stops the turn only if nobody else can be asked.
-func TestCancelledByTheLastClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, zed, host := hosted(t, ask)
-		defer closeGateway(t, g)
-		emacs := zed.Attach(core.Client{Name: "emacs", Asks: true})
-		_, r := proposed(t, host, core.Origin{}, runs("", "make", once, no))
-		got := authorize(t, host, r)
-		answers(t, emacs, core.Reply{Outcome: core.OutcomeCanceled})
-		stillAsked(t, zed, "one has cancelled it")
-		answers(t, zed, core.Reply{Outcome: core.OutcomeCanceled})
-		if r := <-got; !errors.Is(r.err, core.ErrCanceled) {
-			t.Errorf("got %+v", r)
-		}
-		synctest.Wait()
-		if state, _ := callState(t, zed, r.Call.ID); state != core.Canceled || zed.State().Turn != "" {
-			t.Errorf("the call is %s, the turn %q", state, zed.State().Turn)
-		}
-	})
 }
 
 // Questions are settled by the first reply, whatever it is.

@@ -75,13 +75,13 @@ func consented(a core.Ask, r core.Reply) bool {
 }
 
 // answerConsent takes the client's answer to a consent. As with a call, cancelled stops the
-// turn.
+// client's own turn alone.
 func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.PermissionResponse](result, err)
 	switch {
 	case err != nil:
 		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()})
-	case res.Outcome.Outcome == "cancelled":
+	case res.Outcome.Outcome == "cancelled" && s.prompted(a.Turn):
 		s.cancelTurn(a.Turn)
 	case res.Outcome.Outcome == "selected" && forms.Of(a).Offers(res.Outcome.OptionID):
 		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})

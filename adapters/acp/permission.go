@@ -179,8 +179,8 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 }
 
 // decide handles the client's answer. Anything but a clear answer is no decision, and leaves it to
-// other clients. By the protocol cancelled comes with the end of the client's own turn: another
-// client's turn ends only if nobody else can be asked.
+// other clients. By the protocol cancelled comes with the end of the client's own turn: it never ends
+// a turn that another client has prompted.
 func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 	res, err := decoded[acp.PermissionResponse](result, err)
 	r := core.Reply{Outcome: core.OutcomeAlone, Text: "the client answered with something that was not offered"}
@@ -191,7 +191,7 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 		s.cancelTurn(a.Turn)
 		return
 	case res.Outcome.Outcome == "cancelled":
-		r = core.Reply{Outcome: core.OutcomeCanceled, Text: "the question was cancelled"}
+		r.Text = "the question was cancelled"
 	case res.Outcome.Outcome != "selected" || !allows(a, res.Outcome.OptionID):
 	case len(a.Options) > 0: // core knows its decision
 		r = core.Reply{Outcome: core.OutcomeDecided, Option: res.Outcome.OptionID}

@@ -152,8 +152,7 @@ func (a questionTool) Open(_ context.Context, host core.ToolHost) (core.Toolset,
 }
 
 // An answer that is no decision takes its client out alone: the other one stays asked, and may be the one
-// that did not prompt. Cancelled ends the turn if it comes from the client that prompted it, or from the
-// last one that could be asked.
+// that did not prompt. Cancelled ends the turn only if it comes from the client that prompted it.
 func TestOneOfTwoClientsGivesNoDecision(t *testing.T) {
 	const (
 		failure   = `"error":{"code":-32601,"message":"no such method"}`
@@ -167,14 +166,14 @@ func TestOneOfTwoClientsGivesNoDecision(t *testing.T) {
 		shown   string
 		stop    string
 	}{
-		"an error, then yes":        {[]string{"P" + failure, "O" + yes}, "Written.", "end_turn"},
-		"an unknown answer, yes":    {[]string{"P" + unknown, "O" + yes}, "Written.", "end_turn"},
-		"an error, then no":         {[]string{"O" + failure, "P" + no}, "rejected by the user", "end_turn"},
-		"the other one cancels":     {[]string{"O" + cancelled, "P" + yes}, "Written.", "end_turn"},
-		"who prompted cancels":      {[]string{"P" + cancelled}, "the turn was cancelled", "cancelled"},
-		"both fail":                 {[]string{"O" + failure, "P" + failure}, "rejected: it changes a file, and the client could not ask", "end_turn"},
-		"the last one only cancels": {[]string{"P" + failure, "O" + cancelled}, "the turn was cancelled", "cancelled"},
-		"who cancelled is not last": {[]string{"O" + cancelled, "P" + failure}, "an ACP client: the question was cancelled; an ACP client: the client could not ask", "end_turn"},
+		"an error, then yes":       {[]string{"P" + failure, "O" + yes}, "Written.", "end_turn"},
+		"an unknown answer, yes":   {[]string{"P" + unknown, "O" + yes}, "Written.", "end_turn"},
+		"an error, then no":        {[]string{"O" + failure, "P" + no}, "rejected by the user", "end_turn"},
+		"the other one cancels":    {[]string{"O" + cancelled, "P" + yes}, "Written.", "end_turn"},
+		"who prompted cancels":     {[]string{"P" + cancelled}, "the turn was cancelled", "cancelled"},
+		"both fail":                {[]string{"O" + failure, "P" + failure}, "rejected: it changes a file, and the client could not ask", "end_turn"},
+		"the other cancels, last":  {[]string{"P" + failure, "O" + cancelled}, "; an ACP client: the question was cancelled", "end_turn"},
+		"the other cancels, first": {[]string{"O" + cancelled, "P" + failure}, "an ACP client: the question was cancelled; an ACP client: the client could not ask", "end_turn"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

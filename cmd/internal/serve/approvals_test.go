@@ -216,6 +216,7 @@ func TestOneApprovalInAllProtocols(t *testing.T) {
 		{[]string{"acp dismissed", "mcp strange", "eca yes"}, "selected y", ""},
 		{[]string{"eca dismissed", "acp error", "mcp error"}, "selected n", "rejected: "},
 		{[]string{"mcp error", "acp dismissed", "eca dismissed"}, "selected n", "rejected: "},
+		{[]string{"mcp error", "eca dismissed", "acp dismissed"}, "selected n", "rejected: "},
 		{[]string{"acp lost", "mcp error", "eca lost"}, "selected n", "rejected: "},
 	} {
 		t.Run(strings.Join(test.replies, ", "), func(t *testing.T) {
