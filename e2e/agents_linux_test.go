@@ -67,11 +67,14 @@ var acpAgents = []acpAgent{
 }
 
 // codexNative is the settings of Codex up to early 2026, which asks before each command with the policy "untrusted".
+// It runs them without its own sandbox: where that is not installed, each fails at first, and whether Codex then
+// tries again without it depends on how quickly it failed.
 func codexNative(t *testing.T, p *place, home, url string) map[string]string {
 	t.Helper()
 	toml := fmt.Sprintf(`model = "gpt-5.2"
 model_provider = "mock"
 approval_policy = "untrusted"
+sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
 
 [model_providers.mock]

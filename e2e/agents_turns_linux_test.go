@@ -138,7 +138,7 @@ func (p *place) soon(t *testing.T, what string, so func() bool) {
 
 // within waits until something holds, for so long, and reports whether it does.
 func within(d time.Duration, so func() bool) bool {
-	deadline, look := time.NewTimer(d), time.NewTicker(20*time.Millisecond)
+	deadline, look := time.NewTimer(d), time.NewTicker(100*time.Millisecond) // to look at all processes takes a few
 	defer deadline.Stop()
 	defer look.Stop()
 	for !so() {
