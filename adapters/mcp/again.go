@@ -75,7 +75,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	}
 	if f.lends == asksAgain {
 		for _, m := range f.samples() {
-			requests[string(m.id)] = m.params
+			requests[string(m.ID)] = m.Params
 		}
 	}
 	if len(requests) == 0 { // settled in the meantime
@@ -89,7 +89,7 @@ func (c *client) resume(h *heldSession, b *resumeState, answers mcp.InputRespons
 	if !h.mine() {
 		return
 	}
-	h.loan(c.server, b.Turn).sampledAgain(answers)
+	c.server.loans.To(h.a, b.Turn).Settle(answers)
 	for _, a := range h.a.Pending() {
 		answer, ok := answers[string(a.ID)]
 		if !ok || a.Turn != b.Turn || a.Secret {

@@ -255,7 +255,7 @@ func (c *client) drop(h *heldSession) {
 		delete(c.held, h.id)
 	}
 	c.mu.Unlock()
-	c.server.takenBack(h)
+	c.server.loans.TakeBack(h.a)
 	h.close()
 }
 
@@ -270,7 +270,7 @@ func (c *client) close() {
 		c.host.watches.drop(uri)
 	}
 	for _, h := range all {
-		c.server.takenBack(h)
+		c.server.loans.TakeBack(h.a)
 		h.close()
 	}
 	c.timers.Wait()
@@ -469,7 +469,7 @@ func (c *client) admit(
 		from := h.a.Head()
 		lends := c.lend(req, h)
 		turn, err := h.a.Prompt(by.Context(), p)
-		c.server.settled(lends, turn)
+		lends.Begin(turn)
 		if busy, ok := errors.AsType[*core.BusyError](err); ok && h.ending(busy.Turn) {
 			if err := h.gone(ctx, busy.Turn); err != nil {
 				return "", from, err

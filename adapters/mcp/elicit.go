@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/mcp/loan"
 	"dragoman/adapters/mcp/schema"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
@@ -60,7 +61,7 @@ type dialog struct {
 }
 
 // requests lists the dialogs for the pending asks and samples that are sent as requests.
-func (f *follower) requests(samples []*sample) (list []dialog) {
+func (f *follower) requests(samples []*loan.Request) (list []dialog) {
 	if f.asker == asksNow {
 		for _, a := range f.askable() {
 			call := f.turn.callOf(a)
@@ -69,7 +70,7 @@ func (f *follower) requests(samples []*sample) (list []dialog) {
 	}
 	if f.lends == asksNow {
 		for _, m := range samples {
-			list = append(list, dialog{m.id, func(ctx context.Context) bool { return f.lent.sample(ctx, f.req, m) }, m.settled})
+			list = append(list, dialog{m.ID, func(ctx context.Context) bool { f.lent.Ask(ctx, f.req.Session, m); return false }, m.Settled})
 		}
 	}
 	return list
@@ -77,7 +78,7 @@ func (f *follower) requests(samples []*sample) (list []dialog) {
 
 // ask opens the dialogs that are not open yet. They stay open when the call is answered, so that
 // a slow user is not asked twice. A dialog whose answer is no longer wanted is withdrawn.
-func (f *follower) ask(ctx context.Context, samples []*sample) {
+func (f *follower) ask(ctx context.Context, samples []*loan.Request) {
 	for _, a := range f.requests(samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
 		if !f.h.claim(a.id, end) {

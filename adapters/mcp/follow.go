@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/loan"
 	"dragoman/core"
 )
 
@@ -29,7 +30,7 @@ type follower struct {
 	events   *events            // nil: not wanted
 	asker    asker              // the way in which the client's user can be asked
 	lends    asker              // the same for its model
-	lent     *modelLoan         // nil: nothing is lent
+	lent     *loan.Loan         // nil: nothing is lent
 	news     <-chan struct{}    // of requests to the model
 	rounds   int                // the number of times that the client has come back
 	open     []core.AskID       // questions that this call has put to the client
@@ -195,8 +196,8 @@ func (f *follower) passOver() {
 }
 
 // samples returns the turn's open requests to the client's model.
-func (f *follower) samples() (list []*sample) {
-	list, f.news = f.lent.waiting()
+func (f *follower) samples() (list []*loan.Request) {
+	list, f.news = f.lent.Waiting()
 	return list
 }
 
@@ -219,7 +220,7 @@ func (f *follower) askable() (list []core.Ask) {
 }
 
 // mustAsk reports whether there is an open question that only the call's result can announce.
-func (f *follower) mustAsk(samples []*sample) bool {
+func (f *follower) mustAsk(samples []*loan.Request) bool {
 	if len(f.pending()) > 0 && (f.asker == asksNobody || len(f.askable()) == 0) {
 		return true
 	}
@@ -248,7 +249,7 @@ func (f *follower) run(ctx context.Context, from core.Pos) (*mcp.CallToolResult,
 	f.turn = f.h.borrow(f.turn.id)
 	f.logs = f.c.logsOf(f.req)
 	if f.lends != asksNobody {
-		f.lent = f.h.loan(f.c.server, f.turn.id)
+		f.lent = f.c.server.loans.To(f.h.a, f.turn.id)
 	}
 	defer func() { f.h.giveBack(f.turn) }()
 	why, err := f.follow(ctx, from)

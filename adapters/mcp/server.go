@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/mcp/edge"
+	"dragoman/adapters/mcp/loan"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -108,8 +109,7 @@ type Server struct {
 	key   cipher.AEAD // seals the state that a client of 2026-07-28 brings back
 	names []byte      // derives the Caller from a client's name
 
-	mu   sync.Mutex // guards the field below
-	lent map[sessionKey][]*modelLoan
+	loans *loan.Ledger // the models of clients
 }
 
 // New returns a server. Serve runs it.
@@ -127,7 +127,9 @@ func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	return &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text()), lent: map[sessionKey][]*modelLoan{}}
+	s := &Server{opts: o, log: o.Log, key: newKey(), names: []byte(rand.Text())}
+	s.loans = loan.New(o.Gateway, s.asking)
+	return s
 }
 
 // newKey returns a key of this process: no other process can open data sealed with it.

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"dragoman/adapters/mcp/loan"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 )
@@ -277,9 +278,9 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	dismissed, _ := t.h.dismissals()
 	asks, closed := slices.DeleteFunc(slices.Clone(asks), func(a core.Ask) bool { return dismissed[a.ID] > 0 }), len(asks)
 	closed -= len(asks) // a waiting call asks about those again, or agent_approve answers them
-	var samples []*sample
+	var samples []*loan.Request
 	if t.lends {
-		samples, _ = t.h.loan(t.c.server, t.turn).waiting()
+		samples, _ = t.c.server.loans.To(t.h.a, t.turn).Waiting()
 	}
 	switch {
 	case f.ended && f.stop == core.StopCanceled:
@@ -293,7 +294,7 @@ func (t *turnTask) Look(ctx context.Context) (TaskState, error) {
 	case len(asks) > 0 && t.asks || len(samples) > 0:
 		st.Status, st.Message, st.Questions = TaskAsks, "waiting for the client's model", mcp.InputRequestMap{}
 		for _, m := range samples {
-			st.Questions[string(m.id)] = m.params
+			st.Questions[string(m.ID)] = m.Params
 		}
 		if !t.asks {
 			break
