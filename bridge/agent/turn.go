@@ -309,20 +309,20 @@ func (c *conversation) beginTurn(before *core.Turn) error {
 // already and before is not the last one any more. If it is stopped, the agent is told.
 func (c *conversation) begun(life context.Context, t, before *core.Turn) {
 	ctx, end := context.WithCancelCause(life)
-	context.AfterFunc(t.Context(), func() {
+	c.mu.Lock()
+	if c.run.turn == before {
+		c.run = running{t, ctx}
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+	c.mu.Unlock()
+	context.AfterFunc(t.Context(), func() { // not before: stop looks for the turn
 		why := context.Cause(t.Context())
 		end(why)
 		if errors.Is(why, core.ErrCanceled) {
 			c.stop(t)
 		}
 	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run.turn == before {
-		c.run = running{t, ctx}
-		close(c.changed)
-		c.changed = make(chan struct{})
-	}
 }
 
 // stop has the agent stop what it does without a prompt. What still comes of it is dropped. A program
