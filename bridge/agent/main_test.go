@@ -52,7 +52,7 @@ var program = sync.OnceValues(func() (path string, err error) {
 })
 
 // patience is the time after which a test counts as hanging.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // room is a gateway with scripted agents.
 type room struct {
