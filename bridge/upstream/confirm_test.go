@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/bridge/bridgetest"
 	"dragoman/core"
@@ -73,7 +74,7 @@ func TestOneAnswerHoldsForAllServersOfAClient(t *testing.T) {
 			h.servers = append(h.servers, core.ServerSpec{Name: name, Command: e.Command, Env: []string{bridgetest.PlayVar + "=sdk"}})
 		}
 		h.ask = func(core.Ask) core.Reply { asked++; return reply }
-		_, s := open(t, h, Options{})
+		_, s := open(t, h, Options{FirstPause: time.Hour}) // listing does not try them again
 		if list, err := listed(bridgetest.Patient(t), s); err != nil || len(list) > 0 || asked != 1 {
 			t.Errorf("%s: %d tools, %v, asked %d times", reply.Outcome, len(list), err, asked)
 		}
