@@ -135,14 +135,14 @@ func TestServersOfTheYAMLAreDisabled(t *testing.T) {
 	const yaml = "mcp_servers:\n  web: {command: no-such-program} # mine\n"
 	config := p.config(t, yaml)
 	path := filepath.Join(filepath.Dir(config), "mcp.json")
-	p.well(t, "", "mcp-servers", "add", "files", "--", "sh")
+	p.well(t, "", "mcp-servers", "add", "files", "--", "true")
 	if got := p.well(t, "", "mcp-servers", "disable", "web", "files"); got != "disabled web, files in "+path+"\n" {
 		t.Errorf("disable says %s", got)
 	}
 	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), "\"disabled\": true") || !strings.Contains(string(b), "\n  \"disabled\": [\"web\"]\n}\n") {
 		t.Errorf("%v\n%s", err, b)
 	}
-	if got := strings.Join(strings.Fields(p.well(t, "", "mcp-servers", "list")), " "); !strings.Contains(got, "files disabled sh mcp.json") || !strings.Contains(got, "web disabled no-such-program config.yaml") {
+	if got := strings.Join(strings.Fields(p.well(t, "", "mcp-servers", "list")), " "); !strings.Contains(got, "files disabled true mcp.json") || !strings.Contains(got, "web disabled no-such-program config.yaml") {
 		t.Errorf("list says %s", got)
 	}
 	shown := p.well(t, "", "config", "show")
