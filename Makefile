@@ -43,8 +43,8 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 test lint cross: export GOGC = 400
 
 # -count=1: the end-to-end tests start the binary, whose sources Go's test cache does not see. -vet=off: the linters
-# look at the tests too, with all of vet.
-TESTS = $(GO) test -exec 'env -u GOGC' -count=1 -vet=off -timeout 8m
+# look at the tests too, with all of vet. The race detector makes each program wait for a second at its end, unless it is told not to.
+TESTS = $(GO) test -exec 'env -u GOGC GORACE=atexit_sleep_ms=0' -count=1 -vet=off -timeout 20m
 
 # The end-to-end tests run beside the others, without the race detector, which would make them several times as slow;
 # "make race-e2e" runs them with it. They mostly wait for programs and clocks, hence -parallel. The tests of bridge are
@@ -75,9 +75,10 @@ race-e2e: ## run the end-to-end tests with the race detector, in the binary as w
 torture: ## run the long tests, for TORTURE=20m in total
 	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
-# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail.
+# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail. "make test" runs half of
+# the combinations of suite, transport and server.
 conformance: ## run MCP's conformance suites RUNS=20 times
-	CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
+	CONFORMANCE=all CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 
 # lint has all analyzers of vet.
 check: formatted lint imports golden cross ## run every check that is not a test
