@@ -169,10 +169,11 @@ func TestLeave(t *testing.T) {
 		close(finish)
 		want(2, "the turn has ended")
 
-		a = attach()
-		prompt(t, a, say("hello"))
+		a, finish = attach(), make(chan struct{})
+		prompt(t, a, say("wait"))
 		a.Leave() // while the turn goes on
 		a = attach()
+		close(finish)
 		synctest.Wait()
 		a.Close()
 		want(2, "the client has come back, and may do so again")
