@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -90,4 +91,52 @@ func TestTextLongAfterAStop(t *testing.T) {
 	}
 	c.ended(turn)
 	c.until(func(core.Event) bool { return strings.HasSuffix(c.text(), "new\n") })
+}
+
+// stopsAtOnce is an agent whose turns without a prompt are stopped as they begin.
+type stopsAtOnce struct {
+	core.Backend
+	stop func(*core.Turn)
+}
+
+func (b stopsAtOnce) Open(ctx context.Context, bind core.Binding) (core.Conversation, error) {
+	bind.Host = stoppingHost{bind.Host, b.stop}
+	return b.Backend.Open(ctx, bind)
+}
+
+type stoppingHost struct {
+	core.Host
+	stop func(*core.Turn)
+}
+
+func (h stoppingHost) Begin(ctx context.Context, o core.Origin) (*core.Turn, error) {
+	t, err := h.Host.Begin(ctx, o)
+	if err == nil {
+		h.stop(t)
+	}
+	return t, err
+}
+
+// A stop may come before the agent's updates belong to the turn: the agent is told nevertheless.
+func TestStopAsATurnBegins(t *testing.T) {
+	rec := newRecord(t)
+	a := scripted(t, "scripted", agenttest.Options{Record: rec.path})
+	var c *chat
+	a.Backend = stopsAtOnce{a.Backend, func(turn *core.Turn) {
+		if err := c.at.Cancel(c.ctx, turn.ID(), nil); err != nil {
+			t.Error(err)
+		}
+		<-turn.Context().Done()
+	}}
+	c = newRoom(t, []core.Agent{a}).begin("")
+	prompted := c.prompt("background more")
+	c.until(func(ev core.Event) bool {
+		end, ok := ev.(core.TurnEnded)
+		if ok && end.Turn != prompted && end.Stop != core.StopCanceled {
+			t.Errorf("%+v", end)
+		}
+		return ok && end.Turn != prompted
+	})
+	childtest.Soon(t, "the agent is told", func() bool { return rec.count("session/cancel") == 1 })
+	c.says("say hello", "hello\n")
 }
