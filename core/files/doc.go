@@ -31,8 +31,8 @@
 //   - A refusal of the editor is final. The disk is used only if the editor cannot serve
 //     the request (ide.Lacks), and the result says so. Unsaved text of the editor is never
 //     overwritten on the disk.
-//   - One table lists where programs keep keys and passwords (KeepsKeys, KeyFile), by
-//     names alone.
+//   - One table lists where programs keep keys and passwords (KeepsKeys, KeyFile), and one what
+//     decides what runs later (ControlFile), by names alone.
 //   - This package decides nothing: its callers have asked policy about each place.
 //     Place.Outside marks places outside of the roots.
 //

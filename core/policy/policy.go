@@ -372,14 +372,14 @@ func (f facts) readsInside() bool {
 // line mentions; "" if there is none.
 func (f facts) control() string {
 	for i, a := range f.check.Access {
-		if a.Op == core.OpWrite && controlFile(f.folded[i]) {
+		if a.Op == core.OpWrite && files.ControlFile(f.folded[i]) {
 			return a.Path
 		}
 		if f.lines[i] == nil {
 			continue
 		}
 		for _, m := range f.lines[i].paths {
-			if controlFile(m.folded) {
+			if files.ControlFile(m.folded) {
 				return m.path
 			}
 		}
