@@ -25,6 +25,8 @@
 //     process can refuse.
 //   - A program can see its guard only as its parent process, and the mark with
 //     `ulimit -R`. Its input, environment, open files and signals are its own.
+//   - The process of a guard in a [Sandbox] is confined like its programs. It can be the first of
+//     a namespace of processes: then the system ends all that is in there with it.
 //   - A guard that rests ([Guard.Rest]) has no process. It rests only where nothing that it
 //     has started is left, daemons included.
 //   - When a guard is killed its programs end too: the system kills them, and we find what

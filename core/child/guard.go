@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -12,6 +13,20 @@ import (
 // Guard starts programs, and ends all of them when it is closed or we die. The zero
 // Guard is usable. Any goroutine may call its methods.
 type Guard struct{ system guard }
+
+// Sandbox confines a guard and all that it starts. Any goroutine may call its methods.
+type Sandbox interface {
+	// Launch starts a process that confines itself and then becomes the guard of the given name,
+	// with the socket as its standard input. It blocks until that has happened. Where guards are no
+	// processes it is not called.
+	Launch(socket *os.File, name string) (*os.Process, error)
+	// Program returns a program as it is started inside: with the variables that it is to have
+	// there. It does not change the given one.
+	Program(cmd *exec.Cmd) *exec.Cmd
+}
+
+// Confined returns a guard whose programs run in a sandbox.
+func Confined(s Sandbox) *Guard { return &Guard{system: guard{sandbox: s}} }
 
 var errClosed = errors.New("the guard of this program is closed")
 
@@ -119,7 +134,14 @@ func (gs *Guards) Close() {
 }
 
 // Group is a program and all that it starts. Any goroutine may call its methods.
-type Group struct{ tree *tree }
+type Group struct {
+	tree  *tree
+	after func() // see Then
+}
+
+// Then has Close call f when nothing of the group is left, before it returns. It is called before
+// Close, at most once.
+func (g *Group) Then(f func()) { g.after = f }
 
 // Await returns when the program itself has ended; its children may live on.
 func (g *Group) Await() { g.tree.await() }
@@ -144,7 +166,13 @@ func (g *Group) Spare() { g.tree.spare() }
 // after the program has ended and its output was copied to cmd's writers (within
 // cmd.WaitDelay, if that is set). It is called once; calls of the other methods after it
 // do nothing.
-func (g *Group) Close() Ending { return g.tree.close() }
+func (g *Group) Close() Ending {
+	how := g.tree.close()
+	if g.after != nil {
+		g.after()
+	}
+	return how
+}
 
 // Ending describes how a program ended.
 type Ending struct {

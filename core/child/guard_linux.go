@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -18,8 +19,9 @@ import (
 
 // guard is Linux's side of a [Guard]: it has a process while programs run.
 type guard struct {
-	lenient bool // daemons of programs that ended by themselves outlive it
-	here    bool // its programs stay in our session and process group
+	lenient bool    // daemons of programs that ended by themselves outlive it
+	here    bool    // its programs stay in our session and process group
+	sandbox Sandbox // nil: its programs run as we do
 
 	mu       sync.Mutex // held while the process starts or comes to rest; guards the fields below
 	closed   bool
@@ -31,6 +33,9 @@ type guard struct {
 func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
+	}
+	if g.sandbox != nil {
+		cmd = g.sandbox.Program(cmd)
 	}
 	folder, err := openFolder(cmd.Dir)
 	if err != nil {
@@ -45,7 +50,13 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if len(args) == 0 {
 		args = []string{cmd.Path}
 	}
-	body := program{path: cmd.Path, args: args, env: cmd.Environ()}.encode()
+	p := program{path: cmd.Path, args: args, env: cmd.Environ()}
+	if g.sandbox != nil {
+		if p.dir, err = filepath.Abs(folder.Name()); err != nil {
+			return nil, err
+		}
+	}
+	body := p.encode()
 	g.mu.Lock()
 	g.starting++ // the process does not come to rest meanwhile
 	g.mu.Unlock()
@@ -60,7 +71,7 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 			break
 		}
 		var r *runningProgram
-		r, err = l.start(cmd.Path, body, folder, streams.files)
+		r, err = l.start(p, body, folder, streams.files)
 		if err == nil {
 			streams.started()
 			return &tree{link: l, running: r, streams: streams, delay: cmd.WaitDelay}, nil
@@ -100,7 +111,7 @@ func (g *guard) linked() (*link, error) {
 	if g.link != nil && !g.link.gone() {
 		return g.link, nil
 	}
-	l, err := newLink(g.lenient, g.here)
+	l, err := newLink(g.lenient, g.here, g.sandbox)
 	if err != nil {
 		return nil, fmt.Errorf("start the guard that ends programs: %w", err)
 	}
@@ -134,7 +145,7 @@ func (g *guard) rest() {
 
 // link is our side of a guard's process.
 type link struct {
-	cmd    *exec.Cmd
+	proc   *os.Process
 	socket *os.File
 	here   bool          // its programs stay in our session and process group
 	base   uint64        // of the marks of its programs
@@ -161,10 +172,9 @@ var (
 	errUnsent    = errors.New("its folder and streams could not be passed to the guard")
 )
 
-// newLink starts a guard's process: this same program, even if its file has been replaced
-// since we were started. It has a session of its own, or, so that its programs can stay in
-// ours, a process group: no key and no signal to our group reaches it.
-func newLink(lenient, here bool) (*link, error) {
+// newLink starts a guard's process. It has a session of its own, or, so that its programs can stay
+// in ours, a process group: no key and no signal to our group reaches it.
+func newLink(lenient, here bool, box Sandbox) (*link, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -181,20 +191,35 @@ func newLink(lenient, here bool) (*link, error) {
 	if lenient {
 		name = lenientName
 	}
-	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{name}, Env: []string{}, Dir: "/", Stdin: theirs,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: !here, Setpgid: here && unix.Getpgrp() != 0},
+	var proc *os.Process
+	if box != nil {
+		proc, err = box.Launch(theirs, name)
+	} else {
+		proc, err = launch(theirs, name, here)
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		socket.Close()
 		return nil, err
 	}
 	l := &link{
-		cmd: cmd, socket: socket, here: here, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
+		proc: proc, socket: socket, here: here, base: base, turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]chan int64{}, programs: map[uint64]*runningProgram{},
 	}
 	go l.listen() // until the process ends, which closes done
 	return l, nil
+}
+
+// launch starts this same program as a guard, even if its file has been replaced since we were
+// started.
+func launch(socket *os.File, name string, here bool) (*os.Process, error) {
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{name}, Env: []string{}, Dir: "/", Stdin: socket,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: !here, Setpgid: here && unix.Getpgrp() != 0},
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return cmd.Process, nil
 }
 
 func (l *link) gone() bool {
@@ -221,7 +246,7 @@ func (l *link) listen() {
 	l.mu.Unlock()
 	// A guard ends its programs before itself, unless somebody kills it: then the system
 	// has killed them, and the rest is found by its mark.
-	if err := l.cmd.Wait(); err != nil {
+	if how, err := l.proc.Wait(); err != nil || !how.Success() {
 		l.sweep()
 	}
 	for _, r := range left {
@@ -261,7 +286,7 @@ func (l *link) sweep() {
 }
 
 // start has the guard start a program.
-func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.File) (*runningProgram, error) {
+func (l *link) start(p program, body []byte, folder *os.File, streams [3]*os.File) (*runningProgram, error) {
 	r := &runningProgram{ended: make(chan struct{})}
 	l.mu.Lock()
 	if l.over {
@@ -273,7 +298,10 @@ func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.F
 	l.programs[r.mark] = r
 	l.mu.Unlock()
 	m := message{op: opStart, mark: r.mark, size: uint32(len(body))}
-	files := []*os.File{folder}
+	var files []*os.File
+	if p.dir == "" {
+		files = append(files, folder)
+	}
 	for i, f := range streams {
 		if f != nil {
 			m.value |= 1 << i
@@ -286,9 +314,9 @@ func (l *link) start(path string, body []byte, folder *os.File, streams [3]*os.F
 	n, err := l.ask(m, body, files)
 	switch {
 	case err == nil && n < 0:
-		err = &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(-n)}
+		err = &os.PathError{Op: "fork/exec", Path: p.path, Err: syscall.Errno(-n)}
 	case errors.Is(err, errUnsent):
-		err = &os.PathError{Op: "start", Path: path, Err: err}
+		err = &os.PathError{Op: "start", Path: p.path, Err: err}
 	}
 	if err != nil {
 		l.mu.Lock()
@@ -328,7 +356,7 @@ func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 		case <-l.done:
 			return 0, errGuardGone
 		case <-slow.C:
-			_ = l.cmd.Process.Signal(unix.SIGCONT)
+			_ = l.proc.Signal(unix.SIGCONT)
 		}
 	}
 }
@@ -387,7 +415,7 @@ func (l *link) close() {
 			again.Stop()
 			return
 		case <-again.C:
-			_ = l.cmd.Process.Signal(unix.SIGCONT) // somebody may have stopped it
+			_ = l.proc.Signal(unix.SIGCONT) // somebody may have stopped it
 		case <-late.C:
 			again.Stop()
 			return // the guard finishes without us

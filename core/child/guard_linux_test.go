@@ -516,13 +516,13 @@ func TestGuardStartedByHand(t *testing.T) {
 
 // A message is received as it was sent, and nonsense is refused.
 func FuzzProgram(f *testing.F) {
-	f.Add("/bin/sh", "sh\x00-c\x00a b", "A=1\x00B=")
-	f.Add("", "", "")
-	f.Fuzz(func(t *testing.T, path, args, env string) {
-		want := program{path, strings.Split(args, "\x00"), strings.Split(env, "\x00")}
+	f.Add("/bin/sh", "/work", "sh\x00-c\x00a b", "A=1\x00B=")
+	f.Add("", "", "", "")
+	f.Fuzz(func(t *testing.T, path, dir, args, env string) {
+		want := program{path, dir, strings.Split(args, "\x00"), strings.Split(env, "\x00")}
 		b := want.encode()
 		got, err := decodeProgram(b)
-		if err != nil || got.path != want.path || !slices.Equal(got.args, want.args) || !slices.Equal(got.env, want.env) {
+		if err != nil || got.path != want.path || got.dir != want.dir || !slices.Equal(got.args, want.args) || !slices.Equal(got.env, want.env) {
 			t.Fatalf("%+v %v", got, err)
 		}
 		if len(b) > 0 {

@@ -59,6 +59,7 @@ func keep(socket int, lenient bool) int {
 	}
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(25)
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // our programs do not look into us
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	if name, err := unix.BytePtrFromString(guardName); err == nil {
 		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
@@ -162,11 +163,14 @@ func (k *keeper) start(r request) int64 {
 		}
 	}()
 	what, err := decodeProgram(r.body)
-	if err != nil || len(r.files) == 0 {
+	if err != nil || len(r.files) == 0 && what.dir == "" {
 		return -int64(unix.EINVAL)
 	}
 	streams := []uintptr{uintptr(k.null), uintptr(k.null), uintptr(k.null)}
-	files := r.files[1:]
+	files := r.files
+	if what.dir == "" {
+		files = files[1:]
+	}
 	for i := range streams {
 		if r.value&(1<<i) != 0 {
 			if len(files) == 0 {
@@ -175,7 +179,12 @@ func (k *keeper) start(r request) int64 {
 			streams[i], files = uintptr(files[0]), files[1:]
 		}
 	}
-	if err := unix.Fchdir(r.files[0]); err != nil {
+	if what.dir != "" {
+		err = unix.Chdir(what.dir)
+	} else {
+		err = unix.Fchdir(r.files[0])
+	}
+	if err != nil {
 		return -errno(err)
 	}
 	defer func() { _ = unix.Chdir("/") }()

@@ -56,14 +56,15 @@ func decodeMessage(b []byte) message {
 }
 
 // program describes a program for a guard to start. Its folder and its streams are passed
-// as descriptors, in this order.
+// as descriptors, in this order. In a sandbox the folder is looked up by its name: a descriptor of
+// a folder outside would be a way out.
 type program struct {
-	path      string
+	path, dir string
 	args, env []string
 }
 
 func (p program) encode() []byte {
-	b := appendText(nil, p.path)
+	b := appendText(appendText(nil, p.path), p.dir)
 	for _, list := range [][]string{p.args, p.env} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, s := range list {
@@ -81,6 +82,9 @@ var errMessage = errors.New("the message is malformed")
 
 func decodeProgram(b []byte) (p program, err error) {
 	if p.path, b, err = cutText(b); err != nil {
+		return p, err
+	}
+	if p.dir, b, err = cutText(b); err != nil {
 		return p, err
 	}
 	for _, list := range []*[]string{&p.args, &p.env} {

@@ -16,6 +16,7 @@ import (
 type guard struct {
 	lenient bool // which makes no difference here
 	here    bool // its programs stay in our session and process group; only they are ended
+	sandbox Sandbox
 	closed  atomic.Bool
 }
 
@@ -29,6 +30,9 @@ func (*guard) rest() {}
 func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if g.closed.Load() {
 		return nil, errClosed
+	}
+	if g.sandbox != nil {
+		cmd = g.sandbox.Program(cmd)
 	}
 	streams, err := openStdio(cmd)
 	if err != nil {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,4 +69,34 @@ func KeyFile(name string) bool {
 		return true
 	}
 	return false
+}
+
+// KeyPlaces lists where programs keep keys and passwords in a home folder. What is listed need not
+// exist.
+func KeyPlaces(home string) []string {
+	var list []string
+	for _, folder := range slices.Sorted(maps.Keys(keyFolders)) {
+		inner := keyFolders[folder]
+		if inner == nil && strings.HasPrefix(folder, ".") {
+			list = append(list, filepath.Join(home, folder))
+		}
+		for _, name := range inner {
+			list = append(list, filepath.Join(home, folder, name))
+		}
+	}
+	for _, name := range append(slices.Clone(keyFiles), homeKeys...) {
+		list = append(list, filepath.Join(home, filepath.FromSlash(name)))
+	}
+	return list
+}
+
+// homeKeys are further places in a home folder that hold logins: of packet registries, browsers,
+// mail programs and agents.
+var homeKeys = []string{
+	".npmrc", ".yarnrc.yml", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml",
+	".gradle/gradle.properties", ".config/pip/pip.conf", ".config/hub", ".config/glab-cli", ".config/rclone", ".config/doctl",
+	".config/age", ".config/sops", ".local/share/keyrings", ".terraform.d/credentials.tfrc.json", ".vault-token", ".boto", ".s3cfg",
+	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+	".claude/.credentials.json", ".claude.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/github-copilot",
+	".local/share/opencode/auth.json", ".config/goose/secrets.yaml", "Library/Keychains",
 }

@@ -1,0 +1,66 @@
+// Package sandbox confines the commands of a session.
+//
+// # Vocabulary
+//
+// A [Profile] says what programs may touch. A [Workspace] says where a session works; a profile is
+// made from it and from what is on the disk. A child.Level is how far the system can hold a profile;
+// a [System] finds that out by trying. A launcher is this program once more, started under another
+// name, which takes the restrictions upon itself and then becomes the guard (package child) that
+// starts the commands. A [Session] is the sandbox of a session's commands and jobs. Control files
+// (files.ControlFile) decide what runs later without another question.
+//
+// # What holds at level full (Linux)
+//
+//   - Programs can change the workspace, its folders of git, /tmp and their caches, and nothing else.
+//     All mounts are read-only but those; none has devices or gives a program its owner's rights.
+//   - Places of keys, what is ours, and what the rules deny are masked. So are all Unix sockets
+//     outside that somebody listens on when a command starts.
+//   - Programs see the processes of the session's sandbox alone, and have a network of their own
+//     with nothing but a loopback interface. They have no capability and cannot get one.
+//   - The commands of a session share processes, network and /tmp. Its first process is the guard,
+//     so that the system ends all of them with it. A changed profile gets a new sandbox for new
+//     commands; jobs go on in the old one.
+//   - What programs write to caches of the user's is in a layer of the workspace's own, and is never
+//     used outside.
+//
+// # What holds at level files (Linux)
+//
+//   - Programs can change the workspace, a folder for temporary files and caches of their own, and
+//     nothing else. They cannot read what is hidden outside of the workspace. Names can be seen
+//     everywhere, and a file in a folder beside something hidden that was made later cannot be read.
+//   - They reach no network and no Unix socket, signal no process outside, and have no capability.
+//   - They see other processes, and not into them.
+//
+// # What holds at both, and at level none
+//
+//   - The system calls that lead out of a sandbox are refused (barred, missing).
+//   - When a command has ended, the control files of the workspace are as they were before. What
+//     exists is mounted read-only at level full; everything else is compared before and after, and
+//     what appeared, changed or is gone is put back and the change kept aside, until a person says
+//     what becomes of it. At level none nothing else holds.
+//
+// # Locks and goroutines
+//
+// Sessions has a mutex for its table. Each Session has a turn, a channel that one holds who looks at
+// the workspace, and a mutex for a callback. There are no goroutines. Starting the first command of a
+// session blocks until its guard runs; each command looks at the control files of the workspace.
+//
+// # Why
+//
+// Rules on the text of commands cannot hold: of 77 lines that did what five rules denied, 49 passed.
+//
+// The launcher makes the namespaces, and not the gateway: an ordinary user may write the id maps only
+// for a child of a process that can be inspected, and the gateway keeps keys in its memory. The new
+// process is nevertheless the gateway's child (CLONE_PARENT), so that the launcher need not stay.
+// It is started from a descriptor of our program that was opened when we started: at a path there may
+// be a newer program by now.
+//
+// Everything is made read-only by one recursive mount_setattr: a remount of the root leaves the mounts
+// below it writable. A folder for a command is passed by its name and not as a descriptor, which
+// would lead out. A missing path is never mounted over: the mount point would be seen inside, and
+// would stay behind. A mask is an empty file or folder, or a socket that nobody listens on, and no
+// device: git takes a device for a change.
+//
+// A .git file may come from anybody, so the folder that it names is writable only if it names the
+// workspace itself.
+package sandbox

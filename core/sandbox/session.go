@@ -1,0 +1,255 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"dragoman/core/child"
+)
+
+// Sessions keeps one sandbox for the commands of each session. Any goroutine may call its methods.
+type Sessions struct {
+	system *System
+	folder string // ours, for what sandboxes keep on the disk
+
+	mu   sync.Mutex // guards the fields below
+	held map[string]*Session
+}
+
+// NewSessions returns the sandboxes of a system. They keep files in a folder, which need not exist;
+// "": they keep none.
+func NewSessions(s *System, folder string) *Sessions {
+	return &Sessions{system: s, folder: folder, held: map[string]*Session{}}
+}
+
+// Level is that of the system.
+func (ss *Sessions) Level() (child.Level, string) { return ss.system.Level() }
+
+// Hold returns the sandbox of a session: all who hold it at the same time share it. The workspace
+// is asked for before each program that is started. release gives the sandbox back; the last
+// release ends all that runs in it, and blocks for that.
+func (ss *Sessions) Hold(id string, workspace func() Workspace) (s *Session, release func()) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s = ss.held[id]; s == nil {
+		s = &Session{system: ss.system, workspace: workspace, turn: make(chan struct{}, 1)}
+		if ss.folder != "" {
+			s.tmp, s.aside = filepath.Join(ss.folder, "tmp", nameOf(id)), filepath.Join(ss.folder, "aside", nameOf(id))
+			s.caches = filepath.Join(ss.folder, "caches")
+		}
+		ss.held[id] = s
+	}
+	s.users++
+	return s, sync.OnceFunc(func() {
+		ss.mu.Lock()
+		s.users--
+		last := s.users == 0
+		if last {
+			delete(ss.held, id)
+		}
+		ss.mu.Unlock()
+		if last {
+			s.close()
+		}
+	})
+}
+
+// Session is the sandbox of a session's commands. They share its processes, its network and its
+// /tmp. Any goroutine may call its methods.
+type Session struct {
+	system             *System
+	workspace          func() Workspace
+	tmp, aside, caches string // folders of ours; "": there are none
+	users              int    // of Sessions.mu
+
+	turn chan struct{} // taken by who looks at the workspace or changes the fields below
+	// guard starts programs in the sandbox of profile, which was made for made. Old guards are those
+	// of profiles before; jobs may run in them.
+	guard   *child.Guard
+	profile Profile
+	made    basis
+	old     []*child.Guard
+	closed  bool
+	running int      // programs
+	seen    snapshot // of control files, when the first of them was started
+
+	mu      sync.Mutex // guards the field below
+	onAside func([]Aside)
+}
+
+// basis is what a profile was made from, as far as it may change while a session goes on.
+type basis struct {
+	workspace Workspace
+	sockets   []string
+}
+
+func (b basis) equal(c basis) bool {
+	v, w := b.workspace, c.workspace
+	return slices.Equal(v.Roots, w.Roots) && slices.Equal(v.Hidden, w.Hidden) && slices.Equal(v.Write, w.Write) &&
+		v.Home == w.Home && v.Open == w.Open && slices.Equal(b.sockets, c.sockets)
+}
+
+// Level is how far the programs of the session are confined.
+func (s *Session) Level() child.Level {
+	level, _ := s.system.Level()
+	return level
+}
+
+// OnAside has f called whenever changes of control files were set aside, from the goroutine that
+// ends or starts a program. f must not block. The last f that was given counts.
+func (s *Session) OnAside(f func([]Aside)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onAside = f
+}
+
+// Start starts a program in the sandbox; see child.Guard.Start. At level child.None it runs as the
+// user. When its group is closed the control files of the workspace are as they were before: what
+// it changed is set aside.
+func (s *Session) Start(cmd *exec.Cmd) (*child.Group, error) {
+	guard, list, err := s.enter()
+	s.tell(list)
+	if err != nil {
+		return nil, err
+	}
+	g, err := guard.Start(cmd)
+	if err != nil {
+		s.tell(s.leave())
+		return nil, err
+	}
+	g.Then(func() { s.tell(s.leave()) })
+	return g, nil
+}
+
+func (s *Session) tell(list []Aside) {
+	s.mu.Lock()
+	f := s.onAside
+	s.mu.Unlock()
+	if f != nil && len(list) > 0 {
+		f(list)
+	}
+}
+
+// enter counts a program that is about to start, and returns the guard that starts it.
+func (s *Session) enter() (*child.Guard, []Aside, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.closed {
+		return nil, nil, os.ErrClosed
+	}
+	if err := s.renew(); err != nil {
+		return nil, nil, err
+	}
+	var list []Aside
+	now := look(s.profile.Write, s.profile.ReadOnly, s.seen)
+	if s.running > 0 {
+		list, _ = settle(s.seen, now, s.aside) // what could not be set aside is seen again later
+	} else {
+		s.seen = now // whatever a person has changed meanwhile
+	}
+	s.running++
+	return s.guard, list, nil
+}
+
+// leave counts a program that has ended.
+func (s *Session) leave() []Aside {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.running--
+	list, _ := settle(s.seen, look(s.profile.Write, s.profile.ReadOnly, s.seen), s.aside)
+	return list
+}
+
+// renew makes a new sandbox where what the profile is made from has changed.
+func (s *Session) renew() error {
+	w := s.workspace()
+	now := basis{workspace: w, sockets: w.listening()}
+	if s.guard != nil && s.made.equal(now) {
+		return nil
+	}
+	level, _ := s.system.Level()
+	if s.tmp != "" {
+		if err := os.MkdirAll(s.tmp, 0o700); err != nil {
+			return err
+		}
+		w.Tmp = s.tmp
+		if len(w.Roots) > 0 {
+			w.Caches = filepath.Join(s.caches, nameOf(w.Roots[0]))
+		}
+	}
+	p := w.profile(level)
+	s.made = now
+	if s.guard != nil && p.equal(s.profile) {
+		return nil
+	}
+	if s.guard != nil {
+		s.old = append(s.old, s.guard)
+	}
+	s.profile = p
+	if level == child.None {
+		s.guard, s.profile.ReadOnly = &child.Guard{}, nil
+		return nil
+	}
+	if level == child.Files {
+		s.profile.ReadOnly = nil // it cannot be excepted from what is writable
+	}
+	s.guard = child.Confined(&box{system: s.system, level: level, profile: s.profile})
+	return nil
+}
+
+// Rest ends the processes of the sandbox if nothing runs in it any more.
+func (s *Session) Rest() {
+	s.turn <- struct{}{}
+	list := s.old
+	if s.guard != nil {
+		list = append(slices.Clone(list), s.guard)
+	}
+	<-s.turn
+	for _, g := range list {
+		g.Rest()
+	}
+}
+
+// close ends all that runs in the sandbox, and removes its /tmp.
+func (s *Session) close() {
+	s.turn <- struct{}{}
+	s.closed = true
+	list := s.old
+	if s.guard != nil {
+		list = append(list, s.guard)
+	}
+	s.guard, s.old = nil, nil
+	<-s.turn
+	for _, g := range list {
+		g.Close()
+	}
+	if s.tmp != "" {
+		_ = removeAll(s.tmp)
+	}
+}
+
+// Tmp returns the folder that programs of the session see as /tmp; "": they see that of the system.
+func (s *Session) Tmp() string {
+	if s.Level() != child.Full {
+		return ""
+	}
+	return s.tmp
+}
+
+// removeAll removes a folder of ours with folders in it that a program has made read-only, as Go
+// does with modules.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

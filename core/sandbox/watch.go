@@ -1,0 +1,292 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The bounds of what is kept of control files, to put it back.
+const (
+	maxLeaves  = 2000
+	maxContent = 1 << 20 // bytes of one file
+)
+
+// Aside is a control file that a program made, changed or removed. The change was undone; what the
+// program wrote is kept.
+type Aside struct {
+	Path   string // of the control file
+	Change Change
+
+	root, name string // Path in two parts
+	kept       string // our copy of what was written; "": the file was removed
+}
+
+// Change is what happened to a control file.
+type Change string
+
+// The changes.
+const (
+	Appeared Change = "appeared"
+	Changed  Change = "changed"
+	Removed  Change = "removed"
+)
+
+// state is a control file at one moment.
+type state struct {
+	mode    os.FileMode
+	size    int64
+	changed time.Time // by the system's own clock, which programs cannot set
+	link    string    // of a symbolic link
+	content []byte    // of a regular file, at most maxContent
+	whole   bool      // content is all of it
+}
+
+func (s state) equal(t state) bool {
+	return s.mode == t.mode && s.link == t.link && s.size == t.size && bytes.Equal(s.content, t.content) && s.whole == t.whole &&
+		(s.whole || s.mode.Type() != 0 || s.changed.Equal(t.changed))
+}
+
+// snapshot is the state of all control files of a workspace, by root and by name in it.
+type snapshot map[string]map[string]state
+
+// look takes a snapshot. Of a file that has not been touched since before, its content there is
+// taken over. fixed lists what programs cannot change.
+func look(roots, fixed []string, before snapshot) snapshot {
+	now := snapshot{}
+	for _, dir := range roots {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			continue
+		}
+		found := map[string]state{}
+		for _, path := range controls(dir, false) {
+			if slices.Contains(fixed, path) && steady(dir, path) {
+				continue
+			}
+			for _, leaf := range leaves(path, maxLeaves-len(found)) {
+				name, err := filepath.Rel(dir, leaf)
+				if err != nil || !filepath.IsLocal(name) {
+					continue
+				}
+				if s, err := stateOf(root, name, before[dir]); err == nil {
+					found[name] = s
+				}
+			}
+		}
+		now[dir] = found
+		root.Close()
+	}
+	return now
+}
+
+// steady reports whether no folder between a root and a mount in it can be moved away.
+func steady(root, path string) bool {
+	dir := filepath.Dir(path)
+	return dir == root || filepath.Base(dir) == ".git"
+}
+
+func stateOf(root *os.Root, name string, before map[string]state) (state, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return state{}, err
+	}
+	s := state{mode: info.Mode(), size: info.Size(), changed: changeTime(info)}
+	if was, ok := before[name]; ok && was.mode == s.mode && was.size == s.size && was.changed.Equal(s.changed) {
+		return was, nil
+	}
+	switch s.mode.Type() {
+	case os.ModeSymlink:
+		s.link, err = root.Readlink(name)
+	case 0:
+		s.content, s.whole, err = readStart(root, name)
+	}
+	return s, err
+}
+
+func readStart(root *os.Root, name string) (text []byte, whole bool, err error) {
+	f, err := openPlain(root, name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	text, err = io.ReadAll(io.LimitReader(f, maxContent+1))
+	if len(text) > maxContent {
+		return text[:maxContent], false, err
+	}
+	return text, true, err
+}
+
+// openPlain opens a regular file to read it, and does not wait for a pipe.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EINVAL}
+	}
+	return f, nil
+}
+
+// settle compares two snapshots and undoes what happened in between. What programs wrote is moved
+// to a folder of ours. Programs may still run, and replace folders by links: nothing outside of the
+// roots is touched.
+func settle(before, after snapshot, folder string) (list []Aside, err error) {
+	var all error
+	for dir, now := range after {
+		was, ok := before[dir]
+		if !ok {
+			continue
+		}
+		changes := compare(was, now)
+		if len(changes) == 0 {
+			continue
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		for name, change := range changes {
+			a := Aside{Path: filepath.Join(dir, name), Change: change, root: dir, name: name}
+			if err := a.undo(root, was[name], folder); err != nil {
+				all = errors.Join(all, fmt.Errorf("set %s aside: %w", a.Path, err))
+			}
+			list = append(list, a)
+		}
+		root.Close()
+	}
+	slices.SortFunc(list, func(a, b Aside) int { return strings.Compare(a.Path, b.Path) })
+	return list, all
+}
+
+func compare(was, now map[string]state) map[string]Change {
+	changes := map[string]Change{}
+	for name, s := range now {
+		if old, ok := was[name]; !ok {
+			changes[name] = Appeared
+		} else if !old.equal(s) {
+			changes[name] = Changed
+		}
+	}
+	for name := range was {
+		if _, ok := now[name]; !ok {
+			changes[name] = Removed
+		}
+	}
+	return changes
+}
+
+// undo puts a control file back to what it was.
+func (a *Aside) undo(root *os.Root, was state, folder string) error {
+	if a.Change != Removed {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp(folder, "")
+		if err != nil {
+			return err
+		}
+		to, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		name := filepath.Base(a.name)
+		if err := move(root, a.name, to, name); err != nil {
+			return err
+		}
+		a.kept = filepath.Join(dir, name)
+	}
+	if a.Change == Appeared {
+		return nil
+	}
+	return was.restore(root, a.name)
+}
+
+// move moves a file or a link between folders, which may be on different disks.
+func move(from *os.Root, name string, to *os.Root, as string) error {
+	info, err := from.Lstat(name)
+	if err != nil {
+		return err
+	}
+	switch info.Mode().Type() {
+	case os.ModeSymlink:
+		link, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		if err := to.Symlink(link, as); err != nil {
+			return err
+		}
+	case 0:
+		if err := copyFile(from, name, to, as, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return from.Remove(name)
+}
+
+func copyFile(from *os.Root, name string, to *os.Root, as string, mode os.FileMode) error {
+	in, err := openPlain(from, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return writeNew(to, as, mode, in)
+}
+
+func writeNew(root *os.Root, name string, mode os.FileMode, content io.Reader) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}
+
+// restore writes a control file as it was.
+func (s state) restore(root *os.Root, name string) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	switch {
+	case s.mode.Type() == os.ModeSymlink:
+		return root.Symlink(s.link, name)
+	case s.mode.Type() != 0:
+		return nil // a pipe or a socket decides nothing
+	case !s.whole:
+		return fmt.Errorf("it was larger than %d bytes", maxContent)
+	}
+	return writeNew(root, name, s.mode.Perm(), bytes.NewReader(s.content))
+}
+
+// TakeBack carries out a change that was set aside, because a person has said so.
+func (a Aside) TakeBack() error {
+	root, err := os.OpenRoot(a.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.RemoveAll(a.name); err != nil || a.kept == "" {
+		return err
+	}
+	from, err := os.OpenRoot(filepath.Dir(a.kept))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := root.MkdirAll(filepath.Dir(a.name), 0o755); err != nil {
+		return err
+	}
+	return move(from, filepath.Base(a.kept), root, a.name)
+}

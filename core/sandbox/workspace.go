@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dragoman/core/child"
+	"dragoman/core/files"
+)
+
+// Workspace describes where the programs of a session work. Paths need not be free of symbolic
+// links.
+type Workspace struct {
+	Roots  []string                 // the session's folders
+	Home   string                   // the user's home folder
+	Env    func(name string) string // the user's environment
+	Hidden []string                 // what is ours, and what the user's rules deny
+	Tmp    string                   // our folder that is /tmp inside
+	Caches string                   // our folder for the layers of caches
+	Open   bool                     // the network is not confined
+	Write  []string                 // what the configuration lets programs change in addition
+}
+
+// profile returns the profile of a workspace. It looks at the disk.
+func (w Workspace) profile(level child.Level) Profile {
+	p := Profile{Tmp: w.Tmp, Open: w.Open}
+	for _, root := range w.Roots {
+		if root = resolve(root); root != "/" && root != "" {
+			p.Write = append(p.Write, root)
+			p.Write = append(p.Write, gitFolders(root)...)
+		}
+	}
+	for _, path := range w.Write {
+		if path = resolve(path); path != "/" && path != "" {
+			p.Write = append(p.Write, path)
+		}
+	}
+	p.Write = sorted(p.Write)
+	p.ReadOnly = w.guarded(p.Write)
+	for _, path := range slices.Concat(files.KeyPlaces(w.Home), systemKeys, w.Hidden) {
+		if path = resolve(path); path != "" && !slices.Contains(p.Write, path) {
+			p.Hidden = append(p.Hidden, path)
+		}
+	}
+	p.Hidden = sorted(p.Hidden)
+	p.Sockets = sorted(append(w.listening(), w.namedSockets()...))
+	if home := resolve(w.Home); replaced(home) && home != "" {
+		p.Show = []string{home}
+	}
+	if dir := w.Env("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		p.Empty = []string{filepath.Clean(dir)}
+	}
+	p.Env = w.variables(level)
+	w.layers(&p, level)
+	return p
+}
+
+// systemKeys are the files with the machine's passwords. Root reads them.
+var systemKeys = []string{"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/krb5.keytab", "/etc/ssl/private"}
+
+// resolve returns a path without symbolic links, as far as it exists; "": it is not absolute.
+func resolve(path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir, name := filepath.Split(path)
+	if dir == path {
+		return path
+	}
+	return filepath.Join(resolve(dir), name)
+}
+
+// replaced reports whether programs at level full do not see what is at a path.
+func replaced(path string) bool {
+	return slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/run", "/dev", "/proc"}, func(dir string) bool { return within(dir, path) })
+}
+
+// seen reports whether programs see what is at a path.
+func (w Workspace) seen(path string) bool {
+	return !replaced(path) || slices.ContainsFunc(append([]string{w.Home}, w.Roots...), func(dir string) bool { return within(resolve(dir), path) })
+}
+
+// within reports whether a clean path is a folder or below it.
+func within(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// variables are the changes of the environment inside.
+func (w Workspace) variables(level child.Level) []string {
+	env := []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "DOCKER_HOST", "WSL_INTEROP"}
+	if tmp := w.Tmp; tmp != "" {
+		if level == child.Full {
+			tmp = "/tmp"
+		}
+		for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+			if level != child.Full || w.Env(name) != "" {
+				env = append(env, name+"="+tmp)
+			}
+		}
+	}
+	if !w.Open { // what they lead to cannot be reached
+		env = append(env, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+	}
+	return env
+}
+
+// namedSockets lists the sockets that variables lead to, wherever they are.
+func (w Workspace) namedSockets() (list []string) {
+	runtime := w.Env("XDG_RUNTIME_DIR")
+	for _, name := range []string{"SSH_AUTH_SOCK", "DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "PODMAN_HOST", "CONTAINER_HOST"} {
+		path := w.Env(name)
+		path, _, _ = strings.Cut(path, ",") // of D-Bus: unix:path=/…,guid=…
+		path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, "unix:"), "path="), "//")
+		if name == "WAYLAND_DISPLAY" && path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(runtime, path)
+		}
+		if path = resolve(path); path != "" && w.seen(path) && isSocket(path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+func isSocket(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().Type() == os.ModeSocket
+}
+
+// listening lists the Unix sockets of this machine that somebody listens on, apart from those that
+// programs do not see in any case. Without the system's list there are none.
+func (w Workspace) listening() (list []string) {
+	text, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		// Num RefCount Protocol Flags Type St Inode Path
+		f := strings.Fields(line)
+		_, path, found := strings.Cut(strings.TrimSuffix(line, "\n"), " /")
+		if path = "/" + path; !found || len(f) < 8 || f[3] != listensFlag {
+			continue
+		}
+		if w.seen(path) && isSocket(path) {
+			list = append(list, resolve(path))
+		}
+	}
+	return list
+}
+
+// listensFlag marks a socket in the system's list that somebody listens on (__SO_ACCEPTCON).
+const listensFlag = "00010000"
