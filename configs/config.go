@@ -116,6 +116,10 @@ type Policy struct {
 	Deny       []Rule        `yaml:"deny" workspace:"yes" doc:"Calls that never run."`
 	Env        []string      `yaml:"env" aka:"environment" doc:"Environment variables that commands get from dragoman's environment, besides the harmless ones (PATH, HOME, LANG, the locations of toolchains); a * at the end matches any text. Keys, and what gives access to them, are not passed unless named here: add SSH_AUTH_SOCK if commands are to use your SSH agent, HTTPS_PROXY if they need a proxy's password. MCP servers have their own env."`
 	Default    string        `yaml:"default" enum:"ask,deny,allow" default:"ask" doc:"What happens to a call that no rule matches. Reading and searching inside the workspace are always allowed."`
+	Unattended string        `yaml:"unattended" enum:"sandbox,anywhere" default:"sandbox" doc:"Where commands run that nobody looks at (default: allow, approvals that are given automatically, programs allowed for a session): sandbox runs them only where they are confined, and asks about the others; anywhere runs them with all of your rights, for machines that can be thrown away."`
+	Terminal   string        `yaml:"terminal" enum:"sandbox,editor" default:"sandbox" doc:"Where commands run if your editor has terminals: in dragoman's sandbox, or in the editor's terminal, which is outside of every sandbox. Without a sandbox they run in the editor's terminal."`
+	Sandbox    string        `yaml:"sandbox" enum:"full,files,none" default:"full" doc:"How far commands are confined at most. full: files, processes and network; files: only files and the network; none: they run as you. The system may allow less; dragoman doctor tells."`
+	Write      []Value       `yaml:"write" doc:"Folders and files outside of the workspace that commands in the sandbox may change; ~/ is your home, a relative path starts at this file's folder."`
 	AskTimeout time.Duration `yaml:"ask_timeout" default:"1h" min:"1s" doc:"How long a question waits for a person before the answer is no."`
 }
 

@@ -126,6 +126,11 @@ func (c *Config) beyondEditor() (problems []Problem) {
 		}
 	}
 	problems = append(problems, c.agentsBeyondEditor(own)...)
+	for key := range c.where {
+		if slices.Contains([]string{"policy.unattended", "policy.terminal", "policy.sandbox", "policy.write"}, key) {
+			wrong(key, "an editor's options do not say how commands are confined"+own)
+		}
+	}
 	if !c.Log.File.IsZero() {
 		wrong("log.file", "an editor's options do not say where is written"+own)
 	}

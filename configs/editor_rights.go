@@ -93,6 +93,10 @@ var editorEffects = map[string]effect{
 	"policy.deny":        effectNarrows,
 	"policy.default":     effectWidens,
 	"policy.ask_timeout": effectBounds,
+	"policy.unattended":  effectWidens,
+	"policy.terminal":    effectWidens,
+	"policy.sandbox":     effectWidens,
+	"policy.write":       effectWidens,
 	"policy.env":         effectWidens,
 
 	"mcp.allow_auto":          effectWidens,

@@ -32,6 +32,7 @@ type Access struct {
 	Linked  bool   // it is a file that has other names (hard links), which may be anywhere
 	Wide    bool   // its root is the user's home folder or contains it
 	Command string // of OpRun
+	Sandbox string // of OpRun: how far it is confined, "full" or "files"; otherwise not at all
 	URL     string // of OpNet
 }
 

@@ -15,6 +15,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/child/piped"
+	"dragoman/core/shell"
 )
 
 // Program is the program of an agent as it is started.
@@ -47,10 +48,18 @@ type Options struct {
 	Tools   *toolserver.Pool   // serves the session's tools to the agent; nil: nothing does
 	Notes   *Notes             // keep how to sign in; nil: nothing does
 	Guards  *child.Guards      // of sessions, by principal and id
-	Keep    []string           // variables that the agent's terminals get besides the harmless ones
-	Environ func() []string    // nil: os.Environ
+	// Sandbox holds the sandbox in which a session's terminals run; nil: they run as the user.
+	Sandbox func(core.Meta) (s Sandbox, release func())
+	Keep    []string        // variables that the agent's terminals get besides the harmless ones
+	Environ func() []string // nil: os.Environ
 	Log     func(level, text string)
 	Now     func() time.Time // nil: time.Now
+}
+
+// Sandbox starts commands, and says how far they are confined.
+type Sandbox interface {
+	shell.Starter
+	Level() child.Level
 }
 
 func (o Options) now() time.Time {

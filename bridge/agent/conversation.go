@@ -32,7 +32,8 @@ type conversation struct {
 	b         *Backend
 	bind      core.Binding
 	guard     *child.Guard
-	release   func() // gives the guard back
+	release   func()  // gives the guard and the sandbox back
+	box       Sandbox // of the terminals; nil: there is none
 	places    *files.Workspace
 	terminals *shell.Terminals
 	flow      flow           // of the reading goroutine
@@ -93,6 +94,15 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(place{bind})
 	c.terminals = &shell.Terminals{Shell: shell.Find(""), Guard: c.guard, Environ: b.o.Environ, Keep: b.o.Keep}
+	if b.o.Sandbox != nil {
+		box, leave := b.o.Sandbox(bind.Meta)
+		release := c.release
+		c.terminals.Guard, c.box = box, box
+		c.release = func() {
+			leave()
+			release()
+		}
+	}
 	c.flow.c = c
 	c.serving.know(bind.Tools)
 	return c, nil

@@ -216,6 +216,9 @@ func (c *conversation) granted(a core.Access) (core.CallID, bool) {
 // includes reports whether a permitted access includes another one. Who may change a file may read it;
 // in the workspace, nobody is asked about that anyway, and a rule may forbid it.
 func includes(has, a core.Access) bool {
+	if has.Sandbox == "" {
+		a.Sandbox = "" // what may run as the user may run in a sandbox
+	}
 	if a.Op == core.OpRun || a.Path == "" {
 		return has == a && a.Command != ""
 	}

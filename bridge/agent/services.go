@@ -180,7 +180,7 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		r.Limit = max(*q.OutputByteLimit, 1)
 	}
 	line := c.terminals.Line(r)
-	w, err := c.admit(ctx, shellTool, core.KindExecute, line, map[string]any{"command": line, "cwd": r.Dir}, c.runs(line, r.Dir))
+	w, err := c.admit(ctx, shellTool, core.KindExecute, line, map[string]any{"command": line, "cwd": r.Dir}, c.confined(c.runs(line, r.Dir)))
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +197,14 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		})
 	}
 	return acp.TerminalCreated{TerminalID: t.ID}, nil
+}
+
+// confined returns the access of a command that runs in a terminal of ours.
+func (c *conversation) confined(a core.Access) core.Access {
+	if c.box != nil && c.box.Level().Confines() {
+		a.Sandbox = string(c.box.Level())
+	}
+	return a
 }
 
 // startTerminal runs a command, in a folder that is opened like any other: one that was replaced

@@ -13,6 +13,7 @@ import (
 var version = "dev"
 
 func main() {
+	_ = program.Seal() // where /proc is not what it should be, it holds as far as it can
 	wire.SurviveSIGPIPE()
 	env := &program.Environment{
 		Version: version,

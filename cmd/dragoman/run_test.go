@@ -34,7 +34,7 @@ func TestRunSeparatesTheAnswerAndHasAnExitCode(t *testing.T) {
 		out, errs string // expected contents; empty: none
 	}{
 		{[]string{"read notes.txt"}, 0, "`read notes.txt` returned:\n\n```\nfirst note\nsecond note\n```\n", "→ Read notes.txt\n"},
-		{[]string{"run ls -1"}, program.ExitRefused, "did not succeed", "✗ rejected: Run `ls -1` (rejected: running a command needs an approval, and dragoman run can ask nobody)\n"},
+		{[]string{"run ls -1"}, program.ExitRefused, "did not succeed", "✗ rejected: Run `ls -1` (rejected: running a command in the sandbox (full) needs an approval, and dragoman run can ask nobody)\n"},
 		{[]string{"run ls -1"}, program.ExitRefused, "did not succeed", "Nobody could be asked, so the answer to 1 question was no. --allow TOOL[:PATTERN]"},
 		{[]string{"ask which one?"}, program.ExitRefused, "Nobody can be asked here", "✗ nobody can be asked: which one?\n"},
 		{[]string{"run ls -1", "--allow", "shell_command:ls *"}, 0, "notes.txt", "→ Run `ls -1`\n"},
@@ -345,7 +345,7 @@ func TestRunRefusesWhatATaskNeedsAPersonFor(t *testing.T) {
 	task := map[string]string{"agent": "general", "task": "Run ls."}
 	p, _ := served(t, part{call: "spawn_agent", args: task}, part{call: "shell_command", args: map[string]string{"command": "touch made.txt"}}, part{say: "I could not."}, part{say: "It was refused."})
 	o := p.run(t, "", "run", "go")
-	if o.code != program.ExitRefused || o.out != "It was refused.\n" || !strings.Contains(o.errs, "✗ rejected: general: Run `touch made.txt` (running a command needs an approval)") || p.has("made.txt") {
+	if o.code != program.ExitRefused || o.out != "It was refused.\n" || !strings.Contains(o.errs, "✗ rejected: general: Run `touch made.txt` (running a command in the sandbox (full) needs an approval)") || p.has("made.txt") {
 		t.Errorf("%+v", o)
 	}
 }

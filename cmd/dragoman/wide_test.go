@@ -15,7 +15,7 @@ func TestReadingThatNeedsAQuestion(t *testing.T) {
 		{"home", "read .aws/credentials", "where programs keep keys, needs an approval"},
 		{"work", "read notes.txt", "reading in a workspace that is or contains your home folder needs an approval"},
 		{"work", "read .aws/credentials", "where programs keep keys, needs an approval"},
-		{"work", "run ls", "running a command needs an approval"},
+		{"work", "run ls", "running a command in the sandbox (full) needs an approval"},
 	} {
 		p := newPlace(t)
 		p.write(t, p.work+"/.aws/credentials", "canary\n")

@@ -19,18 +19,21 @@ type Options struct {
 	Default core.Effect
 	// Home is the user's home folder, for patterns that begin with "~/".
 	Home string
+	// Anywhere lets commands that nobody looks at run without a sandbox.
+	Anywhere bool
 }
 
 // Policy implements core.Policy.
 type Policy struct {
 	deny, ask, allow []rule
 	fallback         core.Effect
+	anywhere         bool
 }
 
 // New checks the rules and makes a Policy of them. An error names the faulty rule, by its
 // number counted from 1, and describes the fault.
 func New(o Options) (*Policy, error) {
-	p := &Policy{fallback: o.Default}
+	p := &Policy{fallback: o.Default, anywhere: o.Anywhere}
 	switch o.Default {
 	case "":
 		p.fallback = core.MustAsk
@@ -79,7 +82,7 @@ func (p *Policy) decide(f facts) core.Verdict {
 	if s.key != "" && f.check.Remembered[s.key] == core.RejectAlways {
 		return core.Verdict{Effect: core.Deny, Why: "rejected for this session: " + s.text}
 	}
-	return narrow(approvals, p.grant(f, s))
+	return p.narrow(f, p.grant(f, s))
 }
 
 // Forbids reports whether a deny rule applies to a call, whatever else holds for
@@ -234,7 +237,9 @@ func (p *Policy) byDefault(f facts) core.Verdict {
 	}
 	switch p.fallback {
 	case core.Allow:
-		return core.Verdict{Effect: core.Allow, Why: "allowed by the policy's default"}
+		if p.unwatched(f) {
+			return core.Verdict{Effect: core.Allow, Why: "allowed by the policy's default"}
+		}
 	case core.Deny:
 		return core.Verdict{Effect: core.Deny, Why: "denied by the policy's default"}
 	case core.MustAsk:
@@ -255,16 +260,31 @@ func narrows(a core.Approvals) bool {
 }
 
 // narrow applies the limits that the turn's origin sets on questions.
-func narrow(a core.Approvals, v core.Verdict) core.Verdict {
+func (p *Policy) narrow(f facts, v core.Verdict) core.Verdict {
+	a := f.check.Origin.Approvals
 	switch {
 	case v.Effect != core.MustAsk:
 		return v
 	case narrows(a):
 		return core.Verdict{Effect: core.Deny, Why: v.Why + ", and nothing can be approved in this turn"}
-	case a == core.ApprovalsAuto && !v.Hard:
+	case a == core.ApprovalsAuto && !v.Hard && p.unwatched(f):
 		return core.Verdict{Effect: core.Allow, Why: "this turn's approvals are given automatically"}
 	}
 	return v
+}
+
+// confined reports whether a command runs in a sandbox.
+func confined(a core.Access) bool { return a.Sandbox == "full" || a.Sandbox == "files" }
+
+// unwatched reports whether a call may run although nobody has looked at it: its commands are
+// confined, or the table names everything in them.
+func (p *Policy) unwatched(f facts) bool {
+	for i, a := range f.check.Access {
+		if a.Op == core.OpRun && !p.anywhere && !confined(a) && wideScope(f, f.lines[i], a) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // facts are a check with its command lines read.
@@ -322,7 +342,10 @@ func (f facts) act() string {
 	for _, a := range f.check.Access {
 		switch a.Op {
 		case core.OpRun:
-			return "running a command"
+			if confined(a) {
+				return "running a command in the sandbox (" + a.Sandbox + ")"
+			}
+			return "running a command without a sandbox"
 		case core.OpWrite:
 			if a.Outside {
 				return "changing " + show(a.Path) + ", outside the workspace,"

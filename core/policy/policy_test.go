@@ -71,7 +71,7 @@ func TestDefaults(t *testing.T) {
 		"write inside":             {check(core.Native, "write_file", write(root+"/a.go")), core.MustAsk, "changing files needs an approval"},
 		"write to the spill":       {check(core.Native, "write_file", write("/state/spill/s/x")), core.MustAsk, "outside the workspace"},
 		"read and write":           {check(core.Native, "edit_file", read(root+"/a"), write(root+"/a")), core.MustAsk, "changing files"},
-		"run":                      {shell("ls"), core.MustAsk, "running a command needs an approval"},
+		"run":                      {shell("ls"), core.MustAsk, "running a command without a sandbox needs an approval"},
 		"fetch":                    {check(core.Native, "fetch", core.Access{Op: core.OpNet, URL: "https://x.org/"}), core.MustAsk, "network"},
 		"plan":                     {check(core.Native, "update_plan"), core.Allow, "nothing but the conversation"},
 		"ask":                      {check(core.Native, "ask_user"), core.Allow, "nothing but the conversation"},
@@ -145,9 +145,9 @@ func TestOrder(t *testing.T) {
 		{"no trust where the caller says ask", nil, core.ApprovalsAsk, "", true, core.MustAsk, "needs an approval"},
 		{"no trust where approvals are denied", nil, core.ApprovalsDeny, "", true, core.Deny, "nothing can be approved in this turn"},
 		{"auto", nil, core.ApprovalsAuto, "", false, core.Allow, "automatically"},
-		{"denied approvals", nil, core.ApprovalsDeny, "", false, core.Deny, "running a command needs an approval, and nothing can be approved in this turn"},
+		{"denied approvals", nil, core.ApprovalsDeny, "", false, core.Deny, "running a command without a sandbox needs an approval, and nothing can be approved in this turn"},
 		{"unknown approvals narrow", nil, "whatever", core.RejectOnce, true, core.Deny, "nothing can be approved in this turn"},
-		{"asked", nil, core.ApprovalsAsk, "", false, core.MustAsk, "running a command needs an approval"},
+		{"asked", nil, core.ApprovalsAsk, "", false, core.MustAsk, "running a command without a sandbox needs an approval"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := c

@@ -120,12 +120,16 @@ func commandScope(f facts, l *line, a core.Access) scope {
 	if a.Outside {
 		where, inDir = " in "+strconv.Quote(a.Path), " in "+show(a.Path)
 	}
-	if words := wideScope(f, l, a); words != nil {
+	kind, how, words := "confined ", " in the sandbox", programScope(f, l, a)
+	if words == nil {
+		kind, how, words = "run ", "", wideScope(f, l, a)
+	}
+	if words != nil {
 		if strings.ContainsRune(words[0], '/') {
 			where = " in " + strconv.Quote(a.Path) // another folder has another program there
 		}
 		name := strings.Join(words, " ")
-		return scope{key: "run " + strconv.Quote(name) + where, text: "`" + name + "` commands" + inDir, offer: true}
+		return scope{key: kind + strconv.Quote(name) + where, text: "`" + name + "` commands" + how + inDir, offer: true}
 	}
 	sum := sha256.Sum256([]byte(l.text))
 	s := scope{key: "line " + hex.EncodeToString(sum[:16]) + " in " + strconv.Quote(a.Path)}
@@ -152,4 +156,20 @@ func wideScope(f facts, l *line, a core.Access) []string {
 		return nil
 	}
 	return words[:n]
+}
+
+// programScope are the program and sub-command words that cover a line in a sandbox, whatever its
+// options; nil: the line is not in one, or is more than one plain command.
+func programScope(f facts, l *line, a core.Access) []string {
+	words := l.sole
+	if len(words) == 0 || f.exact || a.Wide || !confined(a) || !shownAsIs(words[0]) || !name(words[0], "_.-+/") {
+		return nil
+	}
+	if _, n := covering(words); n > 0 {
+		return words[:n]
+	}
+	if len(words) > 1 && !runsOthers(programOf(words[0])) && name(words[1], "-_:") && words[1][0] != '-' {
+		return words[:2]
+	}
+	return words[:1]
 }

@@ -29,9 +29,9 @@ var caches = []cache{
 	{name: "uv", variable: "UV_CACHE_DIR", home: ".cache/uv"},
 	{name: "gradle", variable: "GRADLE_USER_HOME", home: ".gradle"},
 	{name: "maven", home: ".m2/repository"},
-	{name: "pnpm", variable: "PNPM_HOME", home: ".local/share/pnpm"},
+	{name: "pnpm", home: ".local/share/pnpm/store"},
 	{name: "deno", variable: "DENO_DIR", home: ".cache/deno"},
-	{name: "bun", variable: "BUN_INSTALL_CACHE_DIR", home: ".bun/install/cache"},
+	{name: "bun", home: ".bun/install/cache"},
 	{name: "composer", variable: "COMPOSER_CACHE_DIR", home: ".cache/composer"},
 }
 

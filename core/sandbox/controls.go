@@ -45,6 +45,35 @@ func controls(root string, deep bool) []string {
 	return s.found
 }
 
+// denied lists what the user's rules deny in folders, as far as the search goes.
+func (w Workspace) denied(roots []string) (list []string) {
+	if w.Denied == nil {
+		return nil
+	}
+	left := maxFolders
+	for _, root := range roots {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil
+			case path != root && w.Denied(path):
+				if list = append(list, path); e.IsDir() {
+					return fs.SkipDir
+				}
+			case e.IsDir():
+				if left--; left < 0 || len(list) >= maxControls {
+					return fs.SkipAll
+				}
+				if path != root && slices.Contains(skipped, e.Name()) {
+					return fs.SkipDir
+				}
+			}
+			return nil
+		})
+	}
+	return list
+}
+
 // search is a search for control files.
 type search struct {
 	root  string

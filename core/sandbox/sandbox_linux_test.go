@@ -75,10 +75,10 @@ func asUser() int {
 // levels are those that this machine can have. The tests must see both.
 func levels(t *testing.T) []child.Level {
 	t.Helper()
-	if level, why := New(child.Full).Level(); level != child.Full {
+	if level, why := New().Level(child.Full); level != child.Full {
 		t.Fatalf("level %s: %s", level, why)
 	}
-	if level, why := New(child.Files).Level(); level != child.Files {
+	if level, why := New().Level(child.Files); level != child.Files {
 		t.Fatalf("level %s: %s", level, why)
 	}
 	return []child.Level{child.Full, child.Files}
@@ -103,11 +103,11 @@ func newPlace(t *testing.T, level child.Level, change ...func(*Workspace)) *plac
 	p.mkdir(p.root)
 	data := filepath.Join(home, ".local/share/dragoman")
 	p.mkdir(data)
-	p.w = Workspace{Roots: []string{p.root}, Home: home, Env: func(string) string { return "" }, Hidden: []string{data}}
+	p.w = Workspace{Roots: []string{p.root}, Home: home, Env: func(string) string { return "" }, Hidden: []string{data}, Most: level}
 	for _, f := range change {
 		f(&p.w)
 	}
-	s, release := NewSessions(New(level), filepath.Join(data, "sandbox")).Hold("session", func() Workspace { return p.w })
+	s, release := NewSessions(New(), filepath.Join(data, "sandbox")).Hold("session", func() Workspace { return p.w })
 	t.Cleanup(release)
 	s.OnAside(func(list []Aside) { p.aside = append(p.aside, list...) })
 	p.session = s

@@ -26,7 +26,7 @@ func NewSessions(s *System, folder string) *Sessions {
 }
 
 // Level is that of the system.
-func (ss *Sessions) Level() (child.Level, string) { return ss.system.Level() }
+func (ss *Sessions) Level(most child.Level) (child.Level, string) { return ss.system.Level(most) }
 
 // Hold returns the sandbox of a session: all who hold it at the same time share it. The workspace
 // is asked for before each program that is started. release gives the sandbox back; the last
@@ -89,12 +89,12 @@ type basis struct {
 func (b basis) equal(c basis) bool {
 	v, w := b.workspace, c.workspace
 	return slices.Equal(v.Roots, w.Roots) && slices.Equal(v.Hidden, w.Hidden) && slices.Equal(v.Write, w.Write) &&
-		v.Home == w.Home && v.Open == w.Open && slices.Equal(b.sockets, c.sockets)
+		v.Home == w.Home && v.Open == w.Open && v.Most == w.Most && v.Rules == w.Rules && slices.Equal(b.sockets, c.sockets)
 }
 
 // Level is how far the programs of the session are confined.
 func (s *Session) Level() child.Level {
-	level, _ := s.system.Level()
+	level, _ := s.system.Level(s.workspace().Most)
 	return level
 }
 
@@ -170,7 +170,7 @@ func (s *Session) renew() error {
 	if s.guard != nil && s.made.equal(now) {
 		return nil
 	}
-	level, _ := s.system.Level()
+	level, _ := s.system.Level(w.Most)
 	if s.tmp != "" {
 		if err := os.MkdirAll(s.tmp, 0o700); err != nil {
 			return err

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 
 	"dragoman/core/child"
@@ -11,52 +10,45 @@ import (
 
 // System starts sandboxes on this machine. Any goroutine may call its methods.
 type System struct {
-	most    child.Level
 	program *os.File // our own program; nil: it could not be opened
 	failed  error    // why not
 
-	found func() (child.Level, string) // tries the levels, once
+	full, files func() error // try a level, once
 }
 
-// New returns a system that confines as far as it can, at most at a level. It opens our own
-// program, so that a sandbox can be started even if the file has been replaced; nothing is tried
-// before the first question.
-func New(most child.Level) *System {
-	s := &System{most: most}
+// New returns the system. It opens our own program, so that a sandbox can be started even if the
+// file has been replaced; nothing is tried before the first question.
+func New() *System {
+	s := &System{}
 	s.program, s.failed = openProgram()
-	s.found = sync.OnceValues(s.try)
+	s.full = sync.OnceValue(func() error { return s.attempt(child.Full) })
+	s.files = sync.OnceValue(func() error { return s.attempt(child.Files) })
 	return s
 }
 
-// Level returns how far programs can be confined here and, if that is not child.Full, the reason.
-// The first call starts processes and blocks for some milliseconds.
-func (s *System) Level() (level child.Level, why string) { return s.found() }
-
-// try finds the level by trying: what a system promises depends on its version, its settings and on
-// what we run in.
-func (s *System) try() (child.Level, string) {
+// Level returns how far programs can be confined here, at most at a level ("": child.Full), and the
+// reason if that is not child.Full. It is found by trying: what a system can do depends on its
+// version, on its settings and on what we run in. The first call starts processes and blocks for
+// some milliseconds.
+func (s *System) Level(most child.Level) (level child.Level, why string) {
+	if most == child.None {
+		return child.None, "the configuration switches the sandbox off"
+	}
 	if s.failed != nil {
 		return child.None, s.failed.Error()
 	}
-	levels := []child.Level{child.Full, child.Files}
-	from := slices.Index(levels, s.most)
-	if from < 0 {
-		return child.None, "the configuration switches the sandbox off"
-	}
-	why := ""
-	if from > 0 {
-		why = "the configuration allows no more"
-	}
-	for _, level := range levels[from:] {
-		err := s.attempt(level)
+	why = "the configuration allows no more"
+	if most != child.Files {
+		err := s.full()
 		if err == nil {
-			return level, why
+			return child.Full, ""
 		}
-		if why == "" {
-			why = err.Error()
-		}
+		why = err.Error()
 	}
-	return child.None, why
+	if err := s.files(); err != nil {
+		return child.None, err.Error()
+	}
+	return child.Files, why
 }
 
 // box is the sandbox of one guard.

@@ -21,6 +21,12 @@ type Workspace struct {
 	Caches string                   // our folder for the layers of caches
 	Open   bool                     // the network is not confined
 	Write  []string                 // what the configuration lets programs change in addition
+	Keep   func(name string) bool   // whether programs get a variable in any case; nil: none
+	Most   child.Level              // at which they are confined at most; "": child.Full
+	// Denied reports whether the user's rules deny a file or folder; nil: they deny none. Rules
+	// tells one set of rules from another.
+	Denied func(path string) bool
+	Rules  string
 }
 
 // profile returns the profile of a workspace. It looks at the disk.
@@ -44,7 +50,7 @@ func (w Workspace) profile(level child.Level) Profile {
 			p.Hidden = append(p.Hidden, path)
 		}
 	}
-	p.Hidden = sorted(p.Hidden)
+	p.Hidden = sorted(append(p.Hidden, w.denied(p.Write)...))
 	p.Sockets = sorted(append(w.listening(), w.namedSockets()...))
 	if home := resolve(w.Home); replaced(home) && home != "" {
 		p.Show = []string{home}
@@ -53,6 +59,12 @@ func (w Workspace) profile(level child.Level) Profile {
 		p.Empty = []string{filepath.Clean(dir)}
 	}
 	p.Env = w.variables(level)
+	for _, name := range socketNames {
+		if path := w.socket(name); path != "" && w.kept(name) {
+			p.Show = append(p.Show, path)
+			p.Sockets = slices.DeleteFunc(p.Sockets, func(s string) bool { return s == path })
+		}
+	}
 	w.layers(&p, level)
 	return p
 }
@@ -96,40 +108,55 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
+// socketNames are the variables that lead to sockets of other programs.
+var socketNames = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "DOCKER_HOST", "CONTAINER_HOST"}
+
+// kept reports whether programs get a variable because the user says so.
+func (w Workspace) kept(name string) bool { return w.Keep != nil && w.Keep(name) }
+
 // variables are the changes of the environment inside.
-func (w Workspace) variables(level child.Level) []string {
-	env := []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "DOCKER_HOST", "WSL_INTEROP"}
+func (w Workspace) variables(level child.Level) (env []string) {
+	remove := append(slices.Clone(socketNames), "DISPLAY", "WSL_INTEROP")
+	if !w.Open { // what they lead to cannot be reached
+		remove = append(remove, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+	}
+	for _, name := range remove {
+		if !w.kept(name) {
+			env = append(env, name)
+		}
+	}
 	if tmp := w.Tmp; tmp != "" {
 		if level == child.Full {
 			tmp = "/tmp"
 		}
 		for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
-			if level != child.Full || w.Env(name) != "" {
-				env = append(env, name+"="+tmp)
-			}
+			env = append(env, name+"="+tmp)
 		}
-	}
-	if !w.Open { // what they lead to cannot be reached
-		env = append(env, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 	}
 	return env
 }
 
 // namedSockets lists the sockets that variables lead to, wherever they are.
 func (w Workspace) namedSockets() (list []string) {
-	runtime := w.Env("XDG_RUNTIME_DIR")
-	for _, name := range []string{"SSH_AUTH_SOCK", "DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "PODMAN_HOST", "CONTAINER_HOST"} {
-		path := w.Env(name)
-		path, _, _ = strings.Cut(path, ",") // of D-Bus: unix:path=/…,guid=…
-		path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, "unix:"), "path="), "//")
-		if name == "WAYLAND_DISPLAY" && path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(runtime, path)
-		}
-		if path = resolve(path); path != "" && w.seen(path) && isSocket(path) {
+	for _, name := range socketNames {
+		if path := w.socket(name); path != "" && w.seen(path) {
 			list = append(list, path)
 		}
 	}
 	return list
+}
+
+// socket returns the socket that a variable leads to; "": none.
+func (w Workspace) socket(name string) string {
+	path, _, _ := strings.Cut(w.Env(name), ",") // of D-Bus: unix:path=/…,guid=…
+	path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, "unix:"), "path="), "//")
+	if name == "WAYLAND_DISPLAY" && path != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(w.Env("XDG_RUNTIME_DIR"), path)
+	}
+	if path = resolve(path); path == "" || !isSocket(path) {
+		return ""
+	}
+	return path
 }
 
 func isSocket(path string) bool {

@@ -28,7 +28,12 @@ type Command struct {
 	Limit time.Duration // 0: no limit
 	Grace time.Duration // between SIGTERM and SIGKILL
 	Begun func()        // called when the program has started; nil: no call
-	Guard *child.Guard
+	Guard Starter
+}
+
+// Starter starts programs: a *child.Guard, or the sandbox of a session.
+type Starter interface {
+	Start(cmd *exec.Cmd) (*child.Group, error)
 }
 
 // Reason is the reason for which a command ended.

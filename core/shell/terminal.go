@@ -26,7 +26,7 @@ const (
 // may call its methods.
 type Terminals struct {
 	Shell   Shell
-	Guard   *child.Guard
+	Guard   Starter
 	Environ func() []string // the environment that commands inherit from; nil: os.Environ
 	Keep    []string        // further variables of it that commands get, written like child.Safe
 	Grace   time.Duration   // between SIGTERM and SIGKILL; 0: 2 seconds

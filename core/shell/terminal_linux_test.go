@@ -3,6 +3,7 @@ package shell
 import (
 	"testing"
 
+	"dragoman/core/child"
 	"dragoman/core/child/childtest"
 )
 
@@ -30,7 +31,7 @@ func TestTerminalLeavesADaemon(t *testing.T) {
 		t.Errorf("of the one that ended %d are left, of the killed one %d", left(0), left(1))
 	}
 	ts.Close()
-	ts.Guard.Close()
+	ts.Guard.(*child.Guard).Close()
 	if left(0) != 0 {
 		t.Error("a daemon outlives the session")
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -78,8 +79,8 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	access := p.Access(core.OpRun)
-	access.Command = line
-	c := shell.Command{Argv: s.shell.Argv(line), Dir: p.Real, Limit: limit, Grace: s.grace, Guard: s.guard}
+	access.Command, access.Sandbox = line, s.level(behind)
+	c := shell.Command{Argv: s.shell.Argv(line), Dir: p.Real, Limit: limit, Grace: s.grace, Guard: s.starter()}
 	summary = cmp.Or(summary, why)
 	summary, _ = display.Clip(summary, titleMax)
 	return &step{
@@ -93,7 +94,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 			if behind {
 				return s.runBackground(ctx, p, c, line, summary)
 			}
-			return s.runShell(ctx, inv, p, c)
+			return s.runShell(ctx, inv, p, c, access)
 		},
 	}, nil
 }
@@ -128,10 +129,13 @@ type ending struct {
 }
 
 func (s *toolset) runShell(
-	ctx context.Context, inv core.Invocation, p files.Place, c shell.Command,
+	ctx context.Context, inv core.Invocation, p files.Place, c shell.Command, access core.Access,
 ) (core.Result, error) {
 	if err := s.ready(p, &c); err != nil {
 		return core.Result{}, err
+	}
+	if now := s.level(false); access.Sandbox != "" && now != access.Sandbox {
+		return core.Result{}, errors.New("the sandbox in which the command was to run is not there any more; nothing was run, try again")
 	}
 	var remark string
 	if e := s.terminal(); e != nil {
@@ -141,23 +145,46 @@ func (s *toolset) runShell(
 		}
 		remark = "[the editor could not open a terminal, so the command ran without one: " + visible(why) + "]"
 	}
+	res, printed, end, err := s.runHere(ctx, inv, c)
+	if err != nil {
+		return core.Result{}, err
+	}
+	if means := s.blamed(printed, end, access.Sandbox); means != "" {
+		res.Blocks = append(res.Blocks, core.Text{Text: "[probably the sandbox: " + means + "]"})
+		if s.outside(ctx, inv, access.Command, means) {
+			c.Guard = s.guard
+			again, _, _, err := s.runHere(ctx, inv, c)
+			if err != nil {
+				return core.Result{}, err
+			}
+			again.Blocks = append([]core.Block{core.Text{Text: "[the user had the command run again without the sandbox; this is the result of that]"}}, again.Blocks...)
+			res = again
+		}
+	}
+	for _, note := range []string{remark, s.asideNote()} {
+		if note != "" {
+			res.Blocks = append(res.Blocks, core.Text{Text: note})
+		}
+	}
+	return res, nil
+}
+
+// runHere runs a command without an editor's terminal. It also returns what the command printed, as
+// far as the result has it.
+func (s *toolset) runHere(ctx context.Context, inv core.Invocation, c shell.Command) (core.Result, string, shell.Outcome, error) {
 	out := newCapture(s.host.Spills(), s.most)
 	start := time.Now()
 	end, err := c.Run(ctx, func(r *os.File) { shell.Stream(r, out.write, inv.Output) })
 	if err != nil {
 		out.discard()
-		return core.Result{}, fmt.Errorf("start %s: %w", s.shell.Name, err)
+		return core.Result{}, "", end, fmt.Errorf("start %s: %w", s.shell.Name, err)
 	}
 	took := time.Since(start)
 	printed, err := out.result()
 	if err != nil {
 		printed += "\n[the whole output could not be kept: " + files.Cause(err).Error() + "]"
 	}
-	res := s.shellResult(printed, end, took, c.Limit)
-	if remark != "" {
-		res.Blocks = append(res.Blocks, core.Text{Text: remark})
-	}
-	return res, nil
+	return s.shellResult(printed, end, took, c.Limit), printed, end, nil
 }
 
 // ready checks the folder of a command again and sets its environment.

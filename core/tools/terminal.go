@@ -21,8 +21,12 @@ const (
 	partingWait = 5 * time.Second // for an editor to close a terminal
 )
 
-// terminal returns the editor that runs commands; nil: they run here.
+// terminal returns the editor that runs commands; nil: they run here. An editor's terminal is
+// outside of every sandbox.
 func (s *toolset) terminal() ide.Editor {
+	if s.confined() != "" && (s.opts.Terminal == nil || !s.opts.Terminal(s.host)) {
+		return nil
+	}
 	if e := ide.Of(s.host.Editor()); e != nil && e.Caps().Terminal {
 		return e
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/delegate"
 	"dragoman/core/files"
+	"dragoman/core/sandbox"
 	"dragoman/core/shell"
 	"dragoman/core/web"
 )
@@ -43,6 +44,14 @@ type Options struct {
 	// Guards returns the guard that starts a session's programs, by the session's id;
 	// nil: these tools have guards of their own.
 	Guards *child.Guards
+	// Sandboxes confine the commands of sessions; nil: nothing does.
+	Sandboxes *sandbox.Sessions
+	// Workspace describes to its sandbox where a session works. It is called for every command; nil
+	// without Sandboxes.
+	Workspace func(core.ToolHost) sandbox.Workspace
+	// Terminal reports whether commands of a session run in a terminal of its editor although they
+	// could be confined here; nil: they do not. Where nothing is confined they run there in any case.
+	Terminal func(core.ToolHost) bool
 	// Board shows the background jobs of sessions; nil: they are not shown.
 	Board *board.Board
 }
@@ -84,7 +93,11 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s.jobs = &jobs{host: host, board: b.opts.Board}
 	if host != nil {
 		m := host.Meta()
-		s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
+		name := string(m.Principal) + " " + string(m.ID)
+		s.guard, s.release = b.opts.Guards.Hold(name)
+		if b.opts.Sandboxes != nil {
+			s.enterSandbox(name)
+		}
 	}
 	for _, t := range []struct {
 		spec core.Spec
@@ -125,17 +138,22 @@ type toolset struct {
 	jobs  *jobs
 	// handOver runs a task in a session of its own.
 	handOver func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error)
-	guard    *child.Guard // of the session's programs; nil: without a host
-	tools    []core.Tool  // always offered
+	guard    *child.Guard     // of the session's programs outside of a sandbox; nil: without a host
+	box      *sandbox.Session // nil: there is none
+	tools    []core.Tool      // always offered
 
 	release func() // releases guard
 
 	optional []*tool       // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
-	mu    sync.Mutex // guards the fields below
-	shut  bool
-	steps map[stepKey]*step
+	asking sync.WaitGroup // questions about what was set aside
+
+	mu       sync.Mutex // guards the fields below
+	shut     bool
+	aside    []sandbox.Aside // that the model has not heard of
+	troubles []string        // of changes that a person wanted
+	steps    map[stepKey]*step
 	// listed is the signature of the last list that Tools returned, to detect
 	// changes; 0: Tools was not called yet.
 	listed uint64
@@ -166,6 +184,9 @@ func (s *toolset) Rest() bool {
 	}
 	if s.guard != nil {
 		s.guard.Rest()
+	}
+	if s.box != nil {
+		s.box.Rest()
 	}
 	s.mu.Lock()
 	s.steps = map[stepKey]*step{}

@@ -28,12 +28,13 @@ type agentPrograms struct {
 	history *elsewhere.History
 	notes   *agent.Notes
 	guards  *child.Guards
+	sandbox func(core.Meta) (agent.Sandbox, func())
 	env     *program.Environment
 	run     configs.Run // runs programs for keys
 	log     *zap.Logger
 }
 
-func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, log *zap.Logger) *agentPrograms {
+func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, sandbox func(core.Meta) (agent.Sandbox, func()), log *zap.Logger) *agentPrograms {
 	self, err := os.Executable()
 	if err != nil { // then the name has to do
 		self = os.Args[0]
@@ -43,7 +44,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
 		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
 		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
-		guards:  guards, env: env, run: run, log: log,
+		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
 }
 
@@ -57,6 +58,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		Notes:   a.notes,
 		Tools:   a.tools,
 		Guards:  a.guards,
+		Sandbox: a.sandbox,
 		Environ: func() []string { return a.env.AgentEnviron(e.Name) },
 		Log: func(level, text string) {
 			l, err := logs.ParseLevel(level)

@@ -45,14 +45,14 @@ func newPolicies(
 			}
 		}
 	}
-	fallback := core.Effect(c.Policy.Default)
-	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home}); err != nil {
+	fallback, anywhere := core.Effect(c.Policy.Default), c.Policy.Unattended == "anywhere"
+	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home, Anywhere: anywhere}); err != nil {
 		return nil, nil, err
 	}
 	if fallback == core.Allow {
 		fallback = core.MustAsk
 	}
-	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home})
+	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home, Anywhere: anywhere})
 	return rules, strict, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child"
+	"dragoman/core/sandbox"
 	"dragoman/core/tools"
 )
 
@@ -40,6 +41,7 @@ type Process struct {
 	backend   func(name string) core.Backend // Options.Backend
 	externals *externals
 	agents    *agentPrograms
+	sandboxes *sandbox.Sessions
 	plain     *Client                       // of the unchanged configuration; nil: nothing is run
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
@@ -94,14 +96,18 @@ func New(o Options) *Process {
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
-	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, o.Log.Logger)
+	p.sandboxes = newSandboxes(data)
+	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, p.agentSandbox, o.Log.Logger)
 	if o.External == nil {
 		o.External = p.agents.backend
 	}
 	p.externals = &externals{backend: o.External}
 	p.servers.options.AgreedFile, p.servers.options.Guards = o.Servers.AgreedFile(), guards
 	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
-	p.native = tools.New(tools.Options{Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board})
+	p.native = tools.New(tools.Options{
+		Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board,
+		Sandboxes: p.sandboxes, Workspace: p.workspaceOf, Terminal: terminalOf,
+	})
 	return p
 }
 

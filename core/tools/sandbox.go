@@ -1,0 +1,140 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+	"dragoman/core/sandbox"
+	"dragoman/core/shell"
+)
+
+// enterSandbox holds the sandbox of the session. Close gives it back.
+func (s *toolset) enterSandbox(name string) {
+	box, leave := s.opts.Sandboxes.Hold(name, func() sandbox.Workspace { return s.opts.Workspace(s.host) })
+	life, end := context.WithCancel(context.Background())
+	release := s.release
+	s.box, s.release = box, func() {
+		end()
+		leave()
+		s.asking.Wait()
+		release()
+	}
+	box.OnAside(func(list []sandbox.Aside) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.shut {
+			return
+		}
+		s.aside = append(s.aside, list...)
+		s.asking.Go(func() { s.settleAside(life, list) })
+	})
+}
+
+// starter returns what starts the session's commands.
+func (s *toolset) starter() shell.Starter {
+	if s.box != nil {
+		return s.box
+	}
+	return s.guard
+}
+
+// confined returns the level at which commands that run here are confined; "": they are not.
+func (s *toolset) confined() string {
+	if s.box == nil {
+		return ""
+	}
+	if level := s.box.Level(); level.Confines() {
+		return string(level)
+	}
+	return ""
+}
+
+// level returns the level at which the next command will be confined; "": it will not. A job never
+// runs in a terminal of the editor.
+func (s *toolset) level(job bool) string {
+	if !job && s.terminal() != nil {
+		return ""
+	}
+	return s.confined()
+}
+
+// settleAside asks a person what becomes of changes that were set aside. Without an answer they stay
+// there.
+func (s *toolset) settleAside(ctx context.Context, list []sandbox.Aside) {
+	const keep = "keep"
+	r, err := s.host.Ask(ctx, core.Ask{
+		Kind: core.AskConsent,
+		Text: "While a command ran, files changed that decide what runs later. The changes were undone and set aside:\n" + asideLines(list) + "\nMake them after all?",
+		Options: []core.Option{
+			{ID: keep, Label: "Make the changes", Decision: core.AllowOnce},
+			{ID: "no", Label: "Leave the files as they were", Decision: core.RejectOnce},
+		},
+	})
+	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != keep {
+		return
+	}
+	for _, a := range list {
+		if err := a.TakeBack(); err != nil {
+			s.mu.Lock()
+			s.troubles = append(s.troubles, fmt.Sprintf("%s could not be changed: %v", a.Path, err))
+			s.mu.Unlock()
+		}
+	}
+}
+
+func asideLines(list []sandbox.Aside) string {
+	const most = 20
+	var lines []string
+	for i, a := range list {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("- and %d more", len(list)-most))
+			break
+		}
+		lines = append(lines, "- "+visible(a.Path)+" "+string(a.Change))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// asideNote describes for the model what was set aside since the last command; "": nothing.
+func (s *toolset) asideNote() string {
+	s.mu.Lock()
+	list, troubles := s.aside, s.troubles
+	s.aside, s.troubles = nil, nil
+	s.mu.Unlock()
+	var notes []string
+	if len(list) > 0 {
+		notes = append(notes, "[Changes to files that decide what runs later were undone and set aside. Only the user can make them:\n"+asideLines(list)+"]")
+	}
+	for _, t := range troubles {
+		notes = append(notes, "["+visible(t)+"]")
+	}
+	return strings.Join(notes, "\n")
+}
+
+// blamed returns what the sandbox probably has to do with the failure of a command; "": nothing.
+func (s *toolset) blamed(printed string, end shell.Outcome, level string) string {
+	if level == "" || end.Why != shell.Ended || end.Code == 0 {
+		return ""
+	}
+	return sandbox.Sign(printed)
+}
+
+// outside asks a person whether a command that the sandbox has stopped is to run again without one,
+// and reports whether it is. Only where the turn asks at all is anybody asked.
+func (s *toolset) outside(ctx context.Context, inv core.Invocation, line, means string) bool {
+	const again = "again"
+	if a := inv.Origin.Approvals; a != "" && a != core.ApprovalsAsk || s.host.Settings().Trust {
+		return false
+	}
+	r, err := s.host.Ask(ctx, core.Ask{
+		Kind: core.AskConsent, Turn: inv.Turn, Call: inv.Call,
+		Text: "The command failed, probably because of the sandbox: " + means + ". Run exactly this once without the sandbox, with all of your rights?\n" + codeBlock(line, s.shell.Name),
+		Options: []core.Option{
+			{ID: again, Label: "Run it once without the sandbox", Decision: core.AllowOnce},
+			{ID: "no", Label: "Do not", Decision: core.RejectOnce},
+		},
+	})
+	return err == nil && r.Outcome == core.OutcomeAnswered && r.Option == again
+}
