@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 )
@@ -27,6 +28,8 @@ type Document[T any] struct {
 	Lock string
 	// Max limits the file, in bytes; 0: defaultMax.
 	Max int64
+	// Private refuses a file that others can read, on systems where its mode says so.
+	Private bool
 	// Decode reads the file's content; nil: it is JSON.
 	Decode func([]byte) (T, error)
 	// Encode returns the file's content; nil: it is JSON, indented by one blank.
@@ -91,6 +94,8 @@ func (d *Document[T]) load() (v T, info fs.FileInfo, err error) {
 		return v, nil, err
 	case !info.Mode().IsRegular():
 		return v, info, fmt.Errorf("%s is not a regular file", d.Path)
+	case d.Private && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		return v, info, fmt.Errorf("%s can be read by others (%v)", d.Path, info.Mode().Perm())
 	}
 	data, err := d.content()
 	if err == nil {

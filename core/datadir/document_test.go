@@ -141,6 +141,30 @@ func TestUnreadableDocument(t *testing.T) {
 	}
 }
 
+// A private file that others can read is an error, also if it becomes one, and is not changed.
+func TestPrivateDocument(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing there")
+	}
+	d := document(filepath.Join(t.TempDir(), "counts.json"))
+	d.Private = true
+	if err := d.Change(t.Context(), plus("a")); err != nil {
+		t.Fatal(err)
+	}
+	for mode, readable := range map[os.FileMode]bool{0o600: true, 0o640: false, 0o604: false, 0o400: true} {
+		if err := os.Chmod(d.Path, mode); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Read()
+		if readable != (err == nil) || readable != (got["a"] == 1) || !readable && !strings.Contains(err.Error(), "can be read by others (-rw-") {
+			t.Errorf("%v: %v, %v", mode, got, err)
+		}
+		if err := d.Change(t.Context(), func(counts) (counts, error) { return nil, datadir.ErrUnchanged }); readable != (err == nil) {
+			t.Errorf("%v: changed, %v", mode, err)
+		}
+	}
+}
+
 // Of several that create a file one succeeds; the others get fs.ErrExist.
 func TestCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "token")
