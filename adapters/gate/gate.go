@@ -3,8 +3,6 @@ package gate
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,27 +12,31 @@ import (
 
 	"go.uber.org/zap"
 
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
-// Options configure a gate. Without a Token everybody on this machine is admitted.
+// Options configure a gate. Without Admit everybody on this machine is admitted.
 type Options struct {
-	Token     string         // that clients must send; "": none
-	Principal core.Principal // of admitted requests; required
-	Hosts     []string       // names that clients may use for us, besides loopback and the listener's address
-	Origins   []string       // of web pages that are admitted, besides the gate's own: "https://example.com"
-	MaxBody   int64          // bytes of a request's body; 0: 8 MiB
-	Requests  int            // that may be open at once; 0: 1024
-	Log       *zap.Logger    // nil: nothing is logged
+	// Admit returns the holder of a bearer token. Its error is the answer to the client, and is
+	// logged: it must not contain the token. Admit is called for each request, and again while the
+	// request is open, by any goroutine. It must be quick, and take the same time for any unknown
+	// token. nil: every request is Everybody's.
+	Admit     func(token string) (access.Holder, error)
+	Everybody access.Holder // the holder of every request, without Admit
+	Hosts     []string      // names that clients may use for us, besides loopback and the listener's address
+	Origins   []string      // of web pages that are admitted, besides the gate's own: "https://example.com"
+	MaxBody   int64         // bytes of a request's body; 0: 8 MiB
+	Requests  int           // that may be open at once; 0: 1024
+	Log       *zap.Logger   // nil: nothing is logged
 }
 
 // Gate is the front door. Mount everything before the first request.
 type Gate struct {
-	opts  Options
-	log   *zap.Logger
-	mux   *http.ServeMux
-	token Token
-	open  chan struct{} // holds one element for each open request
+	opts   Options
+	log    *zap.Logger
+	mux    *http.ServeMux
+	open   chan struct{} // holds one element for each open request
+	visits visits        // the same requests, if there is Admit
 }
 
 // New returns a gate without handlers.
@@ -45,23 +47,22 @@ func New(o Options) *Gate {
 		o.Log = zap.NewNop()
 	}
 	return &Gate{
-		opts:  o,
-		log:   o.Log,
-		mux:   http.NewServeMux(),
-		token: NewToken(o.Token),
-		open:  make(chan struct{}, o.Requests),
+		opts: o,
+		log:  o.Log,
+		mux:  http.NewServeMux(),
+		open: make(chan struct{}, o.Requests),
 	}
 }
 
 // Mount installs a handler for a path.
 func (g *Gate) Mount(path string, h http.Handler) { g.mux.Handle(path, h) }
 
-type principalKey struct{}
+type holderKey struct{}
 
-// Principal returns the principal of a request that passed a gate.
-func Principal(r *http.Request) core.Principal {
-	p, _ := r.Context().Value(principalKey{}).(core.Principal)
-	return p
+// Holder returns the holder of a request that passed a gate. Any other request's has no rights.
+func Holder(r *http.Request) access.Holder {
+	h, _ := r.Context().Value(holderKey{}).(access.Holder)
+	return h
 }
 
 // ServeHTTP implements http.Handler.
@@ -77,9 +78,10 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.preflight(w, r) {
 		return
 	}
-	if !g.bears(r) {
+	token, holder, err := g.admit(r)
+	if err != nil {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="dragoman"`)
-		g.refuse(w, r, http.StatusUnauthorized, "a bearer token is needed; whoever started dragoman can show it")
+		g.refuse(w, r, http.StatusUnauthorized, err.Error())
 		return
 	}
 	select {
@@ -90,7 +92,12 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, http.StatusServiceUnavailable, "too many requests are open")
 		return
 	}
-	ctx := context.WithValue(r.Context(), principalKey{}, g.opts.Principal)
+	ctx := context.WithValue(r.Context(), holderKey{}, holder)
+	if g.opts.Admit != nil {
+		var leave func()
+		ctx, leave = g.visits.enter(ctx, token)
+		defer leave()
+	}
 	r = r.WithContext(ctx)
 	limited := newTimed(w)
 	if r.Body != nil && r.Body != http.NoBody {
@@ -164,26 +171,6 @@ func (g *Gate) preflight(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
-}
-
-// bears reports whether a request has our token.
-func (g *Gate) bears(r *http.Request) bool { return g.opts.Token == "" || g.token.Bears(r) }
-
-// Token is the checksum of a bearer token.
-type Token [sha256.Size]byte
-
-// NewToken returns the checksum of a token.
-func NewToken(token string) Token { return sha256.Sum256([]byte(token)) }
-
-// Bears reports whether a request has the token, in a time that does not depend on the token.
-func (t Token) Bears(r *http.Request) bool {
-	all := r.Header.Values("Authorization")
-	if len(all) != 1 {
-		return false
-	}
-	scheme, token, _ := strings.Cut(all[0], " ")
-	sum := NewToken(strings.TrimSpace(token))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t[:]) == 1
 }
 
 // hostname returns the name in "name", "name:port" and "[name]:port".

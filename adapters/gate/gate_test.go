@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // echo answers with the principal and the body of the request.
@@ -25,11 +26,21 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	io.WriteString(w, string(gate.Principal(r))+": "+string(b)) //nolint:errcheck // the test reads it
+	io.WriteString(w, string(gate.Holder(r).Principal)+": "+string(b)) //nolint:errcheck // the test reads it
 })
 
+// only admits the holder of one token.
+func only(secret string, h access.Holder) func(string) (access.Holder, error) {
+	return func(token string) (access.Holder, error) {
+		if token != secret {
+			return access.Holder{}, gate.ErrNoToken
+		}
+		return h, nil
+	}
+}
+
 func TestWhoMayComeIn(t *testing.T) {
-	g := gate.New(gate.Options{Token: "secret", Principal: "ada", Hosts: []string{"agents.example:443"}, Origins: []string{"https://app.example/"}, MaxBody: 10})
+	g := gate.New(gate.Options{Admit: only("secret", access.Owner("ada")), Hosts: []string{"agents.example:443"}, Origins: []string{"https://app.example/"}, MaxBody: 10})
 	g.Mount("/mcp", echo)
 	for _, c := range []struct {
 		name, host, origin, auth, method, body, path string
@@ -93,7 +104,7 @@ func TestWhoMayComeIn(t *testing.T) {
 
 // A request with two tokens, or two origins, counts as one without.
 func TestHeadersTwice(t *testing.T) {
-	g := gate.New(gate.Options{Token: "secret"})
+	g := gate.New(gate.Options{Admit: only("secret", access.Owner("ada"))})
 	g.Mount("/", echo)
 	for _, name := range []string{"Authorization", "Origin"} {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
@@ -111,7 +122,7 @@ func TestHeadersTwice(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	g := gate.New(gate.Options{Token: "secret", Origins: []string{"https://app.example"}})
+	g := gate.New(gate.Options{Admit: only("secret", access.Owner("ada")), Origins: []string{"https://app.example"}})
 	g.Mount("/", echo)
 	r := httptest.NewRequest(http.MethodOptions, "http://localhost/", nil)
 	r.Header.Set("Origin", "https://app.example")
@@ -158,11 +169,11 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gate.New(gate.Options{Principal: core.Local})
+	g := gate.New(gate.Options{Everybody: access.Owner(core.Local)})
 	over := make(chan struct{})
 	g.Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := gate.Principal(r); p != core.Local {
-			t.Errorf("principal %q", p)
+		if h := gate.Holder(r); h != access.Owner(core.Local) {
+			t.Errorf("holder %v", h)
 		}
 		io.ReadAll(r.Body)                    //nolint:errcheck // it is there
 		io.WriteString(w, "one\n")            //nolint:errcheck // as above

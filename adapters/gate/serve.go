@@ -33,6 +33,10 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	var wg sync.WaitGroup
 	served := make(chan error, 1)
 	wg.Go(func() { served <- s.Serve(l) })
+	checking, enough := context.WithCancel(context.WithoutCancel(ctx))
+	if g.opts.Admit != nil {
+		wg.Go(func() { g.dismiss(checking) })
+	}
 	var err error
 	select {
 	case err = <-served:
@@ -45,6 +49,7 @@ func (g *Gate) Serve(ctx context.Context, l net.Listener, stop func()) error {
 	if s.Shutdown(last) != nil {
 		s.Close() //nolint:errcheck // this closes connections that are still open
 	}
+	enough()
 	wg.Wait()
 	return err
 }

@@ -16,13 +16,13 @@ import (
 // sealed: the client can neither read nor change it, and only the process that sealed it can open
 // it.
 type resumeState struct {
-	Principal core.Principal `json:"principal"`
-	Tool      string         `json:"tool"`
-	Session   core.SessionID `json:"session"`
-	Turn      core.TurnID    `json:"turn"`
-	Progress  int            `json:"progress"` // progress sent so far; a client may use its token again
-	Rounds    int            `json:"rounds"`   // calls so far, including the next one
-	Until     time.Time      `json:"until"`
+	Of       string         `json:"of"` // the holder's key
+	Tool     string         `json:"tool"`
+	Session  core.SessionID `json:"session"`
+	Turn     core.TurnID    `json:"turn"`
+	Progress int            `json:"progress"` // progress sent so far; a client may use its token again
+	Rounds   int            `json:"rounds"`   // calls so far, including the next one
+	Until    time.Time      `json:"until"`
 }
 
 // comebackTime limits the time until a client comes back. Its questions are rejected long before.
@@ -47,7 +47,7 @@ func (c *client) unseal(p *mcp.CallToolParamsRaw) (*resumeState, error) {
 		sealed, err = c.server.key.Open(nil, nil, sealed, nil)
 	}
 	b := new(resumeState)
-	if err != nil || json.Unmarshal(sealed, b) != nil || b.Principal != c.host.principal || b.Tool != p.Name || time.Now().After(b.Until) {
+	if err != nil || json.Unmarshal(sealed, b) != nil || b.Of != c.host.of.Key() || b.Tool != p.Name || time.Now().After(b.Until) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState is not one that this gateway gave out, or it is too old"}
 	}
 	return b, nil
@@ -61,7 +61,7 @@ const maxRounds = 8
 // the client calls again.
 func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	state, err := c.server.seal(resumeState{
-		Principal: c.host.principal, Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
+		Of: c.host.of.Key(), Tool: f.req.Params.Name, Session: f.h.id, Turn: f.turn.id, Progress: f.progress.n, Rounds: f.rounds + 1, Until: time.Now().Add(comebackTime),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // answerer is the one who has the right to answer an open ask.
@@ -17,6 +18,7 @@ const (
 	ofUserLater                 // the client's user, who is asked when a call follows the turn
 	ofPerson                    // a person that this client cannot ask
 	ofOthers                    // clients that have created or prompted the session
+	ofGranted                   // clients with the right to answer, which this one's token lacks
 )
 
 // answererOf returns the holder of the right to answer an ask. by is the way in which the client
@@ -25,6 +27,8 @@ const (
 func (c *client) answererOf(h *heldSession, by asker, a core.Ask) answerer {
 	dismissed, _ := h.dismissals()
 	switch {
+	case !c.host.of.Rights.Has(access.Answer):
+		return ofGranted
 	case !h.mine():
 		return ofOthers
 	case h.isOpen(a.ID):
@@ -66,17 +70,22 @@ func (s answerer) note() string {
 		return "only a person may allow it, and this client cannot ask one"
 	case ofOthers:
 		return "only a client that began or prompted the session may answer"
+	case ofGranted:
+		return "the client's token does not have the right answer"
 	}
 	return ""
 }
+
+// elsewhere reports whether the client may not even reject.
+func (s answerer) elsewhere() bool { return s == ofOthers || s == ofGranted }
 
 // addAnswerer adds the right to answer an ask to the result.
 func (r *turnResult) addAnswerer(a core.Ask, s answerer) {
 	for i := range r.Approvals {
 		if p := &r.Approvals[i]; p.ID == a.ID {
 			p.Note = cmp.Or(s.note(), p.Note)
-			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s == ofOthers || s != ofModel && decisionOf(o).Allows() })
-			p.Choices = slices.DeleteFunc(p.Choices, func(o choice) bool { return s == ofOthers || s != ofModel && decisionOf(o.Decision).Allows() })
+			p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return s.elsewhere() || s != ofModel && decisionOf(o).Allows() })
+			p.Choices = slices.DeleteFunc(p.Choices, func(o choice) bool { return s.elsewhere() || s != ofModel && decisionOf(o.Decision).Allows() })
 		}
 	}
 	for i := range r.Questions {
@@ -108,7 +117,7 @@ func (r *turnResult) finish() {
 // instructions returns instructions for the calling model about the pending asks.
 func (r *turnResult) instructions() string {
 	switch {
-	case r.Next == toolWait && !slices.Contains(r.who, ofOthers):
+	case r.Next == toolWait && !slices.ContainsFunc(r.who, answerer.elsewhere):
 		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result, or agent_approve to reject.", r.Session, r.Turn)
 	case r.Next == toolWait:
 		return fmt.Sprintf("Call agent_wait with session_id %q and turn_id %q for the result.", r.Session, r.Turn)

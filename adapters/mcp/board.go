@@ -20,7 +20,7 @@ func (c *client) summaries(ctx context.Context, req clientRequest, cwd string) (
 		return nil, err
 	}
 	var all []core.Summary
-	for sum, err := range c.server.opts.Gateway.List(ctx, c.host.principal) {
+	for sum, err := range c.server.opts.Gateway.List(ctx, c.host.of.Principal) {
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (h *host) servers(ctx context.Context) ([]board.Server, error) {
 	var list []board.Server
 	posted, _ := h.server.opts.Board.Now()
 	for _, p := range posted {
-		if item, ok := p.Item.(board.Server); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.principal) {
+		if item, ok := p.Item.(board.Server); ok && (p.Topic.Principal == "" || p.Topic.Principal == h.of.Principal) {
 			list = append(list, item)
 		}
 	}
@@ -141,7 +141,7 @@ func (h *host) follow(ctx context.Context) {
 		rev = now
 		var listed, sessions, servers bool
 		for _, p := range posted {
-			if p.Topic.Principal != "" && p.Topic.Principal != h.principal {
+			if p.Topic.Principal != "" && p.Topic.Principal != h.of.Principal {
 				continue
 			}
 			switch item := p.Item.(type) {

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -19,7 +20,7 @@ func TestSubSessionsAreNotListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &client{server: &Server{opts: Options{Gateway: g, Principal: core.Local, Roots: []string{dir}}}, host: &host{principal: core.Local}}
+	c := &client{server: &Server{opts: Options{Gateway: g, Principal: core.Local, Roots: []string{dir}}}, host: &host{of: access.Owner(core.Local)}}
 	for _, cwd := range []string{"", dir} {
 		list, err := c.summaries(t.Context(), nil, cwd)
 		if err != nil || len(list) != 1 || list[0].ID != "own" {
@@ -33,11 +34,15 @@ func TestSubSessionsAreNotListed(t *testing.T) {
 
 // Trust given to a session in an editor does not extend to a calling model.
 func TestTrustIsNotLent(t *testing.T) {
-	c := &client{server: &Server{opts: Options{Settings: func() Settings { return Settings{AllowAuto: true} }}}}
+	c := &client{server: &Server{opts: Options{Settings: func() Settings { return Settings{AllowAuto: true} }}}, host: &host{of: access.Owner(core.Local)}}
 	for given, want := range map[core.Approvals]core.Approvals{"": core.ApprovalsAsk, core.ApprovalsDeny: core.ApprovalsDeny, core.ApprovalsAuto: core.ApprovalsAuto} {
 		p, err := c.composed(&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}, promptArgs{Prompt: "x", Approvals: given})
 		if err != nil || p.Approvals != want {
 			t.Errorf("approvals %q: %q, %v", given, p.Approvals, err)
 		}
+	}
+	c.host.of.Rights &^= access.Answer
+	if p, err := c.composed(&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}, promptArgs{Prompt: "x", Approvals: core.ApprovalsAuto}); err == nil {
+		t.Errorf("a client that may not answer has approvals %q", p.Approvals)
 	}
 }

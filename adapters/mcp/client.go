@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/mcp/edge"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // client holds the state of one sender of requests. Over a pipe and in a session over HTTP, the
@@ -157,7 +158,7 @@ func (c *client) open(ctx context.Context, req clientRequest, id core.SessionID)
 	h := c.held[id]
 	c.mu.Unlock()
 	if h == nil {
-		s, err := c.server.opts.Gateway.Open(ctx, c.host.principal, id)
+		s, err := c.server.opts.Gateway.Open(ctx, c.host.of.Principal, id)
 		if err != nil {
 			return nil, err
 		}
@@ -180,9 +181,21 @@ func (c *client) open(ctx context.Context, req clientRequest, id core.SessionID)
 // questions in it, and delete it.
 func (h *heldSession) mine() bool { return h.made || h.a.Prompted() }
 
+// mayStop reports whether the client may stop the turns of a session: any, with the right to act, or else
+// those of a session that is its own.
+func (c *client) mayStop(h *heldSession) bool { return c.host.of.Rights.Has(access.Act) || h.mine() }
+
 // hold attaches to a session. Of two concurrent calls, one attachment stays.
 func (c *client) hold(req clientRequest, s *core.Session, made bool) *heldSession {
-	as := core.Client{Name: clientName(req), Principal: c.host.principal, Caller: c.caller, Asks: true, Questions: true, Profiles: c.server.opts.Profiles}
+	of := c.host.of
+	asks := of.Rights.Has(access.Answer)
+	as := core.Client{
+		Name: of.Says(clientName(req)), Principal: of.Principal, Caller: c.caller, Role: core.Decide,
+		Asks: asks, Questions: asks, Profiles: c.server.opts.Profiles,
+	}
+	if !of.Rights.HasAny(access.Prompt | access.Answer) {
+		as.Role = core.Observe
+	}
 	h := &heldSession{
 		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
 		asking: map[core.AskID]context.CancelCauseFunc{}, limits: map[core.AskID]func(){}, used: time.Now(),

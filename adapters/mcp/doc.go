@@ -4,14 +4,14 @@
 //
 // # Vocabulary
 //
-// A [Server] serves connections. A host serves the clients of one principal: it is the SDK's
+// A [Server] serves connections. A host serves the clients of one holder: it is the SDK's
 // server with the tools, prompts and resources. A client is a sender of requests: a pipe, a
 // session of the protocol over HTTP, or at 2026-07-28 over HTTP, where requests are independent
 // of each other, all requests under one name. It holds a core.Attachment for each of the last 256
 // sessions that it has named. A turn is the fold of a core turn's records: a tool's result is
 // derived only from it. The client keeps the folds of turns that somebody may poll. A guest
 // (wire.Guest) is an HTTP client's place among those that are served at a time, and a visit is
-// the state kept for it between two requests. A door is the entrance of one principal over HTTP:
+// the state kept for it between two requests. A door is the entrance of one holder over HTTP:
 // the SDK's two handlers over one host; each request is passed to the handler for its version
 // (http.go).
 //
@@ -83,7 +83,7 @@
 //
 // Over HTTP nothing shows that a client has left, so each session of the protocol, and at
 // 2026-07-28 each name, is a guest with a place (http_guests.go). There are 1,000 places, and 250
-// for one program on one machine. A program is identified by the principal, the address without
+// for one program on one machine. A program is identified by the holder, the address without
 // its port, and the name in clientInfo together, because a proxy hides addresses and names can be
 // made up. When all places are taken, the guest that has been silent for longest makes room. A
 // guest that is silent for 15 minutes is ended; if its client is still there, its next request

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -16,14 +17,14 @@ import (
 func newTestDoor(t *testing.T, run func(context.Context, *core.Turn) (core.StopReason, error)) (*HTTP, *door, *core.Gateway) {
 	t.Helper()
 	g := coretest.Gateway(coretest.NewMemory(), run, coretest.Always(core.Verdict{Effect: core.Allow}))
-	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	t.Cleanup(func() {
 		h.Close()
 		if err := g.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return h, h.door(core.Local), g
+	return h, h.door(access.Owner(core.Local)), g
 }
 
 // Clients of 2026-07-28 never announce that they leave. Silent ones are released with everything

@@ -6,25 +6,25 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
-// host serves the clients of one principal: it holds the SDK's server with the tools, prompts and
+// host serves the clients of one holder: it holds the SDK's server with the tools, prompts and
 // resources. Over a pipe it has one client.
 type host struct {
-	server    *Server
-	principal core.Principal
-	sdk       *mcp.Server
-	client    func(mcp.Request) *client // returns the sender; quick
-	watches   watches
-	gone      chan struct{} // closed when the host serves no more clients
-	wg        sync.WaitGroup
+	server  *Server
+	of      access.Holder
+	sdk     *mcp.Server
+	client  func(mcp.Request) *client // returns the sender; quick
+	watches watches
+	gone    chan struct{} // closed when the host serves no more clients
+	wg      sync.WaitGroup
 }
 
 // newHost returns a host. client returns the sender of a request. Call close when the last
 // connection has ended.
-func (s *Server) newHost(p core.Principal, client func(mcp.Request) *client) *host {
-	h := &host{server: s, principal: p, client: client, gone: make(chan struct{})}
+func (s *Server) newHost(of access.Holder, client func(mcp.Request) *client) *host {
+	h := &host{server: s, of: of, client: client, gone: make(chan struct{})}
 	h.watches.host = h
 	h.sdk = h.newSDK()
 	return h

@@ -18,7 +18,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // replayBytes limits the total of messages that are kept for clients which may have missed them
@@ -29,26 +29,26 @@ const replayBytes = 16 << 20
 // if any part of it indicates that; all others belong to the life cycle that begins with
 // initialize.
 type HTTP struct {
-	server    *Server
-	principal func(*http.Request) core.Principal
-	guests    wire.Guests // of all doors
-	replay    int         // replayBytes, for each door
+	server *Server
+	holder func(*http.Request) access.Holder
+	guests wire.Guests // of all doors
+	replay int         // replayBytes, for each door
 
 	mu     sync.Mutex // guards the fields below
-	doors  map[core.Principal]*door
+	doors  map[access.Holder]*door
 	closed bool
 }
 
-// HTTP returns a handler. principal identifies the sender of a request, which must be admitted
-// already, with a limited body. Call Close when no more requests come.
-func (s *Server) HTTP(principal func(*http.Request) core.Principal) *HTTP {
+// HTTP returns a handler. holder identifies the sender of a request, which must be admitted and
+// permitted already (package permit), with a limited body. Call Close when no more requests come.
+func (s *Server) HTTP(holder func(*http.Request) access.Holder) *HTTP {
 	return &HTTP{
-		server: s, principal: principal, replay: replayBytes, doors: map[core.Principal]*door{},
+		server: s, holder: holder, replay: replayBytes, doors: map[access.Holder]*door{},
 		guests: wire.Guests{All: maxGuests, Each: maxOfClient, Idle: guestIdle},
 	}
 }
 
-// door is the entrance of one principal.
+// door is the entrance of one holder. It knows the sessions of no other.
 type door struct {
 	*host
 	legacy, modern *mcp.StreamableHTTPHandler
@@ -60,24 +60,24 @@ type door struct {
 	names  map[string]*visit // of 2026-07-28
 }
 
-// door finds a principal's door; nil while the server closes.
-func (h *HTTP) door(p core.Principal) *door {
+// door finds a holder's door; nil while the server closes.
+func (h *HTTP) door(of access.Holder) *door {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil
 	}
-	d := h.doors[p]
+	d := h.doors[of]
 	if d == nil {
-		d = h.newDoor(p)
-		h.doors[p] = d
+		d = h.newDoor(of)
+		h.doors[of] = d
 	}
 	return d
 }
 
-func (h *HTTP) newDoor(p core.Principal) *door {
+func (h *HTTP) newDoor(of access.Holder) *door {
 	d := &door{guests: &h.guests, visits: map[string]*visit{}, names: map[string]*visit{}}
-	d.host = h.server.newHost(p, d.from)
+	d.host = h.server.newHost(of, d.from)
 	d.sdk.AddReceivingMiddleware(d.known)
 	replay := mcp.NewMemoryEventStore(nil)
 	replay.SetMaxBytes(h.replay)
@@ -128,7 +128,7 @@ func (d *door) shut() {
 
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d := h.door(h.principal(r))
+	d := h.door(h.holder(r))
 	if d == nil {
 		http.Error(w, "dragoman is shutting down", http.StatusServiceUnavailable)
 		return

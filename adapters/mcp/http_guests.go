@@ -70,10 +70,10 @@ func (d *door) enter(r *http.Request, name string) (*visit, error) {
 	return v, err
 }
 
-// programOf identifies the program that sent a request, by the principal, the address without its
+// programOf identifies the program that sent a request, by the holder, the address without its
 // port, and the name.
 func (d *door) programOf(r *http.Request, name string) string {
-	return string(d.principal) + "\x00" + streamable.Machine(r) + "\x00" + name
+	return d.of.Key() + "\x00" + streamable.Machine(r) + "\x00" + name
 }
 
 // noteSession records the session that a visit's first request has begun.
@@ -122,7 +122,7 @@ func (d *door) endSession(v *visit) {
 
 func (d *door) newClient(gone chan struct{}) *client {
 	return &client{
-		host: d.host, server: d.server, caller: newCaller(), gone: gone,
+		host: d.host, server: d.server, caller: d.of.Caller(newCaller()), gone: gone,
 		held: map[core.SessionID]*heldSession{},
 	}
 }
@@ -158,7 +158,7 @@ func (d *door) named(key string, r *http.Request) (*visit, error) {
 			return v, nil
 		}
 		v = &visit{client: d.newClient(d.gone)}
-		v.client.caller = d.server.namedCaller(d.principal, key)
+		v.client.caller = d.of.Caller(d.server.namedCaller(d.of.Principal, key))
 		var err error
 		v.place, err = d.guests.Enter(d.programOf(r, key), v.client.works, func() { d.forget(key, v) })
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
 )
@@ -381,7 +382,7 @@ func TestReplaysAreBounded(t *testing.T) {
 	g := coretest.Gateway(jsonl.New(t.TempDir()), func(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: long})
 	}, coretest.Always(core.Verdict{Effect: core.Allow}))
-	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	if h.replay != replayBytes {
 		t.Errorf("%d bytes are kept", h.replay)
 	}
@@ -403,7 +404,7 @@ func TestReplaysAreBounded(t *testing.T) {
 			t.Fatalf("%d times in %.500s", n, w.Body)
 		}
 		said += w.Body.Len()
-		d := h.door(core.Local)
+		d := h.door(access.Owner(core.Local))
 		d.clientOf(v.session).held[session].fade()
 	}
 	if grown := heap() - before; grown > 2*h.replay {

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/adapters/mcp"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -32,8 +33,8 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	g := newGateway(coretest.NewMemory(), 0, nil)
-	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(r *http.Request) core.Principal {
-		return core.Principal(cmp.Or(r.Header.Get("Test-Principal"), string(core.Local)))
+	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(r *http.Request) access.Holder {
+		return access.Owner(core.Principal(cmp.Or(r.Header.Get("Test-Principal"), string(core.Local))))
 	})
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/adapters/mcp"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -41,7 +42,7 @@ func serveHTTP(t *testing.T, o mcp.Options) (_ peer, stop func()) {
 	t.Helper()
 	o.Version = "1.2.3"
 	o.Instructions = "be nice"
-	h := mcp.New(o).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := mcp.New(o).HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &httpPeer{t: t, h: h, gone: cancel, ctx: func() context.Context { return ctx }}
 	return p, func() {

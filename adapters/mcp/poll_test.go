@@ -14,6 +14,7 @@ import (
 
 	"dragoman/adapters/mcp"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -111,7 +112,7 @@ func TestNewestTurn(t *testing.T) {
 func TestHTTPLeavesNothingBehind(t *testing.T) {
 	g := newGateway(coretest.NewMemory(), 0, nil)
 	before := runtime.NumGoroutine()
-	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := mcp.New(mcp.Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()}).HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	post := func(body string, headers ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")

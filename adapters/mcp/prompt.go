@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/mcp/options"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/fileuri"
 	"dragoman/core/inference"
 )
@@ -150,6 +151,9 @@ func (c *client) follower(by *call, req *mcp.CallToolRequest, h *heldSession, id
 func (c *client) composed(req *mcp.CallToolRequest, in promptArgs) (core.Prompt, error) {
 	// Trust given to a session in an editor does not extend to other users' models.
 	p := core.Prompt{Blocks: []core.Block{core.Text{Text: in.Prompt}}, Approvals: cmp.Or(in.Approvals, core.ApprovalsAsk)}
+	if in.Approvals == core.ApprovalsAuto && !c.host.of.Rights.Has(access.Answer) {
+		return p, errText(`approvals "auto" answers for the user, and the client's token does not have the right answer. Use "ask".`)
+	}
 	if in.Approvals == core.ApprovalsAuto && !c.server.opts.Settings().AllowAuto {
 		return p, errText(`approvals "auto" is not allowed here: the gateway's configuration must grant it (mcp.allow_auto). Use "ask".`)
 	}
@@ -204,7 +208,7 @@ func (c *client) sessionFor(ctx context.Context, req *mcp.CallToolRequest, in pr
 	if _, err := c.wanted(ctx, roots, core.Settings{}, in); err != nil {
 		return nil, err // before creating a session that nobody can use
 	}
-	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: c.host.principal, Cwd: roots[0], Roots: roots})
+	s, err := c.server.opts.Gateway.Create(ctx, core.Meta{Principal: c.host.of.Principal, Cwd: roots[0], Roots: roots})
 	if err != nil {
 		return nil, err
 	}

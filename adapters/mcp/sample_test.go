@@ -22,6 +22,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 	"dragoman/core/delegate"
 	"dragoman/core/inference"
@@ -462,7 +463,9 @@ func TestSamplingOfTwoClients(t *testing.T) {
 				})
 				s := mcp.New(mcp.Options{Gateway: b.g, Cwd: t.TempDir()})
 				b.server.Store(s)
-				h := s.HTTP(func(r *http.Request) core.Principal { return core.Principal(r.Header.Get("Test-Principal")) })
+				h := s.HTTP(func(r *http.Request) access.Holder {
+					return access.Owner(core.Principal(r.Header.Get("Test-Principal")))
+				})
 				srv := httptest.NewServer(h)
 				defer srv.Close()
 				defer h.Close()

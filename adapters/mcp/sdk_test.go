@@ -15,6 +15,7 @@ import (
 	"dragoman/adapters/mcp"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/coretest"
 )
 
@@ -66,7 +67,7 @@ func overPipe(s *mcp.Server) (_ sdk.Transport, ended func() error) {
 }
 
 func overHTTP(s *mcp.Server) (_ sdk.Transport, ended func() error) {
-	h := s.HTTP(func(*http.Request) core.Principal { return core.Local })
+	h := s.HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	srv := httptest.NewServer(h)
 	return &sdk.StreamableClientTransport{Endpoint: srv.URL, MaxRetries: -1}, func() error {
 		h.Close()

@@ -20,6 +20,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/board"
 )
 
@@ -178,7 +179,7 @@ func (s *Server) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 		<-serving.Done()
 		in.Close() // ends a running Read; its result is checked there
 	})
-	c := s.connect(ctx, p, l)
+	c := s.connect(ctx, access.Owner(p), l)
 	works.Set(c.Works)
 	read := l.Run(serving)
 	if serving.Err() != nil {
@@ -211,11 +212,11 @@ type Conn struct {
 	spoken []*mcp.ServerSession // one for each life cycle
 }
 
-// Connect begins to serve a client in this process, without bytes: hear receives the messages to
+// Connect begins to serve a client of a holder in this process, without bytes: hear receives the messages to
 // the client, in order, and must not block; Send takes the client's messages. Handlers see ctx.
 // The connection lasts until Close.
-func (s *Server) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) *Conn {
-	return s.connect(ctx, p, edge.NewLocal(hear, s.linked()))
+func (s *Server) Connect(ctx context.Context, of access.Holder, hear func(proto.Message)) *Conn {
+	return s.connect(ctx, of, edge.NewLocal(hear, s.linked()))
 }
 
 // linked returns the options of a link to any client.
@@ -223,9 +224,9 @@ func (s *Server) linked() edge.Options {
 	return edge.Options{OwnTools: s.opts.Extend == nil, Ordered: inOrder, Templates: templates}
 }
 
-func (s *Server) connect(ctx context.Context, p core.Principal, l *edge.Link) *Conn {
-	c := &client{server: s, caller: newCaller(), link: l, held: map[core.SessionID]*heldSession{}}
-	c.host = s.newHost(p, func(mcp.Request) *client { return c })
+func (s *Server) connect(ctx context.Context, of access.Holder, l *edge.Link) *Conn {
+	c := &client{server: s, caller: of.Caller(newCaller()), link: l, held: map[core.SessionID]*heldSession{}}
+	c.host = s.newHost(of, func(mcp.Request) *client { return c })
 	c.host.start()
 	conn := &Conn{client: c}
 	first, second := l.Lanes()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -318,6 +319,9 @@ func (t *turnTask) Answer(_ context.Context, answers mcp.InputResponseMap) error
 
 // Stop implements Task.
 func (t *turnTask) Stop(ctx context.Context) error {
+	if !t.c.mayStop(t.h) {
+		return &jsonrpc.Error{Code: proto.CodeForbidden, Message: fmt.Sprintf(notItsSession, "stop a turn in it")}
+	}
 	t.h.stop(t.turn)
 	return t.h.a.Cancel(context.WithoutCancel(ctx), t.turn, core.ErrCanceled)
 }

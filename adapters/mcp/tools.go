@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/adapters/mcp/edge"
+	"dragoman/adapters/mcp/permit"
 	"dragoman/adapters/mcp/schema"
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
@@ -91,13 +93,15 @@ func (h *host) addTools(s *mcp.Server) {
 	}, (*client).closeSession)
 }
 
-// listTools has agent_prompt name the agents of now.
+// listTools leaves out the tools that the holder may not call, and has agent_prompt name the agents of
+// now.
 func (h *host) listTools(ctx context.Context, req *mcp.ListToolsRequest, next mcp.MethodHandler) (mcp.Result, error) {
 	res, err := next(ctx, proto.MethodListTools, req)
 	list, ok := res.(*mcp.ListToolsResult)
 	if err != nil || !ok {
 		return res, err
 	}
+	list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !permit.Tool(t.Name).Met(h.of.Rights) })
 	h.server.opts.Look()
 	agents := h.server.opts.Settings().Agents
 	for i, t := range list.Tools {

@@ -72,6 +72,9 @@ func (c *client) cancel(ctx context.Context, _ *call, req *mcp.CallToolRequest, 
 	if err != nil {
 		return failed(in.Session, err)
 	}
+	if !c.mayStop(h) {
+		return refusal(notItsSession, "stop a turn in it"), nil, nil
+	}
 	st := h.a.State()
 	out := cancelResult{Session: h.id}
 	for _, running := range append(st.Queued, st.Turn) {

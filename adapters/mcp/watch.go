@@ -139,7 +139,7 @@ func (w *watches) close() {
 // follow announces a session's changes until ctx ends or the session is closed, at most once each
 // tellEvery.
 func (w *watches) follow(ctx context.Context, to *core.Attachment, of *watch) {
-	a := to.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.principal, Role: core.Observe})
+	a := to.Attach(core.Client{Name: "a subscription over MCP", Principal: w.host.of.Principal, Role: core.Observe})
 	defer a.Close()
 	for from := a.Head(); ; {
 		if changes(ctx, a, from) != nil || !pause(ctx, notifyAfter) {

@@ -8,13 +8,14 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // Agent is our own agent, as an MCP server in this process.
 type Agent interface {
-	// Connect connects a client of the principal p. hear receives the agent's messages to it, in
+	// Connect connects a client of a holder. hear receives the agent's messages to it, in
 	// order, and does not block. The agent's work for the client runs under ctx.
-	Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) AgentConn
+	Connect(ctx context.Context, of access.Holder, hear func(proto.Message)) AgentConn
 	// ServeFor serves a client of the early dialect over its own pipe, and returns when the pipe
 	// has ended. It makes works report whether a turn runs for the client.
 	ServeFor(ctx context.Context, p core.Principal, in io.ReadCloser, out io.WriteCloser, works *wire.Works) error
@@ -57,7 +58,7 @@ func enveloped(m proto.Message) wire.Message {
 func (p *part) attach(ctx context.Context) {
 	c := p.side.caller
 	peer := upstream.NewLocalPeer(p.hello(p.side.version, p.hops), func(hear func(wire.Message)) upstream.LocalServer {
-		conn := c.agg.agent.Connect(ctx, c.principal, func(m proto.Message) { hear(enveloped(m)) })
+		conn := c.agg.agent.Connect(ctx, c.of, func(m proto.Message) { hear(enveloped(m)) })
 		p.works = conn.Works
 		return messages{conn}
 	})

@@ -13,6 +13,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // standIn is an Agent that is no more than a server of the SDK's.
@@ -37,9 +38,9 @@ func (a standIn) ServeFor(ctx context.Context, p core.Principal, in io.ReadClose
 	return err
 }
 
-func (a standIn) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) AgentConn {
+func (a standIn) Connect(ctx context.Context, of access.Holder, hear func(proto.Message)) AgentConn {
 	c := &standInConn{a: a, hear: hear, in: make(chan jsonrpc.Message), gone: make(chan struct{})}
-	ss, err := agentServer(ctx, p).Connect(ctx, c, nil)
+	ss, err := agentServer(ctx, of.Principal).Connect(ctx, c, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/child"
 )
 
@@ -110,7 +111,7 @@ func (a *Server) Serve(
 	in io.ReadCloser,
 	out io.WriteCloser,
 ) error {
-	return a.serve(ctx, a.newCaller(dir, p), in, out)
+	return a.serve(ctx, a.newCaller(dir, access.Owner(p)), in, out)
 }
 
 func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.WriteCloser) error {
@@ -136,8 +137,8 @@ func clientOptions() wire.Options {
 	}
 }
 
-func (a *Server) newCaller(dir string, p core.Principal) *caller {
-	c := &caller{agg: a, dir: dir, principal: p, bypass: early(), modern: map[string]*side{}}
+func (a *Server) newCaller(dir string, of access.Holder) *caller {
+	c := &caller{agg: a, dir: dir, of: of, bypass: early(), modern: map[string]*side{}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.callers[c] = struct{}{}
@@ -167,15 +168,15 @@ func (c *caller) publish(s *side, put func()) {
 
 // caller is a client's connection to an aggregate.
 type caller struct {
-	agg       *Server
-	dir       string
-	principal core.Principal
-	shared    bool // requests of several clients of 2026-07-28 arrive on it
-	posted    bool // requests arrive over HTTP
-	bypass    *bypass
-	conn      *wire.Conn
-	owned     sync.WaitGroup
-	guard     child.Guard // of the programs that run for the client
+	agg    *Server
+	dir    string
+	of     access.Holder
+	shared bool // requests of several clients of 2026-07-28 arrive on it
+	posted bool // requests arrive over HTTP
+	bypass *bypass
+	conn   *wire.Conn
+	owned  sync.WaitGroup
+	guard  child.Guard // of the programs that run for the client
 
 	mu     sync.Mutex       // guards the fields below
 	legacy *side            // begun by initialize; nil: there was none

@@ -20,6 +20,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // agentServer is a stand-in for our own agent.
@@ -80,10 +81,10 @@ func piped(t *testing.T, a *Server) mcp.Transport {
 // overHTTP connects a client to an aggregate over HTTP.
 func overHTTP(t *testing.T, a *Server) mcp.Transport {
 	h := streamable.NewHandler(streamable.HandlerOptions{
-		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
-			return a.Connect(core.Principal(c.Principal), t.TempDir(), c.Shared, send)
+		Connect: func(_ *http.Request, c streamable.Visitor, send wire.Send) streamable.Conn {
+			return a.Connect(access.Owner(core.Local), t.TempDir(), c.Shared, send)
 		},
-		Principal: func(*http.Request) string { return string(core.Local) }, Limit: upstream.MaxMessage,
+		Owner: func(*http.Request) string { return string(core.Local) }, Limit: upstream.MaxMessage,
 	})
 	s := httptest.NewServer(h)
 	t.Cleanup(func() {

@@ -14,6 +14,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // Clients of both eras use one server at the same time, each at its own version: neither
@@ -64,7 +65,7 @@ func TestAbandonedQuestionsBlockNobody(t *testing.T) {
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: older}}}, Options{})
 	a.box.Exports([]string{"*"}, nil)[0].Introduce(upstream.Introduction{Refused: true}) // so that it is spoken to at 2025-11-25
 	said := make(chan wire.Message, 10)
-	c := a.Connect(core.Local, t.TempDir(), true, func(m wire.Message, _ *wire.Call) { said <- m })
+	c := a.Connect(access.Owner(core.Local), t.TempDir(), true, func(m wire.Message, _ *wire.Call) { said <- m })
 	defer c.Close()
 	call := func(key, more string) wire.Message {
 		t.Helper()

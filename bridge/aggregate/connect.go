@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"dragoman/adapters/wire"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // Client is the connection of a client without a pipe, as over HTTP. It implements
@@ -16,11 +16,11 @@ type Client struct {
 	close  func()
 }
 
-// Connect connects a client without a pipe. send receives the messages to it; servers' programs
+// Connect connects a client of a holder without a pipe. send receives the messages to it; servers' programs
 // are started in dir. shared: requests of several clients of 2026-07-28 arrive on the connection.
-func (a *Server) Connect(p core.Principal, dir string, shared bool, send wire.Send) *Client {
+func (a *Server) Connect(of access.Holder, dir string, shared bool, send wire.Send) *Client {
 	ctx, end := context.WithCancelCause(context.Background())
-	c := a.newCaller(dir, p)
+	c := a.newCaller(dir, of)
 	c.shared, c.posted = shared, true
 	c.conn = wire.NewLocal(send, clientOptions())
 	receive := func(call *wire.Call) { c.receive(ctx, call) }

@@ -34,7 +34,7 @@ func (b *bypass) serve(
 	if !begins {
 		return r, false, nil
 	}
-	return nil, true, c.agg.agent.ServeFor(ctx, c.principal, r, out, nil)
+	return nil, true, c.agg.agent.ServeFor(ctx, c.of.Principal, r, out, nil)
 }
 
 // take handles a message of a client without a pipe, if the client speaks the early dialect.
@@ -53,7 +53,7 @@ func (b *bypass) connected(ctx context.Context, c *caller, m wire.Message, send 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.agent == nil && !b.begun && m.Method == proto.MethodInitialize && numbered(m.Params) {
-		conn := c.agg.agent.Connect(ctx, c.principal, func(m proto.Message) { send(enveloped(m), nil) })
+		conn := c.agg.agent.Connect(ctx, c.of, func(m proto.Message) { send(enveloped(m), nil) })
 		b.agent = conn
 		c.owned.Go(func() {
 			<-ctx.Done()

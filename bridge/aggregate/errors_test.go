@@ -16,6 +16,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // speaker is a client that writes messages by hand.
@@ -59,7 +60,7 @@ func (p posting) Until(text string) (lines []string) {
 func speakers(t *testing.T, caps string, servers ...upstream.Server) map[string]speaker {
 	t.Helper()
 	said := make(chan string, 1000)
-	c := aggregate(t, upstream.Options{Servers: servers}, Options{}).Connect(core.Local, t.TempDir(), false,
+	c := aggregate(t, upstream.Options{Servers: servers}, Options{}).Connect(access.Owner(core.Local), t.TempDir(), false,
 		func(m wire.Message, _ *wire.Call) { said <- string(wire.AppendMessage(nil, m)) })
 	t.Cleanup(c.Close)
 	all := map[string]speaker{

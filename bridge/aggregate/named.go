@@ -76,7 +76,7 @@ func (s *side) toNamed(ctx context.Context, call *wire.Call, q request, k kind, 
 		s.toPart(p, call, q, r.name, nil)
 		return
 	}
-	kept := p.export.Record(s.caller.principal, s.program, r.name, len(q.params))
+	kept := p.export.Record(s.caller.of, s.program, r.name, len(q.params))
 	q.judged = p.running() // first, so that the tools are known of this connection
 	if p.view.Known() {
 		s.ruled(p, call, q, r.name, kept)

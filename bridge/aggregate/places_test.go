@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // The server that keeps an aggregate's client can ask whether a turn runs for it in our
@@ -21,7 +22,7 @@ func TestAggregateSaysThatATurnRuns(t *testing.T) {
 			Agent: standIn{works: turn.Load},
 		})
 		answered := make(chan wire.Message, 10)
-		l := a.Connect(core.Local, t.TempDir(), false, func(m wire.Message, _ *wire.Call) { answered <- m })
+		l := a.Connect(access.Owner(core.Local), t.TempDir(), false, func(m wire.Message, _ *wire.Call) { answered <- m })
 		l.Take("1", wire.Message{ID: json.RawMessage("1"), Method: "initialize", Params: json.RawMessage(`{"protocolVersion":` + version + `,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)})
 		if m := <-answered; m.Result == nil && version != "1" {
 			t.Fatalf("%s", m.Error)
@@ -43,7 +44,7 @@ func TestSidesAreBounded(t *testing.T) {
 	a := aggregate(t, upstream.Options{Servers: []upstream.Server{{Name: "x", Endpoint: plays("dies")}}}, Options{})
 	in, say := io.Pipe()
 	hear, out := io.Pipe()
-	c := a.newCaller(t.TempDir(), core.Local)
+	c := a.newCaller(t.TempDir(), access.Owner(core.Local))
 	c.shared, c.posted = true, true
 	ended := make(chan error, 1)
 	go func() { ended <- a.serve(t.Context(), c, in, out) }()

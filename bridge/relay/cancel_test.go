@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 const cancels7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
@@ -31,7 +31,7 @@ func TestCancelledWhileItIsJudged(t *testing.T) {
 		judged := make(chan struct{})
 		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up",
 			func(string, string, json.RawMessage) error { <-judged; return nil })
-		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		h := relay.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 		l, _ := played(0)
 		heard := &heard{WriteCloser: l.Out}
 		l.Out = heard

@@ -89,14 +89,17 @@ func answersUs(m wire.Message) bool {
 	return m.Kind() == wire.Response && strings.HasPrefix(string(m.ID), `"`+dialogMark())
 }
 
-// takes reports whether a message is the answer to a form of ours, and passes it to the waiting
-// call. The answer to a form that was withdrawn is dropped.
-func (ds *dialogs) takes(m wire.Message) bool {
+// takes reports whether a message of a session is the answer to a form of ours, and passes it to the
+// waiting call. The answer to a form that was withdrawn, or is another session's, is dropped.
+func (ds *dialogs) takes(session string, m wire.Message) bool {
 	if !answersUs(m) {
 		return false
 	}
 	ds.mu.Lock()
 	d := ds.open[strings.Trim(string(m.ID), `"`)]
+	if d != nil && d.of.session != session {
+		d = nil
+	}
 	if d != nil {
 		delete(ds.open, d.id)
 	}
@@ -149,7 +152,7 @@ func (ds *dialogs) sift(line []byte, messages []wire.Message) ([]byte, []wire.Me
 		return line, messages
 	}
 	return editLine(line, messages, func(raw []byte, m wire.Message) []byte {
-		if ds.takes(m) {
+		if ds.takes("", m) {
 			return nil
 		}
 		return raw

@@ -13,7 +13,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/display"
 )
 
@@ -81,16 +81,16 @@ func (h *HTTP) decide(
 
 // callID names a call of the client that sends a request.
 func (h *HTTP) callID(r *http.Request, id json.RawMessage) callID {
-	return callID{sessionKey(h.principal(r), r.Header.Get(proto.HeaderSession)), string(id)}
+	return callID{sessionKey(h.holder(r), r.Header.Get(proto.HeaderSession)), string(id)}
 }
 
-// sessionKey names a session of a principal.
-func sessionKey(p core.Principal, session string) string { return string(p) + "\x00" + session }
+// sessionKey names a session of a holder.
+func sessionKey(of access.Holder, session string) string { return of.Key() + "\x00" + session }
 
 // aboutDialogs handles a message about a form of ours: the answer, or the cancellation of a call
 // that was not sent to the server. It reports whether the message was one.
 func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
-	if h.dialogs.takes(m) {
+	if h.dialogs.takes(h.callID(r, nil).session, m) {
 		return true
 	}
 	if m.Method != proto.NoteCancelled {

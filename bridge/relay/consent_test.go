@@ -19,6 +19,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // A call that a rule wants asked about is put to the user of a relay's client too; where
@@ -364,7 +365,7 @@ func TestDialogsOverHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			heard := &recorder{}
-			h := ahead(t, heard).HTTP("", func(*http.Request) core.Principal { return "p" })
+			h := ahead(t, heard).HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 			left := make(chan struct{}, 10)
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				h.ServeHTTP(w, r)

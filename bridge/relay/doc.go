@@ -14,7 +14,7 @@
 // # What holds
 //
 //   - Messages pass as they were written, session to session. There are two exceptions. All
-//     requests of 2026-07-28 of a principal share one connection to a program, so their ids and
+//     requests of 2026-07-28 of a holder share one connection to a program, so their ids and
 //     progress tokens are replaced and put back. After a restart, the server's questions over
 //     a pipe get ids of ours: a late answer to an earlier question of the same id must not
 //     be taken for theirs.

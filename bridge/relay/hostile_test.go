@@ -18,7 +18,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // hostile opens a client's session with a server that a script plays, through each
@@ -215,7 +215,7 @@ func TestRelayOfAListThatNeverComes(t *testing.T) {
 			return c.Next()
 		},
 		"http": func(t *testing.T, r *Server) string {
-			h := r.HTTP("", func(*http.Request) core.Principal { return "p" })
+			h := r.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 			defer h.Close()
 			return postTo(h, postTo(h, "", hello1).Header().Get(proto.HeaderSession), call2).Body.String()
 		},

@@ -17,7 +17,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 const (
@@ -33,36 +33,36 @@ const (
 
 // HTTP is a Server's face over Streamable HTTP. To a server that is an address
 // it is a proxy; a program is started for each session, and one for all requests of
-// 2026-07-28 of a principal, which belong to no session.
+// 2026-07-28 of a holder, which belong to no session.
 type HTTP struct {
-	relay     *Server
-	dir       string
-	principal func(*http.Request) core.Principal
-	view      *upstream.View // of a server that is an address; a program has one for each session
-	guests    wire.Guests
-	dialogs   *dialogs
-	calls     streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
+	relay   *Server
+	dir     string
+	holder  func(*http.Request) access.Holder
+	view    *upstream.View // of a server that is an address; a program has one for each session
+	guests  wire.Guests
+	dialogs *dialogs
+	calls   streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*httpSession
-	modern   map[core.Principal]*httpSession
-	clients  map[string]visitor // of a server that is an address, by session
+	modern   map[access.Holder]*httpSession
+	clients  map[string]introduced // of a server that is an address, by session
 	closed   bool
 }
 
 // HTTP returns a handler for clients that have been let in, whose bodies are
 // limited. Programs are started in dir. Close must follow when no more requests come.
-func (r *Server) HTTP(dir string, principal func(*http.Request) core.Principal) *HTTP {
+func (r *Server) HTTP(dir string, holder func(*http.Request) access.Holder) *HTTP {
 	return &HTTP{
-		relay:     r,
-		dir:       dir,
-		principal: principal,
-		view:      r.export.View(nil),
-		dialogs:   newDialogs(),
-		sessions:  map[string]*httpSession{},
-		modern:    map[core.Principal]*httpSession{},
-		clients:   map[string]visitor{},
-		guests:    wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
+		relay:    r,
+		dir:      dir,
+		holder:   holder,
+		view:     r.export.View(nil),
+		dialogs:  newDialogs(),
+		sessions: map[string]*httpSession{},
+		modern:   map[access.Holder]*httpSession{},
+		clients:  map[string]introduced{},
+		guests:   wire.Guests{All: maxRelayed, Each: maxOfClient, Idle: relayIdle},
 	}
 }
 
@@ -202,7 +202,7 @@ func (h *HTTP) find(r *http.Request) *httpSession {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(proto.HeaderSession)]
 	h.mu.Unlock()
-	if s == nil || s.principal != h.principal(r) || s.hasEnded() || !s.place.Begin() {
+	if s == nil || s.of != h.holder(r) || s.hasEnded() || !s.place.Begin() {
 		return nil
 	}
 	return s
@@ -211,8 +211,8 @@ func (h *HTTP) find(r *http.Request) *httpSession {
 // enter makes a session for the client that introduces itself, with its first request
 // open: Done of its place must follow.
 func (h *HTTP) enter(r *http.Request, m wire.Message) (*httpSession, error) {
-	p, client := h.principal(r), upstream.ClientOf(m)
-	s, err := h.start(r.Context(), p, string(p)+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text())
+	of, client := h.holder(r), upstream.ClientOf(m)
+	s, err := h.start(r.Context(), of, of.Key()+"\x00"+streamable.Machine(r)+"\x00"+client, rand.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -240,20 +240,20 @@ func (h *HTTP) drop(s *httpSession) {
 func (h *HTTP) forget(s *httpSession) {
 	s.place.Leave()
 	h.dialogs.withdraw(
-		callID{session: sessionKey(s.principal, s.id)},
+		callID{session: sessionKey(s.of, s.id)},
 		errors.New("the MCP server "+s.relay.export.Server.Name+" has ended"),
 	)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)
-	if h.modern[s.principal] == s {
-		delete(h.modern, s.principal)
+	if h.modern[s.of] == s {
+		delete(h.modern, s.of)
 	}
 }
 
 // start gives a client a place, and dials the server for it.
-func (h *HTTP) start(ctx context.Context, p core.Principal, client, id string) (*httpSession, error) {
-	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, principal: p}
+func (h *HTTP) start(ctx context.Context, of access.Holder, client, id string) (*httpSession, error) {
+	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, of: of}
 	place, err := h.guests.Enter(client, s.works, func() { h.drop(s) })
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // played is a link whose other end answers each request with an empty result, after
@@ -61,7 +62,7 @@ func postTo(h *HTTP, session, body string) *httptest.ResponseRecorder {
 // joins makes a session of a link, with its first request open.
 func joins(t *testing.T, h *HTTP, id string, l *upstream.Link) *httpSession {
 	t.Helper()
-	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, principal: "p"}
+	s := &httpSession{relay: h.relay, calls: &h.calls, id: id, of: access.Owner("p")}
 	place, err := h.guests.Enter(id, s.works, func() { h.drop(s) })
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ const ping7 = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
-		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		h := relay.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 		defer h.Close()
 		join := func(id string, l *upstream.Link) *httpSession {
 			s := joins(t, h, id, l)
@@ -138,7 +139,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		fromServer, say := io.Pipe()
 		hear, toServer := io.Pipe()
 		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
-		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		h := relay.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 		s := joins(t, h, "s", &upstream.Link{In: fromServer, Out: toServer, Settled: func(string) {}, Close: func() { say.Close() }, Why: func() string { return "over" }})
 		large := `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"` + strings.Repeat("x", wire.PumpRoom) + `"}}`
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -181,7 +182,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 					}
 					return l
 				}
-				h := relay.HTTP("", func(r *http.Request) core.Principal { return core.Principal(r.Header.Get("X-Principal")) })
+				h := relay.HTTP("", func(r *http.Request) access.Holder { return access.Owner(core.Principal(r.Header.Get("X-Principal"))) })
 				begin := func(client string) string {
 					t.Helper()
 					<-time.After(time.Second)
@@ -235,7 +236,7 @@ func TestRelayedClientsThatNeverSayGoodbye(t *testing.T) {
 func TestKeptMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		relay, _ := New(upstream.New(upstream.Options{Servers: []upstream.Server{{Name: "up", Endpoint: plays("nobody")}}}), "up", nil)
-		h := relay.HTTP("", func(*http.Request) core.Principal { return "p" })
+		h := relay.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 		defer h.Close()
 		l, _ := played(0)
 		s := joins(t, h, "s", l)

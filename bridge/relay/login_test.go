@@ -17,6 +17,7 @@ import (
 	"dragoman/bridge/login/logintest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // wantsLogin is a server that wants a login, and its authority.
@@ -32,7 +33,7 @@ func wantsLogin(t *testing.T) (*logintest.Authority, *upstream.Box) {
 func TestRelayWithALogin(t *testing.T) {
 	a, b := wantsLogin(t)
 	relay, _ := New(b, "up", nil)
-	face := relay.HTTP(t.TempDir(), func(*http.Request) core.Principal { return core.Local })
+	face := relay.HTTP(t.TempDir(), func(*http.Request) access.Holder { return access.Owner(core.Local) })
 	defer face.Close()
 	ask := func() *httptest.ResponseRecorder {
 		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)).WithContext(bridgetest.Patient(t))

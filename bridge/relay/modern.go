@@ -9,7 +9,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // postModern takes a request of 2026-07-28, which belongs to no session.
@@ -22,8 +22,8 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	p := h.principal(r)
-	s, err := h.shared(r.Context(), p)
+	of := h.holder(r)
+	s, err := h.shared(r.Context(), of)
 	if err != nil {
 		streamable.RefuseGuest(w, m.ID, err)
 		return
@@ -45,12 +45,12 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 	s.exchange(w, r, lineOf(v, line), m, call)
 }
 
-// shared returns the connection that a principal's requests share, with a request open:
+// shared returns the connection that a holder's requests share, with a request open:
 // Done of its place must follow.
-func (h *HTTP) shared(ctx context.Context, p core.Principal) (*httpSession, error) {
+func (h *HTTP) shared(ctx context.Context, of access.Holder) (*httpSession, error) {
 	for {
 		h.mu.Lock()
-		s, closed := h.modern[p], h.closed
+		s, closed := h.modern[of], h.closed
 		h.mu.Unlock()
 		switch {
 		case closed:
@@ -60,14 +60,14 @@ func (h *HTTP) shared(ctx context.Context, p core.Principal) (*httpSession, erro
 		case s != nil:
 			h.drop(s)
 		}
-		started, err := h.start(ctx, p, "\x00"+string(p), "")
+		started, err := h.start(ctx, of, "\x00"+of.Key(), "")
 		if err != nil {
 			return nil, err
 		}
 		h.mu.Lock()
-		mine := h.modern[p] == nil && !h.closed
+		mine := h.modern[of] == nil && !h.closed
 		if mine {
-			h.modern[p] = started
+			h.modern[of] = started
 		}
 		h.mu.Unlock()
 		if mine {

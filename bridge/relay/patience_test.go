@@ -15,7 +15,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // impatient opens clients' sessions with a server that a script plays and that has the given
@@ -92,7 +92,7 @@ func TestProxyGivesUpASilentCall(t *testing.T) {
 			g := watched(t, filepath.Join(t.TempDir(), "pins.json"), upstream.Server{
 				Name: "up", Endpoint: at(bridgetest.Place{URL: site.URL}), CallTimeout: 50 * time.Millisecond,
 			})
-			h := g.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
+			h := g.HTTP(t.TempDir(), func(*http.Request) access.Holder { return access.Owner("p") })
 			defer h.Close()
 			req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}`))
 			req.Header.Set("Traceparent", "the call")

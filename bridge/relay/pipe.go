@@ -17,6 +17,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // pipeSession is the session of a client over a pipe. It outlives connections to the server.
@@ -394,7 +395,7 @@ func (c *pipeSession) permits(
 	o.tool, asked.Asked = asked.Tool, o.agreed
 	if o.call == nil {
 		client := cmp.Or(upstream.ClientOf(m), from.client)
-		o.call = c.relay.export.Record(c.principal, client, asked.Tool, size)
+		o.call = c.relay.export.Record(access.Owner(c.principal), client, asked.Tool, size)
 	}
 	switch {
 	case err != nil:

@@ -19,6 +19,7 @@ import (
 	"dragoman/bridge/login"
 	"dragoman/bridge/upstream"
 	"dragoman/bridge/upstream/silence"
+	"dragoman/core/access"
 	"dragoman/core/display"
 	"dragoman/core/sse"
 )
@@ -38,6 +39,10 @@ func (h *HTTP) proxy(
 	body []byte,
 	m wire.Message,
 ) {
+	if !h.owns(r) {
+		streamable.RefuseSession(w, r, m.ID)
+		return
+	}
 	var call *upstream.Record
 	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
 		var v upstream.Ruling
@@ -120,7 +125,7 @@ func (h *HTTP) proxy(
 	w.WriteHeader(status)
 	switch m.Method {
 	case proto.MethodInitialize:
-		h.keepVisitor(resp.Header.Get(proto.HeaderSession), visitor{upstream.ClientOf(m), upstream.OffersOf(m)})
+		h.keepVisitor(resp.Header.Get(proto.HeaderSession), introduced{visitor{upstream.ClientOf(m), upstream.OffersOf(m)}, h.holder(r)})
 	case proto.MethodListTools:
 		h.proxyList(w, resp, m)
 		return
@@ -215,7 +220,7 @@ func (h *HTTP) permits(
 ) (call *upstream.Record, v upstream.Ruling, err error) {
 	from := h.visitor(r.Header.Get(proto.HeaderSession))
 	asked, err := callOf(m, from)
-	call = h.relay.export.Record(h.principal(r), cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
+	call = h.relay.export.Record(h.holder(r), cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
 	if err == nil {
 		err = h.view.KnowFromBox(r.Context(), h.dir)
 	}
@@ -234,8 +239,24 @@ type visitor struct {
 	offers upstream.Offers
 }
 
+// introduced is the client of a session at the server, and its holder.
+type introduced struct {
+	visitor
+	of access.Holder
+}
+
+// owns reports whether a request names no session of another holder. A session that is not known,
+// for example because we were started again, is left to clients without a token of their own.
+func (h *HTTP) owns(r *http.Request) bool {
+	id, of := r.Header.Get(proto.HeaderSession), h.holder(r)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known, ok := h.clients[id]
+	return id == "" || ok && known.of == of || !ok && of.Token == ""
+}
+
 // keepVisitor remembers the client of a session.
-func (h *HTTP) keepVisitor(session string, v visitor) {
+func (h *HTTP) keepVisitor(session string, v introduced) {
 	if session == "" {
 		return
 	}
@@ -253,7 +274,7 @@ func (h *HTTP) keepVisitor(session string, v visitor) {
 func (h *HTTP) visitor(session string) visitor {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.clients[session]
+	return h.clients[session].visitor
 }
 
 // answerWatch looks for the answer to a request in a response, and gives the request up if the

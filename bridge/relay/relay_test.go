@@ -18,6 +18,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // faces are how a client reaches a relay.
@@ -36,7 +37,7 @@ var faces = map[string]func(*testing.T, *Server) mcp.Transport{
 		return &mcp.IOTransport{Reader: toDown, Writer: fromDown}
 	},
 	"http": func(t *testing.T, r *Server) mcp.Transport {
-		h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
+		h := r.HTTP(t.TempDir(), func(*http.Request) access.Holder { return access.Owner("p") })
 		s := httptest.NewServer(h)
 		t.Cleanup(func() {
 			s.CloseClientConnections()
@@ -193,7 +194,7 @@ func TestProxySendsNoKeyOn(t *testing.T) {
 	r := relayTo(t, upstream.Server{Name: "up", Endpoint: func(context.Context) (upstream.Endpoint, error) {
 		return upstream.Endpoint{URL: s.URL, Headers: map[string]string{"Authorization": "Bearer ours"}}, nil
 	}}, nil)
-	h := r.HTTP("", func(*http.Request) core.Principal { return "p" })
+	h := r.HTTP("", func(*http.Request) access.Holder { return access.Owner("p") })
 	defer h.Close()
 	req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`))
 	for name, value := range map[string]string{"Authorization": "Bearer theirs", "Cookie": "c=theirs", "Origin": "http://theirs", "X-Api-Key": "theirs", "Mcp-Session-Id": "s"} {
@@ -231,7 +232,7 @@ tools/call {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}
 func TestRelayForgetsWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	r := relayTo(t, upstream.Server{Name: "up", Endpoint: plays("script", "SCRIPT="+bridgetest.Greeting+bridgetest.OneTool("")+"tools/call exit")}, nil)
-	h := r.HTTP(t.TempDir(), func(*http.Request) core.Principal { return "p" })
+	h := r.HTTP(t.TempDir(), func(*http.Request) access.Holder { return access.Owner("p") })
 	defer h.Close()
 	post := func(session, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(http.MethodPost, "/mcp/up", strings.NewReader(body))

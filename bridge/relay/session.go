@@ -12,23 +12,23 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
-// httpSession is a client's session, or all requests of 2026-07-28 of a principal,
+// httpSession is a client's session, or all requests of 2026-07-28 of a holder,
 // and the connection to the server that is theirs.
 type httpSession struct {
-	relay     *Server
-	calls     *streamable.Calls
-	id        string // "": of no session
-	principal core.Principal
-	view      *upstream.View
-	patience  *patience
-	link      *upstream.Link
-	out       *wire.Writer  // to the server
-	secret    string        // begins the ids of our own requests, which no client can guess
-	done      chan struct{} // closed when the connection has ended
-	place     *wire.Guest
+	relay    *Server
+	calls    *streamable.Calls
+	id       string // "": of no session
+	of       access.Holder
+	view     *upstream.View
+	patience *patience
+	link     *upstream.Link
+	out      *wire.Writer  // to the server
+	secret   string        // begins the ids of our own requests, which no client can guess
+	done     chan struct{} // closed when the connection has ended
+	place    *wire.Guest
 
 	mu      sync.Mutex // guards the fields below
 	last    int64      // the number of the newest request of 2026-07-28, or of our own

@@ -38,7 +38,7 @@ func (s *httpSession) permits(
 		return nil, upstream.Ruling{}, nil
 	}
 	asked, err := callOf(m, visitor{s.client, s.offers})
-	call = s.relay.export.Record(s.principal, cmp.Or(upstream.ClientOf(m), s.client), asked.Tool, size)
+	call = s.relay.export.Record(s.of, cmp.Or(upstream.ClientOf(m), s.client), asked.Tool, size)
 	if err == nil && (s.id == "" || !s.view.Known()) {
 		err = s.know(ctx, metaOf(m))
 	}
@@ -133,7 +133,7 @@ func (s *httpSession) exchange(
 	s.patience.begin(json.RawMessage(id), m.Method, token, func(err error) { s.giveUp(x, id, err) })
 	defer s.patience.end(json.RawMessage(id))
 	s.send(r.Context(), line)
-	s.calls.Passed(sessionKey(s.principal, s.id), string(m.ID))
+	s.calls.Passed(sessionKey(s.of, s.id), string(m.ID))
 	if !s.write(w, r, x) && s.forget(x, id) {
 		call.End(upstream.OutcomeCancelled, 0)
 		if s.id == "" {

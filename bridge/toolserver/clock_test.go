@@ -69,7 +69,7 @@ func TestServersThatStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(New(Options{}), Client{})
 		h := &heard{}
-		c := s.connect(streamable.Visitor{}, h.send)
+		c := s.connect(nil, streamable.Visitor{}, h.send)
 		defer c.Close()
 		starts := &late{up: time.Now().Add(30 * time.Second)}
 		w := &turn{specs: []core.Spec{}, starters: []core.Starter{starts}}
@@ -98,7 +98,7 @@ func TestTurnWaitsForTheAgentToListAgain(t *testing.T) {
 		const list = `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`
 		s := newSession(New(Options{}), Client{})
 		h := &heard{}
-		c := s.connect(streamable.Visitor{}, h.send)
+		c := s.connect(nil, streamable.Visitor{}, h.send)
 		defer c.Close()
 		c.Take("1", message(t, fmt.Sprintf(list, 1)))
 		synctest.Wait()
@@ -147,7 +147,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(New(Options{}), Client{})
 		h := &heard{}
-		c := s.connect(streamable.Visitor{}, h.send)
+		c := s.connect(nil, streamable.Visitor{}, h.send)
 		defer c.Close()
 		w := &turn{specs: []core.Spec{echo}}
 		w.invoke = func(context.Context, core.Call) (core.Result, error) {
@@ -173,7 +173,7 @@ func TestProgress(t *testing.T) {
 func TestMalformedRequests(t *testing.T) {
 	s := newSession(New(Options{}), Client{})
 	h := &heard{}
-	c := s.connect(streamable.Visitor{}, h.send)
+	c := s.connect(nil, streamable.Visitor{}, h.send)
 	w := &turn{specs: []core.Spec{echo}}
 	end := begin(t, s, w)
 	bad := []string{
@@ -201,7 +201,7 @@ func TestMalformedRequests(t *testing.T) {
 func TestUnsupportedVersion(t *testing.T) {
 	s := newSession(New(Options{}), Client{})
 	h := &heard{}
-	c := s.connect(streamable.Visitor{Shared: true}, h.send)
+	c := s.connect(nil, streamable.Visitor{Shared: true}, h.send)
 	c.Take("1", message(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}}}`))
 	c.Close()
 	var answer struct {

@@ -17,8 +17,8 @@ import (
 	"dragoman/core"
 )
 
-// gatePrincipal is the principal of a request: that of the pool's gate.
-func gatePrincipal(r *http.Request) string { return string(gate.Principal(r)) }
+// owner tells holders of the pool's gate apart.
+func owner(r *http.Request) string { return gate.Holder(r).Key() }
 
 // conn is a connection of the agent's. It implements streamable.Conn.
 type conn struct {
@@ -37,7 +37,7 @@ type conn struct {
 }
 
 // connect connects a client of the agent's. It is streamable.HandlerOptions.Connect.
-func (s *Session) connect(v streamable.Visitor, send wire.Send) streamable.Conn {
+func (s *Session) connect(_ *http.Request, v streamable.Visitor, send wire.Send) streamable.Conn {
 	c := &conn{session: s, modern: v.Shared, listens: map[*wire.Call]struct{}{}}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.wire = wire.NewLocal(send, wire.Options{})

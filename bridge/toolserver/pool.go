@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // Options are the settings of a Pool; both are required.
@@ -114,7 +115,7 @@ func (p *Pool) listen() (string, error) {
 const agents core.Principal = "agents"
 
 func (p *Pool) serve(l net.Listener) {
-	g := gate.New(gate.Options{Principal: agents, MaxBody: wire.MaxMessage, Requests: maxRequests})
+	g := gate.New(gate.Options{Everybody: access.Owner(agents), MaxBody: wire.MaxMessage, Requests: maxRequests})
 	g.Mount(pathOf, http.HandlerFunc(p.route))
 	_ = g.Serve(p.ctx, l, p.closeAll) // it ends with the pool; a listener on this machine does not fail
 }

@@ -72,7 +72,7 @@ func newSession(p *Pool, c Client) *Session {
 		taken:   make(chan struct{}),
 	}
 	s.face = streamable.NewHandler(streamable.HandlerOptions{
-		Connect: s.connect, Principal: gatePrincipal, All: maxClients, Limit: wire.MaxMessage,
+		Connect: s.connect, Owner: owner, All: maxClients, Limit: wire.MaxMessage,
 	})
 	return s
 }

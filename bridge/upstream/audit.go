@@ -8,6 +8,7 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/display"
 )
 
@@ -16,7 +17,8 @@ import (
 type Audit struct {
 	Time         time.Time // the beginning of the call
 	Principal    core.Principal
-	Client       string // the client's program with its version, as reported; "": unknown
+	Client       string // the name of its token, or else its program with its version, as reported; "": unknown
+	Token        string // the id of the client's own token; "": it has none
 	Server, Tool string
 	Outcome      Outcome
 	Took         time.Duration
@@ -46,14 +48,15 @@ type Record struct {
 
 // Record begins the record of a call, whose message has in bytes; nil: there is no audit. End or
 // Answered must follow.
-func (e *Export) Record(p core.Principal, client, tool string, in int) *Record {
+func (e *Export) Record(of access.Holder, client, tool string, in int) *Record {
 	if e.box.opts.Audit == nil {
 		return nil
 	}
 	return &Record{keep: e.box.opts.Audit, a: Audit{
 		Time:      time.Now(),
-		Principal: p,
-		Client:    short(client),
+		Principal: of.Principal,
+		Client:    short(of.Says(client)),
+		Token:     of.Token,
 		Server:    e.Server.Name,
 		Tool:      short(tool),
 		In:        in,

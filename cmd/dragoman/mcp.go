@@ -43,9 +43,11 @@ folder. A client lists, reads and prompts only sessions whose folders all lie wi
 folders, and answers and deletes only in sessions that it started or prompted.
 
 --http serves many clients over Streamable HTTP instead, at /mcp of the given address, until
-it is stopped. Clients need a bearer token, which is created at the first start and stored in
-the data folder; --show-token prints it. --no-auth works without a token, on a loopback
-address only: then every program on this machine can use the agent. A client that is silent
+it is stopped. Each client needs a bearer token. "dragoman token create" makes one for a client,
+with rights, and "dragoman token revoke" ends it at once. There is also one with all rights, which
+is created at the first start and stored in the data folder; --show-token prints it, and after its
+file is deleted only a new one is valid. --no-auth works without a token, on a loopback address
+only: then every program on this machine can use the agent. A client that is silent
 for 15 minutes, with no stream open and no turn running, has to start a new session. When there
 are 1,000 clients, the one that has been silent for longest is dropped for a new one.
 
@@ -71,11 +73,7 @@ there a client starts a new session when its server has ended.`,
 				return program.UsageError{Err: errors.New("--no-auth and --show-token exclude each other: without authorization there is no token")}
 			}
 			if showToken {
-				token, _, err := a.secrets.Token()
-				if err == nil {
-					_, err = fmt.Fprintln(a.Out, token)
-				}
-				return err
+				return a.showMainToken()
 			}
 			return serve.MCP(ctx, a.profiledFor(agent), o)
 		}),
@@ -85,7 +83,7 @@ there a client starts a new session when its server has ended.`,
 	flags.StringArrayVar(&o.Roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
 	flags.StringVar(&o.HTTP, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any free port")
 	flags.BoolVar(&o.NoAuth, "no-auth", false, "with --http on a loopback address: serve every program on this machine")
-	flags.BoolVar(&showToken, "show-token", false, "print the bearer token of --http and exit")
+	flags.BoolVar(&showToken, "show-token", false, "print the bearer token of --http that has all rights, and exit")
 	flags.StringVar(&o.Only, "only", "", "serve only this configured MCP `SERVER`")
 	flags.BoolVar(&codexTools, "codex-tools", false, "does nothing any more")
 	if err := flags.MarkHidden("codex-tools"); err != nil {

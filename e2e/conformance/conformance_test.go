@@ -46,7 +46,7 @@ func serve(t *testing.T) string {
 		Tasks:        j.find,
 		Subscribe:    func(uri string) bool { return uri == watched },
 	}})
-	h := s.HTTP(gate.Principal)
+	h := s.HTTP(gate.Holder)
 	front := gate.New(gate.Options{})
 	front.Mount("/mcp", h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

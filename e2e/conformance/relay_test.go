@@ -25,6 +25,7 @@ import (
 	"dragoman/bridge/relay"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
@@ -92,14 +93,14 @@ func relayed(t *testing.T, e upstream.Endpoint) string {
 	if !ok {
 		t.Fatal("there is no relay")
 	}
-	return gated(t, r.HTTP(t.TempDir(), gate.Principal))
+	return gated(t, r.HTTP(t.TempDir(), gate.Holder))
 }
 
 // joined is our agent as an aggregate has it.
 type joined struct{ *mcp.Server }
 
-func (a joined) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) aggregate.AgentConn {
-	return a.Server.Connect(ctx, p, hear)
+func (a joined) Connect(ctx context.Context, of access.Holder, hear func(proto.Message)) aggregate.AgentConn {
+	return a.Server.Connect(ctx, of, hear)
 }
 
 // aggregated serves our agent with an upstream beside it.
@@ -115,10 +116,10 @@ func aggregated(t *testing.T, e upstream.Endpoint) string {
 	})
 	a := aggregate.New(boxed(t, e), aggregate.Options{Agent: joined{agent}, Servers: []string{"*"}})
 	return gated(t, streamable.NewHandler(streamable.HandlerOptions{
-		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
-			return a.Connect(core.Principal(c.Principal), t.TempDir(), c.Shared, send)
+		Connect: func(r *http.Request, c streamable.Visitor, send wire.Send) streamable.Conn {
+			return a.Connect(gate.Holder(r), t.TempDir(), c.Shared, send)
 		},
-		Principal: func(r *http.Request) string { return string(gate.Principal(r)) }, Limit: upstream.MaxMessage,
+		Owner: func(r *http.Request) string { return gate.Holder(r).Key() }, Limit: upstream.MaxMessage,
 	}))
 }
 

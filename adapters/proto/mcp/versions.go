@@ -55,6 +55,7 @@ const ExtensionTasks = "io.modelcontextprotocol/tasks"
 const (
 	CodeClosed             = -32000 // the call has ended with its client; every error of the early dialect
 	CodeNoResource         = -32002 // up to 2025-11-25
+	CodeForbidden          = -32003 // the token lacks a right that the message needs
 	CodeHeaderMismatch     = -32020 // a header and the body differ
 	CodeMissingCapability  = -32021 // the client has not declared a required capability
 	CodeUnsupportedVersion = -32022

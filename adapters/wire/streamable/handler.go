@@ -16,8 +16,8 @@ import (
 // Visitor is a client of a [Handler]: one session up to 2025-11-25, or all requests of 2026-07-28
 // with the same name and capabilities of their client.
 type Visitor struct {
-	Principal string
-	Shared    bool // requests of several clients of 2026-07-28 may come over the connection
+	Owner  string // see HandlerOptions
+	Shared bool   // requests of several clients of 2026-07-28 may come over the connection
 }
 
 // Conn is the other end of a client's connection. Its methods do not block, except for Close.
@@ -30,12 +30,13 @@ type Conn interface {
 	Close()            // ends the connection and waits for that
 }
 
-// HandlerOptions are the settings of a Handler; Connect and Principal are required.
+// HandlerOptions are the settings of a Handler; Connect and Owner are required.
 type HandlerOptions struct {
-	// Connect connects a client; send receives the messages to it.
-	Connect func(c Visitor, send wire.Send) Conn
-	// Principal returns the principal of a request, which was authenticated before.
-	Principal func(*http.Request) string
+	// Connect connects a client, which has sent r; send receives the messages to it.
+	Connect func(r *http.Request, c Visitor, send wire.Send) Conn
+	// Owner tells those apart whose requests, which were authenticated before, never share a session
+	// or a connection.
+	Owner     func(*http.Request) string
 	All, Each int           // limits of clients, and of clients of one program
 	Idle      time.Duration // how long a client may be silent without an open request
 	Limit     int           // bytes of one message
@@ -167,7 +168,7 @@ func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Mess
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	s, err := h.sharedBy(h.opts.Principal(r), m)
+	s, err := h.sharedBy(r, m)
 	if err != nil {
 		RefuseGuest(w, m.ID, err)
 		return
@@ -191,7 +192,7 @@ func (h *Handler) find(r *http.Request) *session {
 	h.mu.Lock()
 	s := h.sessions[r.Header.Get(proto.HeaderSession)]
 	h.mu.Unlock()
-	if s == nil || s.client.Principal != h.opts.Principal(r) || !s.place.Begin() {
+	if s == nil || s.client.Owner != h.opts.Owner(r) || !s.place.Begin() {
 		return nil
 	}
 	return s
@@ -200,8 +201,8 @@ func (h *Handler) find(r *http.Request) *session {
 // enter makes a session for a client that sends initialize, and counts that as an open request: Done
 // of its place must follow.
 func (h *Handler) enter(r *http.Request, m wire.Message) (*session, error) {
-	p := h.opts.Principal(r)
-	s, err := h.start(Visitor{Principal: p}, p+"\x00"+Machine(r)+"\x00"+introduced(m))
+	owner := h.opts.Owner(r)
+	s, err := h.start(r, Visitor{Owner: owner}, owner+"\x00"+Machine(r)+"\x00"+introduced(m))
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +226,9 @@ func (h *Handler) note(list map[string]*session, key string, s *session) error {
 
 // sharedBy returns the connection of all requests of 2026-07-28 with the same name and capabilities
 // of their client, and counts the request as open: Done of its place must follow.
-func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
-	key := principal + "\x00" + saysOf(m)
+func (h *Handler) sharedBy(r *http.Request, m wire.Message) (*session, error) {
+	owner := h.opts.Owner(r)
+	key := owner + "\x00" + saysOf(m)
 	for {
 		h.mu.Lock()
 		s, closed := h.shared[key], h.closed
@@ -237,7 +239,7 @@ func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
 		case s != nil && s.place.Begin():
 			return s, nil
 		}
-		s, err := h.start(Visitor{Principal: principal, Shared: true}, "\x00"+key)
+		s, err := h.start(r, Visitor{Owner: owner, Shared: true}, "\x00"+key)
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +251,7 @@ func (h *Handler) sharedBy(principal string, m wire.Message) (*session, error) {
 }
 
 // start gives a client a place, and connects it.
-func (h *Handler) start(c Visitor, name string) (*session, error) {
+func (h *Handler) start(r *http.Request, c Visitor, name string) (*session, error) {
 	s := &session{
 		handler: h,
 		client:  c,
@@ -263,7 +265,7 @@ func (h *Handler) start(c Visitor, name string) (*session, error) {
 	}
 	s.alone = s.newStream("", "")
 	s.alone.name()
-	conn := h.opts.Connect(c, s.send)
+	conn := h.opts.Connect(r, c, s.send)
 	s.mu.Lock()
 	s.conn = conn
 	s.mu.Unlock()

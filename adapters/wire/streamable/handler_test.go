@@ -43,10 +43,10 @@ func (p *played) Close()            { p.conn.End() }
 func playing() (h *Handler, slow chan *wire.Call, turn *atomic.Bool) {
 	slow, turn = make(chan *wire.Call, 10), new(atomic.Bool)
 	h = NewHandler(HandlerOptions{
-		Connect: func(_ Visitor, send wire.Send) Conn {
+		Connect: func(_ *http.Request, _ Visitor, send wire.Send) Conn {
 			return &played{wire.NewLocal(send, wire.Options{}), slow, turn}
 		},
-		Principal: func(*http.Request) string { return "p" }, Idle: 15 * time.Minute, Limit: 1 << 20,
+		Owner: func(*http.Request) string { return "p" }, Idle: 15 * time.Minute, Limit: 1 << 20,
 	})
 	return h, slow, turn
 }

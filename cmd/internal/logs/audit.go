@@ -37,6 +37,7 @@ type record struct {
 	Time      time.Time        `json:"time"`
 	Principal string           `json:"principal"`
 	Client    string           `json:"client,omitempty"`
+	Token     string           `json:"token,omitempty"`
 	Server    string           `json:"server"`
 	Tool      string           `json:"tool"`
 	Outcome   upstream.Outcome `json:"outcome"`
@@ -48,7 +49,7 @@ type record struct {
 // Add records a call.
 func (l *Audit) Add(c upstream.Audit) {
 	line, err := json.Marshal(record{
-		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client,
+		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client, Token: c.Token,
 		Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
 		MS: float64(c.Took.Microseconds()) / 1000, In: c.In, Out: c.Out,
 	})

@@ -17,7 +17,7 @@ import (
 	"dragoman/bridge/aggregate"
 	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/setup"
-	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // aggregateServer serves our agent and the MCP servers of the configuration as one MCP server.
@@ -35,8 +35,8 @@ type aggregateServer struct {
 type agent struct{ *mcp.Server }
 
 // Connect implements aggregate.Agent.
-func (a agent) Connect(ctx context.Context, p core.Principal, hear func(proto.Message)) aggregate.AgentConn {
-	return a.Server.Connect(ctx, p, hear)
+func (a agent) Connect(ctx context.Context, of access.Holder, hear func(proto.Message)) aggregate.AgentConn {
+	return a.Server.Connect(ctx, of, hear)
 }
 
 // Serve implements server: one client over a pipe.
@@ -55,7 +55,8 @@ func (g aggregateServer) Serve(ctx context.Context, in io.ReadCloser, out io.Wri
 }
 
 // allHTTP serves the same over HTTP. Each session gets either the agent alone or the servers too,
-// decided at its beginning; a later change of the configuration does not end it.
+// decided at its beginning; a later change of the configuration does not end it. A client that may
+// not call servers' tools gets the agent alone.
 type allHTTP struct {
 	aggregateServer
 	alone *mcp.HTTP // used if there are no servers
@@ -68,16 +69,16 @@ type allHTTP struct {
 }
 
 func (g aggregateServer) HTTP() *allHTTP {
-	h := &allHTTP{aggregateServer: g, alone: g.agent.HTTP(gate.Principal)}
+	h := &allHTTP{aggregateServer: g, alone: g.agent.HTTP(gate.Holder)}
 	h.face = streamable.NewHandler(streamable.HandlerOptions{
-		Connect: func(c streamable.Visitor, send wire.Send) streamable.Conn {
+		Connect: func(r *http.Request, c streamable.Visitor, send wire.Send) streamable.Conn {
 			h.mu.Lock()
 			all := h.all
 			h.mu.Unlock()
-			return all.Connect(core.Principal(c.Principal), h.cwd, c.Shared, send)
+			return all.Connect(gate.Holder(r), h.cwd, c.Shared, send)
 		},
-		Principal: func(r *http.Request) string { return string(gate.Principal(r)) },
-		All:       maxClients, Each: maxOfClient, Idle: clientIdle, Limit: upstream.MaxMessage,
+		Owner: func(r *http.Request) string { return gate.Holder(r).Key() },
+		All:   maxClients, Each: maxOfClient, Idle: clientIdle, Limit: upstream.MaxMessage,
 	})
 	return h
 }
@@ -93,7 +94,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	servers := h.look()
+	servers := h.look() && gate.Holder(r).Rights.Has(access.Act)
 	switch session := r.Header.Get(proto.HeaderSession); {
 	case session == "" && servers, session != "" && h.face.Knows(r):
 		h.face.ServeHTTP(w, r)

@@ -5,7 +5,8 @@
 // gateway.go builds the gateway and closes it in order. eca.go, acp.go, mcp.go and http.go
 // connect it to their protocols, chat.go and run.go to a person; begin.go finds the session for
 // these two. aggregate.go offers our agent together with the MCP servers of the configuration,
-// relays.go one of these servers alone.
+// relays.go one of these servers alone. http.go serves clients over HTTP, as far as the rights of their
+// tokens go.
 //
 // # What holds
 //

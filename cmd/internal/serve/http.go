@@ -11,8 +11,12 @@ import (
 
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
+	"dragoman/adapters/mcp/permit"
+	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/setup"
+	"dragoman/cmd/internal/tokens"
 	"dragoman/core"
+	"dragoman/core/access"
 )
 
 // overHTTP serves MCP clients over HTTP until a signal comes. Messages for people go to standard
@@ -31,16 +35,14 @@ func overHTTP(
 			m.HTTP,
 		)
 	}
-	door := gate.Options{Principal: core.Local}
-	say := ""
-	if m.NoAuth {
-		say = "Every program on this machine may use it (--no-auth)."
-	} else {
-		token, path, err := o.Secrets.Token()
-		if err != nil {
+	door := gate.Options{Everybody: access.Owner(core.Local)}
+	say := "Every program on this machine may use it (--no-auth)."
+	var kept *tokens.Store
+	if !m.NoAuth {
+		var err error
+		if kept, say, err = openTokens(o.Env); err != nil {
 			return err
 		}
-		door.Token, say = token, "Clients need the bearer token in "+path+" (dragoman mcp --show-token)."
 	}
 	if !loopback {
 		say += " The connection is not encrypted: put a proxy with TLS in front of it."
@@ -55,6 +57,9 @@ func overHTTP(
 			return err
 		}
 		door.Log = g.log
+		if kept != nil {
+			door.Admit = admitting(kept, g.log)
+		}
 		if host, _, err := net.SplitHostPort(m.HTTP); err == nil && host != "" {
 			door.Hosts = []string{host}
 		}
@@ -62,11 +67,11 @@ func overHTTP(
 		servers := newRelays(g, cwd)
 		leave := servers.Close
 		if m.Only != "" {
-			front.Mount("/mcp", singleServer{servers, m.Only})
+			front.Mount("/mcp", permit.Server(gate.Holder, singleServer{servers, m.Only}))
 		} else {
 			handler := aggregateServer{g, adapter(g), cwd, o.Env.InCircle()}.HTTP()
-			front.Mount("/mcp", handler)
-			front.Mount("/mcp/", servers)
+			front.Mount("/mcp", permit.Handler(gate.Holder, handler))
+			front.Mount("/mcp/", permit.Server(gate.Holder, servers))
 			leave = func() {
 				handler.Close()
 				servers.Close()
@@ -81,4 +86,37 @@ func overHTTP(
 		}
 		return err
 	})
+}
+
+// openTokens opens the tokens of clients, and returns what people are told about them. It creates
+// the main token if there is none.
+func openTokens(env *program.Environment) (kept *tokens.Store, say string, err error) {
+	dir, err := env.DataDir()
+	if err != nil {
+		return nil, "", err
+	}
+	kept = tokens.Open(dir)
+	_, path, err := kept.Main()
+	if err == nil {
+		_, err = kept.List()
+	}
+	return kept, "Clients need a token of their own (dragoman token create), or the one in " + path +
+		", which may do everything (dragoman mcp --show-token).", err
+}
+
+// admitting returns gate.Options.Admit. It logs files that cannot be used, and hides them from clients.
+func admitting(kept *tokens.Store, log *zap.Logger) func(token string) (access.Holder, error) {
+	return func(token string) (access.Holder, error) {
+		of, err := kept.Admit(token)
+		if err == nil {
+			return of, nil
+		}
+		if expired, ok := errors.AsType[*tokens.ExpiredError](err); ok {
+			return of, fmt.Errorf("%w; whoever runs dragoman can create another: dragoman token create NAME", expired)
+		}
+		if !errors.Is(err, tokens.ErrUnknown) {
+			log.Warn("tokens of MCP clients are not admitted", zap.Error(err))
+		}
+		return of, gate.ErrNoToken
+	}
 }

@@ -103,7 +103,7 @@ func (r *relays) face(name string) (*relayHTTP, error) {
 		r.mu.Unlock()
 		return nil, errors.New("shutting down")
 	}
-	next := &relayHTTP{relay.HTTP(r.cwd, gate.Principal), relay}
+	next := &relayHTTP{relay.HTTP(r.cwd, gate.Holder), relay}
 	r.open[name] = next
 	r.mu.Unlock()
 	if have != nil {

@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/adapters/mcp/permit"
+	proto "dragoman/adapters/proto/mcp"
+	"dragoman/core"
+	"dragoman/core/access"
+	"dragoman/core/coretest"
+	"dragoman/core/jsonl"
+)
+
+// listed returns the tools that a holder is offered.
+func listed(t *testing.T, s *Server, of access.Holder) (names []string) {
+	t.Helper()
+	answers := make(chan proto.Message, 10)
+	c := s.Connect(t.Context(), of, func(m proto.Message) { answers <- m })
+	defer c.Close()
+	ask := func(id, method, params string) proto.Message {
+		c.Send(proto.Message{ID: json.RawMessage(id), Method: method, Params: json.RawMessage(params)})
+		for {
+			if m := <-answers; string(m.ID) == id {
+				return m
+			}
+		}
+	}
+	ask("1", proto.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	c.Send(proto.Message{Method: proto.NoteInitialized})
+	var list struct{ Tools []struct{ Name string } }
+	if err := json.Unmarshal(ask("2", proto.MethodListTools, `{}`).Result, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// A holder is offered exactly the tools that it may call, and every tool has a row of its own in the
+// table of rights.
+func TestToolsOfRights(t *testing.T) {
+	g := coretest.Gateway(jsonl.New(t.TempDir()), nil, coretest.Always(core.Verdict{Effect: core.Deny}))
+	defer g.Close(context.Background()) //nolint:errcheck // nothing runs
+	s := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
+	all := listed(t, s, access.Owner(core.Local))
+	if len(all) != 7 {
+		t.Errorf("%q", all)
+	}
+	want := map[access.Rights]string{
+		access.Watch:  "agent_wait session_get session_list",
+		access.Prompt: "agent_cancel agent_prompt agent_wait",
+		access.Answer: "agent_approve",
+		access.Act:    "agent_cancel session_close",
+	}
+	for right, tools := range want {
+		got := listed(t, s, access.Holder{Principal: core.Local, Token: "a", Name: "a", Rights: right})
+		if !slices.Equal(got, strings.Fields(tools)) {
+			t.Errorf("%v: %q", right, got)
+		}
+	}
+	for _, name := range all {
+		if !permit.Known(name) {
+			t.Errorf("%s has no row", name)
+		}
+		if permit.Tool(name).Met(0) {
+			t.Errorf("%s needs no right", name)
+		}
+	}
+}
