@@ -3,9 +3,14 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/adapters/mcp/permit"
 	proto "dragoman/adapters/proto/mcp"
@@ -69,6 +74,40 @@ func TestToolsOfRights(t *testing.T) {
 		}
 		if permit.Tool(name).Met(0) {
 			t.Errorf("%s needs no right", name)
+		}
+	}
+}
+
+// At 2026-07-28 a client is known by the name that it gives. Two tokens are two clients all the same:
+// what one of them has open the other one cannot bring back, and each is a caller of its own.
+func TestTheSameNameOverTwoTokens(t *testing.T) {
+	g := coretest.Gateway(jsonl.New(t.TempDir()), nil, coretest.Always(core.Verdict{Effect: core.Deny}))
+	defer g.Close(context.Background()) //nolint:errcheck // nothing runs
+	s := New(Options{Gateway: g, Principal: core.Local, Cwd: t.TempDir()})
+	h := s.HTTP(func(*http.Request) access.Holder { return access.Holder{} })
+	defer h.Close()
+	visit := func(of access.Holder) *client {
+		v, err := h.door(of).named("same 1", httptest.NewRequest(http.MethodPost, "/mcp", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.place.Done()
+		return v.client
+	}
+	holder := func(id string, r access.Rights) access.Holder {
+		return access.Holder{Principal: core.Local, Token: id, Name: id, Rights: r}
+	}
+	a, b, main := visit(holder("a", access.All)), visit(holder("b", access.All)), visit(access.Owner(core.Local))
+	if a == b || a.caller == b.caller || a.caller == main.caller || a.caller != "token:a" || a != visit(holder("a", access.All)) {
+		t.Errorf("%q, %q, %q", a.caller, b.caller, main.caller)
+	}
+	state, err := s.seal(resumeState{Of: a.host.of.Key(), Tool: toolWait, Until: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, want := range map[*client]bool{a: true, b: false, main: false} {
+		if got, err := c.unseal(&mcp.CallToolParamsRaw{Name: toolWait, RequestState: state}); (err == nil) != want {
+			t.Errorf("%s brings back %v, %v", c.caller, got, err)
 		}
 	}
 }

@@ -83,11 +83,14 @@ func TestOnlyOneServer(t *testing.T) {
 	}
 }
 
-// serving serves MCP over HTTP, to everybody on this machine. It ends with ctx.
-func serving(t *testing.T, p *place) (ctx context.Context, address string) {
+// serving serves MCP over HTTP, to everybody on this machine or with other arguments. It ends with ctx.
+func serving(t *testing.T, p *place, args ...string) (ctx context.Context, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	cmd := p.command(ctx, "mcp", "--http", "127.0.0.1:0", "--no-auth")
+	if len(args) == 0 {
+		args = []string{"--no-auth"}
+	}
+	cmd := p.command(ctx, append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
 	errs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

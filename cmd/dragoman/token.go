@@ -93,7 +93,7 @@ NAME, which may have letters, digits, dots, hyphens and underscores.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Err, "The token %q (%s) has the rights %v and ends %s. It is shown only now:\n", t.Name, t.ID, t.Rights, ending(t, time.Now()))
+			fmt.Fprintf(a.Err, "The token %q (%s) has the rights %v. Its end: %s. It is shown only now:\n", t.Name, t.ID, t.Rights, ending(t, time.Now()))
 			_, err = fmt.Fprintln(a.Out, secret)
 			return err
 		}),
