@@ -15,11 +15,10 @@ const (
 	Observe Role = "observe" // only read
 )
 
-// Caller is the identity of a program that prompts and answers for its own user,
-// as an MCP client does; empty: a person in an editor or a terminal. The adapter
-// makes it up when the client connects and keeps it secret, unlike the client's name,
-// which the client chooses. Answers for the session apply only to turns of the same
-// Caller.
+// Caller is the identity of a program that prompts and answers for its own user, as an
+// MCP client does; empty: a person in an editor or a terminal. The adapter makes it up
+// when the client connects, or takes it from the client's token. No client can choose
+// it, unlike its name. Answers for the session apply only to turns of the same Caller.
 type Caller string
 
 // Client describes a client that attaches to a session.

@@ -51,10 +51,16 @@ func TestSessionsOfTheServerBelongToAToken(t *testing.T) {
 		token, session, method string
 		passes                 bool
 	}{
-		{"a", "s", http.MethodPost, true}, {"a", "s", http.MethodGet, true},
-		{"b", "s", http.MethodPost, false}, {"b", "s", http.MethodGet, false}, {"b", "s", http.MethodDelete, false},
-		{"", "s", http.MethodPost, false}, {"", "s", http.MethodDelete, false},
-		{"a", "older", http.MethodPost, false}, {"", "older", http.MethodPost, true}, {"b", "", http.MethodPost, true},
+		{"a", "s", http.MethodPost, true},
+		{"a", "s", http.MethodGet, true},
+		{"b", "s", http.MethodPost, false},
+		{"b", "s", http.MethodGet, false},
+		{"b", "s", http.MethodDelete, false},
+		{"", "s", http.MethodPost, false},
+		{"", "s", http.MethodDelete, false},
+		{"a", "older", http.MethodPost, false},
+		{"", "older", http.MethodPost, true},
+		{"b", "", http.MethodPost, true},
 	} {
 		before := reached
 		code := ask(c.token, c.session, c.method, ping)
