@@ -62,7 +62,12 @@
 // A client reaches only sessions whose folders all lie within its roots (roots.go, package
 // folders); for the client, other sessions do not exist. It answers questions only in sessions
 // that it has created or prompted, and deletes only those: the log of a session names the
-// core.Caller of each prompt.
+// core.Caller of each prompt. A client with a token of its own has the token's caller, so this
+// holds for all its connections.
+//
+// What a client may send at all depends on the rights of its token (package permit). A client that
+// may not answer is attached as one that cannot be asked, and one that may only watch as an
+// observer.
 //
 // # Locks and goroutines
 //

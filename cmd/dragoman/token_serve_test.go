@@ -161,6 +161,46 @@ func TestTokensOfARunningServer(t *testing.T) {
 	}
 }
 
+// The calls and streams of a token end when it is revoked, with servers and without, and in whatever
+// state a call is.
+func TestOpenCallsOfARevokedToken(t *testing.T) {
+	p := newPlace(t)
+	p.config(t, "model: offline/demo\nmcp_servers:\n  self: {command: "+strconv.Quote(binary)+", args: [mcp], env: {DRAGOMAN_DATA: "+strconv.Quote(t.TempDir())+"}}\n")
+	client, _ := bearers(t, p)
+	for i, c := range []struct{ path, rights string }{
+		{"", "watch,prompt,answer"}, // the agent alone
+		{"", "watch,prompt,answer,act"},
+		{"/self", "watch,prompt,answer,act"},
+	} {
+		name := fmt.Sprint("t", i)
+		a := client(p.created(t, name, "--rights", c.rights))
+		a.enter(c.path)
+		call := a.open(http.MethodPost, c.path, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"run echo hello"}}}`)
+		stream := a.open(http.MethodGet, c.path, "")
+		defer call.Body.Close()
+		defer stream.Body.Close()
+		said := ""
+		for !strings.Contains(said, "elicitation/create") { // now the call waits for an answer
+			some := make([]byte, 1<<10)
+			n, err := call.Body.Read(some)
+			if said += string(some[:n]); err != nil {
+				t.Fatalf("%s, %v: %v", name, c, err)
+			}
+		}
+		if o := p.run(t, "", "token", "revoke", name); o.code != 0 {
+			t.Fatalf("%+v", o)
+		}
+		for what, body := range map[string]io.Reader{"call": call.Body, "stream": stream.Body} {
+			if _, err := io.ReadAll(body); err != nil && a.ctx.Err() != nil { // until it ends
+				t.Errorf("the %s of %v: %v", what, c, err)
+			}
+		}
+		if status, text := a.do(http.MethodPost, c.path, `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`); status != http.StatusUnauthorized {
+			t.Errorf("an answer: %d %s", status, text)
+		}
+	}
+}
+
 // What one client has open belongs to its token: another one's cannot use, read, cancel or end it,
 // however many rights it has, and does not answer its questions.
 func TestClientsAreApart(t *testing.T) {

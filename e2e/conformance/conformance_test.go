@@ -25,6 +25,7 @@ import (
 	"dragoman/adapters/gate"
 	"dragoman/adapters/mcp"
 	"dragoman/core"
+	"dragoman/core/access"
 	"dragoman/core/board"
 	"dragoman/core/coretest"
 )
@@ -47,7 +48,7 @@ func serve(t *testing.T) string {
 		Subscribe:    func(uri string) bool { return uri == watched },
 	}})
 	h := s.HTTP(gate.Holder)
-	front := gate.New(gate.Options{})
+	front := gate.New(gate.Options{Everybody: access.Owner(core.Local)})
 	front.Mount("/mcp", h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

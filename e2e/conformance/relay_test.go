@@ -131,7 +131,7 @@ type served interface {
 
 func gated(t *testing.T, h served) string {
 	t.Helper()
-	front := gate.New(gate.Options{})
+	front := gate.New(gate.Options{Everybody: access.Owner(core.Local)})
 	front.Mount("/mcp", h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
