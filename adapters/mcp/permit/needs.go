@@ -101,12 +101,6 @@ func Tool(name string) Need {
 	return oneOf(access.Act)
 }
 
-// Known reports whether a tool is our agent's.
-func Known(tool string) bool {
-	_, ok := tools[tool]
-	return ok
-}
-
 // Method returns what a method requires at least. ok is false if it has no row: then it requires all
 // rights.
 func Method(name string) (need Need, ok bool) {
