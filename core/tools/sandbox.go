@@ -4,48 +4,79 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"dragoman/core"
 	"dragoman/core/sandbox"
 	"dragoman/core/shell"
 )
 
-// enterSandbox holds the sandbox of the session. Close gives it back.
-func (s *toolset) enterSandbox(name string) {
-	box, leave := s.opts.Sandboxes.Hold(name, func() sandbox.Workspace { return s.opts.Workspace(s.host) })
+// room is the sandbox in which a session's commands run.
+type room struct {
+	set    *toolset
+	box    *sandbox.Session
+	leave  func()         // ends what runs in it, and the questions; blocks for that
+	asking sync.WaitGroup // questions about what was set aside
+
+	mu       sync.Mutex // guards the fields below
+	left     bool
+	aside    []sandbox.Aside // that the model has not heard of
+	troubles []string        // of changes that a person wanted
+}
+
+// enter returns the session's sandbox; nil: there are none, or the session has ended.
+func (s *toolset) enter() *room {
+	if s.opts.Sandboxes == nil || s.host == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.room == nil && !s.shut {
+		s.room = newRoom(s)
+	}
+	return s.room
+}
+
+func newRoom(s *toolset) *room {
+	m := s.host.Meta()
+	box, release := s.opts.Sandboxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace { return s.opts.Workspace(s.host) })
 	life, end := context.WithCancel(context.Background())
-	release := s.release
-	s.box, s.release = box, func() {
+	r := &room{set: s, box: box}
+	r.leave = func() {
+		r.mu.Lock()
+		r.left = true
+		r.mu.Unlock()
 		end()
-		leave()
-		s.asking.Wait()
 		release()
+		r.asking.Wait()
 	}
 	box.OnAside(func(list []sandbox.Aside) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.shut {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.left {
 			return
 		}
-		s.aside = append(s.aside, list...)
-		s.asking.Go(func() { s.settleAside(life, list) })
+		r.aside = append(r.aside, list...)
+		r.asking.Go(func() { r.settle(life, list) })
 	})
+	return r
 }
 
 // starter returns what starts the session's commands.
 func (s *toolset) starter() shell.Starter {
-	if s.box != nil {
-		return s.box
+	if r := s.enter(); r != nil {
+		return r.box
 	}
 	return s.guard
 }
 
 // confined returns the level at which commands that run here are confined; "": they are not.
 func (s *toolset) confined() string {
-	if s.box == nil {
+	if s.opts.Sandboxes == nil || s.host == nil {
 		return ""
 	}
-	if level := s.box.Level(); level.Confines() {
+	level, _ := s.opts.Sandboxes.Level(s.opts.Workspace(s.host).Most)
+	if level.Confines() {
 		return string(level)
 	}
 	return ""
@@ -60,11 +91,11 @@ func (s *toolset) level(job bool) string {
 	return s.confined()
 }
 
-// settleAside asks a person what becomes of changes that were set aside. Without an answer they stay
+// settle asks a person what becomes of changes that were set aside. Without an answer they stay
 // there.
-func (s *toolset) settleAside(ctx context.Context, list []sandbox.Aside) {
+func (r *room) settle(ctx context.Context, list []sandbox.Aside) {
 	const keep = "keep"
-	r, err := s.host.Ask(ctx, core.Ask{
+	reply, err := r.set.host.Ask(ctx, core.Ask{
 		Kind: core.AskConsent,
 		Text: "While a command ran, files changed that decide what runs later. The changes were undone and set aside:\n" + asideLines(list) + "\nMake them after all?",
 		Options: []core.Option{
@@ -72,14 +103,14 @@ func (s *toolset) settleAside(ctx context.Context, list []sandbox.Aside) {
 			{ID: "no", Label: "Leave the files as they were", Decision: core.RejectOnce},
 		},
 	})
-	if err != nil || r.Outcome != core.OutcomeAnswered || r.Option != keep {
+	if err != nil || reply.Outcome != core.OutcomeAnswered || reply.Option != keep {
 		return
 	}
 	for _, a := range list {
 		if err := a.TakeBack(); err != nil {
-			s.mu.Lock()
-			s.troubles = append(s.troubles, fmt.Sprintf("%s could not be changed: %v", a.Path, err))
-			s.mu.Unlock()
+			r.mu.Lock()
+			r.troubles = append(r.troubles, fmt.Sprintf("%s could not be changed: %v", a.Path, err))
+			r.mu.Unlock()
 		}
 	}
 }
@@ -99,10 +130,14 @@ func asideLines(list []sandbox.Aside) string {
 
 // asideNote describes for the model what was set aside since the last command; "": nothing.
 func (s *toolset) asideNote() string {
-	s.mu.Lock()
-	list, troubles := s.aside, s.troubles
-	s.aside, s.troubles = nil, nil
-	s.mu.Unlock()
+	r := s.enter()
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	list, troubles := r.aside, r.troubles
+	r.aside, r.troubles = nil, nil
+	r.mu.Unlock()
 	var notes []string
 	if len(list) > 0 {
 		notes = append(notes, "[Changes to files that decide what runs later were undone and set aside. Only the user can make them:\n"+asideLines(list)+"]")

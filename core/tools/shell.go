@@ -80,7 +80,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 	}
 	access := p.Access(core.OpRun)
 	access.Command, access.Sandbox = line, s.level(behind)
-	c := shell.Command{Argv: s.shell.Argv(line), Dir: p.Real, Limit: limit, Grace: s.grace, Guard: s.starter()}
+	c := shell.Command{Argv: s.shell.Argv(line), Dir: p.Real, Limit: limit, Grace: s.grace}
 	summary = cmp.Or(summary, why)
 	summary, _ = display.Clip(summary, titleMax)
 	return &step{
@@ -187,7 +187,7 @@ func (s *toolset) runHere(ctx context.Context, inv core.Invocation, c shell.Comm
 	return s.shellResult(printed, end, took, c.Limit), printed, end, nil
 }
 
-// ready checks the folder of a command again and sets its environment.
+// ready checks the folder of a command again, and sets its environment and what starts it.
 func (s *toolset) ready(p files.Place, c *shell.Command) error {
 	// The folder is opened like any other, so a replaced one is refused.
 	dir, err := p.Folder()
@@ -204,5 +204,6 @@ func (s *toolset) ready(p files.Place, c *shell.Command) error {
 		keep = s.opts.Keep(s.host)
 	}
 	c.Env = append(shell.Env(environ(), keep), "PWD="+p.Real)
+	c.Guard = s.starter()
 	return nil
 }

@@ -93,11 +93,7 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 	s.jobs = &jobs{host: host, board: b.opts.Board}
 	if host != nil {
 		m := host.Meta()
-		name := string(m.Principal) + " " + string(m.ID)
-		s.guard, s.release = b.opts.Guards.Hold(name)
-		if b.opts.Sandboxes != nil {
-			s.enterSandbox(name)
-		}
+		s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
 	}
 	for _, t := range []struct {
 		spec core.Spec
@@ -138,22 +134,18 @@ type toolset struct {
 	jobs  *jobs
 	// handOver runs a task in a session of its own.
 	handOver func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error)
-	guard    *child.Guard     // of the session's programs outside of a sandbox; nil: without a host
-	box      *sandbox.Session // nil: there is none
-	tools    []core.Tool      // always offered
+	guard    *child.Guard // of the session's programs outside of a sandbox; nil: without a host
+	tools    []core.Tool  // always offered
 
 	release func() // releases guard
 
 	optional []*tool       // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
-	asking sync.WaitGroup // questions about what was set aside
-
-	mu       sync.Mutex // guards the fields below
-	shut     bool
-	aside    []sandbox.Aside // that the model has not heard of
-	troubles []string        // of changes that a person wanted
-	steps    map[stepKey]*step
+	mu    sync.Mutex // guards the fields below
+	shut  bool
+	room  *room // the sandbox of the session's commands; nil: there was none yet
+	steps map[stepKey]*step
 	// listed is the signature of the last list that Tools returned, to detect
 	// changes; 0: Tools was not called yet.
 	listed uint64
@@ -166,12 +158,16 @@ func (s *toolset) Close() error {
 	if s.jobs != nil {
 		s.jobs.close()
 	}
+	s.mu.Lock()
+	s.shut, s.steps = true, map[stepKey]*step{}
+	room := s.room
+	s.mu.Unlock()
+	if room != nil {
+		room.leave()
+	}
 	if s.release != nil {
 		s.release()
 	}
-	s.mu.Lock()
-	s.shut, s.steps = true, map[stepKey]*step{}
-	s.mu.Unlock()
 	return s.files.Close()
 }
 
@@ -185,8 +181,11 @@ func (s *toolset) Rest() bool {
 	if s.guard != nil {
 		s.guard.Rest()
 	}
-	if s.box != nil {
-		s.box.Rest()
+	s.mu.Lock()
+	room := s.room
+	s.mu.Unlock()
+	if room != nil {
+		room.box.Rest()
 	}
 	s.mu.Lock()
 	s.steps = map[stepKey]*step{}
