@@ -16,6 +16,7 @@ import (
 func TestACPServices(t *testing.T) {
 	needClients(t)
 	p := newPlace(t)
+	p.put(t, filepath.Join(p.home, ".config", "dragoman", "config.yaml"), "policy: {terminal: editor}\n")
 	c := p.acpClient(t, object{"fs": object{"readTextFile": true, "writeTextFile": true}, "terminal": true}, true)
 	notes := filepath.Join(c.work, "notes.txt")
 	c.files[notes] = "not saved yet\n"
@@ -46,6 +47,21 @@ func TestACPServices(t *testing.T) {
 		t.Errorf("a file outside was read through the editor before anybody was asked: %q", c.asked)
 	}
 	c.valid()
+
+	// A terminal of the editor is outside of every sandbox, so it is used only where the user says so,
+	// or where nothing is confined.
+	for level, want := range map[string]bool{"full": false, "files": false, "none": true} {
+		p := newPlace(t)
+		p.put(t, filepath.Join(p.home, ".config", "dragoman", "config.yaml"), "policy: {sandbox: "+level+"}\n")
+		c := p.acpClient(t, object{"terminal": true}, true)
+		id := c.session()
+		c.prompt(id, "run echo from a terminal")
+		wantText(t, "the answer", c.said(id), "from a terminal")
+		if got := slices.Contains(c.asked, "terminal/create"); got != want {
+			t.Errorf("sandbox %s: terminal/create was called: %v", level, got)
+		}
+		c.valid()
+	}
 
 	p = newPlace(t)
 	c = p.acpClient(t, object{"_meta": object{"terminal_output": true}}, true)
@@ -212,6 +228,7 @@ func TestACPThreadVersions(t *testing.T) {
 func TestACPRefusalsStayRefused(t *testing.T) {
 	needClients(t)
 	p := newPlace(t)
+	p.put(t, filepath.Join(p.home, ".config", "dragoman", "config.yaml"), "policy: {terminal: editor}\n")
 	c := p.acpClient(t, object{"fs": object{"readTextFile": true, "writeTextFile": true}, "terminal": true}, true)
 	c.refuses = "not while I am looking"
 	id := c.session()
