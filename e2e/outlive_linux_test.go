@@ -142,7 +142,7 @@ type brood struct {
 	other   string            // of a job of another session
 }
 
-func (p *place) brood(t *testing.T) *brood {
+func (p *place) brood(t *testing.T, sandbox string) *brood {
 	t.Helper()
 	b := &brood{seconds: map[string]string{"command": odd(), "job": odd(), "MCP server": odd()}, other: odd()}
 	t.Cleanup(func() { // for what a failed test leaves
@@ -157,10 +157,10 @@ func (p *place) brood(t *testing.T) *brood {
 	config := p.config(t, fmt.Sprintf(`model: mock/m
 providers:
   mock: {kind: openai-chat, base_url: "%s/v1", api_key: x}
-policy: {default: allow}
+policy: {default: allow, unattended: anywhere, sandbox: %s}
 mcp_servers:
   shapes: {command: %q}
-`, calling(t), server))
+`, calling(t), sandbox, server))
 	b.acpClient = p.acpClientOf(t, quickly(t), object{}, true, "--config", config)
 	b.id = b.session()
 	call := func(line string, more object) string {
@@ -253,20 +253,23 @@ func (b *brood) leftAlive(t *testing.T) (list []string) {
 
 // farewells are the ways in which a session ends.
 var farewells = []struct {
-	name string
-	stay bool // the process lives on
-	say  func(b *brood)
+	name    string
+	sandbox string
+	stay    bool // the process lives on
+	say     func(b *brood)
 }{
-	{"SIGKILL", false, func(b *brood) { b.kill() }},
-	{"SIGTERM", false, func(b *brood) { b.signal(syscall.SIGTERM) }},
-	{"end of input", false, func(b *brood) { b.in.Close() }},
-	{"session close", true, func(b *brood) { b.ok("session/close", object{"sessionId": b.id}) }},
+	{"SIGKILL", "full", false, func(b *brood) { b.kill() }},
+	{"SIGKILL, sandbox for files", "files", false, func(b *brood) { b.kill() }},
+	{"SIGKILL, no sandbox", "none", false, func(b *brood) { b.kill() }},
+	{"SIGTERM", "full", false, func(b *brood) { b.signal(syscall.SIGTERM) }},
+	{"end of input", "full", false, func(b *brood) { b.in.Close() }},
+	{"session close", "full", true, func(b *brood) { b.ok("session/close", object{"sessionId": b.id}) }},
 }
 
 // outlives runs one ending, and reports whether anything has outlived it.
-func outlives(t *testing.T, name string, stay bool, say func(*brood)) bool {
+func outlives(t *testing.T, name, sandbox string, stay bool, say func(*brood)) bool {
 	t.Helper()
-	b := newPlace(t).brood(t)
+	b := newPlace(t).brood(t, sandbox)
 	say(b)
 	if !stay {
 		b.drain()
@@ -295,7 +298,7 @@ func TestNothingOutlivesASession(t *testing.T) {
 	for _, end := range farewells {
 		t.Run(end.name, func(t *testing.T) {
 			t.Parallel()
-			outlives(t, end.name, end.stay, end.say)
+			outlives(t, end.name, end.sandbox, end.stay, end.say)
 		})
 	}
 }
@@ -314,7 +317,7 @@ func TestTortureNothingOutlivesASession(t *testing.T) {
 	rounds, failed := 0, 0
 	for ; rounds < 100 && time.Now().Before(deadline); rounds++ {
 		for _, end := range farewells {
-			if outlives(t, end.name, end.stay, end.say) {
+			if outlives(t, end.name, end.sandbox, end.stay, end.say) {
 				failed++
 			}
 		}

@@ -39,7 +39,7 @@ func (d *Doctor) examine(ctx context.Context, editor *configs.Config) *report {
 		d.examineConfig(ctx, config, configErr),
 		d.examineModel(ctx, config, configErr),
 		d.examineState(ctx),
-		d.examineTools(ctx),
+		d.examineTools(ctx, config),
 		d.examineEditors(),
 	}}
 }

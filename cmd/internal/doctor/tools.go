@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/configs"
 	"dragoman/core/child"
+	"dragoman/core/sandbox"
 )
 
-func (d *Doctor) examineTools(ctx context.Context) section {
+func (d *Doctor) examineTools(ctx context.Context, config *configs.Config) section {
 	s := section{title: "Commands"}
 	shells := []string{"bash", "sh"}
 	if runtime.GOOS == "windows" {
@@ -34,6 +36,7 @@ func (d *Doctor) examineTools(ctx context.Context) section {
 			s.add(fine, "shell_command uses %s", path)
 		}
 	}
+	examineSandbox(&s, config)
 	if path, err := exec.LookPath("git"); err != nil {
 		s.add(look, "git is not on PATH").hint = withoutGit
 	} else if err := tryProgram(ctx, path, "--version"); err != nil {
@@ -42,6 +45,25 @@ func (d *Doctor) examineTools(ctx context.Context) section {
 		s.add(fine, "git: %s", path)
 	}
 	return s
+}
+
+// examineSandbox says how far commands are confined here.
+func examineSandbox(s *section, config *configs.Config) {
+	most, anywhere := child.Full, false
+	if config != nil {
+		most, anywhere = child.Level(config.Policy.Sandbox), config.Policy.Unattended == "anywhere"
+	}
+	switch level, why := sandbox.New().Level(most); level {
+	case child.Full:
+		s.add(fine, "commands run in the sandbox (full): only the workspace can be changed, without a network")
+	case child.Files:
+		s.add(look, "commands run in the sandbox (files): %s", why).hint = "only the workspace can be changed, without a network, but other processes are seen"
+	case child.None:
+		s.add(look, "commands run without a sandbox: %s", why).hint = "a command that you allow can do all that you can"
+	}
+	if anywhere {
+		s.add(look, "policy.unattended is anywhere").hint = "commands that nobody looks at run even without a sandbox"
+	}
 }
 
 const withoutGit = "the agent can work without it, but sees no history"
