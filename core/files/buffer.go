@@ -18,7 +18,7 @@ func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bo
 	reply ide.Reply, why string, err error,
 ) {
 	e := ide.Of(w.host.Editor())
-	if e == nil || p.Spilled || !able(e.Caps()) {
+	if e == nil || p.Spilled || p.Mounted || !able(e.Caps()) {
 		return nil, "", nil
 	}
 	wait, stop := context.WithTimeout(ctx, ide.Wait)
@@ -94,16 +94,16 @@ func (w *Workspace) Fresh(p Place, now Content) error {
 	if read != 0 && now.count != 0 && read != now.count {
 		return p.Explain(errStale)
 	}
-	if now.unsaved && !w.editorWrites() {
+	if now.unsaved && !w.editorWrites(p) {
 		return p.Explain(errUnsaved)
 	}
 	return nil
 }
 
-// editorWrites reports whether the editor offers to write files.
-func (w *Workspace) editorWrites() bool {
+// editorWrites reports whether the editor offers to write a file.
+func (w *Workspace) editorWrites(p Place) bool {
 	e := ide.Of(w.host.Editor())
-	return e != nil && e.Caps().WriteFile
+	return e != nil && !p.Mounted && e.Caps().WriteFile
 }
 
 // BOM is the mark that some editors write before UTF-8 text.

@@ -65,7 +65,7 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 		return c, context.Cause(ctx)
 	case len(b.Text) > MaxText:
 		return Content{}, p.Explain(ErrTooLarge)
-	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(): // the disk will be written
+	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(p): // the disk will be written
 		c.count = b.Version
 		return c, nil
 	case b.Text == "" && c.Text != "":
@@ -167,7 +167,7 @@ func (w *Workspace) throughEditor(
 	p Place,
 	text string,
 ) (done bool, why string, err error) {
-	if !w.editorWrites() {
+	if !w.editorWrites(p) {
 		return false, "", nil
 	}
 	wait, stop := context.WithTimeout(ctx, ide.Wait)

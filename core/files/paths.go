@@ -24,6 +24,8 @@ type Place struct {
 	Root *Root  // the workspace root that it lies in; nil: none
 	// Spilled is set for output that was cut (core.Spills).
 	Spilled bool
+	// Mounted is set for what only the session's commands see at Name (Workspace.Mount).
+	Mounted bool
 
 	spills core.Spills // opens Name, which is a reference; nil: Real is a path
 }
@@ -85,6 +87,10 @@ func (w *Workspace) At(path string) (Place, error) {
 		path = filepath.Join(meta.Cwd, path)
 	}
 	path = filepath.Clean(path)
+	temp, inside := w.mounted(path)
+	if temp != nil {
+		path = inside
+	}
 	real, err := resolve(path)
 	if err != nil {
 		return Place{}, err
@@ -96,6 +102,11 @@ func (w *Workspace) At(path string) (Place, error) {
 	for _, r := range w.Roots() {
 		if rel, ok := Within(r.Real, real); ok && (p.Root == nil || len(r.Real) > len(p.Root.Real)) {
 			p.Root, p.Name = r, filepath.Join(r.Given, rel)
+		}
+	}
+	if temp != nil && p.Root == nil {
+		if rel, ok := Within(temp.Real, real); ok {
+			p.Root, p.Name, p.Mounted = temp, filepath.Join(temp.Given, rel), true
 		}
 	}
 	if p.Root == nil {
@@ -279,7 +290,7 @@ func (w *Workspace) Readable(p Place) error {
 		}
 	}
 	if err != nil && Missing(err) {
-		if e := ide.Of(w.host.Editor()); e != nil && !p.Spilled && e.Caps().ReadFile {
+		if e := ide.Of(w.host.Editor()); e != nil && !p.Spilled && !p.Mounted && e.Caps().ReadFile {
 			return nil // a new file that was not saved yet, perhaps
 		}
 	}

@@ -31,6 +31,7 @@ type Workspace struct {
 	mu    sync.Mutex // guards the fields below
 	shut  bool
 	known map[string]*Root // by path as in Meta.Roots
+	temp *Root // the folder that the session's commands see under another path; nil: none
 	// versions are the editor's numbers of the texts that were read last, by real path.
 	versions map[string]uint64
 }
@@ -44,12 +45,15 @@ func New(h Host) *Workspace {
 // Close gives the handles of the roots back. Calls that still run fail.
 func (w *Workspace) Close() error {
 	w.mu.Lock()
-	known := w.known
-	w.shut, w.known = true, map[string]*Root{}
+	known, temp := w.known, w.temp
+	w.shut, w.known, w.temp = true, map[string]*Root{}, nil
 	w.mu.Unlock()
 	var errs []error
 	for _, r := range known {
 		errs = append(errs, r.release(true))
+	}
+	if temp != nil {
+		errs = append(errs, temp.release(true))
 	}
 	return errors.Join(errs...)
 }
@@ -58,10 +62,47 @@ func (w *Workspace) Close() error {
 func (w *Workspace) Rest() {
 	w.mu.Lock()
 	known := slices.Collect(maps.Values(w.known))
+	if w.temp != nil {
+		known = append(known, w.temp)
+	}
 	w.mu.Unlock()
 	for _, r := range known {
 		_ = r.release(false) // it was only read through
 	}
+}
+
+// Mount makes a folder known under the path at which the session's commands see it, such as their
+// own /tmp. What lies in it counts as inside of the workspace. A workspace root that lies below that
+// path goes on meaning itself. Editors do not know the folder, and are not asked.
+func (w *Workspace) Mount(at, folder string) {
+	real, err := resolve(filepath.Clean(folder))
+	if err != nil {
+		return // there is nothing in it that could be read
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.temp == nil || w.temp.Given != at || w.temp.Real != real {
+		w.temp = &Root{Given: at, Real: real}
+	}
+}
+
+// mounted returns the mount, and the path in its folder that an absolute path means; nil: it means none.
+func (w *Workspace) mounted(path string) (*Root, string) {
+	w.mu.Lock()
+	temp := w.temp
+	w.mu.Unlock()
+	if temp == nil {
+		return nil, ""
+	}
+	rel, ok := Within(temp.Given, path)
+	if !ok || slices.ContainsFunc(w.Roots(), func(r *Root) bool {
+		_, given := Within(r.Given, path)
+		_, real := Within(r.Real, path)
+		return given || real
+	}) {
+		return nil, ""
+	}
+	return temp, filepath.Join(temp.Real, rel)
 }
 
 // Root is one workspace root. Its real path is settled when it is first seen to

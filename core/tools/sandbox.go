@@ -30,11 +30,18 @@ func (s *toolset) enter() *room {
 		return nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.room == nil && !s.shut {
-		s.room = newRoom(s)
+	r, first := s.room, s.room == nil && !s.shut
+	if first {
+		r = newRoom(s)
+		s.room = r
 	}
-	return s.room
+	s.mu.Unlock()
+	if first {
+		if tmp := r.box.Tmp(); tmp != "" {
+			s.files.Mount("/tmp", tmp)
+		}
+	}
+	return r
 }
 
 func newRoom(s *toolset) *room {

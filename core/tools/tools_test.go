@@ -49,6 +49,8 @@ func (b *bed) Delegate(context.Context, core.Caller) (*core.Attachment, core.Set
 func (b *bed) Editor() core.Editor { return b.editor }
 func (b *bed) Spills() core.Spills { return &b.spills }
 func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.asked = append(b.asked, a)
 	return b.reply, nil
 }
