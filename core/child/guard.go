@@ -47,9 +47,9 @@ func (g *Guard) Start(cmd *exec.Cmd) (*Group, error) {
 // Close, before or after.
 func (g *Guard) Close() { g.system.close() }
 
-// Rest ends the guard's own process (on Linux) if nothing that it has started is left.
-// The next Start starts a new one. Rest blocks until the process has ended.
-func (g *Guard) Rest() { g.system.rest() }
+// Rest ends the guard's own process (on Linux) if nothing that it has started is left, and reports
+// whether there is none now. The next Start starts a new one. Rest blocks until the process has ended.
+func (g *Guard) Rest() bool { return g.system.rest() }
 
 // ready starts the guard's own process (on Linux) before a program needs it. Without it, Start does.
 func (g *Guard) ready() error { return g.system.ready() }

@@ -129,18 +129,22 @@ func (g *guard) close() {
 	}
 }
 
-// rest ends the process where it has nothing to guard.
-func (g *guard) rest() {
+// rest ends the process where it has nothing to guard, and reports whether there is none.
+func (g *guard) rest() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.link
-	if l == nil || l.gone() || g.starting > 0 {
-		return
+	if g.starting > 0 {
+		return false
+	}
+	if l == nil || l.gone() {
+		return true
 	}
 	if n, err := l.ask(message{op: opRest}, nil, nil); n != 1 || err != nil {
-		return
+		return false
 	}
 	<-l.done
+	return true
 }
 
 // link is our side of a guard's process.

@@ -572,7 +572,7 @@ func TestGuardRests(t *testing.T) {
 	childtest.Soon(t, "it rests", func() bool { guard.Rest(); return !awake() })
 	var starts sync.WaitGroup
 	for range 20 { // beside those who start something
-		starts.Go(guard.Rest)
+		starts.Go(func() { guard.Rest() })
 		starts.Go(func() {
 			if how := run("exit 3").Close(); how.Code != 3 && how.Signal != "killed" { // Close may be quicker
 				t.Error(how)

@@ -25,7 +25,7 @@ func (g *guard) close() { g.closed.Store(true) }
 func (g *guard) ready() error { return nil }
 
 // rest does nothing: such a guard holds nothing.
-func (*guard) rest() {}
+func (*guard) rest() bool { return true }
 
 func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 	if g.closed.Load() {

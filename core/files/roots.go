@@ -31,7 +31,7 @@ type Workspace struct {
 	mu    sync.Mutex // guards the fields below
 	shut  bool
 	known map[string]*Root // by path as in Meta.Roots
-	temp *Root // the folder that the session's commands see under another path; nil: none
+	temp  *Root            // the folder that the session's commands see under another path; nil: none
 	// versions are the editor's numbers of the texts that were read last, by real path.
 	versions map[string]uint64
 }

@@ -28,6 +28,7 @@ func parseReport(text string) (pid int, err error) {
 			if pid, err = strconv.Atoi(rest); err != nil || pid <= 0 {
 				return 0, fmt.Errorf("the launcher reports the process %q", rest)
 			}
+		case "proxy": // with the listener
 		case "failed":
 			return pid, errors.New(rest)
 		default:
@@ -53,4 +54,50 @@ func raiseLoopback() error {
 	}
 	req.SetUint16(req.Uint16() | unix.IFF_UP)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, req)
+}
+
+// proxyPort is where programs in a sandbox find the proxy: nobody else can have taken it.
+const proxyPort = 3128
+
+// listenForProxy listens in this network namespace, and passes the listener to the gateway, which
+// serves it from outside.
+func listenForProxy() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	if err := unix.Bind(s, &unix.SockaddrInet4{Port: proxyPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	if err := unix.Listen(s, 128); err != nil {
+		return err
+	}
+	return unix.Sendmsg(reportFD, []byte("proxy\n"), unix.UnixRights(s), nil, 0)
+}
+
+// reports reads all that a launcher reports, and the descriptors that come with it.
+func reports(socket int) (text string, files []int, err error) {
+	const most = 4 << 10
+	buf, rights := make([]byte, most), make([]byte, unix.CmsgSpace(4*4))
+	for len(text) < most {
+		n, got, _, _, err := unix.Recvmsg(socket, buf, rights, unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return text, files, err
+		}
+		list, _ := unix.ParseSocketControlMessage(rights[:got])
+		for _, c := range list {
+			if more, err := unix.ParseUnixRights(&c); err == nil {
+				files = append(files, more...)
+			}
+		}
+		if n == 0 {
+			break
+		}
+		text += string(buf[:n])
+	}
+	return text, files, nil
 }

@@ -28,7 +28,7 @@ const (
 	_         // standard error: the null device
 	orderFD   // the order, to be read
 	programFD // our own program
-	reportFD  // a pipe for a line that names the guard's process, and one that says what failed
+	reportFD  // a socket for lines that name the guard's process and say what failed, and for the proxy's listener
 )
 
 // init turns this process into a launcher if it was started as one, before the rest of the program
@@ -127,6 +127,11 @@ func enter(o order) error {
 	if !o.Profile.Open {
 		if err := raiseLoopback(); err != nil {
 			return fmt.Errorf("switch the loopback interface on: %w", err)
+		}
+	}
+	if o.Profile.Proxy {
+		if err := listenForProxy(); err != nil {
+			return fmt.Errorf("listen for the proxy: %w", err)
 		}
 	}
 	if err := dropRights(); err != nil {

@@ -19,6 +19,7 @@ type Profile struct {
 	Tmp      string   // the folder that programs see as /tmp and /var/tmp; "": they see those of the system
 	Layers   []Layer  // caches
 	Open     bool     // the network is not confined
+	Proxy    bool     // a proxy is at proxyAddress, and we have its listener (level full, without Open)
 	Env      []string // variables that programs get, NAME=value; NAME alone takes one away
 }
 
@@ -39,7 +40,7 @@ func (p Profile) equal(q Profile) bool {
 			return false
 		}
 	}
-	return slices.Equal(p.Layers, q.Layers) && p.Tmp == q.Tmp && p.Open == q.Open
+	return slices.Equal(p.Layers, q.Layers) && p.Tmp == q.Tmp && p.Open == q.Open && p.Proxy == q.Proxy
 }
 
 // order is what the launcher is told: a profile, the level, and what to become.

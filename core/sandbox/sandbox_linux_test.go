@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -384,5 +385,45 @@ func TestControlFiles(t *testing.T) {
 				t.Errorf("taken back: %q %v", p.read(".mcp.json"), err)
 			}
 		})
+	}
+}
+
+// The proxy's listener is inside, and we serve it from outside, also after the sandbox has come to
+// rest; at level files there is none.
+func TestProxy(t *testing.T) {
+	levels(t)
+	served, ended := make(chan net.Listener, 4), make(chan bool, 4)
+	p := newPlace(t, child.Full, func(w *Workspace) {
+		w.Serve = func(l net.Listener) func() {
+			served <- l
+			var all sync.WaitGroup
+			all.Go(func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nserved"))
+					c.Close()
+				}
+			})
+			return func() {
+				l.Close()
+				all.Wait()
+				ended <- true
+			}
+		}
+	})
+	for range 2 {
+		if out, code := p.run("curl -s http://example.invalid/; curl -s --noproxy '*' -m 2 http://127.0.0.1:1/ || echo no other way"); code != 0 || out != "servedno other way" {
+			t.Errorf("exit %d: %s", code, out)
+		}
+		l := <-served
+		if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+			c.Close()
+			t.Errorf("%s can be reached from outside", l.Addr())
+		}
+		p.session.Rest()
+		<-ended
 	}
 }

@@ -69,15 +69,22 @@ type Session struct {
 	// guard starts programs in the sandbox of profile, which was made for made. Old guards are those
 	// of profiles before; jobs may run in them.
 	guard   *child.Guard
+	box     *box // of guard; nil: it is not confined
 	profile Profile
 	made    basis
-	old     []*child.Guard
+	old     []confinement
 	closed  bool
 	running int      // programs
 	seen    snapshot // of control files, when the first of them was started
 
 	mu      sync.Mutex // guards the field below
 	onAside func([]Aside)
+}
+
+// confinement is a guard with its sandbox.
+type confinement struct {
+	guard *child.Guard
+	box   *box // nil: there is none
 }
 
 // basis is what a profile was made from, as far as it may change while a session goes on.
@@ -186,30 +193,41 @@ func (s *Session) renew() error {
 		return nil
 	}
 	if s.guard != nil {
-		s.old = append(s.old, s.guard)
+		s.old = append(s.old, confinement{s.guard, s.box})
 	}
 	s.profile = p
 	if level == child.None {
-		s.guard, s.profile.ReadOnly = &child.Guard{}, nil
+		s.guard, s.box, s.profile.ReadOnly = &child.Guard{}, nil, nil
 		return nil
 	}
 	if level == child.Files {
 		s.profile.ReadOnly = nil // it cannot be excepted from what is writable
 	}
-	s.guard = child.Confined(&box{system: s.system, level: level, profile: s.profile})
+	s.box = &box{system: s.system, level: level, profile: s.profile, serve: w.Serve}
+	s.guard = child.Confined(s.box)
 	return nil
+}
+
+// all lists the guards, the current one last. The caller has the turn.
+func (s *Session) all() []confinement {
+	list := slices.Clone(s.old)
+	if s.guard != nil {
+		list = append(list, confinement{s.guard, s.box})
+	}
+	return list
 }
 
 // Rest ends the processes of the sandbox if nothing runs in it any more.
 func (s *Session) Rest() {
 	s.turn <- struct{}{}
-	list := s.old
-	if s.guard != nil {
-		list = append(slices.Clone(list), s.guard)
+	defer func() { <-s.turn }()
+	if s.running > 0 {
+		return
 	}
-	<-s.turn
-	for _, g := range list {
-		g.Rest()
+	for _, c := range s.all() {
+		if c.guard.Rest() && c.box != nil {
+			c.box.end() // nobody starts anything before we give the turn back
+		}
 	}
 }
 
@@ -217,14 +235,14 @@ func (s *Session) Rest() {
 func (s *Session) close() {
 	s.turn <- struct{}{}
 	s.closed = true
-	list := s.old
-	if s.guard != nil {
-		list = append(list, s.guard)
-	}
-	s.guard, s.old = nil, nil
+	list := s.all()
+	s.guard, s.box, s.old = nil, nil, nil
 	<-s.turn
-	for _, g := range list {
-		g.Close()
+	for _, c := range list {
+		c.guard.Close()
+		if c.box != nil {
+			c.box.end()
+		}
 	}
 	if s.tmp != "" {
 		_ = removeAll(s.tmp)

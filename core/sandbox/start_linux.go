@@ -2,7 +2,7 @@ package sandbox
 
 import (
 	"fmt"
-	"io"
+	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -28,7 +28,7 @@ func (s *System) attempt(level child.Level) error {
 		return os.NewSyscallError("socketpair", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "our end"), os.NewFile(uintptr(pair[1]), "guard's end")
-	p, err := s.launch(order{Level: level, Name: attemptName}, theirs)
+	p, _, err := s.launch(order{Level: level, Name: attemptName}, theirs)
 	theirs.Close()
 	ours.Close()
 	if err != nil {
@@ -42,18 +42,20 @@ func (s *System) attempt(level child.Level) error {
 // holds the other end of its socket.
 const attemptName = "dragoman-guard"
 
-// launch starts a launcher and waits until a guard has come out of it.
-func (s *System) launch(o order, socket *os.File) (*os.Process, error) {
+// launch starts a launcher and waits until a guard has come out of it. listener is that of the proxy;
+// nil: there is none.
+func (s *System) launch(o order, socket *os.File) (guard *os.Process, listener net.Listener, err error) {
 	text, err := memory(o)
 	if err != nil {
-		return nil, fmt.Errorf("write the profile: %w", err)
+		return nil, nil, fmt.Errorf("write the profile: %w", err)
 	}
 	defer text.Close()
-	reports, theirs, err := os.Pipe()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, os.NewSyscallError("socketpair", err)
 	}
-	defer reports.Close()
+	defer unix.Close(pair[0])
+	theirs := os.NewFile(uintptr(pair[1]), "reports")
 	cmd := &exec.Cmd{
 		Path: fmt.Sprintf("/proc/self/fd/%d", programFD), Args: []string{outerName}, Env: []string{}, Dir: "/",
 		Stdin: socket, ExtraFiles: []*os.File{text, s.program, theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
@@ -61,27 +63,47 @@ func (s *System) launch(o order, socket *os.File) (*os.Process, error) {
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	said, err := io.ReadAll(io.LimitReader(reports, 4<<10))
+	said, files, err := reports(pair[0])
 	if err != nil {
 		_ = cmd.Process.Kill()
 	}
-	pid, failed := parseReport(string(said))
+	pid, failed := parseReport(said)
 	if err == nil {
 		err = failed
 	}
-	guard := cmd.Process
+	guard = cmd.Process
 	if pid != 0 {
 		_ = cmd.Wait() // it has done its work
 		guard, _ = os.FindProcess(pid)
 	}
+	if err == nil && o.Profile.Proxy {
+		listener, err = listenerOf(files)
+	}
+	for _, fd := range files {
+		_ = unix.Close(fd)
+	}
 	if err != nil {
 		_ = guard.Kill()
 		_, _ = guard.Wait()
+		return nil, nil, err
+	}
+	return guard, listener, nil
+}
+
+// listenerOf returns the listener that a launcher has passed.
+func listenerOf(files []int) (net.Listener, error) {
+	if len(files) != 1 {
+		return nil, fmt.Errorf("the launcher has passed %d listeners for the proxy", len(files))
+	}
+	fd, err := unix.FcntlInt(uintptr(files[0]), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
 		return nil, err
 	}
-	return guard, nil
+	f := os.NewFile(uintptr(fd), "proxy")
+	defer f.Close()
+	return net.FileListener(f)
 }
 
 // memory returns a file, without a name, with an order in it.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -56,11 +57,35 @@ type box struct {
 	system  *System
 	level   child.Level
 	profile Profile
+	serve   func(net.Listener) (stop func()) // the proxy
+
+	mu   sync.Mutex // guards the field below
+	stop func()     // ends the proxy; nil: none is served
 }
 
 // Launch implements child.Sandbox.
 func (b *box) Launch(socket *os.File, name string) (*os.Process, error) {
-	return b.system.launch(order{Level: b.level, Profile: b.profile, Name: name}, socket)
+	b.end() // that of a guard before
+	guard, listener, err := b.system.launch(order{Level: b.level, Profile: b.profile, Name: name}, socket)
+	if err != nil || listener == nil {
+		return guard, err
+	}
+	stop := b.serve(listener)
+	b.mu.Lock()
+	b.stop = stop
+	b.mu.Unlock()
+	return guard, nil
+}
+
+// end ends the proxy. It blocks until it has.
+func (b *box) end() {
+	b.mu.Lock()
+	stop := b.stop
+	b.stop = nil
+	b.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
 }
 
 // Program implements child.Sandbox.

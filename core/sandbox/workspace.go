@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dragoman/core/child"
@@ -27,11 +29,14 @@ type Workspace struct {
 	// tells one set of rules from another.
 	Denied func(path string) bool
 	Rules  string
+	// Serve serves a proxy, which is the only way out, on a listener inside. stop ends it and blocks
+	// for that. nil: there is no way out.
+	Serve func(net.Listener) (stop func())
 }
 
 // profile returns the profile of a workspace. It looks at the disk.
 func (w Workspace) profile(level child.Level) Profile {
-	p := Profile{Tmp: w.Tmp, Open: w.Open}
+	p := Profile{Tmp: w.Tmp, Open: w.Open, Proxy: w.proxied(level)}
 	for _, root := range w.Roots {
 		if root = resolve(root); root != "/" && root != "" {
 			p.Write = append(p.Write, root)
@@ -111,6 +116,11 @@ func sorted(list []string) []string {
 // socketNames are the variables that lead to sockets of other programs.
 var socketNames = []string{"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "DOCKER_HOST", "CONTAINER_HOST"}
 
+// proxied reports whether programs have a proxy.
+func (w Workspace) proxied(level child.Level) bool {
+	return level == child.Full && !w.Open && w.Serve != nil
+}
+
 // kept reports whether programs get a variable because the user says so.
 func (w Workspace) kept(name string) bool { return w.Keep != nil && w.Keep(name) }
 
@@ -124,6 +134,13 @@ func (w Workspace) variables(level child.Level) (env []string) {
 		if !w.kept(name) {
 			env = append(env, name)
 		}
+	}
+	if w.proxied(level) {
+		at := "http://127.0.0.1:" + strconv.Itoa(proxyPort)
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+			env = append(env, name+"="+at, strings.ToLower(name)+"="+at)
+		}
+		env = append(env, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1")
 	}
 	if tmp := w.Tmp; tmp != "" {
 		if level == child.Full {
