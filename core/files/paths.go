@@ -91,7 +91,7 @@ func (w *Workspace) At(path string) (Place, error) {
 	if temp != nil {
 		path = inside
 	}
-	real, err := resolve(path)
+	real, err := Real(path)
 	if err != nil {
 		return Place{}, err
 	}
@@ -189,10 +189,10 @@ func Within(dir, path string) (rel string, ok bool) {
 // maxLinks limits the symbolic links in one path, as in Linux.
 const maxLinks = 40
 
-// resolve follows every symbolic link of an absolute, clean path, dangling ones
+// Real follows every symbolic link of an absolute, clean path, dangling ones
 // too. Parts that do not exist are kept unchanged. It looks at names only and
 // opens nothing.
-func resolve(path string) (string, error) {
+func Real(path string) (string, error) {
 	cur, rest := split(path)
 	for links := 0; len(rest) > 0; {
 		name := rest[0]

@@ -75,7 +75,7 @@ func (w *Workspace) Rest() {
 // own /tmp. What lies in it counts as inside of the workspace. A workspace root that lies below that
 // path goes on meaning itself. Editors do not know the folder, and are not asked.
 func (w *Workspace) Mount(at, folder string) {
-	real, err := resolve(filepath.Clean(folder))
+	real, err := Real(filepath.Clean(folder))
 	if err != nil {
 		return // there is nothing in it that could be read
 	}
@@ -146,7 +146,7 @@ func (w *Workspace) Roots() []*Root {
 
 // settle finds a root's real path, and keeps it once the folder exists.
 func (w *Workspace) settle(given string) *Root {
-	real, err := resolve(given)
+	real, err := Real(given)
 	if err != nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func wide(real string) bool {
 	}
 	home, err := os.UserHomeDir()
 	if err == nil && filepath.IsAbs(home) {
-		home, err = resolve(filepath.Clean(home))
+		home, err = Real(filepath.Clean(home))
 	}
 	if err != nil {
 		return false
@@ -245,7 +245,7 @@ func openReal(real string) (*os.Root, error) {
 	if err == nil {
 		var now string
 		var want fs.FileInfo
-		if now, err = resolve(real); err == nil {
+		if now, err = Real(real); err == nil {
 			want, err = os.Lstat(real)
 		}
 		if err == nil && (now != real || !os.SameFile(got, want)) {

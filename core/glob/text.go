@@ -65,6 +65,18 @@ func (p Text) Matches(text string) bool {
 	return strings.HasSuffix(text, p.parts[last])
 }
 
+// Begins reports whether the pattern matches the text, or a longer one that begins with it.
+func (p Text) Begins(text string) bool {
+	if p.fold {
+		text = strings.ToLower(text)
+	}
+	if len(p.parts) == 0 {
+		return text == ""
+	}
+	first := p.parts[0]
+	return strings.HasPrefix(first, text) || len(p.parts) > 1 && strings.HasPrefix(text, first)
+}
+
 // AnyText reports whether one of the patterns matches a text. The error is that of
 // ParseText, for the first invalid pattern.
 func AnyText(patterns []string, text string) (bool, error) {

@@ -40,6 +40,31 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestBegins(t *testing.T) {
+	for _, c := range []struct {
+		pattern, yes, no string // texts, at bars
+	}{
+		{"git push *", "git |git push |git push origin ", "rm |gitk |git pull "},
+		{"rm", "r|rm|", "rm |rmd"},
+		{"a*b", "a|ax|axb|", "b|xa"},
+	} {
+		p, err := ParseText(c.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range strings.Split(c.yes, "|") {
+			if !p.Begins(text) || !p.Fold().Begins(strings.ToUpper(text)) {
+				t.Errorf("%s does not begin with %q", c.pattern, text)
+			}
+		}
+		for _, text := range strings.Split(c.no, "|") {
+			if p.Begins(text) {
+				t.Errorf("%s begins with %q", c.pattern, text)
+			}
+		}
+	}
+}
+
 // Characters with a meaning in other languages are errors in this one.
 func TestInvalidTexts(t *testing.T) {
 	for pattern, at := range map[string]int{"a?": 1, "[ab]*": 0, "read_{file,dir}": 5, `a\*`: 1} {

@@ -310,6 +310,10 @@ func TestControlFiles(t *testing.T) {
 		".git/modules/m/hooks/post-checkout", ".git/worktrees/w/config.worktree", ".git/info/attributes", ".vscode/settings.json", ".vscode/tasks.json", ".mcp.json",
 		"AGENTS.md", "sub/claude.md", ".claude/settings.local.json", ".claude/skills/x/SKILL.md", ".agents/skills/x/SKILL.md", ".zed/tasks.json", ".husky/pre-commit",
 		".devcontainer/devcontainer.json", ".codex/config.toml", ".gemini/settings.json", ".claude", ".cursor/rules/x.mdc",
+		".github/workflows/ci.yml", ".ssh/authorized_keys", ".ssh/rc", ".ssh/config", ".gitconfig", ".config/git/config", ".config/systemd/user/x.service",
+		".config/autostart/x.desktop", ".config/environment.d/x.conf", ".local/bin/x", ".local/share/systemd/user/x.service", "Library/LaunchAgents/x.plist", "etc/cron.d/x", "var/spool/cron/u",
+		".npmrc", ".yarnrc.yml", ".nvim.lua", ".exrc", ".vimrc", ".dir-locals.el", ".idea/workspace.xml", "CLAUDE.local.md", ".cursorrules", ".windsurfrules",
+		".github/copilot-instructions.md", ".cargo/config.toml", ".mise.toml", ".pre-commit-config.yaml",
 		".cursor/mcp.json", ".bashrc", ".zshrc", ".profile", ".envrc", ".config/fish/config.fish",
 		".GIT/hooks/x", ".Git/Config", ".git./hooks/x", ".gi\u200ct/hooks/x", "git~1/hooks/x", ".git/hooks::$INDEX_ALLOCATION/x", ".ｇit/config", ".mcp.json ",
 	}
@@ -323,7 +327,7 @@ func TestControlFiles(t *testing.T) {
 			t.Errorf("%s: %s, hard %t, %q, remembers %q", name, got.Effect, got.Hard, got.Why, got.Remember)
 		}
 	}
-	for _, name := range []string{"a.go", "agents.md/a.go", "my-AGENTS.md", ".claude/worktrees/x/a.go", ".codex/worktrees/x/a.go", ".config/app.toml", ".config", ".github/workflows/ci.yml", "git/hooks", ".git/COMMIT_EDITMSG", ".vscode/extensions.json", "my.mcp.json", "bashrc"} {
+	for _, name := range []string{"a.go", "agents.md/a.go", "my-AGENTS.md", ".claude/worktrees/x/a.go", ".codex/worktrees/x/a.go", ".config/app.toml", ".config", ".github/CODEOWNERS", ".local/share/x", "etc/hosts", "git/hooks", ".git/COMMIT_EDITMSG", ".vscode/extensions.json", "my.mcp.json", "bashrc"} {
 		if got := p.Decide(check(core.Native, "write_file", write(root+"/"+name))); got.Effect != core.Allow {
 			t.Errorf("%s: %s, %q", name, got.Effect, got.Why)
 		}
@@ -384,7 +388,7 @@ func TestKeysAndWideWorkspaces(t *testing.T) {
 		"editing a key":       {check(core.Native, "write_file", read(root+"/.aws/x"), write(root+"/.aws/x")), core.MustAsk, "", "changes to " + root + "/.aws/x"},
 		"moving a key":        {check(core.Native, "move_file", read(root+"/.aws/x"), write(root+"/y")), core.MustAsk, "", "reading " + root + "/.aws/x and changes to files inside the workspace"},
 		"a rule without path": {check(core.Native, "edit_file", write(root+"/.aws/x")), core.MustAsk, "", "changes to " + root + "/.aws/x"},
-		"cat of a key":        {shell("cat .ssh/config"), core.MustAsk, "", "exactly `cat .ssh/config`"},
+		"cat of a key":        {shell("cat .ssh/known_hosts"), core.MustAsk, "", "exactly `cat .ssh/known_hosts`"},
 		"cat of another":      {shell("cat a.go"), core.MustAsk, "", "`cat` commands"},
 		"cat in home":         {check(core.Native, "shell_command", wide(run("cat a.go"))), core.MustAsk, "", "exactly `cat a.go`"},
 	} {
