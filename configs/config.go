@@ -125,13 +125,17 @@ type Policy struct {
 
 // Rule matches a tool call if all of its fields match.
 type Rule struct {
-	_ struct{} `anyof:"tool,server,path,command,url"`
+	_ struct{} `anyof:"tool,server,path,command,url,agent,client,workspace"`
 
 	Tool    string `yaml:"tool" aka:"name" pattern:"text" workspace:"yes" doc:"Name of the tool; * is any text. Left out: any tool."`
 	Server  string `yaml:"server" pattern:"text" workspace:"yes" doc:"Where the tool comes from: native for dragoman's own, else the name of an MCP server; * is any text. Left out: anywhere; where allow names one of dragoman's own tools, that one alone."`
 	Path    string `yaml:"path" aka:"file,files,paths" pattern:"path" workspace:"yes" doc:"Glob over the paths that a call touches; ** is any number of folders. Without a slash it matches a name at any depth; ~/ is your home; what matches a folder covers what is in it."`
 	Command string `yaml:"command" aka:"cmd" pattern:"text" workspace:"yes" doc:"Pattern for each command of a shell command line; * is any text, and \"git *\" matches git alone as well."`
 	URL     string `yaml:"url" aka:"host" workspace:"yes" doc:"Address a call reaches, as [SCHEME://]HOST[:PORT][/PATH]; the host may be * or begin with *."`
+
+	Agent     string `yaml:"agent" pattern:"text" workspace:"yes" doc:"Agent that makes the call; * is any text. Left out: any agent."`
+	Client    string `yaml:"client" pattern:"text" workspace:"yes" doc:"Name of the client that prompted the turn, such as Zed; * is any text. Clients choose their names themselves, so use it to forbid rather than to allow. Left out: any client."`
+	Workspace string `yaml:"workspace" aka:"folder,cwd" pattern:"path" workspace:"yes" doc:"Glob over the folder of the session, as for path: what matches a folder covers the folders in it. Deny and ask apply if one of the session's folders matches, allow if all of them do. Left out: any folder."`
 }
 
 // MCP holds the settings of our own MCP server.

@@ -1,7 +1,8 @@
 // Package policy decides who must be asked before a tool call has its effect.
 //
-// A Policy is a pure function of a core.Check and the rules it was made with. It
-// never looks at the disk, the environment or the clock, starts nothing and locks nothing.
+// A Policy is a pure function of a core.Check, the rules it was made with and where links lead
+// ([Options].Resolve). It opens no file, never looks at the environment or the clock, starts
+// nothing and locks nothing.
 //
 // # Vocabulary
 //
@@ -24,7 +25,8 @@
 //  1. deny rules
 //  2. what the turn's origin narrows (core.Approvals)
 //  3. rejections remembered for the session
-//  4. hard asks: control files, command lines that cannot be judged, ask rules
+//  4. hard asks: control files, command lines that cannot be judged or that hide what a rule of
+//     the user's is about, ask rules
 //  5. allow rules
 //  6. allowances remembered for the session, from those whose answers count in the turn
 //  7. trust, in turns that a person prompted
@@ -47,8 +49,25 @@
 // a person. Nor is a line with more than eight braces in one word, or with wildcards that
 // take too many steps to compare with the rules, so the cost of a line does not grow with
 // the number of words its braces expand to. A word with wildcards that the shell may expand
-// to a path of a deny or ask rule is asked about. What a program does with its arguments is
-// out of reach: rules on commands are a fence against accidents and not a sandbox.
+// to a path of a deny or ask rule is asked about.
+//
+// The paths of a line are its words, the parts of them that programs take for paths (--file=PATH,
+// -fPATH, @PATH, REV:PATH), in every folder that the line changes to, with their links followed.
+// A variable is what the line itself sets it to. Where a rule of the user's is about paths, a word
+// that only the shell knows is asked about, and where one is about commands, an interpreter that
+// reads a pipe or a text in the line, or gets code in another language as an argument, and a
+// command some of whose words are not known. Rules of our own (Rule.Own) do not have that effect, or
+// every line with a variable would be asked about.
+//
+// What a program does with its arguments is out of reach: scripts that are there already, archives,
+// patches, links behind wildcards, recursion into folders. Rules on commands are a fence against
+// accidents and not a sandbox.
+//
+// # Tools of MCP servers
+//
+// What such a tool touches is not known. Each text in its arguments that is a path or an address
+// counts for deny and ask rules, and for control files unless the server says that the tool only
+// reads. Allow rules do not look at arguments: one for the tool covers the call.
 //
 // # Why
 //

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"dragoman/core"
 	"dragoman/core/files"
 )
 
@@ -279,11 +280,12 @@ func name(s, also string) bool {
 
 // leaves reports whether an argument may name something outside the workspace, or a place
 // where programs keep keys.
-func leaves(f facts, outside bool, arg string) bool {
+func leaves(f facts, a core.Access, arg string) bool {
+	outside := a.Outside
 	for _, value := range append(strings.SplitN(arg, "=", 2), arg) {
 		p := filepath.ToSlash(value)
 		switch {
-		case files.KeepsKeys(absolute(f.check.Meta.Cwd, value)):
+		case f.strays(f.dir(a), value):
 			return true
 		case slices.Contains(strings.Split(p, "/"), ".."),
 			strings.HasPrefix(p, "~"),
@@ -300,4 +302,19 @@ func leaves(f facts, outside bool, arg string) bool {
 		}
 	}
 	return false
+}
+
+// strays reports whether an argument is a path where programs keep keys, or one that a link leads
+// out of the workspace.
+func (f facts) strays(dir, arg string) bool {
+	o := locator{place: f.place}
+	o.dir = dir
+	at := o.absolute(o.dir, arg)
+	real := o.real(o.joined(o.dir, arg))
+	if files.KeepsKeys(at) || files.KeepsKeys(real) {
+		return true
+	}
+	return real != at && !slices.ContainsFunc(append([]string{o.dir}, o.roots...), func(root string) bool {
+		return root != "" && inside(o.real(filepath.Clean(root)), filepath.FromSlash(real))
+	})
 }

@@ -91,36 +91,36 @@ var readUsages = []usage{
 	{words: "cmp", options: "-[bls] -n= -i= --print-bytes --verbose --silent --quiet --bytes=", rest: paths},
 	{
 		words: "tree", rest: paths,
-		options: "-[adfilpshugDFCnrtcUvxJXNqQS] -L= -I=* -P=* --dirsfirst --filesfirst --prune --noreport --gitignore --ignore-case --matchdirs --filelimit= --du --si --inodes --charset=*",
+		options: "-[adfipshugDFCnrtcUvxJXNqQS] -L= -I=* -P=* --dirsfirst --filesfirst --prune --noreport --gitignore --ignore-case --matchdirs --filelimit= --du --si --inodes --charset=*",
 	},
 	{
 		words: "grep, egrep, fgrep", rest: paths, first: anything, instead: "-e -f --regexp --file",
-		options: "-[EFGPivwxcLlqosbHhnTZaIrRUz] -A= -B= -C= -m= -# -e=* -f= -d=* -D=* --extended-regexp --fixed-strings --basic-regexp --perl-regexp " +
+		options: "-[EFGPivwxcLlqosbHhnTZaIrUz] -A= -B= -C= -m= -# -e=* -f= -d=* -D=* --extended-regexp --fixed-strings --basic-regexp --perl-regexp " +
 			"--regexp=* --file= --ignore-case --no-ignore-case --invert-match --word-regexp --line-regexp --count --color[=] --colour[=] " +
 			"--files-without-match --files-with-matches --max-count= --only-matching --quiet --silent --no-messages --byte-offset --with-filename " +
 			"--no-filename --label=* --line-number --initial-tab --null --after-context= --before-context= --context= --text --binary-files=* " +
-			"--directories=* --devices=* --exclude=* --exclude-from= --exclude-dir=* --include=* --recursive --dereference-recursive --line-buffered --null-data",
+			"--directories=* --devices=* --exclude=* --exclude-from= --exclude-dir=* --include=* --recursive --line-buffered --null-data",
 	},
 	{
 		words: "rg", rest: paths, first: anything, instead: "-e -f --regexp --file --files --type-list",
-		options: "-[FiSsvwxclonNHIpquUPaL.0] -e=* -f= -r=* -A= -B= -C= -m= -g=* -t=* -T=* -d= -j= -M= --regexp=* --file= --fixed-strings --ignore-case " +
+		options: "-[FiSsvwxclonNHIpquUPa.0] -e=* -f= -r=* -A= -B= -C= -m= -g=* -t=* -T=* -d= -j= -M= --regexp=* --file= --fixed-strings --ignore-case " +
 			"--smart-case --case-sensitive --invert-match --word-regexp --line-regexp --count --count-matches --files-with-matches --files-without-match " +
 			"--only-matching --line-number --no-line-number --with-filename --no-filename --pretty --quiet --replace=* --after-context= --before-context= " +
-			"--context= --max-count= --glob=* --iglob=* --type=* --type-not=* --type-list --unrestricted --multiline --multiline-dotall --pcre2 --text --follow " +
+			"--context= --max-count= --glob=* --iglob=* --type=* --type-not=* --type-list --unrestricted --multiline --multiline-dotall --pcre2 --text " +
 			"--hidden --no-hidden --no-ignore --no-ignore-vcs --files --json --stats --sort=* --sortr=* --max-depth= --max-columns= --column --no-column " +
 			"--heading --no-heading --trim --vimgrep --color=* --colors=* --threads= --null --no-messages --passthru --max-filesize= --crlf --engine=*",
 	},
 	{
 		words: "fd, fdfind", rest: paths, first: anything,
-		options: "-[HIuLpisgF0aq1] -e=* -t=* -d= -E=* -S= -j= --hidden --no-ignore --unrestricted --follow --full-path --ignore-case --case-sensitive --glob " +
+		options: "-[HIupisgF0aq1] -e=* -t=* -d= -E=* -S= -j= --hidden --no-ignore --unrestricted --full-path --ignore-case --case-sensitive --glob " +
 			"--fixed-strings --print0 --absolute-path --quiet --extension=* --type=* --max-depth= --min-depth= --exact-depth= --exclude=* --size= " +
 			"--changed-within=* --changed-before=* --max-results= --color=* --threads=",
 	},
 	{
 		words: "find", rest: paths, separate: true,
-		options: "-H -L -P -name=* -iname=* -path=* -ipath=* -wholename=* -iwholename=* -regex=* -iregex=* -regextype=* -type=* -xtype=* -maxdepth= -mindepth= " +
+		options: "-H -P -name=* -iname=* -path=* -ipath=* -wholename=* -iwholename=* -regex=* -iregex=* -regextype=* -type=* -xtype=* -maxdepth= -mindepth= " +
 			"-size= -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -newermt=* -empty -not -a -o -and -or -true -false -print -print0 -printf=* -ls -prune -quit " +
-			"-depth -daystart -follow -xdev -mount -perm=* -user=* -group=* -executable -readable -writable -links= -samefile= -noleaf",
+			"-depth -daystart -xdev -mount -perm=* -user=* -group=* -executable -readable -writable -links= -samefile= -noleaf",
 	},
 	{
 		words:   "sed",

@@ -21,6 +21,9 @@ type Options struct {
 	Home string
 	// Anywhere lets commands that nobody looks at run without a sandbox.
 	Anywhere bool
+	// Resolve follows the symbolic links of an absolute path, for the paths of command lines and
+	// of the arguments of MCP servers' tools. nil: links are not followed there.
+	Resolve func(path string) (string, error)
 }
 
 // Policy implements core.Policy.
@@ -28,12 +31,14 @@ type Policy struct {
 	deny, ask, allow []rule
 	fallback         core.Effect
 	anywhere         bool
+	home             string
+	resolve          func(path string) (string, error)
 }
 
 // New checks the rules and makes a Policy of them. An error names the faulty rule, by its
 // number counted from 1, and describes the fault.
 func New(o Options) (*Policy, error) {
-	p := &Policy{fallback: o.Default, anywhere: o.Anywhere}
+	p := &Policy{fallback: o.Default, anywhere: o.Anywhere, home: o.Home, resolve: o.Resolve}
 	switch o.Default {
 	case "":
 		p.fallback = core.MustAsk
@@ -60,12 +65,12 @@ func New(o Options) (*Policy, error) {
 
 // Decide returns the verdict on a call. The verdict always gives its reason. Remember is
 // set only if a person must be asked.
-func (p *Policy) Decide(c core.Check) core.Verdict { return p.decide(look(c)) }
+func (p *Policy) Decide(c core.Check) core.Verdict { return p.decide(p.look(c)) }
 
 // decideLine is Decide for an agent that needs an approval for each command line: an answer for
 // the session covers exactly the line that was shown.
 func (p *Policy) decideLine(c core.Check) core.Verdict {
-	f := look(c)
+	f := p.look(c)
 	f.exact = true
 	return p.decide(f)
 }
@@ -91,7 +96,7 @@ func (p *Policy) Forbids(c core.Check) bool {
 	if len(p.deny) == 0 {
 		return false
 	}
-	_, ok := p.denies(look(c))
+	_, ok := p.denies(p.look(c))
 	return ok
 }
 
@@ -148,6 +153,10 @@ func (p *Policy) hardAsk(f facts) string {
 				"the command line cannot be judged: a word of it has more than %d braces, or has wildcards and is too long",
 				maxBraces,
 			)
+		case l.settles() != "":
+			return "`" + l.settles() + "` commands are always asked for: they decide what runs later"
+		case l.full:
+			return fmt.Sprintf("the command line cannot be judged: it may name more than %d paths", maxMentions)
 		}
 	}
 	for _, r := range p.ask {
@@ -158,16 +167,21 @@ func (p *Policy) hardAsk(f facts) string {
 	for _, rules := range [][]rule{p.deny, p.ask} {
 		for _, r := range rules {
 			switch {
-			case r.Command != "" && r.names(f) && f.unsure():
+			case !r.names(f):
+			case r.Command != "" && (f.unsure() || f.mayMention(r)):
 				return "the command line hides what it runs, so " + r.name() + " cannot be checked"
 			case r.mayTouch(f):
-				return "a wildcard in the command line may match what " + r.name() + " covers"
+				return "a wildcard in " + f.what() + " may match what " + r.name() + " covers"
+			case f.args != nil && f.args.full && (r.Path != "" || r.URL != "") && !r.Own:
+				return "the arguments are too many to be compared with " + r.name()
+			case r.Path != "" && !r.Own && (f.unsure() || f.veiled()):
+				return "the command line hides which paths it touches, so " + r.name() + " cannot be checked"
 			}
 		}
 	}
-	for _, l := range f.lines {
+	for _, l := range f.texts() {
 		if l != nil && l.tired() {
-			return "the command line cannot be judged: it has too many wildcards to compare with the rules"
+			return f.what() + " cannot be judged: there are too many wildcards to compare with the rules"
 		}
 	}
 	return ""
@@ -290,20 +304,28 @@ func (p *Policy) unwatched(f facts) bool {
 // facts are a check with its command lines read.
 type facts struct {
 	check  core.Check
-	folded []string // the paths, by access; see foldPath
-	lines  []*line  // by access; nil where it runs nothing
-	exact  bool     // an answer for the session covers one exact command line
+	folded []string   // the paths, by access; see foldPath
+	lines  []*line    // by access; nil where it runs nothing
+	exact  bool       // an answer for the session covers one exact command line
+	place  place      // the session's
+	args   *arguments // of a tool that is not ours and whose accesses are not known; nil: of none
 }
 
-func look(c core.Check) facts {
+func (p *Policy) look(c core.Check) facts {
 	f := facts{check: c, folded: make([]string, len(c.Access)), lines: make([]*line, len(c.Access))}
+	f.place = place{dir: c.Meta.Cwd, roots: c.Meta.Roots, home: p.home, resolve: p.resolve}
+	if !f.native() && len(c.Access) == 0 {
+		f.args = readArguments(c.Call.Args, f.place)
+	}
 	for i, a := range c.Access {
 		if a.Path != "" {
 			f.folded[i] = foldPath(a.Path)
 		}
 		if a.Op == core.OpRun {
-			f.lines[i] = readLine(a.Command)
-			f.lines[i].locate(f.dir(a))
+			at := f.place
+			at.dir = f.dir(a)
+			f.lines[i] = readLine(a.Command, map[string]string{"HOME": p.home, "PWD": at.dir})
+			f.lines[i].locate(at)
 		}
 	}
 	return f
@@ -394,6 +416,11 @@ func (f facts) readsInside() bool {
 // control names the control file that the call would change, or that a command
 // line mentions; "" if there is none.
 func (f facts) control() string {
+	if f.args != nil && !f.check.Spec.ReadOnly {
+		if i := slices.IndexFunc(f.args.paths, mention.control); i >= 0 {
+			return f.args.paths[i].path
+		}
+	}
 	for i, a := range f.check.Access {
 		if a.Op == core.OpWrite && files.ControlFile(f.folded[i]) {
 			return a.Path
@@ -402,12 +429,28 @@ func (f facts) control() string {
 			continue
 		}
 		for _, m := range f.lines[i].paths {
-			if files.ControlFile(m.folded) {
+			if m.control() {
 				return m.path
 			}
 		}
 	}
 	return ""
+}
+
+// what names in words what the rules are compared with.
+func (f facts) what() string {
+	if f.args != nil {
+		return "the arguments"
+	}
+	return "the command line"
+}
+
+// texts are the command lines of the call, and what its arguments say.
+func (f facts) texts() []*line {
+	if f.args == nil {
+		return f.lines
+	}
+	return []*line{&f.args.line}
 }
 
 // dir returns the folder in which a command would run.
@@ -421,6 +464,17 @@ func (f facts) dir(a core.Access) string {
 // unsure reports whether a command line hides which programs it runs.
 func (f facts) unsure() bool {
 	return slices.ContainsFunc(f.lines, func(l *line) bool { return l != nil && l.unsure })
+}
+
+// veiled reports whether a command line hides which paths it touches.
+func (f facts) veiled() bool {
+	return slices.ContainsFunc(f.lines, func(l *line) bool { return l != nil && l.veiled })
+}
+
+// mayMention reports whether a command line may run what a rule names, depending on words that
+// only the shell knows.
+func (f facts) mayMention(r rule) bool {
+	return slices.ContainsFunc(f.lines, func(l *line) bool { return l != nil && l.mayMention(r.cmd) })
 }
 
 // inside reports whether path is dir or below it. Both must be absolute and

@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // delegators run other programs, or code from their arguments or their input.
 var delegators = []string{
@@ -128,10 +131,85 @@ var delegators = []string{
 	"screen",
 	"dbus-launch",
 	"m4",
+	"prlimit",
+	"setpriv",
+	"run-parts",
+	"split",
+	"hash",
+	"make",
+	"gmake",
+	"fakeroot",
+	"proot",
+	"bwrap",
+	"firejail",
+	"setarch",
+	"linux32",
+	"linux64",
+	"numactl",
+	"uclampset",
+	"choom",
+	"cpulimit",
+	"cgexec",
+	"chpst",
+	"gosu",
+	"su-exec",
+	"tini",
+	"dumb-init",
+	"sg",
+	"newgrp",
+	"capsh",
+	"runcon",
+	"aa-exec",
+	"logsave",
+	"unbuffer",
+	"rlwrap",
+	"hyperfine",
+	"proxychains",
+	"torsocks",
+	"faketime",
+	"dbus-run-session",
+	"systemd-inhibit",
+	"ssh-agent",
+	"caffeinate",
+	"arch",
+	"catchsegv",
+	"ash",
+	"rbash",
+	"fdfind",
+	"rscript",
+	"r",
+	"jshell",
+	"emacsclient",
+	"psql",
+	"sqlite3",
+	"mysql",
+	"mariadb",
+	"ftp",
+	"telnet",
+	"dc",
+	"!", // and other words that are reserved where a command begins, but not behind an assignment
+	"{",
+	"[[",
+	"if",
+	"while",
+	"until",
+	"then",
+	"else",
+	"do",
+	"case",
 }
 
 // runsOthers reports whether a program, without its folder, is a delegator.
-func runsOthers(program string) bool { return slices.Contains(delegators, program) }
+func runsOthers(program string) bool {
+	program, _, _ = strings.Cut(program, " ")
+	return slices.Contains(delegators, program) || slices.Contains(delegators, language(program)) || loader(program)
+}
+
+// loader reports whether a program is the one that the system starts others with, such as
+// ld-linux-x86-64.so.2.
+func loader(program string) bool {
+	return strings.HasPrefix(program, "ld") && strings.Contains(program, ".so")
+}
 
 // changers are commands of the shell that change what later commands mean.
 var changers = []string{

@@ -46,6 +46,7 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	if !ok {
 		return p.Rules.Decide(c) // the agent of another back end
 	}
+	c.Settings.Agent = r.Name
 	if !r.Offers(c.Spec) {
 		return core.Verdict{
 			Effect: core.Deny,

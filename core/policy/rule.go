@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -37,6 +36,16 @@ type Rule struct {
 	// URL is [SCHEME://]HOST[:PORT][/PATH]. The host may be "*" or begin with
 	// "*."; the path is a pattern of core/glob, and without one any path matches.
 	URL string
+	// Agent and Client name who makes the call and which client prompted it; "*" is any text.
+	// Clients choose their names themselves.
+	Agent, Client string
+	// Workspace is a pattern like Path, absolute or a name at any depth, for the folder of the
+	// session, or one above it. A deny or ask rule applies if it matches one of the session's
+	// roots, an allow rule if it matches all of them.
+	Workspace string
+	// Own marks a rule of dragoman's, not of the user's: a command line that merely may hide a
+	// path is not asked about because of it.
+	Own bool
 }
 
 // rule is a Rule made ready.
@@ -47,9 +56,13 @@ type rule struct {
 	server glob.Text
 	cmd    commandPattern
 	path   *glob.Pattern // Path; of deny and ask rules folded, and anywhere
+	exact  *glob.Pattern // of a deny or ask rule: Path, without what is in the folders that it matches
 	rooted bool          // it is absolute
 	named  *glob.Pattern // of a deny or ask rule whose path ends in a plain name: that name, anywhere
 	url    urlPattern
+
+	agent, client glob.Text     // of deny and ask rules folded
+	workspace     *glob.Pattern // nil: any
 }
 
 func compile(r Rule, number int, home string) (rule, error) {
@@ -67,6 +80,15 @@ func compile(r Rule, number int, home string) (rule, error) {
 			return rule{}, err
 		}
 	}
+	if r.Workspace != "" {
+		_, text, err := pattern("workspace", r.Workspace, home)
+		if err == nil {
+			c.workspace, err = glob.Tree(folded(r.Effect, anywhere(text)))
+		}
+		if err != nil {
+			return rule{}, fmt.Errorf("workspace %q is not a valid pattern: %w", r.Workspace, err)
+		}
+	}
 	if r.URL != "" {
 		u, err := parseURLPattern(r.URL)
 		if err != nil {
@@ -81,7 +103,7 @@ func (r *rule) compileNames() (err error) {
 	for _, p := range []struct {
 		field, pattern string
 		to             *glob.Text
-	}{{"tool", r.Tool, &r.tool}, {"server", r.Server, &r.server}} {
+	}{{"tool", r.Tool, &r.tool}, {"server", r.Server, &r.server}, {"agent", r.Agent, &r.agent}, {"client", r.Client, &r.client}} {
 		if *p.to, err = glob.ParseText(p.pattern); err != nil {
 			return fmt.Errorf("%s %q: %w", p.field, p.pattern, err)
 		}
@@ -99,34 +121,56 @@ func (r *rule) compileNames() (err error) {
 	return nil
 }
 
-func (r *rule) compilePath(home string) error {
-	p := r.Path
+// pattern returns a pattern for paths with the home folder in place of "~", clean and with slashes;
+// the field is that of the rule.
+func pattern(field, p, home string) (rooted bool, text string, err error) {
 	if p == "~" || strings.HasPrefix(p, "~/") {
 		if home == "" {
-			return fmt.Errorf("path %q: the home folder is not known; write it out", p)
+			return false, "", fmt.Errorf("%s %q: the home folder is not known; write it out", field, p)
 		}
 		p = glob.Quote(filepath.ToSlash(home)) + p[1:]
 	}
 	p = filepath.ToSlash(p)
-	for _, part := range strings.Split(p, "/") {
-		if part == ".." {
-			return errors.New("path: patterns must not contain \"..\"")
-		}
+	if slices.Contains(strings.Split(p, "/"), "..") {
+		return false, "", fmt.Errorf("%s: patterns must not contain \"..\"", field)
 	}
 	p = strings.TrimPrefix(path.Clean(p), "./")
-	if r.rooted = strings.HasPrefix(p, "/") || filepath.IsAbs(p); r.rooted {
-		p = strings.TrimPrefix(p, "/")
-	} else if r.Effect != core.Allow || !strings.Contains(p, "/") {
-		p = "**/" + p
+	return strings.HasPrefix(p, "/") || filepath.IsAbs(p), p, nil
+}
+
+// anywhere returns a pattern for the text of a path without its leading slash.
+func anywhere(p string) string {
+	if strings.HasPrefix(p, "/") || filepath.IsAbs(p) {
+		return strings.TrimPrefix(p, "/")
 	}
-	if r.Effect != core.Allow {
-		p = fold(p)
+	return "**/" + p
+}
+
+// folded folds a pattern of a rule that denies or asks.
+func folded(e core.Effect, p string) string {
+	if e == core.Allow {
+		return p
 	}
+	return fold(p)
+}
+
+func (r *rule) compilePath(home string) error {
+	rooted, p, err := pattern("path", r.Path, home)
+	if err != nil {
+		return err
+	}
+	if r.rooted = rooted; rooted || r.Effect != core.Allow || !strings.Contains(p, "/") {
+		p = anywhere(p)
+	}
+	p = folded(r.Effect, p)
 	tree, err := glob.Tree(p)
 	if err != nil {
 		return fmt.Errorf("path %q is not a valid pattern: %w", r.Path, err)
 	}
 	r.path = tree
+	if r.exact, err = glob.Path(p); err != nil {
+		return fmt.Errorf("path %q is not a valid pattern: %w", r.Path, err)
+	}
 	if name := path.Base(p); r.Effect != core.Allow && !glob.Wild(name) {
 		if r.named, err = glob.Tree("**/" + name); err != nil {
 			return fmt.Errorf("path %q: its last name is not a valid pattern: %w", r.Path, err)
@@ -139,7 +183,14 @@ func (r *rule) compilePath(home string) error {
 func (r rule) name() string {
 	var parts []string
 	for _, field := range []struct{ name, value string }{
-		{"tool", r.Tool}, {"server", r.Server}, {"path", r.Path}, {"command", r.Command}, {"url", r.URL},
+		{"tool", r.Tool},
+		{"server", r.Server},
+		{"path", r.Path},
+		{"command", r.Command},
+		{"url", r.URL},
+		{"agent", r.Agent},
+		{"client", r.Client},
+		{"workspace", r.Workspace},
 	} {
 		if field.value != "" {
 			parts = append(parts, field.name+" "+show(field.value))
@@ -151,9 +202,26 @@ func (r rule) name() string {
 	return fmt.Sprintf("rule %d (%s %s)", r.number, r.Effect, strings.Join(parts, ", "))
 }
 
-// names reports whether the rule is about the call's tool at all.
+// names reports whether the rule is about the call's tool at all, and about who calls it where.
 func (r rule) names(f facts) bool {
-	return (r.Tool == "" || r.tool.Matches(f.tool())) && (r.Server == "" || r.server.Matches(f.server()))
+	return (r.Tool == "" || r.tool.Matches(f.tool())) && (r.Server == "" || r.server.Matches(f.server())) &&
+		(r.Agent == "" || r.agent.Matches(f.check.Settings.Agent)) && (r.Client == "" || r.client.Matches(f.check.Origin.Client)) &&
+		(r.workspace == nil || r.works(f))
+}
+
+// works reports whether the rule is about the session's workspace.
+func (r rule) works(f facts) bool {
+	matches := func(root string) bool {
+		if r.Effect == core.Allow {
+			return r.workspace.Matches(strings.TrimPrefix(filepath.ToSlash(filepath.Clean(root)), "/"))
+		}
+		return r.workspace.Matches(foldPath(root)) || r.workspace.Matches(foldPath(f.place.real(root)))
+	}
+	roots := append([]string{f.check.Meta.Cwd}, f.check.Meta.Roots...)
+	if r.Effect == core.Allow {
+		return !slices.ContainsFunc(roots, func(root string) bool { return !matches(root) })
+	}
+	return slices.ContainsFunc(roots, matches)
 }
 
 // bare reports whether the rule has no pattern for what a call touches.
@@ -166,6 +234,10 @@ func (r rule) touches(f facts) bool {
 		return false
 	}
 	path, command, url := r.Path == "", r.Command == "", r.URL == ""
+	if f.args != nil {
+		path = path || f.args.touchesPath(r)
+		url = url || f.args.touchesURL(r)
+	}
 	for i, a := range f.check.Access {
 		path = path || r.touchesPath(f, i)
 		if l := f.lines[i]; l != nil && !command {
@@ -180,18 +252,26 @@ func (r rule) touchesPath(f facts, i int) bool {
 	if f.check.Access[i].Path != "" && r.path.Matches(f.folded[i]) {
 		return true
 	}
-	if f.lines[i] == nil {
-		return false
-	}
-	return slices.ContainsFunc(f.lines[i].paths, func(m mention) bool {
-		return r.path.Matches(m.folded) || r.named != nil && f.lines[i].may(m.any, r.named)
+	return f.lines[i] != nil && f.lines[i].touches(r)
+}
+
+// touches reports whether a path that the line mentions is one of a deny or ask rule, or may be.
+func (l *line) touches(r rule) bool {
+	return slices.ContainsFunc(l.paths, func(m mention) bool {
+		return r.path.Matches(m.folded) || r.named != nil && l.may(m.any, r.named)
 	})
 }
 
 // mayTouch reports whether the shell may expand a word with wildcards to one of the rule's
-// paths.
+// paths, or a tool a pattern in its arguments.
 func (r rule) mayTouch(f facts) bool {
-	if r.path == nil || r.named != nil || !r.names(f) {
+	if r.path == nil || !r.names(f) {
+		return false
+	}
+	if f.args != nil {
+		return slices.ContainsFunc(f.args.paths, func(m mention) bool { return f.args.may(m.some, r.exact) })
+	}
+	if r.named != nil {
 		return false
 	}
 	for _, l := range f.lines {
@@ -290,3 +370,8 @@ func anyMatches(list []glob.Text, text string) bool {
 }
 
 func (c commandPattern) matches(text string) bool { return anyMatches(c.whole, text) }
+
+// begins reports whether a command that begins with a text may match.
+func (c commandPattern) begins(text string) bool {
+	return slices.ContainsFunc(c.whole, func(p glob.Text) bool { return p.Begins(text) })
+}

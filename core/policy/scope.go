@@ -152,7 +152,7 @@ func wideScope(f facts, l *line, a core.Access) []string {
 		words = slices.Delete(words, 1, 2)
 	}
 	r, n := covering(words)
-	if n == 0 || !r.covers(words[n:], func(arg string) bool { return leaves(f, a.Outside, arg) }) {
+	if n == 0 || !r.covers(words[n:], func(arg string) bool { return leaves(f, a, arg) }) {
 		return nil
 	}
 	return words[:n]

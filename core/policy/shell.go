@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"path"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -11,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"dragoman/core/glob"
 )
 
 const (
@@ -21,9 +17,7 @@ const (
 	maxOpen     = 200      // brackets that are parsed, for the same reason
 	maxNested   = 32       // words that are read as command lines of their own
 	maxBraces   = 8        // in one word; with more it is not judged
-	maxSteps    = 5 << 20  // that the words of a line may take to be compared with rules
-	maxWild     = 4 << 10  // bytes of a path with wildcards that is compared with rules
-	maxPath     = 8 << 10  // bytes of another: no system opens a longer one
+	maxParts    = 8        // of a word that are looked at on their own
 )
 
 // line is the meaning of a command line, as far as it can be found without running it.
@@ -33,27 +27,36 @@ type line struct {
 	fault  string   // why it could not be parsed
 	plain  bool     // nothing but simple commands of plain words, joined by && || | ; and newlines
 	unsure bool     // which programs it runs depends on facts that only the shell knows
+	veiled bool     // which paths it touches, too
 	crowds bool     // a word of it has more braces than are looked into
+	full   bool     // it may mean more paths than are looked at
 	steps  int      // that its words have taken to be compared with rules
 	count  int      // of commands
 	sole   []string // the words of a line that is one plain command and nothing else
 	// commands are the simple commands at any depth, also those in substitutions
 	// and in the arguments of programs that run other programs.
 	commands []command
-	targets  []string // of redirections
+	targets  []word // of redirections and of assignments
 	nested   int
 	paths    []mention
+
+	vars  variables
+	fed   map[*syntax.CallExpr]feed // the commands that read what the line itself gives them
+	walks int                       // that were made to find them
+	wrote []string                  // the files that it writes by redirections
+	runs  []string                  // the files that it gives to interpreters
 }
 
 // command is one simple command, or the known part of it.
 type command struct {
 	words []word
 	any   bool // the program that it runs may begin at any of its words
+	more  bool // it gets more words that nobody knows yet
 }
 
 // readLine reads a command line. It never fails: what cannot be parsed is cut
-// at everything that could separate commands.
-func readLine(text string) *line {
+// at everything that could separate commands. start holds variables that the shell starts with.
+func readLine(text string, start map[string]string) *line {
 	l := &line{text: text}
 	l.fault = faultOf(text)
 	if l.fault == "" {
@@ -62,6 +65,7 @@ func readLine(text string) *line {
 			l.fault = "it is not valid shell"
 		} else {
 			l.parsed = true
+			l.vars = variablesOf(file, start)
 			l.collect(file)
 			l.plain = l.count <= maxCommands && len(l.commands) > 0 && plainStmts(file.Stmts) &&
 				(runtime.GOOS != "windows" || plainAnywhere(text))
@@ -74,6 +78,7 @@ func readLine(text string) *line {
 		l.unsure = true
 		l.cut(text)
 	}
+	l.unsure = l.unsure || slices.ContainsFunc(l.runs, l.writes)
 	return l
 }
 
@@ -111,6 +116,7 @@ func faultOf(text string) string {
 
 // collect finds all simple commands below a node.
 func (l *line) collect(node syntax.Node) {
+	l.feeds(node)
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
@@ -118,20 +124,35 @@ func (l *line) collect(node syntax.Node) {
 				l.count++
 			}
 		case *syntax.Redirect:
-			if n.Word != nil {
-				l.targets = append(l.targets, readWord(n.Word).text)
-			}
+			l.redirect(n)
 		case *syntax.CallExpr:
 			l.call(n)
 		case *syntax.FuncDecl:
 			l.unsure = true // a later command may mean it
 		case *syntax.Assign:
-			if n.Value != nil {
-				l.targets = append(l.targets, readWord(n.Value).text)
+			if n.Value != nil && n.Name != nil && n.Name.Value != "PATH" {
+				l.targets = append(l.targets, l.vars.read(n.Value))
+				l.steer(n)
 			}
 		}
 		return true
 	})
+}
+
+func (l *line) redirect(n *syntax.Redirect) {
+	if n.Word == nil || n.Hdoc != nil {
+		return // the word is the mark at the end of a text
+	}
+	w := l.vars.read(n.Word)
+	l.targets = append(l.targets, w)
+	switch n.Op {
+	case syntax.WordHdoc:
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
+		l.wrote = append(l.wrote, w.text)
+		l.veiled = l.veiled || !w.known
+	default:
+		l.veiled = l.veiled || !w.known
+	}
 }
 
 func (l *line) call(n *syntax.CallExpr) {
@@ -140,42 +161,75 @@ func (l *line) call(n *syntax.CallExpr) {
 	}
 	var c command
 	for _, arg := range n.Args {
-		w := readWord(arg)
+		w := l.vars.read(arg)
 		l.crowds = l.crowds || w.braces > maxBraces
 		c.words = append(c.words, w)
 	}
 	l.unsure = l.unsure || l.crowds
 	first := c.words[0]
-	if !first.static || first.glob {
+	if !first.known || first.glob {
 		l.unsure = true
 	}
-	if c.any = runsOthers(programOf(first.text)); c.any {
-		l.inner(c.words[1:])
+	l.add(c, l.fed[n])
+}
+
+// add adds a command, and what its arguments and its input have a program run.
+func (l *line) add(c command, in feed) {
+	program := programOf(c.words[0].text)
+	c.any = runsOthers(program)
+	if !slices.Contains(sayers, program) {
+		l.veiled = l.veiled || slices.ContainsFunc(c.words[1:], func(w word) bool { return !w.known })
 	}
+	if c.any {
+		l.inner(c.words[1:], c.words[0])
+	}
+	l.code(&c, in)
 	l.commands = append(l.commands, c)
 }
 
 // inner reads the arguments of a program that runs others: some are command
-// lines themselves.
-func (l *line) inner(args []word) {
+// lines themselves, or code in another language. before are the words before them.
+func (l *line) inner(args []word, before ...word) {
+	foreign := slices.ContainsFunc(before, foreignWord)
 	for _, w := range args {
-		if !w.static || w.glob {
+		if !w.known || w.glob {
 			l.unsure = true
 		}
-		if !strings.ContainsAny(w.text, " \t\n;&|") || len(w.text) > maxLine {
-			continue
-		}
-		if l.nested++; l.nested > maxNested {
-			l.unsure = true
-			return
-		}
-		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(w.text), "")
-		if err != nil {
+		if foreign {
 			l.cut(w.text)
 			continue
 		}
-		l.collect(file)
+		foreign = foreignWord(w)
+		l.script(w.text)
+		for value, n := w.text, 0; n < maxParts; n++ { // --filter=COMMAND, alias x=COMMAND
+			var ok bool
+			if _, value, ok = strings.Cut(value, "="); !ok || value == "" {
+				break
+			}
+			l.commands = append(l.commands, command{words: []word{literally(value)}, any: true})
+			l.script(value)
+		}
 	}
+}
+
+// script reads a text that may be a command line. Editors and git take one behind an exclamation
+// mark.
+func (l *line) script(text string) {
+	text = strings.TrimLeft(text, "!: ")
+	if !strings.ContainsAny(text, " \t\n;&|<>()`$") || len(text) > maxLine {
+		return
+	}
+	if l.nested++; l.nested > maxNested {
+		l.unsure = true
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		l.unsure = l.unsure || strings.ContainsAny(text, " \t\n")
+		l.cut(text)
+		return
+	}
+	l.collect(file)
 }
 
 // cut splits text that is not parsed wherever a command could begin.
@@ -183,7 +237,7 @@ func (l *line) cut(text string) {
 	text = strings.NewReplacer("\\\n", "", "'", "", `"`, "", `\`, "").Replace(text)
 	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f;&|(){}`<>", r) }) {
 		if piece = strings.Join(strings.Fields(piece), " "); piece != "" {
-			l.commands = append(l.commands, command{words: []word{{text: piece}}, any: true})
+			l.commands = append(l.commands, command{words: []word{literally(piece)}, any: true})
 		}
 	}
 }
@@ -200,6 +254,22 @@ func (l *line) mentions(pattern commandPattern) bool {
 		}
 	}
 	return false
+}
+
+// mayMention reports whether a deny or ask pattern may match a command of the line, once the
+// words are there that nobody knows yet.
+func (l *line) mayMention(pattern commandPattern) bool {
+	return slices.ContainsFunc(l.commands, func(c command) bool {
+		n := slices.IndexFunc(c.words, func(w word) bool { return !w.known || w.glob })
+		if n < 0 && !c.more {
+			return false
+		}
+		if n >= 0 {
+			c.words = c.words[:n]
+		}
+		text := fold(c.loose()) + " "
+		return len(c.words) > 0 && (pattern.begins(text) || pattern.begins(programOf(text)))
+	})
 }
 
 // loose returns a command in the form that deny rules compare.
@@ -237,87 +307,6 @@ func programOf(text string) string {
 		return program + " " + rest
 	}
 	return program
-}
-
-// mention is a path, or a pattern for paths, in a command line. any matches everything that
-// its wildcards could mean, even quoted ones, and some what the shell would expand it to.
-// Both are nil without wildcards.
-type mention struct {
-	path, folded string
-	any, some    *glob.Pattern
-}
-
-// may reports whether a word with wildcards and a rule's path may mean the same path. Once
-// the line has used up its steps it only returns false: see tired.
-func (l *line) may(word, rule *glob.Pattern) bool {
-	if word == nil || l.tired() || l.crowds {
-		return false
-	}
-	ok, steps := glob.Meet(word, rule)
-	l.steps += steps
-	return ok
-}
-
-// tired reports whether the line has used up its steps, so that some words were not
-// compared with the rules.
-func (l *line) tired() bool { return l.steps > maxSteps }
-
-// locate finds the paths that the line may mean, taken from dir: its words,
-// what follows "=" or "@" in them, and the targets of redirections.
-func (l *line) locate(dir string) {
-	seen := make(map[word]bool)
-	add := func(text string, wild bool) {
-		if seen[word{text: text, glob: wild}] {
-			return
-		}
-		seen[word{text: text, glob: wild}] = true
-		p := absolute(dir, text)
-		if len(p) > maxPath && !wild {
-			return
-		}
-		m := mention{path: p, folded: foldPath(p)}
-		if glob.Wild(m.folded) && len(m.folded) <= maxWild {
-			m.any = glob.Word(m.folded, true)
-			if wild {
-				m.some = glob.Word(m.folded, false)
-			}
-		}
-		l.crowds = l.crowds || wild && len(m.folded) > maxWild
-		l.paths = append(l.paths, m)
-	}
-	split := func(text string, wild bool) {
-		for t := range strings.FieldsSeq(text) {
-			add(t, wild)
-			if _, value, ok := strings.Cut(t, "="); ok && value != "" {
-				add(value, wild)
-			}
-			if value := strings.TrimPrefix(t, "@"); value != t {
-				add(value, wild)
-			}
-		}
-		if strings.Contains(text, " ") && len(text) < 4096 {
-			add(text, false)
-		}
-	}
-	for _, c := range l.commands {
-		for _, w := range c.words {
-			split(w.text, w.glob)
-		}
-	}
-	for _, t := range l.targets {
-		split(t, false)
-	}
-}
-
-func absolute(dir, p string) string {
-	p = filepath.ToSlash(p)
-	if rest, ok := strings.CutPrefix(p, "~/"); ok {
-		p = "/~/" + rest
-	}
-	if path.IsAbs(p) || filepath.IsAbs(p) || dir == "" {
-		return path.Clean(p)
-	}
-	return path.Join(filepath.ToSlash(dir), p)
 }
 
 // plainStmts reports whether statements are all of the kind that allow rules

@@ -283,7 +283,7 @@ func FuzzShell(f *testing.F) {
 	p := mustNew(f, Rule{Effect: core.Allow, Tool: "shell_command", Command: "*"})
 	denying := mustNew(f, Rule{Effect: core.Allow}, Rule{Effect: core.Deny, Command: "shred *"})
 	f.Fuzz(func(t *testing.T, text string) {
-		l := readLine(text)
+		l := readLine(text, nil)
 		v := p.Decide(shell(text))
 		if v.Effect == core.Allow && (!l.parsed || !l.plain || l.count > maxCommands || strings.ContainsAny(text, "\r\x00\x1b")) {
 			t.Errorf("%q is allowed: %q", text, v.Why)

@@ -56,7 +56,7 @@ func FuzzSteps(f *testing.F) {
 	}
 	p := mustNew(f, rules...)
 	f.Fuzz(func(t *testing.T, word string) {
-		facts := look(shell("cat " + word))
+		facts := p.look(shell("cat " + word))
 		_, denied := p.denies(facts)
 		why := p.hardAsk(facts)
 		l := facts.lines[0]

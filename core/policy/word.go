@@ -7,28 +7,53 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"dragoman/core/glob"
 )
 
 // word is the result of expanding a word of the shell.
 type word struct {
 	text   string // where it cannot be known: a space (unquoted), or U+FFFD
 	static bool   // text is known
-	glob   bool   // static, but the shell may expand it to names of files
+	known  bool   // the same, or the line itself says what its variables hold
+	glob   bool   // the shell may expand it to names of files
 	braces int    // that the shell may expand
+	open   string // of a word that is not known: its text, with * where it cannot be known
 }
 
-// readWord returns the expansion of a word, as far as it is known.
-func readWord(n *syntax.Word) word {
-	w := word{static: true}
+// literally returns the word that means a text.
+func literally(text string) word { return word{text: text, static: true, known: true} }
+
+// These characters stand for a part that cannot be known while a word is read. Unicode has no
+// text with them.
+const (
+	bare   = '\ufdd0' // it may be nothing, or split the word
+	quoted = '\ufdd1'
+)
+
+var (
+	shownText = strings.NewReplacer(string(bare), " ", string(quoted), string(utf8.RuneError))
+	openText  = strings.NewReplacer(string(bare), "*", string(quoted), "*")
+)
+
+// readWord returns the expansion of a word, as far as it is known without a look at variables.
+func readWord(n *syntax.Word) word { return variables(nil).read(n) }
+
+// read returns the expansion of a word, as far as it is known.
+func (v variables) read(n *syntax.Word) word {
+	w := word{static: true, known: true}
 	var b strings.Builder
 	for i, part := range n.Parts {
-		w.part(&b, part, i == 0)
+		w.part(&b, part, i == 0, v)
 	}
-	w.text = b.String()
+	w.text = shownText.Replace(b.String())
+	if !w.known {
+		w.open = openText.Replace(b.String())
+	}
 	return w
 }
 
-func (w *word) part(b *strings.Builder, part syntax.WordPart, first bool) {
+func (w *word) part(b *strings.Builder, part syntax.WordPart, first bool, v variables) {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		w.literal(b, p.Value, first)
@@ -44,13 +69,27 @@ func (w *word) part(b *strings.Builder, part syntax.WordPart, first bool) {
 				b.WriteString(unescape(lit.Value, "$`\"\\"))
 				continue
 			}
-			w.static = false
-			b.WriteRune(utf8.RuneError)
+			w.variable(b, q, quoted, v)
 		}
 	default:
-		w.static = false
-		b.WriteByte(' ') // it may expand to nothing, or split the word
+		w.variable(b, p, bare, v)
 	}
+}
+
+// variable reads a part that the shell computes. unknown stands for it if it cannot be known.
+func (w *word) variable(b *strings.Builder, p syntax.WordPart, unknown rune, v variables) {
+	w.static = false
+	text, ok := v.of(p)
+	if !ok {
+		w.known = false
+		b.WriteRune(unknown)
+		return
+	}
+	if glob.Wild(text) {
+		w.glob = true
+		w.braces += strings.Count(text, "{")
+	}
+	b.WriteString(text)
 }
 
 // literal reads unquoted text.

@@ -7,6 +7,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/files"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 )
@@ -22,7 +23,7 @@ func newPolicies(
 	var all, others []policy.Rule
 	home := program.Home(env)
 	for _, path := range keys {
-		ours := policy.Rule{Effect: core.Deny, Path: path}
+		ours := policy.Rule{Effect: core.Deny, Path: path, Own: true}
 		all, others = append(all, ours), append(others, ours)
 	}
 	for _, list := range []struct {
@@ -46,19 +47,19 @@ func newPolicies(
 		}
 	}
 	fallback, anywhere := core.Effect(c.Policy.Default), c.Policy.Unattended == "anywhere"
-	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home, Anywhere: anywhere}); err != nil {
+	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real}); err != nil {
 		return nil, nil, err
 	}
 	if fallback == core.Allow {
 		fallback = core.MustAsk
 	}
-	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home, Anywhere: anywhere})
+	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real})
 	return rules, strict, err
 }
 
 // policyRule translates a rule of the configuration.
 func policyRule(effect core.Effect, r configs.Rule) policy.Rule {
-	rule := policy.Rule{Effect: effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL}
+	rule := policy.Rule{Effect: effect, Tool: r.Tool, Server: r.Server, Path: r.Path, Command: r.Command, URL: r.URL, Agent: r.Agent, Client: r.Client, Workspace: r.Workspace}
 	if effect == core.Allow && r.Server == "" && tools.Named(r.Tool) {
 		rule.Server = core.Native // an MCP server may have a tool of the same name
 	}
