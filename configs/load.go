@@ -77,20 +77,24 @@ func Load(o Options) (*Config, error) {
 }
 
 // serversFile returns the path of mcp.json; empty: the environment names no place for it.
-func (o Options) serversFile() string {
+func (o Options) serversFile() string { return o.beside(serversFileName) }
+
+// beside returns the path of a file next to the user's configuration; empty: the environment names no
+// place for it.
+func (o Options) beside(file string) string {
 	own := userFile(o.ConfigDir, o.Env)
 	switch {
 	case o.Path == "" && own == "":
 		return ""
 	case o.Path == "" || own != "" && filepath.Clean(o.Path) == own:
-		return filepath.Join(filepath.Dir(own), serversFileName)
+		return filepath.Join(filepath.Dir(own), file)
 	}
 	name := o.Path
 	switch ext := filepath.Ext(name); ext {
 	case ".yaml", ".yml", ".json":
 		name = strings.TrimSuffix(name, ext)
 	}
-	return name + "." + serversFileName
+	return name + "." + file
 }
 
 // ServersFile returns the path of the file for MCP servers, which need not exist: mcp.json in
@@ -98,6 +102,12 @@ func (o Options) serversFile() string {
 // DIR/NAME.yaml, it is DIR/NAME.mcp.json, so that no repository's mcp.json is read. It is empty
 // if HOME is not set.
 func ServersFile(path string, env Env) string { return Options{Path: path, Env: env}.serversFile() }
+
+// AnswersFile returns the path of the file for answers that are kept for good, which need not
+// exist: policy.json, named and placed as ServersFile. It is empty if HOME is not set.
+func AnswersFile(path string, env Env) string {
+	return Options{Path: path, Env: env}.beside("policy.json")
+}
 
 // readServers reads mcp.json. It returns nil if there is no file.
 func readServers(path string) (*serverList, []Problem) {

@@ -34,6 +34,8 @@ type Ask struct {
 	Deadline time.Time `json:"deadline"`
 	// Remember says in words what DecideSession would allow from then on; empty: it is not offered.
 	Remember string `json:"remember,omitempty"`
+	// Always says that AllowAlways is offered: what Remember says, in these folders, for good.
+	Always bool `json:"always,omitempty"`
 	// Hard says that only a person may allow it. A rule, an earlier answer or a model that
 	// answers for its user may not.
 	Hard bool `json:"hard,omitempty"`
@@ -86,7 +88,7 @@ func (a Ask) read(r Reply) Reply {
 		r.Option, r.Decision = "", ""
 	case offered: // the agent keeps what it offered
 		r.Decision = o.Decision
-	case r.Option != "" || r.Decision.Allows() && !a.Fits():
+	case r.Option != "" || r.Decision.Allows() && !a.Fits() || r.Decision == AllowAlways && (!a.Always || r.Caller != ""):
 		r.Outcome, r.Option, r.Decision, r.Text = OutcomeAlone, "", "", "the client answered with something that was not offered"
 	case !a.Fits():
 		r.Decision = RejectOnce
@@ -108,21 +110,14 @@ type Option struct {
 
 // InWords returns the ask as text, for a chat, where no form can be shown.
 func (a Ask) InWords() string {
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(a.Text))
+	text := strings.TrimSpace(a.Text)
 	if a.URL != "" {
-		return strings.TrimSpace(b.String() + "\n" + a.URL)
+		return strings.TrimSpace(text + "\n" + a.URL)
 	}
 	for i, o := range a.Options {
-		if i == 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "\n%d. %s", i+1, o.Label)
-		if o.Description != "" {
-			b.WriteString(": " + o.Description)
-		}
+		text += strings.Repeat("\n", max(1, 2-i)) + fmt.Sprintf("%d. %s", i+1, strings.TrimSuffix(o.Label+": "+o.Description, ": "))
 	}
-	return b.String()
+	return text
 }
 
 // Decision is the answer of a person or a rule to an approval.
@@ -131,12 +126,13 @@ type Decision string
 const (
 	AllowOnce    Decision = "allow_once"
 	AllowSession Decision = "allow_session" // and whatever Ask.Remember says, while the session lives
+	AllowAlways  Decision = "allow_always"  // and in all sessions of these folders; only a person may say so
 	RejectOnce   Decision = "reject_once"
 	RejectAlways Decision = "reject_session"
 )
 
 // Allows reports whether the call may run.
-func (d Decision) Allows() bool { return d == AllowOnce || d == AllowSession }
+func (d Decision) Allows() bool { return d == AllowOnce || d == AllowSession || d == AllowAlways }
 
 // Outcome is the way in which an Ask was settled.
 type Outcome string

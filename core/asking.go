@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/core/internal/passed"
@@ -193,7 +194,7 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 	case MustAsk:
 	}
 	c.State, c.Why = Awaiting, v.Why
-	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Hard: v.Hard, Options: options, key: v.Remember}
+	a := Ask{Kind: AskApproval, Turn: c.Turn, Call: c.ID, Text: v.Why, Remember: v.RememberText, Always: v.Keep != nil && len(options) == 0, Hard: v.Hard, Options: options, key: v.Remember}
 	r, err := s.ask(ctx, a, prof.AskTimeout, t, CallChanged{c})
 	if err != nil {
 		return Reply{}, err
@@ -206,14 +207,16 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 		}
 		if r.Remember != "" {
 			who += " for this session: " + v.RememberText
+		} else if r.Decision == AllowAlways {
+			who += " for good, in this folder: " + v.RememberText
+			if err := v.Keep(ctx); err != nil {
+				who = "the user, but only once: " + err.Error()
+			}
 		}
 		if r.Why = "allowed by " + who; r.Decision.Allows() {
 			return r, nil
 		}
-		if r.Text != "" {
-			who += ": " + r.Text
-		}
-		r.Why = "rejected by " + who
+		r.Why = "rejected by " + strings.TrimSuffix(who+": "+r.Text, ": ")
 		return r, nil
 	case OutcomeExpired:
 		return ruled(false, "rejected: "+r.Text), nil

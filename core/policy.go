@@ -1,5 +1,7 @@
 package core
 
+import "context"
+
 // Approvals says for one turn what becomes of what would be asked. Empty: as the
 // session's settings say.
 type Approvals string
@@ -58,15 +60,16 @@ const (
 
 // Verdict is a policy's answer. Remember is the key under which a decision for the session is
 // stored, and RememberText describes what it would cover; both are empty if "always" must not be
-// offered. Hard is set with MustAsk if only a person may allow the call.
+// offered. Hard is set with MustAsk if only a person may allow the call. Keep stores an allowance for
+// good (AllowAlways); nil: that must not be offered.
 type Verdict struct {
 	Effect       Effect
 	Hard         bool
 	Why          string
 	Remember     string
 	RememberText string
+	Keep         func(context.Context) error
 }
 
-// Policy decides whether a call may run. It is a pure function of its argument
-// and called with no lock held.
+// Policy decides whether a call may run. It is called with no lock held.
 type Policy interface{ Decide(Check) Verdict }

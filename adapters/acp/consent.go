@@ -59,7 +59,7 @@ func optionKind(d core.Decision) acp.PermissionKind {
 	switch d {
 	case core.AllowOnce:
 		return acp.AllowOnce
-	case core.AllowSession:
+	case core.AllowSession, core.AllowAlways:
 		return acp.AllowAlways
 	case core.RejectAlways:
 		return acp.RejectAlways

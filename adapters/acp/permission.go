@@ -115,6 +115,9 @@ func permissions(a core.Ask) (list []acp.PermissionOption) {
 	if a.Remember != "" {
 		add(core.AllowSession, "Allow for this session: "+a.Remember, acp.AllowAlways)
 	}
+	if a.Always { // behind it: a client that looks for the kind alone takes the first
+		add(core.AllowAlways, "Always allow in this folder: "+a.Remember, acp.AllowAlways)
+	}
 	add(core.RejectOnce, "Reject", acp.RejectOnce)
 	if a.Remember != "" {
 		add(core.RejectAlways, "Reject for this session: "+a.Remember, acp.RejectAlways)

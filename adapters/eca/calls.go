@@ -218,7 +218,7 @@ func (v *View) answered(dst []byte, e core.Answered) []byte {
 		return v.decided(dst, c, e.Reply)
 	default:
 		c.outcome = e.Reply.Outcome
-		if e.Reply.Decision == core.AllowSession {
+		if e.Reply.Decision == core.AllowSession || e.Reply.Decision == core.AllowAlways {
 			v.allowed.Add(c.now)
 		}
 	}

@@ -121,6 +121,9 @@ func (p *Policy) grant(f facts, s scope) core.Verdict {
 	if s.key != "" && s.offer && f.check.Remembered[s.key] == core.AllowSession {
 		return core.Verdict{Effect: core.Allow, Why: "allowed for this session: " + s.text}
 	}
+	if s.key != "" && s.offer && f.check.Remembered[s.key] == core.AllowAlways {
+		return core.Verdict{Effect: core.Allow, Why: "allowed for good in this folder: " + s.text}
+	}
 	v := p.byDefault(f)
 	if v.Effect != core.MustAsk {
 		return v

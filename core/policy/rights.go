@@ -75,6 +75,13 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	return rules.Decide(c)
 }
 
+// Lasting returns the name under which answers about an agent's calls may be kept for good; ok is
+// false for an agent that the workspace proposes.
+func (p Rights) Lasting(agent string) (name string, ok bool) {
+	r, ours := p.role(agent)
+	return cmp.Or(agent, p.Default), !ours || !r.Foreign
+}
+
 // Offers reports whether an agent is offered a tool. An agent of another back end decides that
 // itself.
 func (p Rights) Offers(agent string, s core.Spec) bool {

@@ -62,6 +62,10 @@ func (e *Environment) ConfigFile() string {
 // need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }
 
+// AnswersFile returns the path of policy.json, in which answers are kept that people gave for good.
+// The file need not exist. Empty: the environment names no place for it.
+func (e *Environment) AnswersFile() string { return configs.AnswersFile(e.Flags.Config, e.Lookup) }
+
 // ErrNoConfigPlace means that there is no home folder, and no flag.
 var ErrNoConfigPlace = errors.New(
 	"HOME is not set, so the configuration file has no default path; name one with --config",

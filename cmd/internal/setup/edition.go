@@ -22,6 +22,7 @@ import (
 	"dragoman/core/control"
 	"dragoman/core/guide"
 	"dragoman/core/inference"
+	"dragoman/core/kept"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 	"dragoman/core/workspace"
@@ -191,7 +192,7 @@ func (p *edition) place(base *Profile, roots []string, from *guide.Guide) *works
 	made.Servers = serverControl{p, &made}
 	made.roles = slices.Concat(base.roles, pl.roles)
 	made.Rights.Roles = rolesOf(made.roles)
-	made.Policy = made.Rights
+	made.Policy = kept.Policy{Rules: made.Rights, Store: p.answers}
 	made.Agents, made.Subagents = slices.Clone(base.Agents), slices.Clone(base.Subagents)
 	for _, r := range pl.roles {
 		a := p.agentOf(r, base.Config)
@@ -536,7 +537,7 @@ func (p *edition) close() {
 // make translates a configuration. It opens only the files that agents' instructions refer to.
 // old is the profile to replace; nil: none.
 func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, error) {
-	rules, strict, err := newPolicies(c, p.env.Lookup, p.secrets.Files()...)
+	rules, strict, err := newPolicies(c, p.env.Lookup, append(p.secrets.Files(), p.answers.Path())...)
 	if err != nil {
 		return nil, err
 	}
@@ -570,7 +571,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 			Find:    m.Of(""),
 		},
 		Toolboxes:  []core.Toolbox{p.native, p.guides, box},
-		Policy:     made.Rights,
+		Policy:     kept.Policy{Rules: made.Rights, Store: p.answers},
 		AskTimeout: c.Policy.AskTimeout,
 		Commands:   p.commands(box),
 		Command:    p.command,

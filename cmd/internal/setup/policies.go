@@ -14,7 +14,7 @@ import (
 
 // newPolicies makes the policy of the configuration's rules, and a second one without the rules
 // that allow anything. An error has the position of the rule in the file. Calls may not access
-// the files of stored keys.
+// the files of stored keys, nor that of the answers that are kept.
 func newPolicies(
 	c *configs.Config,
 	env configs.Env,
@@ -23,6 +23,9 @@ func newPolicies(
 	var all, others []policy.Rule
 	home := program.Home(env)
 	for _, path := range keys {
+		if path == "" {
+			continue
+		}
 		ours := policy.Rule{Effect: core.Deny, Path: path, Own: true}
 		all, others = append(all, ours), append(others, ours)
 	}

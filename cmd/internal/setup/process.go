@@ -16,6 +16,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child"
+	"dragoman/core/kept"
 	"dragoman/core/sandbox"
 	"dragoman/core/tools"
 )
@@ -35,6 +36,7 @@ type Process struct {
 	gateway   *core.Gateway // nil: nothing is run
 	logins    *secrets.Logins
 	offers    *models.Offers
+	answers   *kept.Store  // those that people gave for good
 	native    core.Toolbox // our own tools
 	servers   *upstreams
 	chosen    string                         // Options.Agent
@@ -89,6 +91,7 @@ func New(o Options) *Process {
 		board:   board.New(),
 		logins:  o.Secrets.Logins(),
 		offers:  models.NewOffers(o.Env.DataFile),
+		answers: kept.Open(o.Env.AnswersFile()),
 		loading: make(chan struct{}, 1),
 		changed: configs.FileStates.Changed,
 		servers: &upstreams{

@@ -127,6 +127,8 @@ func reply(a core.Ask, line inputLine, more bool) (core.Reply, bool) {
 		return decided(core.AllowOnce)
 	case (word == "s" || word == "session") && a.Remember != "":
 		return decided(core.AllowSession)
+	case (word == "a" || word == "always") && a.Always:
+		return decided(core.AllowAlways)
 	case word == "n" || word == "no":
 		return decided(core.RejectOnce)
 	}
@@ -167,6 +169,8 @@ func answerText(r core.Reply) string {
 			return "yes"
 		case core.AllowSession:
 			return "yes, for this session"
+		case core.AllowAlways:
+			return "yes, always in this folder"
 		case core.RejectOnce, core.RejectAlways:
 			return strings.TrimSuffix("no: "+r.Text, ": ")
 		}

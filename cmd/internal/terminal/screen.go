@@ -291,6 +291,8 @@ func asked(a core.Ask) string {
 // choices lists the possible answers.
 func (s *screen) choices(a core.Ask) string {
 	switch {
+	case a.Kind == core.AskApproval && a.Always:
+		return "[y]es, [s]ession or [a]lways in this folder (" + display.Line(a.Remember, 80) + "), or [n]o: "
 	case a.Kind == core.AskApproval && a.Remember != "":
 		return "[y]es, [s]ession (" + display.Line(a.Remember, 80) + ") or [n]o: "
 	case a.Kind == core.AskApproval:
