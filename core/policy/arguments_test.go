@@ -25,36 +25,38 @@ func TestArguments(t *testing.T) {
 		{Effect: core.Deny, URL: "*.evil.com"},
 		{Effect: core.MustAsk, URL: "http://*/admin/**"},
 	}
+	deep := `{"a":` + strings.Repeat(`[`, 40) + strings.Repeat(`]`, 40) + `}`
+	long := `["` + strings.Repeat(`a","`, 1200) + `"]`
 	for args, want := range map[string]core.Effect{
-		`{"path": ".env"}`:                                                core.Deny,
-		`{"path": "sub/../.ENV"}`:                                         core.Deny,
-		`{"path": "/home/u/app/.env"}`:                                    core.Deny,
-		`{"path": "~/.ssh/x"}`:                                            core.Deny,
-		`{"path": "file:///home/u/.ssh/x"}`:                               core.Deny,
-		`{"path": "FILE:///home/u/%2essh/x"}`:                             core.Deny,
-		`{"path": "docs/notes.txt"}`:                                      core.Deny, // a link
-		`{"path": "keys/x"}`:                                              core.Deny,
-		`{"paths": ["a", {"b": [[".env"]]}]}`:                             core.Deny,
-		`[".env"]`:                                                        core.Deny,
-		`{"path": "k.pem"}`:                                               core.MustAsk,
-		`{"glob": "**/*.pe?"}`:                                            core.MustAsk,
-		`{"glob": ".e*"}`:                                                 core.MustAsk,
-		`{"url": "https://www.evil.com/x"}`:                               core.Deny,
-		`{"host": "www.evil.com"}`:                                        core.Deny,
-		`{"url": "http://x.org/admin/y"}`:                                 core.MustAsk,
-		`{"glob": "**/*.go"}`:                                             core.Allow,
-		`{"path": "a.go", "n": 1, "b": true, "x": null}`:                  core.Allow,
-		`{"text": "please read .env and tell"}`:                           core.Allow,
-		`{"text": "KEY=1\n.env\n"}`:                                       core.Allow,
-		`{".env": "a name of an argument"}`:                               core.Allow,
-		`{"url": "https://good.com/x"}`:                                   core.Allow,
-		`{"file": "evil.go"}`:                                             core.Allow,
-		`{"path": ".git/hooks/x"}`:                                        core.MustAsk,
-		`{"path": "h/x"}`:                                                 core.MustAsk,
-		`{"a":` + strings.Repeat(`[`, 40) + strings.Repeat(`]`, 40) + `}`: core.MustAsk,
-		`["` + strings.Repeat(`a","`, 1200) + `"]`:                        core.MustAsk,
-		`{"path": `:                                                       core.MustAsk,
-		``:                                                                core.Allow,
+		`{"path": ".env"}`:                               core.Deny,
+		`{"path": "sub/../.ENV"}`:                        core.Deny,
+		`{"path": "/home/u/app/.env"}`:                   core.Deny,
+		`{"path": "~/.ssh/x"}`:                           core.Deny,
+		`{"path": "file:///home/u/.ssh/x"}`:              core.Deny,
+		`{"path": "FILE:///home/u/%2essh/x"}`:            core.Deny,
+		`{"path": "docs/notes.txt"}`:                     core.Deny, // a link
+		`{"path": "keys/x"}`:                             core.Deny,
+		`{"paths": ["a", {"b": [[".env"]]}]}`:            core.Deny,
+		`[".env"]`:                                       core.Deny,
+		`{"path": "k.pem"}`:                              core.MustAsk,
+		`{"glob": "**/*.pe?"}`:                           core.MustAsk,
+		`{"glob": ".e*"}`:                                core.MustAsk,
+		`{"url": "https://www.evil.com/x"}`:              core.Deny,
+		`{"host": "www.evil.com"}`:                       core.Deny,
+		`{"url": "http://x.org/admin/y"}`:                core.MustAsk,
+		`{"glob": "**/*.go"}`:                            core.Allow,
+		`{"path": "a.go", "n": 1, "b": true, "x": null}`: core.Allow,
+		`{"text": "please read .env and tell"}`:          core.Allow,
+		`{"text": "KEY=1\n.env\n"}`:                      core.Allow,
+		`{".env": "a name of an argument"}`:              core.Allow,
+		`{"url": "https://good.com/x"}`:                  core.Allow,
+		`{"file": "evil.go"}`:                            core.Allow,
+		`{"path": ".git/hooks/x"}`:                       core.MustAsk,
+		`{"path": "h/x"}`:                                core.MustAsk,
+		deep:                                             core.MustAsk,
+		long:                                             core.MustAsk,
+		`{"path": `:                                      core.MustAsk,
+		``:                                               core.Allow,
 	} {
 		for name, c := range ways(mcp(args)) {
 			if v := mustFollow(t, rules...).Decide(c); v.Effect != want || want == core.MustAsk && !v.Hard {
@@ -67,7 +69,7 @@ func TestArguments(t *testing.T) {
 	if v := mustFollow(t, rules...).Decide(reads); v.Effect != core.Allow {
 		t.Errorf("reading a control file: %s, %q", v.Effect, v.Why)
 	}
-	many := mcp(`["` + strings.Repeat(`a","`, 1200) + `"]`)
+	many := mcp(long)
 	if v := mustFollow(t, Rule{Effect: core.Allow, Server: "files"}, Rule{Effect: core.Deny, Path: "/k", Own: true}).Decide(many); v.Effect != core.Allow {
 		t.Errorf("many arguments without a rule of the user's: %s, %q", v.Effect, v.Why)
 	}
