@@ -1,8 +1,8 @@
 // Package policy decides who must be asked before a tool call has its effect.
 //
 // A Policy is a pure function of a core.Check, the rules it was made with and where links lead
-// ([Options].Resolve). It opens no file, never looks at the environment or the clock, starts
-// nothing and locks nothing.
+// ([Options].Resolve and Links). By itself it never looks at the disk, the environment or the clock,
+// starts nothing and locks nothing.
 //
 // # Vocabulary
 //
@@ -28,7 +28,8 @@
 //  4. hard asks: control files, command lines that cannot be judged or that hide what a rule of
 //     the user's is about, ask rules
 //  5. allow rules
-//  6. allowances remembered for the session, from those whose answers count in the turn
+//  6. allowances remembered for the session, from those whose answers count in the turn, and
+//     those that are kept for good (package kept)
 //  7. trust, in turns that a person prompted
 //  8. the default: reading inside the workspace is allowed, the rest asks. These
 //     ask as well: a place where programs keep keys (files.KeepsKeys), wherever it is;
@@ -60,7 +61,7 @@
 // every line with a variable would be asked about.
 //
 // What a program does with its arguments is out of reach: scripts that are there already, archives,
-// patches, links behind wildcards, recursion into folders. Rules on commands are a fence against
+// patches, recursion into folders, links in folders that a wildcard stands for. Rules on commands are a fence against
 // accidents and not a sandbox.
 //
 // # Tools of MCP servers

@@ -28,12 +28,16 @@ type mention struct {
 	any, some    *glob.Pattern
 	open         bool // its wildcards stand for parts that only the shell knows
 	runs         bool // it is the program that a command runs
+	found        bool // a link leads to it that a wildcard matches
 }
 
 // control reports whether it is, or may be, a control file. Programs that a user has installed are
-// run all the time.
+// run all the time, and in many folders CLAUDE.md is a link to AGENTS.md, so that ls * would be asked
+// about.
 func (m mention) control() bool {
 	switch {
+	case m.found:
+		return false
 	case m.runs && strings.Contains(m.folded, ".local/bin/"), m.runs && strings.Contains(m.folded, ".cargo/bin/"):
 		return false
 	case m.open || m.some != nil:
@@ -63,6 +67,7 @@ type place struct {
 	roots   []string                          // of the session
 	home    string                            // the user's home folder; "": not known
 	resolve func(path string) (string, error) // follows links; nil: they are not followed
+	links   func(dir string) []string         // lists the links in a folder; nil: they are not looked for
 }
 
 // real follows the links of an absolute path. What cannot be followed stays.
@@ -82,7 +87,10 @@ type locator struct {
 	line *line
 	dirs []string // in which the line works
 	seen map[string]bool
-	runs bool // the word is a command's first
+	// linksIn are the links in the folders that were looked at.
+	linksIn map[string][]string
+	found   bool // the path is that of a link behind a wildcard
+	runs    bool // the word is a command's first
 
 	wilds int // paths with wildcards that were found
 }
@@ -91,7 +99,7 @@ type locator struct {
 // paths (--file=PATH, -fPATH, @PATH, REV:PATH), and the targets of redirections. Links are
 // followed.
 func (l *line) locate(p place) {
-	o := locator{place: p, line: l, dirs: []string{p.dir}, seen: map[string]bool{}}
+	o := locator{place: p, line: l, dirs: []string{p.dir}, seen: map[string]bool{}, linksIn: map[string][]string{}}
 	for _, c := range l.commands {
 		o.move(c)
 		for i, w := range c.words {
@@ -104,7 +112,6 @@ func (l *line) locate(p place) {
 		}
 	}
 	for _, t := range l.targets {
-		t.glob = false
 		o.word(t)
 	}
 }
@@ -236,13 +243,45 @@ func (o *locator) follow(p, joined string, wild bool) {
 		o.line.veiled = true
 		return
 	}
+	if path.Clean(joined) != joined {
+		cleaned, _ := glob.Alternatives(p, maxFollowed)
+		words = append(words, cleaned...)
+	}
 	for _, w := range words {
 		if !glob.Wild(w) {
 			o.mention(o.real(w), false)
 		} else if folder, rest, ok := plainFolder(w); ok {
-			if real := o.real(folder); real != path.Clean(folder) {
+			real := o.real(folder)
+			if real != path.Clean(folder) {
 				o.mention(path.Join(real, rest), true)
 			}
+			o.followAll(real, rest)
+		}
+	}
+}
+
+// followAll adds what the links in a folder lead to that a pattern matches, with what is behind its
+// first name.
+func (o *locator) followAll(folder, pattern string) {
+	if o.links == nil {
+		return
+	}
+	names, looked := o.linksIn[folder]
+	if !looked {
+		names = o.links(folder)
+		o.linksIn[folder] = names
+	}
+	first, rest, deeper := strings.Cut(pattern, "/")
+	for _, name := range names {
+		exact, err := glob.Path(glob.Quote(name))
+		if err != nil {
+			continue
+		}
+		ok, steps := glob.Meet(glob.Word(first, true), exact)
+		if o.line.steps += steps; ok && !o.line.tired() {
+			o.found = true
+			o.mention(path.Join(o.real(folder+"/"+name), rest), deeper && glob.Wild(rest))
+			o.found = false
 		}
 	}
 }
@@ -256,7 +295,10 @@ func plainFolder(p string) (folder, rest string, ok bool) {
 // mention adds a path.
 func (o *locator) mention(p string, wild bool) {
 	key := p
-	if wild {
+	switch {
+	case o.found:
+		key = "@" + p
+	case wild:
 		key = "*" + p
 	}
 	if o.seen[key] || len(p) > maxPath && !wild {
@@ -271,7 +313,7 @@ func (o *locator) mention(p string, wild bool) {
 		l.full = true
 		return
 	}
-	m := mention{path: p, folded: foldPath(p), runs: o.runs}
+	m := mention{path: p, folded: foldPath(p), runs: o.runs, found: o.found}
 	if glob.Wild(m.folded) && len(m.folded) <= maxWild {
 		m.any = glob.Word(m.folded, true)
 		if wild {

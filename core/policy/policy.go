@@ -24,6 +24,9 @@ type Options struct {
 	// Resolve follows the symbolic links of an absolute path, for the paths of command lines and
 	// of the arguments of MCP servers' tools. nil: links are not followed there.
 	Resolve func(path string) (string, error)
+	// Links lists the names of the links in a folder, for words with wildcards; nil: such words are
+	// not looked up.
+	Links func(dir string) []string
 }
 
 // Policy implements core.Policy.
@@ -33,12 +36,13 @@ type Policy struct {
 	anywhere         bool
 	home             string
 	resolve          func(path string) (string, error)
+	links            func(dir string) []string
 }
 
 // New checks the rules and makes a Policy of them. An error names the faulty rule, by its
 // number counted from 1, and describes the fault.
 func New(o Options) (*Policy, error) {
-	p := &Policy{fallback: o.Default, anywhere: o.Anywhere, home: o.Home, resolve: o.Resolve}
+	p := &Policy{fallback: o.Default, anywhere: o.Anywhere, home: o.Home, resolve: o.Resolve, links: o.Links}
 	switch o.Default {
 	case "":
 		p.fallback = core.MustAsk
@@ -316,9 +320,11 @@ type facts struct {
 
 func (p *Policy) look(c core.Check) facts {
 	f := facts{check: c, folded: make([]string, len(c.Access)), lines: make([]*line, len(c.Access))}
-	f.place = place{dir: c.Meta.Cwd, roots: c.Meta.Roots, home: p.home, resolve: p.resolve}
+	f.place = place{dir: c.Meta.Cwd, roots: c.Meta.Roots, home: p.home, resolve: p.resolve, links: p.links}
 	if !f.native() && len(c.Access) == 0 {
-		f.args = readArguments(c.Call.Args, f.place)
+		at := f.place
+		at.links = nil // a pattern there is not one of the shell
+		f.args = readArguments(c.Call.Args, at)
 	}
 	for i, a := range c.Access {
 		if a.Path != "" {

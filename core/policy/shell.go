@@ -131,7 +131,9 @@ func (l *line) collect(node syntax.Node) {
 			l.unsure = true // a later command may mean it
 		case *syntax.Assign:
 			if n.Value != nil && n.Name != nil && n.Name.Value != "PATH" {
-				l.targets = append(l.targets, l.vars.read(n.Value))
+				w := l.vars.read(n.Value)
+				w.glob = false // a value is not expanded to names of files
+				l.targets = append(l.targets, w)
 				l.steer(n)
 			}
 		}

@@ -50,13 +50,13 @@ func newPolicies(
 		}
 	}
 	fallback, anywhere := core.Effect(c.Policy.Default), c.Policy.Unattended == "anywhere"
-	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real}); err != nil {
+	if rules, err = policy.New(policy.Options{Rules: all, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real, Links: files.Links}); err != nil {
 		return nil, nil, err
 	}
 	if fallback == core.Allow {
 		fallback = core.MustAsk
 	}
-	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real})
+	strict, err = policy.New(policy.Options{Rules: others, Default: fallback, Home: home, Anywhere: anywhere, Resolve: files.Real, Links: files.Links})
 	return rules, strict, err
 }
 
