@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -192,6 +193,47 @@ func TestPathsOfCommands(t *testing.T) {
 			t.Errorf("%q: %s, hard %t, %q; want %s", line, v.Effect, v.Hard, v.Why, want)
 		}
 	}
+}
+
+// However many words a line has, and folders that it enters, the disk is looked at a limited number of
+// times, and the line is asked about.
+func TestLinksAreFollowedWithinBounds(t *testing.T) {
+	for _, line := range []string{
+		"cat" + strings.Repeat(" a", 8000),
+		"cd a; cd b; cd c; cd d; cat -abcdefgh=i:j,k@l/{m,n}",
+		"cd a; cd b; cd c; cd d; cat " + manyWords(5000, "%x"),
+		"cat " + manyWords(3000, "-%x=a:b"),
+		"cat " + manyWords(2500, "{a,b}{c,d}%x*"),
+		"cat " + manyWords(2500, "%x/../*"),
+	} {
+		calls, lists := 0, 0
+		p, err := New(Options{
+			Rules: pathRules, Home: "/home/u",
+			Resolve: func(p string) (string, error) { calls++; return follow(p) },
+			Links:   func(dir string) []string { lists++; return linksIn(dir) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := shell(line)
+		c.Settings.Trust = true
+		v := p.Decide(c)
+		if calls > 4*maxMentions || lists > maxMentions {
+			t.Errorf("%.60q: %d paths were resolved, %d folders listed", line, calls, lists)
+		}
+		if len(line) > 20_000 && v.Effect == core.Allow {
+			t.Errorf("%.60q: %s, %q", line, v.Effect, v.Why)
+		}
+	}
+}
+
+// manyWords returns n different words.
+func manyWords(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+" ", i)
+	}
+	return b.String()
 }
 
 // An answer for a program does not cover what a link leads to.

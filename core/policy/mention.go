@@ -92,7 +92,8 @@ type locator struct {
 	found   bool // the path is that of a link behind a wildcard
 	runs    bool // the word is a command's first
 
-	wilds int // paths with wildcards that were found
+	wilds     int // paths with wildcards that were found
+	spellings int // of paths that were looked at
 }
 
 // locate finds the paths that the line may mean: its words, the parts of them that programs take for
@@ -222,10 +223,23 @@ func (o *locator) add(text string, wild bool, dirs []string) {
 		return
 	}
 	for _, dir := range dirs {
-		p := o.absolute(dir, text)
+		joined := o.joined(dir, text)
+		key := "/" + joined // no clean path begins so
+		if wild {
+			key = "/*" + joined
+		}
+		if o.seen[key] || o.line.full {
+			continue
+		}
+		o.seen[key] = true
+		if o.spellings++; o.spellings > maxMentions {
+			o.line.full = true
+			return
+		}
+		p := path.Clean(joined)
 		o.mention(p, wild)
 		if o.resolve != nil {
-			o.follow(p, o.joined(dir, text), wild)
+			o.follow(p, joined, wild)
 		}
 	}
 }
@@ -263,9 +277,11 @@ func (o *locator) follow(p, joined string, wild bool) {
 // followAll adds what the links in a folder lead to that a pattern matches, with what is behind its
 // first name.
 func (o *locator) followAll(folder, pattern string) {
-	if o.links == nil {
+	key := folder + "//" + pattern
+	if o.links == nil || o.seen[key] {
 		return
 	}
+	o.seen[key] = true
 	names, looked := o.linksIn[folder]
 	if !looked {
 		names = o.links(folder)

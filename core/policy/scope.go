@@ -141,11 +141,14 @@ func commandScope(f facts, l *line, a core.Access) scope {
 	return s
 }
 
+// maxWords limits the words of a line that an answer for its program may cover: each is looked up.
+const maxWords = 500
+
 // wideScope are the program and sub-command words that cover a line, or nil if
 // only the exact line should be covered.
 func wideScope(f facts, l *line, a core.Access) []string {
 	words := slices.Clone(l.sole)
-	if len(words) == 0 || a.Wide || f.exact {
+	if len(words) == 0 || len(words) > maxWords || a.Wide || f.exact {
 		return nil
 	}
 	if len(words) > 1 && words[0] == "git" && words[1] == "--no-pager" {
