@@ -70,16 +70,6 @@ type place struct {
 	links   func(dir string) []string         // lists the links in a folder; nil: they are not looked for
 }
 
-// real follows the links of an absolute path. What cannot be followed stays.
-func (p place) real(at string) string {
-	if p.resolve != nil && len(at) <= maxPath && filepath.IsAbs(at) {
-		if real, err := p.resolve(at); err == nil {
-			return filepath.ToSlash(real)
-		}
-	}
-	return path.Clean(at)
-}
-
 // locator finds the paths that a line may mean.
 type locator struct {
 	place
@@ -119,19 +109,19 @@ func (l *line) locate(p place) {
 
 // move notes the folders into which a command changes.
 func (o *locator) move(c command) {
-	moves := c.any || len(c.words) > 0 && slices.Contains(movers, c.words[0].text)
+	changes := slices.Contains(movers, c.words[0].text)
 	for i, w := range c.words {
 		var to word
 		switch {
-		case i > 0 && moves && slices.Contains(movers, c.words[0].text):
+		case i == 0:
+			continue
+		case changes && (w.text == "-" || c.words[0].text == "popd"):
+			// to where it was before
+		case changes && optional(w.text):
+			continue
+		case changes:
 			to = w
-			if w.text == "-" || w.text == "+1" || c.words[0].text == "popd" {
-				to = word{}
-			}
-			if len(w.text) > 1 && w.text[0] == '-' {
-				continue
-			}
-		case i+1 < len(c.words) && slices.Contains([]string{"-C", "--directory", "--chdir", "--cwd", "--work-tree", "--prefix"}, w.text):
+		case slices.Contains(folderOptions, w.text) && i+1 < len(c.words):
 			to = c.words[i+1]
 		case strings.HasPrefix(w.text, "-C") && len(w.text) > 2:
 			to = w
@@ -148,6 +138,9 @@ func (o *locator) move(c command) {
 		o.line.veiled = true
 	}
 }
+
+// folderOptions are options whose value is the folder in which a program works.
+var folderOptions = []string{"-C", "--directory", "--chdir", "--cwd", "--work-tree", "--prefix"}
 
 // enter adds a folder in which the line works.
 func (o *locator) enter(to word) {
@@ -242,70 +235,6 @@ func (o *locator) add(text string, wild bool, dirs []string) {
 			o.follow(p, joined, wild)
 		}
 	}
-}
-
-// follow adds what the links of a path lead to. joined is the path before it was cleaned.
-func (o *locator) follow(p, joined string, wild bool) {
-	if !wild {
-		if real := o.real(joined); real != p {
-			o.mention(real, false)
-		}
-		return
-	}
-	words, ok := glob.Alternatives(joined, maxFollowed)
-	if !ok {
-		o.line.veiled = true
-		return
-	}
-	if path.Clean(joined) != joined {
-		cleaned, _ := glob.Alternatives(p, maxFollowed)
-		words = append(words, cleaned...)
-	}
-	for _, w := range words {
-		if !glob.Wild(w) {
-			o.mention(o.real(w), false)
-		} else if folder, rest, ok := plainFolder(w); ok {
-			real := o.real(folder)
-			if real != path.Clean(folder) {
-				o.mention(path.Join(real, rest), true)
-			}
-			o.followAll(real, rest)
-		}
-	}
-}
-
-// followAll adds what the links in a folder lead to that a pattern matches, with what is behind its
-// first name.
-func (o *locator) followAll(folder, pattern string) {
-	key := folder + "//" + pattern
-	if o.links == nil || o.seen[key] {
-		return
-	}
-	o.seen[key] = true
-	names, looked := o.linksIn[folder]
-	if !looked {
-		names = o.links(folder)
-		o.linksIn[folder] = names
-	}
-	first, rest, deeper := strings.Cut(pattern, "/")
-	for _, name := range names {
-		exact, err := glob.Path(glob.Quote(name))
-		if err != nil {
-			continue
-		}
-		ok, steps := glob.Meet(glob.Word(first, true), exact)
-		if o.line.steps += steps; ok && !o.line.tired() {
-			o.found = true
-			o.mention(path.Join(o.real(folder+"/"+name), rest), deeper && glob.Wild(rest))
-			o.found = false
-		}
-	}
-}
-
-// plainFolder splits a pattern before its first name with a wildcard.
-func plainFolder(p string) (folder, rest string, ok bool) {
-	i := strings.LastIndexByte(p[:strings.IndexAny(p, "*?[{")], '/')
-	return p[:max(i, 0)], p[i+1:], i > 0
 }
 
 // mention adds a path.
