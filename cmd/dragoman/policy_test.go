@@ -18,7 +18,7 @@ func TestAlways(t *testing.T) {
 	file := filepath.Join(p.env["XDG_CONFIG_HOME"], "dragoman", "policy.json")
 
 	first := p.well(t, "run ls -a\nperhaps\na\nrun ls -d x\na\nn\n", "chat")
-	if !strings.Contains(first, "[y]es, [s]ession or [a]lways in this folder (`ls` commands), or [n]o") || strings.Count(first, "Please answer [y]es or [n]o") != 1 {
+	if !strings.Contains(first, "[y]es, [s]ession or [a]lways in this folder (`ls` commands in the sandbox), or [n]o") || strings.Count(first, "Please answer [y]es or [n]o") != 1 {
 		t.Errorf("what a rule asks about is offered for good, or nothing is: %s", first)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -27,7 +27,7 @@ func TestAlways(t *testing.T) {
 	if got := p.well(t, "run ls -1\n", "chat"); !strings.Contains(got, "exit status 0") {
 		t.Errorf("the next session asks: %s", got)
 	}
-	if got := p.well(t, "", "policy", "test", "--", "ls", "-1"); !strings.Contains(got, "allow: allowed for good in this folder: `ls` commands") {
+	if got := p.well(t, "", "policy", "test", "--", "ls", "-1"); !strings.Contains(got, "allow: allowed for good in this folder: `ls` commands in the sandbox") {
 		t.Errorf("test: %s", got)
 	}
 	other := p.command(t.Context(), "policy", "test", "--", "ls", "-1")
@@ -37,13 +37,13 @@ func TestAlways(t *testing.T) {
 	}
 
 	var r struct{ ID, Allows, Agent string }
-	if err := json.Unmarshal([]byte(p.well(t, "", "policy", "list", "--json")), &r); err != nil || r.Allows != "`ls` commands" || r.Agent != "code" {
+	if err := json.Unmarshal([]byte(p.well(t, "", "policy", "list", "--json")), &r); err != nil || r.Allows != "`ls` commands in the sandbox" || r.Agent != "code" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := p.well(t, "", "policy", "list"); !strings.Contains(got, r.ID+"  `ls` commands  code") {
+	if got := p.well(t, "", "policy", "list"); !strings.Contains(got, r.ID+"  `ls` commands in the sandbox  code") {
 		t.Errorf("list: %s", got)
 	}
-	if got := p.well(t, "", "policy", "forget", r.ID); !strings.Contains(got, "Forgotten: `ls` commands") {
+	if got := p.well(t, "", "policy", "forget", r.ID); !strings.Contains(got, "Forgotten: `ls` commands in the sandbox") {
 		t.Errorf("forget: %s", got)
 	}
 	if got := p.well(t, "run ls -1\nn\n", "chat"); !strings.Contains(got, "rejected by the user") {
@@ -57,7 +57,7 @@ func TestPolicyTest(t *testing.T) {
 	p.config(t, "policy:\n  deny: [{path: '**/.env'}, {command: 'git push *'}]\n  allow: [{tool: web_fetch, url: 'https://go.dev'}]\n  ask: [{agent: plan, server: files}]\n")
 	for line, want := range map[string]string{
 		"-- git push origin":                        "deny: denied by rule",
-		"-- go\ttest ./...":                         "ask: running a command needs an approval\nAn answer for the session or for good would cover `go test` commands.",
+		"-- go\ttest ./...":                         "ask: running a command in the sandbox (full) needs an approval\nAn answer for the session or for good would cover `go test` commands in the sandbox.",
 		"-- cat .env":                               "deny: denied by rule",
 		"-- cat $X":                                 "ask, each time: the command line hides which paths it touches",
 		"--tool read_file --path notes.txt":         "allow: reading inside the workspace is allowed",

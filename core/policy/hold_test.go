@@ -44,7 +44,7 @@ func linksIn(dir string) (names []string) {
 
 func mustFollow(t testing.TB, rules ...Rule) *Policy {
 	t.Helper()
-	p, err := New(Options{Rules: rules, Home: "/home/u", Resolve: follow, Links: linksIn})
+	p, err := New(Options{Rules: rules, Home: "/home/u", Resolve: follow, Links: linksIn, Anywhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func everywhere(t *testing.T, rules []Rule, line string) core.Verdict {
 	t.Helper()
 	var v core.Verdict
 	for name, c := range ways(shell(line)) {
-		p, err := New(Options{Rules: rules, Home: "/home/u", Resolve: follow, Links: linksIn, Default: map[bool]core.Effect{true: core.Allow}[name == "default"]})
+		p, err := New(Options{Rules: rules, Home: "/home/u", Resolve: follow, Links: linksIn, Anywhere: true, Default: map[bool]core.Effect{true: core.Allow}[name == "default"]})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func TestUnwatched(t *testing.T) {
 func TestConfinedScope(t *testing.T) {
 	scope := func(level, line string) string {
 		a := core.Access{Op: core.OpRun, Path: "/w", Command: line, Sandbox: level}
-		return scopeOf(look(core.Check{
+		return scopeOf((&Policy{}).look(core.Check{
 			Call: core.Call{Server: core.Native, Tool: "shell_command"}, Access: []core.Access{a}, Meta: core.Meta{Cwd: "/w", Roots: []string{"/w"}},
 		})).text
 	}

@@ -81,6 +81,13 @@ func decide(o setup.Options, c core.Check) (core.Verdict, error) {
 	if err := made.CheckAgent(c.Settings.Agent); err != nil {
 		return core.Verdict{}, program.UsageError{Err: err}
 	}
+	if level, _ := p.Level(made.Config); level.Confines() {
+		for i := range c.Access {
+			if c.Access[i].Op == core.OpRun {
+				c.Access[i].Sandbox = string(level)
+			}
+		}
+	}
 	return made.Policy.Decide(c), nil
 }
 

@@ -88,6 +88,12 @@ func (p *Process) workspaceOf(h core.ToolHost) sandbox.Workspace {
 	return p.workspace(h.Meta(), made)
 }
 
+// Level returns how far commands of sessions are confined here, and the reason if that is not
+// child.Full.
+func (p *Process) Level(c *configs.Config) (child.Level, string) {
+	return p.sandboxes.Level(child.Level(c.Policy.Sandbox))
+}
+
 // terminalOf reports whether commands of a session run in a terminal of its editor although they
 // could be confined.
 func terminalOf(h core.ToolHost) bool {
