@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/core/files"
 )
@@ -45,12 +46,14 @@ func controls(root string, deep bool) []string {
 	return s.found
 }
 
-// denied lists what the user's rules deny in folders, as far as the search goes.
-func (w Workspace) denied(roots []string) (list []string) {
+// denied lists what the user's rules deny in folders, as far as the search goes, and the folders that
+// were searched.
+func (w Workspace) denied(roots []string) (list []string, searched map[string]time.Time) {
 	if w.Denied == nil {
-		return nil
+		return nil, nil
 	}
 	left := maxFolders
+	searched = map[string]time.Time{}
 	for _, root := range roots {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			switch {
@@ -67,11 +70,14 @@ func (w Workspace) denied(roots []string) (list []string) {
 				if path != root && slices.Contains(skipped, e.Name()) {
 					return fs.SkipDir
 				}
+				if info, err := e.Info(); err == nil {
+					searched[path] = changeTime(info) // before it is read
+				}
 			}
 			return nil
 		})
 	}
-	return list
+	return list, searched
 }
 
 // search is a search for control files.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // changeTime returns when a file's content or mode was last changed.
@@ -12,4 +14,13 @@ func changeTime(info os.FileInfo) time.Time {
 		return time.Unix(s.Ctim.Unix())
 	}
 	return info.ModTime()
+}
+
+// identify returns the identity of what is at a path; of a symbolic link, its own.
+func identify(path string) identity {
+	var s unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {
+		return identity{}
+	}
+	return identity{device: unix.Mkdev(s.Dev_major, s.Dev_minor), inode: s.Ino, born: s.Btime.Sec*1e9 + int64(s.Btime.Nsec)}
 }

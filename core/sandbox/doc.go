@@ -38,6 +38,9 @@
 //     exists is mounted read-only at level full; everything else is compared before and after, and
 //     what appeared, changed or is gone is put back and the change kept aside, until a person says
 //     what becomes of it. At level none nothing else holds.
+//   - Where a person has replaced the workspace, something hidden, or a control file that was mounted
+//     read-only, the next command gets a new sandbox. While programs run, a replaced control file is
+//     compared instead.
 //
 // # Locks and goroutines
 //
@@ -60,6 +63,10 @@
 // would lead out. A missing path is never mounted over: the mount point would be seen inside, and
 // would stay behind. A mask is an empty file or folder, or a socket that nobody listens on, and no
 // device: git takes a device for a change.
+//
+// The system takes a mount away with the file that it is on, when somebody outside replaces or removes
+// it: an editor that saves, git that changes its configuration, our own tools. So the identities of all
+// that is mounted are looked at before each command (marks).
 //
 // A .git file may come from anybody, so the folder that it names is writable only if it names the
 // workspace itself.

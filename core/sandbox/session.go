@@ -72,6 +72,7 @@ type Session struct {
 	box     *box // of guard; nil: it is not confined
 	profile Profile
 	made    basis
+	marks   marks // of the sandbox
 	old     []confinement
 	closed  bool
 	running int      // programs
@@ -85,6 +86,14 @@ type Session struct {
 type confinement struct {
 	guard *child.Guard
 	box   *box // nil: there is none
+}
+
+// close ends all that runs in a sandbox, and its proxy.
+func (c confinement) close() {
+	c.guard.Close()
+	if c.box != nil {
+		c.box.end()
+	}
 }
 
 // basis is what a profile was made from, as far as it may change while a session goes on.
@@ -151,7 +160,7 @@ func (s *Session) enter() (*child.Guard, []Aside, error) {
 		return nil, nil, err
 	}
 	var list []Aside
-	now := look(s.profile.Write, s.profile.ReadOnly, s.seen)
+	now := look(s.profile, s.marks, s.seen)
 	if s.running > 0 {
 		list, _ = settle(s.seen, now, s.aside) // what could not be set aside is seen again later
 	} else {
@@ -166,7 +175,7 @@ func (s *Session) leave() []Aside {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	s.running--
-	list, _ := settle(s.seen, look(s.profile.Write, s.profile.ReadOnly, s.seen), s.aside)
+	list, _ := settle(s.seen, look(s.profile, s.marks, s.seen), s.aside)
 	return list
 }
 
@@ -174,7 +183,7 @@ func (s *Session) leave() []Aside {
 func (s *Session) renew() error {
 	w := s.workspace()
 	now := basis{workspace: w, sockets: w.listening()}
-	if s.guard != nil && s.made.equal(now) {
+	if s.guard != nil && s.made.equal(now) && s.marks.hold(s.running > 0) {
 		return nil
 	}
 	level, _ := s.system.Level(w.Most)
@@ -187,21 +196,17 @@ func (s *Session) renew() error {
 			w.Caches = filepath.Join(s.caches, nameOf(w.Roots[0]))
 		}
 	}
-	p := w.profile(level)
-	s.made = now
-	if s.guard != nil && p.equal(s.profile) {
+	p, m := s.remade(w, level)
+	same := s.guard != nil && p.equal(s.profile) && m.equal(s.marks)
+	s.made, s.marks = now, m
+	if same {
 		return nil
 	}
-	if s.guard != nil {
-		s.old = append(s.old, confinement{s.guard, s.box})
-	}
+	s.retire()
 	s.profile = p
 	if level == child.None {
-		s.guard, s.box, s.profile.ReadOnly = &child.Guard{}, nil, nil
+		s.guard, s.box = &child.Guard{}, nil
 		return nil
-	}
-	if level == child.Files {
-		s.profile.ReadOnly = nil // it cannot be excepted from what is writable
 	}
 	s.box = &box{system: s.system, level: level, profile: s.profile, serve: w.Serve}
 	s.guard = child.Confined(s.box)
@@ -239,10 +244,7 @@ func (s *Session) close() {
 	s.guard, s.box, s.old = nil, nil, nil
 	<-s.turn
 	for _, c := range list {
-		c.guard.Close()
-		if c.box != nil {
-			c.box.end()
-		}
+		c.close()
 	}
 	if s.tmp != "" {
 		_ = removeAll(s.tmp)

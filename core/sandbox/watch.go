@@ -47,6 +47,7 @@ type state struct {
 	link    string    // of a symbolic link
 	content []byte    // of a regular file, at most maxContent
 	whole   bool      // content is all of it
+	locked  bool      // no program can have changed it
 }
 
 func (s state) equal(t state) bool {
@@ -57,26 +58,26 @@ func (s state) equal(t state) bool {
 // snapshot is the state of all control files of a workspace, by root and by name in it.
 type snapshot map[string]map[string]state
 
-// look takes a snapshot. Of a file that has not been touched since before, its content there is
-// taken over. fixed lists what programs cannot change.
-func look(roots, fixed []string, before snapshot) snapshot {
+// look takes a snapshot of what programs of a profile might have changed. Of a file that has not been
+// touched since before, its content there is taken over.
+func look(p Profile, m marks, before snapshot) snapshot {
 	now := snapshot{}
+	roots := p.Write
 	for _, dir := range roots {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			continue
 		}
 		found := map[string]state{}
-		for _, path := range controls(dir, false) {
-			if slices.Contains(fixed, path) && steady(dir, path) {
-				continue
-			}
+		for _, path := range sorted(append(controls(dir, false), below(dir, p.ReadOnly)...)) {
+			locked := m.locks(path)
 			for _, leaf := range leaves(path, maxLeaves-len(found)) {
 				name, err := filepath.Rel(dir, leaf)
 				if err != nil || !filepath.IsLocal(name) {
 					continue
 				}
 				if s, err := stateOf(root, name, before[dir]); err == nil {
+					s.locked = locked
 					found[name] = s
 				}
 			}
@@ -87,10 +88,9 @@ func look(roots, fixed []string, before snapshot) snapshot {
 	return now
 }
 
-// steady reports whether no folder between a root and a mount in it can be moved away.
-func steady(root, path string) bool {
-	dir := filepath.Dir(path)
-	return dir == root || filepath.Base(dir) == ".git"
+// below lists the paths that are in a folder.
+func below(dir string, paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !within(dir, path) })
 }
 
 func stateOf(root *os.Root, name string, before map[string]state) (state, error) {
@@ -169,10 +169,14 @@ func settle(before, after snapshot, folder string) (list []Aside, err error) {
 	return list, all
 }
 
+// compare returns what programs have changed. What they cannot have changed was changed by a person, and
+// counts from now on.
 func compare(was, now map[string]state) map[string]Change {
 	changes := map[string]Change{}
 	for name, s := range now {
-		if old, ok := was[name]; !ok {
+		if s.locked {
+			was[name] = s
+		} else if old, ok := was[name]; !ok {
 			changes[name] = Appeared
 		} else if !old.equal(s) {
 			changes[name] = Changed

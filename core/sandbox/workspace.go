@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"dragoman/core/child"
 	"dragoman/core/files"
@@ -34,14 +35,23 @@ type Workspace struct {
 	Serve func(net.Listener) (stop func())
 }
 
-// profile returns the profile of a workspace. It looks at the disk.
-func (w Workspace) profile(level child.Level) Profile {
-	p := Profile{Tmp: w.Tmp, Open: w.Open, Proxy: w.proxied(level)}
+// folders lists the session's folders as they are on the disk.
+func (w Workspace) folders() (list []string) {
 	for _, root := range w.Roots {
 		if root = resolve(root); root != "/" && root != "" {
-			p.Write = append(p.Write, root)
-			p.Write = append(p.Write, gitFolders(root)...)
+			list = append(list, root)
 		}
+	}
+	return list
+}
+
+// profile returns the profile of a workspace, and the folders that it has searched for what rules deny,
+// with when each had changed. It looks at the disk.
+func (w Workspace) profile(level child.Level) (Profile, map[string]time.Time) {
+	p := Profile{Tmp: w.Tmp, Open: w.Open, Proxy: w.proxied(level)}
+	for _, root := range w.folders() {
+		p.Write = append(p.Write, root)
+		p.Write = append(p.Write, gitFolders(root)...)
 	}
 	for _, path := range w.Write {
 		if path = resolve(path); path != "/" && path != "" {
@@ -55,7 +65,8 @@ func (w Workspace) profile(level child.Level) Profile {
 			p.Hidden = append(p.Hidden, path)
 		}
 	}
-	p.Hidden = sorted(append(p.Hidden, w.denied(p.Write)...))
+	denied, searched := w.denied(p.Write)
+	p.Hidden = sorted(append(p.Hidden, denied...))
 	p.Sockets = sorted(append(w.listening(), w.namedSockets()...))
 	if home := resolve(w.Home); replaced(home) && home != "" {
 		p.Show = []string{home}
@@ -71,7 +82,7 @@ func (w Workspace) profile(level child.Level) Profile {
 		}
 	}
 	w.layers(&p, level)
-	return p
+	return p, searched
 }
 
 // systemKeys are the files with the machine's passwords. Root reads them.
