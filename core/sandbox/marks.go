@@ -69,10 +69,11 @@ func (m marks) locks(path string) bool {
 	return ok && was != identity{} && identify(path) == was
 }
 
-// remade returns the profile and the marks of the sandbox that a workspace is to have by now. While
-// programs run, what a new one would make read-only in addition is compared instead: they and the next
-// ones could not reach each other.
-func (s *Session) remade(w Workspace, level child.Level) (Profile, marks) {
+// remade returns the profile and the marks of the sandbox that a workspace is to have by now. What was not
+// read-only before becomes so only in a fresh one: a worktree of git that a program has made could not be
+// removed any more. While programs run, what has lost its lock is compared: they and the next ones could
+// not reach each other if there were a new sandbox.
+func (s *Session) remade(w Workspace, level child.Level, fresh bool) (Profile, marks) {
 	p, searched := w.profile(level)
 	switch {
 	case level == child.None:
@@ -81,9 +82,12 @@ func (s *Session) remade(w Workspace, level child.Level) (Profile, marks) {
 		p.ReadOnly = nil // nothing can be excepted from what is writable
 		return p, markOf(Profile{}, w.folders(), nil)
 	}
+	if !fresh || s.guard != nil && s.running > 0 {
+		p.ReadOnly = s.profile.ReadOnly
+	}
 	m := markOf(p, w.folders(), searched)
 	if s.guard != nil && s.running > 0 {
-		p.ReadOnly, m.locked = s.profile.ReadOnly, s.marks.locked
+		m.locked = s.marks.locked
 	}
 	return p, m
 }

@@ -110,3 +110,20 @@ func TestReplacedWorkspace(t *testing.T) {
 		t.Errorf("exit %d: %s %s", code, out, p.read("file"))
 	}
 }
+
+// What a program makes can be removed again, also when a new sandbox was made meanwhile.
+func TestMadeInside(t *testing.T) {
+	levels(t)
+	p := newPlace(t, child.Full, func(w *Workspace) {
+		w.Denied = func(path string) bool { return filepath.Base(path) == "secret" }
+	})
+	p.write("AGENTS.md", "old")
+	if out, code := p.run("mkdir -p tree && echo text > tree/AGENTS.md"); code != 0 {
+		t.Fatal(out)
+	}
+	p.write("secret", "new")
+	p.replace("AGENTS.md", "new")
+	if out, code := p.run("rm -r tree && ! cat secret | grep new && ! rm AGENTS.md"); code != 0 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

@@ -183,7 +183,8 @@ func (s *Session) leave() []Aside {
 func (s *Session) renew() error {
 	w := s.workspace()
 	now := basis{workspace: w, sockets: w.listening()}
-	if s.guard != nil && s.made.equal(now) && s.marks.hold(s.running > 0) {
+	fresh := s.guard == nil || !s.made.equal(now)
+	if !fresh && s.marks.hold(s.running > 0) {
 		return nil
 	}
 	level, _ := s.system.Level(w.Most)
@@ -196,7 +197,7 @@ func (s *Session) renew() error {
 			w.Caches = filepath.Join(s.caches, nameOf(w.Roots[0]))
 		}
 	}
-	p, m := s.remade(w, level)
+	p, m := s.remade(w, level, fresh)
 	same := s.guard != nil && p.equal(s.profile) && m.equal(s.marks)
 	s.made, s.marks = now, m
 	if same {

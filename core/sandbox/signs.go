@@ -4,9 +4,10 @@ import "strings"
 
 // signs are what programs print when a sandbox stops them, with what it means.
 var signs = []struct{ text, means string }{
-	{"read-only file system", "a file outside of the workspace cannot be changed"},
-	{"erofs", "a file outside of the workspace cannot be changed"},
-	{"device or resource busy", "a file that decides what runs later cannot be changed"},
+	{"read-only file system", "a file outside of the workspace, or one that decides what runs later, cannot be changed"},
+	{"erofs", "a file outside of the workspace, or one that decides what runs later, cannot be changed"},
+	// Git replaces files one after the other, and stops here.
+	{"device or resource busy", "a file that decides what runs later cannot be changed; what git has changed before stays changed"},
 	{"could not resolve host", "the network cannot be reached"},
 	{"temporary failure in name resolution", "the network cannot be reached"},
 	{"name or service not known", "the network cannot be reached"},
