@@ -112,11 +112,10 @@ func newPlace(t testing.TB) *place {
 	return p
 }
 
+// write writes a file of the workspace.
 func (p *place) write(t testing.TB, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.put(t, filepath.Join(p.work, name), text)
 }
 
 // config writes the user's configuration and returns its path.

@@ -326,16 +326,21 @@ func TestTortureNothingOutlivesASession(t *testing.T) {
 		rounds, len(farewells), 3, len(shapes), failed, rounds*len(farewells))
 }
 
-// needShapes skips where a program is missing that starts one of the shapes; with CI=true
-// it fails.
+// needShapes skips where a program is missing that starts one of the shapes.
 func needShapes(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"bash", "setsid", "node"} {
+	needInstalled(t, "bash", "setsid", "node")
+}
+
+// needInstalled skips where a program is missing; with CI=true it fails.
+func needInstalled(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
 		_, err := exec.LookPath(name)
 		switch {
 		case err == nil:
 		case os.Getenv("CI") == "true":
-			t.Fatalf("the shapes need %s here: %v", name, err)
+			t.Fatalf("the test needs %s here: %v", name, err)
 		default:
 			t.Skip(err)
 		}
