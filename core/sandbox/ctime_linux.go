@@ -24,3 +24,12 @@ func identify(path string) identity {
 	}
 	return identity{device: unix.Mkdev(s.Dev_major, s.Dev_minor), inode: s.Ino, born: s.Btime.Sec*1e9 + int64(s.Btime.Nsec)}
 }
+
+// changedAt returns changeTime of what is at a path; the zero time: nothing is there.
+func changedAt(path string) time.Time {
+	var s syscall.Stat_t
+	if err := syscall.Lstat(path, &s); err != nil {
+		return time.Time{}
+	}
+	return time.Unix(s.Ctim.Unix())
+}

@@ -12,3 +12,12 @@ func changeTime(info os.FileInfo) time.Time { return info.ModTime() }
 
 // identify tells nothing apart: there are no mounts here.
 func identify(string) identity { return identity{} }
+
+// changedAt returns changeTime of what is at a path; the zero time: nothing is there.
+func changedAt(path string) time.Time {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return changeTime(info)
+}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"maps"
-	"os"
 	"time"
 
 	"dragoman/core/child"
@@ -42,7 +41,7 @@ func markOf(p Profile, roots []string, searched map[string]time.Time) marks {
 // a lock that is gone is no reason for another one.
 func (m marks) hold(running bool) bool {
 	for dir, at := range m.searched {
-		if info, err := os.Lstat(dir); err != nil || !changeTime(info).Equal(at) {
+		if !changedAt(dir).Equal(at) {
 			return false
 		}
 	}

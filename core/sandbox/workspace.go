@@ -65,8 +65,13 @@ func (w Workspace) profile(level child.Level) (Profile, map[string]time.Time) {
 			p.Hidden = append(p.Hidden, path)
 		}
 	}
-	denied, searched := w.denied(p.Write)
-	p.Hidden = sorted(append(p.Hidden, denied...))
+	var searched map[string]time.Time
+	if level == child.Full { // elsewhere nothing can be excepted from what is writable
+		var denied []string
+		denied, searched = w.denied(p.Write)
+		p.Hidden = append(p.Hidden, denied...)
+	}
+	p.Hidden = sorted(p.Hidden)
 	p.Sockets = sorted(append(w.listening(), w.namedSockets()...))
 	if home := resolve(w.Home); replaced(home) && home != "" {
 		p.Show = []string{home}
