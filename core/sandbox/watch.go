@@ -58,7 +58,8 @@ func (s state) equal(t state) bool {
 type snapshot map[string]map[string]state
 
 // look takes a snapshot. Of a file that has not been touched since before, its content there is
-// taken over. fixed lists what programs cannot change.
+// taken over. fixed lists what programs cannot change. They can still move a folder above it away, with
+// the mount, and put another one in its place: only what is directly in a root needs no look.
 func look(roots, fixed []string, before snapshot) snapshot {
 	now := snapshot{}
 	for _, dir := range roots {
@@ -67,8 +68,10 @@ func look(roots, fixed []string, before snapshot) snapshot {
 			continue
 		}
 		found := map[string]state{}
-		for _, path := range controls(dir, false) {
-			if slices.Contains(fixed, path) && steady(dir, path) {
+		paths := slices.Concat(controls(dir, false), fixed)
+		slices.Sort(paths)
+		for _, path := range slices.Compact(paths) {
+			if filepath.Dir(path) == dir && slices.Contains(fixed, path) {
 				continue
 			}
 			for _, leaf := range leaves(path, maxLeaves-len(found)) {
@@ -85,12 +88,6 @@ func look(roots, fixed []string, before snapshot) snapshot {
 		root.Close()
 	}
 	return now
-}
-
-// steady reports whether no folder between a root and a mount in it can be moved away.
-func steady(root, path string) bool {
-	dir := filepath.Dir(path)
-	return dir == root || filepath.Base(dir) == ".git"
 }
 
 func stateOf(root *os.Root, name string, before map[string]state) (state, error) {
