@@ -29,6 +29,7 @@ type acpClient struct {
 	held    []message
 
 	permission string            // the kind of option that is chosen; "hold": none
+	wary       bool              // what a sandbox has stopped or undone stays so, whatever is chosen else
 	files      map[string]string // unsaved buffers by absolute path
 	written    map[string]string
 	terminals  map[string]*bytes.Buffer
@@ -212,8 +213,12 @@ func (c *acpClient) serve(m message) {
 			c.held = append(c.held, m)
 			return
 		}
+		choice := c.permission
+		if c.wary && (strings.Contains(string(m.Params), `"optionId":"again"`) || strings.Contains(string(m.Params), `"optionId":"keep"`)) {
+			choice = "reject_once"
+		}
 		for _, o := range p.Options {
-			if o.Kind == c.permission {
+			if o.Kind == choice {
 				c.reply(m, object{"outcome": object{"outcome": "selected", "optionId": o.OptionID}})
 				return
 			}

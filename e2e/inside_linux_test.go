@@ -120,11 +120,7 @@ func (p *place) listing(t *testing.T) (list []string) {
 // inside starts the binary and a session. policy is added to the settings.
 func (p *place) inside(t *testing.T, policy string) *inside {
 	t.Helper()
-	config := p.config(t, fmt.Sprintf(`model: mock/m
-providers:
-  mock: {kind: openai-chat, base_url: "%s/v1", api_key: x}
-policy: {allow: [{tool: shell_command}]%s}
-`, calling(t), policy))
+	config := p.config(t, newPuppet(t).config()+fmt.Sprintf("policy: {allow: [{tool: shell_command}]%s}\n", policy))
 	in := &inside{acpClient: p.acpClientOf(t, quickly(t), object{}, true, "--config", config)}
 	in.permission = "reject_once"
 	in.id = in.session()

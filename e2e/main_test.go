@@ -16,10 +16,25 @@ import (
 	"time"
 )
 
+// playVar names a program that a test plays behind the binary: an MCP server or an external agent.
+const playVar = "DRAGOMAN_E2E_PLAY"
+
+// plays are these programs. Each reads lines from standard input and ends with it.
+var plays = map[string]func(){}
+
+// playIfAsked plays a program and ends the process, if it was started for that.
+func playIfAsked() {
+	if play, ok := plays[os.Getenv(playVar)]; ok {
+		play()
+		os.Exit(0)
+	}
+}
+
 // binary is the program under test, built once.
 var binary string
 
 func TestMain(m *testing.M) {
+	playIfAsked()
 	dir, err := os.MkdirTemp("", "dragoman-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -95,9 +110,11 @@ type place struct {
 	env              []string
 }
 
-func newPlace(t testing.TB) *place {
+func newPlace(t testing.TB) *place { t.Helper(); return placeIn(t, t.TempDir()) }
+
+// placeIn makes a place in a folder.
+func placeIn(t testing.TB, dir string) *place {
 	t.Helper()
-	dir := t.TempDir()
 	p := &place{home: filepath.Join(dir, "home"), data: filepath.Join(dir, "data"), work: filepath.Join(dir, "work")}
 	for _, d := range []string{p.home, p.work} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

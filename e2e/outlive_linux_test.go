@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -94,45 +90,6 @@ func asleep(t *testing.T, seconds string) map[string]int {
 	return list
 }
 
-// calling is a model whose first answer in a turn calls a tool: what the prompt says, as
-// NAME {…}.
-func calling(t *testing.T) (url string) {
-	t.Helper()
-	var calls atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
-			Messages []struct{ Role, Content string }
-		}
-		body, err := io.ReadAll(r.Body)
-		if err == nil {
-			err = json.Unmarshal(body, &asked)
-		}
-		if err != nil || len(asked.Messages) == 0 {
-			http.Error(w, fmt.Sprintf("%v: %.500s", err, body), http.StatusBadRequest)
-			return
-		}
-		last := asked.Messages[len(asked.Messages)-1]
-		delta, reason := object{"role": "assistant", "content": "done"}, "stop"
-		if name, args, ok := strings.Cut(last.Content, " "); ok && last.Role == "user" {
-			delta, reason = object{"role": "assistant", "tool_calls": []any{object{
-				"index": 0, "id": fmt.Sprint("call_", calls.Add(1)), "type": "function", "function": object{"name": name, "arguments": args},
-			}}}, "tool_calls"
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, chunk := range []object{{"delta": delta}, {"delta": object{}, "finish_reason": reason}} {
-			chunk["index"] = 0
-			b, err := json.Marshal(object{"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": []any{chunk}})
-			if err != nil {
-				t.Error(err)
-			}
-			fmt.Fprintf(w, "data: %s\n\n", b)
-		}
-		fmt.Fprint(w, "data: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 // brood is a session whose command, job and MCP server have each started something in all
 // shapes.
 type brood struct {
@@ -154,13 +111,10 @@ func (p *place) brood(t *testing.T, sandbox string) *brood {
 	})
 	command, job := p.script(t, "command", b.seconds["command"], ""), p.script(t, "job", b.seconds["job"], "")
 	server := p.script(t, "server", b.seconds["MCP server"], mcpLines)
-	config := p.config(t, fmt.Sprintf(`model: mock/m
-providers:
-  mock: {kind: openai-chat, base_url: "%s/v1", api_key: x}
-policy: {default: allow, unattended: anywhere, sandbox: %s}
+	config := p.config(t, newPuppet(t).config()+fmt.Sprintf(`policy: {default: allow, unattended: anywhere, sandbox: %s}
 mcp_servers:
   shapes: {command: %q}
-`, calling(t), sandbox, server))
+`, sandbox, server))
 	b.acpClient = p.acpClientOf(t, quickly(t), object{}, true, "--config", config)
 	b.id = b.session()
 	call := func(line string, more object) string {

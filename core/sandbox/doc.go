@@ -28,6 +28,8 @@
 //   - Programs can change the workspace, a folder for temporary files and caches of their own, and
 //     nothing else. They cannot read what is hidden outside of the workspace. Names can be seen
 //     everywhere, and a file in a folder beside something hidden that was made later cannot be read.
+//     Modes, times and attributes of their user's files can be changed everywhere: Landlock does not
+//     bound that.
 //   - They reach no network and no Unix socket, signal no process outside, and have no capability.
 //   - They see other processes, and not into them.
 //

@@ -360,6 +360,7 @@ func TestControlFiles(t *testing.T) {
 			p.write(".git/config", "[core]\n")
 			p.write(".git/hooks/pre-commit.sample", "exit 0\n")
 			p.write(".config/fish/config.fish", "true\n")
+			p.write("sub/AGENTS.md", "be good")
 			for _, c := range []struct{ line, path, want string }{
 				{"echo evil > AGENTS.md", "AGENTS.md", "be good"},
 				{"rm -f AGENTS.md", "AGENTS.md", "be good"},
@@ -370,11 +371,19 @@ func TestControlFiles(t *testing.T) {
 				{"mkdir .vscode; echo evil > .vscode/tasks.json", ".vscode/tasks.json", "missing"},
 				{"mkdir -p .dragoman; echo evil > .dragoman/config.yaml", ".dragoman/config.yaml", "missing"},
 				{"mv .config x; mkdir -p .config/fish; echo evil > .config/fish/config.fish", ".config/fish/config.fish", "true\n"},
+				{"mv .git x; mkdir -p .git/hooks; mv x/HEAD x/objects .git; echo evil > .git/hooks/pre-commit", ".git/hooks/pre-commit", "missing"},
+				{"mv .git y; mkdir .git; mv y/HEAD y/objects .git; echo evil > .git/config", ".git/config", "[core]\n"},
 			} {
 				p.aside = nil
 				_, _ = p.run(c.line)
 				if got := p.read(c.path); got != c.want {
 					t.Errorf("%s: %s is %q", c.line, c.path, got)
+				}
+			}
+			if level == child.Full { // elsewhere only what is in folders of settings is compared
+				_, _ = p.run("mv sub z; mkdir sub; echo evil > sub/AGENTS.md")
+				if got := p.read("sub/AGENTS.md"); got != "be good" {
+					t.Errorf("a folder was moved away: sub/AGENTS.md is %q", got)
 				}
 			}
 			p.aside = nil
