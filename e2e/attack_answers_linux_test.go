@@ -34,7 +34,7 @@ func TestAttack15(t *testing.T) {
 	selected := func(id string) string { return `{"outcome":{"outcome":"selected","optionId":` + id + `}}` }
 	for i, a := range []struct{ member, value string }{
 		{"result", selected(`"allow"`)}, {"result", selected(`"ALLOW_ONCE"`)}, {"result", selected(`"allow_once "`)}, {"result", selected(`""`)}, {"result", selected(`null`)}, {"result", selected(`1`)}, {"result", selected(`["allow_once"]`)},
-		{"result", selected(`"allow_once","optionId":"reject_once"`)}, {"result", selected(`"reject_once","optionId":"allow_once"`)}, {"result", selected(`"reject_once","OptionId":"allow_once"`)}, {"result", selected(`"allow_always"`)},
+		{"result", selected(`"allow_once","optionId":"reject_once"`)}, {"result", selected(`"reject_once","optionId":"allow_once"`)}, {"result", selected(`"reject_once","OptionId":"allow_once"`)}, {"result", selected(`"allow_forever"`)},
 		{"result", `{"outcome":{"outcome":"approved","optionId":"allow_once"}}`}, {"result", `{"outcome":{"optionId":"allow_once"}}`}, {"result", `{"outcome":"selected","optionId":"allow_once"}`}, {"result", `{"outcome":{"outcome":"cancelled","optionId":"allow_once"}}`},
 		{"result", `{"outcome":{"Outcome":"selected","optionId":"allow_once"}}`}, {"result", `{}`}, {"result", `null`}, {"result", `true`}, {"result", `"allow_once"`}, {"result", `[]`}, {"error", `{"code":0,"message":"allow_once"}`}, {"error", `null`}, {"error", `{}`},
 	} {
