@@ -33,10 +33,30 @@ func TestAttack15(t *testing.T) {
 	s := besiege(t, "")
 	selected := func(id string) string { return `{"outcome":{"outcome":"selected","optionId":` + id + `}}` }
 	for i, a := range []struct{ member, value string }{
-		{"result", selected(`"allow"`)}, {"result", selected(`"ALLOW_ONCE"`)}, {"result", selected(`"allow_once "`)}, {"result", selected(`""`)}, {"result", selected(`null`)}, {"result", selected(`1`)}, {"result", selected(`["allow_once"]`)},
-		{"result", selected(`"allow_once","optionId":"reject_once"`)}, {"result", selected(`"reject_once","optionId":"allow_once"`)}, {"result", selected(`"reject_once","OptionId":"allow_once"`)}, {"result", selected(`"allow_forever"`)},
-		{"result", `{"outcome":{"outcome":"approved","optionId":"allow_once"}}`}, {"result", `{"outcome":{"optionId":"allow_once"}}`}, {"result", `{"outcome":"selected","optionId":"allow_once"}`}, {"result", `{"outcome":{"outcome":"cancelled","optionId":"allow_once"}}`},
-		{"result", `{"outcome":{"Outcome":"selected","optionId":"allow_once"}}`}, {"result", `{}`}, {"result", `null`}, {"result", `true`}, {"result", `"allow_once"`}, {"result", `[]`}, {"error", `{"code":0,"message":"allow_once"}`}, {"error", `null`}, {"error", `{}`},
+		{"result", selected(`"allow"`)},
+		{"result", selected(`"ALLOW_ONCE"`)},
+		{"result", selected(`"allow_once "`)},
+		{"result", selected(`""`)},
+		{"result", selected(`null`)},
+		{"result", selected(`1`)},
+		{"result", selected(`["allow_once"]`)},
+		{"result", selected(`"allow_once","optionId":"reject_once"`)},
+		{"result", selected(`"reject_once","optionId":"allow_once"`)},
+		{"result", selected(`"reject_once","OptionId":"allow_once"`)},
+		{"result", selected(`"allow_forever"`)},
+		{"result", `{"outcome":{"outcome":"approved","optionId":"allow_once"}}`},
+		{"result", `{"outcome":{"optionId":"allow_once"}}`},
+		{"result", `{"outcome":"selected","optionId":"allow_once"}`},
+		{"result", `{"outcome":{"outcome":"cancelled","optionId":"allow_once"}}`},
+		{"result", `{"outcome":{"Outcome":"selected","optionId":"allow_once"}}`},
+		{"result", `{}`},
+		{"result", `null`},
+		{"result", `true`},
+		{"result", `"allow_once"`},
+		{"result", `[]`},
+		{"error", `{"code":0,"message":"allow_once"}`},
+		{"error", `null`},
+		{"error", `{}`},
 	} {
 		name := fmt.Sprint("made-", i)
 		q, prompt := s.hold(name)
@@ -136,8 +156,11 @@ func TestAttack17(t *testing.T) {
 	}
 	second := c.prompt("", "hello").Structured.Session
 	for _, args := range []object{
-		{"session_id": second, "approval_id": ask, "decision": "allow_once"}, {"session_id": mine, "approval_id": ask + "0", "decision": "allow_once"}, {"session_id": mine, "approval_id": "", "decision": "allow_once"},
-		{"session_id": mine, "approval_id": ask, "decision": "allow"}, {"session_id": mine, "approval_id": ask, "option_id": "nothing"},
+		{"session_id": second, "approval_id": ask, "decision": "allow_once"},
+		{"session_id": mine, "approval_id": ask + "0", "decision": "allow_once"},
+		{"session_id": mine, "approval_id": "", "decision": "allow_once"},
+		{"session_id": mine, "approval_id": ask, "decision": "allow"},
+		{"session_id": mine, "approval_id": ask, "option_id": "nothing"},
 		{"session_id": "nowhere", "approval_id": ask, "decision": "allow_once"},
 	} {
 		if r := c.use("agent_approve", args); !r.IsError {
@@ -231,8 +254,13 @@ func TestAttack19(t *testing.T) {
 		tool string
 		args object
 	}{
-		{"session_get", object{"session_id": hidden}}, {"agent_prompt", object{"session_id": hidden, "prompt": "hello"}}, {"agent_wait", object{"session_id": hidden}}, {"session_close", object{"session_id": hidden}},
-		{"agent_prompt", object{"cwd": other, "prompt": "hello"}}, {"agent_prompt", object{"cwd": filepath.Dir(s.work), "prompt": "hello"}}, {"agent_cancel", object{"session_id": hidden}},
+		{"session_get", object{"session_id": hidden}},
+		{"agent_prompt", object{"session_id": hidden, "prompt": "hello"}},
+		{"agent_wait", object{"session_id": hidden}},
+		{"session_close", object{"session_id": hidden}},
+		{"agent_prompt", object{"cwd": other, "prompt": "hello"}},
+		{"agent_prompt", object{"cwd": filepath.Dir(s.work), "prompt": "hello"}},
+		{"agent_cancel", object{"session_id": hidden}},
 	} {
 		if r := c.use(use.tool, use.args); !r.IsError || strings.Contains(r.text(), s.secret) {
 			t.Errorf("%s %v: %s", use.tool, use.args, r.text())

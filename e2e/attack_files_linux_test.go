@@ -196,7 +196,8 @@ func TestAttack04(t *testing.T) {
 		for _, path := range []string{".env", "plain", "image.png", "sub/key.pem", "dir/key.pem", "rsa"} {
 			path = filepath.Join(s.work, path)
 			n, req := e.request("chat/prompt", object{"chatId": id, "message": "see @" + path + " and @" + path + ":L1-L2", "contexts": []any{
-				object{"type": "file", "path": path}, object{"type": "directory", "path": filepath.Dir(path)},
+				object{"type": "file", "path": path},
+				object{"type": "directory", "path": filepath.Dir(path)},
 				object{"type": "cursor", "path": path, "position": object{"start": object{"line": 1, "character": 1}, "end": object{"line": 1, "character": 9}}},
 			}})
 			e.prompts[n] = id
