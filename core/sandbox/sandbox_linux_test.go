@@ -432,7 +432,13 @@ func TestProxy(t *testing.T) {
 			c.Close()
 			t.Errorf("%s can be reached from outside", l.Addr())
 		}
-		p.session.Rest()
-		<-ended
+		for rests := false; !rests; { // a process may be about to end
+			p.session.Rest()
+			select {
+			case <-ended:
+				rests = true
+			default:
+			}
+		}
 	}
 }
