@@ -50,7 +50,8 @@
 // a person. Nor is a line with more than eight braces in one word, or with wildcards that
 // take too many steps to compare with the rules, so the cost of a line does not grow with
 // the number of words its braces expand to. A word with wildcards that the shell may expand
-// to a path of a deny or ask rule is asked about.
+// to a path of a deny or ask rule is asked about; for a rule of our own, whose folder is known, it
+// is denied.
 //
 // The paths of a line are its words, the parts of them that programs take for paths (--file=PATH,
 // -fPATH, @PATH, REV:PATH), in every folder that the line changes to, with their links followed.

@@ -16,7 +16,8 @@ const (
 	maxPath     = 8 << 10 // bytes of another: no system opens a longer one
 	maxMentions = 4000    // paths of a line that are looked at
 	maxWilds    = 500     // of these with wildcards
-	maxFollowed = 64      // that one word with braces means, for links
+	maxSpelled  = 256     // that one word with braces spells out
+	maxFollowed = 64      // of these whose links are followed
 	maxFolders  = 8       // in which a line works
 )
 
@@ -231,8 +232,24 @@ func (o *locator) add(text string, wild bool, dirs []string) {
 		}
 		p := path.Clean(joined)
 		o.mention(p, wild)
+		if wild {
+			o.braces(p)
+		}
 		if o.resolve != nil {
 			o.follow(p, joined, wild)
+		}
+	}
+}
+
+// braces adds the paths that the braces of a word spell out.
+func (o *locator) braces(p string) {
+	words, ok := glob.Alternatives(p, maxSpelled)
+	if !ok {
+		return // the whole word is compared with the rules as a pattern
+	}
+	for _, w := range words {
+		if !glob.Wild(w) {
+			o.mention(path.Clean(w), false)
 		}
 	}
 }

@@ -255,10 +255,11 @@ func (r rule) touchesPath(f facts, i int) bool {
 	return f.lines[i] != nil && f.lines[i].touches(r)
 }
 
-// touches reports whether a path that the line mentions is one of a deny or ask rule, or may be.
+// touches reports whether a path that the line mentions is one of a deny or ask rule. For a rule of
+// our own it is enough that wildcards may match the path, which is in one known folder.
 func (l *line) touches(r rule) bool {
 	return slices.ContainsFunc(l.paths, func(m mention) bool {
-		return r.path.Matches(m.folded) || r.named != nil && l.may(m.any, r.named)
+		return r.path.Matches(m.folded) || r.Own && l.may(m.any, r.path)
 	})
 }
 
@@ -271,15 +272,21 @@ func (r rule) mayTouch(f facts) bool {
 	if f.args != nil {
 		return slices.ContainsFunc(f.args.paths, func(m mention) bool { return f.args.may(m.some, r.exact) })
 	}
-	if r.named != nil {
-		return false
-	}
 	for _, l := range f.lines {
-		if l != nil && slices.ContainsFunc(l.paths, func(m mention) bool { return l.may(m.some, r.path) }) {
+		if l != nil && slices.ContainsFunc(l.paths, func(m mention) bool { return l.mayTouch(m, r) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayTouch reports whether wildcards may match a rule's path. Programs that read quoted ones as
+// patterns are found by the name in the rule; the name alone, as in find -name '*', says nothing.
+func (l *line) mayTouch(m mention, r rule) bool {
+	if m.some != nil || r.named == nil {
+		return l.may(m.some, r.path)
+	}
+	return !r.Own && strings.Trim(path.Base(m.folded), "*?") != "" && l.may(m.any, r.named)
 }
 
 // covers reports whether an allow rule alone covers one access.

@@ -17,6 +17,12 @@ const (
 	maxValue  = 1000 // bytes of all of them
 )
 
+// numeral matches the number of a process, of arguments, of characters, and an exit code.
+const (
+	two     = "[0-9][0-9]"
+	numeral = "{[0-9]," + two + "," + two + "[0-9]," + two + two + "," + two + two + "[0-9]," + two + two + two + "," + two + two + two + "[0-9]}"
+)
+
 // setters are commands that set variables to what cannot be known.
 var setters = []string{"read", "mapfile", "readarray", "printf", "getopts", "eval", "source", ".", "let"}
 
@@ -102,8 +108,10 @@ func (v variables) of(p syntax.WordPart) (string, bool) {
 		return "", false
 	}
 	switch name := e.Param.Value; {
-	case e.Length, name == "?", name == "#", name == "$", name == "!":
-		return "*", v != nil // a number
+	case e.Length, name == "?", name == "#", name == "$":
+		return numeral, v != nil
+	case name == "!":
+		return "{," + numeral[1:], v != nil // nothing before the first job
 	default:
 		text, ok := v[name]
 		return text, ok
