@@ -48,8 +48,9 @@ type Options struct {
 	Tools   *toolserver.Pool   // serves the session's tools to the agent; nil: nothing does
 	Notes   *Notes             // keep how to sign in; nil: nothing does
 	Guards  *child.Guards      // of sessions, by principal and id
-	// Sandbox holds the sandbox in which a session's terminals run; nil: they run as the user.
-	Sandbox func(core.Meta) (s Sandbox, release func())
+	// Sandbox holds the sandbox in which a session's terminals run, of which the host is asked what
+	// they may reach; nil: they run as the user.
+	Sandbox func(core.Meta, core.Host) (s Sandbox, release func())
 	Keep    []string        // variables that the agent's terminals get besides the harmless ones
 	Environ func() []string // nil: os.Environ
 	Log     func(level, text string)

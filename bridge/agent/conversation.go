@@ -95,7 +95,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 	c.places = files.New(place{bind})
 	c.terminals = &shell.Terminals{Shell: shell.Find(""), Guard: c.guard, Environ: b.o.Environ, Keep: b.o.Keep}
 	if b.o.Sandbox != nil {
-		box, leave := b.o.Sandbox(bind.Meta)
+		box, leave := b.o.Sandbox(bind.Meta, bind.Host)
 		release := c.release
 		c.terminals.Guard, c.box = box, box
 		c.release = func() {

@@ -2,7 +2,8 @@
 //
 // A [Proxy] serves HTTP on a listener inside a sandbox that has no other way out: CONNECT for a
 // stream to a host, and requests for http: addresses. It asks a [Judge] about each of them, and
-// connects only to public addresses, which it checks when the name has been looked up.
+// connects only to public addresses, which it checks when the name has been looked up. A [Gate] is
+// the judge of a session: rules decide, or a person while the connection waits.
 //
 // # What holds
 //
@@ -23,6 +24,7 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -109,11 +111,17 @@ func addressOf(r *http.Request) (string, error) {
 		if r.URL.Scheme != "http" || r.URL.Host == "" || r.URL.User != nil {
 			return "", errors.New("this is a proxy: it takes CONNECT, and requests for http:// addresses")
 		}
+		if !plainHost(r.URL.Hostname()) {
+			return "", fmt.Errorf("the host %q is not a name in ASCII", r.URL.Hostname())
+		}
 		return r.URL.String(), nil
 	}
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || host == "" {
 		return "", fmt.Errorf("CONNECT %q: it names no host and port", r.Host)
+	}
+	if !plainHost(host) {
+		return "", fmt.Errorf("CONNECT %q: the host is not a name in ASCII", r.Host)
 	}
 	u := url.URL{Scheme: "https", Host: r.Host, Path: "/"}
 	if port == "443" {
@@ -122,6 +130,14 @@ func addressOf(r *http.Request) (string, error) {
 		}
 	}
 	return u.String(), nil
+}
+
+// plainHost reports whether a person sees in a host's name what it is: it has no other characters than
+// names on the network have.
+func plainHost(host string) bool {
+	return !strings.ContainsFunc(host, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-_:", c)
+	})
 }
 
 func isIPv6(host string) bool {
@@ -186,11 +202,11 @@ func public(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Host returns the host and the port of an address that a Judge is asked about.
+// Host returns the host and the port of an address that a Judge is asked about, in one spelling.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
 	}
-	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443"))
+	return net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443"))
 }

@@ -151,11 +151,12 @@ func jobOutput(j *job, offset, most int) (core.Result, error) {
 // runBackground starts a command as a job.
 func (s *toolset) runBackground(
 	ctx context.Context,
+	inv core.Invocation,
 	p files.Place,
 	c shell.Command,
 	line, summary string,
 ) (core.Result, error) {
-	if err := s.ready(p, &c); err != nil {
+	if err := s.ready(p, &c, inv.Origin); err != nil {
 		return core.Result{}, err
 	}
 	j, err := s.jobs.start(ctx, board.JobInfo{Summary: summary, Command: line, Cwd: p.Real, Started: time.Now()}, c)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dragoman/core"
+	"dragoman/core/egress"
 	"dragoman/core/sandbox"
 	"dragoman/core/shell"
 )
@@ -15,11 +16,13 @@ import (
 type room struct {
 	set    *toolset
 	box    *sandbox.Session
+	gate   *egress.Gate   // of its network
 	leave  func()         // ends what runs in it, and the questions; blocks for that
 	asking sync.WaitGroup // questions about what was set aside
 
 	mu       sync.Mutex // guards the fields below
 	left     bool
+	origin   core.Origin     // of the turn that has started a command last
 	aside    []sandbox.Aside // that the model has not heard of
 	troubles []string        // of changes that a person wanted
 }
@@ -46,9 +49,11 @@ func (s *toolset) enter() *room {
 
 func newRoom(s *toolset) *room {
 	m := s.host.Meta()
-	box, release := s.opts.Sandboxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace { return s.opts.Workspace(s.host) })
+	r := &room{set: s}
+	r.gate = egress.NewGate(r.reach, s.host.Ask)
+	box, release := s.opts.Sandboxes.Hold(string(m.Principal)+" "+string(m.ID), r.workspace)
+	r.box = box
 	life, end := context.WithCancel(context.Background())
-	r := &room{set: s, box: box}
 	r.leave = func() {
 		r.mu.Lock()
 		r.left = true
@@ -69,9 +74,33 @@ func newRoom(s *toolset) *room {
 	return r
 }
 
-// starter returns what starts the session's commands.
-func (s *toolset) starter() shell.Starter {
+// workspace describes to the sandbox where the session works.
+func (r *room) workspace() sandbox.Workspace {
+	w := r.set.opts.Workspace(r.set.host)
+	if r.set.opts.Reach != nil {
+		w.Serve = r.gate.Serve
+	}
+	return w
+}
+
+// reach returns the verdict on a connection of the session's commands.
+func (r *room) reach(address string) core.Verdict {
+	r.mu.Lock()
+	origin := r.origin
+	r.mu.Unlock()
+	h, spec := r.set.host, shellSpec(r.set.shell)
+	return r.set.opts.Reach(h, core.Check{
+		Call: core.Call{Server: core.Native, Tool: spec.Name, Kind: spec.Kind}, Spec: spec,
+		Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: h.Meta(), Settings: h.Settings(), Origin: origin,
+	})
+}
+
+// starter returns what starts the session's commands, for a turn.
+func (s *toolset) starter(o core.Origin) shell.Starter {
 	if r := s.enter(); r != nil {
+		r.mu.Lock()
+		r.origin = o
+		r.mu.Unlock()
 		return r.box
 	}
 	return s.guard
@@ -135,11 +164,18 @@ func asideLines(list []sandbox.Aside) string {
 	return strings.Join(lines, "\n")
 }
 
-// asideNote describes for the model what was set aside since the last command; "": nothing.
-func (s *toolset) asideNote() string {
+// remarks are what the sandbox has done since the last command.
+type remarks struct {
+	text    string // for the model; "": nothing
+	refused bool   // a connection
+	person  bool   // who has refused one of them
+}
+
+// remarks returns what the sandbox has done since the last command.
+func (s *toolset) remarks() (m remarks) {
 	r := s.enter()
 	if r == nil {
-		return ""
+		return m
 	}
 	r.mu.Lock()
 	list, troubles := r.aside, r.troubles
@@ -149,16 +185,24 @@ func (s *toolset) asideNote() string {
 	if len(list) > 0 {
 		notes = append(notes, "[Changes to files that decide what runs later were undone and set aside. Only the user can make them:\n"+asideLines(list)+"]")
 	}
+	for _, n := range r.gate.Notes() {
+		m.refused, m.person = true, m.person || n.Person
+		troubles = append(troubles, n.Text)
+	}
 	for _, t := range troubles {
 		notes = append(notes, "["+visible(t)+"]")
 	}
-	return strings.Join(notes, "\n")
+	m.text = strings.Join(notes, "\n")
+	return m
 }
 
 // blamed returns what the sandbox probably has to do with the failure of a command; "": nothing.
-func (s *toolset) blamed(printed string, end shell.Outcome, level string) string {
+func (s *toolset) blamed(printed string, end shell.Outcome, level string, m remarks) string {
 	if level == "" || end.Why != shell.Ended || end.Code == 0 {
 		return ""
+	}
+	if m.refused {
+		return "a host was refused"
 	}
 	return sandbox.Sign(printed)
 }

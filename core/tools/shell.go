@@ -92,7 +92,7 @@ func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
 		},
 		run: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 			if behind {
-				return s.runBackground(ctx, p, c, line, summary)
+				return s.runBackground(ctx, inv, p, c, line, summary)
 			}
 			return s.runShell(ctx, inv, p, c, access)
 		},
@@ -131,7 +131,7 @@ type ending struct {
 func (s *toolset) runShell(
 	ctx context.Context, inv core.Invocation, p files.Place, c shell.Command, access core.Access,
 ) (core.Result, error) {
-	if err := s.ready(p, &c); err != nil {
+	if err := s.ready(p, &c, inv.Origin); err != nil {
 		return core.Result{}, err
 	}
 	if now := s.level(false); access.Sandbox != "" && now != access.Sandbox {
@@ -149,9 +149,10 @@ func (s *toolset) runShell(
 	if err != nil {
 		return core.Result{}, err
 	}
-	if means := s.blamed(printed, end, access.Sandbox); means != "" {
+	did := s.remarks()
+	if means := s.blamed(printed, end, access.Sandbox, did); means != "" {
 		res.Blocks = append(res.Blocks, core.Text{Text: "[probably the sandbox: " + means + "]"})
-		if s.outside(ctx, inv, access.Command, means) {
+		if !did.person && s.outside(ctx, inv, access.Command, means) {
 			c.Guard = s.guard
 			again, _, _, err := s.runHere(ctx, inv, c)
 			if err != nil {
@@ -161,7 +162,7 @@ func (s *toolset) runShell(
 			res = again
 		}
 	}
-	for _, note := range []string{remark, s.asideNote()} {
+	for _, note := range []string{remark, did.text} {
 		if note != "" {
 			res.Blocks = append(res.Blocks, core.Text{Text: note})
 		}
@@ -188,7 +189,7 @@ func (s *toolset) runHere(ctx context.Context, inv core.Invocation, c shell.Comm
 }
 
 // ready checks the folder of a command again, and sets its environment and what starts it.
-func (s *toolset) ready(p files.Place, c *shell.Command) error {
+func (s *toolset) ready(p files.Place, c *shell.Command, o core.Origin) error {
 	// The folder is opened like any other, so a replaced one is refused.
 	dir, err := p.Folder()
 	if err != nil {
@@ -204,6 +205,6 @@ func (s *toolset) ready(p files.Place, c *shell.Command) error {
 		keep = s.opts.Keep(s.host)
 	}
 	c.Env = append(shell.Env(environ(), keep), "PWD="+p.Real)
-	c.Guard = s.starter()
+	c.Guard = s.starter(o)
 	return nil
 }

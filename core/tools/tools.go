@@ -49,6 +49,9 @@ type Options struct {
 	// Workspace describes to its sandbox where a session works. It is called for every command; nil
 	// without Sandboxes.
 	Workspace func(core.ToolHost) sandbox.Workspace
+	// Reach says whether a program in a session's sandbox may connect to the address that is the
+	// check's only access; nil: none may reach any.
+	Reach func(core.ToolHost, core.Check) core.Verdict
 	// Terminal reports whether commands of a session run in a terminal of its editor although they
 	// could be confined here; nil: they do not. Where nothing is confined they run there in any case.
 	Terminal func(core.ToolHost) bool

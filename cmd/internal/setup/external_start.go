@@ -28,13 +28,13 @@ type agentPrograms struct {
 	history *elsewhere.History
 	notes   *agent.Notes
 	guards  *child.Guards
-	sandbox func(core.Meta) (agent.Sandbox, func())
+	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
 	env     *program.Environment
 	run     configs.Run // runs programs for keys
 	log     *zap.Logger
 }
 
-func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, sandbox func(core.Meta) (agent.Sandbox, func()), log *zap.Logger) *agentPrograms {
+func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, sandbox func(core.Meta, core.Host) (agent.Sandbox, func()), log *zap.Logger) *agentPrograms {
 	self, err := os.Executable()
 	if err != nil { // then the name has to do
 		self = os.Args[0]

@@ -109,7 +109,7 @@ func New(o Options) *Process {
 	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
 	p.native = tools.New(tools.Options{
 		Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board,
-		Sandboxes: p.sandboxes, Workspace: p.workspaceOf, Terminal: terminalOf,
+		Sandboxes: p.sandboxes, Workspace: p.workspaceOf, Reach: reachOf, Terminal: terminalOf,
 	})
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/egress"
 	"dragoman/core/glob"
 	"dragoman/core/sandbox"
 )
@@ -102,14 +103,40 @@ func terminalOf(h core.ToolHost) bool {
 }
 
 // agentSandbox holds the sandbox in which the terminals of an external agent run.
-func (p *Process) agentSandbox(m core.Meta) (agent.Sandbox, func()) {
-	return p.sandboxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
-		var made *Profile
-		if p.plain != nil {
-			made, _ = p.plain.Last()
+func (p *Process) agentSandbox(m core.Meta, h core.Host) (agent.Sandbox, func()) {
+	last := func() *Profile {
+		if p.plain == nil {
+			return nil
 		}
-		return p.workspace(m, made)
+		made, _ := p.plain.Last()
+		return made
+	}
+	gate := egress.NewGate(func(address string) core.Verdict {
+		return reach(last(), core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
+	}, h.Ask)
+	return p.sandboxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
+		w := p.workspace(m, last())
+		w.Serve = gate.Serve
+		return w
 	})
+}
+
+// reachOf is reach for a session that runs turns.
+func reachOf(h core.ToolHost, c core.Check) core.Verdict {
+	made, err := madeFor(h)
+	if err != nil {
+		made = nil
+	}
+	return reach(made, c)
+}
+
+// reach says whether a program in a sandbox may connect to an address. Without a configuration that
+// can be used none may.
+func reach(made *Profile, c core.Check) core.Verdict {
+	if made == nil {
+		return core.Verdict{Effect: core.Deny, Why: "the configuration has an error"}
+	}
+	return made.Rights.Reach(c)
 }
 
 // newSandboxes returns the sandboxes of the process.
