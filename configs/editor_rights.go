@@ -281,3 +281,13 @@ func rawValue(v reflect.Value) any {
 	}
 	return v.Interface()
 }
+
+// GoString returns the rule as its consents are identified: one without an agent, a client and a
+// workspace reads as it did when rules had none of these, so that a consent to it still counts.
+func (r Rule) GoString() string {
+	text := fmt.Sprintf("configs.Rule{_:struct {}{}, Tool:%q, Server:%q, Path:%q, Command:%q, URL:%q", r.Tool, r.Server, r.Path, r.Command, r.URL)
+	if r.Agent != "" || r.Client != "" || r.Workspace != "" {
+		text += fmt.Sprintf(", Agent:%q, Client:%q, Workspace:%q", r.Agent, r.Client, r.Workspace)
+	}
+	return text + "}"
+}

@@ -18,8 +18,8 @@ func TestCommandsGetNoKeys(t *testing.T) {
 		config     string
 		want, lack []string
 	}{
-		{"policy: {allow: [{tool: shell_command}], sandbox: none}\n", []string{"GOCACHE=/go-cache", "HTTPS_PROXY=http://127.0.0.1:1"}, []string{"canary", "MINE_"}},
-		{"policy: {allow: [{tool: shell_command}]}\n", []string{"TMPDIR=/tmp", "GOCACHE=/run/caches/go-build"}, []string{"canary", "MINE_", "HTTPS_PROXY"}},
+		{"policy: {allow: [{tool: shell_command}], sandbox: none}\n", []string{"GOCACHE=/go-cache", "HTTPS_PROXY=http://127.0.0.1:1\n"}, []string{"canary", "MINE_"}},
+		{"policy: {allow: [{tool: shell_command}]}\n", []string{"TMPDIR=/tmp", "GOCACHE=/run/caches/go-build", "HTTPS_PROXY=http://127.0.0.1:3128\n"}, []string{"canary", "MINE_", "HTTPS_PROXY=http://127.0.0.1:1\n"}},
 		{
 			"policy: {allow: [{tool: shell_command}], env: [\"MINE_*\", SSH_AUTH_SOCK]}\n",
 			[]string{"MINE_A=one", "MINE_B=two", "SSH_AUTH_SOCK=/canary"},

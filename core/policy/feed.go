@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -101,11 +102,11 @@ func device(p string) bool {
 var sayers = []string{"echo", "printf", "test", "[", "true", "false", ":", "exit", "return", "break", "continue", "kill", "wait", "sleep", "basename", "dirname", "seq", "shift", "umask", "expr"}
 
 // commanding matches variables by which programs are told what to run.
-var commanding = regexp.MustCompile(`^(GIT_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|BASH_ENV|ENV|PROMPT_COMMAND|LESSOPEN|LESSCLOSE|SHELL|RSYNC_RSH|.*_COMMAND|.*_WRAPPER|MAKEFLAGS|NODE_OPTIONS|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP)$`)
+var commanding = matcher(`^(GIT_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|BASH_ENV|ENV|PROMPT_COMMAND|LESSOPEN|LESSCLOSE|SHELL|RSYNC_RSH|.*_COMMAND|.*_WRAPPER|MAKEFLAGS|NODE_OPTIONS|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP)$`)
 
 // steer reads the value of a variable by which a program is told what to run.
 func (l *line) steer(a *syntax.Assign) {
-	if a.Name != nil && commanding.MatchString(a.Name.Value) {
+	if a.Name != nil && commanding().MatchString(a.Name.Value) {
 		w := l.vars.read(a.Value)
 		l.inner([]word{w})
 		l.commands = append(l.commands, command{words: []word{w}, any: true})
@@ -137,7 +138,7 @@ func (l *line) code(c *command, in feed) {
 		if i > 0 && !c.any {
 			break
 		}
-		r, ok := readers[language(programOf(w.text))]
+		r, ok := readers()[language(programOf(w.text))]
 		if !ok {
 			continue
 		}
@@ -184,10 +185,11 @@ func (l *line) spread(c *command, args []word) {
 
 // reader is a program that runs code.
 type reader struct {
-	flags  flags             // options whose argument is code in another language than that of the shell
-	text   func(string) bool // reports whether an argument is code that runs programs
-	rest   bool              // what it reads are not commands but their arguments
-	always bool              // it runs what it reads even if it is given a file
+	flags   flags             // options whose argument is code
+	foreign bool              // in another language than that of the shell
+	text    func(string) bool // reports whether an argument is code that runs programs
+	rest    bool              // what it reads are not commands but their arguments
+	always  bool              // it runs what it reads even if it is given a file
 }
 
 // flags is a regular expression for options.
@@ -209,41 +211,41 @@ func (f flags) args(words []word) bool {
 	return false
 }
 
+// awkRuns and sedRuns match what runs a program in the languages of awk and sed.
 var (
-	shellReads = reader{}
-	onlyInput  = reader{always: true}
-	makeReads  = reader{always: true, flags: flags{regexp.MustCompile(`^(--eval|-E)`)}}
-	editor     = reader{always: true, flags: flags{regexp.MustCompile(`^(-c|\+|--cmd|-S|-s|-e)`)}}
-	codeOption = reader{flags: flags{regexp.MustCompile(`^(-[A-Za-z0-9]*[ceErpR]|--(eval|exec|print|run|command|execute|batch|require|import|loader)\b)`)}}
-	// systems matches what runs a program in the language of awk, and in that of sed.
-	awkRuns = regexp.MustCompile(`system|\||getline|@load|@include`)
-	sedRuns = regexp.MustCompile(`(^|[^A-Za-z])e( |$)|[^A-Za-z\s][gpimIM0-9]*e[gpimIM0-9]*\s*($|[;}\n])`)
+	awkRuns = matcher(`system|\||getline|@load|@include`)
+	sedRuns = matcher(`(^|[^A-Za-z])e( |$)|[^A-Za-z\s][gpimIM0-9]*e[gpimIM0-9]*\s*($|[;}\n])`)
 )
 
 // sedRunsOthers reports whether an argument of sed is a script that runs programs.
 func sedRunsOthers(arg string) bool {
 	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "-e"), "--expression=")
-	return !optional(arg) && !printing(arg) && sedRuns.MatchString(arg)
+	return !optional(arg) && !printing(arg) && sedRuns().MatchString(arg)
 }
 
 // foreignWord reports whether a word is a program whose arguments are code in another language than
 // that of the shell.
 func foreignWord(w word) bool {
-	r := readers[language(programOf(w.text))]
-	return r.text != nil || r.flags == codeOption.flags
+	r := readers()[language(programOf(w.text))]
+	return r.text != nil || r.foreign
 }
 
 // readers are the programs that run code from their arguments or their input, by the name of
 // their language.
-var readers = readersOf(map[string]reader{
-	"sh bash dash ash zsh ksh mksh fish csh tcsh rbash source . cmd":                                                                                          shellReads,
-	"python pypy node nodejs deno bun ruby perl php lua luajit tclsh rscript r julia ghci irb erl groovy scala osascript jshell expect emacs pwsh powershell": codeOption,
-	"vi vim nvim ex ed gdb lldb": editor,
-	"make gmake":                 makeReads,
-	"ssh m4 ftp sftp telnet dc sqlite3 psql mysql mariadb docker podman kubectl nsenter chroot at batch crontab su sudo doas busybox toybox": onlyInput,
-	"xargs parallel":     {rest: true, always: true},
-	"awk gawk mawk nawk": {text: awkRuns.MatchString},
-	"sed gsed":           {text: sedRunsOthers},
+var readers = sync.OnceValue(func() map[string]reader {
+	return readersOf(map[string]reader{
+		"sh bash dash ash zsh ksh mksh fish csh tcsh rbash source . cmd": {},
+		"python pypy node nodejs deno bun ruby perl php lua luajit tclsh rscript r julia ghci irb erl groovy scala osascript jshell expect emacs pwsh powershell": {
+			foreign: true,
+			flags:   flags{regexp.MustCompile(`^(-[A-Za-z0-9]*[ceErpR]|--(eval|exec|print|run|command|execute|batch|require|import|loader)\b)`)},
+		},
+		"vi vim nvim ex ed gdb lldb": {always: true, flags: flags{regexp.MustCompile(`^(-c|\+|--cmd|-S|-s|-e)`)}},
+		"make gmake":                 {always: true, flags: flags{regexp.MustCompile(`^(--eval|-E)`)}},
+		"ssh m4 ftp sftp telnet dc sqlite3 psql mysql mariadb docker podman kubectl nsenter chroot at batch crontab su sudo doas busybox toybox": {always: true},
+		"xargs parallel":     {rest: true, always: true},
+		"awk gawk mawk nawk": {text: awkRuns().MatchString},
+		"sed gsed":           {text: sedRunsOthers},
+	})
 })
 
 func readersOf(groups map[string]reader) map[string]reader {
@@ -266,7 +268,7 @@ func language(program string) string {
 }
 
 // harmlessKeys are settings that git takes with -c and that run nothing.
-var harmlessKeys = regexp.MustCompile(`(?i)^(user\.(name|email)|author\..*|committer\..*|color\..*|advice\..*|core\.(quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase)|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|log\..*|merge\.conflictstyle|pull\..*|push\.default|safe\.directory|protocol\.version)=[^!]*$`)
+var harmlessKeys = matcher(`(?i)^(user\.(name|email)|author\..*|committer\..*|color\..*|advice\..*|core\.(quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase)|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|log\..*|merge\.conflictstyle|pull\..*|push\.default|safe\.directory|protocol\.version)=[^!]*$`)
 
 // runningGit are the sub-commands of git that run a program which they are given.
 var runningGit = []string{"bisect", "rebase", "submodule", "filter-branch", "difftool", "mergetool", "for-each-repo", "send-email", "archive", "instaweb", "daemon"}
@@ -284,7 +286,7 @@ func (l *line) git(c *command) {
 		default:
 			continue
 		}
-		if !harmlessKeys.MatchString(value) {
+		if !harmlessKeys().MatchString(value) {
 			l.unsure = true
 			_, told, _ := strings.Cut(value, "=")
 			l.script(strings.TrimLeft(told, "!"))

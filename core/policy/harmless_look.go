@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // readUsages lists programs that only read files and print.
@@ -143,9 +141,7 @@ func anything(string) bool { return true }
 // commands read and write files, and run programs.
 func printing(script string) bool { return len(script) <= 500 && sedScript().MatchString(script) }
 
-var sedScript = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^` + sedCommand + `( *; *` + sedCommand + `)*;?$`)
-})
+var sedScript = matcher(`^` + sedCommand + `( *; *` + sedCommand + `)*;?$`)
 
 const (
 	sedText    = `([^/\\\n\[]|\\[^\n]|\[\^?[^\]/\\\n\[^][^\]/\\\n\[]*\])*` // brackets hold no slash: not every sed reads that alike

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,7 +37,7 @@ var later = [][]string{
 }
 
 // gitRuns matches settings of git that decide what it runs, or where it takes more settings from.
-var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|hookspath|editor|pager|sshcommand|gitproxy|askpass|attributesfile|excludesfile|worktree|alternaterefscommand)$|` +
+var gitRuns = matcher(`^(core\.(fsmonitor|hookspath|editor|pager|sshcommand|gitproxy|askpass|attributesfile|excludesfile|worktree|alternaterefscommand)$|` +
 	`(alias|filter|diff|merge|mergetool|difftool|credential|pager|sequence|gpg|include|includeif|url|submodule|browser|man|guitool|http|protocol|uploadpack|sendemail|interactive|instaweb|web|trailer|ssh|hook|fsmonitor)\.|` +
 	`init\.templatedir$|remote\..*\.(uploadpack|receivepack|vcs|proxy)$)`)
 
@@ -107,5 +106,5 @@ func setsGit(words []string) bool {
 			operands++
 		}
 	}
-	return operands != 1 && slices.ContainsFunc(words[1:], func(w string) bool { return gitRuns.MatchString(w) || strings.ContainsRune(w, ' ') })
+	return operands != 1 && slices.ContainsFunc(words[1:], func(w string) bool { return gitRuns().MatchString(w) || strings.ContainsRune(w, ' ') })
 }

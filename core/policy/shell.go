@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -353,4 +355,10 @@ func storing(r *syntax.Redirect) bool {
 		return !w.static || w.text != "/dev/null"
 	}
 	return true
+}
+
+// matcher returns a regular expression, which is compiled at its first use: the program starts
+// without most of them.
+func matcher(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

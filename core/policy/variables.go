@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ var movers = []string{"cd", "pushd", "popd", "chdir"}
 
 // ownName matches variables that only the line sets: by convention, programs hand down names in
 // capitals.
-var ownName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+var ownName = matcher(`^[a-z_][a-z0-9_]*$`)
 
 // variablesOf finds the variables of a line that hold one of a few texts, which stand in the line.
 // start holds those that the shell starts with.
@@ -83,7 +82,7 @@ func variablesOf(file *syntax.File, start map[string]string) variables {
 		}
 	}
 	for name, texts := range found {
-		if guess || hidden[name] || !ownName.MatchString(name) {
+		if guess || hidden[name] || !ownName().MatchString(name) {
 			continue
 		}
 		// Nothing, too: it may not be set yet, or not here.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/core"
@@ -43,11 +44,11 @@ func newSecret() string { return rand.Text() + rand.Text() }
 const prefix = "dragoman_"
 
 // okName matches the names of tokens: they are words of the command line and of records.
-var okName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var okName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // Create makes a token and returns it. expires zero: never. The secret is stored nowhere.
 func (s *Store) Create(ctx context.Context, name string, rights access.Rights, expires time.Time) (secret string, t Token, err error) {
-	if !okName.MatchString(name) {
+	if !okName().MatchString(name) {
 		return "", t, fmt.Errorf("%q is no name for a token: it may have up to 64 letters, digits, dots, hyphens and underscores, "+
 			"and begins with a letter or a digit", name)
 	}
