@@ -27,6 +27,8 @@ type Agent struct {
 	MCP     string            `yaml:"mcp" aka:"mcp_servers" enum:"gateway,direct" default:"gateway" needs:"acp" doc:"How the external agent reaches MCP servers: gateway gives it one server of dragoman's with all of them, so that your rules hold for every call; direct gives it those that the editor brings along as they are, and none of yours."`
 	Idle    time.Duration     `yaml:"idle" aka:"idle_timeout,timeout" default:"10m" min:"0s" needs:"acp" doc:"How long the external agent's program may be idle before it is ended, if the agent can continue the session later; the next prompt starts it again. This is looked at once a minute, so it may last up to a minute longer. 0: never."`
 	Shared  bool              `yaml:"shared" aka:"share" default:"false" needs:"acp" doc:"Whether sessions with the same working directory share one program of the external agent, instead of one for each."`
+	Sandbox string            `yaml:"sandbox" enum:"off,workspace,network" default:"off" needs:"acp" doc:"How far the external agent's program is confined: off lets it do all that you may; workspace confines it like commands, to the session's folders, to hosts that are allowed, and to its own files where these are known; network is the same with the network open. Where programs cannot be confined it is then not started."`
+	Write   []Value           `yaml:"write" needs:"acp" doc:"Further files and folders that the confined agent keeps for itself: it may change them, and read them if they hold keys. They must exist; ~/ is your home."`
 }
 
 // AgentProgram is the program of an external agent.
@@ -44,6 +46,9 @@ func (p AgentProgram) IsZero() bool { return len(p.Command) == 0 && len(p.Env) =
 
 // External reports whether the agent is a program of its own.
 func (a Agent) External() bool { return !a.ACP.IsZero() }
+
+// Confined reports whether an external agent's program runs in a sandbox.
+func (a Agent) Confined() bool { return a.External() && a.Sandbox != "" && a.Sandbox != SandboxOff }
 
 // BuiltinAgents lists the names of the agents that exist without any configuration, those that
 // people can choose first.

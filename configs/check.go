@@ -288,9 +288,9 @@ func (ck *checker) server(key string, s MCPServer) {
 		ck.fail(key, "the name is taken by dragoman's own tools")
 	}
 	if s.Command.IsZero() && !s.URL.IsZero() {
-		for name, set := range map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0} {
+		for name, set := range map[string]bool{"args": len(s.Args) > 0, "env": len(s.Env) > 0, "sandbox": s.Confined(), "write": len(s.Write) > 0} {
 			if set {
-				ck.fail(join(key, name), "belongs to a command; a url takes headers")
+				ck.fail(join(key, name), "belongs to a command, and this server has a url")
 			}
 		}
 	}

@@ -86,6 +86,8 @@ type MCPServer struct {
 
 	Dir          Value         `yaml:"dir" aka:"cwd" doc:"Folder in which the program is started; ~/ is your home, a relative path starts at this file's folder. Left out: the session's folder."`
 	Transport    string        `yaml:"transport" aka:"type" enum:"http,sse" default:"http" doc:"The transport of a url: http is Streamable HTTP, sse the older HTTP with SSE."`
+	Sandbox      string        `yaml:"sandbox" enum:"off,workspace,network" default:"off" doc:"How far the program is confined: off lets it do all that you may; workspace confines it like commands, to the session's folders and to hosts that are allowed; network is the same with the network open. Where programs cannot be confined it is then not started."`
+	Write        []Value       `yaml:"write" doc:"Files and folders that a confined program keeps for itself: it may change them, and read them if they hold keys. They must exist; ~/ is your home."`
 	Disabled     bool          `yaml:"disabled" default:"false" doc:"Whether the server is disabled: it is not started, and its tools are not offered."`
 	Start        string        `yaml:"start" enum:"auto,session" default:"auto" doc:"When the server is started: auto starts it as soon as an ECA editor has connected, otherwise when a session first needs its tools, and again for a session that calls it; session starts it with every session and not before."`
 	Tools        []string      `yaml:"tools" aka:"allow_tools,include_tools" pattern:"text" doc:"Names of the tools that are offered; * is any text. Left out: all of them."`
@@ -93,6 +95,15 @@ type MCPServer struct {
 	StartTimeout time.Duration `yaml:"start_timeout" default:"1m" min:"1s" doc:"How long the server may take until its tools are known."`
 	CallTimeout  time.Duration `yaml:"call_timeout" aka:"timeout" default:"10m" min:"1s" doc:"How long a call may run without a sign of life before it is cancelled. Progress is one, and so is a question that waits for you."`
 }
+
+// Confined reports whether the server's program runs in a sandbox.
+func (s MCPServer) Confined() bool { return s.Sandbox != "" && s.Sandbox != SandboxOff }
+
+// Values of sandbox for programs that are not commands.
+const (
+	SandboxOff     = "off"     // as the user
+	SandboxNetwork = "network" // with the network open
+)
 
 // OAuth has settings for the login to a server that the server itself does not provide.
 type OAuth struct {

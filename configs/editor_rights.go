@@ -65,6 +65,8 @@ var editorEffects = map[string]effect{
 	"mcp_servers.*.oauth.redirect_port": effectAsks,
 	"mcp_servers.*.dir":                 effectAsks,
 	"mcp_servers.*.transport":           effectAsks,
+	"mcp_servers.*.sandbox":             effectAsks,
+	"mcp_servers.*.write":               effectAsks,
 	"mcp_servers.*.disabled":            effectNarrows,
 	"mcp_servers.*.start":               effectAsks,
 	"mcp_servers.*.tools":               effectAsks,
@@ -86,6 +88,8 @@ var editorEffects = map[string]effect{
 	"agents.*.mcp":            effectWidens,
 	"agents.*.idle":           effectWidens,
 	"agents.*.shared":         effectWidens,
+	"agents.*.sandbox":        effectWidens,
+	"agents.*.write":          effectWidens,
 	"default_agent":           effectWidens, // the receiver of the conversation
 
 	"policy.allow":       effectWidens,

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -51,10 +52,21 @@ type Options struct {
 	// Sandbox holds the sandbox in which a session's terminals run, of which the host is asked what
 	// they may reach; nil: they run as the user.
 	Sandbox func(core.Meta, core.Host) (s Sandbox, release func())
+	// Confine makes a sandbox for the program itself, which works in the folders of a session and asks
+	// its host what it may reach (nil: nobody is asked); nil: it runs as the user.
+	Confine func(core.Meta, core.Host) (Confined, error)
 	Keep    []string        // variables that the agent's terminals get besides the harmless ones
 	Environ func() []string // nil: os.Environ
 	Log     func(level, text string)
 	Now     func() time.Time // nil: time.Now
+}
+
+// Confined is what starts an agent's program in a sandbox.
+type Confined struct {
+	Guard   *child.Guard
+	Release func() // ends the sandbox
+	// Tools is HOST:PORT at which the program reaches Options.Tools; "": as it does without a sandbox.
+	Tools string
 }
 
 // Sandbox starts commands, and says how far they are confined.
@@ -198,10 +210,12 @@ type sharing struct {
 
 // program returns the program for a conversation: one of its own, or the shared one of its folder.
 func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (*peer, error) {
-	if !b.o.Shared {
-		return b.place(ctx, c.bind.Meta.Cwd, c.guard, waits)
-	}
 	dir := c.bind.Meta.Cwd
+	if !b.o.Shared {
+		return b.place(ctx, dir, waits, func() (Confined, error) {
+			return b.confined(c.bind.Meta, c.bind.Host, func() (*child.Guard, func()) { return c.guard, func() {} })
+		})
+	}
 	b.mu.Lock()
 	s := b.shared[dir]
 	if s == nil {
@@ -220,25 +234,36 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 	if s.peer != nil && s.peer.alive() {
 		return s.peer, nil
 	}
-	guard, release := b.o.Guards.Hold("agent " + b.o.Name + " in " + dir)
-	p, err := b.place(ctx, dir, guard, waits)
+	p, err := b.place(ctx, dir, waits, func() (Confined, error) {
+		m := core.Meta{ID: c.bind.Meta.ID, Principal: c.bind.Meta.Principal, Cwd: dir} // all of its sessions work there
+		return b.confined(m, c.bind.Host, func() (*child.Guard, func()) { return b.o.Guards.Hold("agent " + b.o.Name + " in " + dir) })
+	})
 	if err != nil {
-		release()
 		return nil, err
 	}
 	s.peer = p
-	b.wg.Go(func() {
-		<-p.gone
-		release()
-	})
 	return p, nil
 }
 
+// confined returns what starts the program for a session: a sandbox, or else a guard that is held.
+func (b *Backend) confined(m core.Meta, h core.Host, hold func() (*child.Guard, func())) (Confined, error) {
+	if b.o.Confine != nil {
+		return b.o.Confine(m, h)
+	}
+	g, release := hold()
+	return Confined{Guard: g, Release: release}, nil
+}
+
 // place starts a program when there is room for it.
-func (b *Backend) place(ctx context.Context, dir string, guard *child.Guard, waits waiting) (*peer, error) {
-	release, err := b.o.Pool.place(ctx, waits)
+func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold func() (Confined, error)) (*peer, error) {
+	leave, err := b.o.Pool.place(ctx, waits)
 	if err != nil {
 		return nil, err
 	}
-	return b.start(ctx, dir, guard, release)
+	in, err := hold()
+	if err != nil {
+		leave()
+		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)
+	}
+	return b.start(ctx, dir, in, leave)
 }

@@ -12,7 +12,6 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
-	"dragoman/core/child"
 	"dragoman/core/child/piped"
 	"dragoman/core/display"
 )
@@ -70,6 +69,7 @@ type peer struct {
 	release func()        // gives its place in the pool back
 	gone    chan struct{} // closed when the program and everything of it has ended
 	hello   hello         // set before anything else uses the peer
+	tools   string        // as in Confined
 	proxied bool          // it has a proxy for addresses over HTTP, some use it even for this machine's
 	asks    sync.WaitGroup
 	room    chan struct{} // of requests that wait for an answer of ours
@@ -94,9 +94,10 @@ type route struct {
 	sub *subagent // nil: the conversation itself
 }
 
-// start starts the agent's program in a folder, and greets it. The guard ends it with us.
-func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, release func()) (*peer, error) {
-	p, err := b.startAlone(ctx, dir, guard, release, &ear{})
+// start starts the agent's program in a folder, and greets it. The guard ends it with us. What it was
+// started in is released when it has ended, behind leave.
+func (b *Backend) start(ctx context.Context, dir string, in Confined, leave func()) (*peer, error) {
+	p, err := b.startAlone(ctx, dir, in, leave, &ear{})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,11 @@ func (b *Backend) start(ctx context.Context, dir string, guard *child.Guard, rel
 }
 
 // startAlone is start for a program that others do not use, and with listeners to what it says.
-func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard, release func(), e *ear) (*peer, error) {
+func (b *Backend) startAlone(ctx context.Context, dir string, in Confined, leave func(), e *ear) (*peer, error) {
+	release := func() {
+		leave()
+		in.Release()
+	}
 	is, err := b.o.Program(ctx)
 	if err != nil {
 		release()
@@ -117,7 +122,7 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 	}
 	env := b.environ(is.Env)
 	proc, err := piped.Command{
-		Path: is.Path, Args: is.Args, Env: env, Dir: dir, Guard: guard,
+		Path: is.Path, Args: is.Args, Env: env, Dir: dir, Guard: in.Guard,
 		Line: func(text string) {
 			if is.Hide != nil {
 				text = is.Hide(text)
@@ -134,7 +139,7 @@ func (b *Backend) startAlone(ctx context.Context, dir string, guard *child.Guard
 	}
 	p := &peer{
 		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.now(),
-		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), ear: e,
+		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), tools: in.Tools, ear: e,
 	}
 	first := &beginning{Reader: proc.Stdout}
 	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(first, 0), dropped: p.dropped}

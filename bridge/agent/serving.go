@@ -111,14 +111,14 @@ func (s *serving) has() bool {
 
 // start makes a server for a program of the agent, instead of the one for the program before it.
 // brought are the servers of clients, whose names it does not take. http says that the program can
-// use an address of this machine.
-func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, http bool) (mcpServer, error) {
+// use an address of this machine; at is another one for it, as in Confined.
+func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, http bool, at string) (mcpServer, error) {
 	s.close()
 	name := toolserver.Name
 	for slices.ContainsFunc(brought, func(b core.ServerSpec) bool { return b.Name == name }) {
 		name += "-tools"
 	}
-	server, err := pool.Open(toolserver.Client{Name: name})
+	server, err := pool.Open(toolserver.Client{Name: name, At: at})
 	if err != nil {
 		return mcpServer{}, fmt.Errorf("offer the session's tools: %w", err)
 	}

@@ -73,7 +73,7 @@ func TestServing(t *testing.T) {
 	if names() {
 		t.Error("a tool is ours before there is a server")
 	}
-	web, err := s.start(pool, nil, true)
+	web, err := s.start(pool, nil, true, "")
 	if err != nil || web.Type != "http" || web.Name != "dragoman" || !strings.HasPrefix(web.URL, "http://127.0.0.1:") ||
 		!strings.HasPrefix(asJSON(t, web.Headers), `[{"name":"Authorization","value":"Bearer `) {
 		t.Errorf("%s, %v", asJSON(t, web), err)
@@ -81,7 +81,7 @@ func TestServing(t *testing.T) {
 	if !names() {
 		t.Error("a tool that was known before the server is not ours")
 	}
-	program, err := s.start(pool, []core.ServerSpec{{Name: "dragoman"}}, false)
+	program, err := s.start(pool, []core.ServerSpec{{Name: "dragoman"}}, false, "")
 	if err != nil || program.Type != "" || program.Name != "dragoman-tools" || program.Command != "/bin/dragoman" || asJSON(t, program.Args) != `["session-tools"]` ||
 		len(*program.Env) != 2 || (*program.Env)[1].Value == (*web.Headers)[0].Value[len("Bearer "):] {
 		t.Errorf("%s, %v", asJSON(t, program), err)
@@ -110,7 +110,7 @@ func TestOurCalls(t *testing.T) {
 		{Server: "files", Name: "echo", Schema: json.RawMessage(`{"type":"object","properties":{"text":{},"path":{}}}`)},
 		{Server: "files", Name: "open", Schema: json.RawMessage(`{"type":"object"}`)},
 	})
-	if _, err := s.start(pool, nil, false); err != nil {
+	if _, err := s.start(pool, nil, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	const codex = `{"server":"dragoman","tool":"files__echo","arguments":{"text":"hi"}}`

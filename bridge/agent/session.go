@@ -112,7 +112,7 @@ func (c *conversation) servers(p *peer) (list []mcpServer, left []string, err er
 		}
 		return []mcpServer{}, left, nil
 	}
-	ours, err := c.serving.start(c.b.o.Tools, c.bind.Servers, takes.HTTP && !p.proxied)
+	ours, err := c.serving.start(c.b.o.Tools, c.bind.Servers, takes.HTTP && (!p.proxied || p.tools != ""), p.tools)
 	if err != nil {
 		return nil, nil, err
 	}

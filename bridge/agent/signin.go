@@ -288,7 +288,8 @@ func (b *Backend) alone(ctx context.Context, dir string, hear Listener, do func(
 	defer release()
 	e := &ear{}
 	defer e.listen(hear)() // behind the end of the program, so that nothing is lost
-	p, err := b.startAlone(ctx, dir, guard, func() {}, e)
+	// A login is a person's own doing, and needs the browser: it is not confined.
+	p, err := b.startAlone(ctx, dir, Confined{Guard: guard, Release: func() {}}, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}

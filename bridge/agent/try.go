@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Trial describes what an agent did when it was tried.
@@ -30,10 +31,12 @@ type Trial struct {
 func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	o.Pool = NewPool()
 	b := New(o)
-	guard, release := o.Guards.Hold("trial of agent " + o.Name)
-	defer release()
+	in, err := b.confined(core.Meta{Principal: core.Local, Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
+	if err != nil {
+		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
+	}
 	begun := b.o.now()
-	p, err := b.start(ctx, dir, guard, func() {})
+	p, err := b.start(ctx, dir, in, func() {})
 	if err != nil {
 		return t, err
 	}

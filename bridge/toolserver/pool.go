@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -52,6 +53,7 @@ const maxRequests = 4096
 // Client describes the agent of a session's server.
 type Client struct {
 	Name string // of the server, as the agent knows it; "": Name
+	At   string // HOST:PORT at which the agent reaches Pool.Handler; "": the listener
 	// Offer selects tools; nil: all that are for agents.
 	Offer func(core.Spec) bool
 	// CallID returns the id of a call that was proposed already, because the agent had announced it;
@@ -67,7 +69,7 @@ func (p *Pool) Open(c Client) (*Session, error) {
 	}
 	path, token := pathOf+rand.Text(), rand.Text()+rand.Text()
 	s := newSession(p, c)
-	s.path, s.url, s.token, s.sum = path, "http://"+addr+path, token, gate.NewToken(token)
+	s.path, s.url, s.token, s.sum = path, "http://"+cmp.Or(c.At, addr)+path, token, gate.NewToken(token)
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
@@ -115,9 +117,16 @@ func (p *Pool) listen() (string, error) {
 const agents core.Principal = "agents"
 
 func (p *Pool) serve(l net.Listener) {
+	_ = p.gate().Serve(p.ctx, l, p.closeAll) // it ends with the pool; a listener on this machine does not fail
+}
+
+// Handler serves the sessions to agents that cannot reach the listener. Their address is Client.At.
+func (p *Pool) Handler() http.Handler { return p.gate() }
+
+func (p *Pool) gate() *gate.Gate {
 	g := gate.New(gate.Options{Everybody: access.Owner(agents), MaxBody: wire.MaxMessage, Requests: maxRequests})
 	g.Mount(pathOf, http.HandlerFunc(p.route))
-	_ = g.Serve(p.ctx, l, p.closeAll) // it ends with the pool; a listener on this machine does not fail
+	return g
 }
 
 // route passes a request with a session's token to the session.

@@ -3,8 +3,10 @@ package upstream
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/login"
+	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/child/piped"
 	"dragoman/core/display"
@@ -76,6 +79,9 @@ type Link struct {
 type dialer struct {
 	environ []string
 	guard   *child.Guard // starts programs
+	confine Confine      // starts them instead; nil: nothing does
+	session core.Meta    // whose folders these work in; without a folder: the endpoint's
+	ask     Ask          // its user; nil: nobody can be asked
 	client  func(Endpoint) *http.Client
 	limit   int // in bytes, for one message
 	// whole: unintelligible messages are not corrected, because they are passed on.
@@ -130,6 +136,15 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 }
 
 func (d dialer) dialStdio(e Endpoint) (*Link, error) {
+	guard, release := d.guard, func() {}
+	if d.confine != nil {
+		m := d.session
+		m.Cwd = cmp.Or(m.Cwd, e.Dir)
+		var err error
+		if guard, release, err = d.confine(rand.Text(), m, d.ask); err != nil {
+			return nil, fmt.Errorf("start %s: %w", e.Command, err)
+		}
+	}
 	p, err := piped.Command{
 		Path:  e.Command,
 		Args:  e.Args,
@@ -137,15 +152,19 @@ func (d dialer) dialStdio(e Endpoint) (*Link, error) {
 		Dir:   e.Dir,
 		Line:  d.junk,
 		Hide:  d.hide,
-		Guard: d.guard,
+		Guard: guard,
 	}.Start()
 	if err != nil {
+		release()
 		return nil, err
 	}
 	s := &sieve{in: p.Stdout, frames: wire.Lines(p.Stdout, d.limit), junk: d.junk, whole: d.whole}
 	return &Link{
 		In: s, Out: p.Stdin,
-		Close:   func() { p.Close(politeFor/2, politeFor/2) },
+		Close: func() {
+			p.Close(politeFor/2, politeFor/2)
+			release()
+		},
 		Settled: func(string) {},
 		Why:     p.Why,
 	}, nil

@@ -42,6 +42,8 @@ type Server struct {
 	StartTimeout time.Duration
 	// CallTimeout limits the time of a call without a sign of life; 0: no limit.
 	CallTimeout time.Duration
+	// Confine has its program run in a sandbox of its own; nil: it runs as the user.
+	Confine Confine
 	// Confirm: it is started only after a person has agreed, because it is not in the user's own
 	// configuration.
 	Confirm bool
@@ -395,12 +397,21 @@ func (e Endpoint) secrets() masks.Secrets {
 	return masks.Secrets{Env: e.Env, Headers: e.Headers, Client: e.OAuth.ClientSecret}
 }
 
+// Confine makes a sandbox for a program that works in the folders of a session, and returns the guard
+// that starts it there. id tells apart the programs that run at the same time. What no rule is about is
+// asked by ask; nil: nobody can be asked. release ends the sandbox.
+type Confine func(id string, m core.Meta, ask Ask) (g *child.Guard, release func(), err error)
+
+// Ask puts a question to a session's user; see core.ToolHost.
+type Ask func(context.Context, core.Ask) (core.Reply, error)
+
 // dialer returns the dialer for a server's links. The guard owns the programs that it
 // starts.
 func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 	return dialer{
 		environ:   b.opts.Environ,
 		guard:     guard,
+		confine:   s.Confine,
 		client:    func(e Endpoint) *http.Client { return b.clientFor(s, e) },
 		limit:     MaxMessage,
 		junk:      func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },

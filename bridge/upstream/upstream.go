@@ -141,11 +141,12 @@ func (u *upstream) Begin(ctx context.Context) (*Peer, error) {
 	defer cancel()
 	d := u.box.dialer(u.server, u.guard)
 	d.listening = func() { poke(u.missed) }
+	roots := u.host.Meta().Roots
+	d.session, d.ask = u.host.Meta(), u.host.Ask
 	l, err := d.dial(e)
 	if err != nil {
 		return nil, err
 	}
-	roots := u.host.Meta().Roots
 	u.mu.Lock()
 	u.roots = roots
 	u.mu.Unlock()

@@ -216,8 +216,10 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/secrets", "dragoman/cmd/internal/program"}, why: "models are found for whoever asks"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/adapters/...", why: "models know no protocol of clients"},
 	{from: "dragoman/cmd/internal/models", forbidden: "dragoman/bridge/...", why: "models know no servers"},
-	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/...", "dragoman/cmd/internal/logs"}, why: "servers are kept for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/...", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/confine"}, why: "servers are kept for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
+	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
+	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
@@ -276,7 +278,7 @@ var (
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
 	}
-	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
+	setupImports = append([]string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )
 
 // upstreamImports lists the imports of the bridge's packages, and more.

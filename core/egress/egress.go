@@ -46,6 +46,8 @@ const (
 // Proxy is a way out of a sandbox.
 type Proxy struct {
 	judge  Judge
+	local  http.Handler // answers requests that are for no proxy; nil: nobody does
+	at     string       // the listener's address
 	dialer net.Dialer
 	server *http.Server
 	relay  *httputil.ReverseProxy
@@ -54,12 +56,15 @@ type Proxy struct {
 	work sync.WaitGroup
 }
 
-// Serve starts a proxy on a listener, which it closes in the end. Close must follow.
-func Serve(l net.Listener, judge Judge) *Proxy { return serve(l, judge, public) }
+// Serve starts a proxy on a listener, which it closes in the end. Requests that are for no proxy go to
+// local; nil: they are errors. Close must follow.
+func Serve(l net.Listener, judge Judge, local http.Handler) *Proxy {
+	return serve(l, judge, local, public)
+}
 
-func serve(l net.Listener, judge Judge, check func(network, address string, c syscall.RawConn) error) *Proxy {
+func serve(l net.Listener, judge Judge, local http.Handler, check func(network, address string, c syscall.RawConn) error) *Proxy {
 	life, end := context.WithCancel(context.Background())
-	p := &Proxy{judge: judge, end: end, dialer: net.Dialer{Timeout: dialTime, Control: check}}
+	p := &Proxy{judge: judge, local: local, at: l.Addr().String(), end: end, dialer: net.Dialer{Timeout: dialTime, Control: check}}
 	p.relay = &httputil.ReverseProxy{
 		Rewrite:   func(*httputil.ProxyRequest) {}, // the address is absolute already
 		Transport: &http.Transport{DialContext: p.dialer.DialContext, DisableCompression: true, MaxIdleConns: 8, IdleConnTimeout: time.Minute},
@@ -89,6 +94,10 @@ func (p *Proxy) Close() {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.work.Add(1)
 	defer p.work.Done()
+	if p.local != nil && r.Method != http.MethodConnect && (r.URL.Host == "" || r.URL.Host == p.at) {
+		p.local.ServeHTTP(w, r)
+		return
+	}
 	address, err := addressOf(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

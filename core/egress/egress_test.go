@@ -36,7 +36,7 @@ func proxied(t *testing.T, check func(string, string, syscall.RawConn) error, al
 			return errors.New("no rule allows " + address)
 		}
 		return nil
-	}, check)
+	}, nil, check)
 	t.Cleanup(p.Close)
 	at := &url.URL{Scheme: "http", Host: l.Addr().String()}
 	transport := &http.Transport{Proxy: http.ProxyURL(at)}

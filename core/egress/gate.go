@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -57,7 +58,13 @@ func NewGate(reach func(address string) core.Verdict, ask func(context.Context, 
 }
 
 // Serve serves a proxy on a listener, which it closes in the end. stop ends it and blocks for that.
-func (g *Gate) Serve(l net.Listener) (stop func()) { return Serve(l, g.Judge).Close }
+func (g *Gate) Serve(l net.Listener) (stop func()) { return Serve(l, g.Judge, nil).Close }
+
+// ServeWith is Serve with a server of ours beside the proxy: it gets the requests that are for no
+// proxy.
+func (g *Gate) ServeWith(local http.Handler) func(net.Listener) (stop func()) {
+	return func(l net.Listener) (stop func()) { return Serve(l, g.Judge, local).Close }
+}
 
 // Judge implements Judge. Where a person must be asked it blocks until they have answered. An answer
 // holds for a host and its port: for the connections that wait for it, or for the session.

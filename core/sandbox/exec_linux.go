@@ -56,9 +56,6 @@ func raiseLoopback() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, req)
 }
 
-// proxyPort is where programs in a sandbox find the proxy: nobody else can have taken it.
-const proxyPort = 3128
-
 // listenForProxy listens in this network namespace, and passes the listener to the gateway, which
 // serves it from outside.
 func listenForProxy() error {

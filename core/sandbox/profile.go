@@ -7,6 +7,12 @@ import (
 	"dragoman/core/child"
 )
 
+// proxyPort is where programs in a sandbox find the proxy, at ProxyAddress: nobody else can have taken it.
+const (
+	proxyPort    = 3128
+	ProxyAddress = "127.0.0.1:3128"
+)
+
 // Profile says what programs in a sandbox may touch. Paths are absolute, clean and free of symbolic
 // links. What is not named can be read and not changed.
 type Profile struct {

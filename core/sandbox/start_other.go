@@ -18,6 +18,3 @@ func openProgram() (*os.File, error) { return nil, errSystem }
 func (*System) attempt(child.Level) error { return errSystem }
 
 func (*System) launch(order, *os.File) (*os.Process, net.Listener, error) { return nil, nil, errSystem }
-
-// proxyPort is not used here.
-const proxyPort = 0

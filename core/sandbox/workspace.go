@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +23,7 @@ type Workspace struct {
 	Caches string                   // our folder for the layers of caches
 	Open   bool                     // the network is not confined
 	Write  []string                 // what the configuration lets programs change in addition
+	Own    []string                 // what the programs keep for themselves, keys too
 	Keep   func(name string) bool   // whether programs get a variable in any case; nil: none
 	Most   child.Level              // at which they are confined at most; "": child.Full
 	// Denied reports whether the user's rules deny a file or folder; nil: they deny none. Rules
@@ -53,15 +53,21 @@ func (w Workspace) profile(level child.Level) (Profile, map[string]time.Time) {
 		p.Write = append(p.Write, root)
 		p.Write = append(p.Write, gitFolders(root)...)
 	}
+	var own []string
+	for _, path := range w.Own {
+		if path = resolve(path); path != "/" && path != "" {
+			own = append(own, path)
+		}
+	}
 	for _, path := range w.Write {
 		if path = resolve(path); path != "/" && path != "" {
 			p.Write = append(p.Write, path)
 		}
 	}
-	p.Write = sorted(p.Write)
-	p.ReadOnly = w.guarded(p.Write)
+	p.Write = sorted(append(p.Write, own...))
+	p.ReadOnly = sorted(append(w.guarded(p.Write), ownSettings(own)...))
 	for _, path := range slices.Concat(files.KeyPlaces(w.Home), systemKeys, w.Hidden) {
-		if path = resolve(path); path != "" && !slices.Contains(p.Write, path) {
+		if path = resolve(path); path != "" && !slices.Contains(p.Write, path) && !covered(own, path) {
 			p.Hidden = append(p.Hidden, path)
 		}
 	}
@@ -124,6 +130,28 @@ func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// covered reports whether a path is one of a list or below it.
+func covered(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(dir string) bool { return within(dir, path) })
+}
+
+// ownSettings lists the control files that are directly in what programs keep for themselves: an agent
+// that changes its hooks would run them without a sandbox the next time.
+func ownSettings(own []string) (list []string) {
+	for _, dir := range own {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a file, or nothing
+		}
+		for _, e := range entries {
+			if path := filepath.Join(dir, e.Name()); files.ControlFile(strings.ToLower(path)) {
+				list = append(list, path)
+			}
+		}
+	}
+	return list
+}
+
 func sorted(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -152,7 +180,7 @@ func (w Workspace) variables(level child.Level) (env []string) {
 		}
 	}
 	if w.proxied(level) {
-		at := "http://127.0.0.1:" + strconv.Itoa(proxyPort)
+		at := "http://" + ProxyAddress
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			env = append(env, name+"="+at, strings.ToLower(name)+"="+at)
 		}

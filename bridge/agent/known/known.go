@@ -17,6 +17,11 @@ type Agent struct {
 	// NoFiles: it fails when the client offers to read and write files. Its write_file asks for
 	// every new file first, and takes no form of error for "there is no such file".
 	NoFiles bool
+	// Own lists what it keeps in the home folder, for when it runs in a sandbox: its login, its
+	// settings and its sessions.
+	Own []string
+	// Bare are arguments that switch off a sandbox of its own, which cannot be made in ours.
+	Bare []string
 	// Hint is advice for people when it does not start.
 	Hint string
 }
@@ -63,6 +68,7 @@ var (
 var agents = []Agent{
 	{
 		ID: "claude-acp", programs: []string{"claude-agent-acp", "claude-code-acp", "claude"},
+		Own: []string{".claude", ".claude.json"},
 		Env: slices.Concat(vertex, entra, []string{
 			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "CLOUD_ML_REGION", "VERTEX_*", "IS_SANDBOX",
 			"API_TIMEOUT_MS", "API_FORCE_IDLE_TIMEOUT", "MAX_THINKING_TOKENS", "MAX_STRUCTURED_OUTPUT_RETRIES", "FALLBACK_FOR_ALL_PRIMARY_MODELS",
@@ -77,6 +83,8 @@ var agents = []Agent{
 	},
 	{
 		ID: "codex-acp", programs: []string{"codex-acp", "codex"},
+		Own:  []string{".codex"},
+		Bare: []string{"-c", `sandbox_mode="danger-full-access"`},
 		Env: []string{
 			"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "AWS_*", "INITIAL_AGENT_MODE", "MODEL_PROVIDER", "DEFAULT_AUTH_REQUEST",
 			"DISABLE_MCP_CONFIG_FILTERING", "APP_SERVER_LOGS", "RUST_LOG", "OTEL_*",
@@ -85,6 +93,7 @@ var agents = []Agent{
 	},
 	{
 		ID: "gemini", programs: []string{"gemini"}, NoFiles: true,
+		Own: []string{".gemini"},
 		Env: slices.Concat(vertex, []string{
 			"GEMINI_*", "GOOGLE_*", "CLOUD_SHELL", "CODE_ASSIST_*", "OAUTH_CALLBACK_HOST", "OAUTH_CALLBACK_PORT", "SANDBOX_*", "SEATBELT_PROFILE",
 			"OTLP_GOOGLE_CLOUD_PROJECT", "OTEL_*",
@@ -93,26 +102,29 @@ var agents = []Agent{
 	},
 	{
 		ID: "opencode", programs: []string{"opencode"},
+		Own:  []string{".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"},
 		Env:  slices.Concat(anyModel, []string{"OPENCODE_*", "EXA_API_KEY", "PARALLEL_API_KEY", "OTEL_*"}),
 		Hint: "log in with `opencode auth login`",
 	},
 	{
 		ID: "qwen-code", programs: []string{"qwen"}, NoFiles: true,
+		Own:  []string{".qwen"},
 		Env:  slices.Concat(anyModel, []string{"QWEN_*", "BAILIAN_*", "MODELSCOPE_*", "TAVILY_API_KEY", "SANDBOX_*", "SEATBELT_PROFILE", "OTEL_*"}),
 		Hint: "it needs Node 22",
 	},
 	{
 		ID: "github-copilot-cli", programs: []string{"copilot"},
+		Own:  []string{".copilot", ".config/github-copilot"},
 		Env:  []string{"COPILOT_*", "GITHUB_COPILOT_*", "GH_*", "GITHUB_TOKEN", "USE_BUILTIN_RIPGREP", "OTEL_*"},
 		Hint: "log in with `copilot` and /login",
 	},
-	{ID: "cline", programs: []string{"cline"}, Env: []string{"CLINE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"}},
-	{ID: "kilo", programs: []string{"kilo", "kilocode"}, Env: slices.Concat(anyModel, []string{"KILO_*", "KILOCODE_*"})},
-	{ID: "auggie", programs: []string{"auggie"}, Env: []string{"AUGMENT_*"}},
-	{ID: "goose", programs: []string{"goose"}, Env: slices.Concat(anyModel, []string{"GOOSE_*", "OTEL_*"})},
-	{ID: "cursor", programs: []string{"cursor-agent"}, Env: []string{"CURSOR_*"}},
-	{ID: "kimi", programs: []string{"kimi"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}},
-	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: slices.Concat(anyModel, []string{"PI_*"})},
+	{ID: "cline", programs: []string{"cline"}, Env: []string{"CLINE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"}, Own: []string{".cline"}},
+	{ID: "kilo", programs: []string{"kilo", "kilocode"}, Env: slices.Concat(anyModel, []string{"KILO_*", "KILOCODE_*"}), Own: []string{".kilocode", ".local/share/kilo", ".config/kilo"}},
+	{ID: "auggie", programs: []string{"auggie"}, Env: []string{"AUGMENT_*"}, Own: []string{".augment"}},
+	{ID: "goose", programs: []string{"goose"}, Env: slices.Concat(anyModel, []string{"GOOSE_*", "OTEL_*"}), Own: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
+	{ID: "cursor", programs: []string{"cursor-agent"}, Env: []string{"CURSOR_*"}, Own: []string{".cursor", ".config/cursor"}},
+	{ID: "kimi", programs: []string{"kimi"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, Own: []string{".kimi"}},
+	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: slices.Concat(anyModel, []string{"PI_*"}), Own: []string{".pi"}},
 }
 
 // launchers are programs that start an agent somewhere else, with the variables by which they find the

@@ -12,8 +12,9 @@ import (
 	"dragoman/configs"
 )
 
-// Of translates the servers of a configuration. rev counts the changes of each; nil: no changes.
-func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run) []upstream.Server {
+// Of translates the servers of a configuration. rev counts the changes of each; nil: no changes. confine
+// returns what starts a server's program in a sandbox.
+func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run, confine func(name string) upstream.Confine) []upstream.Server {
 	var list []upstream.Server
 	for _, name := range slices.Sorted(maps.Keys(c.Unusable)) {
 		m := c.Unusable[name]
@@ -41,6 +42,7 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run)
 			Confirm:      c.FromEditor(Key(name)),
 			StartTimeout: m.StartTimeout,
 			CallTimeout:  m.CallTimeout,
+			Confine:      confine(name),
 			Location:     upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
 		}
 		for _, arg := range m.Args {

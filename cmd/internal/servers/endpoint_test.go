@@ -27,7 +27,7 @@ func TestEditorsServersAreAskedAbout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := upstream.New(upstream.Options{Servers: Of(c, nil, none, nil), Environ: os.Environ()})
+	box := upstream.New(upstream.Options{Servers: Of(c, nil, none, nil, func(string) upstream.Confine { return nil }), Environ: os.Environ()})
 	defer box.Close()
 	dir := t.TempDir()
 	items, err := box.Try(t.Context(), core.Meta{Cwd: dir, Roots: []string{dir}})

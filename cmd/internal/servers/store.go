@@ -10,6 +10,7 @@ import (
 
 	"dragoman/bridge/login"
 	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -52,7 +53,9 @@ func (s *Store) tokens() login.Store {
 // with their first descriptions.
 func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 	o := s.Options()
-	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run)
+	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run, func(name string) upstream.Confine {
+		return confine.New(s.env).Server(c, name, nil)
+	})
 	if !pinned {
 		o.PinFile = ""
 	}

@@ -29,6 +29,7 @@ type agentPrograms struct {
 	notes   *agent.Notes
 	guards  *child.Guards
 	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
+	confine func(External, core.Meta, core.Host) (agent.Confined, error)
 	env     *program.Environment
 	run     configs.Run // runs programs for keys
 	log     *zap.Logger
@@ -68,6 +69,9 @@ func (a *agentPrograms) backend(e External) core.Backend {
 			log.Log(l, text)
 		},
 	})
+	if e.Settings.Confined() {
+		o.Confine = func(m core.Meta, h core.Host) (agent.Confined, error) { return a.confine(e, m, h) }
+	}
 	find := o.Program
 	o.Program = func(ctx context.Context) (agent.Program, error) {
 		if err := a.env.MayStart(e.Name); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/models"
 	"dragoman/cmd/internal/program"
@@ -17,7 +18,6 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/kept"
-	"dragoman/core/sandbox"
 	"dragoman/core/tools"
 )
 
@@ -43,7 +43,7 @@ type Process struct {
 	backend   func(name string) core.Backend // Options.Backend
 	externals *externals
 	agents    *agentPrograms
-	sandboxes *sandbox.Sessions
+	places    *confine.Places
 	plain     *Client                       // of the unchanged configuration; nil: nothing is run
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
@@ -99,8 +99,10 @@ func New(o Options) *Process {
 			log: o.Log.Logger, logs: logs.OpenServers(data), audit: logs.OpenAudit(data),
 		},
 	}
-	p.sandboxes = newSandboxes(data)
+	p.places = confine.New(o.Env)
+	p.servers.places = p.places
 	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, p.agentSandbox, o.Log.Logger)
+	p.agents.confine = p.confineAgent
 	if o.External == nil {
 		o.External = p.agents.backend
 	}
@@ -109,7 +111,7 @@ func New(o Options) *Process {
 	p.servers.options.Owner, p.servers.options.Connection = core.Local, nameOf
 	p.native = tools.New(tools.Options{
 		Subagents: subagents, Forbids: forbids, Keep: keep, Guards: guards, Board: p.board,
-		Sandboxes: p.sandboxes, Workspace: p.workspaceOf, Reach: reachOf, Terminal: terminalOf,
+		Sandboxes: p.places.Boxes, Workspace: p.workspaceOf, Reach: reachOf, Terminal: terminalOf,
 	})
 	return p
 }

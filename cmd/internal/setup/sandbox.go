@@ -1,83 +1,33 @@
 package setup
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/known"
+	"dragoman/cmd/internal/agents"
+	"dragoman/cmd/internal/confine"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/egress"
-	"dragoman/core/glob"
 	"dragoman/core/sandbox"
 )
-
-// sandboxDir is the folder, in the data folder, of what sandboxes keep.
-const sandboxDir = "sandbox"
 
 // workspace describes to its sandbox where a session works. Without a configuration that can be used
 // nothing beside the workspace can be changed, and what is ours is hidden all the same.
 func (p *Process) workspace(m core.Meta, made *Profile) sandbox.Workspace {
-	w := sandbox.Workspace{
-		Roots: append([]string{m.Cwd}, m.Roots...), Home: p.env.Home(), Env: p.env.Getenv, Hidden: p.ownPlaces(),
-	}
 	if made == nil {
-		return w
+		return p.places.Workspace(m, nil)
 	}
-	c := made.Config.Policy
-	w.Most = child.Level(c.Sandbox)
-	w.Keep = func(name string) bool { return child.Named(c.Env, name) }
-	for _, v := range c.Write {
-		if path, err := v.ResolvePath(p.env.Lookup); err == nil {
-			w.Write = append(w.Write, path)
-		}
-	}
-	for _, r := range c.Deny {
-		if path := literalPath(r, p.env.Home()); path != "" {
-			w.Hidden = append(w.Hidden, path)
-		}
-	}
-	if len(c.Deny) > 0 {
-		w.Rules = fmt.Sprintf("%p", made.Rights.Rules)
-		w.Denied = func(path string) bool {
-			return made.Rights.Forbids(m, core.Access{Op: core.OpRead, Path: path})
-		}
+	w := p.places.Workspace(m, made.Config)
+	if len(made.Config.Policy.Deny) > 0 {
+		confine.Restrict(&w, m, made.Rights, fmt.Sprintf("%p", made.Rights.Rules))
 	}
 	return w
-}
-
-// ownPlaces lists what is ours: the configuration, with what stands beside it, and the data.
-func (p *Process) ownPlaces() (list []string) {
-	if dir, err := p.env.DataDir(); err == nil {
-		list = append(list, dir)
-	}
-	if file := configs.UserFile(p.env.Lookup); file != "" {
-		list = append(list, filepath.Dir(file))
-	}
-	for _, file := range []string{p.env.Flags.Config, p.env.Flags.LogFile} {
-		if path, err := filepath.Abs(file); err == nil && file != "" {
-			list = append(list, path)
-		}
-	}
-	return list
-}
-
-// literalPath returns the path that a rule denies as a whole, wherever it is; "": it has wildcards, or
-// is about one tool, a command or an address.
-func literalPath(r configs.Rule, home string) string {
-	if r.Path == "" || r.Tool != "" || r.Server != "" || r.Command != "" || r.URL != "" {
-		return ""
-	}
-	path := strings.TrimSuffix(filepath.ToSlash(r.Path), "/**")
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
-		path = filepath.Join(home, rest)
-	}
-	if !filepath.IsAbs(path) || glob.Wild(path) {
-		return ""
-	}
-	return path
 }
 
 // workspaceOf is workspace for a session that runs turns.
@@ -92,7 +42,7 @@ func (p *Process) workspaceOf(h core.ToolHost) sandbox.Workspace {
 // Level returns how far commands of sessions are confined here, and the reason if that is not
 // child.Full.
 func (p *Process) Level(c *configs.Config) (child.Level, string) {
-	return p.sandboxes.Level(child.Level(c.Policy.Sandbox))
+	return p.places.Boxes.Level(child.Level(c.Policy.Sandbox))
 }
 
 // terminalOf reports whether commands of a session run in a terminal of its editor although they
@@ -102,23 +52,47 @@ func terminalOf(h core.ToolHost) bool {
 	return err == nil && made.Config.Policy.Terminal == "editor"
 }
 
+// last returns the profile of the configuration that applies without a client's settings; nil: it cannot
+// be used.
+func (p *Process) last() *Profile {
+	if p.plain == nil {
+		return nil
+	}
+	made, _ := p.plain.Last()
+	return made
+}
+
 // agentSandbox holds the sandbox in which the terminals of an external agent run.
 func (p *Process) agentSandbox(m core.Meta, h core.Host) (agent.Sandbox, func()) {
-	last := func() *Profile {
-		if p.plain == nil {
-			return nil
-		}
-		made, _ := p.plain.Last()
-		return made
-	}
 	gate := egress.NewGate(func(address string) core.Verdict {
-		return reach(last(), core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
+		return reach(p.last(), core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
 	}, h.Ask)
-	return p.sandboxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
-		w := p.workspace(m, last())
+	return p.places.Boxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
+		w := p.workspace(m, p.last())
 		w.Serve = gate.Serve
 		return w
 	})
+}
+
+// confineAgent makes a sandbox for an external agent's program.
+func (p *Process) confineAgent(e External, m core.Meta, h core.Host) (in agent.Confined, err error) {
+	made := p.last()
+	if made == nil {
+		return in, errors.New("the configuration has an error, so there is no sandbox for it")
+	}
+	w := p.places.Agent(m, made.Config, e.Settings, known.Of(agents.Words(e.Settings)), made.Rights)
+	if !w.Open {
+		ask := func(context.Context, core.Ask) (core.Reply, error) {
+			return core.Reply{Outcome: core.OutcomeAlone}, nil
+		}
+		if h != nil {
+			ask = h.Ask
+		}
+		w.Serve = confine.Gate(m, made.Rights, ask).ServeWith(p.agents.tools.Handler())
+		in.Tools = sandbox.ProxyAddress
+	}
+	in.Guard, in.Release, err = p.places.Boxes.Alone("agent "+e.Name+" "+rand.Text(), w)
+	return in, err
 }
 
 // reachOf is reach for a session that runs turns.
@@ -137,12 +111,4 @@ func reach(made *Profile, c core.Check) core.Verdict {
 		return core.Verdict{Effect: core.Deny, Why: "the configuration has an error"}
 	}
 	return made.Rights.Reach(c)
-}
-
-// newSandboxes returns the sandboxes of the process.
-func newSandboxes(data string) *sandbox.Sessions {
-	if data == "" {
-		return sandbox.NewSessions(sandbox.New(), "")
-	}
-	return sandbox.NewSessions(sandbox.New(), filepath.Join(data, sandboxDir))
 }

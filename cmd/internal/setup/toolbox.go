@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,10 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/bridge/upstream"
+	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/servers"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/child"
+	"dragoman/core/policy"
 )
 
 // upstreams are the MCP servers of the configuration. Those of the user's files are one toolbox
@@ -27,6 +31,7 @@ type upstreams struct {
 	log     *zap.Logger
 	logs    *logs.Servers
 	audit   *logs.Audit
+	places  *confine.Places
 
 	mu    sync.Mutex // guards the fields below
 	made  int        // number of boxes so far
@@ -83,7 +88,7 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 			changed = true
 		}
 	}
-	list := servers.Of(c, rev, s.env, s.run)
+	list := servers.Of(c, rev, s.env, s.run, func(name string) upstream.Confine { return s.confine(c, now, name) })
 	box := now.box
 	switch {
 	case box == nil:
@@ -100,6 +105,29 @@ func (s *upstreams) toolbox(c *configs.Config, added string, e *edition) *upstre
 	defer s.mu.Unlock()
 	now.config, now.rev, now.box = c, rev, box
 	return box
+}
+
+// confine returns what starts a server's program in a sandbox, by the configuration of the time when it
+// starts; nil: it is not confined.
+func (s *upstreams) confine(c *configs.Config, in *sharedBox, name string) upstream.Confine {
+	server := c.MCPServers[name]
+	if !server.Confined() {
+		return nil
+	}
+	return func(id string, m core.Meta, ask upstream.Ask) (*child.Guard, func(), error) {
+		s.mu.Lock()
+		c := in.config
+		s.mu.Unlock()
+		rules, strict, err := newPolicies(c, s.env)
+		if err != nil {
+			return nil, nil, err
+		}
+		start := s.places.Server(c, name, policy.Rights{Rules: rules, Strict: strict})
+		if start == nil {
+			return nil, nil, errors.New("its sandbox was switched off a moment ago; start it again")
+		}
+		return start(id, m, ask)
+	}
 }
 
 // served returns the box of an edition; nil: none was read for it yet. The caller holds the lock.
