@@ -156,7 +156,7 @@ func TestHistories(t *testing.T) {
 		for name := range nemeses {
 			t.Run(face+" "+name, func(t *testing.T) {
 				t.Parallel()
-				endure(t, name, watch, 7, func(rounds int) bool { return rounds < 3 })
+				endure(t, name, watch, 7, func(rounds int) bool { return rounds < 2 })
 			})
 		}
 	}

@@ -64,7 +64,8 @@ type Options struct {
 // Confined is what starts an agent's program in a sandbox.
 type Confined struct {
 	Guard   *child.Guard
-	Release func() // ends the sandbox
+	Release func()   // ends the sandbox
+	Args    []string // that the program gets in addition
 	// Tools is HOST:PORT at which the program reaches Options.Tools; "": as it does without a sandbox.
 	Tools string
 }

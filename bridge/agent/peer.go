@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,7 +123,7 @@ func (b *Backend) startAlone(ctx context.Context, dir string, in Confined, leave
 	}
 	env := b.environ(is.Env)
 	proc, err := piped.Command{
-		Path: is.Path, Args: is.Args, Env: env, Dir: dir, Guard: in.Guard,
+		Path: is.Path, Args: slices.Concat(is.Args, in.Args), Env: env, Dir: dir, Guard: in.Guard,
 		Line: func(text string) {
 			if is.Hide != nil {
 				text = is.Hide(text)

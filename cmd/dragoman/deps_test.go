@@ -220,7 +220,7 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
-	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
@@ -274,11 +274,11 @@ var importRules = []rule{
 // doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
 	doctorImports = []string{
-		"dragoman/cmd/internal/agents",
+		"dragoman/cmd/internal/agents", "dragoman/cmd/internal/confine",
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
 	}
-	setupImports = append([]string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
+	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )
 
 // upstreamImports lists the imports of the bridge's packages, and more.

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/configs"
@@ -37,17 +38,18 @@ const (
 
 // Examination looks at one external agent.
 type Examination struct {
-	env   *program.Environment
-	run   configs.Run
-	name  string
-	of    configs.Agent
-	known known.Agent
+	env    *program.Environment
+	run    configs.Run
+	name   string
+	of     configs.Agent
+	known  known.Agent
+	config *configs.Config
 }
 
 // New returns the examination of a configured external agent.
 func New(env *program.Environment, kept *secrets.Store, c *configs.Config, name string) *Examination {
 	a := c.Agents[name]
-	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: known.Of(Words(a))}
+	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: known.Of(Words(a)), config: c}
 }
 
 // Find returns where the program is installed.
@@ -170,7 +172,25 @@ func (x *Examination) Try(ctx context.Context) (t Trial, err error) {
 	defer func() { err = errors.Join(err, remove()) }()
 	guards := &child.Guards{}
 	o := agent.Options{Version: x.env.Version, Guards: guards, Environ: x.env.Environ}
+	if x.of.Confined() {
+		places := confine.New(x.env)
+		o.Confine = func(m core.Meta, _ core.Host) (agent.Confined, error) {
+			return places.Agent(x.name, m, x.config, x.known, nil, nil)
+		}
+	}
 	return agent.Try(ctx, Options(x.name, x.of, x.env.Lookup, x.run, o), dir)
+}
+
+// Sandbox describes how the program is confined, with advice; "": it is not.
+func (x *Examination) Sandbox() (how, advice string) {
+	if !x.of.Confined() {
+		return "", ""
+	}
+	how = "it runs in a sandbox (" + x.of.Sandbox + ")"
+	if len(x.known.Bare) > 0 {
+		return how + ", and its own is switched off: " + strings.Join(x.known.Bare, " "), ""
+	}
+	return how, "a sandbox of its own cannot be made in this one: if it has one, switch it off in its settings"
 }
 
 // folder returns a folder for a session. One that the agent does not have must be one of its paths.

@@ -4,9 +4,12 @@ package confine
 
 import (
 	"context"
+	"crypto/rand"
+	"net"
 	"path/filepath"
 	"strings"
 
+	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
 	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
@@ -93,14 +96,21 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 	}
 }
 
-// Agent describes where an external agent works.
-func (p *Places) Agent(m core.Meta, c *configs.Config, a configs.Agent, is known.Agent, rules Rules) sandbox.Workspace {
+// Agent makes a sandbox for the program of an external agent, of which is is known. serve is the way out
+// of one whose network is confined; nil: there is none.
+func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in agent.Confined, err error) {
+	a := c.Agents[name]
 	w := p.program(m, c, a.Sandbox, a.Write, rules)
 	for _, path := range is.Own {
 		w.Own = append(w.Own, filepath.Join(p.env.Home(), path))
 	}
 	w.Keep = func(name string) bool { _, given := a.ACP.Env[name]; return given }
-	return w
+	if !w.Open && serve != nil {
+		w.Serve, in.Tools = serve, sandbox.ProxyAddress
+	}
+	in.Args = is.Bare
+	in.Guard, in.Release, err = p.Boxes.Alone("agent "+name+" "+rand.Text(), w)
+	return in, err
 }
 
 // program describes where a program works that is no command.

@@ -69,6 +69,9 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 	if given := x.Credentials(); len(given) > 0 {
 		s.add(plain, "it gets from the environment: %s", strings.Join(given, ", ")).hint = "programs started from a desktop do not see the shell's variables; agents." + name + ".acp.env takes them for everybody"
 	}
+	if how, advice := x.Sandbox(); how != "" {
+		s.add(plain, "%s", how).hint = advice
+	}
 	t, err := x.Try(ctx)
 	var signIn *core.SignInError
 	if t.Hello > 0 {

@@ -55,7 +55,7 @@ func examineSandbox(s *section, config *configs.Config) {
 	}
 	switch level, why := sandbox.New().Level(most); level {
 	case child.Full:
-		s.add(fine, "commands run in the sandbox (full): only the workspace can be changed, without a network")
+		s.add(fine, "commands run in the sandbox (full): only the workspace can be changed, and hosts are reached when you allow them")
 	case child.Files:
 		s.add(look, "commands run in the sandbox (files): %s", why).hint = "only the workspace can be changed, without a network, but other processes are seen"
 	case child.None:

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -80,19 +79,14 @@ func (p *Process) confineAgent(e External, m core.Meta, h core.Host) (in agent.C
 	if made == nil {
 		return in, errors.New("the configuration has an error, so there is no sandbox for it")
 	}
-	w := p.places.Agent(m, made.Config, e.Settings, known.Of(agents.Words(e.Settings)), made.Rights)
-	if !w.Open {
-		ask := func(context.Context, core.Ask) (core.Reply, error) {
-			return core.Reply{Outcome: core.OutcomeAlone}, nil
-		}
-		if h != nil {
-			ask = h.Ask
-		}
-		w.Serve = confine.Gate(m, made.Rights, ask).ServeWith(p.agents.tools.Handler())
-		in.Tools = sandbox.ProxyAddress
+	ask := func(context.Context, core.Ask) (core.Reply, error) {
+		return core.Reply{Outcome: core.OutcomeAlone}, nil
 	}
-	in.Guard, in.Release, err = p.places.Boxes.Alone("agent "+e.Name+" "+rand.Text(), w)
-	return in, err
+	if h != nil {
+		ask = h.Ask
+	}
+	serve := confine.Gate(m, made.Rights, ask).ServeWith(p.agents.tools.Handler())
+	return p.places.Agent(e.Name, m, made.Config, known.Of(agents.Words(e.Settings)), made.Rights, serve)
 }
 
 // reachOf is reach for a session that runs turns.
