@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -22,4 +25,40 @@ func TestKeysAreNotInProc(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Root reads the memory of every process, and so does a command of root's that is not in a process
+// namespace of its own. README says so.
+func TestRootReadsMemory(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("this is about root")
+	}
+	p := newPlace(t)
+	p.env = append(p.env, "OPENROUTER_API_KEY=canary-of-root")
+	c := p.acpClient(t, object{}, true)
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", c.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", c.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		var mode string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); err != nil || mode != "rw-p" || to-from > 64<<20 {
+			continue
+		}
+		text := make([]byte, to-from)
+		n, _ := mem.ReadAt(text, from) // what is not there is not read
+		found = found || bytes.Contains(text[:n], []byte("canary-of-root"))
+	}
+	if !found {
+		t.Error("the key is not in the memory: README can promise more")
+	}
+	c.leave()
 }
