@@ -23,9 +23,11 @@ func (ss *Sessions) Alone(name string, w Workspace) (g *child.Guard, release fun
 	if w.Serve != nil && level != child.Full && !w.Open {
 		return nil, nil, fmt.Errorf("it is to run in a sandbox whose network is confined, which only level full can do (here it is %s: %s); use `sandbox: network` or `off`", level, why)
 	}
+	var claimed *os.File
 	if ss.folder != "" {
 		w.Tmp = filepath.Join(ss.folder, "tmp", nameOf(name))
-		if err := os.MkdirAll(w.Tmp, 0o700); err != nil {
+		ss.sweep()
+		if claimed, err = claimScratch(w.Tmp); err != nil {
 			return nil, nil, err
 		}
 		if len(w.Roots) > 0 {
@@ -39,6 +41,9 @@ func (ss *Sessions) Alone(name string, w Workspace) (g *child.Guard, release fun
 		c.close()
 		if w.Tmp != "" {
 			_ = removeAll(w.Tmp)
+		}
+		if claimed != nil {
+			claimed.Close()
 		}
 	}), nil
 }

@@ -14,6 +14,7 @@ import (
 type Sessions struct {
 	system *System
 	folder string // ours, for what sandboxes keep on the disk
+	sweep  func() // removes once what killed processes have left there
 
 	mu   sync.Mutex // guards the fields below
 	held map[string]*Session
@@ -22,7 +23,14 @@ type Sessions struct {
 // NewSessions returns the sandboxes of a system. They keep files in a folder, which need not exist;
 // "": they keep none.
 func NewSessions(s *System, folder string) *Sessions {
-	return &Sessions{system: s, folder: folder, held: map[string]*Session{}}
+	return &Sessions{
+		system: s, folder: folder, held: map[string]*Session{},
+		sweep: sync.OnceFunc(func() {
+			if folder != "" {
+				sweepScratch(filepath.Join(folder, "tmp"))
+			}
+		}),
+	}
 }
 
 // Level is that of the system.
@@ -35,7 +43,7 @@ func (ss *Sessions) Hold(id string, workspace func() Workspace) (s *Session, rel
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if s = ss.held[id]; s == nil {
-		s = &Session{system: ss.system, workspace: workspace, turn: make(chan struct{}, 1)}
+		s = &Session{system: ss.system, sweep: ss.sweep, workspace: workspace, turn: make(chan struct{}, 1)}
 		if ss.folder != "" {
 			s.tmp, s.aside = filepath.Join(ss.folder, "tmp", nameOf(id)), filepath.Join(ss.folder, "aside", nameOf(id))
 			s.caches = filepath.Join(ss.folder, "caches")
@@ -61,6 +69,7 @@ func (ss *Sessions) Hold(id string, workspace func() Workspace) (s *Session, rel
 // /tmp. Any goroutine may call its methods.
 type Session struct {
 	system             *System
+	sweep              func() // of Sessions
 	workspace          func() Workspace
 	tmp, aside, caches string // folders of ours; "": there are none
 	users              int    // of Sessions.mu
@@ -75,6 +84,7 @@ type Session struct {
 	marks   marks // of the sandbox
 	old     []confinement
 	closed  bool
+	claimed *os.File // tmp, while it is used; nil: there is none yet
 	running int      // programs
 	seen    snapshot // of control files, when the first of them was started
 
@@ -189,8 +199,13 @@ func (s *Session) renew() error {
 	}
 	level, _ := s.system.Level(w.Most)
 	if s.tmp != "" {
-		if err := os.MkdirAll(s.tmp, 0o700); err != nil {
-			return err
+		if s.claimed == nil {
+			s.sweep()
+			f, err := claimScratch(s.tmp)
+			if err != nil {
+				return err
+			}
+			s.claimed = f
 		}
 		w.Tmp = s.tmp
 		if len(w.Roots) > 0 {
@@ -249,6 +264,9 @@ func (s *Session) close() {
 	}
 	if s.tmp != "" {
 		_ = removeAll(s.tmp)
+	}
+	if s.claimed != nil {
+		s.claimed.Close()
 	}
 }
 
