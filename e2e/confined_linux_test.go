@@ -126,3 +126,26 @@ func copyProgram(t testing.TB, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// Who trusts a chat is told once what it means where commands are not confined.
+func TestTrustIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"none", "full"} {
+		p, outside, secret := siegePlace(t)
+		s := p.siege(t, outside, secret, "policy: {sandbox: "+level+"}\n")
+		const means = "they run as you, without a sandbox"
+		s.run("true")
+		if strings.Contains(s.said(s.id), means) {
+			t.Errorf("%s: told without trust: %s", level, s.said(s.id))
+		}
+		_, req := s.request("session/set_config_option", object{"sessionId": s.id, "configId": "trust", "value": "true"})
+		s.send(req)
+		for range 2 {
+			s.run("true")
+		}
+		if n := strings.Count(s.said(s.id), means); (n == 1) != (level == "none") || n > 1 {
+			t.Errorf("%s: told %d times: %s", level, n, s.said(s.id))
+		}
+		s.over()
+	}
+}

@@ -31,6 +31,9 @@ type Options struct {
 	// system prompt, the outermost first, and warnings for the user. It may block on the disk.
 	// nil: there are none.
 	Instructions func(ctx context.Context, m core.Meta, files []string) (list []Instructions, warnings []string)
+	// Trusted returns what the user is told in the first turn in which they trust the session; "":
+	// nothing. nil: nothing ever.
+	Trusted func(*core.Turn) string
 	// Offer reports whether the agent is offered a tool; nil: all. The result for a
 	// tool must never change. Tools that are not offered are not run either.
 	Offer func(core.Spec) bool
@@ -91,6 +94,7 @@ type conversation struct {
 	fell     []core.FellBack // announced in this turn
 	warned   []string        // about instructions
 	slow     []string        // servers that the user knows to be starting
+	trusted  bool            // the user has been told what that means
 }
 
 // Set does nothing: every turn has its settings.
@@ -114,6 +118,9 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 			return core.StopEnd, nil
 		}
 	}
+	if err := c.sayTrusted(ctx, t); err != nil {
+		return core.StopError, err
+	}
 	if err := c.awaitServers(ctx, t); err != nil {
 		return core.StopError, err
 	}
@@ -131,6 +138,18 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		}
 	}
 	return core.StopRequests, nil
+}
+
+// sayTrusted tells the user once what it means that they trust the session.
+func (c *conversation) sayTrusted(ctx context.Context, t *core.Turn) error {
+	if c.trusted || !t.Settings().Trust || c.b.o.Trusted == nil {
+		return nil
+	}
+	c.trusted = true
+	if text := c.b.o.Trusted(t); text != "" {
+		return t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
+	}
+	return nil
 }
 
 // round asks the model once and runs its calls. over means that the turn has ended.

@@ -208,6 +208,7 @@ func (p *edition) loopOf(m backendSpec) loop.Options {
 		System:       systemOf(m.role, p.guides),
 		Instructions: p.guides.nested,
 		MaxRequests:  m.steps,
+		Trusted:      p.trusted,
 		Offer:        m.role.Offers,
 		MaxTools:     m.tools,
 		CompactAt:    float64(m.compactAt) / 100,

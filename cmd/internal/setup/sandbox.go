@@ -44,6 +44,15 @@ func (p *Process) Level(c *configs.Config) (child.Level, string) {
 	return p.places.Boxes.Level(child.Level(c.Policy.Sandbox))
 }
 
+// trusted returns what a user is told who trusts a session where commands are not confined.
+func (p *Process) trusted(t *core.Turn) string {
+	level, why := p.Level(madeOf(t.Profile()).Config)
+	if level.Confines() {
+		return ""
+	}
+	return "This chat is trusted, and commands cannot be confined here (" + why + "): they run as you, without a sandbox and without a question."
+}
+
 // terminalOf reports whether commands of a session run in a terminal of its editor although they
 // could be confined.
 func terminalOf(h core.ToolHost) bool {
