@@ -136,7 +136,7 @@ func (s *Session) OnAside(f func([]Aside)) {
 // user. When its group is closed the control files of the workspace are as they were before: what
 // it changed is set aside.
 func (s *Session) Start(cmd *exec.Cmd) (*child.Group, error) {
-	guard, list, err := s.enter()
+	guard, cmd, list, err := s.enter(cmd)
 	s.tell(list)
 	if err != nil {
 		return nil, err
@@ -159,15 +159,15 @@ func (s *Session) tell(list []Aside) {
 	}
 }
 
-// enter counts a program that is about to start, and returns the guard that starts it.
-func (s *Session) enter() (*child.Guard, []Aside, error) {
+// enter counts a program that is about to start, and returns the guard that starts it and how.
+func (s *Session) enter(cmd *exec.Cmd) (*child.Guard, *exec.Cmd, []Aside, error) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	if s.closed {
-		return nil, nil, os.ErrClosed
+		return nil, nil, nil, os.ErrClosed
 	}
 	if err := s.renew(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var list []Aside
 	now := look(s.profile, s.marks, s.seen)
@@ -177,7 +177,10 @@ func (s *Session) enter() (*child.Guard, []Aside, error) {
 		s.seen = now // whatever a person has changed meanwhile
 	}
 	s.running++
-	return s.guard, list, nil
+	if s.box == nil && s.made.workspace.Most != child.None {
+		cmd = wrap(s.profile, cmd)
+	}
+	return s.guard, cmd, list, nil
 }
 
 // leave counts a program that has ended.
