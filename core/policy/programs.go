@@ -214,7 +214,8 @@ var delegators = []string{
 	"bind",
 	"complete",
 	"compgen",
-	"!", // and other words that are reserved where a command begins, but not behind an assignment
+	"--", // behind the shell's own time
+	"!",  // and other words that are reserved where a command begins, but not behind an assignment
 	"{",
 	"[[",
 	"if",

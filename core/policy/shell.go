@@ -170,9 +170,6 @@ func (l *line) call(n *syntax.CallExpr) {
 		c.words = append(c.words, w)
 	}
 	l.unsure = l.unsure || l.crowds
-	if len(c.words) > 1 && c.words[0].text == "--" { // behind the shell's own time
-		c.words = c.words[1:]
-	}
 	first := c.words[0]
 	if !first.known || first.glob {
 		l.unsure = true
