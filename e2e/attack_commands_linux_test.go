@@ -353,3 +353,47 @@ func TestAttack14(t *testing.T) {
 		t.Errorf("in the other folder: %v %v", entries, err)
 	}
 }
+
+// A program that a file of the workspace tells what to do gets around the rules on a line, which is
+// allowed and runs, and the sandbox keeps from it what the rules deny to read. With rm denied, it removes
+// nothing outside.
+func TestDeniedInTheSandbox(t *testing.T) {
+	t.Parallel()
+	p, outside, secret := siegePlace(t)
+	reach := "cat .env sub/.env; cat .e*; cp .env copy; ln .env hard; mv .env moved; rm -rf '" + outside + "' ~/.ssh"
+	for name, text := range map[string]string{
+		".env": secret, "sub/.env": secret,
+		"run.sh":      "#!/bin/sh\n. ./script.sh\n",
+		"script.sh":   reach + "; echo ran-$1",
+		"script.py":   "import os, sys\ntry: print(open('.e' + 'nv').read())\nexcept OSError as e: print(e)\nos.system('sh script.sh ' + sys.argv[1])\n",
+		"script.js":   "const c = require('child_process'); console.log(c.execSync(`sh script.sh ${process.argv[2]} 2>&1; true`).toString())\n",
+		"script.pl":   "open F, '.env'; print <F>; system 'sh', 'script.sh', $ARGV[0];\n",
+		"script.awk":  "BEGIN { while ((getline x < \".env\") > 0) print x; system(\"sh script.sh \" n) }\n",
+		"script.find": "find . -name '.e*' -exec cat {} +; sh script.sh $1\n",
+		"Makefile":    "all:\n\t-@cat .env\n\t@sh script.sh $(n)\n",
+	} {
+		p.put(t, filepath.Join(p.work, name), text)
+	}
+	if err := os.Chmod(filepath.Join(p.work, "run.sh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := p.siege(t, outside, secret, "policy: {default: allow, deny: [{path: '**/.env'}, {tool: shell_command, command: 'rm *'}]}\n")
+	for i, line := range []string{
+		"sh script.sh %d", "./run.sh %d", "python3 script.py %d", "node script.js %d", "perl script.pl %d", "awk -v n=%d -f script.awk", "sh script.find %d", "make n=%d", "env nice sh script.sh %d",
+	} {
+		line = fmt.Sprintf(line, i)
+		if told := s.run(line); !strings.Contains(told, fmt.Sprint("ran-", i)) {
+			t.Errorf("%q did not run: %.300q", line, told)
+		}
+	}
+	if s.asks() > 0 {
+		t.Errorf("%d lines were asked about, and not left to the sandbox", s.asks())
+	}
+	holds(t, filepath.Join(s.work, ".env"), secret, "it is denied")
+	for _, name := range []string{"copy", "hard", "moved"} {
+		if text, err := os.ReadFile(filepath.Join(s.work, name)); err == nil && strings.Contains(string(text), secret) {
+			t.Errorf("%s has the secret", name)
+		}
+	}
+	s.over()
+}

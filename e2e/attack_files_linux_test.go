@@ -76,7 +76,7 @@ func TestAttack01(t *testing.T) {
 }
 
 // A link is what it leads to, and a file with a second name elsewhere is asked about. A command in a
-// sandbox writes through no link. tools.TestSwapRace swaps files for links while they are used.
+// sandbox writes through no link. tools.TestSwapsInEveryCall swaps names for links while they are used.
 func TestAttack02(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels[:2] {

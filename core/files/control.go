@@ -77,6 +77,10 @@ func ControlFile(p string) bool {
 	return control(strings.Split(p, "/"), func(part, name string) bool { return part == name })
 }
 
+// HoldsControlFiles reports whether a folder with this name, in lower case, has control files among
+// others. A link of this name brings those of another folder.
+func HoldsControlFiles(name string) bool { return hooked[name].shared }
+
 // maxAlternatives limits the paths that a word with braces may mean.
 const maxAlternatives = 512
 

@@ -102,7 +102,7 @@ func device(p string) bool {
 var sayers = []string{"echo", "printf", "test", "[", "true", "false", ":", "exit", "return", "break", "continue", "kill", "wait", "sleep", "basename", "dirname", "seq", "shift", "umask", "expr"}
 
 // commanding matches variables by which programs are told what to run.
-var commanding = matcher(`^(GIT_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|BASH_ENV|ENV|PROMPT_COMMAND|LESSOPEN|LESSCLOSE|SHELL|RSYNC_RSH|.*_COMMAND|.*_WRAPPER|MAKEFLAGS|NODE_OPTIONS|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP)$`)
+var commanding = matcher(`^(GIT_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|BASH_ENV|ENV|PROMPT_COMMAND|LESSOPEN|LESSCLOSE|SHELL|RSYNC_RSH|.*_COMMAND|.*_WRAPPER|PS[0-4]|CC|CXX|GOFLAGS|MAKEFLAGS|NODE_OPTIONS|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP)$`)
 
 // steer reads the value of a variable by which a program is told what to run.
 func (l *line) steer(a *syntax.Assign) {
@@ -119,6 +119,9 @@ func (l *line) writes(ran string) bool {
 	return slices.ContainsFunc(l.wrote, func(w string) bool { return path.Base(w) == path.Base(ran) })
 }
 
+// copiers are programs that make files of the names in their arguments.
+var copiers = []string{"tee", "cp", "mv", "ln", "link", "install"}
+
 // code notes which code a command runs that cannot be known: what an interpreter reads, or gets as
 // an argument in another language than that of the shell.
 func (l *line) code(c *command, in feed) {
@@ -126,17 +129,17 @@ func (l *line) code(c *command, in feed) {
 	if strings.ContainsRune(c.words[0].text, '/') {
 		l.runs = append(l.runs, c.words[0].text)
 	}
-	switch program {
-	case "tee":
-		for _, w := range c.words[1:] {
-			l.wrote = append(l.wrote, w.text)
-		}
-	case "git":
+	if program == "git" {
 		l.git(c)
 	}
 	for i, w := range c.words {
 		if i > 0 && !c.any {
 			break
+		}
+		if slices.Contains(copiers, programOf(w.text)) {
+			for _, to := range c.words[i+1:] {
+				l.wrote = append(l.wrote, to.text)
+			}
 		}
 		r, ok := readers()[language(programOf(w.text))]
 		if !ok {
@@ -235,10 +238,11 @@ func foreignWord(w word) bool {
 var readers = sync.OnceValue(func() map[string]reader {
 	return readersOf(map[string]reader{
 		"sh bash dash ash zsh ksh mksh fish csh tcsh rbash source . cmd": {},
-		"python pypy node nodejs deno bun ruby perl php lua luajit tclsh rscript r julia ghci irb erl groovy scala osascript jshell expect emacs pwsh powershell": {
+		"python pypy node nodejs bun ruby perl php lua luajit tclsh rscript r julia ghci irb erl groovy scala osascript jshell expect emacs pwsh powershell": {
 			foreign: true,
 			flags:   flags{regexp.MustCompile(`^(-[A-Za-z0-9]*[ceErpR]|--(eval|exec|print|run|command|execute|batch|require|import|loader)\b)`)},
 		},
+		"deno":                       {foreign: true, text: func(arg string) bool { return arg == "eval" }},
 		"vi vim nvim ex ed gdb lldb": {always: true, flags: flags{regexp.MustCompile(`^(-c|\+|--cmd|-S|-s|-e)`)}},
 		"make gmake":                 {always: true, flags: flags{regexp.MustCompile(`^(--eval|-E)`)}},
 		"ssh m4 ftp sftp telnet dc sqlite3 psql mysql mariadb docker podman kubectl nsenter chroot at batch crontab su sudo doas busybox toybox": {always: true},
@@ -280,6 +284,8 @@ func (l *line) git(c *command) {
 		switch {
 		case w.text == "-c" && i+2 < len(c.words):
 			value = c.words[i+2].text
+		case strings.HasPrefix(w.text, "-c") && strings.Contains(w.text, "="):
+			value = w.text[2:]
 		case strings.HasPrefix(w.text, "--config-env"), strings.HasPrefix(w.text, "--exec-path="):
 			l.unsure = true
 			continue
@@ -293,6 +299,7 @@ func (l *line) git(c *command) {
 			l.commands = append(l.commands, command{words: []word{literally(strings.TrimLeft(told, "!"))}, any: true})
 		}
 	}
+	clones := slices.ContainsFunc(c.words, func(w word) bool { return w.text == "clone" })
 	for _, w := range c.words[1:] {
 		if slices.Contains(runningGit, w.text) {
 			c.any = true
@@ -300,7 +307,8 @@ func (l *line) git(c *command) {
 			return
 		}
 		if strings.HasPrefix(w.text, "--upload-pack") || strings.HasPrefix(w.text, "--receive-pack") || strings.HasPrefix(w.text, "ext::") ||
-			strings.HasPrefix(w.text, "--extcmd") || strings.HasPrefix(w.text, "--open-files-in-pager") || strings.HasPrefix(w.text, "-O") {
+			strings.HasPrefix(w.text, "--extcmd") || strings.HasPrefix(w.text, "--open-files-in-pager") || strings.HasPrefix(w.text, "-O") ||
+			strings.HasPrefix(w.text, "-u") && clones {
 			l.unsure = true
 			l.inner(c.words[1:])
 		}

@@ -18,6 +18,7 @@ const (
 	maxWilds    = 500     // of these with wildcards
 	maxSpelled  = 256     // that one word with braces spells out
 	maxFollowed = 64      // of these whose links are followed
+	maxLetters  = 10      // of an option, before a path in the same word
 	maxFolders  = 8       // in which a line works
 )
 
@@ -94,6 +95,7 @@ func (l *line) locate(p place) {
 	o := locator{place: p, line: l, dirs: []string{p.dir}, seen: map[string]bool{}, linksIn: map[string][]string{}}
 	for _, c := range l.commands {
 		o.move(c)
+		script := false
 		for i, w := range c.words {
 			o.runs = i == 0
 			o.word(w)
@@ -101,6 +103,10 @@ func (l *line) locate(p place) {
 			if c.any {
 				o.code(w)
 			}
+			if script {
+				o.sed(w.text)
+			}
+			script = script || c.any && strings.HasSuffix(language(programOf(w.text)), "sed")
 		}
 	}
 	for _, t := range l.targets {
@@ -186,6 +192,19 @@ func (o *locator) code(w word) {
 	}
 }
 
+// sed adds the files that a script of sed reads and writes: what follows r, R, w and W.
+func (o *locator) sed(text string) {
+	for range maxParts {
+		i := strings.IndexAny(text, "rRwW")
+		if i < 0 {
+			return
+		}
+		text = text[i+1:]
+		file, _, _ := strings.Cut(text, "\n")
+		o.add(strings.TrimSpace(file), false, o.dirs)
+	}
+}
+
 // codeMarks separate paths in code.
 const codeMarks = "'\"`()<>;|&"
 
@@ -205,8 +224,11 @@ func (o *locator) parts(t string, wild bool) {
 		o.add(rest, wild, dirs)
 	}
 	if len(t) > 2 && t[0] == '-' && t[1] != '-' {
-		for i := 2; i < min(len(t), maxParts); i++ {
+		for i := 2; i < min(len(t), maxLetters); i++ { // -vPATH:…, -includePATH
 			o.add(t[i:], wild, o.dirs)
+			if end := strings.IndexAny(t[i:], "=@:,"); end > 0 {
+				o.add(t[i:i+end], wild, o.dirs)
+			}
 		}
 	}
 }
@@ -312,6 +334,12 @@ func (o *locator) absolute(dir, p string) string { return path.Clean(o.joined(di
 // spelled replaces other spellings of folders: the home folder, and those of processes.
 func (o *locator) spelled(dir, p string) string {
 	p = filepath.ToSlash(p)
+	if rest, ok := strings.CutPrefix(p, "~+/"); ok {
+		return filepath.ToSlash(dir) + "/" + rest
+	}
+	if rest, ok := strings.CutPrefix(p, "~-/"); ok { // the folder before this one
+		return filepath.ToSlash(dir) + "/" + rest
+	}
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
 		if o.home == "" {
 			return "/~/" + rest

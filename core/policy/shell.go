@@ -180,12 +180,14 @@ func (l *line) call(n *syntax.CallExpr) {
 // add adds a command, and what its arguments and its input have a program run.
 func (l *line) add(c command, in feed) {
 	program := programOf(c.words[0].text)
-	c.any = runsOthers(program)
+	c.any = runsOthers(program) || handsOver(program, c.words[1:])
 	if !slices.Contains(sayers, program) {
 		l.veiled = l.veiled || slices.ContainsFunc(c.words[1:], func(w word) bool { return !w.known })
 	}
 	if c.any {
 		l.inner(c.words[1:], c.words[0])
+	} else {
+		l.told(c.words[1:])
 	}
 	l.code(&c, in)
 	l.commands = append(l.commands, c)
@@ -210,16 +212,19 @@ func (l *line) inner(args []word, before ...word) {
 			if _, value, ok = strings.Cut(value, "="); !ok || value == "" {
 				break
 			}
-			l.commands = append(l.commands, command{words: []word{literally(value)}, any: true})
-			l.script(value)
+			l.runsText(value)
 		}
+		if _, text, ok := strings.Cut(w.text, ":"); ok && strings.ContainsAny(text, " \t\n") { // EXEC:COMMAND
+			l.runsText(text)
+		}
+		l.attached(w.text)
 	}
 }
 
-// script reads a text that may be a command line. Editors and git take one behind an exclamation
-// mark.
+// script reads a text that may be a command line. Editors, pagers and git take one behind an
+// exclamation mark.
 func (l *line) script(text string) {
-	text = strings.TrimLeft(text, "!: ")
+	text = strings.TrimLeft(text, "+!: ")
 	if !strings.ContainsAny(text, " \t\n;&|<>()`$") || len(text) > maxLine {
 		return
 	}

@@ -102,7 +102,11 @@ func (s *search) visit(rel string, depth int) {
 		case e.Name() == ".git":
 			if e.IsDir() {
 				s.found = append(s.found, gitPaths(filepath.Join(s.root, path))...)
+			} else if !s.deep { // a file or a link that leads to a folder of git; a mount would keep a worktree from being removed
+				s.found = append(s.found, filepath.Join(s.root, path))
 			}
+		case e.Type() == fs.ModeSymlink && files.HoldsControlFiles(strings.ToLower(e.Name())):
+			s.found = append(s.found, filepath.Join(s.root, path))
 		case files.ControlFile(strings.ToLower(filepath.ToSlash(path))):
 			s.found = append(s.found, filepath.Join(s.root, path))
 		case e.IsDir() && depth < maxDepth && !slices.Contains(skipped, e.Name()) && (s.deep || strings.HasPrefix(e.Name(), ".")):

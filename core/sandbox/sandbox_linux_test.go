@@ -372,6 +372,10 @@ func TestControlFiles(t *testing.T) {
 				{"mkdir -p .dragoman; echo evil > .dragoman/config.yaml", ".dragoman/config.yaml", "missing"},
 				{"mv .config x; mkdir -p .config/fish; echo evil > .config/fish/config.fish", ".config/fish/config.fish", "true\n"},
 				{"mv .git x; mkdir -p .git/hooks; mv x/HEAD x/objects .git; echo evil > .git/hooks/pre-commit", ".git/hooks/pre-commit", "missing"},
+				{"mv .vscode v; mkdir evil; echo evil > evil/tasks.json; ln -s evil .vscode", ".vscode/tasks.json", "missing"},
+				{"mkdir e2; mv .git w; ln -s e2 .git; echo evil > e2/config", ".git/config", "[core]\n"},
+				{"mkdir -p e3/fish; mv .config x3; ln -s e3 .config; echo evil > e3/fish/config.fish", ".config/fish/config.fish", "true\n"},
+				{"mkdir q; mv .git q/g; echo gitdir: q/g > .git", ".git/config", "[core]\n"},
 				{"mv .git y; mkdir .git; mv y/HEAD y/objects .git; echo evil > .git/config", ".git/config", "[core]\n"},
 			} {
 				p.aside = nil

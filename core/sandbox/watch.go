@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,7 +158,8 @@ func settle(before, after snapshot, folder string) (list []Aside, err error) {
 			all = errors.Join(all, err)
 			continue
 		}
-		for name, change := range changes {
+		for _, name := range inOrder(changes) {
+			change := changes[name]
 			a := Aside{Path: filepath.Join(dir, name), Change: change, root: dir, name: name}
 			if err := a.undo(root, was[name], folder); err != nil {
 				all = errors.Join(all, fmt.Errorf("set %s aside: %w", a.Path, err))
@@ -167,6 +170,20 @@ func settle(before, after snapshot, folder string) (list []Aside, err error) {
 	}
 	slices.SortFunc(list, func(a, b Aside) int { return strings.Compare(a.Path, b.Path) })
 	return list, all
+}
+
+// inOrder lists changes in the order in which they are undone: a link that appeared in the place of a
+// folder goes before the folder's files come back.
+func inOrder(changes map[string]Change) []string {
+	appeared := func(name string) int {
+		if changes[name] == Appeared {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedFunc(maps.Keys(changes), func(a, b string) int {
+		return cmp.Or(appeared(a)-appeared(b), strings.Compare(a, b))
+	})
 }
 
 // compare returns what programs have changed. What they cannot have changed was changed by a person, and
@@ -206,10 +223,12 @@ func (a *Aside) undo(root *os.Root, was state, folder string) error {
 		}
 		defer to.Close()
 		name := filepath.Base(a.name)
-		if err := move(root, a.name, to, name); err != nil {
+		switch err := move(root, a.name, to, name); {
+		case err == nil:
+			a.kept = filepath.Join(dir, name)
+		case !errors.Is(err, os.ErrNotExist): // what a link had brought is gone with it
 			return err
 		}
-		a.kept = filepath.Join(dir, name)
 	}
 	if a.Change == Appeared {
 		return nil
