@@ -59,6 +59,7 @@ func wrongParams(method string) map[string]int {
 		} else {
 			values = append(values, `{"q":1}`)
 		}
+		values = append(values, fmt.Sprintf("%s,%q:%s", good, name, good)) // twice
 		for _, v := range values {
 			members := []string{fmt.Sprintf("%q:%s", name, v)}
 			for other, good := range needed[method] {

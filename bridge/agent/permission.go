@@ -182,9 +182,13 @@ func optionOf(options []core.Option, d core.Decision) string {
 }
 
 // optionFor returns the answer to the agent: the option that a person has chosen, or that of the
-// decision. Options that last are chosen only by people.
+// decision. Options that last are chosen only by people. One of an unknown kind is never the answer: it
+// was shown as one that allows nothing, and may mean something else to the agent.
 func optionFor(options []core.Option, r core.Reply) permit {
 	id := r.Option
+	if o, ok := (core.Ask{Options: options}).Option(id); ok && o.Decision == "" {
+		id = ""
+	}
 	switch {
 	case id != "":
 	case r.Decision.Allows():

@@ -115,6 +115,9 @@ func CheckParams(method string, params json.RawMessage) error {
 	}
 	values := map[string]json.RawMessage{}
 	for name, value := range wire.Members(params) {
+		if _, twice := values[string(name)]; twice { // others might read the first one
+			return jrpc2.Errorf(jrpc2.InvalidParams, "%s: the parameter %.60s is given twice", method, name)
+		}
 		values[string(name)] = value
 	}
 	for _, p := range append(known[:len(known):len(known)], param{"_meta", anObject, false}) {
