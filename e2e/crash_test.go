@@ -127,7 +127,7 @@ func killed(t *testing.T, d *dialect, s scene) (late string) {
 // The same over MCP, for what a caller has polled.
 func TestKilledMCP(t *testing.T) {
 	t.Parallel()
-	for i := range 12 {
+	for i := range 8 {
 		name := []string{"while text streams", "while an approval waits", "while a call runs", "around a decision"}[i%4]
 		t.Run(fmt.Sprint(name, "/", i/4), func(t *testing.T) {
 			t.Parallel()

@@ -45,7 +45,7 @@ func tarball(t *testing.T) (text []byte, sum string) {
 // Packages are installed, with their scripts, from a registry that runs in the sandbox.
 func TestInsideNpm(t *testing.T) {
 	needInstalled(t, "node", "npm")
-	inHomes(t, func(t *testing.T, p *place) {
+	inHomes(t, homes[:1], func(t *testing.T, p *place) {
 		text, sum := tarball(t)
 		p.write(t, "registry/tiny-1.0.0.tgz", string(text))
 		p.write(t, "registry.mjs", "import http from 'node:http'\nimport fs from 'node:fs'\nhttp.createServer((q, r) => {\n"+
@@ -64,7 +64,7 @@ func TestInsideNpm(t *testing.T) {
 // What commands write to the caches of the user stays in the workspace's own layer. The next session of
 // the workspace has it, and nobody else.
 func TestInsideCaches(t *testing.T) {
-	inHomes(t, func(t *testing.T, p *place) {
+	inHomes(t, homes, func(t *testing.T, p *place) {
 		store := filepath.Join(p.home, "store")
 		p.env = append(slices.DeleteFunc(p.env, func(kv string) bool { return strings.HasPrefix(kv, "GO") }), "GOMODCACHE="+store)
 		p.put(t, filepath.Join(p.home, ".cache/tool/old"), "old\n")
@@ -94,7 +94,7 @@ func TestInsideCaches(t *testing.T) {
 // A command may take its own folder away, and one may run outside of the workspace, where it changes
 // nothing.
 func TestInsideFolders(t *testing.T) {
-	inHomes(t, func(t *testing.T, p *place) {
+	inHomes(t, homes, func(t *testing.T, p *place) {
 		elsewhere := filepath.Join(p.home, "src/other")
 		if strings.HasPrefix(p.home, "/tmp/") {
 			elsewhere = "/etc" // in the system's /tmp nothing is seen but the home folder
@@ -118,7 +118,7 @@ func TestInsideFolders(t *testing.T) {
 
 // A workspace that was replaced by another folder of the same name is the new one for the next command.
 func TestInsideReplaced(t *testing.T) {
-	inHomes(t, func(t *testing.T, p *place) {
+	inHomes(t, homes[:1], func(t *testing.T, p *place) {
 		p.write(t, "file", "old\n")
 		in := p.inside(t, "")
 		in.says("cat file", "old")

@@ -31,7 +31,7 @@ type Trial struct {
 func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	o.Pool = NewPool()
 	b := New(o)
-	in, err := b.confined(core.Meta{Principal: core.Local, Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
+	in, err := b.confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
 	if err != nil {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}

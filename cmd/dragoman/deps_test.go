@@ -100,7 +100,7 @@ var importRules = []rule{
 	{from: "dragoman/core/child", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "programs are started and ended by the standard library and the system"},
 	{
 		from: "dragoman/core/sandbox", forbidden: "dragoman/...",
-		except: []string{"dragoman/core", "dragoman/core/child", "dragoman/core/files", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/workspace"},
+		except: []string{"dragoman/core", "dragoman/core/child", "dragoman/core/datadir", "dragoman/core/files", "dragoman/core/ide", "dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/workspace"},
 		why:    "programs are confined in the same way, whoever asked for them; what must be protected is in the tables of files",
 	},
 	{from: "dragoman/core/sandbox", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/...", "golang.org/x/net/bpf/...", "github.com/landlock-lsm/go-landlock/..."}, why: "what confines programs is the system; filters are assembled and Landlock is spoken by libraries"},

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -23,11 +22,11 @@ func (ss *Sessions) Alone(name string, w Workspace) (g *child.Guard, release fun
 	if w.Serve != nil && level != child.Full && !w.Open {
 		return nil, nil, fmt.Errorf("it is to run in a sandbox whose network is confined, which only level full can do (here it is %s: %s); use `sandbox: network` or `off`", level, why)
 	}
-	var claimed *os.File
+	var tmp *tmpFolder
 	if ss.folder != "" {
 		w.Tmp = filepath.Join(ss.folder, "tmp", nameOf(name))
 		ss.sweep()
-		if claimed, err = claimScratch(w.Tmp); err != nil {
+		if tmp, err = newTmpFolder(w.Tmp); err != nil {
 			return nil, nil, err
 		}
 		if len(w.Roots) > 0 {
@@ -39,11 +38,8 @@ func (ss *Sessions) Alone(name string, w Workspace) (g *child.Guard, release fun
 	c.guard = child.Confined(c.box)
 	return c.guard, sync.OnceFunc(func() {
 		c.close()
-		if w.Tmp != "" {
-			_ = removeAll(w.Tmp)
-		}
-		if claimed != nil {
-			claimed.Close()
+		if tmp != nil {
+			tmp.remove()
 		}
 	}), nil
 }

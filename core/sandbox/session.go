@@ -27,7 +27,7 @@ func NewSessions(s *System, folder string) *Sessions {
 		system: s, folder: folder, held: map[string]*Session{},
 		sweep: sync.OnceFunc(func() {
 			if folder != "" {
-				sweepScratch(filepath.Join(folder, "tmp"))
+				sweep(filepath.Join(folder, "tmp"))
 			}
 		}),
 	}
@@ -84,9 +84,9 @@ type Session struct {
 	marks   marks // of the sandbox
 	old     []confinement
 	closed  bool
-	claimed *os.File // tmp, while it is used; nil: there is none yet
-	running int      // programs
-	seen    snapshot // of control files, when the first of them was started
+	folder  *tmpFolder // tmp; nil: there is none yet
+	running int        // programs
+	seen    snapshot   // of control files, when the first of them was started
 
 	mu      sync.Mutex // guards the field below
 	onAside func([]Aside)
@@ -202,13 +202,12 @@ func (s *Session) renew() error {
 	}
 	level, _ := s.system.Level(w.Most)
 	if s.tmp != "" {
-		if s.claimed == nil {
+		if s.folder == nil {
 			s.sweep()
-			f, err := claimScratch(s.tmp)
-			if err != nil {
+			var err error
+			if s.folder, err = newTmpFolder(s.tmp); err != nil {
 				return err
 			}
-			s.claimed = f
 		}
 		w.Tmp = s.tmp
 		if len(w.Roots) > 0 {
@@ -265,11 +264,8 @@ func (s *Session) close() {
 	for _, c := range list {
 		c.close()
 	}
-	if s.tmp != "" {
-		_ = removeAll(s.tmp)
-	}
-	if s.claimed != nil {
-		s.claimed.Close()
+	if s.folder != nil {
+		s.folder.remove()
 	}
 }
 
