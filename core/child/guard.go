@@ -51,8 +51,8 @@ func (g *Guard) Close() { g.system.close() }
 // whether there is none now. The next Start starts a new one. Rest blocks until the process has ended.
 func (g *Guard) Rest() bool { return g.system.rest() }
 
-// ready starts the guard's own process (on Linux) before a program needs it. Without it, Start does.
-func (g *Guard) ready() error { return g.system.ready() }
+// Ready starts the guard's own process (on Linux) before a program needs it. Without it, Start does.
+func (g *Guard) Ready() error { return g.system.ready() }
 
 // Guards holds guards by name, for several users of one guard. The zero Guards is
 // usable. Any goroutine may call its methods.
@@ -110,7 +110,7 @@ func (gs *Guards) Spare() {
 		return
 	}
 	h := &sharedGuard{}
-	_ = h.guard.ready() // the program that needs it will report the error
+	_ = h.guard.Ready() // the program that needs it will report the error
 	gs.mu.Lock()
 	keep := gs.spare == nil && !gs.closed
 	if keep {

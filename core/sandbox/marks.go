@@ -76,7 +76,7 @@ func (s *Session) remade(w Workspace, level child.Level, fresh bool) (Profile, m
 	p, searched := w.profile(level)
 	switch {
 	case level == child.None:
-		return Profile{Write: p.Write}, marks{}
+		return Profile{Write: p.Write, ReadOnly: p.ReadOnly, Hidden: p.Hidden, Open: p.Open}, marks{} // for wrap
 	case level != child.Full:
 		p.ReadOnly = nil // nothing can be excepted from what is writable
 		return p, markOf(Profile{}, w.folders(), nil)

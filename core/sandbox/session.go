@@ -118,8 +118,14 @@ func (b basis) equal(c basis) bool {
 		v.Home == w.Home && v.Open == w.Open && v.Most == w.Most && v.Rules == w.Rules && slices.Equal(b.sockets, c.sockets)
 }
 
-// Level is how far the programs of the session are confined.
+// Level is how far the programs of the session are confined. If nobody knows yet what the system can do,
+// the sandbox of the session is made as the trial.
 func (s *Session) Level() child.Level {
+	s.turn <- struct{}{}
+	if !s.closed && s.guard == nil {
+		_ = s.renew() // the program that needs it will report the error
+	}
+	<-s.turn
 	level, _ := s.system.Level(s.workspace().Most)
 	return level
 }
@@ -200,7 +206,6 @@ func (s *Session) renew() error {
 	if !fresh && s.marks.hold(s.running > 0) {
 		return nil
 	}
-	level, _ := s.system.Level(w.Most)
 	if s.tmp != "" {
 		if s.folder == nil {
 			s.sweep()
@@ -214,6 +219,17 @@ func (s *Session) renew() error {
 			w.Caches = filepath.Join(s.caches, nameOf(w.Roots[0]))
 		}
 	}
+	var tried *confinement
+	level, _ := s.system.level(w.Most, func() error {
+		p, _ := s.remade(w, child.Full, fresh)
+		c := s.confine(w, child.Full, p)
+		if c.guard.Ready() != nil {
+			c.close()
+			return s.system.attempt(child.Full) // the reason may be this workspace and not the system
+		}
+		tried = &c
+		return nil
+	})
 	p, m := s.remade(w, level, fresh)
 	same := s.guard != nil && p.equal(s.profile) && m.equal(s.marks)
 	s.made, s.marks = now, m
@@ -226,9 +242,21 @@ func (s *Session) renew() error {
 		s.guard, s.box = &child.Guard{}, nil
 		return nil
 	}
-	s.box = &box{system: s.system, level: level, profile: s.profile, serve: w.Serve}
-	s.guard = child.Confined(s.box)
+	if tried == nil || !tried.box.profile.equal(p) {
+		if tried != nil {
+			tried.close()
+		}
+		c := s.confine(w, level, p)
+		tried = &c
+	}
+	s.guard, s.box = tried.guard, tried.box
 	return nil
+}
+
+// confine returns a guard that starts programs as a profile says.
+func (s *Session) confine(w Workspace, level child.Level, p Profile) confinement {
+	b := &box{system: s.system, level: level, profile: p, serve: w.Serve}
+	return confinement{guard: child.Confined(b), box: b}
 }
 
 // all lists the guards, the current one last. The caller has the turn.

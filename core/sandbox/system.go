@@ -14,16 +14,33 @@ type System struct {
 	program *os.File // our own program; nil: it could not be opened
 	failed  error    // why not
 
-	full, files func() error // try a level, once
+	full, files trial
+}
+
+// trial is whether a level can be had, once somebody has tried.
+type trial struct {
+	turn  chan struct{} // taken by who tries, or looks
+	tried bool
+	err   error
+}
+
+func newTrial() trial { return trial{turn: make(chan struct{}, 1)} }
+
+// result returns what a trial has shown, and tries if there was none.
+func (t *trial) result(try func() error) error {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	if !t.tried {
+		t.tried, t.err = true, try()
+	}
+	return t.err
 }
 
 // New returns the system. It opens our own program, so that a sandbox can be started even if the
 // file has been replaced; nothing is tried before the first question.
 func New() *System {
-	s := &System{}
+	s := &System{full: newTrial(), files: newTrial()}
 	s.program, s.failed = openProgram()
-	s.full = sync.OnceValue(func() error { return s.attempt(child.Full) })
-	s.files = sync.OnceValue(func() error { return s.attempt(child.Files) })
 	return s
 }
 
@@ -32,6 +49,11 @@ func New() *System {
 // version, on its settings and on what we run in. The first call starts processes and blocks for
 // some milliseconds.
 func (s *System) Level(most child.Level) (level child.Level, why string) {
+	return s.level(most, func() error { return s.attempt(child.Full) })
+}
+
+// level is Level with another way to try child.Full, such as a sandbox that is needed anyway.
+func (s *System) level(most child.Level, full func() error) (level child.Level, why string) {
 	if most == child.None {
 		return child.None, "the configuration switches the sandbox off"
 	}
@@ -40,13 +62,13 @@ func (s *System) Level(most child.Level) (level child.Level, why string) {
 	}
 	why = "the configuration allows no more"
 	if most != child.Files {
-		err := s.full()
+		err := s.full.result(full)
 		if err == nil {
 			return child.Full, ""
 		}
 		why = err.Error()
 	}
-	if err := s.files(); err != nil {
+	if err := s.files.result(func() error { return s.attempt(child.Files) }); err != nil {
 		return child.None, err.Error()
 	}
 	return child.Files, why

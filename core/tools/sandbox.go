@@ -108,11 +108,11 @@ func (s *toolset) starter(o core.Origin) shell.Starter {
 
 // confined returns the level at which commands that run here are confined; "": they are not.
 func (s *toolset) confined() string {
-	if s.opts.Sandboxes == nil || s.host == nil {
+	r := s.enter()
+	if r == nil {
 		return ""
 	}
-	level, _ := s.opts.Sandboxes.Level(s.opts.Workspace(s.host).Most)
-	if level.Confines() {
+	if level := r.box.Level(); level.Confines() {
 		return string(level)
 	}
 	return ""
