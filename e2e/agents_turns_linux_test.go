@@ -55,11 +55,8 @@ func (u *agentUser) turn(id, prompt, answer string) string {
 // Every agent is reached through every face: it talks, asks before it does something, obeys, is cancelled, and
 // continues its session after a restart of the program and after its own death.
 func TestAgents(t *testing.T) {
-	forAgents(t, false, func(t *testing.T, a acpAgent) {
-		for i, face := range agentFaces {
-			if i > 0 && !a.small && !everyAgent() { // the faces do not differ in what they ask of an agent
-				continue
-			}
+	forAgents(t, true, func(t *testing.T, a acpAgent) {
+		for _, face := range agentFaces {
 			t.Run(face.name, func(t *testing.T) {
 				t.Parallel()
 				p, flags := a.place(t)
