@@ -347,6 +347,8 @@ func TestOneSessionTwoProcesses(t *testing.T) {
 			if got := first.run(id, "stream 2 of 3"); got != endOK {
 				t.Errorf("the first process, after that: %q", got)
 			}
+			// It follows the session. What was on its way when it asks again would be counted with the answer.
+			second.read("the first process's second turn", func() bool { return len(second.view(id).text) == len("The ofThe of") })
 			if v = second.load(id); string(v.text) != "The ofThe of" {
 				t.Errorf("the second process sees %q of the first one's two turns", v.text)
 			}
