@@ -27,7 +27,7 @@ type port struct {
 	session string // of a client that the main token admits
 }
 
-// pwned is what attackers send: a prompt that the model must never hear.
+// pwned is the prompt that attackers send. The tests fail if it reaches the model.
 const (
 	pwned = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"agent_prompt","arguments":{"prompt":"pwned"}}}`
 	hello = `{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`

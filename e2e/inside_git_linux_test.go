@@ -21,7 +21,7 @@ func (p *place) repository(t *testing.T) {
 	p.write(t, ".env", "SECRET\n")
 }
 
-// guarded is what a model is told when it changes what decides what runs later.
+// guarded is the explanation that a model gets when git cannot replace a control file.
 const guarded = "a file that decides what runs later cannot be changed; what git has changed before stays changed"
 
 const denyEnv = `, deny: [{path: "**/.env"}]`

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -10,9 +9,7 @@ import (
 // connection waits; never an address that is not public.
 func TestCommandsReachHosts(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl")
-	}
+	needInstalled(t, "curl")
 	s := besiege(t, "policy: {default: allow, allow: [{url: 'http://169.254.169.254'}], deny: [{url: bad.example}]}\n")
 	for _, c := range []struct {
 		what, answer, line string

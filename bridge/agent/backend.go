@@ -61,7 +61,7 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// Confined is what starts an agent's program in a sandbox.
+// Confined holds the guard that starts an agent's program, and what the program needs to work in a sandbox.
 type Confined struct {
 	Guard   *child.Guard
 	Release func()   // ends the sandbox

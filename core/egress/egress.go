@@ -2,7 +2,7 @@
 //
 // A [Proxy] serves HTTP on a listener inside a sandbox that has no other way out: CONNECT for a
 // stream to a host, and requests for http: addresses. It asks a [Judge] about each of them, and
-// connects only to public addresses, which it checks when the name has been looked up. A [Gate] is
+// connects only to public addresses, which it checks when the name has been looked up. A [Session] is
 // the judge of a session: rules decide, or a person while the connection waits.
 //
 // # What holds

@@ -19,9 +19,9 @@ const (
 	maxNotes     = 10               // of refusals that nobody has taken
 )
 
-// Gate judges the addresses that the programs of one session want to reach: by the rules, and else
+// Session judges the addresses that the programs of one session want to reach: by the rules, and else
 // by what a person says. Any goroutine may call its methods.
-type Gate struct {
+type Session struct {
 	reach func(address string) core.Verdict
 	ask   func(context.Context, core.Ask) (core.Reply, error)
 
@@ -46,29 +46,29 @@ type refusal struct {
 // question is one that several connections may wait for. The first of them puts it.
 type question struct {
 	cancel context.CancelFunc // withdraws it
-	users  int                // of Gate.mu: connections that wait
+	users  int                // of Session.mu: connections that wait
 	done   chan struct{}      // closed when err is set
 	err    error
 }
 
-// NewGate returns a gate. reach says what the rules decide about an address, and ask puts a consent
+// NewSession returns the judge of a session. reach says what the rules decide about an address, and ask puts a consent
 // to whoever uses the session, as core.ToolHost.Ask does.
-func NewGate(reach func(address string) core.Verdict, ask func(context.Context, core.Ask) (core.Reply, error)) *Gate {
-	return &Gate{reach: reach, ask: ask, allowed: map[string]bool{}, refused: map[string]refusal{}, waiting: map[string]*question{}}
+func NewSession(reach func(address string) core.Verdict, ask func(context.Context, core.Ask) (core.Reply, error)) *Session {
+	return &Session{reach: reach, ask: ask, allowed: map[string]bool{}, refused: map[string]refusal{}, waiting: map[string]*question{}}
 }
 
 // Serve serves a proxy on a listener, which it closes in the end. stop ends it and blocks for that.
-func (g *Gate) Serve(l net.Listener) (stop func()) { return Serve(l, g.Judge, nil).Close }
+func (g *Session) Serve(l net.Listener) (stop func()) { return Serve(l, g.Judge, nil).Close }
 
 // ServeWith is Serve with a server of ours beside the proxy: it gets the requests that are for no
 // proxy.
-func (g *Gate) ServeWith(local http.Handler) func(net.Listener) (stop func()) {
+func (g *Session) ServeWith(local http.Handler) func(net.Listener) (stop func()) {
 	return func(l net.Listener) (stop func()) { return Serve(l, g.Judge, local).Close }
 }
 
 // Judge implements Judge. Where a person must be asked it blocks until they have answered. An answer
 // holds for a host and its port: for the connections that wait for it, or for the session.
-func (g *Gate) Judge(ctx context.Context, address string) error {
+func (g *Session) Judge(ctx context.Context, address string) error {
 	v := g.reach(address)
 	host := Host(address)
 	switch v.Effect {
@@ -101,7 +101,7 @@ func (g *Gate) Judge(ctx context.Context, address string) error {
 
 // join returns the question about a host, and whether the caller is to put it. nil: there is none, and
 // the error says what holds.
-func (g *Gate) join(host string, hard bool, cancel context.CancelFunc) (q *question, first bool, err error) {
+func (g *Session) join(host string, hard bool, cancel context.CancelFunc) (q *question, first bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.allowed[host] && !hard {
@@ -123,7 +123,7 @@ func (g *Gate) join(host string, hard bool, cancel context.CancelFunc) (q *quest
 }
 
 // leave takes a connection that has ended off a question. Without any it is withdrawn.
-func (g *Gate) leave(q *question) {
+func (g *Session) leave(q *question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q.users--; q.users == 0 {
@@ -132,7 +132,7 @@ func (g *Gate) leave(q *question) {
 }
 
 // put puts a question, and settles it for all who wait.
-func (g *Gate) put(ctx context.Context, q *question, host string, v core.Verdict) {
+func (g *Session) put(ctx context.Context, q *question, host string, v core.Verdict) {
 	r, err := g.ask(ctx, questionAbout(host, v))
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,7 +181,7 @@ func refused(host, why string) error {
 }
 
 // refuse notes that an address or a host was refused, and returns the error. The caller holds mu.
-func (g *Gate) refuse(what string, err error, person bool) error {
+func (g *Session) refuse(what string, err error, person bool) error {
 	maps.DeleteFunc(g.refused, func(_ string, r refusal) bool { return time.Since(r.at) >= refusalTime })
 	if _, known := g.refused[what]; !known && len(g.notes) < maxNotes {
 		g.notes = append(g.notes, Note{Text: err.Error(), Person: person})
@@ -193,7 +193,7 @@ func (g *Gate) refuse(what string, err error, person bool) error {
 }
 
 // Notes returns what was refused since they were taken the last time.
-func (g *Gate) Notes() []Note {
+func (g *Session) Notes() []Note {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.notes

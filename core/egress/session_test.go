@@ -13,7 +13,7 @@ import (
 	"dragoman/core"
 )
 
-// person answers the questions of a gate.
+// person answers the questions of a session.
 type person struct {
 	mu     sync.Mutex
 	asked  []core.Ask
@@ -41,11 +41,11 @@ func (p *person) count() int {
 	return len(p.asked)
 }
 
-// gated returns a gate whose rules allow hosts that begin with "good", deny "bad" and must ask about
+// judged returns a session whose rules allow hosts that begin with "good", deny "bad" and must ask about
 // "hard" ones.
-func gated() (*Gate, *person) {
+func judged() (*Session, *person) {
 	p := &person{answer: make(chan string, 10)}
-	return NewGate(func(address string) core.Verdict {
+	return NewSession(func(address string) core.Verdict {
 		switch host := strings.TrimPrefix(address, "https://"); {
 		case strings.HasPrefix(host, "good"):
 			return core.Verdict{Effect: core.Allow}
@@ -58,7 +58,7 @@ func gated() (*Gate, *person) {
 }
 
 func TestRulesJudge(t *testing.T) {
-	g, p := gated()
+	g, p := judged()
 	if err := g.Judge(t.Context(), "https://good.example/"); err != nil {
 		t.Error(err)
 	}
@@ -77,7 +77,7 @@ func TestRulesJudge(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, p := gated()
+		g, p := judged()
 		ask := func(address, answer string) error {
 			p.answer <- answer
 			err := g.Judge(t.Context(), address)
@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 		if n := g.Notes(); len(n) != 3 || !n[0].Person || !strings.Contains(n[0].Text, "the user said no") {
 			t.Errorf("notes %+v", n)
 		}
-		time.Sleep(refusalTime)
+		<-time.After(refusalTime)
 		if err := ask("https://once.example/", allowOnce); err != nil {
 			t.Errorf("later: %v", err)
 		}
@@ -123,7 +123,7 @@ func TestAnswers(t *testing.T) {
 
 // Nobody who could be asked means no.
 func TestNobodyToAsk(t *testing.T) {
-	g, p := gated()
+	g, p := judged()
 	close(p.answer)
 	if err := g.Judge(t.Context(), "https://a.example/"); err == nil || !strings.Contains(err.Error(), "nobody could be asked") {
 		t.Error(err)
@@ -137,7 +137,7 @@ func TestNobodyToAsk(t *testing.T) {
 // Connections to one host wait for one answer. The question goes when the last of them has gone.
 func TestConnectionsWaitTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, p := gated()
+		g, p := judged()
 		judge := func(n int) (errs chan error, leave []context.CancelFunc) {
 			errs = make(chan error, n)
 			for range n {
@@ -178,7 +178,7 @@ func TestConnectionsWaitTogether(t *testing.T) {
 // A program that tries many hosts does not flood the user with questions.
 func TestFewQuestionsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, p := gated()
+		g, p := judged()
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		var mu sync.Mutex

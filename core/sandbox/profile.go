@@ -7,7 +7,8 @@ import (
 	"dragoman/core/child"
 )
 
-// proxyPort is where programs in a sandbox find the proxy, at ProxyAddress: nobody else can have taken it.
+// The proxy listens on ProxyAddress inside a sandbox. The port is always free, because the sandbox has a
+// new network namespace.
 const (
 	proxyPort    = 3128
 	ProxyAddress = "127.0.0.1:3128"

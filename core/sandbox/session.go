@@ -118,8 +118,8 @@ func (b basis) equal(c basis) bool {
 		v.Home == w.Home && v.Open == w.Open && v.Most == w.Most && v.Rules == w.Rules && slices.Equal(b.sockets, c.sockets)
 }
 
-// Level is how far the programs of the session are confined. If nobody knows yet what the system can do,
-// the sandbox of the session is made as the trial.
+// Level returns the level at which the session's programs are confined. The first call in the process
+// makes the session's sandbox to find out; it starts processes and blocks for some milliseconds.
 func (s *Session) Level() child.Level {
 	s.turn <- struct{}{}
 	if !s.closed && s.guard == nil {

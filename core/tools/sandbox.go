@@ -16,7 +16,7 @@ import (
 type room struct {
 	set    *toolset
 	box    *sandbox.Session
-	gate   *egress.Gate   // of its network
+	net    *egress.Session
 	leave  func()         // ends what runs in it, and the questions; blocks for that
 	asking sync.WaitGroup // questions about what was set aside
 
@@ -50,7 +50,7 @@ func (s *toolset) enter() *room {
 func newRoom(s *toolset) *room {
 	m := s.host.Meta()
 	r := &room{set: s}
-	r.gate = egress.NewGate(r.reach, s.host.Ask)
+	r.net = egress.NewSession(r.reach, s.host.Ask)
 	box, release := s.opts.Sandboxes.Hold(string(m.Principal)+" "+string(m.ID), r.workspace)
 	r.box = box
 	life, end := context.WithCancel(context.Background())
@@ -78,7 +78,7 @@ func newRoom(s *toolset) *room {
 func (r *room) workspace() sandbox.Workspace {
 	w := r.set.opts.Workspace(r.set.host)
 	if r.set.opts.Reach != nil {
-		w.Serve = r.gate.Serve
+		w.Serve = r.net.Serve
 	}
 	return w
 }
@@ -164,7 +164,8 @@ func asideLines(list []sandbox.Aside) string {
 	return strings.Join(lines, "\n")
 }
 
-// remarks are what the sandbox has done since the last command.
+// remarks describe the changes that were set aside and the connections that were refused since the last
+// command.
 type remarks struct {
 	text    string // for the model; "": nothing
 	refused bool   // a connection
@@ -185,7 +186,7 @@ func (s *toolset) remarks() (m remarks) {
 	if len(list) > 0 {
 		notes = append(notes, "[Changes to files that decide what runs later were undone and set aside. Only the user can make them:\n"+asideLines(list)+"]")
 	}
-	for _, n := range r.gate.Notes() {
+	for _, n := range r.net.Notes() {
 		m.refused, m.person = true, m.person || n.Person
 		troubles = append(troubles, n.Text)
 	}

@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"context"
 	"crypto/rand"
 	"net"
 	"path/filepath"
@@ -72,10 +71,10 @@ func Restrict(w *sandbox.Workspace, m core.Meta, rules Rules, id string) {
 	}
 }
 
-// Gate judges what programs that are no commands reach.
-func Gate(m core.Meta, rules Rules, ask func(context.Context, core.Ask) (core.Reply, error)) *egress.Gate {
-	return egress.NewGate(func(address string) core.Verdict {
-		return rules.Reach(core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
+// Network judges which addresses programs of a session reach that are not its own commands.
+func Network(m core.Meta, reach func(core.Check) core.Verdict, ask upstream.Ask) *egress.Session {
+	return egress.NewSession(func(address string) core.Verdict {
+		return reach(core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
 	}, ask)
 }
 
@@ -90,7 +89,7 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 		w := p.program(m, c, s.Sandbox, s.Write, rules)
 		w.Keep = func(name string) bool { _, given := s.Env[name]; return given }
 		if rules != nil && ask != nil && !w.Open {
-			w.Serve = Gate(m, rules, ask).Serve
+			w.Serve = Network(m, rules.Reach, ask).Serve
 		}
 		return p.Boxes.Alone("server "+name+" "+id, w)
 	}

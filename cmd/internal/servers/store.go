@@ -53,9 +53,8 @@ func (s *Store) tokens() login.Store {
 // with their first descriptions.
 func (s *Store) options(c *configs.Config, pinned bool) upstream.Options {
 	o := s.Options()
-	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run, func(name string) upstream.Confine {
-		return confine.New(s.env).Server(c, name, nil)
-	})
+	places := confine.New(s.env)
+	o.Servers = Of(c, nil, s.env.Lookup, secrets.NewPrograms().Run, func(name string) upstream.Confine { return places.Server(c, name, nil) })
 	if !pinned {
 		o.PinFile = ""
 	}

@@ -12,7 +12,6 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
-	"dragoman/core/egress"
 	"dragoman/core/sandbox"
 )
 
@@ -72,12 +71,10 @@ func (p *Process) last() *Profile {
 
 // agentSandbox holds the sandbox in which the terminals of an external agent run.
 func (p *Process) agentSandbox(m core.Meta, h core.Host) (agent.Sandbox, func()) {
-	gate := egress.NewGate(func(address string) core.Verdict {
-		return reach(p.last(), core.Check{Access: []core.Access{{Op: core.OpNet, URL: address}}, Meta: m})
-	}, h.Ask)
+	net := confine.Network(m, func(c core.Check) core.Verdict { return reach(p.last(), c) }, h.Ask)
 	return p.places.Boxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
 		w := p.workspace(m, p.last())
-		w.Serve = gate.Serve
+		w.Serve = net.Serve
 		return w
 	})
 }
@@ -94,7 +91,7 @@ func (p *Process) confineAgent(e External, m core.Meta, h core.Host) (in agent.C
 	if h != nil {
 		ask = h.Ask
 	}
-	serve := confine.Gate(m, made.Rights, ask).ServeWith(p.agents.tools.Handler())
+	serve := confine.Network(m, made.Rights.Reach, ask).ServeWith(p.agents.tools.Handler())
 	return p.places.Agent(e.Name, m, made.Config, known.Of(agents.Words(e.Settings)), made.Rights, serve)
 }
 
