@@ -219,9 +219,11 @@ func (s *Session) renew() error {
 			w.Caches = filepath.Join(s.caches, nameOf(w.Roots[0]))
 		}
 	}
-	var tried *confinement
+	var p Profile
+	var m marks
+	var tried *confinement // has the profile p; nil: there was no trial
 	level, _ := s.system.level(w.Most, func() error {
-		p, _ := s.remade(w, child.Full, fresh)
+		p, m = s.remade(w, child.Full, fresh)
 		c := s.confine(w, child.Full, p)
 		if c.guard.Ready() != nil {
 			c.close()
@@ -230,8 +232,10 @@ func (s *Session) renew() error {
 		tried = &c
 		return nil
 	})
-	p, m := s.remade(w, level, fresh)
-	same := s.guard != nil && p.equal(s.profile) && m.equal(s.marks)
+	if tried == nil {
+		p, m = s.remade(w, level, fresh)
+	}
+	same := tried == nil && s.guard != nil && p.equal(s.profile) && m.equal(s.marks)
 	s.made, s.marks = now, m
 	if same {
 		return nil
@@ -242,10 +246,7 @@ func (s *Session) renew() error {
 		s.guard, s.box = &child.Guard{}, nil
 		return nil
 	}
-	if tried == nil || !tried.box.profile.equal(p) {
-		if tried != nil {
-			tried.close()
-		}
+	if tried == nil {
 		c := s.confine(w, level, p)
 		tried = &c
 	}
