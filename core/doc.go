@@ -41,6 +41,7 @@
 //	context       what a client keeps in view beside its messages ([Context])
 //	task          work that an agent delegates to another one, in a sub-session (package delegate)
 //	job           a command that runs in the background of a session (package board)
+//	sandbox       what bounds the programs of a session (package sandbox); package egress is its way out
 //	board         the current state of things outside of sessions' logs (package board)
 //	editor        a client that provides files and terminals ([Editor]; see package ide)
 //	capability    something that a client, back end or server can do, and has announced

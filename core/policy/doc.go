@@ -65,6 +65,11 @@
 // patches, recursion into folders, links in folders that a wildcard stands for. Rules on commands are a fence against
 // accidents and not a sandbox.
 //
+// # Connections
+//
+// [Policy.Reach] judges what a program in a sandbox connects to. Nobody has looked at that, so only
+// rules that name an address allow it.
+//
 // # Tools of MCP servers
 //
 // What such a tool touches is not known. Each text in its arguments that is a path or an address

@@ -1,4 +1,4 @@
-// Package sandbox confines the commands of a session.
+// Package sandbox confines the commands of a session, and other programs that work beside it.
 //
 // # Vocabulary
 //
@@ -6,7 +6,8 @@
 // made from it and from what is on the disk. A child.Level is how far the system can hold a profile;
 // a [System] finds that out by trying. A launcher is this program once more, started under another
 // name, which takes the restrictions upon itself and then becomes the guard (package child) that
-// starts the commands. A [Session] is the sandbox of a session's commands and jobs. Control files
+// starts the commands. A [Session] is the sandbox of a session's commands and jobs; a program that
+// lives longer than a command, such as a server, has one of its own ([Sessions.Alone]). Control files
 // (files.ControlFile) decide what runs later without another question.
 //
 // # What holds at level full (Linux)
@@ -16,7 +17,8 @@
 //   - Places of keys, what is ours, and what the rules deny are masked. So are all Unix sockets
 //     outside that somebody listens on when a command starts.
 //   - Programs see the processes of the session's sandbox alone, and have a network of their own
-//     with nothing but a loopback interface. They have no capability and cannot get one.
+//     with nothing but a loopback interface, on which a proxy may be their only way out
+//     (Workspace.Serve). They have no capability and cannot get one.
 //   - The commands of a session share processes, network and /tmp. Its first process is the guard,
 //     so that the system ends all of them with it. A changed profile gets a new sandbox for new
 //     commands; jobs go on in the old one.
