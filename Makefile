@@ -25,7 +25,7 @@ TORTURE ?= 20m
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := build
-.PHONY: build install run test test-hosts test-agents race-e2e torture conformance check formatted vet lint imports golden cross vet-windows fmt bench benchstat vuln clean help
+.PHONY: build install run test test-hosts test-agents race-e2e torture conformance check formatted vet lint imports golden cross typecheck vet-windows fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -40,7 +40,7 @@ run: build ## build, then play the demo: every protocol, one prompt each, no key
 	$(BINARY) demo
 
 # With a larger heap, compiling takes a fifth less time, and compiling is a third of the whole. The tests run with Go's default.
-test lint cross: export GOGC = 400
+test lint cross typecheck: export GOGC = 400
 # The race detector makes each program wait for a second at its end, unless it is told not to.
 test: export GORACE = atexit_sleep_ms=0
 
@@ -102,13 +102,15 @@ imports: ## the import rule
 golden: ## fail when golden files or the schema are out of date
 	bash .ci/golden
 
-# macOS shares nearly all files and all tests with Linux, so a build is enough there. For Windows, the tests are compiled as well: list
-# links no programs. Nothing of it runs, so nothing is optimized, which takes a fifth of the time.
+# Nothing of it runs, so nothing is optimized, which takes a fifth of the time.
 CROSS = CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) "-gcflags=all=-N -l"'
-cross: ## build for macOS and Windows, and compile the tests for Windows
+cross: typecheck ## build for macOS and Windows
 	$(CROSS) GOOS=darwin GOARCH=arm64 $(GO) build ./...
-	$(CROSS) GOOS=windows GOARCH=amd64 $(GO) list -export -test ./... >/dev/null
 	$(CROSS) GOOS=windows GOARCH=amd64 $(GO) build ./...
+
+# What CI does instead of cross: it takes a tenth of the time.
+typecheck: ## type-check everything, tests too, for macOS and Windows
+	$(GO) run -modfile=.ci/tools.mod ./.ci/typecheck darwin/arm64 windows/amd64
 
 vet-windows: ## go vet for Windows, which takes CI too long
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
