@@ -63,7 +63,7 @@ endif
 
 # The programs come from npm, 1 GB of them, and stay in the user's cache. "make test" runs the tests of those that are installed quickly.
 test-hosts: ## run the tests with other people's programs in front of the binary (Claude Code, Codex, Gemini CLI, OpenCode, acpx)
-	DRAGOMAN_HOSTS=all $(GO) test -count=1 -timeout 30m -v -run '^Test(Hosts|ACPX|ACP(Go)?Libraries)' ./e2e
+	DRAGOMAN_HOSTS=all $(GO) test -count=1 -timeout 30m -v -run '^Test(Hosts|ACPX|ACP(Go)?Libraries|MCPAll|ServerDoesEverything)' ./e2e
 
 # Likewise, 2 GB of them, and up to eight of each run at once.
 test-agents: ## run the tests with other people's agents behind the binary (Claude, Codex, Gemini CLI, OpenCode)

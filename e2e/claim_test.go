@@ -11,7 +11,7 @@ func TestNewSessionsBesideCommands(t *testing.T) {
 	const (
 		busy   = 4  // sessions that start one command after the other
 		round  = 25 // new sessions at once
-		rounds = 4
+		rounds = 2
 		quick  = "stream 1 of 4"
 	)
 	commands := "run true"

@@ -23,6 +23,7 @@ type hostModel struct {
 	marks string
 
 	mu      sync.Mutex
+	played  int      // how often play was called
 	results []string // of the newest request
 	outside []string // the addresses that the host has tried to reach
 }
@@ -82,6 +83,7 @@ func (m *hostModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		results := f.results(request)
 		m.mu.Lock()
 		m.results = results
+		m.played++
 		m.mu.Unlock()
 		s = m.play(results)
 	}
@@ -102,6 +104,13 @@ func (m *hostModel) seen() (results, outside []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.results, m.outside
+}
+
+// plays returns how often the model was asked with the tools that mark its requests.
+func (m *hostModel) plays() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.played
 }
 
 // events is an answer as server-sent events.
