@@ -77,8 +77,8 @@ race-e2e: ## run the end-to-end tests with the race detector, in the binary as w
 torture: ## run the long tests, for TORTURE=20m in total
 	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
-# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail. "make test" runs half of
-# the combinations of suite, transport and server.
+# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail. "make test" runs a
+# quarter of the combinations of suite, transport and server.
 conformance: ## run MCP's conformance suites RUNS=20 times
 	CONFORMANCE=all CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 

@@ -195,12 +195,21 @@ var withoutFixtures = []string{
 
 // TestRelay runs the suites through the relay: what a server passes directly it
 // passes through us.
-func TestRelay(t *testing.T) { through(t, relayed) }
+func TestRelay(t *testing.T) { through(t, relays, relayed) }
 
 // TestAggregate runs them through the aggregate of our agent and one server.
-func TestAggregate(t *testing.T) { through(t, aggregated) }
+func TestAggregate(t *testing.T) { through(t, joins, aggregated) }
 
-func through(t *testing.T, face func(*testing.T, upstream.Endpoint) string) {
+// in says through what a combination of suite, transport and server is run every time.
+type in int
+
+const (
+	never in = iota
+	relays
+	joins
+)
+
+func through(t *testing.T, always in, face func(*testing.T, upstream.Endpoint) string) {
 	t.Parallel()
 	dir := suites(t)
 	self, err := os.Executable()
@@ -230,20 +239,20 @@ func through(t *testing.T, face func(*testing.T, upstream.Endpoint) string) {
 	for _, c := range []struct {
 		suite
 		up     func(*testing.T) upstream.Endpoint
-		always bool // so that each version, transport and server has its turn
+		always in // so that each version, transport and server has its turn
 	}{
-		{stable("sdk/pipe/stable"), sdkOverPipe, true},
-		{spec("sdk/pipe/"+early, early, 33), sdkOverPipe, false},
-		{spec("sdk/pipe/"+late, late, 41, withoutFixtures...), sdkOverPipe, true},
-		{stable("sdk/http/stable"), sdkOverHTTP(false), false},
-		{spec("sdk/http/"+early, early, 33), sdkOverHTTP(false), true},
-		{spec("sdk/http/"+late, late, 41, withoutFixtures...), sdkOverHTTP(true), false},
-		{spec("fixtures/pipe/"+early, early, 33), fixturesOverPipe, true},
-		{spec("fixtures/pipe/"+late, late, 50), fixturesOverPipe, false},
-		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP, false},
-		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP, true},
+		{stable("sdk/pipe/stable"), sdkOverPipe, relays},
+		{spec("sdk/pipe/"+early, early, 33), sdkOverPipe, never},
+		{spec("sdk/pipe/"+late, late, 41, withoutFixtures...), sdkOverPipe, joins},
+		{stable("sdk/http/stable"), sdkOverHTTP(false), never},
+		{spec("sdk/http/"+early, early, 33), sdkOverHTTP(false), relays},
+		{spec("sdk/http/"+late, late, 41, withoutFixtures...), sdkOverHTTP(true), never},
+		{spec("fixtures/pipe/"+early, early, 33), fixturesOverPipe, joins},
+		{spec("fixtures/pipe/"+late, late, 50), fixturesOverPipe, never},
+		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP, never},
+		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP, relays},
 	} {
-		if !c.always && !all {
+		if c.always != always && !all {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
