@@ -34,7 +34,7 @@ func (ss *Sessions) Alone(name string, w Workspace) (g *child.Guard, release fun
 		}
 	}
 	p, _ := w.profile(level)
-	c := confinement{box: &box{system: ss.system, level: level, profile: p, serve: w.Serve}}
+	c := confinement{box: ss.system.box(level, p, w.Serve)}
 	c.guard = child.Confined(c.box)
 	return c.guard, sync.OnceFunc(func() {
 		c.close()

@@ -24,7 +24,7 @@ func TestAlone(t *testing.T) {
 				p.write(filepath.Join(home, name), "old\n")
 			}
 			data := filepath.Join(home, ".local/share/dragoman")
-			ss := NewSessions(New(), data)
+			ss := NewSessions(newSystem(), data)
 			g, release, err := ss.Alone("agent", Workspace{
 				Roots: []string{p.root}, Home: home, Env: func(string) string { return "" }, Hidden: []string{data}, Most: level,
 				Own: []string{filepath.Join(home, ".claude"), filepath.Join(home, ".claude.json"), filepath.Join(home, ".missing")}, Open: true,

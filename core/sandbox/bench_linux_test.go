@@ -73,7 +73,7 @@ func compareCommands(b *testing.B, folders int, denied func(string) bool) {
 			b.Fatal(err)
 		}
 	}
-	all := NewSessions(New(), filepath.Join(home, "data"))
+	all := NewSessions(newSystem(), filepath.Join(home, "data"))
 	first, next := map[child.Level][]time.Duration{}, map[child.Level][]time.Duration{}
 	measure := func(level child.Level, s starter) {
 		first[level] = append(first[level], once(b, s, root))

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -59,7 +60,7 @@ func (w Workspace) layers(p *Profile, level child.Level) {
 			}
 			l.Lower, l.At = "", filepath.Join("/run/caches", c.name)
 		}
-		if os.MkdirAll(filepath.Join(l.Store, "upper"), 0o700) != nil || os.MkdirAll(filepath.Join(l.Store, "work"), 0o700) != nil {
+		if makeStore(l.Store) != nil {
 			continue
 		}
 		taken = append(taken, at)
@@ -72,6 +73,11 @@ func (w Workspace) layers(p *Profile, level child.Level) {
 			p.Env = append(p.Env, c.variable+"="+filepath.Join(l.Store, "upper"))
 		}
 	}
+}
+
+// makeStore makes the folders of a layer.
+func makeStore(dir string) error {
+	return errors.Join(os.MkdirAll(filepath.Join(dir, "upper"), 0o700), os.MkdirAll(filepath.Join(dir, "work"), 0o700))
 }
 
 // reached reports whether a layer over one of the taken folders covers a cache.

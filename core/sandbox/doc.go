@@ -62,6 +62,12 @@
 // It is started from a descriptor of our program that was opened when we started: at a path there may
 // be a newer program by now.
 //
+// Some systems refuse namespaces to us and allow them to bubblewrap, such as Ubuntu, whose AppArmor
+// knows that program. Then bubblewrap makes the sandbox. What it starts there has no capabilities, so
+// the profile is translated into its arguments, and our program comes in at the end: it passes the
+// proxy's listener out, filters system calls and becomes the guard. Where we may make namespaces
+// ourselves, we do: bubblewrap takes longer, and before version 0.11 it makes no layers.
+//
 // Everything is made read-only by one recursive mount_setattr: a remount of the root leaves the mounts
 // below it writable. A folder for a command is passed by its name and not as a descriptor, which
 // would lead out. A missing path is never mounted over: the mount point would be seen inside, and

@@ -18,24 +18,26 @@ func execveat(fd int, path *byte, argv []*byte) error {
 	return fmt.Errorf("become the guard: %w", errno)
 }
 
-// parseReport reads the lines of a launcher. Only an empty report, or one with a number and
-// nothing else, means that the guard runs.
-func parseReport(text string) (pid int, err error) {
+// parseReport reads the lines of a launcher. A report without an error means that the guard runs, if
+// bubblewrap is to start it only one that says so (filled).
+func parseReport(text string) (pid int, filled bool, err error) {
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch word {
 		case "guard":
 			if pid, err = strconv.Atoi(rest); err != nil || pid <= 0 {
-				return 0, fmt.Errorf("the launcher reports the process %q", rest)
+				return 0, filled, fmt.Errorf("the launcher reports the process %q", rest)
 			}
 		case "proxy": // with the listener
+		case "filled":
+			filled = true
 		case "failed":
-			return pid, errors.New(rest)
+			return pid, filled, errors.New(rest)
 		default:
-			return pid, fmt.Errorf("the launcher reports %q", line)
+			return pid, filled, fmt.Errorf("the launcher reports %q", line)
 		}
 	}
-	return pid, nil
+	return pid, filled, nil
 }
 
 // raiseLoopback switches the loopback interface of this network namespace on.

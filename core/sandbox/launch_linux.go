@@ -14,11 +14,12 @@ import (
 	"dragoman/core/child"
 )
 
-// The names of a launcher's process, as its only argument. The outer one makes the namespaces, the
-// inner one fills them.
+// The names of a launcher's process, as its last argument. The outer one makes the namespaces, the
+// inner one fills them; filled ones are those of bubblewrap.
 const (
-	outerName = "dragoman-sandbox"
-	innerName = "dragoman-sandbox-inside"
+	outerName  = "dragoman-sandbox"
+	innerName  = "dragoman-sandbox-inside"
+	filledName = "dragoman-sandbox-filled"
 )
 
 // The descriptors of a launcher. The guard that it becomes has the first alone.
@@ -31,14 +32,23 @@ const (
 	reportFD  // a socket for lines that name the guard's process and say what failed, and for the proxy's listener
 )
 
+// programPath is our own program for a launcher, by programFD.
+const programPath = "/proc/self/fd/4"
+
 // init turns this process into a launcher if it was started as one, before the rest of the program
 // is set up.
 func init() {
-	if len(os.Args) != 1 || os.Args[0] != outerName && os.Args[0] != innerName {
+	as := ""
+	switch {
+	case len(os.Args) == 1 && (os.Args[0] == outerName || os.Args[0] == innerName):
+		as = os.Args[0]
+	case len(os.Args) == 2 && os.Args[0] == programPath && os.Args[1] == filledName:
+		as = filledName
+	default:
 		return
 	}
 	runtime.LockOSThread() // what is given up is given up by a thread
-	if err := launch(os.Args[0]); err != nil {
+	if err := launch(as); err != nil {
 		report("failed " + err.Error())
 	}
 	unix.Exit(1)
@@ -63,6 +73,10 @@ func launch(as string) error {
 	switch {
 	case as == innerName:
 		return enter(o)
+	case as == filledName:
+		return fill(o)
+	case o.Bubblewrap != nil:
+		return o.Bubblewrap.hand(o)
 	case o.Level == child.Full:
 		return divide(o)
 	}
@@ -100,7 +114,7 @@ func divide(o order) error {
 	if !o.Profile.Open {
 		flags |= unix.CLONE_NEWNET
 	}
-	pid, err := syscall.ForkExec(fmt.Sprintf("/proc/self/fd/%d", programFD), []string{innerName}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(programPath, []string{innerName}, &syscall.ProcAttr{
 		Env:   []string{},
 		Files: []uintptr{socketFD, 1, 2, orderFD, programFD, reportFD},
 		Sys: &syscall.SysProcAttr{
@@ -119,7 +133,7 @@ func divide(o order) error {
 	return nil
 }
 
-// enter prepares the namespaces from inside, gives up all rights in them and becomes the guard.
+// enter prepares the namespaces from inside, and becomes the guard.
 func enter(o order) error {
 	if err := arrange(o.Profile); err != nil {
 		return err
@@ -129,6 +143,11 @@ func enter(o order) error {
 			return fmt.Errorf("switch the loopback interface on: %w", err)
 		}
 	}
+	return confine(o)
+}
+
+// confine gives up all rights in the namespaces, and becomes the guard.
+func confine(o order) error {
 	if o.Profile.Proxy {
 		if err := listenForProxy(); err != nil {
 			return fmt.Errorf("listen for the proxy: %w", err)

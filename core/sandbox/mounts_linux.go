@@ -12,11 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What every program in a full sandbox has of its own, in bytes at most.
+// What every program in a full sandbox has of its own, in MiB at most.
 const (
-	runSize   = "size=16m"
-	shmSize   = "size=256m"
-	emptySize = "size=64k"
+	runSize = 16
+	shmSize = 256
 )
 
 // guarded holds for all that is mounted: no program in it gets the rights of its owner, and no
@@ -97,11 +96,7 @@ func (v *view) pickUp() error {
 			return err
 		}
 	}
-	show := v.profile.Show
-	if names, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && v.profile.Open && strings.HasPrefix(names, "/run/") {
-		show = append(slices.Clone(show), names)
-	}
-	for _, path := range shortFirst(show) {
+	for _, path := range v.profile.shown() {
 		if err := pick(&v.under, path, path, guarded|unix.MOUNT_ATTR_RDONLY); err != nil {
 			return err
 		}
@@ -139,6 +134,15 @@ func shortFirst(paths []string) []string {
 	return slices.SortedFunc(slices.Values(paths), func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 }
 
+// shown lists what can be read below /tmp and /run.
+func (p Profile) shown() []string {
+	show := p.Show
+	if names, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && p.Open && strings.HasPrefix(names, "/run/") {
+		show = append(slices.Clone(show), names)
+	}
+	return shortFirst(show)
+}
+
 // pick picks up a path; what does not exist is passed over.
 func pick(list *[]part, at, path string, attributes uint64) error {
 	fd, err := detach(path)
@@ -157,9 +161,9 @@ func pick(list *[]part, at, path string, attributes uint64) error {
 // lock makes all that there is read-only.
 func (v *view) lock() error { return set(unix.AT_FDCWD, "/", guarded|unix.MOUNT_ATTR_RDONLY) }
 
-// fresh mounts an empty file system that programs can write to.
-func fresh(at, options string) error {
-	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+// fresh mounts an empty file system of a size in MiB that programs can write to.
+func fresh(at, mode string, size int) error {
+	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%s,size=%dm", mode, size)); err != nil {
 		return &os.PathError{Op: "mount an empty folder on", Path: at, Err: err}
 	}
 	return nil
@@ -168,7 +172,7 @@ func fresh(at, options string) error {
 // prepare fills scratch with what masks others: an empty folder, an empty file and a socket that
 // nobody listens on; and with the stores of the layers, which would be read-only elsewhere.
 func (v *view) prepare() error {
-	if err := fresh(scratch, "mode=0755,"+emptySize); err != nil {
+	if err := fresh(scratch, "0755", 1); err != nil {
 		return err
 	}
 	if err := os.Mkdir(scratch+"/folder", 0o555); err != nil {
@@ -204,11 +208,11 @@ func (v *view) clear() error {
 
 // empty puts an empty folder where programs have sockets and other things of their own.
 func (v *view) empty() error {
-	if err := fresh("/run", "mode=0755,"+runSize); err != nil {
+	if err := fresh("/run", "0755", runSize); err != nil {
 		return err
 	}
 	if at, err := filepath.EvalSymlinks("/var/run"); err == nil && at != "/run" {
-		if err := fresh(at, "mode=0755,"+runSize); err != nil {
+		if err := fresh(at, "0755", runSize); err != nil {
 			return err
 		}
 	}
@@ -219,7 +223,7 @@ func (v *view) empty() error {
 			}
 			continue
 		}
-		if err := fresh(path, "mode=0700,"+runSize); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := fresh(path, "0700", runSize); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
 	}
@@ -228,7 +232,7 @@ func (v *view) empty() error {
 
 // devices gives programs the few devices that they need.
 func (v *view) devices() error {
-	if err := fresh("/dev", "mode=0755,"+emptySize); err != nil {
+	if err := fresh("/dev", "0755", 1); err != nil {
 		return err
 	}
 	for _, n := range v.nodes {
@@ -247,7 +251,7 @@ func (v *view) devices() error {
 	if err := unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
 		return &os.PathError{Op: "mount terminals on", Path: "/dev/pts", Err: err}
 	}
-	if err := fresh("/dev/shm", "mode=1777,"+shmSize); err != nil {
+	if err := fresh("/dev/shm", "1777", shmSize); err != nil {
 		return err
 	}
 	for link, to := range map[string]string{

@@ -55,6 +55,8 @@ type order struct {
 	Level   child.Level
 	Profile Profile
 	Name    string // of the guard that the launcher becomes
+	// Bubblewrap makes the namespaces (level full); nil: the launcher makes them.
+	Bubblewrap *bubblewrap
 }
 
 func (o order) encode() ([]byte, error) { return json.Marshal(o) }

@@ -19,21 +19,55 @@ import (
 	"dragoman/core/child"
 )
 
-// TestMain runs the tests a second time as an ordinary user if root runs them: much works for root
-// that fails for every user, and the other way round.
+// TestMain runs the tests again as an ordinary user if root runs them: much works for root that fails
+// for every user, and the other way round. Where bubblewrap is installed it runs them again through that.
 func TestMain(m *testing.M) {
 	probeMain()
 	code := m.Run()
-	if code == 0 && os.Getuid() == 0 && os.Getenv("SANDBOX_TEST_USER") == "" {
-		code = asUser()
+	if os.Getenv(againVar) != "" {
+		os.Exit(code)
+	}
+	type run struct {
+		user    bool
+		through string
+	}
+	var runs []run
+	if os.Getuid() == 0 {
+		runs = append(runs, run{user: true})
+	}
+	for _, path := range append(bubblewraps, os.Getenv(wrapVar)) {
+		if _, err := os.Stat(path); err == nil {
+			runs = append(runs, run{through: path}, run{os.Getuid() == 0, path})
+			break
+		}
+	}
+	for _, r := range slices.Compact(runs) {
+		if code == 0 {
+			code = runAgain(r.user, r.through)
+		}
 	}
 	os.Exit(code)
 }
 
+const (
+	againVar = "SANDBOX_TEST_AGAIN"
+	wrapVar  = "SANDBOX_TEST_BUBBLEWRAP" // a bubblewrap that is somewhere else
+)
+
+// newSystem returns a system, to which namespaces of its own are refused when bubblewrap is tested.
+func newSystem() *System {
+	s := New()
+	if path := os.Getenv(wrapVar); path != "" && os.Getenv(againVar) != "" {
+		s.full.tried, s.full.err = true, errors.New("refused by a test")
+		s.bubblewraps = []string{path}
+	}
+	return s
+}
+
 const nobody = 65534
 
-// asUser runs this test program as a user without rights.
-func asUser() int {
+// runAgain runs this test program again, as a user without rights or through bubblewrap.
+func runAgain(user bool, through string) int {
 	dir, err := os.MkdirTemp("", "sandbox")
 	if err != nil {
 		fmt.Println(err)
@@ -45,7 +79,12 @@ func asUser() int {
 	for _, step := range []func() error{
 		func() error { return os.Chmod(dir, 0o755) },
 		func() error { return os.Mkdir(home, 0o700) },
-		func() error { return os.Chown(home, nobody, nobody) },
+		func() error {
+			if !user {
+				return nil
+			}
+			return os.Chown(home, nobody, nobody)
+		},
 		func() error { return exec.Command("cp", "/proc/self/exe", program).Run() },
 		func() error { return exec.Command("cp", os.Args[0], program).Run() },
 	} {
@@ -63,11 +102,13 @@ func asUser() int {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = home
-	cmd.Env = []string{"SANDBOX_TEST_USER=1", "HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{againVar + "=1", wrapVar + "=" + through, "HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if user {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
 	if err := cmd.Run(); err != nil {
-		fmt.Println("as an ordinary user:", err)
+		fmt.Printf("as an ordinary user: %v, through %q: %v\n", user, through, err)
 		return 1
 	}
 	return 0
@@ -76,10 +117,10 @@ func asUser() int {
 // levels are those that this machine can have. The tests must see both.
 func levels(t *testing.T) []child.Level {
 	t.Helper()
-	if level, why := New().Level(child.Full); level != child.Full {
+	if level, why := newSystem().Level(child.Full); level != child.Full {
 		t.Fatalf("level %s: %s", level, why)
 	}
-	if level, why := New().Level(child.Files); level != child.Files {
+	if level, why := newSystem().Level(child.Files); level != child.Files {
 		t.Fatalf("level %s: %s", level, why)
 	}
 	return []child.Level{child.Full, child.Files}
@@ -108,7 +149,7 @@ func newPlace(t *testing.T, level child.Level, change ...func(*Workspace)) *plac
 	for _, f := range change {
 		f(&p.w)
 	}
-	s, release := NewSessions(New(), filepath.Join(data, "sandbox")).Hold("session", func() Workspace { return p.w })
+	s, release := NewSessions(newSystem(), filepath.Join(data, "sandbox")).Hold("session", func() Workspace { return p.w })
 	t.Cleanup(release)
 	s.OnAside(func(list []Aside) { p.aside = append(p.aside, list...) })
 	p.session = s
@@ -253,9 +294,13 @@ func TestMounts(t *testing.T) {
 	writable := []string{p.root, "/tmp", "/var/tmp", "/run", "/dev/shm"}
 	devices := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts"}
 	seen := 0
+	mounts := map[string]string{} // of several at one place, the last is seen
 	for line := range strings.Lines(list) {
 		f := strings.Fields(line)
-		at, options := f[4], strings.Split(f[5], ",")
+		mounts[f[4]] = f[5]
+	}
+	for at, said := range mounts {
+		options := strings.Split(said, ",")
 		if slices.Contains(devices, at) {
 			continue
 		}
@@ -265,7 +310,7 @@ func TestMounts(t *testing.T) {
 		}
 		out, code := p.run("touch '" + at + "/probe' && rm '" + at + "/probe'")
 		if works := code == 0; works != (slices.Contains(writable, at) || strings.HasPrefix(at, "/run/caches/")) {
-			t.Errorf("%s (%s): writable is %v: %s", at, f[5], works, out)
+			t.Errorf("%s (%s): writable is %v: %s", at, said, works, out)
 		}
 	}
 	if seen < 8 {

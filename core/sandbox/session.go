@@ -227,7 +227,7 @@ func (s *Session) renew() error {
 		c := s.confine(w, child.Full, p)
 		if c.guard.Ready() != nil {
 			c.close()
-			return s.system.attempt(child.Full) // the reason may be this workspace and not the system
+			return s.system.attempt(child.Full, nil) // the reason may be this workspace and not the system
 		}
 		tried = &c
 		return nil
@@ -256,7 +256,7 @@ func (s *Session) renew() error {
 
 // confine returns a guard that starts programs as a profile says.
 func (s *Session) confine(w Workspace, level child.Level, p Profile) confinement {
-	b := &box{system: s.system, level: level, profile: p, serve: w.Serve}
+	b := s.system.box(level, p, w.Serve)
 	return confinement{guard: child.Confined(b), box: b}
 }
 

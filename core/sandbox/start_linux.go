@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,13 +24,25 @@ func openProgram() (*os.File, error) {
 }
 
 // attempt starts an empty sandbox of a level and ends it.
-func (s *System) attempt(level child.Level) error {
+func (s *System) attempt(level child.Level, through *bubblewrap) error {
+	o := order{Level: level, Name: attemptName, Bubblewrap: through}
+	if through != nil && through.Layers {
+		store, err := os.MkdirTemp("", "dragoman-layer-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = removeAll(store) }()
+		if err := makeStore(store); err != nil {
+			return err
+		}
+		o.Profile.Layers = []Layer{{At: "/run/layer", Lower: "/etc", Store: store}}
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "our end"), os.NewFile(uintptr(pair[1]), "guard's end")
-	p, _, err := s.launch(order{Level: level, Name: attemptName}, theirs)
+	p, _, err := s.launch(o, theirs)
 	theirs.Close()
 	ours.Close()
 	if err != nil {
@@ -57,11 +71,22 @@ func (s *System) launch(o order, socket *os.File) (guard *os.Process, listener n
 	defer unix.Close(pair[0])
 	theirs := os.NewFile(uintptr(pair[1]), "reports")
 	cmd := &exec.Cmd{
-		Path: fmt.Sprintf("/proc/self/fd/%d", programFD), Args: []string{outerName}, Env: []string{}, Dir: "/",
+		Path: programPath, Args: []string{outerName}, Env: []string{}, Dir: "/",
 		Stdin: socket, ExtraFiles: []*os.File{text, s.program, theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	var errs, theirErrs *os.File // of bubblewrap
+	if o.Bubblewrap != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			theirs.Close()
+			return nil, nil, err
+		}
+		defer r.Close()
+		cmd.Stderr, errs, theirErrs = w, r, w
 	}
 	err = cmd.Start()
 	theirs.Close()
+	theirErrs.Close() //nolint:errcheck // nil closes nothing
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,9 +94,13 @@ func (s *System) launch(o order, socket *os.File) (guard *os.Process, listener n
 	if err != nil {
 		_ = cmd.Process.Kill()
 	}
-	pid, failed := parseReport(said)
+	pid, filled, failed := parseReport(said)
 	if err == nil {
 		err = failed
+	}
+	if o.Bubblewrap != nil && (err != nil || !filled) {
+		_ = cmd.Process.Kill()
+		err = bubblewrapFailed(err, complaints(errs))
 	}
 	guard = cmd.Process
 	if pid != 0 {
@@ -90,6 +119,13 @@ func (s *System) launch(o order, socket *os.File) (guard *os.Process, listener n
 		return nil, nil, err
 	}
 	return guard, listener, nil
+}
+
+// complaints returns what a launcher that was killed has written to its standard error.
+func complaints(r *os.File) string {
+	_ = r.SetReadDeadline(time.Now().Add(time.Second)) // something of it may still hold the other end
+	text, _ := io.ReadAll(io.LimitReader(r, 4<<10))
+	return string(text)
 }
 
 // listenerOf returns the listener that a launcher has passed.

@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 
 	"dragoman/core/child"
 )
@@ -14,7 +16,10 @@ type System struct {
 	program *os.File // our own program; nil: it could not be opened
 	failed  error    // why not
 
-	full, files trial
+	full, wrapped, files trial // wrapped is full, through bubblewrap
+
+	bubblewraps []string                   // where it may be
+	through     atomic.Pointer[bubblewrap] // makes the namespaces of level full; nil: we do
 }
 
 // trial is whether a level can be had, once somebody has tried.
@@ -39,7 +44,7 @@ func (t *trial) result(try func() error) error {
 // New returns the system. It opens our own program, so that a sandbox can be started even if the
 // file has been replaced; nothing is tried before the first question.
 func New() *System {
-	s := &System{full: newTrial(), files: newTrial()}
+	s := &System{full: newTrial(), wrapped: newTrial(), files: newTrial(), bubblewraps: bubblewraps}
 	s.program, s.failed = openProgram()
 	return s
 }
@@ -49,7 +54,16 @@ func New() *System {
 // version, on its settings and on what we run in. The first call starts processes and blocks for
 // some milliseconds.
 func (s *System) Level(most child.Level) (level child.Level, why string) {
-	return s.level(most, func() error { return s.attempt(child.Full) })
+	return s.level(most, func() error { return s.attempt(child.Full, nil) })
+}
+
+// Through returns the program that makes the sandboxes of level full in our place; "": none does, or
+// nothing was tried yet.
+func (s *System) Through() string {
+	if b := s.through.Load(); b != nil {
+		return b.Program
+	}
+	return ""
 }
 
 // level is Level with another way to try child.Full, such as a sandbox that is needed anyway.
@@ -67,8 +81,14 @@ func (s *System) level(most child.Level, full func() error) (level child.Level, 
 			return child.Full, ""
 		}
 		why = err.Error()
+		switch other := s.wrapped.result(s.tryBubblewrap); {
+		case other == nil:
+			return child.Full, ""
+		case !errors.Is(other, errNoBubblewrap):
+			why += "; " + other.Error()
+		}
 	}
-	if err := s.files.result(func() error { return s.attempt(child.Files) }); err != nil {
+	if err := s.files.result(func() error { return s.attempt(child.Files, nil) }); err != nil {
 		return child.None, err.Error()
 	}
 	return child.Files, why
@@ -79,16 +99,26 @@ type box struct {
 	system  *System
 	level   child.Level
 	profile Profile
+	through *bubblewrap                      // as in an order
 	serve   func(net.Listener) (stop func()) // the proxy
 
 	mu   sync.Mutex // guards the field below
 	stop func()     // ends the proxy; nil: none is served
 }
 
+// box returns a sandbox of a level.
+func (s *System) box(level child.Level, p Profile, serve func(net.Listener) (stop func())) *box {
+	b := &box{system: s, level: level, profile: p, serve: serve}
+	if level == child.Full {
+		b.through = s.through.Load()
+	}
+	return b
+}
+
 // Launch implements child.Sandbox.
 func (b *box) Launch(socket *os.File, name string) (*os.Process, error) {
 	b.end() // that of a guard before
-	guard, listener, err := b.system.launch(order{Level: b.level, Profile: b.profile, Name: name}, socket)
+	guard, listener, err := b.system.launch(order{Level: b.level, Profile: b.profile, Name: name, Bubblewrap: b.through}, socket)
 	if err != nil || listener == nil {
 		return guard, err
 	}

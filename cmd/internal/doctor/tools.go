@@ -53,9 +53,14 @@ func examineSandbox(s *section, config *configs.Config) {
 	if config != nil {
 		most, anywhere = child.Level(config.Policy.Sandbox), config.Policy.Unattended == "anywhere"
 	}
-	switch level, why := sandbox.New().Level(most); level {
+	system := sandbox.New()
+	switch level, why := system.Level(most); level {
 	case child.Full:
-		s.add(fine, "commands run in the sandbox (full): only the workspace can be changed, and hosts are reached when you allow them")
+		by := ""
+		if program := system.Through(); program != "" {
+			by = ", made by " + program
+		}
+		s.add(fine, "commands run in the sandbox (full%s): only the workspace can be changed, and hosts are reached when you allow them", by)
 	case child.Files:
 		s.add(look, "commands run in the sandbox (files): %s", why).hint = "only the workspace can be changed, without a network, but other processes are seen"
 	case child.None:
