@@ -16,6 +16,14 @@ func changeTime(info os.FileInfo) time.Time {
 	return info.ModTime()
 }
 
+// allocated returns how much of the disk a file takes, in bytes.
+func allocated(info os.FileInfo) int64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Blocks * 512
+	}
+	return info.Size()
+}
+
 // identify returns the identity of what is at a path; of a symbolic link, its own.
 func identify(path string) identity {
 	var s unix.Statx_t

@@ -20,7 +20,9 @@
 //     with nothing but a loopback interface, on which a proxy may be their only way out
 //     (Workspace.Serve). They have no capability and cannot get one.
 //   - The commands of a session share processes, network and /tmp. Its first process is the guard,
-//     so that the system ends all of them with it. A changed profile gets a new sandbox for new
+//     so that the system ends all of them with it. When /tmp holds too much, they are ended and it is
+//     emptied (bound); a file that is open and removed is not seen, and lasts as long as its program.
+//     A changed profile gets a new sandbox for new
 //     commands; jobs go on in the old one.
 //   - What programs write to caches of the user's is in a layer of the workspace's own, and is never
 //     used outside.
@@ -49,8 +51,9 @@
 // # Locks and goroutines
 //
 // Sessions has a mutex for its table. Each Session has a turn, a channel that one holds who looks at
-// the workspace, and a mutex for a callback. There are no goroutines. Starting the first command of a
-// session blocks until its guard runs; each command looks at the control files of the workspace.
+// the workspace, and a mutex for a callback. While programs run, a goroutine of the Session looks at
+// the size of /tmp; closing the session waits for it. Starting the first command of a session blocks
+// until its guard runs; each command looks at the control files of the workspace.
 //
 // # Why
 //

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,7 +44,7 @@ func (ss *Sessions) Hold(id string, workspace func() Workspace) (s *Session, rel
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if s = ss.held[id]; s == nil {
-		s = &Session{system: ss.system, sweep: ss.sweep, workspace: workspace, turn: make(chan struct{}, 1)}
+		s = &Session{system: ss.system, sweep: ss.sweep, workspace: workspace, turn: make(chan struct{}, 1), bound: defaultBound}
 		if ss.folder != "" {
 			s.tmp, s.aside = filepath.Join(ss.folder, "tmp", nameOf(id)), filepath.Join(ss.folder, "aside", nameOf(id))
 			s.caches = filepath.Join(ss.folder, "caches")
@@ -73,6 +74,7 @@ type Session struct {
 	workspace          func() Workspace
 	tmp, aside, caches string // folders of ours; "": there are none
 	users              int    // of Sessions.mu
+	bound              bound  // of tmp
 
 	turn chan struct{} // taken by who looks at the workspace or changes the fields below
 	// guard starts programs in the sandbox of profile, which was made for made. Old guards are those
@@ -87,6 +89,10 @@ type Session struct {
 	folder  *tmpFolder // tmp; nil: there is none yet
 	running int        // programs
 	seen    snapshot   // of control files, when the first of them was started
+	notes   []string   // that nobody has read
+	unwatch func()     // ends the watch over tmp without waiting for it; nil: there is none
+
+	watching sync.WaitGroup // the watch; close waits for it
 
 	mu      sync.Mutex // guards the field below
 	onAside func([]Aside)
@@ -182,7 +188,12 @@ func (s *Session) enter(cmd *exec.Cmd) (*child.Guard, *exec.Cmd, []Aside, error)
 	} else {
 		s.seen = now // whatever a person has changed meanwhile
 	}
-	s.running++
+	if s.running++; s.unwatch == nil && s.folder != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.unwatch = cancel
+		dir := s.folder.dir
+		s.watching.Go(func() { s.watch(ctx, dir) })
+	}
 	if s.box == nil && s.made.workspace.Most != child.None {
 		cmd = wrap(s.profile, cmd)
 	}
@@ -193,7 +204,10 @@ func (s *Session) enter(cmd *exec.Cmd) (*child.Guard, *exec.Cmd, []Aside, error)
 func (s *Session) leave() []Aside {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	s.running--
+	if s.running--; s.running == 0 && s.unwatch != nil {
+		s.unwatch()
+		s.unwatch = nil
+	}
 	list, _ := settle(s.seen, look(s.profile, s.marks, s.seen), s.aside)
 	return list
 }
@@ -289,10 +303,16 @@ func (s *Session) close() {
 	s.closed = true
 	list := s.all()
 	s.guard, s.box, s.old = nil, nil, nil
+	unwatch := s.unwatch
+	s.unwatch = nil
 	<-s.turn
+	if unwatch != nil {
+		unwatch()
+	}
 	for _, c := range list {
 		c.close()
 	}
+	s.watching.Wait()
 	if s.folder != nil {
 		s.folder.remove()
 	}

@@ -186,6 +186,7 @@ func (s *toolset) remarks() (m remarks) {
 	if len(list) > 0 {
 		notes = append(notes, "[Changes to files that decide what runs later were undone and set aside. Only the user can make them:\n"+asideLines(list)+"]")
 	}
+	troubles = append(troubles, r.box.Notes()...)
 	for _, n := range r.net.Notes() {
 		m.refused, m.person = true, m.person || n.Person
 		troubles = append(troubles, n.Text)
