@@ -70,10 +70,12 @@ type Confined struct {
 	Tools string
 }
 
-// Sandbox starts commands, and says how far they are confined.
+// Sandbox starts commands, and says how far they are confined. Notes returns what has happened to them
+// that they do not know, such as connections that were refused, and forgets it.
 type Sandbox interface {
 	shell.Starter
 	Level() child.Level
+	Notes() []string
 }
 
 func (o Options) now() time.Time {

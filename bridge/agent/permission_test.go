@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // permitted answers with the option of an id, and counts the questions.
@@ -100,6 +102,32 @@ func TestOneEffectIsAskedAboutOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// noting is a sandbox that confines nothing and has something to say.
+type noting struct {
+	child.Guard
+	notes []string
+}
+
+func (*noting) Level() child.Level { return child.Full }
+
+func (n *noting) Notes() []string {
+	notes := n.notes
+	n.notes = nil
+	return notes
+}
+
+// What the sandbox has refused stands at the end of a terminal's output, so that the agent learns why its
+// command failed.
+func TestNotesOfTheSandboxStandInTheOutput(t *testing.T) {
+	box := &noting{notes: []string{"example.com was refused", "a\x1b[2Jb"}}
+	c := one(t, agenttest.Options{}, func(o *agent.Options) {
+		o.Sandbox = func(core.Meta, core.Host) (agent.Sandbox, func()) { return box, box.Close }
+	})
+	c.answer = always(allow)
+	c.says("run echo hi", "hi\n[example.com was refused]\n[a⟨U+001B⟩[2Jb]\nexit 0\n")
+	c.says("run echo ho", "ho\nexit 0\n")
 }
 
 // The last record of a call says when it began, and who has allowed it.

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/diff"
+	"dragoman/core/display"
 	"dragoman/core/files"
 	"dragoman/core/shell"
 )
@@ -185,16 +186,12 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		return nil, err
 	}
 	r.Output = func(text string) { c.emit(core.CallOutput{Call: w.call.ID, Text: text}) }
+	r.Remarks = c.remarks
+	r.Ended = func(out shell.Output) { c.exited(w, out) } // the agent may end its turn as soon as it knows
 	t, err := c.startTerminal(ctx, r)
 	if err != nil {
 		c.done(w, err)
 		return nil, jrpc2.Errorf(jrpc2.InternalError, "%s: %v", method, err)
-	}
-	if w.own {
-		c.after.Go(func() {
-			<-t.Done()
-			c.exited(w, t.Output())
-		})
 	}
 	return acp.TerminalCreated{TerminalID: t.ID}, nil
 }
@@ -205,6 +202,17 @@ func (c *conversation) confined(a core.Access) core.Access {
 		a.Sandbox = string(c.box.Level())
 	}
 	return a
+}
+
+// remarks are the notes of the sandbox, a line each.
+func (c *conversation) remarks() (text string) {
+	if c.box == nil {
+		return ""
+	}
+	for _, note := range c.box.Notes() {
+		text += "[" + display.Visible(note) + "]\n"
+	}
+	return text
 }
 
 // startTerminal runs a command, in a folder that is opened like any other: one that was replaced

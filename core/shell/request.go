@@ -26,6 +26,12 @@ type Request struct {
 	// Output receives the output as it arrives, in pieces of whole characters, from one goroutine.
 	// The command waits for it. nil: it is only kept.
 	Output func(string)
+	// Remarks returns what the command does not know of what happened to it. It is asked once, when the
+	// command has ended, and the text is added to the output. nil: there is nothing to add.
+	Remarks func() string
+	// Ended receives how the command has ended and all of its output that is kept, before anybody else
+	// learns that it has. The others wait for it. nil: nobody wants to know first.
+	Ended func(Output)
 }
 
 // check returns an error for what no system can start.

@@ -66,7 +66,7 @@ func (ts *Terminals) Start(ctx context.Context, r Request) (*Terminal, error) {
 	c.Begun = func() { close(t.begun) }
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.cancel = cancel
-	if err := ts.add(t, func() { t.run(life, c, r.Output) }); err != nil {
+	if err := ts.add(t, func() { t.run(life, c, r) }); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -169,18 +169,33 @@ type Output struct {
 	Exit      *Exit  // nil: the command runs
 }
 
-func (t *Terminal) run(ctx context.Context, c Command, emit func(string)) {
+func (t *Terminal) run(ctx context.Context, c Command, r Request) {
 	defer close(t.done)
 	defer t.cancel()
+	emit := r.Output
 	if emit == nil {
 		emit = func(string) {}
 	}
 	end, err := c.Run(ctx, func(r *os.File) { Stream(r, t.keep, emit) })
+	if r.Remarks != nil && err == nil {
+		if text := r.Remarks(); text != "" {
+			t.keep(text)
+			emit(text)
+		}
+	}
+	exit := &Exit{Code: end.Code, Signal: child.SignalName(end.Signal)}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.out.shrink()
 	t.failed = err
-	t.exit = &Exit{Code: end.Code, Signal: child.SignalName(end.Signal)}
+	t.mu.Unlock()
+	if r.Ended != nil && err == nil {
+		out := t.Output()
+		out.Exit = exit
+		r.Ended(out)
+	}
+	t.mu.Lock()
+	t.exit = exit
+	t.mu.Unlock()
 }
 
 func (t *Terminal) keep(text string) {

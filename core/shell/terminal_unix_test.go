@@ -75,6 +75,26 @@ func printing(t *testing.T, ts *Terminals, r Request) *Terminal {
 	return term
 }
 
+// Nobody learns of the end of a command before the one who wants to know first has taken it down.
+func TestTerminalHasEndedForOneFirst(t *testing.T) {
+	ts := terminals(t)
+	told, noted := make(chan Output), make(chan struct{})
+	term := start(t, ts, Request{Command: "echo x; exit 3", Ended: func(out Output) {
+		told <- out
+		<-noted
+	}})
+	if out := <-told; out.Text != "x\n" || out.Exit == nil || out.Exit.Code != 3 {
+		t.Errorf("it was told %+v", out)
+	}
+	if out := term.Output(); out.Exit != nil || term.Ended() {
+		t.Errorf("it has ended for others: %+v", out)
+	}
+	close(noted)
+	if exit, err := term.Wait(t.Context()); err != nil || exit.Code != 3 {
+		t.Errorf("it ended with %+v, %v", exit, err)
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/prog", []byte("#!/bin/sh\necho prog \"$@\"\n"), 0o700); err != nil {
@@ -102,6 +122,8 @@ func TestTerminal(t *testing.T) {
 		{Request{Command: "pwd; cat; echo $PWD"}, dir + "\n" + dir + "\n", Exit{}}, // it has no input
 		{Request{Command: `echo "$GIVEN|$LANG|$SECRET|$MINE|$PAGER|$GIT_TERMINAL_PROMPT"`, Env: env}, "a b|C||kept|more|0\n", Exit{}},
 		{Request{Command: "env", Args: []string{"sh", "-c", `echo "$GIVEN|$LANG|$SECRET"`}, Env: env}, "a b|C|\n", Exit{}},
+		{Request{Command: "echo x", Remarks: func() string { return "[a host was refused]\n" }}, "x\n[a host was refused]\n", Exit{}},
+		{Request{Command: "echo x", Remarks: func() string { return "" }}, "x\n", Exit{}},
 		{Request{Command: `printf 'a\377b\303\0c\342\202'`}, "a\ufffdb\ufffd\ufffdc\ufffd\ufffd", Exit{}},
 	} {
 		c.req.Dir = dir

@@ -12,6 +12,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/egress"
 	"dragoman/core/sandbox"
 )
 
@@ -72,11 +73,27 @@ func (p *Process) last() *Profile {
 // agentSandbox holds the sandbox in which the terminals of an external agent run.
 func (p *Process) agentSandbox(m core.Meta, h core.Host) (agent.Sandbox, func()) {
 	net := confine.Network(m, func(c core.Check) core.Verdict { return reach(p.last(), c) }, h.Ask)
-	return p.places.Boxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
+	box, release := p.places.Boxes.Hold(string(m.Principal)+" "+string(m.ID), func() sandbox.Workspace {
 		w := p.workspace(m, p.last())
 		w.Serve = net.Serve
 		return w
 	})
+	return terminalBox{box, net}, release
+}
+
+// terminalBox is the sandbox of terminals.
+type terminalBox struct {
+	*sandbox.Session
+	net *egress.Session
+}
+
+// Notes implements agent.Sandbox.
+func (b terminalBox) Notes() []string {
+	list := b.Session.Notes()
+	for _, n := range b.net.Notes() {
+		list = append(list, n.Text)
+	}
+	return list
 }
 
 // confineAgent makes a sandbox for an external agent's program.
