@@ -25,7 +25,7 @@ TORTURE ?= 20m
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := build
-.PHONY: build install run test test-hosts test-agents race-e2e torture conformance check formatted vet lint imports golden cross typecheck vet-windows fmt bench benchstat vuln clean help
+.PHONY: build install run test test-hosts test-agents test-all race-e2e torture conformance check formatted vet lint imports golden cross typecheck vet-windows fmt bench benchstat vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -65,6 +65,9 @@ endif
 test-hosts: ## run the tests with other people's programs in front of the binary (Claude Code, Codex, Gemini CLI, OpenCode, acpx)
 	DRAGOMAN_HOSTS=all $(GO) test -count=1 -timeout 30m -v -run '^Test(Hosts|ACPX|ACP(Go)?Libraries|MCPAll|ServerDoesEverything)' ./e2e
 
+test-all: ## run the end-to-end tests in all combinations; make test has each client, way and state in one or two
+	DRAGOMAN_E2E_ALL=1 DRAGOMAN_HOSTS=all DRAGOMAN_AGENTS=all $(GO) test -count=1 -timeout 90m ./e2e
+
 # Likewise, 2 GB of them, and up to eight of each run at once.
 test-agents: ## run the tests with other people's agents behind the binary (Claude, Codex, Gemini CLI, OpenCode)
 	DRAGOMAN_AGENTS=all $(GO) test -count=1 -timeout 30m -v -run '^TestAgents' ./e2e
@@ -78,7 +81,7 @@ torture: ## run the long tests, for TORTURE=20m in total
 	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
 # npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail. "make test" runs a
-# quarter of the combinations of suite, transport and server.
+# quarter of the combinations of suite, transport and server, and half of the scenarios of logins.
 conformance: ## run MCP's conformance suites RUNS=20 times
 	CONFORMANCE=all CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 

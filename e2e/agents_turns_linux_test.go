@@ -163,7 +163,7 @@ func TestAgentsEnd(t *testing.T) {
 		{"end of input", false, false, func(c *acpClient, _ string) { c.in.Close() }},
 		{"session close", true, true, func(c *acpClient, id string) { c.ok("session/close", object{"sessionId": id}) }},
 	}
-	forAgents(t, false, func(t *testing.T, a acpAgent) {
+	forAgents(t, true, func(t *testing.T, a acpAgent) {
 		for _, end := range ends {
 			for _, state := range []string{"its command runs", "it asks"} {
 				if (state == "it asks" || !end.always) && !everyAgent() {

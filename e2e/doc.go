@@ -18,6 +18,9 @@
 // hosts): their own models are a mock server's. Those that start quickly run every time, all of them with
 // DRAGOMAN_AGENTS=all.
 //
+// Tests that combine clients, ways and states try each of them in one combination or two; all combinations
+// with DRAGOMAN_E2E_ALL=1.
+//
 // The binary runs in a clean environment with folders of its own: whatever keys or
 // endpoints the surrounding environment holds are not seen. Without Node the tests
 // with npm's clients are skipped and say so; with CI=true that is a failure.

@@ -101,6 +101,10 @@ func quickly(t testing.TB) launch {
 	return launch{binary: path}
 }
 
+// everyVariant reports whether tests that combine several things are to try all combinations (make test-all), and not
+// those alone in which each thing has its turn.
+func everyVariant() bool { return os.Getenv("DRAGOMAN_E2E_ALL") != "" }
+
 // raced reports whether the binary under test is to be built with the race detector.
 func raced() bool { return os.Getenv("DRAGOMAN_E2E_RACE") != "" }
 

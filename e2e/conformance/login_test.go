@@ -37,7 +37,10 @@ func TestLogins(t *testing.T) {
 	} {
 		runs = append(runs, []string{"--scenario", "auth/" + name})
 	}
-	for _, args := range runs {
+	for i, args := range runs {
+		if i%2 != 0 && !every() {
+			continue
+		}
 		t.Run(filepath.Base(args[1]), func(t *testing.T) {
 			t.Parallel()
 			var said string

@@ -200,6 +200,9 @@ func TestRelay(t *testing.T) { through(t, relays, relayed) }
 // TestAggregate runs them through the aggregate of our agent and one server.
 func TestAggregate(t *testing.T) { through(t, joins, aggregated) }
 
+// every reports whether all scenarios and combinations are wanted (make conformance).
+func every() bool { return os.Getenv("CONFORMANCE") == "all" }
+
 // in says through what a combination of suite, transport and server is run every time.
 type in int
 
@@ -235,7 +238,6 @@ func through(t *testing.T, always in, face func(*testing.T, upstream.Endpoint) s
 	}
 	fixturesOverHTTP := func(t *testing.T) upstream.Endpoint { return upstream.Endpoint{URL: serve(t)} }
 	const early, late = "2025-11-25", "2026-07-28"
-	all := os.Getenv("CONFORMANCE") == "all"
 	for _, c := range []struct {
 		suite
 		up     func(*testing.T) upstream.Endpoint
@@ -252,7 +254,7 @@ func through(t *testing.T, always in, face func(*testing.T, upstream.Endpoint) s
 		{spec("fixtures/http/"+early, early, 33), fixturesOverHTTP, never},
 		{spec("fixtures/http/"+late, late, 50), fixturesOverHTTP, relays},
 	} {
-		if c.always != always && !all {
+		if c.always != always && !every() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
