@@ -248,10 +248,9 @@ func TestEndsByItselfMCP(t *testing.T) {
 				case "end of input":
 					c.in.Close()
 					c.drain()
-				default: // it is noticed by writing
+				default:
 					c.out.Close()
-					_, req := c.request("ping", object{})
-					c.send(req)
+					c.pingUntilItEnds()
 				}
 				if code := c.left(patience); code != 0 {
 					t.Errorf("exit code %d:\n%s", code, c.stderr())
@@ -266,6 +265,25 @@ func TestEndsByItselfMCP(t *testing.T) {
 				}
 				next.leave()
 			})
+		}
+	}
+}
+
+// pingUntilItEnds has the process write, by which it notices that its output is closed. One ping is not always
+// enough: a program that another test is starting holds the other end until it runs.
+func (c *caller) pingUntilItEnds() {
+	c.t.Helper()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for range int(patience / (100 * time.Millisecond)) {
+		_, req := c.request("ping", object{})
+		if _, err := c.in.Write(c.frames(req)); err != nil {
+			return // it has ended
+		}
+		select {
+		case <-c.exited:
+			return
+		case <-again.C:
 		}
 	}
 }
