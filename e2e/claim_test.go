@@ -9,11 +9,14 @@ import (
 func TestNewSessionsBesideCommands(t *testing.T) {
 	t.Parallel()
 	const (
-		busy   = 4  // sessions that start one command after the other
-		round  = 25 // new sessions at once
-		rounds = 2
-		quick  = "stream 1 of 4"
+		busy  = 4  // sessions that start one command after the other
+		round = 25 // new sessions at once
+		quick = "stream 1 of 4"
 	)
+	rounds := 2
+	if everyVariant() {
+		rounds = 4
+	}
 	commands := "run true"
 	for range 40 {
 		commands += " then run true"

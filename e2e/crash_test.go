@@ -66,8 +66,12 @@ var scenes = []scene{
 func TestKilled(t *testing.T) {
 	for _, d := range editors() {
 		t.Run(d.name, func(t *testing.T) {
-			for _, s := range scenes {
-				t.Run(s.name, func(t *testing.T) {
+			times := 1
+			if everyVariant() {
+				times = 2
+			}
+			for i, s := range slices.Repeat(scenes, times) {
+				t.Run(fmt.Sprint(s.name, "/", i/len(scenes)), func(t *testing.T) {
 					if s.name != scenes[0].name { // which looks at the clock
 						t.Parallel()
 					}
