@@ -102,7 +102,7 @@ func happened(t *turn, ev core.Event) (event, bool) {
 		return event{Type: eventQuestion, ID: string(e.Ask.ID), Text: forms.Of(e.Ask).Question}, true
 	case core.PlanChanged:
 		return event{Type: eventPlan, Text: planLine(e)}, true
-	case core.Notice, core.Missing, core.FellBack, core.Instructed:
+	case core.Notice, core.Missing, core.FellBack, core.Instructed, core.Briefed:
 		n := core.NoticeOf(e)
 		return event{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.Foreign:

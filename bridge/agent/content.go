@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/core"
 )
 
@@ -70,15 +71,15 @@ func (m mapping) contentHere(content json.RawMessage, b acp.ContentBlock) json.R
 func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any, error) {
 	var list []any
 	c.mu.Lock()
-	fresh := c.fresh
+	heard := c.heard
 	c.mu.Unlock()
-	if fresh {
-		brief, err := briefOf(ctx, t)
+	if heard != (core.Pos{}) {
+		text, err := brief.Give(ctx, t, c.b.o.Name, heard)
 		if err != nil {
 			return nil, err
 		}
-		if brief != "" {
-			list = append(list, textBlock(brief))
+		if text != "" {
+			list = append(list, textBlock(text))
 		}
 	}
 	takes, there := p.hello.Caps.PromptCapabilities, c.b.paths.uriThere

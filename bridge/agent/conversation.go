@@ -24,8 +24,11 @@ import (
 // bound is the part of a conversation that the session's log keeps (core.Bound).
 type bound struct {
 	Session string `json:"session"`         // the agent's id
-	Fresh   bool   `json:"fresh,omitempty"` // conversation.fresh
+	Fresh   bool   `json:"fresh,omitempty"` // of an earlier version: Heard is nothing
 }
+
+// nothing is the position of an agent that knows nothing of what was said.
+var nothing = core.Pos{Seq: 1}
 
 // conversation is the agent's side of one session.
 type conversation struct {
@@ -44,7 +47,7 @@ type conversation struct {
 	mu        sync.Mutex        // guards the fields below
 	peer      *peer             // nil: the agent does not run
 	session   string            // the agent's id; "": it has none yet
-	fresh     bool              // the agent's session was not prompted yet: it knows nothing of what was said before
+	heard     core.Pos          // the end of what the agent knows of the log; the zero value: it knows all of it
 	chosen    core.Choices      // as the session's settings have them
 	moved     map[string]string // what the agent has changed since, and the settings do not have yet
 	choosing  int               // requests to set an option that the agent has not answered
@@ -89,7 +92,9 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its session: %w", err)
 		}
-		c.session, c.fresh = state.Session, state.Fresh
+		if c.session, c.heard = state.Session, bind.Heard; state.Fresh {
+			c.heard = nothing
+		}
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(place{bind})

@@ -23,8 +23,14 @@ func TestASessionComesBackToItsExternalAgent(t *testing.T) {
 				t.Errorf("the first answer is %s", got)
 			}
 			say("code", "The code word is XYZZY.")
-			if got := say("scripted", "heard"); !strings.Contains(got, "What was said so far") || !strings.Contains(got, "XYZZY") || !strings.Contains(got, "The boats are in.") {
-				t.Errorf("the agent heard %s", got)
+			got := say("scripted", "heard")
+			for _, want := range []string{"What was said since", "XYZZY"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the agent heard no %q: %s", want, got)
+				}
+			}
+			if strings.Contains(got, "The boats are in.") {
+				t.Errorf("the agent was told what it had said: %s", got)
 			}
 		})
 	}
