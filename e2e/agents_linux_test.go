@@ -211,6 +211,14 @@ func (a acpAgent) place(t *testing.T) (p *place, flags []string) {
 // which its processes are known, and is started by a shell.
 func (a acpAgent) configured(t *testing.T, p *place, url string, more object) (flags []string) {
 	t.Helper()
+	config := object{"model": "offline/demo", "agents": object{a.name: a.entry(t, p, url)}}
+	maps.Copy(config, more)
+	return []string{"--config", p.config(t, asJSON(config))}
+}
+
+// entry returns the configuration of an agent.
+func (a acpAgent) entry(t *testing.T, p *place, url string) object {
+	t.Helper()
 	files, args := a.command, []string(nil)
 	if i := slices.Index(a.command, "--"); i >= 0 {
 		files, args = a.command[:i], a.command[i+1:]
@@ -227,14 +235,12 @@ func (a acpAgent) configured(t *testing.T, p *place, url string, more object) (f
 	}
 	env := a.settings(t, p, p.agentHome(), url)
 	env["HOME"] = p.agentHome()
-	config := object{"model": "offline/demo", "agents": object{a.name: object{"acp": object{"command": append(command, args...), "env": env}}}}
-	maps.Copy(config, more)
 	t.Cleanup(func() { // for what a failed test leaves
 		for pid := range p.agentProcesses(t) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return []string{"--config", p.config(t, asJSON(config))}
+	return object{"acp": object{"command": append(command, args...), "env": env}}
 }
 
 // processes are command lines by process id.
