@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/files"
@@ -86,7 +87,7 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.now(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
+	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.Time(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
 	if bind.State != nil {
 		var state bound
 		if err := json.Unmarshal(bind.State, &state); err != nil {
@@ -148,14 +149,14 @@ func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error)
 // begin starts the program and opens the session in it. A failure delays the next attempt of the session,
 // or of all sessions if it was the program's.
 func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) {
-	end, err := c.b.attempts.await(ctx, c.bind.Meta.ID, waits)
+	end, err := c.b.attempts.Await(ctx, c.bind.Meta.ID, waits)
 	if err != nil {
 		return nil, err
 	}
-	o := unknown
+	o := launch.Unknown
 	defer func() { end(o) }()
 	if _, err := os.Stat(c.bind.Meta.Cwd); err != nil { // which is no fault of the program's
-		o = failed
+		o = launch.Failed
 		return nil, fmt.Errorf("the session's folder: %w", err)
 	}
 	p, err := c.start(ctx, waits)
@@ -163,7 +164,7 @@ func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) 
 		return nil, c.advised(ctx, err)
 	}
 	err = c.openOn(ctx, p)
-	if o = outcomeOf(ctx, err); err != nil {
+	if o = launch.OutcomeOf(ctx, err); err != nil {
 		return nil, c.advised(ctx, err)
 	}
 	return p, nil
@@ -171,7 +172,7 @@ func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) 
 
 // advised adds to a failure the command that finds out why.
 func (c *conversation) advised(ctx context.Context, err error) error {
-	if outcomeOf(ctx, err) != failed {
+	if launch.OutcomeOf(ctx, err) != launch.Failed {
 		return err
 	}
 	return fmt.Errorf("%w (dragoman agents doctor %s)", err, c.b.o.Name)
@@ -179,11 +180,11 @@ func (c *conversation) advised(ctx context.Context, err error) error {
 
 // start returns a program for the session, and starts it if need be.
 func (c *conversation) start(ctx context.Context, waits waiting) (p *peer, err error) {
-	end, err := c.b.attempts.await(ctx, starts, waits)
+	end, err := c.b.attempts.Await(ctx, launch.Starts, waits)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { end(outcomeOf(ctx, err)) }()
+	defer func() { end(launch.OutcomeOf(ctx, err)) }()
 	return c.b.program(ctx, c, waits)
 }
 
@@ -260,7 +261,7 @@ func (c *conversation) Rest() bool {
 		return true
 	}
 	idle := c.b.o.Idle
-	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.now().Sub(used) >= idle
+	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.Time().Sub(used) >= idle
 }
 
 // busy reports whether anything goes on, besides a turn that was prompted: a question, a command, a
@@ -276,7 +277,7 @@ func (c *conversation) busy() bool {
 func (c *conversation) waits(n int) {
 	c.mu.Lock()
 	c.open += n
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	c.mu.Unlock()
 }
 

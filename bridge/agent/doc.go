@@ -8,9 +8,9 @@
 // the agent's updates into events. A call is a call of a tool that the agent runs itself, as far
 // as it describes it; a grant is the permission that such a call was given, and a judged is the
 // call as rules see it. A work is a request of the agent that we carry out: to read or write a file,
-// or to run a command. A [Pool] limits the programs that run at once. A brief is a text about what
-// was said, for an agent that does not know it. An ear passes on what a program says while somebody
-// signs in; [Notes] keep how to do that. Package known is what is known about agents of others.
+// or to run a command. Package launch starts programs and limits those that run at once. A brief is a text about what
+// was said, for an agent that does not know it. Package judge judges calls, package
+// paths translates paths, and package signin describes ways to sign in, for every kind of agents. Package known is what is known about agents of others.
 //
 // # What holds
 //

@@ -52,7 +52,7 @@ type opened struct {
 // request sends a request that opens a session. id is the agent's id; "": the answer has it, and
 // updates that come before it belong to the session.
 func (c *conversation) request(ctx context.Context, p *peer, method, id string, params map[string]any) error {
-	params["cwd"] = c.b.paths.there(c.bind.Meta.Cwd)
+	params["cwd"] = c.b.paths.There(c.bind.Meta.Cwd)
 	servers, left, err := c.servers(p)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *conversation) request(ctx context.Context, p *peer, method, id string, 
 		dirs := make([]string, 0, len(more))
 		for _, dir := range more {
 			if dir != c.bind.Meta.Cwd {
-				dirs = append(dirs, c.b.paths.there(dir))
+				dirs = append(dirs, c.b.paths.There(dir))
 			}
 		}
 		params["additionalDirectories"] = dirs

@@ -31,11 +31,11 @@ type Trial struct {
 func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	o.Pool = NewPool()
 	b := New(o)
-	in, err := b.confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
+	in, err := b.o.Confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
 	if err != nil {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}
-	begun := b.o.now()
+	begun := b.o.Time()
 	p, err := b.start(ctx, dir, in, func() {})
 	if err != nil {
 		return t, err
@@ -45,7 +45,7 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 		p.end(errUnused)
 		b.wg.Wait()
 	}()
-	t.Hello = b.o.now().Sub(begun)
+	t.Hello = b.o.Time().Sub(begun)
 	p.hello.describe(&t)
 	if bool(p.hello.Caps.Auth.Status) {
 		var status acp.AuthStatus
@@ -53,9 +53,9 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 			t.State = status.State
 		}
 	}
-	begun = b.o.now()
+	begun = b.o.Time()
 	var is opened
-	err = p.conn.Ask(ctx, "session/new", map[string]any{"cwd": b.paths.there(dir), "mcpServers": []any{}}, &is)
+	err = p.conn.Ask(ctx, "session/new", map[string]any{"cwd": b.paths.There(dir), "mcpServers": []any{}}, &is)
 	switch {
 	case ctx.Err() != nil:
 		return t, fmt.Errorf("session/new: %w", context.Cause(ctx))
@@ -66,7 +66,7 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	case is.SessionID == "":
 		return t, errors.New("session/new: the answer has no sessionId")
 	}
-	t.Session = b.o.now().Sub(begun)
+	t.Session = b.o.Time().Sub(begun)
 	t.Choices = is.choices()
 	return t, nil
 }

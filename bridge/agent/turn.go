@@ -230,7 +230,7 @@ func (c *conversation) enter(r running) {
 	defer c.mu.Unlock()
 	c.run = r
 	c.stopped = false
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -238,7 +238,7 @@ func (c *conversation) enter(r running) {
 // touch notes the end of a turn: the program may be idle now.
 func (c *conversation) touch() {
 	c.mu.Lock()
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	p := c.peer
 	c.mu.Unlock()
 	if p != nil {

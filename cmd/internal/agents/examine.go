@@ -18,6 +18,7 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/launch"
 	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
@@ -174,7 +175,7 @@ func (x *Examination) Try(ctx context.Context) (t Trial, err error) {
 	o := agent.Options{Version: x.env.Version, Guards: guards, Environ: x.env.Environ}
 	if x.of.Confined() {
 		places := confine.New(x.env)
-		o.Confine = func(m core.Meta, _ core.Host) (agent.Confined, error) {
+		o.Confine = func(m core.Meta, _ core.Host) (launch.Confined, error) {
 			return places.Agent(x.name, m, x.config, x.known, nil, nil)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/signin"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/terminal"
@@ -31,9 +32,9 @@ func Login(ctx context.Context, env *program.Environment, name, method string, b
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
 	fmt.Fprintf(env.Err, "Starting agent %s; it may open a page in your browser.\n", name)
-	m, err := b.Login(ctx, method, agent.LoginTerminal{
+	m, err := b.Login(ctx, method, signin.LoginTerminal{
 		In: env.In, Out: env.Out, Err: env.Err,
-		Choose: func(list []agent.SignIn) (agent.SignIn, error) { return choose(env, name, list) },
+		Choose: func(list []signin.Method) (signin.Method, error) { return choose(env, name, list) },
 		Hear:   hearing(env, name, browse),
 	})
 	if err := ended(ctx, b, name, err); err != nil {
@@ -73,7 +74,7 @@ func configured(env *program.Environment, name string) (*agent.Backend, error) {
 	}
 	return agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
-		Notes: agent.NewNotes(env.DataFile(NotesFile)),
+		Notes: signin.NewNotes(env.DataFile(NotesFile)),
 	})), nil
 }
 
@@ -90,8 +91,8 @@ func ended(ctx context.Context, b *agent.Backend, name string, err error) error 
 }
 
 // hearing shows what the agent says during the login.
-func hearing(env *program.Environment, name string, browse bool) agent.Listener {
-	return func(_ context.Context, s agent.Saying) bool {
+func hearing(env *program.Environment, name string, browse bool) signin.Listener {
+	return func(_ context.Context, s signin.Saying) bool {
 		if s.Text != "" {
 			fmt.Fprintf(env.Err, "%s: %s\n", name, s.Text)
 		}
@@ -110,7 +111,7 @@ func hearing(env *program.Environment, name string, browse bool) agent.Listener 
 
 // choose asks which of several ways to take. Where nobody can be asked it is a mistake in the command
 // line to name none.
-func choose(env *program.Environment, name string, list []agent.SignIn) (m agent.SignIn, err error) {
+func choose(env *program.Environment, name string, list []signin.Method) (m signin.Method, err error) {
 	var b strings.Builder
 	for i, s := range list {
 		fmt.Fprintf(&b, "  %d  %s", i+1, display.Line(s.Name, 100))

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -97,7 +97,7 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 
 // Agent makes a sandbox for the program of an external agent, of which is is known. serve is the way out
 // of one whose network is confined; nil: there is none.
-func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in agent.Confined, err error) {
+func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in launch.Confined, err error) {
 	a := c.Agents[name]
 	w := p.program(m, c, a.Sandbox, a.Write, rules)
 	for _, path := range is.Own {

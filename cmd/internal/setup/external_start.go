@@ -9,6 +9,9 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/elsewhere"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/paths"
+	"dragoman/bridge/agent/signin"
 	"dragoman/bridge/toolserver"
 	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/logs"
@@ -26,10 +29,10 @@ type agentPrograms struct {
 	pool    *agent.Pool
 	tools   *toolserver.Pool
 	history *elsewhere.History
-	notes   *agent.Notes
+	notes   *signin.Notes
 	guards  *child.Guards
 	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
-	confine func(External, core.Meta, core.Host) (agent.Confined, error)
+	confine func(External, core.Meta, core.Host) (launch.Confined, error)
 	env     *program.Environment
 	run     configs.Run // runs programs for keys
 	log     *zap.Logger
@@ -44,7 +47,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		pool:    agent.NewPool(),
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
 		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
-		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
+		notes:   signin.NewNotes(env.DataFile(agents.NotesFile)),
 		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
 }
@@ -70,7 +73,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		},
 	})
 	if e.Settings.Confined() {
-		o.Confine = func(m core.Meta, h core.Host) (agent.Confined, error) { return a.confine(e, m, h) }
+		o.Confine = func(m core.Meta, h core.Host) (launch.Confined, error) { return a.confine(e, m, h) }
 	}
 	find := o.Program
 	o.Program = func(ctx context.Context) (agent.Program, error) {
@@ -100,7 +103,7 @@ func (p *Process) configured() map[string]elsewhere.Agent {
 	}
 	for name, a := range made.Config.Agents {
 		if a.External() {
-			list[name] = elsewhere.Agent{Program: strings.Join(agents.Words(a), "\x00"), Has: agent.Has(a.Paths)}
+			list[name] = elsewhere.Agent{Program: strings.Join(agents.Words(a), "\x00"), Has: paths.Has(a.Paths)}
 		}
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/signin"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/commands"
@@ -63,7 +64,7 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 	if p == nil {
 		return noProgram(name)
 	}
-	err := p.Authenticate(ctx, method, func(ctx context.Context, s agent.Saying) bool {
+	err := p.Authenticate(ctx, method, func(ctx context.Context, s signin.Saying) bool {
 		switch {
 		case s.URL == "": // editors have no other place for it outside of sessions
 			l.c.process.log.Logger.Warn("the agent says about the login", zap.String("agent", name), zap.String("text", s.Text))
@@ -73,7 +74,7 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 		}
 		return browse(l.c.process.env, s.URL)
 	})
-	if other := new(agent.NoMethodError); errors.As(err, &other) {
+	if other := new(signin.NoMethodError); errors.As(err, &other) {
 		return acp.ErrNoMethod
 	}
 	return err
@@ -132,7 +133,7 @@ func (l agentLogins) Authenticate(ctx context.Context, name, method string, show
 	if err != nil {
 		return err
 	}
-	return p.Authenticate(ctx, method, func(_ context.Context, s agent.Saying) bool {
+	return p.Authenticate(ctx, method, func(_ context.Context, s signin.Saying) bool {
 		show(s.Text, s.URL)
 		browse(l.p.env, s.URL) // else the user has seen the address
 		return true
