@@ -17,17 +17,29 @@ const (
 )
 
 // transitions is the whole life of a call. What is not here is a fault of ours
-// or of a back end, and is refused.
-var transitions = map[State][]State{
-	"":       {Proposed},
-	Proposed: {Proposed, Awaiting, Running, Rejected, Canceled, Errored},
-	Awaiting: {Running, Rejected, Canceled, Errored},
-	Running:  {Running, Succeeded, Errored, Canceled},
+// or of a back end, and is refused. (A map would be built at each start of the program.)
+var transitions = [...]struct {
+	from State
+	to   []State
+}{
+	{"", []State{Proposed}},
+	{Proposed, []State{Proposed, Awaiting, Running, Rejected, Canceled, Errored}},
+	{Awaiting, []State{Running, Rejected, Canceled, Errored}},
+	{Running, []State{Running, Succeeded, Errored, Canceled}},
+}
+
+func (s State) next() []State {
+	for _, t := range transitions {
+		if t.from == s {
+			return t.to
+		}
+	}
+	return nil
 }
 
 // To reports whether a call in state s may go to next. Proposed and Running may
 // be repeated: a title, arguments or content become known.
-func (s State) To(next State) bool { return slices.Contains(transitions[s], next) }
+func (s State) To(next State) bool { return slices.Contains(s.next(), next) }
 
 // Ended reports whether nothing can follow s.
-func (s State) Ended() bool { return s != "" && transitions[s] == nil }
+func (s State) Ended() bool { return s.next() == nil }
