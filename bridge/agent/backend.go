@@ -180,3 +180,7 @@ func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold fun
 	}
 	return b.start(ctx, dir, in, leave)
 }
+
+// Brief returns what was said in a session before a turn, for an agent of any kind that does not know it; "":
+// nothing was.
+func Brief(ctx context.Context, t *core.Turn) (string, error) { return briefOf(ctx, t) }

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/agent/paths"
+	"dragoman/bridge/agent/signin"
 	"dragoman/core"
 )
 
@@ -44,10 +45,12 @@ type Backend struct {
 	attempts *launch.Attempts
 	wg       sync.WaitGroup // of the peers
 
-	mu       sync.Mutex // guards the fields below
-	wants    bool       // its last answer was that it wants a login
-	in       bool       // the user has signed in here since
-	relisted map[string]time.Time
+	mu       sync.Mutex           // guards the fields below
+	wants    bool                 // its last answer was that it wants a login
+	in       bool                 // the user has signed in here since
+	ways     []signin.Method      // to sign in, as it has listed them last
+	asked    bool                 // it has listed them
+	relisted map[string]time.Time // when what is kept was renewed last, by folder
 }
 
 var _ core.Backend = (*Backend)(nil)

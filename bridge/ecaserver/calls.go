@@ -20,6 +20,7 @@ type call struct {
 	turn    core.TurnID
 	head    eca.ToolCall
 	details details
+	more    bool      // it has other details than the log
 	ours    bool      // it is a call of our own server of tools, which the log has by itself
 	sub     *subagent // that it has delegated its task to; nil: none
 
@@ -107,20 +108,24 @@ func (c *chat) running(_ received, d described) {
 	c.delegates(tc)
 }
 
-// begins shows a call as running.
+// begins shows a call as running, if it is not shown so, or shows more of it.
 func (c *chat) begins(tc *call) {
-	if tc.is.State == core.Proposed {
-		if c.importingNow() {
-			c.emit(core.CallChanged{Call: tc.is})
-		}
+	more := tc.more
+	tc.more = false
+	switch tc.is.State {
+	case core.Proposed:
 		tc.is.State, tc.is.Start = core.Running, c.talk.b.o.Time()
 		if tc.is.Why == "" {
 			tc.is.Why = "run by agent " + c.talk.b.o.Name + " without asking"
 		}
+	case core.Running:
+		if !more {
+			return
+		}
+	default:
+		return
 	}
-	if tc.is.State == core.Running {
-		c.emit(core.CallChanged{Call: tc.is})
-	}
+	c.emit(core.CallChanged{Call: tc.is})
 }
 
 // called takes the result of a call.
@@ -239,7 +244,9 @@ func (c *chat) describe(tc *call, d described) {
 	}
 	if len(d.Details) > 0 && string(d.Details) != "null" {
 		tc.details = detailsOf(d.Details)
-		is.Meta = metaOf(d.Details)
+		meta := metaOf(d.Details)
+		tc.more = tc.more || is.State == core.Running && string(meta) != string(is.Meta)
+		is.Meta = meta
 	}
 	is.Kind = tc.kind()
 	if !is.State.Ended() && is.State != core.Running {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
@@ -181,7 +182,7 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, wireClosed) {
+	if errors.Is(err, wire.ErrClosed) {
 		err = p.reason()
 	}
 	p.end(errUnused)

@@ -185,7 +185,7 @@ func partOf(title string) string {
 		inference.PartSystem, inference.PartInstructions, inference.PartRules, inference.PartSkills, inference.PartContext, inference.PartTools,
 		inference.PartCalls, inference.PartMessages,
 	} {
-		if strings.EqualFold(inference.PartTitle(part), title) {
+		if strings.EqualFold(inference.PartTitle(part), title) || strings.EqualFold(part, title) {
 			return part
 		}
 	}
@@ -205,7 +205,7 @@ func dollars(raw json.RawMessage) *float64 {
 // metadata takes a title, unless a person has named the session.
 func (c *chat) metadata(_ received, m eca.MetadataContent) {
 	title := display.Line(strings.TrimSpace(m.Title), maxTitle)
-	if t := c.current(); title == "" || t != nil && t.State().Named {
+	if t := c.current(); title == "" || t != nil && (t.State().Named || t.State().Title == title) {
 		return
 	}
 	c.apart(core.TitleChanged{Title: title, Auto: true})

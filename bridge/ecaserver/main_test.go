@@ -39,14 +39,14 @@ type room struct {
 	ctx     context.Context //nolint:containedctx // ends what hangs
 }
 
-// scripted returns an agent that does what prompts tell it.
-func scripted(t *testing.T, o ecatest.Options, change ...func(*ecaserver.Options)) core.Agent {
+// optionsOf returns the options of an agent that does what prompts tell it.
+func optionsOf(t *testing.T, o ecatest.Options) ecaserver.Options {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := ecaserver.Options{Options: launch.Options{
+	return ecaserver.Options{Options: launch.Options{
 		Name: "scripted",
 		Program: func(context.Context) (launch.Program, error) {
 			return launch.Program{Path: self, Env: map[string]string{ecatest.Variable: o.Value()}}, nil
@@ -54,11 +54,23 @@ func scripted(t *testing.T, o ecatest.Options, change ...func(*ecaserver.Options
 		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",
 		Log: func(level, text string) { t.Logf("%s: %s", level, text) },
 	}}
+}
+
+// scripted returns an agent that does what prompts tell it.
+func scripted(t *testing.T, o ecatest.Options, change ...func(*ecaserver.Options)) core.Agent {
+	t.Helper()
+	opt := optionsOf(t, o)
 	for _, f := range change {
 		f(&opt)
 	}
 	return core.Agent{Name: "scripted", Rev: "1", External: true, Backend: ecaserver.New(opt)}
 }
+
+// brief is what an agent is told that does not know the session.
+func brief(context.Context, *core.Turn) (string, error) { return "what was said", nil }
+
+// back returns the back end.
+func (r *room) back() *ecaserver.Backend { return r.profile.Agents[0].Backend.(*ecaserver.Backend) }
 
 // rule is a rule of a policy.
 type rule = policy.Rule

@@ -73,8 +73,9 @@ type peer struct {
 	taken   int // turns and requests outside of sessions that use it
 	ended   bool
 	config  config
-	offered chan struct{} // closed when the server has said what can be chosen
-	why     error         // why it ended; set before gone is closed
+	offered chan struct{}            // closed when the server has said what can be chosen
+	logins  map[string]chan struct{} // by provider: closed when the server can use it
+	why     error                    // why it ended; set before gone is closed
 }
 
 // errUnused ends programs that nobody needs.
@@ -84,7 +85,7 @@ var errUnused = errors.New("it is not used any more")
 func (b *Backend) start(ctx context.Context, at place, in launch.Confined, leave func(), hear signin.Listener) (*peer, error) {
 	p := &peer{
 		b: b, c: at.c, gone: make(chan struct{}), chats: map[string]*chat{}, used: b.o.Time(), room: make(chan struct{}, maxRequests),
-		ear: &signin.Ear{}, offered: make(chan struct{}),
+		ear: &signin.Ear{}, offered: make(chan struct{}), logins: map[string]chan struct{}{},
 	}
 	p.ear.Listen(hear)
 	p.release = func() {
@@ -227,7 +228,7 @@ var notifications = map[string]func(p *peer, params json.RawMessage){
 	eca.MethodServerUpdated:    (*peer).serverUpdated,
 	eca.MethodProgress:         func(*peer, json.RawMessage) {}, // of its start: the answers to requests wait for it
 	eca.MethodServerRemoved:    func(*peer, json.RawMessage) {},
-	eca.MethodProvidersUpdated: func(*peer, json.RawMessage) {}, // configUpdated has the models
+	eca.MethodProvidersUpdated: (*peer).providersUpdated,
 	eca.MethodCleared:          func(*peer, json.RawMessage) {}, // what we have asked for is known
 	eca.MethodOpened:           func(*peer, json.RawMessage) {},
 	eca.MethodDeleted:          func(*peer, json.RawMessage) {},

@@ -15,16 +15,13 @@ import (
 	"dragoman/core/display"
 )
 
-// wireClosed is the error of a connection that has ended.
-var wireClosed = wire.ErrClosed
-
 // openChat opens the chat in the server: the one that the session had before, one of the server's own, or a
 // new one, which the server gets to know with its first prompt.
 func (c *conversation) openChat(ctx context.Context, p *peer) error {
 	limit := c.b.limits.open
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the agent did not open the chat within %v", limit))
 	defer cancel()
-	if err := c.awaitOffer(ctx, p); err != nil {
+	if err := p.awaitOffer(ctx); err != nil {
 		return err
 	}
 	from := c.bind.Meta.From
@@ -56,8 +53,8 @@ func (c *conversation) openChat(ctx context.Context, p *peer) error {
 }
 
 // awaitOffer waits until the server has said what can be chosen, or for as long as it may take.
-func (c *conversation) awaitOffer(ctx context.Context, p *peer) error {
-	limit := time.NewTimer(c.b.limits.offer)
+func (p *peer) awaitOffer(ctx context.Context) error {
+	limit := time.NewTimer(p.b.limits.offer)
 	defer limit.Stop()
 	select {
 	case <-p.offered:

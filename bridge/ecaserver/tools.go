@@ -38,7 +38,7 @@ func (s *tools) know(specs []core.Spec) {
 // not take. at is where the program reaches it if it runs in a sandbox; "": by a program of ours.
 func (s *tools) start(o launch.Options, brought []core.ServerSpec, at string) (map[string]any, error) {
 	s.close()
-	if o.Tools == nil || len(o.Paths) > 0 { // elsewhere are neither an address of this machine nor our program
+	if o.Tools == nil || o.Known.NoServers || len(o.Paths) > 0 { // elsewhere are neither an address of this machine nor our program
 		return nil, nil
 	}
 	name := toolserver.Name

@@ -212,7 +212,7 @@ func (c *conversation) finish(pr *prompting) (left []string, stop core.StopReaso
 	switch {
 	case pr.err != nil:
 		if errors.As(pr.err, new(*core.SignInError)) {
-			c.b.noteLater(true)
+			c.b.wg.Go(func() { c.b.note(true) }) // it writes a file
 		}
 		return nil, core.StopError, pr.err
 	case pr.failed && pr.said != "":

@@ -180,13 +180,13 @@ func (s *server) handle(m message) {
 	case "chat/queryCommands":
 		s.answer(m, map[string]any{"commands": []any{map[string]any{"name": "costs", "description": "Show the costs", "type": "native", "arguments": []any{}}}})
 	case "providers/list":
-		auth := "authenticated"
+		auth, local := "authenticated", "local"
 		if s.wantsLogin() {
-			auth = "unauthenticated"
+			auth, local = "unauthenticated", "not-running"
 		}
 		s.answer(m, map[string]any{"providers": []any{
 			map[string]any{"id": "acme", "label": "Acme", "configured": true, "auth": map[string]string{"status": auth}, "models": []any{}, "login": map[string]any{"methods": []any{map[string]string{"key": "web", "label": "In the browser"}, map[string]string{"key": "key", "label": "With a key"}}}},
-			map[string]any{"id": "local", "configured": true, "auth": map[string]string{"status": "local"}, "models": []any{}},
+			map[string]any{"id": "local", "configured": true, "auth": map[string]string{"status": local}, "models": []any{}},
 		}})
 	case "providers/login":
 		if strings.Contains(string(m.Params), `"key"`) {
