@@ -83,6 +83,9 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 			return nil, err
 		}
 		if text != "" {
+			c.mu.Lock()
+			c.briefed = c.briefed || heard == brief.Nothing
+			c.mu.Unlock()
 			list = append(list, textBlock(text))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -26,10 +27,8 @@ import (
 type bound struct {
 	Session string `json:"session"`         // the agent's id
 	Fresh   bool   `json:"fresh,omitempty"` // of an earlier version: Heard is nothing
+	Briefed bool   `json:"briefed,omitempty"`
 }
-
-// nothing is the position of an agent that knows nothing of what was said.
-var nothing = core.Pos{Seq: 1}
 
 // conversation is the agent's side of one session.
 type conversation struct {
@@ -49,6 +48,7 @@ type conversation struct {
 	peer      *peer             // nil: the agent does not run
 	session   string            // the agent's id; "": it has none yet
 	heard     core.Pos          // the end of what the agent knows of the log; the zero value: it knows all of it
+	briefed   bool              // the agent's session began with a brief: its titles are of that
 	chosen    core.Choices      // as the session's settings have them
 	moved     map[string]string // what the agent has changed since, and the settings do not have yet
 	choosing  int               // requests to set an option that the agent has not answered
@@ -93,8 +93,9 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its session: %w", err)
 		}
-		if c.session, c.heard = state.Session, bind.Heard; state.Fresh {
-			c.heard = nothing
+		c.session, c.briefed = state.Session, state.Briefed
+		if c.heard = bind.Heard; state.Fresh {
+			c.heard = brief.Nothing
 		}
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))

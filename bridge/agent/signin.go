@@ -171,22 +171,7 @@ func (p *peer) signedOut(out bool) {
 
 // signIn finds a way to sign in; the empty id is the first.
 func (h hello) signIn(id string) (SignIn, error) {
-	list := h.signIns()
-	if len(list) == 0 {
-		return SignIn{}, errors.New("it offers no way to sign in; it may need none, or a key in its environment")
-	}
-	if id == "" {
-		return list[0], nil
-	}
-	i := slices.IndexFunc(list, func(m SignIn) bool { return m.ID == id })
-	if i < 0 {
-		var ids []string
-		for _, m := range list {
-			ids = append(ids, m.ID)
-		}
-		return SignIn{}, &signin.NoMethodError{ID: id, Has: ids}
-	}
-	return list[i], nil
+	return signin.Find(h.signIns(), id)
 }
 
 // Logout has the agent forget its login.

@@ -149,6 +149,15 @@ func TestAnAgentThatIsChosenAgainWithoutItsSession(t *testing.T) {
 	}
 }
 
+// A session that an agent would name by its brief keeps its title.
+func TestBriefsNameNoSession(t *testing.T) {
+	s := newShelf(t)
+	c := s.begun()
+	if said, _ := c.say("title What was said so far"); said != "" || c.at.State().Title != "The code word is XYZZY." {
+		t.Errorf("%q, title %q", said, c.at.State().Title)
+	}
+}
+
 // What was said before an agent's first prompt reaches it, also when its session was opened by an
 // earlier process.
 func TestASessionThatWasOnlyOpened(t *testing.T) {

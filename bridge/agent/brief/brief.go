@@ -9,6 +9,9 @@ import (
 	"dragoman/core/display"
 )
 
+// Nothing is the position of an agent that knows nothing of what was said.
+var Nothing = core.Pos{Seq: 1}
+
 // most limits a brief, in bytes; the newest part stays.
 const most = 24 << 10
 
@@ -25,7 +28,7 @@ func Give(ctx context.Context, t *core.Turn, agent string, since core.Pos) (stri
 		return "", err
 	}
 	intro, what := unknown, "What was said so far"
-	if since.Seq > 1 {
+	if since != Nothing {
 		intro, what = before, "What was said since it answered last"
 	}
 	text := intro + "\n\n<conversation>\n" + display.CutEnd(strings.Join(parts, "\n\n"), most) +

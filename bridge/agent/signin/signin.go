@@ -4,9 +4,11 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -44,11 +46,32 @@ func (e *NoMethodError) Error() string {
 	return fmt.Sprintf("it has no method %q to sign in; it has %s", e.ID, strings.Join(e.Has, ", "))
 }
 
+// Find finds a way to sign in; the empty id is the first.
+func Find(list []Method, id string) (Method, error) {
+	if len(list) == 0 {
+		return Method{}, errors.New("it offers no way to sign in; it may need none, or a key in its environment")
+	}
+	if id == "" {
+		return list[0], nil
+	}
+	i := slices.IndexFunc(list, func(m Method) bool { return m.ID == id })
+	if i < 0 {
+		var ids []string
+		for _, m := range list {
+			ids = append(ids, m.ID)
+		}
+		return Method{}, &NoMethodError{ID: id, Has: ids}
+	}
+	return list[i], nil
+}
+
 // LoginTerminal is the terminal of a login. In must be a file of the process, so that the agent's
 // program can ask there, and so should the others be.
 type LoginTerminal struct {
 	In       *os.File
 	Out, Err io.Writer
+	// Input asks for a text, which is not shown if it is secret.
+	Input func(label string, secret bool) (string, error)
 	// Choose asks which of several ways to take.
 	Choose func([]Method) (Method, error)
 	// Hear gets what the agent says during a login that it carries out itself.

@@ -36,6 +36,7 @@ func Login(ctx context.Context, env *program.Environment, name, method string, b
 		In: env.In, Out: env.Out, Err: env.Err,
 		Choose: func(list []signin.Method) (signin.Method, error) { return choose(env, name, list) },
 		Hear:   hearing(env, name, browse),
+		Input:  func(label string, secret bool) (string, error) { return input(env, name, label, secret) },
 	})
 	if err := ended(ctx, b, name, err); err != nil {
 		return err
@@ -64,7 +65,7 @@ func Logout(ctx context.Context, env *program.Environment, name string) error {
 }
 
 // configured returns the back end of an external agent of the configuration.
-func configured(env *program.Environment, name string) (*agent.Backend, error) {
+func configured(env *program.Environment, name string) (Backend, error) {
 	c, err := env.LoadConfig(nil)
 	if err != nil {
 		return nil, program.ConfigError(err)
@@ -72,14 +73,14 @@ func configured(env *program.Environment, name string) (*agent.Backend, error) {
 	if err := Check(c, name); err != nil {
 		return nil, err
 	}
-	return agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
+	return Make(c.Agents[name], Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
 		Notes: signin.NewNotes(env.DataFile(NotesFile)),
 	})), nil
 }
 
 // ended closes a back end, and returns the error of what was done with it for the user.
-func ended(ctx context.Context, b *agent.Backend, name string, err error) error {
+func ended(ctx context.Context, b Backend, name string, err error) error {
 	err = errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -153,4 +154,18 @@ func readLine(in io.Reader) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// input asks the user for a text of a login.
+func input(env *program.Environment, name, label string, secret bool) (string, error) {
+	if !terminal.Is(env.In) {
+		return "", program.UsageError{Err: fmt.Errorf("the login of agent %s asks for %q, which needs a terminal", name, label)}
+	}
+	fmt.Fprintf(env.Err, "%s: ", label)
+	if !secret {
+		return readLine(env.In)
+	}
+	text, err := terminal.ReadHidden(env.In, label)
+	fmt.Fprintln(env.Err)
+	return text, err
 }

@@ -44,7 +44,7 @@ func Sessions(ctx context.Context, env *program.Environment, name string, asJSON
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
 	history := elsewhere.NewHistory(env.DataFile(HistoryFile))
-	b := agent.New(Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
+	b := Make(c.Agents[name], Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ, History: history,
 	}))
 	limit, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("agent %s did not answer within %v", name, tryFor))

@@ -103,7 +103,8 @@ func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Age
 	for _, path := range is.Own {
 		w.Own = append(w.Own, filepath.Join(p.env.Home(), path))
 	}
-	w.Keep = func(name string) bool { _, given := a.ACP.Env[name]; return given }
+	started, _ := a.Program()
+	w.Keep = func(name string) bool { _, given := started.Env[name]; return given }
 	if !w.Open && serve != nil {
 		w.Serve, in.Tools = serve, sandbox.ProxyAddress
 	}

@@ -82,7 +82,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		}
 		return find(ctx)
 	}
-	return agent.New(o)
+	return agents.Make(e.Settings, o)
 }
 
 // Store adds to a store the sessions that external agents had by themselves. No agent is started

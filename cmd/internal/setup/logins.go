@@ -8,8 +8,10 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/acp"
+	proto "dragoman/adapters/proto/acp"
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/signin"
+	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/commands"
@@ -24,7 +26,7 @@ type logins struct{ c *Client }
 var _ acp.Logins = logins{}
 
 // program returns the back end of an external agent; nil: there is none of that name.
-func (l logins) program(ctx context.Context, name string) *agent.Backend {
+func (l logins) program(ctx context.Context, name string) agents.Backend {
 	prof, err := l.c.Profile(ctx, nil)
 	if err != nil {
 		return nil // sessions report it
@@ -33,13 +35,13 @@ func (l logins) program(ctx context.Context, name string) *agent.Backend {
 }
 
 // programOf returns the back end of an external agent of a profile; nil: there is none of that name.
-func programOf(prof *core.Profile, name string) *agent.Backend {
+func programOf(prof *core.Profile, name string) agents.Backend {
 	a, _ := prof.Agent(name)
 	b := a.Backend
 	if f, ok := b.(*faultBackend); ok {
 		b = f.Backend
 	}
-	p, _ := b.(*agent.Backend)
+	p, _ := b.(agents.Backend)
 	return p
 }
 
@@ -92,10 +94,22 @@ func (l logins) Logout(ctx context.Context, name string) error {
 // Status implements acp.Logins.
 func (l logins) Status(ctx context.Context, name string) acp.AuthStatus {
 	var is acp.AuthStatus
-	if p := l.program(ctx, name); p != nil {
+	switch p := l.program(ctx, name).(type) {
+	case nil:
+	case *agent.Backend:
 		is, _ = p.SignInStatus(ctx) // with an error it is unknown
+	default:
+		if is.State = proto.AuthUnknown; wants(p) {
+			is.State = proto.Unauthenticated
+		}
 	}
 	return is
+}
+
+// wants reports whether an agent's last answer was that it wants a login.
+func wants(p agents.Backend) bool {
+	_, wanted, _ := p.SignIns()
+	return wanted
 }
 
 // agentLogins implements commands.AgentLogins.
@@ -103,7 +117,7 @@ type agentLogins struct{ p *edition }
 
 var _ commands.AgentLogins = agentLogins{}
 
-func (l agentLogins) program(name string) (*agent.Backend, error) {
+func (l agentLogins) program(name string) (agents.Backend, error) {
 	made, err := l.p.Last()
 	if err != nil {
 		return nil, err
