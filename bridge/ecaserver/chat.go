@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/jsonscan"
 )
 
@@ -83,8 +85,12 @@ func (c *chat) take(r received, params json.RawMessage) {
 	if c.parent == nil && kind != eca.TypeProgress {
 		c.talk.moves() // before the event: an end may follow it at once
 	}
-	if decode := decoders[kind]; decode == nil || !decode(c, r) {
+	decode := decoders[kind]
+	switch {
+	case decode == nil && sound(kind, r):
 		c.foreign(r, params, textOf(kind, r.Content))
+	case decode == nil, !decode(c, r): // clients would fail on it
+		c.talk.b.o.Say("warn", "a content was dropped, because it has another form than its type "+display.Line(kind, 60)+" has")
 	}
 }
 
@@ -127,6 +133,13 @@ func (c *chat) foreign(r received, params json.RawMessage, text string) {
 	}
 	c.pause()
 	c.emit(core.Foreign{Protocol: protocol, Raw: rawOf(r), Text: text})
+}
+
+// sound reports whether a content can be passed on: a client may fail on one without what its type must have.
+func sound(kind string, r received) bool {
+	m := wire.Object(r.Content)
+	_, err := strconv.Atoi(string(m["status"]))
+	return m != nil && r.Role != "" && (kind != "hookActionFinished" || err == nil)
 }
 
 // rawOf returns a content as it is kept: with its role, without its chat.

@@ -163,7 +163,7 @@ func (c *chat) usage(_ received, u usage) {
 	if cost := dollars(u.SessionCost); cost != nil {
 		total.Cost = cost
 	}
-	e := core.UsageChanged{Turn: t.ID(), Last: last, Total: total, Context: u.Session, CompactAt: u.CompactAt, Model: c.talk.modelNow()}
+	e := core.UsageChanged{Turn: t.ID(), Last: last, Total: total, Context: cmp.Or(u.In+u.Out, u.Session), CompactAt: u.CompactAt, Model: c.talk.modelNow()}
 	if u.Limit != nil {
 		e.Window = u.Limit.Context
 	}

@@ -39,6 +39,8 @@
 //   - Asked, Answered: a call is asked about again at the top, by its own policy and in its own words.
 //   - Notice.Severity, and which of Notice, FellBack, Compacted, Reverted, Instructed, Missing it was: all are texts
 //     of the system.
+//   - Texts of a call that has no result yet, or that was stopped: only a result has texts, and what comes after a stop
+//     belongs to no turn any more.
 //   - CallOutput: a running call's output has no content; the result has all of it.
 //   - Call.Kind: it is found by the names of known tools, and by details.
 //   - Call.Server of a native tool: it is the agent's name.
@@ -52,6 +54,7 @@
 //   - PlanEntry.Status of a blocked step: it is pending.
 //   - Phase: the words of progress are those of known servers, or mean that it waits; Tool and After are lost.
 //   - UsageChanged.Last but for tokens in and out and the cost; Total but for the session's tokens and cost.
+//   - UsageChanged.Context without a breakdown: it is the tokens of the last answer, or of the session.
 //   - ThoughtEnded.Sealed: data of a provider stays below.
 //   - Cited: name, description and type of a link; one that is no page or file is a text.
 //   - Flagged of a chat that is not being imported: a client of the top has its own marks.
