@@ -44,7 +44,7 @@ var acpAgents = []acpAgent{
 	{
 		name: "eca", eca: true, quick: true, small: true, command: []string{itself, "--", "eca"}, settings: ecaServer,
 		noTools: "an editor's servers are started after a question, so a gateway's own must be configured in the one behind it",
-		run: func(command string) step { return step{tool: "shell_command", args: object{"command": command}} },
+		run:     func(command string) step { return step{tool: "shell_command", args: object{"command": command}} },
 		write: func(p *place) step {
 			return step{tool: "write_file", args: object{"path": filepath.Join(p.work, "made.txt"), "content": "made\n"}}
 		},
