@@ -62,6 +62,10 @@ func (e *Environment) ConfigFile() string {
 // need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }
 
+// AgentsFile returns the path of agents.json, in which the program stores agents. The file need not
+// exist. Empty: the environment names no place for it.
+func (e *Environment) AgentsFile() string { return configs.AgentsFile(e.Flags.Config, e.Lookup) }
+
 // AnswersFile returns the path of policy.json, in which answers are kept that people gave for good.
 // The file need not exist. Empty: the environment names no place for it.
 func (e *Environment) AnswersFile() string { return configs.AnswersFile(e.Flags.Config, e.Lookup) }
