@@ -31,8 +31,9 @@ type Program struct {
 // Options configure the back end of one agent. Name, Program, Pool and Guards must be set.
 type Options struct {
 	Name string
-	// Program is called before each start, and may run programs that print secrets.
-	Program func(context.Context) (Program, error)
+	// Program is called before each start. It may run programs that print secrets, and ask the session's
+	// host (nil: there is no session) whether the program may be started.
+	Program func(context.Context, core.Host) (Program, error)
 	Known   known.Agent       // what is known about the agent (known.Of)
 	Choices map[string]string // configured values of the agent's own options, by id
 	Paths   map[string]string // folders here and where the agent runs; nil: the same
@@ -215,7 +216,7 @@ type sharing struct {
 func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (*peer, error) {
 	dir := c.bind.Meta.Cwd
 	if !b.o.Shared {
-		return b.place(ctx, dir, waits, func() (Confined, error) {
+		return b.place(ctx, dir, c.bind.Host, waits, func() (Confined, error) {
 			return b.confined(c.bind.Meta, c.bind.Host, func() (*child.Guard, func()) { return c.guard, func() {} })
 		})
 	}
@@ -237,7 +238,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 	if s.peer != nil && s.peer.alive() {
 		return s.peer, nil
 	}
-	p, err := b.place(ctx, dir, waits, func() (Confined, error) {
+	p, err := b.place(ctx, dir, c.bind.Host, waits, func() (Confined, error) {
 		m := core.Meta{ID: c.bind.Meta.ID, Principal: c.bind.Meta.Principal, Cwd: dir} // all of its sessions work there
 		return b.confined(m, c.bind.Host, func() (*child.Guard, func()) { return b.o.Guards.Hold("agent " + b.o.Name + " in " + dir) })
 	})
@@ -258,7 +259,7 @@ func (b *Backend) confined(m core.Meta, h core.Host, hold func() (*child.Guard, 
 }
 
 // place starts a program when there is room for it.
-func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold func() (Confined, error)) (*peer, error) {
+func (b *Backend) place(ctx context.Context, dir string, h core.Host, waits waiting, hold func() (Confined, error)) (*peer, error) {
 	leave, err := b.o.Pool.place(ctx, waits)
 	if err != nil {
 		return nil, err
@@ -268,5 +269,5 @@ func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold fun
 		leave()
 		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
-	return b.start(ctx, dir, in, leave)
+	return b.start(ctx, dir, h, in, leave)
 }

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/core"
 	"dragoman/core/child/piped"
 	"dragoman/core/display"
 )
@@ -97,8 +98,8 @@ type route struct {
 
 // start starts the agent's program in a folder, and greets it. The guard ends it with us. What it was
 // started in is released when it has ended, behind leave.
-func (b *Backend) start(ctx context.Context, dir string, in Confined, leave func()) (*peer, error) {
-	p, err := b.startAlone(ctx, dir, in, leave, &ear{})
+func (b *Backend) start(ctx context.Context, dir string, h core.Host, in Confined, leave func()) (*peer, error) {
+	p, err := b.startAlone(ctx, dir, h, in, leave, &ear{})
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +112,12 @@ func (b *Backend) start(ctx context.Context, dir string, in Confined, leave func
 }
 
 // startAlone is start for a program that others do not use, and with listeners to what it says.
-func (b *Backend) startAlone(ctx context.Context, dir string, in Confined, leave func(), e *ear) (*peer, error) {
+func (b *Backend) startAlone(ctx context.Context, dir string, h core.Host, in Confined, leave func(), e *ear) (*peer, error) {
 	release := func() {
 		leave()
 		in.Release()
 	}
-	is, err := b.o.Program(ctx)
+	is, err := b.o.Program(ctx, h)
 	if err != nil {
 		release()
 		return nil, err

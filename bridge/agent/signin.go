@@ -289,7 +289,7 @@ func (b *Backend) alone(ctx context.Context, dir string, hear Listener, do func(
 	e := &ear{}
 	defer e.listen(hear)() // behind the end of the program, so that nothing is lost
 	// A login is a person's own doing, and needs the browser: it is not confined.
-	p, err := b.startAlone(ctx, dir, Confined{Guard: guard, Release: func() {}}, func() {}, e)
+	p, err := b.startAlone(ctx, dir, nil, Confined{Guard: guard, Release: func() {}}, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
@@ -360,7 +360,7 @@ const endFor = 3 * time.Second
 // runAt runs the agent's program at a terminal. It does not outlive us, and neither does what it has
 // started, unless it has ended by itself.
 func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
-	is, err := b.o.Program(ctx)
+	is, err := b.o.Program(ctx, nil)
 	if err != nil {
 		return err
 	}

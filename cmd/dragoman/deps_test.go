@@ -221,7 +221,12 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
-	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/download", forbidden: "dragoman/...", except: []string{"dragoman/core/display", "dragoman/core/netguard"}, why: "a file is fetched in the same way, whatever it is"},
+	{from: "dragoman/cmd/internal/registry", forbidden: "dragoman/...", except: []string{"dragoman/cmd/internal/download", "dragoman/core/datadir", "dragoman/core/display", "dragoman/core/netguard"}, why: "a registry is a file; what is in it is installed by others"},
+	{from: "dragoman/cmd/internal/integrity", forbidden: "dragoman/...", except: []string{"dragoman/core/datadir", "dragoman/core/display"}, why: "files are compared, whoever starts them"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/download", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry"}, why: "what is installed is configured by others"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/bridge/...", why: "what is installed is not started"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, careImports...), why: "external agents are looked at for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
@@ -272,12 +277,16 @@ var importRules = []rule{
 	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
 
-// doctorImports and setupImports list the packages below cmd that these packages may import.
+// careImports, doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
+	careImports = []string{
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/imports", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
+	}
 	doctorImports = []string{
 		"dragoman/cmd/internal/agents", "dragoman/cmd/internal/confine",
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
 	}
 	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )

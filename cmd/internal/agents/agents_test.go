@@ -107,12 +107,12 @@ func TestProgramsAreResolvedAtTheirStart(t *testing.T) {
 	if o.Name != "claude" || o.Known.ID != "claude-acp" || o.Version != "1" || !o.Direct || o.Idle != 0 || o.Choices["fast"] != "true" || o.Choices["n"] != "5" {
 		t.Errorf("%+v", o)
 	}
-	if _, err := o.Program(t.Context()); err == nil || !strings.Contains(err.Error(), "agents.claude.acp.command[1]: environment variable HERE is not set") {
+	if _, err := o.Program(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "agents.claude.acp.command[1]: environment variable HERE is not set") {
 		t.Errorf("without the variable: %v", err)
 	}
 	for _, key := range []string{"canary-one", "canary-two"} {
 		now["HERE"], now["KEY"] = "/x", key
-		p, err := o.Program(t.Context())
+		p, err := o.Program(t.Context(), nil)
 		if err != nil || p.Path != filepath.Join(bin, "claude") || !slices.Equal(p.Args, []string{"--dir=/x"}) || p.Env["KEY"] != key {
 			t.Fatalf("%+v, %v", p, err)
 		}

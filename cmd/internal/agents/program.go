@@ -10,6 +10,7 @@ import (
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
 	"dragoman/configs"
+	"dragoman/core"
 	"dragoman/core/display"
 )
 
@@ -17,7 +18,7 @@ import (
 // settings. Its program and what it gets are looked up by env and run at each start.
 func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
 	o.Name, o.Known = name, known.Of(Words(a))
-	o.Program = func(ctx context.Context) (agent.Program, error) { return resolve(ctx, a.ACP, env, run) }
+	o.Program = func(ctx context.Context, _ core.Host) (agent.Program, error) { return resolve(ctx, a.ACP, env, run) }
 	o.Choices = map[string]string{}
 	for id, value := range a.Options {
 		o.Choices[id] = string(value)
