@@ -48,7 +48,9 @@ func Import(ctx context.Context, env *program.Environment, from string, o Choice
 	case len(i.good) == 0:
 		fmt.Fprintln(env.Out, "Nothing was changed.")
 	case o.DryRun:
-		return wouldWrite(env, i.own())
+		if err := wouldWrite(env, i.own()); err != nil {
+			return err
+		}
 	default:
 		if err := i.take(ctx); err != nil {
 			return err
