@@ -80,8 +80,8 @@ func (a *app) agentsUpdate() *cobra.Command {
 		Use:   "update [NAME]",
 		Short: "Install newer versions of agents of the registry",
 		Long: `Install the present version of an agent that was added from the registry, or of each of them. It is
-shown and asked about as by "dragoman agents add". An agent whose files are not what was installed is
-installed again.
+shown and asked about as by "dragoman agents add". An agent whose files are not what was installed
+is installed again.
 
 The new version gets a folder of its own, and agents.json names it from then on. Programs that run
 keep their version; sessions use the new one when their program is started again. The folder of the
@@ -129,11 +129,11 @@ func (a *app) agentsImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [zed|jetbrains]",
 		Short: "Take over the agents of an editor's settings",
-		Long: `Take over the agents (agent_servers) in your own settings of Zed (settings.json in its folder) and of
-JetBrains' programs (~/.jetbrains/acp.json), or of one of them. They are listed, and you are asked.
-Agents that Zed has from the registry are installed from there, each after another question. Texts
-are taken as they are: nothing in them becomes a reference. What cannot be taken over is reported,
-the others are taken over, and the exit code is 1. dragoman's own entry is left out.
+		Long: `Take over the agents (agent_servers) in your own settings of Zed (settings.json in its folder) and
+of JetBrains' programs (~/.jetbrains/acp.json), or of one of them. They are listed, and you are
+asked. Agents that Zed has from the registry are installed from there, each after another question.
+Texts are taken as they are: nothing in them becomes a reference. What cannot be taken over is
+reported, the others are taken over, and the exit code is 1. dragoman's own entry is left out.
 
 The settings of a project are never read: they come from others.`,
 		Example: `  dragoman agents import --dry-run

@@ -262,7 +262,7 @@ var importRules = []rule{
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread", "dragoman/bridge/toolserver"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself, and agents of others ask the bridge for them", "dragoman/core/policy", "dragoman/core/sandbox", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/bridge/agent", "dragoman/cmd/internal/export", "dragoman/cmd/internal/setup", "dragoman/cmd/internal/answers", "dragoman/core/kept"),
-	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login"),
+	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login", "dragoman/cmd/internal/download"),
 	onlyIn("dragoman/core/delegate", "tasks are handed over by a tool, which asks its policy first", "dragoman/core/tools"),
 	onlyIn("dragoman/core/sandbox", "tools start commands in a sandbox; everybody else starts them through shell", "dragoman/core/tools", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/shell", "commands are run by a tool, or by who asked the same policy for an agent", "dragoman/core/tools", "dragoman/bridge/..."),

@@ -258,16 +258,16 @@ func addFromRegistry(ctx context.Context, env *program.Environment, id, name str
 	if !ok {
 		return notInRegistry(env, r, id)
 	}
-	data, err := env.DataDir()
+	dir, err := agentsDir(env)
 	if err != nil {
 		return err
 	}
-	i := installer(env, data, o)
+	i := installer(env, dir, o)
 	p, err := i.Plan(ctx, a)
 	if err != nil {
 		return err
 	}
-	showPlan(env, data, r, p)
+	showPlan(env, dir, r, p)
 	switch {
 	case o.DryRun:
 		_, err := fmt.Fprintln(env.Out, "Nothing was changed.")
@@ -310,12 +310,20 @@ func notInRegistry(env *program.Environment, r *registry.Registry, word string) 
 	return errors.New(text + "\n\"dragoman agents add\" lists them")
 }
 
-func installer(env *program.Environment, data string, o Choices) *install.Installer {
-	f := download.Fetcher{Near: source(env, o).Near()}
+// agentsDir returns the folder of installed agents.
+func agentsDir(env *program.Environment) (string, error) {
+	if dir := env.AgentsDir(); dir != "" {
+		return dir, nil
+	}
+	return "", errors.New("HOME is not set, so there is no folder for agents; choose one with --data-dir")
+}
+
+func installer(env *program.Environment, dir string, o Choices) *install.Installer {
+	f := download.Fetcher{Anywhere: source(env, o).Anywhere()}
 	if out, ok := env.Err.(*os.File); ok && terminal.Is(out) {
 		f.Progress = progress(out)
 	}
-	return &install.Installer{Data: data, Fetch: f, Environ: env.Environ}
+	return &install.Installer{Dir: dir, Fetch: f, Environ: env.Environ}
 }
 
 // progress shows at a terminal how much of a file has arrived.
@@ -339,7 +347,7 @@ func progress(out *os.File) func(done, all int64) {
 }
 
 // showPlan shows what will be installed and run.
-func showPlan(env *program.Environment, data string, r *registry.Registry, p install.Plan) {
+func showPlan(env *program.Environment, dir string, r *registry.Registry, p install.Plan) {
 	a := p.Agent
 	fmt.Fprintf(env.Out, "%s %s: %s\n", a.ID, firstOf(p.Choice.Version, a.Version), a.Name)
 	w := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
@@ -355,7 +363,7 @@ func showPlan(env *program.Environment, data string, r *registry.Registry, p ins
 	line("source", p.Source)
 	line("verified", p.Check)
 	line("needs", p.Needs)
-	line("folder", "a new one in "+filepath.Join(integrity.AgentsDir(data), a.ID))
+	line("folder", "a new one in "+filepath.Join(dir, a.ID))
 	line("runs", commandLine(p.Command))
 	env2 := variables(a.ID, p.Choice.Env)
 	for _, name := range slices.Sorted(maps.Keys(env2)) {

@@ -18,9 +18,9 @@ import (
 func Records(env *program.Environment) *integrity.Store {
 	data, err := env.DataDir()
 	if err != nil {
-		return integrity.In("") // nothing is stored anywhere
+		return integrity.In("", "") // nothing is stored anywhere
 	}
-	return integrity.In(data)
+	return integrity.In(data, env.AgentsDir())
 }
 
 // Checked returns options of an agent whose program is compared with its record before each start. A

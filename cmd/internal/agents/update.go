@@ -18,16 +18,13 @@ import (
 // InstalledIn returns the folder of an agent that was installed from the registry; ok is false for a
 // command of the user's own.
 func InstalledIn(env *program.Environment, a configs.Agent) (f integrity.Folder, ok bool) {
-	data, err := env.DataDir()
-	if err != nil {
-		return f, false
-	}
+	dir := env.AgentsDir()
 	for _, word := range a.ACP.Command {
 		text, err := word.Resolve(env.Lookup)
 		if err != nil || !filepath.IsAbs(text) {
 			continue
 		}
-		if f, ok := integrity.FolderOf(data, text); ok {
+		if f, ok := integrity.FolderOf(dir, text); ok {
 			return f, true
 		}
 	}
@@ -55,11 +52,11 @@ func Update(ctx context.Context, env *program.Environment, name string, o Choice
 	if err != nil {
 		return err
 	}
-	data, err := env.DataDir()
+	dir, err := agentsDir(env)
 	if err != nil {
 		return err
 	}
-	u := updater{env: env, o: o, registry: r, data: data, installer: installer(env, data, o)}
+	u := updater{env: env, o: o, registry: r, dir: dir, installer: installer(env, dir, o)}
 	failed := false
 	for _, name := range names {
 		err := u.update(ctx, name, c.Agents[name])
@@ -76,7 +73,7 @@ func Update(ctx context.Context, env *program.Environment, name string, o Choice
 			failed = true
 		}
 	}
-	sayUsed(env, data)
+	sayUsed(env, dir)
 	if failed {
 		return program.ErrReported
 	}
@@ -111,7 +108,7 @@ type updater struct {
 	env       *program.Environment
 	o         Choices
 	registry  *registry.Registry
-	data      string
+	dir       string // of installed agents
 	installer *install.Installer
 }
 
@@ -139,7 +136,7 @@ func (u updater) update(ctx context.Context, name string, is configs.Agent) erro
 		fmt.Fprintf(u.env.Out, "%s %s is up to date.\n", name, version)
 		return nil
 	}
-	showPlan(u.env, u.data, u.registry, p)
+	showPlan(u.env, u.dir, u.registry, p)
 	switch {
 	case u.o.DryRun:
 		fmt.Fprintln(u.env.Out, "Nothing was changed.")
@@ -164,20 +161,20 @@ func (u updater) update(ctx context.Context, name string, is configs.Agent) erro
 	}
 	fmt.Fprintf(u.env.Out, "wrote the agent %s to %s\n", name, path)
 	if broken == nil {
-		return install.Retire(u.data, f)
+		return install.Retire(u.dir, f)
 	}
 	return nil
 }
 
 // sayUsed names the folders of older versions that are in use.
-func sayUsed(env *program.Environment, data string) {
-	used, err := install.Sweep(data)
+func sayUsed(env *program.Environment, dir string) {
+	used, err := install.Sweep(dir)
 	if err != nil {
 		fmt.Fprintf(env.Err, "warning: older versions are not removed: %v\n", err)
 	}
 	slices.Sort(used)
-	for _, dir := range used {
-		fmt.Fprintf(env.Out, "%s is still in use, and stays until a later update or remove.\n", dir)
+	for _, folder := range used {
+		fmt.Fprintf(env.Out, "%s is still in use, and stays until a later update or remove.\n", folder)
 	}
 }
 
@@ -220,16 +217,13 @@ func Remove(ctx context.Context, env *program.Environment, name string, yes bool
 	if !installed {
 		return err
 	}
-	data, none := env.DataDir()
-	if none != nil {
-		return errors.Join(err, none)
-	}
+	dir := env.AgentsDir()
 	if _, broken := f.Manifest(); broken != nil {
 		err = errors.Join(err, f.Remove())
 	} else {
-		err = errors.Join(err, install.Retire(data, f))
+		err = errors.Join(err, install.Retire(dir, f))
 	}
-	sayUsed(env, data)
+	sayUsed(env, dir)
 	return err
 }
 

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,11 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 // of one whose network is confined; nil: there is none.
 func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in agent.Confined, err error) {
 	a := c.Agents[name]
+	for _, word := range a.ACP.Command {
+		if data, err := p.env.DataDir(); err == nil && strings.HasPrefix(word.String(), data+string(filepath.Separator)) {
+			return in, fmt.Errorf("%s is in the data folder, which programs in a sandbox do not see; install the agent without --data-dir and DRAGOMAN_DATA", word)
+		}
+	}
 	w := p.program(m, c, a.Sandbox, a.Write, rules)
 	for _, path := range is.Own {
 		w.Own = append(w.Own, filepath.Join(p.env.Home(), path))

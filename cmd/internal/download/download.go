@@ -40,8 +40,8 @@ const (
 
 // Fetcher gets files.
 type Fetcher struct {
-	// Near is the closest class of addresses that may be reached.
-	Near netguard.Class
+	// Anywhere lets this machine and its network be reached too: a person has named the source.
+	Anywhere bool
 	// Progress is told how much of a file has arrived, and how much there is (-1: it is not known);
 	// nil: nobody is.
 	Progress func(done, all int64)
@@ -207,7 +207,7 @@ func (f Fetcher) permit(address string) error {
 	if class == netguard.Translated {
 		class = netguard.Public // in a network with only IPv6, every IPv4 server is reached this way
 	}
-	if class == netguard.Never || class > f.Near {
+	if class == netguard.Never || class != netguard.Public && !f.Anywhere {
 		return fmt.Errorf("the address %s is not on the public network", to.Addr())
 	}
 	return nil

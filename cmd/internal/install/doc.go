@@ -1,8 +1,8 @@
-// Package install puts an agent of the registry into a folder of its own in the data folder.
+// Package install puts an agent of the registry into a folder of its own.
 //
 // # What holds
 //
-//   - Each installation gets a new folder, DATA/agents/ID/VERSION or, if that is taken, VERSION-2 and so
+//   - Each installation gets a new folder, DIR/ID/VERSION or, if that is taken, VERSION-2 and so
 //     on: what runs is never changed. A folder counts when its manifest is beside it, which is written
 //     last; what did not get that far is removed, at the latest by the next command.
 //   - An archive is compared with its SHA-256 before anything of it is read, if the registry has one.

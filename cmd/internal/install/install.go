@@ -18,7 +18,7 @@ import (
 
 // Installer installs agents.
 type Installer struct {
-	Data    string // the data folder
+	Dir     string // has the folders of installed agents
 	Fetch   download.Fetcher
 	Environ func() []string
 
@@ -182,10 +182,9 @@ func inside(dir, name string) (string, error) {
 }
 
 // lock keeps other processes from installing and from removing what is not complete.
-func (i *Installer) lock() (*datadir.Lock, error) { return lockAgents(i.Data) }
+func (i *Installer) lock() (*datadir.Lock, error) { return lockAgents(i.Dir) }
 
-func lockAgents(data string) (*datadir.Lock, error) {
-	dir := integrity.AgentsDir(data)
+func lockAgents(dir string) (*datadir.Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -198,7 +197,7 @@ func lockAgents(data string) (*datadir.Lock, error) {
 
 // newFolder makes the folder of an installation.
 func (i *Installer) newFolder(a registry.Agent) (integrity.Folder, error) {
-	dir := filepath.Join(integrity.AgentsDir(i.Data), a.ID)
+	dir := filepath.Join(i.Dir, a.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return integrity.Folder{}, err
 	}

@@ -12,23 +12,22 @@ import (
 
 // Retire notes that an agent's folder is used by no configuration any more, and removes it if no program
 // of it runs.
-func Retire(data string, f integrity.Folder) error {
+func Retire(dir string, f integrity.Folder) error {
 	if err := f.Retire(time.Now().UTC()); err != nil {
 		return err
 	}
-	_, err := Sweep(data)
+	_, err := Sweep(dir)
 	return err
 }
 
 // Sweep removes what was not installed to its end, and the folders that are retired and of which no
 // program runs. It returns those that are retired and still in use.
-func Sweep(data string) (used []string, err error) {
-	dir := integrity.AgentsDir(data)
+func Sweep(dir string) (used []string, err error) {
 	agents, err := os.ReadDir(dir)
 	if err != nil || len(agents) == 0 {
 		return nil, nil //nolint:nilerr // nothing was installed
 	}
-	lock, err := lockAgents(data)
+	lock, err := lockAgents(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestChangedProgram(t *testing.T) {
 	write(t, path, "#!/bin/sh\n# one\n")
 	write(t, filepath.Join(home, "package.json"), `{"name": "agent", "version": "1.0.0"}`)
 	c := Command{Agent: "mine", Words: []string{"agent"}, Path: path}
-	check := func(a *answers) error { return In(data).Check(t.Context(), c, a.ask) }
+	check := func(a *answers) error { return In(data, data).Check(t.Context(), c, a.ask) }
 	a := &answers{}
 	for range 2 {
 		if err := check(a); err != nil || len(a.asked) > 0 {
@@ -53,7 +53,7 @@ func TestChangedProgram(t *testing.T) {
 	write(t, path, "#!/bin/sh\n# two\n") // as long as before
 	write(t, filepath.Join(home, "package.json"), `{"name": "agent", "version": "2.0.0"}`)
 	var wrong *Error
-	if err := In(data).Check(t.Context(), c, nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "no person can be asked here") || !strings.Contains(err.Error(), "dragoman agents approve mine") {
+	if err := In(data, data).Check(t.Context(), c, nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "no person can be asked here") || !strings.Contains(err.Error(), "dragoman agents approve mine") {
 		t.Errorf("without a person: %v", err)
 	}
 	if err := check(a); !errors.As(err, &wrong) || len(a.asked) != 1 || !strings.Contains(err.Error(), "it was not approved") {
@@ -71,21 +71,21 @@ func TestChangedProgram(t *testing.T) {
 	// A new command of the user's own is another record.
 	other := c
 	other.Words = []string{"agent", "--acp"}
-	if err := In(data).Check(t.Context(), other, nil); err != nil {
+	if err := In(data, data).Check(t.Context(), other, nil); err != nil {
 		t.Error(err)
 	}
 	// Another time alone is no change.
 	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := In(data).Check(t.Context(), c, nil); err != nil {
+	if err := In(data, data).Check(t.Context(), c, nil); err != nil {
 		t.Error(err)
 	}
-	if err := In(data).Forget(t.Context(), "mine"); err != nil {
+	if err := In(data, data).Forget(t.Context(), "mine"); err != nil {
 		t.Error(err)
 	}
 	write(t, path, "three")
-	if err := In(data).Check(t.Context(), c, nil); err != nil {
+	if err := In(data, data).Check(t.Context(), c, nil); err != nil {
 		t.Errorf("after it was forgotten: %v", err)
 	}
 	write(t, filepath.Join(data, programsFile), "{")
@@ -104,14 +104,14 @@ func TestChangeWithItsTimeSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Command{Agent: "mine", Words: []string{"agent"}, Path: path}
-	if err := In(data).Check(t.Context(), c, nil); err != nil {
+	if err := In(data, data).Check(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, "evil")
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if err := In(data).Check(t.Context(), c, nil); runtime.GOOS == "linux" && err == nil {
+	if err := In(data, data).Check(t.Context(), c, nil); runtime.GOOS == "linux" && err == nil {
 		t.Error("it is not noticed")
 	}
 }
@@ -127,7 +127,7 @@ func TestWhatOfACommandCounts(t *testing.T) {
 	write(t, node, "node")
 	write(t, script, "script")
 	c := Command{Agent: "js", Words: []string{"node", "agent.js"}, Path: node, Args: []string{"--flag", script, "acp"}}
-	s := In(data)
+	s := In(data, data)
 	if err := s.Check(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestWhatOfACommandCounts(t *testing.T) {
 // installed makes an installed agent of some files.
 func installed(t testing.TB, data string, files map[string]string) (Folder, Command) {
 	t.Helper()
-	f := Folder{filepath.Join(AgentsDir(data), "demo", "1.0.0")}
+	f := Folder{filepath.Join(data, "demo", "1.0.0")}
 	for name, text := range files {
 		write(t, filepath.Join(f.Path, name), text)
 	}
@@ -204,7 +204,7 @@ func TestInstalledTree(t *testing.T) {
 		if err := change.do(); err != nil {
 			t.Fatal(err)
 		}
-		if err := In(data).Check(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), change.want) {
+		if err := In(data, data).Check(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), change.want) {
 			t.Errorf("%s: %v", change.name, err)
 		}
 		if _, d, err := f.Check(t.Context()); err != nil || d.String() != change.want {
@@ -212,7 +212,7 @@ func TestInstalledTree(t *testing.T) {
 		}
 		a := &answers{yes: true}
 		for range 2 {
-			if err := In(data).Check(t.Context(), c, a.ask); err != nil || len(a.asked) != 1 {
+			if err := In(data, data).Check(t.Context(), c, a.ask); err != nil || len(a.asked) != 1 {
 				t.Errorf("%s, agreed: %v; %d questions", change.name, err, len(a.asked))
 			}
 		}
@@ -220,7 +220,7 @@ func TestInstalledTree(t *testing.T) {
 	if err := os.Remove(f.Path + ".json"); err != nil {
 		t.Fatal(err)
 	}
-	if err := In(data).Check(t.Context(), c, (&answers{yes: true}).ask); err == nil || !strings.Contains(err.Error(), "has no manifest") {
+	if err := In(data, data).Check(t.Context(), c, (&answers{yes: true}).ask); err == nil || !strings.Contains(err.Error(), "has no manifest") {
 		t.Errorf("without a manifest: %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func TestChangeDuringTheQuestion(t *testing.T) {
 	data, path := t.TempDir(), filepath.Join(t.TempDir(), "agent")
 	write(t, path, "one")
 	c := Command{Agent: "mine", Words: []string{"agent"}, Path: path}
-	s := In(data)
+	s := In(data, data)
 	if err := s.Check(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestStartsAtOnceAskOnce(t *testing.T) {
 	data, path := t.TempDir(), filepath.Join(t.TempDir(), "agent")
 	write(t, path, "one")
 	c := Command{Agent: "mine", Words: []string{"agent"}, Path: path}
-	s := In(data)
+	s := In(data, data)
 	if err := s.Check(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	}
 	data := b.TempDir()
 	_, c := installed(b, data, files)
-	s := In(data)
+	s := In(data, data)
 	for b.Loop() {
 		if err := s.Check(b.Context(), c, nil); err != nil {
 			b.Fatal(err)

@@ -28,19 +28,17 @@ type Manifest struct {
 	Files     Tree      `json:"files"`
 }
 
-// Folder is an agent's folder in the data folder. Its manifest is beside it, and makes it one: a folder
+// Folder is the folder of an installed agent, DIR/ID/VERSION. Its manifest is beside it, and makes it one: a folder
 // without a manifest was not installed to its end.
 type Folder struct{ Path string }
 
-// AgentsDir returns the folder of all agents' folders.
-func AgentsDir(data string) string { return filepath.Join(data, "agents") }
-
-// FolderOf returns the folder of an installed agent in which a file is.
-func FolderOf(data, file string) (f Folder, ok bool) {
-	if data == "" {
+// FolderOf returns the folder of an installed agent in which a file is; dir has those of all agents, and
+// is empty if there are none.
+func FolderOf(dir, file string) (f Folder, ok bool) {
+	if dir == "" {
 		return f, false
 	}
-	for _, base := range []string{AgentsDir(data), real(AgentsDir(data))} {
+	for _, base := range []string{dir, real(dir)} {
 		rel, err := filepath.Rel(base, file)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue

@@ -80,7 +80,7 @@ type programs map[string]Program
 
 // Store keeps the records of programs.
 type Store struct {
-	data string // the data folder
+	dir  string // the folder of installed agents
 	file datadir.Document[programs]
 
 	mu     sync.Mutex // guards the field below
@@ -93,9 +93,10 @@ const programsFile = "agent-programs.json"
 // lockFor limits the wait for another process that changes the records.
 const lockFor = 10 * time.Second
 
-// In returns the records in a data folder; "": there is none, and nothing is compared.
-func In(data string) *Store {
-	s := &Store{data: data, asking: map[string]chan struct{}{}}
+// In returns the records in a data folder; "": there is none, and nothing is compared. dir has the folders
+// of installed agents.
+func In(data, dir string) *Store {
+	s := &Store{dir: dir, asking: map[string]chan struct{}{}}
 	if data != "" {
 		s.file.Path = filepath.Join(data, programsFile)
 	}
@@ -159,7 +160,7 @@ func (s *Store) look(ctx context.Context, c Command) (*Change, func(context.Cont
 	if err != nil {
 		return nil, nil, err
 	}
-	if f, ok := FolderOf(s.data, file); ok {
+	if f, ok := FolderOf(s.dir, file); ok {
 		return f.look(ctx, c.Agent)
 	}
 	all, err := s.file.Read()

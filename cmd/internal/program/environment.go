@@ -99,6 +99,27 @@ func (e *Environment) DataDir() (string, error) {
 	return abs, nil
 }
 
+// AgentsDir returns the absolute path of the folder with the installed agents, which need not exist;
+// empty: the environment names no place for it. It is not in the usual data folder, which programs in a
+// sandbox do not see: agents may run in one.
+func (e *Environment) AgentsDir() string {
+	if data, err := e.DataDir(); err == nil && (e.Flags.DataDir != "" || e.Getenv("DRAGOMAN_DATA") != "") {
+		return filepath.Join(data, "agents")
+	}
+	base := e.Getenv("XDG_DATA_HOME")
+	switch {
+	case filepath.IsAbs(base):
+	case runtime.GOOS == "windows":
+		base = e.Getenv("LocalAppData")
+	case e.Home() != "":
+		base = filepath.Join(e.Home(), ".local", "share")
+	}
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, "dragoman", "agents")
+}
+
 // OtherData is the advice for a data folder that cannot be used.
 const OtherData = "name another folder with --data-dir or DRAGOMAN_DATA"
 

@@ -12,7 +12,6 @@ import (
 	"dragoman/cmd/internal/download"
 	"dragoman/core/datadir"
 	"dragoman/core/display"
-	"dragoman/core/netguard"
 )
 
 // Address is that of the registry that all clients of ACP share.
@@ -31,14 +30,8 @@ type Source struct {
 	Address string
 }
 
-// Near returns the closest class of addresses from which agents may be downloaded: a source that the
-// user names may lead anywhere.
-func (s Source) Near() netguard.Class {
-	if s.From == "" {
-		return netguard.Public
-	}
-	return netguard.Local
-}
+// Anywhere reports whether agents may be downloaded from any address: where the user names the source.
+func (s Source) Anywhere() bool { return s.From != "" }
 
 // Load reads the registry.
 func (s Source) Load(ctx context.Context) (*Registry, error) {
@@ -58,7 +51,7 @@ func (s Source) Load(ctx context.Context) (*Registry, error) {
 	if from == "" {
 		from = Address
 	}
-	data, err := download.Fetcher{Near: s.Near()}.Get(ctx, from, maxRegistry)
+	data, err := download.Fetcher{Anywhere: s.Anywhere()}.Get(ctx, from, maxRegistry)
 	var r *Registry
 	if err == nil {
 		r, err = s.parsed(data, from)
