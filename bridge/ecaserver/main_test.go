@@ -51,7 +51,7 @@ func optionsOf(t *testing.T, o ecatest.Options) ecaserver.Options {
 	}
 	return ecaserver.Options{Options: launch.Options{
 		Name: "scripted",
-		Program: func(context.Context) (launch.Program, error) {
+		Program: func(context.Context, core.Host) (launch.Program, error) {
 			return launch.Program{Path: self, Env: map[string]string{ecatest.Variable: o.Value()}}, nil
 		},
 		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",

@@ -198,8 +198,9 @@ var importRules = []rule{
 	{from: "dragoman/bridge/agent/agenttest", forbidden: thirdParty, why: "the scripted agent is one that others could have written, and no library's reading of the protocol"},
 	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},
 
-	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
-	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
+	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/configs/jsonc", "dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
+	{from: "dragoman/configs/jsonc", forbidden: "dragoman/...", except: []string{"dragoman/core/jsonscan"}, why: "a text is changed in the same way, whatever it configures"},
+	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/configs/jsonc", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/access", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
@@ -229,7 +230,12 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
-	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/download", forbidden: "dragoman/...", except: []string{"dragoman/core/display", "dragoman/core/netguard"}, why: "a file is fetched in the same way, whatever it is"},
+	{from: "dragoman/cmd/internal/registry", forbidden: "dragoman/...", except: []string{"dragoman/cmd/internal/download", "dragoman/core/datadir", "dragoman/core/display", "dragoman/core/netguard"}, why: "a registry is a file; what is in it is installed by others"},
+	{from: "dragoman/cmd/internal/integrity", forbidden: "dragoman/...", except: []string{"dragoman/core/datadir", "dragoman/core/display"}, why: "files are compared, whoever starts them"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/download", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry"}, why: "what is installed is configured by others"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/bridge/...", why: "what is installed is not started"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, careImports...), why: "external agents are looked at for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
@@ -265,7 +271,7 @@ var importRules = []rule{
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread", "dragoman/bridge/ecaserver", "dragoman/bridge/toolserver"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself, and agents of others ask the bridge for them", "dragoman/core/policy", "dragoman/core/sandbox", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/bridge/agent", "dragoman/bridge/agent/judge", "dragoman/bridge/ecaserver", "dragoman/cmd/internal/export", "dragoman/cmd/internal/setup", "dragoman/cmd/internal/answers", "dragoman/core/kept"),
-	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login"),
+	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login", "dragoman/cmd/internal/download"),
 	onlyIn("dragoman/core/delegate", "tasks are handed over by a tool, which asks its policy first", "dragoman/core/tools"),
 	onlyIn("dragoman/core/sandbox", "tools start commands in a sandbox; everybody else starts them through shell", "dragoman/core/tools", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/shell", "commands are run by a tool, or by who asked the same policy for an agent", "dragoman/core/tools", "dragoman/bridge/..."),
@@ -273,19 +279,23 @@ var importRules = []rule{
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/BurntSushi/toml", "other programs write TOML, and we do not", "dragoman/cmd/internal/imports"),
-	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs"),
+	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs", "dragoman/configs/jsonc"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp/...", "dragoman/bridge/bridgetest", "dragoman/e2e", "dragoman/e2e/conformance"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
 	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
 
-// doctorImports and setupImports list the packages below cmd that these packages may import.
+// careImports, doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
+	careImports = []string{
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/imports", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
+	}
 	doctorImports = []string{
 		"dragoman/cmd/internal/agents", "dragoman/cmd/internal/confine",
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
 	}
 	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )

@@ -47,7 +47,7 @@ func Make(a configs.Agent, o agent.Options) Backend {
 func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
 	o.Name, o.Known = name, known.Of(Words(a))
 	started, _ := a.Program()
-	o.Program = func(ctx context.Context) (agent.Program, error) { return resolve(ctx, started, env, run) }
+	o.Program = func(ctx context.Context, _ core.Host) (agent.Program, error) { return resolve(ctx, started, env, run) }
 	o.Choices = map[string]string{}
 	for id, value := range a.Options {
 		o.Choices[id] = string(value)
