@@ -122,8 +122,10 @@ func TestUnpack(t *testing.T) {
 		return
 	}
 	files := []entry{
-		{name: "./", mode: fs.ModeDir | 0o755, kind: tar.TypeDir}, {name: "bin/", mode: fs.ModeDir | 0o755, kind: tar.TypeDir},
-		{name: "bin/agent", text: "#!", mode: 0o755 | fs.ModeSetuid}, {name: "./lib/a.txt", text: "text", mode: 0o666},
+		{name: "./", mode: fs.ModeDir | 0o755, kind: tar.TypeDir},
+		{name: "bin/", mode: fs.ModeDir | 0o755, kind: tar.TypeDir},
+		{name: "bin/agent", text: "#!", mode: 0o755 | fs.ModeSetuid},
+		{name: "./lib/a.txt", text: "text", mode: 0o666},
 		{name: "bin/link", mode: fs.ModeSymlink | 0o777, kind: tar.TypeSymlink, link: "../lib/a.txt"},
 	}
 	const want = "bin/agent -rwx------ 2\nbin/link Lrwxrwxrwx 12\nlib/a.txt -rw------- 4"
