@@ -121,6 +121,9 @@ func listOf(ctx context.Context, c *configs.Config, env *program.Environment) (l
 				l.Problem = reason(err)
 			}
 			l.Version, l.Origin = origin(env, a, where)
+			if f, ok := InstalledIn(env, a); ok && err == nil {
+				l.Program = f.Path
+			}
 		}
 		list = append(list, l)
 	}
