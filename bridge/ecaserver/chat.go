@@ -198,7 +198,7 @@ func (c *chat) over() {
 	c.pause()
 	c.busy = ""
 	for id, tc := range c.calls {
-		if tc.now().State.Ended() {
+		if !c.asks(tc) && tc.is.State.Ended() {
 			delete(c.calls, id)
 		}
 	}

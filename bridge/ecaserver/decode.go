@@ -24,7 +24,7 @@ func (c *chat) text(r received, t eca.TextContent) {
 		if said := strings.TrimSpace(t.Text); said != "" && !c.talk.failed(c, said) {
 			c.emit(core.Notice{Severity: core.Info, Text: said})
 		}
-	default:
+	case eca.RoleAssistant, "":
 		if t.Text == "" {
 			return
 		}

@@ -120,11 +120,8 @@ func (in *importing) add(events ...core.Event) {
 
 // apart takes an event that needs no turn.
 func (in *importing) apart(ev core.Event) {
-	switch e := ev.(type) {
-	case core.TitleChanged:
+	if e, ok := ev.(core.TitleChanged); ok {
 		in.title = e.Title
-	case core.Foreign:
-		in.add(ev)
 	}
 }
 
