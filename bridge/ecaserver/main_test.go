@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(ecatest.Variable) != "" {
-		syscall.Exit(ecatest.Main()) // the race detector would wait for a second
+		syscall.Exit(ecatest.Main(os.Stdin, os.Stdout)) // the race detector would wait for a second
 	}
 	if dir := os.Getenv(playsVar); dir != "" {
 		syscall.Exit(play(os.Getenv(speaksVar), dir))
