@@ -36,6 +36,7 @@ type chat struct {
 	lastText core.MessageID // the newest message
 	said     string         // of a sub-agent: its last text
 	busy     string         // the last progress
+	repeated []string       // the server's ids of the user's messages that it has repeated, when it opened the chat
 	steps    string         // the last plan
 	n        int
 

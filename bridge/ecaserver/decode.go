@@ -44,6 +44,9 @@ func (c *chat) text(r received, t eca.TextContent) {
 // reached the model.
 func (c *chat) userText(t eca.TextContent) {
 	c.pause()
+	if c.talk.opens() && t.ContentID != "" {
+		c.repeated = append(c.repeated, t.ContentID)
+	}
 	if in := c.imports(); in != nil {
 		in.say(strings.TrimSuffix(t.Text, "\n"))
 		return

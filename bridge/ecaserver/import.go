@@ -42,7 +42,7 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 	c.root.id = id
 	c.root.imported(in)
 	p.join(id, c.root)
-	found, err := c.request(ctx, p, id, 0)
+	found, err := c.request(ctx, p, id)
 	c.root.imported(nil)
 	switch {
 	case err != nil:
@@ -65,6 +65,9 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 	})
 	c.mu.Lock()
 	c.begun = true
+	for _, content := range c.root.repeated {
+		c.marks = append(c.marks, mark{content: content})
+	}
 	c.fresh = errors.Is(err, core.ErrHistory) // an earlier import came to an end, or another agent has answered
 	c.mu.Unlock()
 	switch {

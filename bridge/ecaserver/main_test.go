@@ -38,6 +38,7 @@ type room struct {
 	t       *testing.T
 	gateway *core.Gateway
 	profile *core.Profile
+	home    string
 	dir     string          // the sessions' folder
 	ctx     context.Context //nolint:containedctx // ends what hangs
 }
@@ -81,13 +82,18 @@ type rule = policy.Rule
 // newRoom makes a gateway over a store on the disk. What no rule covers is asked.
 func newRoom(t *testing.T, agent core.Agent, rules ...rule) *room {
 	t.Helper()
-	home := t.TempDir()
+	return newRoomIn(t, t.TempDir(), agent, rules...)
+}
+
+// newRoomIn is newRoom with the sessions of another one.
+func newRoomIn(t *testing.T, home string, agent core.Agent, rules ...rule) *room {
+	t.Helper()
 	p, err := policy.New(policy.Options{Rules: rules, Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	r := &room{t: t, dir: t.TempDir(), ctx: ctx, profile: &core.Profile{Agents: []core.Agent{agent}, Policy: p}}
+	r := &room{t: t, home: home, dir: t.TempDir(), ctx: ctx, profile: &core.Profile{Agents: []core.Agent{agent}, Policy: p}}
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		t.Fatal(err)
 	}
