@@ -219,8 +219,9 @@ func (c *chat) described(d described) (tc *call, fresh bool) {
 	if d.Name != "" {
 		tc.head = d.ToolCall
 	}
-	tc.ours = tc.head.Origin == eca.OriginMCP && c.talk.tools.owns(tc.head.Server)
 	c.describe(tc, d)
+	shows := tc.details.changed() != "" || len(tc.details.commands()) > 0 // what no call of ours shows
+	tc.ours = tc.head.Origin == eca.OriginMCP && !shows && c.talk.tools.owns(tc.head.Server, tc.head.Name)
 	return tc, fresh
 }
 

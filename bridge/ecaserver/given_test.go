@@ -11,6 +11,7 @@ import (
 	"dragoman/bridge/ecaserver/ecatest"
 	"dragoman/bridge/toolserver"
 	"dragoman/core"
+	"dragoman/core/coretest"
 )
 
 // The message is sent as its words, and what it refers to as contexts.
@@ -20,9 +21,13 @@ func TestContexts(t *testing.T) {
 	file := filepath.Join(c.dir, "a.txt")
 	c.events = nil
 	id, err := c.at.Prompt(c.ctx, core.Prompt{Blocks: []core.Block{
-		core.Text{Text: "say "}, core.Text{Text: "hello"},
-		core.Link{URI: "file://" + file}, core.Link{URI: "file://" + c.dir + "/"}, core.Link{URI: "https://x.example/"},
-		core.Resource{URI: "mcp://x/y", Text: "the text"}, core.Image{MIME: "image/png", Data: []byte{1, 2, 3}},
+		core.Text{Text: "say "},
+		core.Text{Text: "hello"},
+		core.Link{URI: "file://" + file},
+		core.Link{URI: "file://" + c.dir + "/"},
+		core.Link{URI: "https://x.example/"},
+		core.Resource{URI: "mcp://x/y", Text: "the text"},
+		core.Image{MIME: "image/png", Data: []byte{1, 2, 3}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -59,16 +64,29 @@ func TestSessionTools(t *testing.T) {
 	pool := toolserver.New(toolserver.Options{Version: "test", Program: []string{self, "session-tools"}})
 	defer pool.Close()
 	record := filepath.Join(t.TempDir(), "record")
-	c := one(t, ecatest.Options{Record: record}, func(o *ecaserver.Options) { o.Tools = pool })
-	c.says(`call {"name":"files__read","server":"dragoman","origin":"mcp","manual":true,"output":"x"}`+"\nsay done", "done\n")
-	if got := c.states(); len(got) != 0 {
+	r := newRoom(t, scripted(t, ecatest.Options{Record: record}, func(o *ecaserver.Options) { o.Tools = pool }))
+	r.profile.Toolboxes = []core.Toolbox{coretest.Tools{coretest.Tool{Is: core.Spec{Server: "files", Name: "read", Schema: []byte(`{"type":"object"}`)}}}}
+	c := r.begin()
+	c.answer = always(reject)
+	c.says(`call {"name":"files__read","server":"dragoman-session","origin":"mcp","manual":true,"output":"x"}`+"\nsay done", "done\n")
+	if got := c.states(); len(got) != 0 || len(c.asked) != 0 {
 		t.Errorf("%q", got)
-	}
-	inits := recorded(t, record, "initialize")
-	if len(inits) != 1 || !strings.Contains(inits[0], `"initializationOptions":{"mcpServers":{"dragoman":{"args":["session-tools"],"command":`) || !strings.Contains(inits[0], toolserver.TokenVar) {
-		t.Errorf("%q", inits)
 	}
 	if approved := recorded(t, record, "chat/toolCallApprove"); len(approved) != 1 {
 		t.Errorf("%q", approved)
+	}
+	inits := recorded(t, record, "initialize")
+	if len(inits) != 1 || !strings.Contains(inits[0], `"initializationOptions":{"mcpServers":{"dragoman-session":{"args":["session-tools"],"command":`) || !strings.Contains(inits[0], toolserver.TokenVar) {
+		t.Errorf("%q", inits)
+	}
+	for _, other := range []string{
+		`{"name":"files__read","server":"dragoman","origin":"mcp","manual":true}`, `{"name":"files__write","server":"dragoman-session","origin":"mcp","manual":true}`,
+		`{"name":"files__read","server":"dragoman-session","origin":"mcp","manual":true,"details":{"type":"fileChange","path":"/x","diff":""}}`,
+	} {
+		c.asked = nil
+		c.says("call "+other+"\nsay done", "done\n")
+		if len(c.asked) != 1 {
+			t.Errorf("%s: asked %d times", other, len(c.asked))
+		}
 	}
 }
