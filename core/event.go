@@ -427,9 +427,9 @@ type TurnEnded struct {
 // Foreign is a message of the protocol that an agent behind the gateway speaks, for which core has
 // no event. Clients of the same protocol get it unchanged, except for ids.
 type Foreign struct {
-	Protocol string          `json:"protocol"`         // "acp"
+	Protocol string          `json:"protocol"`         // "acp" or "eca"
 	Method   string          `json:"method,omitempty"` // of another notification than an update: Raw has its parameters, and only live clients get it
-	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update
+	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update, in ECA the role and content of a chat/contentReceived
 	Text     string          `json:"text,omitempty"`   // for clients of other protocols; empty: they are shown nothing
 	Content  []Block         `json:"-"`                // what Text stands for, for those that can show it
 }

@@ -29,9 +29,6 @@ type call struct {
 	cancel context.CancelFunc // ends the question
 }
 
-// now returns the call; while somebody is asked about it, it is no more than proposed.
-func (tc *call) now() core.Call { return tc.is }
-
 // described holds the members of a content of a call, of any type.
 type described struct {
 	eca.ToolCall
@@ -70,7 +67,7 @@ func (c *chat) runs(_ received, d described) {
 		return
 	case tc.ours: // the call itself is asked about when it comes to our server
 		if d.ManualApproval {
-			c.decide(tc, true)
+			c.decide(d.ID, true)
 		}
 		return
 	case c.asks(tc):
@@ -122,7 +119,7 @@ func (c *chat) begins(tc *call) {
 		if !more {
 			return
 		}
-	default:
+	case core.Awaiting, core.Succeeded, core.Errored, core.Rejected, core.Canceled:
 		return
 	}
 	c.emit(core.CallChanged{Call: tc.is})
@@ -222,8 +219,9 @@ func (c *chat) described(d described) (tc *call, fresh bool) {
 	if d.Name != "" {
 		tc.head = d.ToolCall
 	}
-	tc.ours = tc.head.Origin == eca.OriginMCP && c.talk.tools.owns(tc.head.Server)
 	c.describe(tc, d)
+	shows := tc.details.changed() != "" || len(tc.details.commands()) > 0 // what no call of ours shows
+	tc.ours = tc.head.Origin == eca.OriginMCP && !shows && c.talk.tools.owns(tc.head.Server, tc.head.Name)
 	return tc, fresh
 }
 
@@ -297,14 +295,14 @@ func (c *chat) ask(tc *call, j judge.Judged) {
 	select {
 	case p.room <- struct{}{}:
 	default:
-		c.decide(tc, false)
+		c.decide(tc.head.ID, false)
 		return
 	}
 	ctx, cancel := context.WithCancel(p.life)
 	c.mu.Lock()
 	tc.asking, tc.cancel = true, cancel
 	c.mu.Unlock()
-	is := tc.is
+	is, id := tc.is, tc.head.ID
 	c.talk.waits(1)
 	p.asks.Go(func() {
 		defer cancel()
@@ -316,7 +314,7 @@ func (c *chat) ask(tc *call, j judge.Judged) {
 		c.mu.Lock()
 		tc.asking, tc.is = false, is
 		c.mu.Unlock()
-		c.decide(tc, allowed)
+		c.decide(id, allowed)
 	})
 }
 
@@ -348,7 +346,7 @@ func (c *chat) authorize(ctx context.Context, is *core.Call, j judge.Judged) boo
 }
 
 // decide tells the server whether a call may run. What is remembered is remembered here alone.
-func (c *chat) decide(tc *call, allowed bool) {
+func (c *chat) decide(id string, allowed bool) {
 	p := c.talk.program()
 	if p == nil {
 		return
@@ -357,7 +355,7 @@ func (c *chat) decide(tc *call, allowed bool) {
 	if allowed {
 		method = eca.MethodApprove
 	}
-	_ = p.conn.Notify(method, eca.ApproveParams{ChatID: c.id, ToolCallID: tc.head.ID}) // a program that has ended needs none
+	_ = p.conn.Notify(method, eca.ApproveParams{ChatID: c.id, ToolCallID: id}) // a program that has ended needs none
 }
 
 // native are the kinds of the tools that servers bring themselves.

@@ -36,6 +36,7 @@ type chat struct {
 	lastText core.MessageID // the newest message
 	said     string         // of a sub-agent: its last text
 	busy     string         // the last progress
+	repeated []string       // the server's ids of the user's messages that it has repeated, when it opened the chat
 	steps    string         // the last plan
 	n        int
 
@@ -198,7 +199,7 @@ func (c *chat) over() {
 	c.pause()
 	c.busy = ""
 	for id, tc := range c.calls {
-		if tc.now().State.Ended() {
+		if !c.asks(tc) && tc.is.State.Ended() {
 			delete(c.calls, id)
 		}
 	}

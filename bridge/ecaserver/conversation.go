@@ -23,8 +23,9 @@ import (
 
 // bound is the part of a conversation that the session's log keeps (core.Bound).
 type bound struct {
-	Chat    string `json:"chat"` // the server's id, which we have made
-	Briefed bool   `json:"briefed,omitempty"`
+	Chat    string   `json:"chat"` // the server's id, which we have made
+	Briefed bool     `json:"briefed,omitempty"`
+	Marks   []string `json:"marks,omitempty"` // the newest of conversation.marks: the last may be lost with the server
 }
 
 // conversation is the server's side of one session.
@@ -52,7 +53,9 @@ type conversation struct {
 	open    int // requests of the server, and calls, that wait for somebody
 	used    time.Time
 	prompt  *prompting // nil: none is open
-	marks   map[core.MessageID]mark
+	marks   []mark     // the messages of the user that the server has, in their order
+	seen    core.Pos   // up to where the log was compared with them
+	stored  []string   // the marks in the log when the conversation was opened
 	closed  bool
 	jobs    map[string]string // the last status, by job
 }
@@ -64,15 +67,15 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, used: b.o.Time(), chosen: bind.Settings.Choices.All(), marks: map[core.MessageID]mark{}, jobs: map[string]string{}}
+	c := &conversation{b: b, bind: bind, used: b.o.Time(), chosen: bind.Settings.Choices.All(), jobs: map[string]string{}}
 	c.root = newChat(c, "", bind.Host, bind.Meta)
 	if bind.State != nil {
 		var state bound
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its chat: %w", err)
 		}
-		c.briefed = state.Briefed
-		c.root.id, c.heard, c.begun = state.Chat, bind.Heard, state.Chat != "" && bind.Heard != brief.Nothing
+		c.root.id, c.heard, c.briefed, c.stored = state.Chat, bind.Heard, state.Briefed, state.Marks
+		c.begun = state.Chat != "" && bind.Heard != brief.Nothing
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(host{bind})

@@ -24,7 +24,7 @@ func (c *chat) text(r received, t eca.TextContent) {
 		if said := strings.TrimSpace(t.Text); said != "" && !c.talk.failed(c, said) {
 			c.emit(core.Notice{Severity: core.Info, Text: said})
 		}
-	default:
+	case eca.RoleAssistant, "":
 		if t.Text == "" {
 			return
 		}
@@ -44,6 +44,9 @@ func (c *chat) text(r received, t eca.TextContent) {
 // reached the model.
 func (c *chat) userText(t eca.TextContent) {
 	c.pause()
+	if c.talk.opens() && t.ContentID != "" {
+		c.repeated = append(c.repeated, t.ContentID)
+	}
 	if in := c.imports(); in != nil {
 		in.say(strings.TrimSuffix(t.Text, "\n"))
 		return

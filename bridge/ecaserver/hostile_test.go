@@ -87,7 +87,7 @@ func TestManyApprovals(t *testing.T) {
 // A server that says nothing at its start is given up, and so is one that never says what it offers.
 func TestSilentServers(t *testing.T) {
 	c := one(t, ecatest.Options{Faults: map[string]string{"initialize": "silent"}})
-	c.back().Hurry(300 * time.Millisecond)
+	c.back().HurryHello(300 * time.Millisecond)
 	if _, end := c.say("say hello"); end.Stop != core.StopError || !strings.Contains(end.Err, "did not answer initialize within") || !strings.Contains(end.Err, "agents doctor scripted") {
 		t.Errorf("%+v", end)
 	}

@@ -43,7 +43,7 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 	c.root.id = id
 	c.root.imported(in)
 	p.join(id, c.root)
-	found, err := c.request(ctx, p, id, 0)
+	found, err := c.request(ctx, p, id)
 	c.root.imported(nil)
 	switch {
 	case err != nil:
@@ -65,7 +65,11 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 		}
 	})
 	c.mu.Lock()
-	if c.begun = true; errors.Is(err, core.ErrHistory) { // an earlier import came to an end, or another agent has answered
+	c.begun = true
+	for _, content := range c.root.repeated {
+		c.marks = append(c.marks, mark{content: content})
+	}
+	if errors.Is(err, core.ErrHistory) { // an earlier import came to an end, or another agent has answered
 		c.heard = brief.Nothing
 	}
 	c.mu.Unlock()
@@ -122,11 +126,8 @@ func (in *importing) add(events ...core.Event) {
 
 // apart takes an event that needs no turn.
 func (in *importing) apart(ev core.Event) {
-	switch e := ev.(type) {
-	case core.TitleChanged:
+	if e, ok := ev.(core.TitleChanged); ok {
 		in.title = e.Title
-	case core.Foreign:
-		in.add(ev)
 	}
 }
 

@@ -217,6 +217,34 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// Going back while the server does not run is made up for when it opens the chat again.
+func TestRewindWithoutTheServer(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "record")
+	c := one(t, ecatest.Options{Record: record, Dir: t.TempDir()})
+	c.says("say one", "one\n")
+	before := c.at.Head()
+	c.says("say two", "two\n")
+	c.says("say three", "three\n")
+	id := c.session.Meta().ID
+	if err := c.gateway.Close(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := newRoomIn(t, c.home, c.profile.Agents[0])
+	s, err := next.gateway.Open(next.ctx, core.Local, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := next.join(s)
+	if err := d.at.Truncate(d.ctx, before); err != nil {
+		t.Fatal(err)
+	}
+	d.ended(d.prompt("say four"))
+	back, prompts := recorded(t, record, "chat/rollback"), recorded(t, record, "chat/prompt")
+	if len(back) != 1 || !strings.Contains(back[0], `"contentId":"content-2-`) || len(prompts) != 4 || strings.Contains(prompts[3], "What was said") {
+		t.Errorf("%q; %q", back, prompts)
+	}
+}
+
 // A chat that the server had before is listed, and becomes a session with its history.
 func TestImport(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "agents.json")

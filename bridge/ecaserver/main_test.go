@@ -20,9 +20,19 @@ import (
 	"dragoman/core/policy"
 )
 
+// oddVar is the variable of a process that is to be killed: the time for which a program of its server sleeps.
+const oddVar = "SLEEPS_ODD"
+
+// holds runs such a process, where processes can be killed so.
+var holds func(odd string) int
+
 func TestMain(m *testing.M) {
 	if os.Getenv(ecatest.Variable) != "" {
-		syscall.Exit(ecatest.Main()) // the race detector would wait for a second
+		syscall.Exit(ecatest.Main(os.Stdin, os.Stdout)) // the race detector would wait for a second
+	}
+	if odd := os.Getenv(oddVar); odd != "" {
+		os.Unsetenv(oddVar)
+		syscall.Exit(holds(odd))
 	}
 	if dir := os.Getenv(playsVar); dir != "" {
 		syscall.Exit(play(os.Getenv(speaksVar), dir))
@@ -38,6 +48,7 @@ type room struct {
 	t       *testing.T
 	gateway *core.Gateway
 	profile *core.Profile
+	home    string
 	dir     string          // the sessions' folder
 	ctx     context.Context //nolint:containedctx // ends what hangs
 }
@@ -78,13 +89,18 @@ type rule = policy.Rule
 // newRoom makes a gateway over a store on the disk. What no rule covers is asked.
 func newRoom(t *testing.T, agent core.Agent, rules ...rule) *room {
 	t.Helper()
-	home := t.TempDir()
+	return newRoomIn(t, t.TempDir(), agent, rules...)
+}
+
+// newRoomIn is newRoom with the sessions of another one.
+func newRoomIn(t *testing.T, home string, agent core.Agent, rules ...rule) *room {
+	t.Helper()
 	p, err := policy.New(policy.Options{Rules: rules, Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	r := &room{t: t, dir: t.TempDir(), ctx: ctx, profile: &core.Profile{Agents: []core.Agent{agent}, Policy: p}}
+	r := &room{t: t, home: home, dir: t.TempDir(), ctx: ctx, profile: &core.Profile{Agents: []core.Agent{agent}, Policy: p}}
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package ecaserver
 import (
 	"encoding/base64"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"dragoman/adapters/proto/eca"
@@ -65,7 +66,7 @@ func (c *conversation) linked(uri string, lines [2]int) eca.Context {
 	if err != nil {
 		return eca.Context{Type: eca.ContextWeb, URL: uri}
 	}
-	is := eca.Context{Type: eca.ContextFile, Path: c.b.paths.There(at)}
+	is := eca.Context{Type: eca.ContextFile, Path: c.b.paths.There(filepath.Clean(at))}
 	if strings.HasSuffix(uri, "/") {
 		is.Type = eca.ContextDirectory
 	} else if lines[0] > 0 {

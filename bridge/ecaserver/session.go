@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,49 +72,64 @@ func (p *peer) awaitOffer(ctx context.Context) error {
 // newChat makes the id of a chat. The server gets to know it with the first prompt.
 func (c *conversation) newChat(ctx context.Context, p *peer) error {
 	c.mu.Lock()
-	c.heard, c.briefed, c.begun, c.own = brief.Nothing, false, false, config{}
-	c.marks = map[core.MessageID]mark{}
+	c.heard, c.briefed, c.begun, c.own, c.marks, c.stored = brief.Nothing, false, false, config{}, nil, nil
 	c.mu.Unlock()
 	c.root.id = "dragoman-" + strings.ToLower(rand.Text())
 	p.join(c.root.id, c.root)
 	return c.keep(ctx)
 }
 
-// openLimit is the part of a chat that is repeated when it is opened again: the log has all of it.
-const openLimit = 1
-
 // reopen continues a chat in another process of the server. A server that cannot, or that has lost the chat,
 // gets a new one, and is told what was said.
 func (c *conversation) reopen(ctx context.Context, p *peer) error {
 	p.join(c.root.id, c.root)
 	c.root.mute(true)
-	found, err := c.request(ctx, p, c.root.id, openLimit)
-	c.root.mute(false)
+	defer c.root.mute(false)
+	found, err := c.request(ctx, p, c.root.id)
 	switch {
 	case err == nil && found.Found:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, wire.ErrClosed):
-		return err
+		err = c.resume()
 	case err == nil:
 		err = errors.New("it does not know the chat any more")
 	case unsupported(err):
 		err = errors.New("it cannot open chats again")
 	}
+	switch {
+	case err == nil, errors.Is(err, wire.ErrClosed):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
 	p.leave(c.root.id)
+	c.root.mute(false)
 	c.notice(core.Warning, "The agent could not continue its chat, so it got a new one with a summary of what was said: "+err.Error())
 	return c.newChat(ctx, p)
 }
 
-// request has the server open a chat, and repeat it up to a limit; 0: all of it.
-func (c *conversation) request(ctx context.Context, p *peer, id string, limit int) (is eca.OpenResult, err error) {
-	params := map[string]any{"chatId": id}
-	if limit > 0 {
-		params["limit"] = limit
+// resume compares what the server has repeated with the marks that the log has. What it remembers beyond them it is
+// to forget with the next prompt.
+func (c *conversation) resume() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := make(map[string]core.MessageID, len(c.marks))
+	for _, m := range c.marks {
+		known[m.content] = m.message
 	}
+	c.marks, c.seen = nil, core.Pos{}
+	for _, content := range c.root.repeated {
+		c.marks = append(c.marks, mark{content, known[content]})
+	}
+	if len(c.stored) > 0 && !slices.ContainsFunc(c.stored, func(content string) bool { return slices.Contains(c.root.repeated, content) }) {
+		return errors.New("it does not know the last messages any more")
+	}
+	return nil
+}
+
+// request has the server open a chat, and repeat it.
+func (c *conversation) request(ctx context.Context, p *peer, id string) (is eca.OpenResult, err error) {
+	c.root.repeated = nil // nothing is read about the chat yet
 	got := make(chan error, 1)
-	ask, err := p.conn.Start(eca.MethodOpen, params, func(raw json.RawMessage, err error) { // behind what is repeated
+	ask, err := p.conn.Start(eca.MethodOpen, eca.ChatParams{ChatID: id}, func(raw json.RawMessage, err error) { // behind what is repeated
 		if err == nil {
 			err = wire.Unmarshal(raw, &is)
 		}
@@ -150,7 +166,11 @@ func (c *conversation) request(ctx context.Context, p *peer, id string, limit in
 // keep has the log keep what finds the chat again, and lists know that it is ours.
 func (c *conversation) keep(ctx context.Context) error {
 	c.mu.Lock()
-	is, heard := bound{c.root.id, c.briefed}, c.heard
+	is, heard := bound{Chat: c.root.id, Briefed: c.briefed}, c.heard
+	for _, m := range c.marks[max(len(c.marks)-2, 0):] {
+		is.Marks = append(is.Marks, m.content)
+	}
+	c.stored = is.Marks
 	c.mu.Unlock()
 	if h := c.b.o.History; h != nil {
 		c.after.Go(func() { // only Close waits for the disk

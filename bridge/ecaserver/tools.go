@@ -33,6 +33,10 @@ func (s *tools) know(specs []core.Spec) {
 	}
 }
 
+// serverName is the name of our server. The server's own configuration wins over ours, and may well have another
+// dragoman under its usual name, whose calls we must not take for our own.
+const serverName = toolserver.Name + "-session"
+
 // start makes a server for a program, instead of the one for the program before it, and returns it in the form
 // of an ECA server's configuration; nil: there is none. brought are the servers of clients, whose names it does
 // not take. at is where the program reaches it if it runs in a sandbox; "": by a program of ours.
@@ -41,7 +45,7 @@ func (s *tools) start(o launch.Options, brought []core.ServerSpec, at string) (m
 	if o.Tools == nil || o.Known.NoServers || len(o.Paths) > 0 { // elsewhere are neither an address of this machine nor our program
 		return nil, nil
 	}
-	name := toolserver.Name
+	name := serverName
 	for slices.ContainsFunc(brought, func(b core.ServerSpec) bool { return b.Name == name }) {
 		name += "-tools"
 	}
@@ -73,11 +77,12 @@ func (s *tools) close() {
 	}
 }
 
-// owns reports whether a server that a call names is ours. Its calls are asked about and logged when they come.
-func (s *tools) owns(server string) bool {
+// owns reports whether a call is one of a tool of our server. It is asked about and logged when it comes.
+func (s *tools) owns(server, tool string) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.server != nil && server == s.name
+	ours, name := s.server, s.name
+	s.mu.Unlock()
+	return ours != nil && server == name && ours.Owns(server+"/"+tool)
 }
 
 // silentWait is the part of a wait for servers that is not shown.

@@ -24,6 +24,7 @@ type prompting struct {
 	failed   bool          // its answer was that it cannot
 	said     string        // the words for that
 	login    bool          // it wants a login
+	mark     string        // the server's id of the message
 	steers   []string      // messages to the turn that have not reached the model yet
 	err      error         // set before done is closed
 	done     chan struct{} // closed when the turn is over
@@ -102,12 +103,12 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, message s
 	for {
 		select {
 		case <-pr.done:
-			c.prompted(ctx)
+			c.prompted(ctx, pr)
 			return c.finish(pr)
 		case <-ticker.C:
 			c.steer(t, p, pr)
 		case <-ctx.Done():
-			c.prompted(context.WithoutCancel(ctx))
+			c.prompted(context.WithoutCancel(ctx), pr)
 			c.root.stop(true)
 			_ = p.conn.Notify(eca.MethodPromptStop, eca.ChatParams{ChatID: c.root.id}) // a program that has ended needs none
 			c.b.wg.Go(func() { c.canceled(p, pr) })
@@ -224,13 +225,16 @@ func (c *conversation) finish(pr *prompting) (left []string, stop core.StopReaso
 	return pr.steers, core.StopEnd, nil
 }
 
-// prompted notes that the server has got the first prompt of its chat.
-func (c *conversation) prompted(ctx context.Context) {
+// prompted notes that the server has got a prompt, and by which id it can go back to it.
+func (c *conversation) prompted(ctx context.Context, pr *prompting) {
 	c.mu.Lock()
-	lacked := c.heard != (core.Pos{})
-	c.heard, c.begun = core.Pos{}, true
+	got := pr.moved && !pr.login && !pr.failed && pr.err == nil
+	changed := got && (c.heard != (core.Pos{}) || pr.mark != "")
+	if got {
+		c.heard, c.begun = core.Pos{}, true
+	}
 	c.mu.Unlock()
-	if !lacked {
+	if !changed {
 		return
 	}
 	if err := c.keep(ctx); err != nil && ctx.Err() == nil {
@@ -333,8 +337,9 @@ func (c *conversation) echoed(t eca.TextContent) {
 	if pr == nil {
 		return
 	}
-	if pr.message != "" && t.ContentID != "" && c.marks[pr.message].content == "" {
-		c.marks[pr.message] = mark{t.ContentID, len(c.marks)}
+	if t.ContentID != "" && pr.mark == "" {
+		pr.mark = t.ContentID
+		c.marks = append(c.marks, mark{t.ContentID, pr.message})
 	}
 	left := pr.steers[:0:0]
 	for _, steer := range pr.steers {
@@ -370,44 +375,88 @@ func (c *conversation) message(ctx context.Context, t *core.Turn) (message strin
 // mark is the server's id of a message of the user, by which it goes back.
 type mark struct {
 	content string
-	n       int // the order
+	message core.MessageID // in the log; "": it is of an earlier process
 }
 
 // rewind has the server forget what the log hides. A server that cannot gets a new chat, and is told what is
 // left.
 func (c *conversation) rewind(ctx context.Context, t *core.Turn, p *peer) error {
 	c.mu.Lock()
-	known := len(c.marks)
+	seen, known, chat := c.seen, len(c.marks), c.root.id
 	c.mu.Unlock()
 	if known == 0 {
 		return nil
 	}
-	there := map[core.MessageID]bool{}
+	last, hidden, err := scanned(ctx, t, seen)
+	if err == nil && (hidden || seen == core.Pos{}) {
+		err = c.forget(ctx, t, p, chat)
+	}
+	if err == nil {
+		c.mu.Lock()
+		c.seen = last
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// scanned returns the end of the log behind a position, and reports whether a part before it was hidden.
+func scanned(ctx context.Context, t *core.Turn, after core.Pos) (last core.Pos, hidden bool, err error) {
+	last = after
+	for r, err := range t.Records(ctx, after) {
+		if err != nil {
+			return last, false, err
+		}
+		if _, is := r.Event.(core.Truncated); is {
+			hidden = true
+		}
+		if r.Seq > 0 {
+			last = r.End()
+		}
+	}
+	return last, hidden, nil
+}
+
+// forget has the server go back to the first message that the log hides.
+func (c *conversation) forget(ctx context.Context, t *core.Turn, p *peer, chat string) error {
+	there, stored := map[core.MessageID]bool{}, map[string]bool{}
 	for r, err := range t.Records(ctx, core.Pos{}) {
 		if err != nil {
 			return err
 		}
-		if e, ok := r.Event.(core.TurnStarted); ok {
+		switch e := any(r.Event).(type) {
+		case core.TurnStarted:
 			there[e.Message] = true
+		case core.Bound:
+			var is bound
+			if e.Agent == c.b.o.Name && json.Unmarshal(e.State, &is) == nil && is.Chat == chat {
+				for _, content := range is.Marks {
+					stored[content] = true
+				}
+			}
 		}
 	}
 	c.mu.Lock()
-	var back mark
-	for message, m := range c.marks {
-		if there[message] {
-			continue
+	first, newest := -1, -1
+	for i, m := range c.marks {
+		if stored[m.content] {
+			newest = i
 		}
-		if back.content == "" || m.n < back.n {
-			back = m
-		}
-		delete(c.marks, message)
 	}
-	c.mu.Unlock()
-	if back.content == "" {
+	for i, m := range c.marks {
+		if m.message != "" && !there[m.message] || m.message == "" && i > newest && len(stored) > 0 {
+			first = i
+			break
+		}
+	}
+	if first < 0 {
+		c.mu.Unlock()
 		return nil
 	}
+	back := c.marks[first].content
+	c.marks = c.marks[:first]
+	c.mu.Unlock()
 	c.root.mute(true)
-	err := p.conn.Ask(ctx, eca.MethodRollback, eca.RollbackParams{ChatID: c.root.id, ContentID: back.content, Include: []string{"messages"}}, nil)
+	err := p.conn.Ask(ctx, eca.MethodRollback, eca.RollbackParams{ChatID: c.root.id, ContentID: back, Include: []string{"messages"}}, nil)
 	c.root.mute(false)
 	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)

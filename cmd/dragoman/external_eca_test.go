@@ -95,4 +95,6 @@ func TestAnECAServerInAnACPEditor(t *testing.T) {
 	if list := p.well(t, "", "agents", "list"); !strings.Contains(list, "old (default)") {
 		t.Error(list)
 	}
+	has("doctor", p.well(t, "", "agents", "doctor", "old"), "dragoman", "a session was opened", "option agent: code, plan", "option model: offline/demo")
+	has("sessions", p.well(t, "", "agents", "sessions", "old"), "plan look; act then write f.txt: hello", "dragoman-")
 }

@@ -58,14 +58,14 @@ type chat struct {
 	messages int
 }
 
-// Main serves standard input and output with the options of the environment, and returns the exit code.
-func Main() int {
+// Main serves a client with the options of the environment, and returns the exit code.
+func Main(from io.Reader, to io.Writer) int {
 	var o Options
 	if err := json.Unmarshal([]byte(os.Getenv(Variable)), &o); err != nil {
 		return 2
 	}
-	s := &server{o: o, out: &output{w: os.Stdout}, chats: map[string]*chat{}, asked: map[string]chan message{}}
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	s := &server{o: o, out: &output{w: to}, chats: map[string]*chat{}, asked: map[string]chan message{}}
+	in := bufio.NewReaderSize(from, 1<<20)
 	for {
 		m, err := read(in)
 		if errors.Is(err, io.EOF) || err != nil {

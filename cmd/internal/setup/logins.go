@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/acp"
-	proto "dragoman/adapters/proto/acp"
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/signin"
 	"dragoman/cmd/internal/agents"
@@ -99,8 +98,8 @@ func (l logins) Status(ctx context.Context, name string) acp.AuthStatus {
 	case *agent.Backend:
 		is, _ = p.SignInStatus(ctx) // with an error it is unknown
 	default:
-		if is.State = proto.AuthUnknown; wants(p) {
-			is.State = proto.Unauthenticated
+		if is.State = "unknown"; wants(p) {
+			is.State = "unauthenticated"
 		}
 	}
 	return is
