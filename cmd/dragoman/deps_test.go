@@ -75,6 +75,8 @@ var importRules = []rule{
 	{from: "dragoman/core/board", forbidden: thirdParty, why: "the newest value of each topic is plain data"},
 	{from: "dragoman/core/codec", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/cursor", "dragoman/core/jsonscan"}, why: "the stored form of events knows events, how JSON is scanned, and nothing else"},
 	{from: "dragoman/core/codec", forbidden: thirdParty, why: "what is on users' disks outlives libraries"},
+	{from: "dragoman/core/fidelity", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "facts are fields of events, whoever carries them"},
+	{from: "dragoman/core/fidelity", forbidden: thirdParty, why: "what is lost is plain data"},
 	{from: "dragoman/core/inference", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what a model is asked depends on no service and no agent"},
 	{from: "dragoman/core/inference", forbidden: thirdParty, why: "requests and answers are plain data"},
 	{
