@@ -15,14 +15,20 @@ import (
 const maxForeign = 1<<20 - 4<<10
 
 // foreign appends an update of an external agent for which core has no event: unchanged, except for
-// the session's id and for terminals. A client that does not know its kind, or whose agent speaks
-// another protocol, gets its text. n is the number of the record.
+// the session's id and for terminals. A client whose agent speaks another protocol gets its content, and
+// if it has none its text, as does one that does not know its kind. n is the number of the record.
 func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 	if e.Method != "" {
 		return notification(dst, v, e)
 	}
 	var kind struct {
 		SessionUpdate string `json:"sessionUpdate"`
+	}
+	if e.Protocol != acp.Protocol && len(e.Content) > 0 {
+		for i, b := range e.Content {
+			dst = message(dst, v, acp.AgentChunk, "", i, b)
+		}
+		return dst
 	}
 	if e.Protocol != acp.Protocol || json.Unmarshal(e.Raw, &kind) != nil || kind.SessionUpdate == "" || !v.Display.knows(kind.SessionUpdate) {
 		if e.Text == "" {

@@ -105,13 +105,13 @@ func TestWalkChangesACopy(t *testing.T) {
 func TestTable(t *testing.T) {
 	const slow, none = "It is slow.", "It has none."
 	decoder := []fidelity.Loss{
-		{"CallArgs", fidelity.Lost, none},
-		{"FellBack", fidelity.AsNotice, "It has no message for that."},
+		fidelity.Lost.Because(none, "CallArgs"),
+		fidelity.AsNotice.Because("It has no message for that.", "FellBack"),
 	}
 	encoder := []fidelity.Loss{
-		{"CallArgs", fidelity.Lost, "Nobody shows it."},
-		{"CallOutput", fidelity.Lost, slow},
-		{"PlanChanged.Entries.Priority", fidelity.Lost, "It has no priorities."},
+		fidelity.Lost.Because("Nobody shows it.", "CallArgs"),
+		fidelity.Lost.Because(slow, "CallOutput"),
+		fidelity.Lost.Because("It has no priorities.", "PlanChanged.Entries.Priority"),
 	}
 	var b strings.Builder
 	table := fidelity.Table{
@@ -138,16 +138,16 @@ func TestTable(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for want, l := range map[string]fidelity.Loss{
-		"there is no such fact":            {"CallChanged.Call.Colour", fidelity.Lost, "It has none."},
-		"it is in no list":                 {"Bound.State", fidelity.Lost, "It has none."},
-		"the reason is no sentence":        {"CallArgs", fidelity.Lost, "none"},
-		"is not what can become of a fact": {"CallArgs", fidelity.Carried, "It has none."},
+		"there is no such fact":            fidelity.Lost.Because("It has none.", "CallChanged.Call.Colour"),
+		"it is internal, and in no list":   fidelity.Lost.Because("It has none.", "Bound.State"),
+		"the reason is no sentence":        fidelity.Lost.Because("none", "CallArgs"),
+		"is not what can become of a fact": fidelity.Carried.Because("It has none.", "CallArgs"),
 	} {
 		if faults := fidelity.Check([]fidelity.Loss{l}); len(faults) != 1 || !strings.Contains(faults[0], want) {
 			t.Errorf("%v: %q; want one: %s", l, faults, want)
 		}
 	}
-	good := fidelity.Loss{"CallArgs", fidelity.Lost, "It has none."}
+	good := fidelity.Lost.Because("It has none.", "CallArgs")
 	if faults := fidelity.Check([]fidelity.Loss{good}); len(faults) != 0 {
 		t.Error(faults)
 	}

@@ -22,9 +22,6 @@ type cell struct {
 	whys []string
 }
 
-// inPart is the cell of a topic of which some facts arrive as they are and others do not.
-const inPart How = "in part"
-
 // between returns the cell of facts that pass a decoder and then an encoder.
 func between(facts []Fact, decoder, encoder []Loss) (c cell) {
 	var hows []How
@@ -39,7 +36,7 @@ func between(facts []Fact, decoder, encoder []Loss) (c cell) {
 			}
 		}
 	}
-	c.how = inPart
+	c.how = InPart
 	if len(hows) == 1 {
 		c.how = hows[0]
 	}
@@ -59,7 +56,7 @@ func passed(f Fact, decoder, encoder []Loss) (how How, whys []string) {
 		return how, whys
 	case AsNotice, AsText: // it is another event now
 		return how, whys
-	case Carried, Changed, Measured:
+	case Carried, InPart, Changed, Measured:
 	}
 	if out, lossy := Of(encoder, f); lossy {
 		if how = out.How; how == Lost {

@@ -61,7 +61,7 @@ func Topics() []Topic {
 		{"Sources of an answer", []Fact{"Cited", "Cited.Link"}},
 
 		{"The agent's slash commands", []Fact{"Offered", "Offered.Commands"}},
-		{"The agent's options", []Fact{"Offered.Choices", "SettingsChanged.Settings.Choices"}},
+		{"The agent's options", []Fact{"Offered.Choices"}},
 		{"Choice of agent, model, effort and trust", []Fact{
 			"SettingsChanged", "SettingsChanged.Settings.Agent", "SettingsChanged.Settings.Model", "SettingsChanged.Settings.Effort",
 			"SettingsChanged.Settings.Trust",
@@ -83,55 +83,65 @@ func Internal() map[Fact]string {
 		started = "lists of sessions have it"
 		others  = "prompts have no such blocks"
 		form    = "it decides whether and how somebody is asked"
+		media   = "an update has images, sounds and links beside its text, and nothing else"
 		by      = "who changed it is for the log"
 		context = "it is for the model, and no part of what the user said"
 	)
 	return map[Fact]string{
-		"Opened":                            started,
-		"Archived":                          started,
-		"Claimed":                           "which process owns a session is the gateway's affair",
-		"Bound":                             "it is by what a back end finds its side of the session",
-		"Unknown":                           "a later version wrote it",
-		"PromptQueued":                      "the message is shown when its turn begins",
-		"Expanded":                          context,
-		"TurnStarted.Standing":              context,
-		"TurnStarted.Passing":               context,
-		"TurnStarted.Key":                   "clients know their own prompts again by it",
-		"TurnStarted.Origin":                who,
-		"Steered.Origin":                    who,
-		"TurnStarted.Prompt.Diff":           others,
-		"TurnStarted.Prompt.Terminal":       others,
-		"Steered.Prompt.Diff":               others,
-		"Steered.Prompt.Terminal":           others,
-		"ThoughtEnded.Sealed":               "it is for the model's provider",
-		"Instructed.Text":                   context,
-		"Missing.Records":                   "the text says it",
-		"Missing.Final":                     "the text says it",
-		"Asked.approval.Hard":               form,
-		"Asked.approval.Deadline":           form,
-		"Asked.consent.Deadline":            form,
-		"Asked.question.Deadline":           form,
-		"Asked.question.Later":              form,
-		"Asked.question.Secret":             form,
-		"Answered":                          "the call that goes on, and the question that is withdrawn, show it",
-		"TitleChanged.Auto":                 "it decides whose title wins",
-		"SettingsChanged.By":                by,
-		"Flagged.By":                        by,
-		"Reverted.By":                       by,
-		"Truncated.By":                      by,
-		"Offered.Agent":                     "whose options they are",
-		"Offered.Commands.Kind":             "all of them are the agent's",
-		"Offered.Commands.Needs":            "commands of ours alone have it",
-		"Offered.Commands.Yields":           "commands of ours alone have it",
+		"Opened":                           started,
+		"Archived":                         started,
+		"Claimed":                          "which process owns a session is the gateway's affair",
+		"Bound":                            "it is by what a back end finds its side of the session",
+		"Unknown":                          "a later version wrote it",
+		"PromptQueued":                     "the message is shown when its turn begins",
+		"Expanded":                         context,
+		"TurnStarted.Standing":             context,
+		"TurnStarted.Passing":              context,
+		"TurnStarted.Key":                  "clients know their own prompts again by it",
+		"TurnStarted.Origin":               who,
+		"Steered.Origin":                   who,
+		"TurnStarted.Prompt.Diff":          others,
+		"TurnStarted.Prompt.Terminal":      others,
+		"Steered.Prompt.Diff":              others,
+		"Steered.Prompt.Terminal":          others,
+		"ThoughtEnded.Sealed":              "it is for the model's provider",
+		"Instructed.Text":                  context,
+		"Missing.Records":                  "the text says it",
+		"Missing.Final":                    "the text says it",
+		"Asked.approval.Hard":              form,
+		"Asked.approval.Deadline":          form,
+		"Asked.consent.Deadline":           form,
+		"Asked.question.Deadline":          form,
+		"Asked.question.Later":             form,
+		"Asked.question.Secret":            form,
+		"Answered":                         "the call that goes on, and the question that is withdrawn, show it",
+		"TitleChanged.Auto":                "it decides whose title wins",
+		"SettingsChanged.Settings.Choices": "the agent offers its options again, with their new values",
+		"Asked.question.Options.Decision":  "answers to questions decide nothing",
+		"SettingsChanged.By":               by,
+		"Flagged.By":                       by,
+		"Reverted.By":                      by,
+		"Truncated.By":                     by,
+		"Offered.Agent":                    "whose options they are",
+		"Offered.Commands.Kind":            "all of them are the agent's",
+		"Offered.Commands.Needs":           "commands of ours alone have it",
+		"Offered.Commands.Yields":          "commands of ours alone have it",
+		"Foreign.Content.Text":             media, "Foreign.Content.Resource": media, "Foreign.Content.Diff": media, "Foreign.Content.Terminal": media,
 		"Foreign.Protocol":                  "it decides who gets the update",
 		"CallChanged.Call.Content.Diff.Sum": "by it a moved file is found again",
 	}
 }
 
+// IsInternal reports whether a fact is the gateway's own affair.
+func IsInternal(f Fact) bool {
+	_, own := longest(Internal(), f)
+	return own
+}
+
 // Parts returns the facts of each topic, by its index, and those that neither belong to one nor are
 // internal.
 func Parts() (of [][]Fact, left []Fact) {
-	topics, internal := Topics(), Internal()
+	topics := Topics()
 	owner := map[Fact]int{}
 	for i, t := range topics {
 		for _, f := range t.Facts {
@@ -140,7 +150,7 @@ func Parts() (of [][]Fact, left []Fact) {
 	}
 	of = make([][]Fact, len(topics))
 	for _, f := range Facts() {
-		if _, own := longest(internal, f); own {
+		if IsInternal(f) {
 			continue
 		}
 		i, known := owner[f]
