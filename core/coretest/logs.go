@@ -27,7 +27,7 @@ func Logs() (logs [][]core.Record) {
 func begun(more ...core.Event) []core.Event {
 	return append([]core.Event{
 		core.Opened{Meta: core.Meta{ID: "s1", Principal: core.Local, Cwd: "/w", Roots: []string{"/w"}}},
-		core.TurnStarted{Turn: "t1", Message: "m1", Key: "key-1", Prompt: []core.Block{core.Text{Text: "go"}}},
+		core.TurnStarted{Turn: "t1", Message: "m1", Key: "key-1", Prompt: append(Blocks(), core.Text{Text: "go"})},
 	}, more...)
 }
 
@@ -52,6 +52,13 @@ func ends() []core.Event {
 			}
 		}
 	}
+	change := core.Call{
+		ID: "change", Turn: "t1", Server: External, Tool: "edit", Title: "Edit", Kind: core.KindEdit, State: core.Running,
+		Content: []core.Block{core.Diff{Path: "/w/a.txt", Old: "one\n", New: "two\n"}},
+	}
+	list = append(list, core.CallChanged{Call: change})
+	change.State = core.Succeeded
+	list = append(list, core.CallChanged{Call: change})
 	task := core.Call{ID: "task", Turn: "t1", Server: core.Native, Tool: "task", Title: "A task", Kind: core.KindThink, State: core.Proposed, Args: json.RawMessage(`{"agent":"code","task":"look"}`)}
 	list = append(list, core.CallChanged{Call: task})
 	task.State, task.Child = core.Running, "s9"
@@ -68,7 +75,10 @@ func ends() []core.Event {
 		core.Asked{Ask: core.Ask{ID: "q3", Kind: core.AskQuestion, Turn: "t1", Text: "Name it", Freeform: true}},
 		core.Asked{Ask: core.Ask{ID: "q4", Kind: core.AskApproval, Turn: "t1", Call: core.CallID(External + "a"), Text: "why", Remember: "all", Always: true}},
 		core.Foreign{Protocol: "another", Raw: json.RawMessage(`{"n":1}`), Text: "an update of another protocol"},
-		core.Foreign{Protocol: "another", Raw: json.RawMessage(`{"n":2}`), Text: "[image]", Content: Blocks()[1:4]},
+		core.Foreign{Protocol: "another", Raw: json.RawMessage(`{"n":2}`), Text: "[image]", Content: Blocks()[1:2]},
+		core.Foreign{Protocol: "another", Raw: json.RawMessage(`{"n":2}`), Text: "[sound]", Content: Blocks()[2:3]},
+		core.Foreign{Protocol: "another", Raw: json.RawMessage(`{"n":2}`), Text: "[page]", Content: Blocks()[3:4]},
+		core.Steered{Turn: "t1", Message: "m9", Prompt: append(Blocks(), core.Text{Text: "and more"})},
 		core.UsageChanged{Turn: "t1", Last: core.Usage{In: 9, Out: 2, CacheRead: 3, CacheWrite: 1, Reasoning: 1}, Context: 11, Window: 100},
 		core.TurnEnded{Turn: "t1", Stop: core.StopEnd},
 		core.TurnStarted{Turn: "t2", Message: "m2", Key: "key-2", Prompt: []core.Block{core.Text{Text: "again"}}},

@@ -69,7 +69,7 @@ func Topics() []Topic {
 		{"Title of the session", []Fact{"TitleChanged", "TitleChanged.Title"}},
 		{"Marks on messages", []Fact{"Flagged", "Flagged.Text"}},
 		{"Changes of files that were undone", []Fact{"Reverted", "Reverted.Files"}},
-		{"Going back, and going on in another session", []Fact{"Truncated", "Moved", "Moved.Title"}},
+		{"Going back, and going on in another session", []Fact{"Truncated", "Moved"}},
 		{"How a turn ended", []Fact{"TurnEnded", "TurnEnded.Stop", "TurnEnded.Err", "TurnEnded.Login"}},
 		{"Updates that only one protocol has", []Fact{"Foreign", "Foreign.Method", "Foreign.Raw", "Foreign.Text", "Foreign.Content"}},
 	}
@@ -79,13 +79,14 @@ func Topics() []Topic {
 // has them.
 func Internal() map[Fact]string {
 	const (
-		who     = "who prompted counts for rules, and is told to nobody"
-		started = "lists of sessions have it"
-		others  = "prompts have no such blocks"
-		form    = "it decides whether and how somebody is asked"
-		media   = "an update has images, sounds and links beside its text, and nothing else"
-		by      = "who changed it is for the log"
-		context = "it is for the model, and no part of what the user said"
+		who      = "who prompted counts for rules, and is told to nobody"
+		started  = "lists of sessions have it"
+		others   = "prompts have no such blocks"
+		answered = "an answer is found by it, or by its label"
+		form     = "it decides whether and how somebody is asked"
+		media    = "an update has images, sounds and links beside its text, and nothing else"
+		by       = "who changed it is for the log"
+		context  = "it is for the model, and no part of what the user said"
 	)
 	return map[Fact]string{
 		"Opened":                           started,
@@ -108,6 +109,9 @@ func Internal() map[Fact]string {
 		"Instructed.Text":                  context,
 		"Missing.Records":                  "the text says it",
 		"Missing.Final":                    "the text says it",
+		"Asked.approval.Options.ID":        answered,
+		"Asked.consent.Options.ID":         answered,
+		"Asked.question.Options.ID":        answered,
 		"Asked.approval.Hard":              form,
 		"Asked.approval.Deadline":          form,
 		"Asked.consent.Deadline":           form,
@@ -121,6 +125,7 @@ func Internal() map[Fact]string {
 		"SettingsChanged.By":               by,
 		"Flagged.By":                       by,
 		"Reverted.By":                      by,
+		"Moved.Title":                      "the other session has its own title",
 		"Truncated.By":                     by,
 		"Offered.Agent":                    "whose options they are",
 		"Offered.Commands.Kind":            "all of them are the agent's",

@@ -92,10 +92,6 @@ func Encoder() []fidelity.Loss {
 			"ACP has no message for that.",
 			"Reverted", "Truncated", "Moved",
 		),
-		fidelity.Lost.Because(
-			"The text has the id of the other session.",
-			"Moved.Title",
-		),
 		fidelity.InPart.Because(
 			"ACP has no reason for a turn that failed, or was interrupted: both are errors of the prompt.",
 			"TurnEnded.Stop",
