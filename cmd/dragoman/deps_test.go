@@ -239,6 +239,8 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/setup"}, setupImports...), why: "keys are given beside what runs"},
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/adapters/...", direct: true, why: "a person who gives a key speaks no protocol"},
 	{from: "dragoman/cmd/internal/serve", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/sessions", "dragoman/cmd/internal/setup", "dragoman/cmd/internal/tokens"}, setupImports...), why: "what is served knows no command"},
+	{from: "dragoman/cmd/internal/translate", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/sessions", "dragoman/cmd/internal/terminal/..."}, why: "a session is shown as it is stored, without a configuration"},
+	{from: "dragoman/cmd/internal/translate", forbidden: "dragoman/bridge/...", except: []string{"dragoman/bridge/agent/losses"}, why: "of agents the table needs the lists"},
 	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "sessions are looked at without a configuration"},
 	{from: "dragoman/cmd/internal/answers", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/setup"}, setupImports...), why: "rules are tried out as sessions have them"},
 	{from: "dragoman/cmd/internal/answers", forbidden: "dragoman/adapters/...", direct: true, why: "rules are the same in every protocol"},

@@ -11,14 +11,12 @@ type Topic struct {
 func Topics() []Topic {
 	return []Topic{
 		{"The agent's answer", []Fact{"TextDelta", "TextDelta.Text"}},
-		{"Thoughts", []Fact{"ThoughtStarted", "ThoughtDelta", "ThoughtDelta.Text", "ThoughtEnded"}},
-		{"Thinking time", []Fact{"ThoughtEnded.Took"}},
-		{"Your messages", []Fact{"TurnStarted", "TurnStarted.Prompt.Text", "Steered", "Steered.Prompt.Text"}},
-		{"Images, sounds and links in them", []Fact{
-			"TurnStarted.Prompt.Image", "TurnStarted.Prompt.Audio", "TurnStarted.Prompt.Link",
-			"Steered.Prompt.Image", "Steered.Prompt.Audio", "Steered.Prompt.Link",
-		}},
-		{"Files in them", []Fact{"TurnStarted.Prompt.Resource", "Steered.Prompt.Resource"}},
+		{"Thoughts", []Fact{"ThoughtDelta", "ThoughtDelta.Text"}},
+		{"Thinking time", []Fact{"ThoughtStarted", "ThoughtEnded", "ThoughtEnded.Took"}},
+		{"Your messages", []Fact{"TurnStarted", "TurnStarted.Prompt.Text"}},
+		{"Your messages: images, sounds and links", []Fact{"TurnStarted.Prompt.Image", "TurnStarted.Prompt.Audio", "TurnStarted.Prompt.Link"}},
+		{"Your messages: files", []Fact{"TurnStarted.Prompt.Resource"}},
+		{"Your messages while the agent works", []Fact{"Steered", "Steered.Prompt"}},
 		{"What the agent is doing at the moment", []Fact{"Phase", "Phase.Kind", "Phase.Tool", "Phase.After"}},
 
 		{"Tool calls: name, title and kind", []Fact{
