@@ -167,7 +167,7 @@ func (s *script) plan() {
 
 func (s *script) usage() {
 	cost := float64(s.r.IntN(1000)) / 1000
-	last := core.Usage{In: 10 + s.r.IntN(1000), Out: 1 + s.r.IntN(100), CacheRead: s.r.IntN(10), CacheWrite: s.r.IntN(10), Reasoning: s.r.IntN(10), Cost: &cost}
+	last := core.Usage{In: 20 + s.r.IntN(1000), Out: 1 + s.r.IntN(100), CacheRead: s.r.IntN(10), CacheWrite: s.r.IntN(10), Reasoning: s.r.IntN(10), Cost: &cost}
 	s.total = s.total.Add(last)
 	s.add(core.UsageChanged{
 		Turn: s.id, Last: last, Total: s.total, Model: "offline/demo", Context: last.In + last.Out, Window: 200_000,
@@ -275,8 +275,11 @@ func (s *script) run(c *core.Call) {
 	c.State, c.Start = core.Running, s.now
 	s.change(*c)
 	if c.Kind == core.KindExecute || s.odds(5) {
-		for range s.r.IntN(3) {
+		for range s.r.IntN(4) {
 			s.add(core.CallOutput{Call: c.ID, Text: s.words() + "\n"})
+			if s.odds(2) {
+				s.add(core.Notice{Severity: core.Info, Text: s.words()})
+			}
 		}
 	}
 }
