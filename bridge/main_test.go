@@ -220,7 +220,9 @@ func (p player) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 			switch {
 			case c.State == core.Awaiting:
 				c.State = core.Proposed
-				reply, err := (*p.host).Authorize(ctx, core.Request{Call: c, Spec: core.Spec{Server: c.Server, Name: c.Tool, Kind: c.Kind}})
+				reply, err := (*p.host).Authorize(ctx, core.Request{
+					Call: c, Spec: core.Spec{Server: c.Server, Name: c.Tool, Kind: c.Kind}, Options: p.options(n, ev),
+				})
 				if err != nil {
 					return "", err
 				}
@@ -231,7 +233,14 @@ func (p player) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 					return "", err
 				}
 			}
-		case core.Opened, core.Asked, core.Answered, core.Steered: // core's own
+		case core.Asked:
+			if e.Ask.Kind == core.AskQuestion {
+				e.Ask.ID, e.Ask.Turn, e.Ask.Deadline = "", t.ID(), time.Time{}
+				if err := p.ask(ctx, t, e.Ask, n); err != nil {
+					return "", err
+				}
+			}
+		case core.Opened, core.Answered, core.Steered: // core's own
 		default:
 			if err := t.Emit(ctx, e); err != nil {
 				return "", err
@@ -239,6 +248,31 @@ func (p player) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 		}
 	}
 	return core.StopEnd, nil
+}
+
+// options returns the answers that the nth turn offers about a call.
+func (p player) options(n int, call core.Event) []core.Option {
+	for _, ev := range p.turns[n] {
+		changed, _ := call.(core.CallChanged)
+		if e, ok := ev.(core.Asked); ok && e.Ask.Call == changed.Call.ID && e.Ask.Kind == core.AskApproval {
+			return e.Ask.Options
+		}
+	}
+	return nil
+}
+
+// ask asks a question of the nth turn, and reports if the answer is not that of the turn.
+func (p player) ask(ctx context.Context, t *core.Turn, a core.Ask, n int) error {
+	got, err := t.Ask(ctx, a)
+	if err != nil {
+		return err
+	}
+	for _, ev := range p.turns[n] {
+		if e, ok := ev.(core.Answered); ok && e.Reply.Outcome == got.Outcome && e.Reply.Option == got.Option && e.Reply.Text == got.Text {
+			return nil
+		}
+	}
+	return t.Emit(ctx, core.Notice{Severity: core.Failure, Text: fmt.Sprintf("Nobody has answered %q with %+v", a.Text, got)})
 }
 
 // own returns an event of the nth turn as one of a turn that runs: with its id, and ids of calls, messages and
@@ -341,8 +375,14 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 		p.t.Fatalf("turn %d begins with %T", n, turn[0])
 	}
 	var replies []core.Reply
+	labels := map[string]string{} // of the answers to questions, by their ids, which a form has for itself
 	for _, ev := range turn {
-		if e, ok := ev.(core.Answered); ok {
+		switch e := ev.(type) {
+		case core.Asked:
+			for _, o := range e.Ask.Options {
+				labels[o.ID] = o.Label
+			}
+		case core.Answered:
 			replies = append(replies, e.Reply)
 		}
 	}
@@ -380,7 +420,7 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 					continue
 				}
 				for _, o := range e.Ask.Options { // the list of the gateway below
-					if o.Decision == reply.Decision {
+					if e.Ask.Kind == core.AskApproval && o.Decision == reply.Decision || e.Ask.Kind == core.AskQuestion && o.Label == labels[reply.Option] {
 						reply.Option = o.ID
 					}
 				}

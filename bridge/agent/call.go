@@ -253,7 +253,12 @@ func (f *flow) run(tc *toolCall) {
 	if tc.call.State == core.Running && !held {
 		return
 	}
-	f.emit(core.CallChanged{Call: f.c.unasked(tc)})
+	runs := f.c.unasked(tc)
+	if s := tc.theirs.Status; s == acp.StatusCompleted || s == acp.StatusFailed { // its result comes with its end
+		runs.Content = slices.DeleteFunc(slices.Clone(runs.Content), func(b core.Block) bool { _, diff := b.(core.Diff); return !diff })
+		runs.Output = nil
+	}
+	f.emit(core.CallChanged{Call: runs})
 }
 
 // unasked returns a call that runs without having been asked about.
@@ -328,9 +333,7 @@ func (f *flow) finishCall(tc *toolCall, state core.CallState) {
 		tc.call.Output = tc.theirs.RawOutput // no object
 	}
 	f.c.revoke(tc.theirs.ID)
-	runs := tc.call
-	runs.State, runs.End = core.Running, time.Time{}
-	f.emit(core.CallChanged{Call: runs}, core.CallChanged{Call: tc.call})
+	f.emit(core.CallChanged{Call: tc.call})
 }
 
 // shows reports whether a call's content is the text of its raw output.

@@ -107,7 +107,7 @@ func (s *script) media() core.Block {
 
 // step is one thing that an agent does.
 func (s *script) step() {
-	switch s.r.IntN(14) {
+	switch s.r.IntN(15) {
 	case 0, 1:
 		s.text()
 	case 2:
@@ -131,6 +131,8 @@ func (s *script) step() {
 	case 12:
 		m := core.MessageID(s.new("m"))
 		s.add(core.TextDelta{Message: m, Text: s.words()}, core.Cited{Message: m, Link: core.Link{URI: "https://example.com/" + s.new("p"), Title: "A source"}})
+	case 14:
+		s.question()
 	case 13:
 		s.add(core.Steered{
 			Turn: s.id, Message: core.MessageID(s.new("m")), Origin: core.Origin{Client: "editor", Principal: core.Local},
@@ -288,12 +290,22 @@ func (s *script) run(c *core.Call) {
 func (s *script) approved(c *core.Call) bool {
 	c.State, c.Why = core.Awaiting, "it changes a file"
 	s.change(*c)
-	ask := core.AskID(s.new("q"))
-	s.add(core.Asked{Ask: core.Ask{
-		ID: ask, Kind: core.AskApproval, Turn: s.id, Call: c.ID, Text: c.Why, Deadline: epoch0.Add(time.Hour), Remember: "changes",
-	}})
+	ask := core.Ask{
+		ID: core.AskID(s.new("q")), Kind: core.AskApproval, Turn: s.id, Call: c.ID, Text: c.Why, Deadline: epoch0.Add(time.Hour), Remember: "changes",
+	}
 	d := pick(s, core.AllowOnce, core.AllowSession, core.RejectOnce)
-	s.add(core.Answered{Ask: ask, Reply: core.Reply{Outcome: core.OutcomeDecided, Decision: d, By: "editor"}})
+	reply := core.Reply{Outcome: core.OutcomeDecided, Decision: d, By: "editor"}
+	if s.odds(3) { // an agent's own answers
+		ask.Remember = ""
+		ask.Options = []core.Option{
+			{ID: "yes", Label: "Yes, " + s.words(), Decision: core.AllowOnce},
+			{ID: "all", Label: "Yes, and do not ask again", Decision: core.AllowSession},
+			{ID: "no", Label: "No", Decision: core.RejectOnce},
+			{ID: "never", Label: "No, never", Decision: core.RejectAlways},
+		}
+		reply.Option = map[core.Decision]string{core.AllowOnce: "yes", core.AllowSession: "all", core.RejectOnce: "no"}[d]
+	}
+	s.add(core.Asked{Ask: ask}, core.Answered{Ask: ask.ID, Reply: reply})
 	if d.Allows() {
 		c.Why = "allowed by editor"
 		return true
@@ -301,6 +313,19 @@ func (s *script) approved(c *core.Call) bool {
 	c.State, c.Why, c.End = core.Rejected, "rejected by editor", s.now
 	s.change(*c)
 	return false
+}
+
+// question is one that the agent asks: with options, or in the user's own words.
+func (s *script) question() {
+	ask := core.Ask{ID: core.AskID(s.new("q")), Kind: core.AskQuestion, Turn: s.id, Text: s.words() + "?", Deadline: epoch0.Add(time.Hour)}
+	reply := core.Reply{Outcome: core.OutcomeAnswered, By: "editor"}
+	if s.odds(2) {
+		ask.Options = []core.Option{{ID: "a", Label: "This", Description: "the first"}, {ID: "b", Label: "That"}}
+		reply.Option = pick(s, "a", "b")
+	} else {
+		ask.Freeform, reply.Text = true, "my own words"
+	}
+	s.add(core.Asked{Ask: ask}, core.Answered{Ask: ask.ID, Reply: reply})
 }
 
 // stopped is a call that the user stops.

@@ -69,14 +69,3 @@ func Check(list []Loss) (faults []string) {
 	}
 	return faults
 }
-
-// longest returns the value of the most precise entry of a table that has a fact.
-func longest[T any](table map[Fact]T, f Fact) (v T, found bool) {
-	at := Fact("")
-	for fact, value := range table {
-		if fact.Has(f) && len(fact) >= len(at) {
-			at, v, found = fact, value, true
-		}
-	}
-	return v, found
-}

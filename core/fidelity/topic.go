@@ -1,5 +1,7 @@
 package fidelity
 
+import "sync"
+
 // Topic is something that a conversation has, in users' words.
 type Topic struct {
 	Name  string
@@ -137,9 +139,15 @@ func Internal() map[Fact]string {
 
 // IsInternal reports whether a fact is the gateway's own affair.
 func IsInternal(f Fact) bool {
-	_, own := longest(Internal(), f)
-	return own
+	for own := range internal() {
+		if own.Has(f) {
+			return true
+		}
+	}
+	return false
 }
+
+var internal = sync.OnceValue(Internal)
 
 // Parts returns the facts of each topic, by its index, and those that neither belong to one nor are
 // internal.

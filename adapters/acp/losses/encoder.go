@@ -31,7 +31,7 @@ func Encoder() []fidelity.Loss {
 			"ACP clients expect the command line as the title of a command.",
 			"CallChanged.Call.Title",
 		),
-		fidelity.Changed.Because(
+		fidelity.InPart.Because(
 			"ACP has no state for a call that waits for a decision, was rejected or was stopped: it is pending, or failed with the reason as its content.",
 			"CallChanged.Call.State",
 		),

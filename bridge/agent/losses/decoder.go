@@ -65,6 +65,14 @@ func Decoder() []fidelity.Loss {
 			"Asked.approval.Options.Description", "Asked.approval.Remember", "Asked.approval.Always",
 		),
 		fidelity.Changed.Because(
+			"A question of an ACP agent has the agent's name in front of it.",
+			"Asked.question.Text",
+		),
+		fidelity.InPart.Because(
+			"An ACP agent's form is asked field by field, so other words beside the choices are a question of their own.",
+			"Asked.question.Freeform",
+		),
+		fidelity.Changed.Because(
 			"An ACP agent asks for every consent as for a call.",
 			"Asked.consent",
 		),

@@ -64,7 +64,7 @@ func writeACP(w io.Writer, meta core.Meta, log []core.Record) {
 	}
 	for _, r := range log {
 		_, _ = w.Write(acp.Encode(nil, v, r)) // a bufio.Writer keeps its error
-		switch e := r.Event.(type) {
+		switch e := any(r.Event).(type) {
 		case core.Asked:
 			switch e.Ask.Kind {
 			case core.AskApproval:
