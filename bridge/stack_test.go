@@ -66,7 +66,7 @@ func TestGatewaysBehindGateways(t *testing.T) {
 // Random conversations are told at the top as they happened at the bottom, but for what is in the lists, and
 // some of them lose what is there. DRAGOMAN_E2E_ALL=1 tries many more, from another seed on.
 func TestRandomConversationsBehindAGateway(t *testing.T) {
-	seeds, first := uint64(40), uint64(0)
+	seeds, first := uint64(24), uint64(0)
 	if os.Getenv("DRAGOMAN_E2E_ALL") != "" {
 		seeds, first = 2000, uint64(time.Now().UnixNano())
 	}

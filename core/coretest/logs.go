@@ -14,7 +14,7 @@ const External = "claude"
 // everything, random conversations, and what these do not have.
 func Logs() (logs [][]core.Record) {
 	list := [][]core.Event{Samples(), ends(), offers()}
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		list = append(list, Conversation(seed, 2))
 	}
 	for _, events := range list {

@@ -63,12 +63,15 @@ func (f *finding) same() (list []string) {
 	return list
 }
 
+// maxTries limits in how many events of a log the values of a closed set are tried.
+const maxTries = 40
+
 // observe changes one fact of a log after the other: in all of its events, because most say again what
 // those before them have said, or if its values are of a closed set, in one event after the other. The
 // numbers and times of the records stay.
 func observe(log []core.Record, encode func([]core.Record) string, found map[fidelity.Fact]*finding) {
 	base, agents := encode(log), agentsOf(log)
-	tried := map[fidelity.Fact]bool{}
+	tried, at := map[fidelity.Fact]bool{}, map[fidelity.Fact]int{}
 	for i, r := range log {
 		n := -1
 		fidelity.Walk(r.Event, func(f fidelity.Fact, v reflect.Value) {
@@ -82,6 +85,9 @@ func observe(log []core.Record, encode func([]core.Record) string, found map[fid
 				found[f] = is
 			}
 			if v.IsValid() && sets[v.Type()] != nil {
+				if at[f]++; at[f] > maxTries {
+					return
+				}
 				is.compare(v.Type(), sets[v.Type()], func(value reflect.Value) string {
 					changed := slices.Clone(log)
 					changed[i].Event = with(r.Event, n, value)
