@@ -404,6 +404,10 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 		for _, r := range records {
 			events = append(events, r.Event)
 			switch e := r.Event.(type) {
+			case core.TurnStarted:
+				if e.Turn == id { // what is before it is a turn that nobody prompted: what came after an answer
+					events = []core.Event{e}
+				}
 			case core.CallOutput:
 				if ending.Stop == core.StopCanceled && stopsAt(turn, e) {
 					stop()
