@@ -41,16 +41,17 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 func Consent(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a)}
 	for _, o := range a.Options {
-		name := o.Label
-		if o.Description != "" {
-			name += ": " + o.Description
-		}
 		req.Options = append(
 			req.Options,
-			acp.PermissionOption{OptionID: o.ID, Name: name, Kind: optionKind(o.Decision)},
+			acp.PermissionOption{OptionID: o.ID, Name: optionName(o), Kind: optionKind(o.Decision)},
 		)
 	}
 	return req
+}
+
+// optionName returns all that an option says: the protocol has one text for it.
+func optionName(o core.Option) string {
+	return strings.TrimSuffix(o.Label+": "+o.Description, ": ")
 }
 
 // optionKind returns the protocol's word for a decision. An option without a decision must

@@ -284,7 +284,7 @@ func notice(dst []byte, v *View, n core.Notice) []byte {
 				SessionUpdate: acp.UpdateNotice,
 				Severity:      severity(n.Severity),
 				Title:         cut(title, maxResult, v),
-				Description:   cut(strings.TrimSpace(rest), maxResult, v),
+				Description:   cut(strings.Trim(rest, "\r\n"), maxResult, v),
 			},
 		)
 	}

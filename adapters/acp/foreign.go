@@ -15,8 +15,8 @@ import (
 const maxForeign = 1<<20 - 4<<10
 
 // foreign appends an update of an external agent for which core has no event: unchanged, except for
-// the session's id and for terminals. A client that does not know its kind, or whose agent speaks
-// another protocol, gets its text. n is the number of the record.
+// the session's id and for terminals. A client whose agent speaks another protocol gets its content, and
+// if it has none its text, as does one that does not know its kind. n is the number of the record.
 func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 	if e.Method != "" {
 		return notification(dst, v, e)
@@ -24,10 +24,13 @@ func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 	var kind struct {
 		SessionUpdate string `json:"sessionUpdate"`
 	}
-	if e.Protocol != acp.Protocol || json.Unmarshal(e.Raw, &kind) != nil || kind.SessionUpdate == "" || !v.Display.knows(kind.SessionUpdate) {
-		if image, ok := imageOf(e); ok {
-			return update(dst, v, acp.Chunk{SessionUpdate: acp.AgentChunk, Content: image})
+	if e.Protocol != acp.Protocol && len(e.Content) > 0 {
+		for i, b := range e.Content {
+			dst = message(dst, v, acp.AgentChunk, "", i, b)
 		}
+		return dst
+	}
+	if e.Protocol != acp.Protocol || json.Unmarshal(e.Raw, &kind) != nil || kind.SessionUpdate == "" || !v.Display.knows(kind.SessionUpdate) {
 		if e.Text == "" {
 			return dst
 		}
@@ -46,18 +49,6 @@ func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 		}
 	}
 	return rawUpdate(dst, v, kind.SessionUpdate, e.Raw)
-}
-
-// imageOf returns the image that an agent of another protocol has sent, if it fits into a line.
-func imageOf(e core.Foreign) (is acp.ContentBlock, ok bool) {
-	if e.Protocol == acp.Protocol || len(e.Content) != 1 {
-		return is, false
-	}
-	image, ok := e.Content[0].(core.Image)
-	if !ok || len(image.Data) == 0 || encoded(image, maxInline) > maxInline {
-		return is, false
-	}
-	return content(image), true
 }
 
 // rawUpdate appends an agent's update as it is, except for terminals.

@@ -104,7 +104,7 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 func permissions(a core.Ask) (list []acp.PermissionOption) {
 	if len(a.Options) > 0 {
 		for _, o := range a.Options {
-			list = append(list, acp.PermissionOption{OptionID: o.ID, Name: o.Label, Kind: optionKind(o.Decision)})
+			list = append(list, acp.PermissionOption{OptionID: o.ID, Name: optionName(o), Kind: optionKind(o.Decision)})
 		}
 		return list
 	}

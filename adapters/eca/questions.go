@@ -51,14 +51,9 @@ func (f *feed) ask() {
 // openedLabel is the answer to a question that shows a page to open.
 const openedLabel = "Done"
 
-// question puts one question to the client, or an approval whose answers are not those of the
-// client's buttons.
-func (f *feed) question(a core.Ask) {
-	s := f.chat.srv
-	if a.Kind == core.AskApproval {
-		a = f.view.inWords(a)
-	}
-	p := eca.QuestionParams{ChatID: f.view.chat, Question: a.Text, AllowFreeform: a.Kind != core.AskApproval && (a.Freeform || len(a.Options) == 0)}
+// asking returns the request that puts a question to the client.
+func (v *View) asking(a core.Ask) eca.QuestionParams {
+	p := eca.QuestionParams{ChatID: v.chat, Question: a.Text, AllowFreeform: a.Kind != core.AskApproval && (a.Freeform || len(a.Options) == 0)}
 	for _, o := range a.Options {
 		p.Options = append(p.Options, eca.QuestionOption{Label: o.Label, Description: o.Description})
 	}
@@ -68,9 +63,20 @@ func (f *feed) question(a core.Ask) {
 	}
 	// Clients show the question in place of the call: they must know the call. That of an approval
 	// stays in view.
-	if c := f.view.calls[a.Call]; c != nil && c.prepared && !c.task && a.Kind != core.AskApproval {
+	if c := v.calls[a.Call]; c != nil && c.prepared && !c.task && a.Kind != core.AskApproval {
 		p.ToolCallID = string(a.Call)
 	}
+	return p
+}
+
+// question puts one question to the client, or an approval whose answers are not those of the
+// client's buttons.
+func (f *feed) question(a core.Ask) {
+	s := f.chat.srv
+	if a.Kind == core.AskApproval {
+		a = f.view.inWords(a)
+	}
+	p := f.view.asking(a)
 	asked, err := s.conn.Start(eca.MethodAskQuestion, p, func(result json.RawMessage, err error) {
 		if errors.Is(err, wire.ErrClosed) {
 			return // another client may answer

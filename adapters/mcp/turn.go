@@ -41,7 +41,7 @@ type turn struct {
 	asks    []core.Ask
 	usage   core.Usage
 	fell    core.FellBack // the newest
-	media   []core.Block  // images, sounds and links that an external agent has answered with
+	media   []core.Block  // images, sounds and links that an external agent has answered with, and sources
 	room    int           // bytes of media
 }
 
@@ -106,6 +106,8 @@ func (t *turn) within(ev core.Event) {
 		t.fell = e
 	case core.Foreign:
 		t.show(e.Content)
+	case core.Cited:
+		t.show([]core.Block{e.Link})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/growth"
 	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/rawinput"
 	"dragoman/core"
@@ -20,11 +21,11 @@ import (
 type toolCall struct {
 	call    core.Call // as the log has it, or will have it
 	turn    core.TurnID
-	theirs  rawCall  // everything that the agent has said about it
-	ours    bool     // it is a call of our own server, which the log has by itself
-	known   []string // the names by which it was found to be ours; its title may be another one later
-	line    string   // the command line that it was judged by; "": none
-	printed int      // bytes of its text that the log has as output
+	theirs  rawCall     // everything that the agent has said about it
+	ours    bool        // it is a call of our own server, which the log has by itself
+	known   []string    // the names by which it was found to be ours; its title may be another one later
+	line    string      // the command line that it was judged by; "": none
+	printed growth.Text // the log has it as output
 
 	// conversation.mu guards the fields below. While asking is set, call belongs to the goroutine
 	// that asks.
@@ -229,7 +230,7 @@ func (f *flow) advance(tc *toolCall, u rawCall) {
 		return
 	}
 	if output != "" {
-		tc.printed += len(output)
+		tc.printed.Add(output)
 		f.emit(core.CallOutput{Call: call.ID, Text: output})
 	}
 	switch tc.theirs.Status {
@@ -253,7 +254,12 @@ func (f *flow) run(tc *toolCall) {
 	if tc.call.State == core.Running && !held {
 		return
 	}
-	f.emit(core.CallChanged{Call: f.c.unasked(tc)})
+	runs := f.c.unasked(tc)
+	if s := tc.theirs.Status; s == acp.StatusCompleted || s == acp.StatusFailed { // its result comes with its end
+		runs.Content = slices.DeleteFunc(slices.Clone(runs.Content), func(b core.Block) bool { _, diff := b.(core.Diff); return !diff })
+		runs.Output = nil
+	}
+	f.emit(core.CallChanged{Call: runs})
 }
 
 // unasked returns a call that runs without having been asked about.
@@ -299,16 +305,18 @@ func (f *flow) hold(tc *toolCall) {
 	})
 }
 
-// grown shows a running call's new content. A text that has only grown is output, so that the log
-// does not have the same text again and again.
+// grown shows a running call's new content. A text that goes on is output, so that the log does not have
+// the same text again and again.
 func (f *flow) grown(tc *toolCall) {
 	if len(tc.call.Content) == 1 {
 		if text, ok := tc.call.Content[0].(core.Text); ok {
-			if len(text.Text) > tc.printed {
-				f.emit(core.CallOutput{Call: tc.call.ID, Text: text.Text[tc.printed:]})
-				tc.printed = len(text.Text)
+			more, ok := tc.printed.More(text.Text)
+			if ok && more != "" {
+				f.emit(core.CallOutput{Call: tc.call.ID, Text: more})
 			}
-			return
+			if ok {
+				return
+			}
 		}
 	}
 	f.emit(core.CallChanged{Call: tc.call})
@@ -326,9 +334,7 @@ func (f *flow) finishCall(tc *toolCall, state core.CallState) {
 		tc.call.Output = tc.theirs.RawOutput // no object
 	}
 	f.c.revoke(tc.theirs.ID)
-	runs := tc.call
-	runs.State, runs.End = core.Running, time.Time{}
-	f.emit(core.CallChanged{Call: runs}, core.CallChanged{Call: tc.call})
+	f.emit(core.CallChanged{Call: tc.call})
 }
 
 // shows reports whether a call's content is the text of its raw output.

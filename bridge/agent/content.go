@@ -96,6 +96,9 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 			list = append(list, textBlock(b.Text))
 		case core.Link:
 			block := acp.ContentBlock{Type: "resource_link", URI: there(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIMEType: b.MIME}
+			if b.Size > 0 {
+				block.Size = &b.Size
+			}
 			if block.Name == "" {
 				block.Name = block.URI
 			}

@@ -219,7 +219,7 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 	want := []string{
 		"user ", "text Welcome.", "end end_turn",
 		"user Do it.", "thought Hm.", "text I do.",
-		"call make all proposed []", "call make all running []", "call make all running []", "call make all running [{made}]", "call make all succeeded [{made}]",
+		"call make all proposed []", "call make all running []", "call make all running []", "call make all succeeded [{made}]",
 		"call never ended proposed []", "call never ended proposed []", "plan rest", "compacted short",
 		"call Sub proposed []", "call Sub running []", "call Sub running []", "call Sub succeeded []", `foreign {"n":1,"sessionUpdate":"_scripted/weather"}`,
 		"end end_turn", "user And this?", "end end_turn",

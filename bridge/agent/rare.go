@@ -200,15 +200,17 @@ func (c *conversation) count(ctx context.Context, t *core.Turn, last *core.Usage
 	c.mu.Lock()
 	now := c.tally
 	c.mu.Unlock()
-	total := t.State().Usage.Add(*last)
+	spent := *last
+	spent.In += spent.CacheRead + spent.CacheWrite // the protocol counts these apart
+	total := t.State().Usage.Add(spent)
 	if now.cost != nil {
 		total.Cost = now.cost
 	}
 	context := now.used
 	if context == 0 {
-		context = last.In + last.CacheRead + last.CacheWrite + last.Out
+		context = spent.In + spent.Out
 	}
-	_ = t.Emit(ctx, core.UsageChanged{Turn: t.ID(), Last: *last, Total: total, Context: context, Window: now.window}) // a stopped turn shows in ctx
+	_ = t.Emit(ctx, core.UsageChanged{Turn: t.ID(), Last: spent, Total: total, Context: context, Window: now.window}) // a stopped turn shows in ctx
 }
 
 // commands takes the agent's slash commands.

@@ -47,6 +47,7 @@ type flow struct {
 	message core.MessageID       // the newest of the agent; "": the next piece begins one
 	theirs  string               // its messageId
 	thought core.ThoughtID       // the one that is open; "": none
+	thinks  string               // its messageId
 	since   time.Time            // when it began
 	calls   map[string]*toolCall // by the agent's id
 	summary string               // that the agent makes of its history, as far as it has come
@@ -91,7 +92,7 @@ func (f *flow) take(raw []byte) {
 	case acp.AgentChunk:
 		f.chunk(raw, content, meta, f.answering(message), f.say)
 	case acp.ThoughtChunk:
-		f.chunk(raw, content, meta, f.thinking(), f.think)
+		f.chunk(raw, content, meta, f.thinking(message), f.think)
 	case acp.UserChunk:
 		f.userChunk(content, message)
 	case acp.ToolCallNew, acp.ToolCallMore:
@@ -170,10 +171,16 @@ func (f *flow) say(text string) {
 	}
 }
 
-// thinking returns the id of the thought that the agent's reasoning goes on with.
-func (f *flow) thinking() string {
+// thinking returns the id of the thought that the agent's reasoning goes on with, until something else comes,
+// or the agent names another one.
+func (f *flow) thinking(theirs []byte) string {
 	f.message = ""
+	id := jsonscan.Text(theirs)
+	if id != f.thinks && id != "" {
+		f.endThought()
+	}
 	if f.thought == "" {
+		f.thinks = id
 		f.thought, f.since = core.ThoughtID(f.newID("h")), f.c.b.o.Time()
 		f.emit(core.ThoughtStarted{Thought: f.thought})
 	}

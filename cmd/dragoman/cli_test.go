@@ -82,7 +82,7 @@ func holds(have, want string) bool {
 // Commands for help, versions and paths must not create anything.
 func TestReadOnlyCommandsCreateNothing(t *testing.T) {
 	p := newPlace(t)
-	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "login", "logout groq", "eca", "acp", "mcp", "chat"} {
+	for _, args := range []string{"--help", "version", "doctor", "sessions list", "config path", "config show", "translate --table", "login", "logout groq", "eca", "acp", "mcp", "chat"} {
 		p.run(t, "", strings.Fields(args)...)
 	}
 	if entries, err := os.ReadDir(p.home); err != nil || len(entries) > 0 {

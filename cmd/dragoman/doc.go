@@ -9,7 +9,8 @@
 // models finds its language models;
 // imports reads the settings of other programs; logs writes the program's own log and those of
 // MCP servers; doctor looks for problems that keep the program from working; sessions lists,
-// repairs and removes stored sessions; export writes them into files; setup makes profiles; keys
+// repairs and removes stored sessions; export writes them into files; translate shows what protocols
+// carry, and sessions as their messages; setup makes profiles; keys
 // reads keys of providers from a person. serve builds the gateway and lets adapters, or the
 // terminal, serve it.
 //

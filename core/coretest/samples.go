@@ -122,17 +122,30 @@ func Samples() []core.Event {
 			Text:     "may it start?",
 			Deadline: epoch0.Add(time.Hour),
 			Options: []core.Option{
-				{ID: "start", Label: "Start it", Decision: core.AllowOnce},
+				{ID: "start", Label: "Start it", Description: "now", Decision: core.AllowOnce},
 				{ID: "no", Label: "Do not", Decision: core.RejectOnce},
 			},
 		}},
 		core.Answered{Ask: "a3", Reply: core.Reply{Outcome: core.OutcomeAnswered, Option: "start", By: "zed"}},
+		core.Asked{Ask: core.Ask{
+			ID:       "a4",
+			Kind:     core.AskApproval,
+			Turn:     "t1",
+			Call:     "c1",
+			Text:     "an agent's own list",
+			Deadline: epoch0.Add(time.Hour),
+			Options: []core.Option{
+				{ID: "yes", Label: "Yes, and accept edits", Description: "from now on", Decision: core.AllowSession},
+				{ID: "plan", Label: "Keep planning", Decision: core.RejectOnce},
+			},
+		}},
+		core.Answered{Ask: "a4", Reply: core.Reply{Outcome: core.OutcomeDecided, Decision: core.RejectOnce, Option: "plan", By: "zed"}},
 		core.PromptQueued{Turn: "t2", Key: "k2", Origin: origin, Prompt: []core.Block{core.Text{Text: "and then?"}}},
 		core.Steered{
 			Turn:    "t1",
 			Message: "m3",
 			Origin:  core.Origin{Client: "emacs"},
-			Prompt:  []core.Block{core.Text{Text: "faster"}},
+			Prompt:  Blocks(),
 		},
 		core.UsageChanged{
 			Turn: "t1",
@@ -143,8 +156,10 @@ func Samples() []core.Event {
 				Cost:      &total,
 				Estimated: true,
 			},
+			Model:   "offline/demo",
 			Context: 130,
 			Window:  200_000,
+			Shares:  []core.Share{{Part: "system", Tokens: 30}, {Part: "messages", Tokens: 100}},
 		},
 		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
 		core.Bound{Agent: "codex", State: json.RawMessage(`{}`), Heard: core.Pos{Epoch: 3, Seq: 17}},
@@ -156,8 +171,9 @@ func Samples() []core.Event {
 			Auto:    true,
 			Before:  130_000,
 			After:   900,
+			Shares:  []core.Share{{Part: "messages", Tokens: 900}},
 		},
-		core.Cited{Message: "m2", Link: core.Link{URI: "https://example.com/source", Title: "A source"}},
+		core.Cited{Message: "m2", Link: core.Link{URI: "https://example.com/source", Name: "source", Title: "A source", Description: "of it", MIME: "text/html"}},
 		core.Moved{To: "s3", Title: "A copy"},
 		core.Reverted{
 			Files: []core.RevertedFile{
@@ -180,6 +196,7 @@ func Samples() []core.Event {
 		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_later","n":1.50}`), Text: "an update"},
 		core.Foreign{Protocol: "acp", Method: "_vendor/later", Raw: json.RawMessage(`{"n":1.50}`), Text: "a notification"},
 		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_image"}`), Text: "[image]", Content: []core.Block{core.Image{MIME: "image/png", Data: []byte("\x89PNG")}}},
+		core.Foreign{Protocol: "acp", Raw: json.RawMessage(`{"sessionUpdate":"_media"}`), Text: "[media]", Content: Blocks()[2:4]},
 		core.Offered{
 			Agent:    "claude",
 			Commands: []core.Command{{Kind: core.CommandAgent, Name: "review", Description: "Reviews", Arguments: []core.Argument{{Name: "what"}}}},

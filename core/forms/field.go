@@ -43,7 +43,9 @@ func (f Field) Ask() core.Ask {
 		a.Text += " (any of these, with commas between them: " + strings.Join(titles, ", ") + ")"
 	case f.choices != nil:
 		for i, c := range f.choices {
-			a.Options = append(a.Options, core.Option{ID: choicePrefix + strconv.Itoa(i), Label: display.Seen(c.title)})
+			a.Options = append(a.Options, core.Option{
+				ID: choicePrefix + strconv.Itoa(i), Label: display.Seen(c.title), Description: display.Seen(c.description),
+			})
 		}
 	default:
 		a.Freeform = true

@@ -258,3 +258,15 @@ func FuzzForm(f *testing.F) {
 		}
 	})
 }
+
+// What a form says about a choice is shown with its answer.
+func TestDescriptionsOfChoices(t *testing.T) {
+	list, err := Fields([]byte(`{"properties":{"a":{"type":"string","oneOf":[{"const":"x","title":"X","description":"the \u200bfirst"},{"const":"y"}]}}}`))
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	options := list[0].Ask().Options
+	if len(options) < 2 || options[0].Description != "the first" || options[0].Label != "X" || options[1].Description != "" {
+		t.Errorf("%+v", options)
+	}
+}

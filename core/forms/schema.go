@@ -30,11 +30,8 @@ type Field struct {
 	many               *int
 }
 
-// choice is a value that can be chosen, and its label.
-type choice struct {
-	value string
-	title string
-}
+// choice is a value that can be chosen, its label, and more about it.
+type choice struct{ value, title, description string }
 
 // Fields returns the fields that the schema of a form's answer has, in its order. A
 // schema that is absent or null has none.
@@ -83,7 +80,7 @@ func fieldOf(schema []byte) (f Field, err error) {
 	}
 	f.choices = slices.Concat(oneOf, items.anyOf, items.oneOf)
 	for i, v := range slices.Concat(enum, items.enum) {
-		c := choice{v, v}
+		c := choice{value: v, title: v}
 		if i < len(enumNames) {
 			c.title = enumNames[i]
 		}
@@ -94,7 +91,7 @@ func fieldOf(schema []byte) (f Field, err error) {
 
 // UnmarshalJSON reads a value with its title. One without a title is called by its value.
 func (c *choice) UnmarshalJSON(schema []byte) error {
-	err := decode(schema, targets{"const": &c.value, "title": &c.title})
+	err := decode(schema, targets{"const": &c.value, "title": &c.title, "description": &c.description})
 	if c.title == "" {
 		c.title = c.value
 	}

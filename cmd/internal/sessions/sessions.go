@@ -39,12 +39,17 @@ func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) e
 
 // Show prints a session as text.
 func Show(ctx context.Context, env *program.Environment, id string) error {
+	return Read(ctx, env, id, func(s *core.Session) error { return terminal.PrintTranscript(ctx, env.Out, s) })
+}
+
+// Read opens a session for reading, by its id or the beginning of it.
+func Read(ctx context.Context, env *program.Environment, id string, f func(*core.Session) error) error {
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		s, err := Find(ctx, g, id)
 		if err != nil {
 			return err
 		}
-		return terminal.PrintTranscript(ctx, env.Out, s)
+		return f(s)
 	})
 }
 
