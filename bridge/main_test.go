@@ -46,9 +46,11 @@ func (noLogins) Status(context.Context, string) (s acp.AuthStatus) { return s }
 var backs = map[string]func(self string, env map[string]string, log func(level, text string)) core.Backend{
 	"acp": func(self string, env map[string]string, log func(level, text string)) core.Backend {
 		return agent.New(agent.Options{
-			Name:    below,
-			Program: func(context.Context, core.Host) (agent.Program, error) { return agent.Program{Path: self, Env: env}, nil },
-			Pool:    agent.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
+			Name: below,
+			Program: func(context.Context, core.Host) (agent.Program, error) {
+				return agent.Program{Path: self, Env: env}, nil
+			},
+			Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
 		})
 	},
 }
