@@ -25,6 +25,10 @@ type Config struct {
 	ServersFile string
 	// Unusable are the invalid servers of mcp.json, by name. They affect no other server.
 	Unusable map[string]UnusableServer
+	// AgentsFile is the agents.json that was read, empty if there was none.
+	AgentsFile string
+	// UnusableAgents are the invalid agents of agents.json, by name. They affect no other agent.
+	UnusableAgents map[string]UnusableAgent
 	// Warnings are for a person; they do not make the configuration invalid.
 	Warnings []Problem
 

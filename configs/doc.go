@@ -1,5 +1,5 @@
 // Package configs is the configuration as data: the structs, the place of the file, the
-// merging of layers, problems with their positions, edits of MCP servers, and the choice of
+// merging of layers, problems with their positions, edits of MCP servers and agents, and the choice of
 // the default model. It starts nothing and does not use the network.
 //
 // # Vocabulary
@@ -37,6 +37,12 @@
 // every other byte stays. Afterwards the text is read again: the edit is refused unless the server
 // has the requested settings, and the others are unchanged. [EditServers] replaces the file under
 // a lock of core/datadir.
+//
+// # Agents
+//
+// agents.json in the same folder ([AgentsFile]) has agents in the same way: in the form of agents in
+// the YAML, or in that of an editor's agent_servers. They are part of the user's layer; no other layer
+// can define an external agent. [EditAgents] changes it.
 //
 // # Layers
 //

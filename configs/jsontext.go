@@ -3,57 +3,33 @@ package configs
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 	"github.com/tailscale/hujson"
+
+	"dragoman/configs/jsonc"
 )
 
-// jsonText is a parsed text of JSON that may contain comments and trailing commas.
+// jsonText is a file of JSON with comments.
 type jsonText struct {
-	file  string
-	mark  string // the byte order mark, if any
-	data  []byte // without it
-	root  hujson.Value
-	lines []int // the offset of each line
+	*jsonc.Text
+	file string
 }
 
-const byteOrderMark = "\ufeff"
-
-// parseJSON parses a text. One that contains only space and comments is taken for {}; its root
-// has no Value then.
+// parseJSON parses a text.
 func parseJSON(file string, data []byte) (*jsonText, *Problem) {
 	if problem := unreadable(file, data); problem != nil {
 		return nil, problem
 	}
-	t := &jsonText{file: file, data: data, lines: []int{0}}
-	if rest, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
-		t.mark, t.data = byteOrderMark, rest
+	t, err := jsonc.Parse(data, maxNesting)
+	var wrong *jsonc.SyntaxError
+	if errors.As(err, &wrong) {
+		return nil, &Problem{Position: Position{file, wrong.Line, wrong.Column}, Message: wrong.Message}
 	}
-	for i, c := range t.data {
-		if c == '\n' {
-			t.lines = append(t.lines, i+1)
-		}
-	}
-	if at := tooDeep(t.data, maxNesting); at >= 0 {
-		return nil, &Problem{Position: t.position(at), Message: "is nested too deeply"}
-	}
-	// The parser requires a line break after a comment.
-	text := append(bytes.Clone(t.data), '\n')
-	if hujson.Extra(text).IsValid() {
-		return t, nil
-	}
-	root, err := hujson.Parse(text)
-	if err != nil {
-		return nil, t.syntax(err)
-	}
-	t.root = root
-	return t, nil
+	return &jsonText{t, file}, nil
 }
 
 // unreadable returns the reason why a file cannot be parsed as text; nil: it can.
@@ -67,86 +43,21 @@ func unreadable(file string, data []byte) *Problem {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
 		return whole("is UTF-16 text; save it as UTF-8")
 	case !utf8.Valid(data):
-		at := firstInvalid(file, bytes.TrimPrefix(data, []byte(byteOrderMark)))
+		at := firstInvalid(file, bytes.TrimPrefix(data, []byte(jsonc.ByteOrderMark)))
 		return &Problem{Position: at, Message: "is not UTF-8 text; save the file as UTF-8"}
 	}
 	return nil
 }
 
-// syntax words an error of the parser. It shows no part of a literal, which may be a secret.
-func (t *jsonText) syntax(err error) *Problem {
-	p := &Problem{Position: Position{File: t.file}, Message: "cannot be read as JSON"}
-	var line, column int
-	if _, bad := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); bad == nil {
-		p.Position = t.position(len(t.data))
-		if line <= len(t.lines) {
-			p.Position = t.position(min(t.lines[line-1]+column-1, len(t.data)))
-		}
-	}
-	switch inner := errors.Unwrap(err); {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		p.Message = "the file ends too early: a bracket, a quote or a comment is not closed"
-	case inner != nil && strings.HasPrefix(inner.Error(), "invalid literal"):
-		p.Message = "is not valid JSON: put a text in quotes; true, false and null are written in lower case"
-	case inner != nil:
-		p.Message = inner.Error()
-	}
-	return p
-}
-
-// tooDeep returns the offset of the first bracket nested in more than most others; -1: none. It
-// runs before the parser, which recurses.
-func tooDeep(data []byte, most int) int {
-	depth := 0
-	skip := func(i int, end string) int {
-		if n := bytes.Index(data[i:], []byte(end)); n >= 0 {
-			return i + n + len(end) - 1
-		}
-		return len(data)
-	}
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case '/':
-			switch rest := data[i:]; {
-			case bytes.HasPrefix(rest, []byte("//")):
-				i = skip(i, "\n")
-			case bytes.HasPrefix(rest, []byte("/*")):
-				i = skip(i+2, "*/")
-			}
-		case '{', '[':
-			if depth++; depth > most {
-				return i
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return -1
-}
-
 // position returns the position of an offset.
 func (t *jsonText) position(at int) Position {
-	line := sort.SearchInts(t.lines, at+1)
-	return Position{File: t.file, Line: line, Column: 1 + utf8.RuneCount(t.data[t.lines[line-1]:at])}
+	line, column := t.Position(at)
+	return Position{File: t.file, Line: line, Column: column}
 }
 
-// bytes returns the whole text.
-func (t *jsonText) bytes() []byte { return append([]byte(t.mark), t.data...) }
-
-// objectOf returns a value as an object; nil: it is not an object.
-func objectOf(v hujson.Value) *hujson.Object {
-	o, _ := v.Value.(*hujson.Object)
-	return o
+func (t *jsonText) wrong(at hujson.Value, key, message string) *Problem {
+	return &Problem{Position: t.position(at.StartOffset), Key: key, Message: message}
 }
-
-// nameOf returns the name of a member.
-func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 // node returns a value in the form of the decoder.
 func (t *jsonText) node(v hujson.Value) ast.Node {
@@ -154,7 +65,7 @@ func (t *jsonText) node(v hujson.Value) ast.Node {
 	case *hujson.Object:
 		m := ast.Mapping(t.token(v, "{"), true)
 		for _, member := range value.Members {
-			m.Values = append(m.Values, t.pair(nameOf(member), member.Name, t.node(member.Value)))
+			m.Values = append(m.Values, t.pair(jsonc.Name(member), member.Name, t.node(member.Value)))
 		}
 		return m
 	case *hujson.Array:
@@ -197,21 +108,4 @@ func (t *jsonText) pair(name string, at hujson.Value, value ast.Node) *ast.Mappi
 func (t *jsonText) token(v hujson.Value, word string) *token.Token {
 	at := t.position(v.StartOffset)
 	return token.New(word, word, &token.Position{Line: at.Line, Column: at.Column})
-}
-
-// maxForeignNesting limits the nesting in a file of another program.
-const maxForeignNesting = 1000
-
-// PlainJSON returns a text of JSON without its comments and trailing commas; all other bytes keep
-// their offsets.
-func PlainJSON(data []byte) ([]byte, error) {
-	if tooDeep(data, maxForeignNesting) >= 0 {
-		return nil, errors.New("it is nested too deeply")
-	}
-	v, err := hujson.Parse(append(bytes.Clone(data), '\n'))
-	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
-	}
-	v.Standardize()
-	return v.Pack(), nil
 }

@@ -9,56 +9,82 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"dragoman/configs/jsonc"
 )
 
-// Top-level members of mcp.json.
-const (
-	sharedServers  = "mcpServers"
-	sharedDisabled = "disabled"
-)
+// listing describes a file beside the YAML that commands change: mcp.json or agents.json. Its entries
+// are those of a section of the YAML, by name.
+type listing[T any] struct {
+	file    string   // its name beside config.yaml
+	section string   // of the YAML
+	member  string   // that has the entries
+	also    []string // other members that have entries as well
+	// disabled is a member with names of entries that are left alone, in any file; "": there is none.
+	disabled string
+	what     string // an entry, in messages
 
-// serverList is the content of mcp.json.
-type serverList struct {
+	of func(*Config) *map[string]T
+	// unusable are the invalid entries of the file.
+	unusable func(*Config) map[string]Unusable[T]
+	source   func(*Config) *string // the path of the file that was read
+	name     func(string) string   // the name of an entry for the name of its member
+	reserved func(name string) (message string)
+	read     func(l *entryList[T], m hujson.ObjectMember) listed[T]
+	spell    func(entry T, text func(readable) string) jsonc.Tree // the members of a new entry
+	// finish changes what put leaves out; nil: it is complete.
+	finish func(e *listEditor[T], name string, entry T) error
+	means  func(a, b T) bool
+	// shown returns the name in the file of a setting of an entry.
+	shown func(setting string) string
+	// strange returns why a top-level member that is not read may be a mistake; "": it is not.
+	strange func(name string, o *hujson.Object) (message string)
+}
+
+// entryList is the content of such a file.
+type entryList[T any] struct {
+	*listing[T]
 	text     *jsonText
-	servers  []listedServer      // in the order of the file
-	disabled map[string]Position // names of disabled servers, in any file
+	entries  []listed[T]         // in the order of the file
+	disabled map[string]Position // names of disabled entries, in any file
 	warnings []Problem
 	open     bool // other users can read the file
 }
 
-// listedServer is one server of mcp.json.
-type listedServer struct {
-	name     string // ServerName of the member's name
+// listed is one entry of the file.
+type listed[T any] struct {
+	name     string // of the entry
+	in       string // the member that has it
 	member   hujson.ObjectMember
-	server   MCPServer
+	value    T
 	where    map[string]Position
 	problems []Problem // none: it can be used
 }
 
-// UnusableServer is an invalid server of mcp.json.
-type UnusableServer struct {
-	MCPServer        // the valid part of it
-	Err       *Error // its mistakes
+// Unusable is an invalid entry.
+type Unusable[T any] struct {
+	Entry T      // the valid part of it
+	Err   *Error // its mistakes
 }
 
-// readList reads mcp.json. A problem is about the whole file; the problems of a server are in it.
-func readList(file string, data []byte) (*serverList, *Problem) {
+// parse reads the file. A problem is about the whole file; the problems of an entry are in it.
+func (f *listing[T]) parse(file string, data []byte) (*entryList[T], *Problem) {
 	t, problem := parseJSON(file, data)
 	if problem != nil {
 		return nil, problem
 	}
-	l := &serverList{text: t, disabled: map[string]Position{}}
-	if t.root.Value == nil {
+	l := &entryList[T]{listing: f, text: t, disabled: map[string]Position{}}
+	if t.Root.Value == nil {
 		return l, nil
 	}
-	top := objectOf(t.root)
+	top := jsonc.Object(t.Root)
 	if top == nil {
-		return nil, t.wrong(t.root, "", "must be an object, {\"mcpServers\": {…}}, got "+kindOf(t.node(t.root)))
+		return nil, t.wrong(t.Root, "", "must be an object, {\""+f.member+"\": {…}}, got "+kindOf(t.node(t.Root)))
 	}
 	seen := map[string]bool{}
 	for _, m := range top.Members {
-		name := nameOf(m)
-		if problem := l.member(name, m, seen[name]); problem != nil {
+		name := jsonc.Name(m)
+		if problem := l.top(name, m, seen[name]); problem != nil {
 			return nil, problem
 		}
 		seen[name] = true
@@ -66,29 +92,26 @@ func readList(file string, data []byte) (*serverList, *Problem) {
 	return l, nil
 }
 
-func (t *jsonText) wrong(at hujson.Value, key, message string) *Problem {
-	return &Problem{Position: t.position(at.StartOffset), Key: key, Message: message}
-}
-
-// member reads one top-level member.
-func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Problem {
+// top reads one top-level member.
+func (l *entryList[T]) top(name string, m hujson.ObjectMember, again bool) *Problem {
 	t := l.text
-	known := name == sharedServers || name == sharedDisabled
+	entries := name == l.member || slices.Contains(l.also, name)
+	names := name == l.listing.disabled && name != ""
 	switch {
-	case known && again:
+	case (entries || names) && again:
 		return t.wrong(m.Name, name, "duplicate member")
-	case !known:
+	case !entries && !names:
 		l.stranger(name, m)
 		return nil
 	}
 	switch v := m.Value.Value.(type) {
 	case *hujson.Object:
-		if name == sharedServers {
-			l.read(v)
+		if entries {
+			l.take(name, v)
 			return nil
 		}
 	case *hujson.Array:
-		if name == sharedDisabled {
+		if names {
 			return l.readDisabled(v)
 		}
 	case hujson.Literal:
@@ -97,28 +120,20 @@ func (l *serverList) member(name string, m hujson.ObjectMember, again bool) *Pro
 		}
 	}
 	want := "an object, {NAME: {…}}"
-	if name == sharedDisabled {
+	if names {
 		want = "a list of names of servers"
 	}
 	return t.wrong(m.Value, name, "must be "+want+", got "+kindOf(t.node(m.Value)))
 }
 
 // stranger warns of a top-level member that is most likely a misspelling.
-func (l *serverList) stranger(name string, m hujson.ObjectMember) {
+func (l *entryList[T]) stranger(name string, m hujson.ObjectMember) {
 	message := ""
-	if o := objectOf(m.Value); o != nil {
-		isServer := slices.ContainsFunc(o.Members, func(m hujson.ObjectMember) bool {
-			is := settingOf(nameOf(m), fieldsOf(reflect.TypeFor[MCPServer]()))
-			return is == "command" || is == "url"
-		})
-		switch {
-		case isServer:
-			message = "is not read: a server belongs into mcpServers"
-		case name == "servers" || name == "context_servers":
-			message = "is not read: here the servers stand in mcpServers"
-		}
+	if o := jsonc.Object(m.Value); o != nil {
+		message = l.strange(name, o)
 	}
-	if more := DidYouMean(name, []string{sharedServers, sharedDisabled}); message == "" && more != "" {
+	known := slices.DeleteFunc([]string{l.member, l.listing.disabled}, func(s string) bool { return s == "" })
+	if more := DidYouMean(name, known); message == "" && more != "" {
 		message = "is not read" + more
 	}
 	if message != "" {
@@ -126,93 +141,109 @@ func (l *serverList) stranger(name string, m hujson.ObjectMember) {
 	}
 }
 
-func (l *serverList) readDisabled(names *hujson.Array) *Problem {
+func (l *entryList[T]) readDisabled(names *hujson.Array) *Problem {
 	for _, e := range names.Elements {
 		name, ok := e.Value.(hujson.Literal)
 		if !ok || name.Kind() != '"' {
-			return l.text.wrong(e, sharedDisabled, "must hold names of servers, got "+kindOf(l.text.node(e)))
+			return l.text.wrong(e, l.listing.disabled, "must hold names of servers, got "+kindOf(l.text.node(e)))
 		}
 		l.disabled[name.String()] = l.text.position(e.StartOffset)
 	}
 	return nil
 }
 
-// read reads the servers. A duplicate server is invalid both times.
-func (l *serverList) read(servers *hujson.Object) {
-	have := map[string]int{}
-	for _, m := range servers.Members {
-		s := l.entry(m)
-		if first, twice := have[s.name]; twice {
-			of := &l.servers[first]
+// take reads the entries of a member. A duplicate entry is invalid both times.
+func (l *entryList[T]) take(in string, entries *hujson.Object) {
+	for _, m := range entries.Members {
+		s := l.read(l, m)
+		s.in = in
+		if of := l.find(s.name); of != nil {
 			at := l.text.position(of.member.Name.StartOffset)
 			message := "duplicate member, first in line " + fmt.Sprint(at.Line)
-			if nameOf(of.member) != nameOf(m) {
-				message = fmt.Sprintf("is called %s here, as is %s in line %d", s.name, quote(nameOf(of.member)), at.Line)
+			if jsonc.Name(of.member) != jsonc.Name(m) {
+				message = fmt.Sprintf("is called %s here, as is %s in line %d", s.name, quote(jsonc.Name(of.member)), at.Line)
 			}
-			of.problems = append(of.problems, *l.text.wrong(m.Name, sharedKey(s.name), message))
+			of.problems = append(of.problems, *l.text.wrong(m.Name, l.shownKey(s.name), message))
 			continue
 		}
-		have[s.name] = len(l.servers)
-		l.servers = append(l.servers, s)
+		l.entries = append(l.entries, s)
 	}
 }
 
-// sharedKey returns the key of a server in messages about mcp.json.
-func sharedKey(name string) string { return join(sharedServers, name) }
+// find returns an entry; nil: it does not exist.
+func (l *entryList[T]) find(name string) *listed[T] {
+	i := slices.IndexFunc(l.entries, func(s listed[T]) bool { return s.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &l.entries[i]
+}
 
-// asShared returns a problem of a server with its key in mcp.json.
-func (p Problem) asShared() Problem {
-	if rest, ok := strings.CutPrefix(p.Key, serversKey); ok {
-		p.Key = sharedServers + rest
+// decode reads an entry's value from a syntax tree, and checks it. The keys of problems are those of
+// the YAML. shared: texts may hold the references that MCP programs share.
+func (l *entryList[T]) decode(m hujson.ObjectMember, shared bool, fill func(d *decoder, key string, value *T), check func(ck *checker, key string, value T)) listed[T] {
+	t := l.text
+	s := listed[T]{name: l.name(jsonc.Name(m)), member: m}
+	key := l.key(s.name)
+	c := &Config{where: map[string]Position{key: t.position(m.Name.StartOffset)}, bad: map[string]bool{}}
+	d := &decoder{file: t.file, dir: folderOf(t.file), own: true, shared: shared, where: c.where, bad: c.bad, left: maxValues}
+	if jsonc.Object(m.Value) == nil {
+		d.problems = append(d.problems, *t.wrong(m.Value, key, "must be an object, got "+kindOf(t.node(m.Value))))
+	} else {
+		fill(d, key, &s.value)
+		*l.of(c) = map[string]T{s.name: s.value}
+		ck := &checker{c: c}
+		check(ck, key, s.value)
+		if d.problems = append(d.problems, checkValues(c)...); len(d.problems) == 0 {
+			d.problems = ck.problems
+		}
+	}
+	s.where = c.where
+	for _, p := range d.problems {
+		s.problems = append(s.problems, l.asShown(p))
+	}
+	return s
+}
+
+// key returns the key of an entry in the YAML.
+func (f *listing[T]) key(name string) string { return join(f.section, name) }
+
+// shownKey returns the key of an entry in messages about the file.
+func (f *listing[T]) shownKey(name string) string { return join(f.member, name) }
+
+// asShown returns a problem of an entry with its key in the file.
+func (f *listing[T]) asShown(p Problem) Problem {
+	if rest, ok := strings.CutPrefix(p.Key, f.section); ok {
+		p.Key = f.member + rest
 	}
 	return p
 }
 
-// ServerName returns our name for a server of another program: letters, digits, - and _, at most
-// 64 of them.
-func ServerName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '-' || isWord(r) {
-			return r
-		}
-		return '-'
-	}, strings.TrimSpace(name))
-	switch name = strings.Trim(name, "-"); name {
-	case "":
-		name = "server"
-	case nativeServer:
-		name += "-server"
-	}
-	return name[:min(len(name), 64)]
-}
-
-// lay adds the servers of mcp.json to the user's layer. Those of the YAML take precedence.
-func (l *serverList) lay(c *Config) {
-	if c.MCPServers == nil {
-		c.MCPServers = map[string]MCPServer{}
-	} else {
-		c.MCPServers = maps.Clone(c.MCPServers)
+// lay adds the entries of the file to the user's layer. Those of the YAML take precedence.
+func (l *entryList[T]) lay(c *Config) {
+	all := l.of(c)
+	if *all = maps.Clone(*all); *all == nil {
+		*all = map[string]T{}
 	}
 	if c.where == nil {
 		c.where = map[string]Position{}
 	}
-	c.ServersFile, c.Unusable = l.text.file, map[string]UnusableServer{}
+	*l.source(c) = l.text.file
 	c.noted = append(c.noted, l.warnings...)
-	for _, s := range l.servers {
-		if _, taken := c.MCPServers[s.name]; taken {
-			at, _ := c.Where(serverKey(s.name))
+	for _, s := range l.entries {
+		if _, taken := (*all)[s.name]; taken {
+			at, _ := c.Where(l.key(s.name))
 			why := "is not used, because " + at.String() + " configures it"
-			c.noted = append(c.noted, *l.text.wrong(s.member.Name, sharedKey(s.name), why))
+			c.noted = append(c.noted, *l.text.wrong(s.member.Name, l.shownKey(s.name), why))
 			continue
 		}
 		if len(s.problems) > 0 {
-			c.spoil(s.name, s.server, s.problems)
+			l.spoil(c, s.name, s.value, s.problems)
 			continue
 		}
-		c.MCPServers[s.name] = s.server
+		(*all)[s.name] = s.value
 		maps.Copy(c.where, s.where)
 	}
-	c.disabled = l.disabled
 	if l.open {
 		c.shared = maps.Clone(c.shared)
 		if c.shared == nil {
@@ -222,94 +253,71 @@ func (l *serverList) lay(c *Config) {
 	}
 }
 
-// spoil removes an invalid server of mcp.json.
-func (c *Config) spoil(name string, s MCPServer, problems []Problem) {
-	c.Unusable[name] = UnusableServer{s, asError(problems).(*Error)} //nolint:errorlint // an *Error
+// spoil removes an invalid entry of the file.
+func (f *listing[T]) spoil(c *Config, name string, entry T, problems []Problem) {
+	f.unusable(c)[name] = Unusable[T]{entry, asError(problems).(*Error)} //nolint:errorlint // an *Error
 	c.noted = append(c.noted, problems...)
-	delete(c.MCPServers, name)
-	maps.DeleteFunc(c.where, func(key string, _ Position) bool { return within(key, serverKey(name)) })
+	delete(*f.of(c), name)
+	maps.DeleteFunc(c.where, func(key string, _ Position) bool { return within(key, f.key(name)) })
 }
 
-// Server returns an MCP server of the configuration, even an unusable one.
-func (c *Config) Server(name string) (MCPServer, bool) {
-	if s, ok := c.MCPServers[name]; ok {
-		return s, true
+// spoilt removes the entries of the file that some of the problems are about, and reports whether
+// there are any.
+func (f *listing[T]) spoilt(c *Config, problems []Problem) bool {
+	file := *f.source(c)
+	if file == "" {
+		return false
 	}
-	s, ok := c.Unusable[name]
-	return s.MCPServer, ok
-}
-
-// ServerNames lists the MCP servers of the configuration, including unusable ones.
-func (c *Config) ServerNames() []string {
-	names := slices.Collect(maps.Keys(c.MCPServers))
-	for name := range c.Unusable {
-		if _, usable := c.MCPServers[name]; !usable {
-			names = append(names, name)
+	wrong := map[string][]Problem{}
+	for _, p := range problems {
+		for name := range *f.of(c) {
+			if within(p.Key, f.key(name)) && c.where[f.key(name)].File == file {
+				wrong[name] = append(wrong[name], f.asShown(p))
+			}
 		}
 	}
-	slices.Sort(names)
-	return names
+	for _, name := range slices.Sorted(maps.Keys(wrong)) {
+		f.spoil(c, name, (*f.of(c))[name], wrong[name])
+	}
+	return len(wrong) > 0
 }
 
-// ServerAt returns the position of an MCP server. Only File is set if the line is not known.
-func (c *Config) ServerAt(name string) Position {
-	if at, ok := c.where[serverKey(name)]; ok {
-		return at
-	}
-	if s, ok := c.Unusable[name]; ok {
-		return s.Err.Problems[0].Position
-	}
-	return Position{}
-}
-
-// WarningsOf lists the warnings about an MCP server.
-func (c *Config) WarningsOf(server string) (list []Problem) {
-	for _, w := range c.Warnings {
-		if within(w.Key, serverKey(server)) || within(w.Key, sharedKey(server)) {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
-// leaveAlone disables the servers in the list of mcp.json.
-func (c *Config) leaveAlone() {
-	for name, at := range c.disabled {
-		if s, ok := c.MCPServers[name]; ok {
-			s.Disabled = true
-			c.MCPServers[name] = s
-			c.where[join(serverKey(name), "disabled")] = at
-		} else if s, ok := c.Unusable[name]; ok {
-			s.Disabled = true
-			c.Unusable[name] = s
-		} else if more := DidYouMean(name, slices.Sorted(maps.Keys(c.MCPServers))); more != "" {
-			why := "there is no MCP server " + quote(name) + more
-			c.noted = append(c.noted, Problem{Position: at, Key: sharedDisabled, Message: why})
-		}
-	}
-}
-
-// resolveWith is resolve for a user's layer with the servers of mcp.json. A server that is
-// invalid in combination with the editor's options affects no other setting.
+// resolveWith is resolve for a user's layer with the entries of mcp.json and agents.json. An entry that
+// is invalid in combination with the editor's options affects no other setting.
 func resolveWith(editor, user *Config) (*Config, error) {
 	c, err := resolve(editor, user, nil, nil)
 	var whole *Error
-	for errors.As(err, &whole) && user.ServersFile != "" {
-		wrong := map[string][]Problem{}
-		for _, p := range whole.Problems {
-			for name := range user.MCPServers {
-				if within(p.Key, serverKey(name)) && user.where[serverKey(name)].File == user.ServersFile {
-					wrong[name] = append(wrong[name], p.asShared())
-				}
-			}
-		}
-		if len(wrong) == 0 {
+	for errors.As(err, &whole) {
+		servers, agents := serverFile().spoilt(user, whole.Problems), agentFile().spoilt(user, whole.Problems)
+		if !servers && !agents {
 			break
-		}
-		for _, name := range slices.Sorted(maps.Keys(wrong)) {
-			user.spoil(name, user.MCPServers[name], wrong[name])
 		}
 		c, err = resolve(editor, user, nil, nil)
 	}
 	return c, err
+}
+
+// settingOf returns the setting of a member; "": none.
+func settingOf(name string, fields []field) string {
+	if setting := foreignNames[name]; setting != "" {
+		name = setting
+	}
+	for _, f := range fields {
+		if f.name == name {
+			return name
+		}
+	}
+	for _, f := range fields {
+		if fold(f.name) == fold(name) ||
+			slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// filled returns an entry with the defaults filled in.
+func filled[T any](entry T) T {
+	(&Config{}).setDefaults(reflect.ValueOf(&entry).Elem(), "")
+	return entry
 }

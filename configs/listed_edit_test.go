@@ -267,8 +267,8 @@ func TestEditsOfManyDocuments(t *testing.T) {
 		eol := []string{"\n", "\r\n"}[seed%2]
 		in := func(text string) string { return strings.ReplaceAll(text, "\n", eol) }
 		text := in(m.text(-1))
-		l, problem := readList("mcp.json", []byte(text))
-		if problem != nil || len(l.servers) != len(m.names) {
+		l, problem := serverFile().parse("mcp.json", []byte(text))
+		if problem != nil || len(l.entries) != len(m.names) {
 			t.Fatalf("seed %d: the document itself is wrong: %v\n%s", seed, problem, text)
 		}
 		for i, name := range m.names {
@@ -278,12 +278,12 @@ func TestEditsOfManyDocuments(t *testing.T) {
 			}
 			for _, disabled := range []bool{true, false} {
 				got, err := Apply("mcp.json", []byte(text), nil, DisableServer(name, disabled))
-				from, to := l.servers[i].member.Name.StartOffset, l.servers[i].member.Value.EndOffset
+				from, to := l.entries[i].member.Name.StartOffset, l.entries[i].member.Value.EndOffset
 				if err != nil || !strings.HasPrefix(string(got), text[:from]) || !strings.HasSuffix(string(got), text[to:]) || len(got)-len(text) > len("            \"disabled\": false,")+len(eol) {
 					t.Errorf("seed %d, %s disabled %v: %v\n%s\nbecame\n%s", seed, name, disabled, err, text, got)
 				}
 			}
-			if again, err := Apply("mcp.json", []byte(text), nil, PutServer(name, l.servers[i].server)); err != nil || string(again) != text {
+			if again, err := Apply("mcp.json", []byte(text), nil, PutServer(name, l.entries[i].value)); err != nil || string(again) != text {
 				t.Errorf("seed %d, %s as it was: %v\n%s\nbecame\n%s", seed, name, err, text, again)
 			}
 		}
@@ -307,18 +307,18 @@ func FuzzApply(f *testing.F) {
 	s := npx("-y", "p")
 	s.Env = map[string]Secret{"A": NewSecret("b")}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		was, problem := readList("mcp.json", text)
+		was, problem := serverFile().parse("mcp.json", text)
 		if problem != nil {
 			return
 		}
 		added, err := Apply("mcp.json", text, nil, AddServer("new", s))
 		if err != nil {
-			if (&listEditor{serverList: was}).find("new") == nil {
+			if (&listEditor[MCPServer]{entryList: was}).find("new") == nil {
 				t.Fatalf("%v\n%q", err, text)
 			}
 			return
 		}
-		if o := was.text.root.Value; o != nil && !isWithout(added, text) && !bytes.Contains(text, []byte("null")) {
+		if o := was.text.Root.Value; o != nil && !isWithout(added, text) && !bytes.Contains(text, []byte("null")) {
 			t.Errorf("%q\nbecame\n%q", text, added)
 		}
 		if json.Valid(text) && !json.Valid(added) {
@@ -328,10 +328,10 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, added)
 		}
-		if len(was.servers) > 0 && comments(t, again) != comments(t, text) {
+		if len(was.entries) > 0 && comments(t, again) != comments(t, text) {
 			t.Errorf("%q\nbecame\n%q", text, again)
 		}
-		for _, listed := range was.servers {
+		for _, listed := range was.entries {
 			for i, e := range []Edit{DropServer(listed.name), DisableServer(listed.name, true), DisableServer(listed.name, false), PutServer(listed.name, s)} {
 				got, err := Apply("mcp.json", text, nil, e)
 				if err != nil {
@@ -341,7 +341,7 @@ func FuzzApply(f *testing.F) {
 					continue
 				}
 				from, to := listed.member.Name.StartOffset, listed.member.Value.EndOffset
-				outside := slices.Concat(was.text.data[:from], was.text.data[to:])
+				outside := slices.Concat(was.text.Data[:from], was.text.Data[to:])
 				if a, b := comments(t, got), comments(t, []byte(string(outside))); i == 0 && a != b && !bytes.Contains(text, []byte("disabled")) {
 					t.Errorf("edit %d of %s lost a comment: %q, want %q\n%q\nbecame\n%q", i, listed.name, a, b, text, got)
 				}

@@ -2,57 +2,28 @@ package configs
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/tailscale/hujson"
+
+	"dragoman/configs/jsonc"
 )
 
-// entry reads one server.
-func (l *serverList) entry(m hujson.ObjectMember) listedServer {
-	t := l.text
-	s := listedServer{name: ServerName(nameOf(m)), member: m}
-	key := serverKey(s.name)
-	c := &Config{where: map[string]Position{key: t.position(m.Name.StartOffset)}, bad: map[string]bool{}}
-	d := &decoder{
-		file:   t.file,
-		dir:    folderOf(t.file),
-		own:    true,
-		shared: true,
-		where:  c.where,
-		bad:    c.bad,
-		left:   maxValues,
-	}
-	if o := objectOf(m.Value); o == nil {
-		d.problems = append(d.problems, *t.wrong(m.Value, key, "must be an object, got "+kindOf(t.node(m.Value))))
-	} else {
+// serverEntry reads one server.
+func serverEntry(l *entryList[MCPServer], m hujson.ObjectMember) listed[MCPServer] {
+	fill := func(d *decoder, key string, s *MCPServer) {
 		e := entryReader{l: l, d: d, key: key}
-		d.value(
-			e.object(o, fieldsOf(reflect.TypeFor[MCPServer]()), key),
-			reflect.ValueOf(&s.server).Elem(),
-			key,
-			field{},
-		)
-		e.finish(&s.server)
-		c.MCPServers = map[string]MCPServer{s.name: s.server}
-		ck := &checker{c: c}
-		ck.server(key, s.server)
-		if d.problems = append(d.problems, checkValues(c)...); len(d.problems) == 0 {
-			d.problems = ck.problems
-		}
+		d.value(e.object(jsonc.Object(m.Value), fieldsOf(reflect.TypeFor[MCPServer]()), key), reflect.ValueOf(s).Elem(), key, field{})
+		e.finish(s)
 	}
-	s.where = c.where
-	for _, p := range d.problems {
-		s.problems = append(s.problems, p.asShared())
-	}
-	return s
+	return l.decode(m, true, fill, (*checker).server)
 }
 
 // entryReader reads the object of one server: it renames members to our settings, and leaves out
 // unknown ones.
 type entryReader struct {
-	l   *serverList
+	l   *entryList[MCPServer]
 	d   *decoder
 	key string
 
@@ -64,31 +35,12 @@ type entryReader struct {
 // tags.
 var foreignNames = map[string]string{"serverUrl": "url", "httpUrl": "url"}
 
-// settingOf returns the setting of a member; "": none.
-func settingOf(name string, fields []field) string {
-	if setting := foreignNames[name]; setting != "" {
-		name = setting
-	}
-	for _, f := range fields {
-		if f.name == name {
-			return name
-		}
-	}
-	for _, f := range fields {
-		if fold(f.name) == fold(name) ||
-			slices.ContainsFunc(f.aka, func(s string) bool { return fold(s) == fold(name) }) {
-			return f.name
-		}
-	}
-	return ""
-}
-
 func (e *entryReader) object(o *hujson.Object, fields []field, key string) *ast.MappingNode {
 	t := e.l.text
 	n := ast.Mapping(t.token(hujson.Value{}, "{"), true)
 	strange := map[string]bool{}
 	for _, m := range o.Members {
-		name := nameOf(m)
+		name := jsonc.Name(m)
 		setting := settingOf(name, fields)
 		kind := m.Value.Value.Kind()
 		switch {
@@ -98,7 +50,7 @@ func (e *entryReader) object(o *hujson.Object, fields []field, key string) *ast.
 			e.kind = &m.Value
 		case setting == "oauth" && kind != '{': // other programs' form for requiring a login, or none
 		case setting == "oauth":
-			value := e.object(objectOf(m.Value), fieldsOf(reflect.TypeFor[OAuth]()), join(key, setting))
+			value := e.object(jsonc.Object(m.Value), fieldsOf(reflect.TypeFor[OAuth]()), join(key, setting))
 			n.Values = append(n.Values, t.pair(setting, m.Name, value))
 		case setting != "":
 			n.Values = append(n.Values, t.pair(setting, m.Name, e.value(setting, m.Value)))
@@ -133,7 +85,7 @@ func (e *entryReader) value(setting string, v hujson.Value) ast.Node {
 			if setting == "env" && m.Value.Value.Kind() == 'n' {
 				continue // VS Code: the variable is not passed on, which is the default here
 			}
-			n.Values = append(n.Values, t.pair(nameOf(m), m.Name, word(m.Value)))
+			n.Values = append(n.Values, t.pair(jsonc.Name(m), m.Name, word(m.Value)))
 		}
 		return n
 	case *hujson.Array:
@@ -154,14 +106,14 @@ func (e *entryReader) near(m hujson.ObjectMember, fields []field, key string) {
 	for _, f := range fields {
 		names = append(names, f.name)
 	}
-	if more := DidYouMean(nameOf(m), names); more != "" {
+	if more := DidYouMean(jsonc.Name(m), names); more != "" {
 		e.warn(m, key, "is not read"+more)
 	}
 }
 
 func (e *entryReader) warn(m hujson.ObjectMember, key, message string) {
-	p := *e.l.text.wrong(m.Name, join(key, nameOf(m)), message)
-	e.l.warnings = append(e.l.warnings, p.asShared())
+	p := *e.l.text.wrong(m.Name, join(key, jsonc.Name(m)), message)
+	e.l.warnings = append(e.l.warnings, e.l.asShown(p))
 }
 
 // finish adds the settings that follow from several members.

@@ -25,8 +25,17 @@ const (
 // Concurrent changes by others are not lost: the edits are repeated on them. It blocks while
 // another process does the same, for half a minute at most.
 func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, err error) {
-	if path = o.serversFile(); path == "" {
-		return "", errors.New("HOME is not set, so mcp.json has no default path; name a configuration file with --config")
+	return serverFile().save(ctx, o, edits)
+}
+
+// EditAgents is EditServers for agents.json.
+func EditAgents(ctx context.Context, o Options, edits ...AgentEdit) (path string, err error) {
+	return agentFile().save(ctx, o, edits)
+}
+
+func (f *listing[T]) save(ctx context.Context, o Options, edits []edit[T]) (path string, err error) {
+	if path = o.beside(f.file); path == "" {
+		return "", errors.New("HOME is not set, so " + f.file + " has no default path; name a configuration file with --config")
 	}
 	user, err := o.yaml()
 	if err != nil {
@@ -45,12 +54,12 @@ func EditServers(ctx context.Context, o Options, edits ...Edit) (path string, er
 	if err != nil {
 		return path, fmt.Errorf("change %s: %w", path, err)
 	}
-	err = editLocked(path, target, user, edits)
+	err = f.changeLocked(path, target, user, edits)
 	return path, errors.Join(err, lock.Remove())
 }
 
-// yaml reads the user's YAML, whose servers no command changes; nil: there is none. It is an
-// error if the YAML cannot be parsed, because its servers are unknown then.
+// yaml reads the user's YAML, whose entries no command changes; nil: there is none. It is an
+// error if the YAML cannot be parsed, because its entries are unknown then.
 func (o Options) yaml() (*Config, error) {
 	path := o.Path
 	if path == "" {
@@ -63,14 +72,14 @@ func (o Options) yaml() (*Config, error) {
 	return user, nil
 }
 
-func editLocked(path, target string, user *Config, edits []Edit) error {
+func (f *listing[T]) changeLocked(path, target string, user *Config, edits []edit[T]) error {
 	old, _, err := readWhole(target)
 	for range maxRaces {
 		if err != nil {
 			return fmt.Errorf("change %s: %w", path, err)
 		}
 		var next, now []byte
-		if next, err = Apply(path, old, user, edits...); err != nil || bytes.Equal(old, next) {
+		if next, err = f.apply(path, old, user, edits); err != nil || bytes.Equal(old, next) {
 			return err
 		}
 		if now, _, err = readWhole(target); err == nil && bytes.Equal(now, old) {

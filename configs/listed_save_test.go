@@ -177,7 +177,7 @@ func TestConcurrentChangesByOtherPrograms(t *testing.T) {
 	races := 0
 	e := AddServer("a", npx())
 	add := e.apply
-	e.apply = func(s *listEditor) error {
+	e.apply = func(s *listEditor[MCPServer]) error {
 		if races++; races == 1 {
 			write(t, path, "// other\n", 0o600)
 		}
@@ -187,7 +187,7 @@ func TestConcurrentChangesByOtherPrograms(t *testing.T) {
 		t.Errorf("%v\n%s", err, read1(t, path))
 	}
 	write(t, path, "{}\n", 0o600)
-	e.apply = func(s *listEditor) error {
+	e.apply = func(s *listEditor[MCPServer]) error {
 		races++
 		write(t, path, fmt.Sprintf("// %d\n", races), 0o600)
 		return add(s)

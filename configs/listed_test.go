@@ -19,7 +19,7 @@ import (
 func usable(name string, s MCPServer, env Env) string {
 	var b strings.Builder
 	b.WriteString(name + ":")
-	visit(reflect.ValueOf(withDefaults(s)), "", field{}, func(key string, f field, v reflect.Value) {
+	visit(reflect.ValueOf(filled(s)), "", field{}, func(key string, f field, v reflect.Value) {
 		value := ""
 		switch text, ok := v.Interface().(interface{ Resolve(Env) (string, error) }); {
 		case ok && !v.IsZero():
@@ -67,7 +67,7 @@ func TestServersOfMCPJSON(t *testing.T) {
 			if pasted := strings.HasSuffix(file, "readmes.txtar"); pasted {
 				reads(t, name, have[name+".json"])
 			}
-			got := listed(t, name, have[name+".json"], have[name+".yaml"], env)
+			got := laid(t, name, have[name+".json"], have[name+".yaml"], env)
 			if archive.Files[i].Data = []byte(got); !*update && got != string(f.Data) {
 				t.Errorf("%s: %s\n--- want\n%s--- got\n%s", file, name, f.Data, got)
 			}
@@ -84,20 +84,20 @@ func TestServersOfMCPJSON(t *testing.T) {
 // plain text.
 func reads(t *testing.T, name string, text []byte) {
 	t.Helper()
-	l, problem := readList("mcp.json", text)
-	if problem != nil || len(l.servers) == 0 || len(l.warnings) > 0 {
+	l, problem := serverFile().parse("mcp.json", text)
+	if problem != nil || len(l.entries) == 0 || len(l.warnings) > 0 {
 		t.Fatalf("%s: %v, %v", name, problem, l)
 	}
-	for _, s := range l.servers {
+	for _, s := range l.entries {
 		if len(s.problems) > 0 {
 			t.Errorf("%s: %v", name, s.problems)
 		}
 	}
 }
 
-// listed loads an mcp.json, and a configuration next to it unless that is nil, and shows the
+// laid loads an mcp.json, and a configuration next to it unless that is nil, and shows the
 // result.
-func listed(t *testing.T, name string, servers, config []byte, env Env) string {
+func laid(t *testing.T, name string, servers, config []byte, env Env) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mcp.json"), string(servers), 0o600)
@@ -110,7 +110,7 @@ func listed(t *testing.T, name string, servers, config []byte, env Env) string {
 		b.WriteString(usable(server, c.MCPServers[server], env))
 	}
 	for _, server := range slices.Sorted(maps.Keys(c.Unusable)) {
-		fmt.Fprintf(&b, "unusable: %s, disabled: %v\n", server, c.Unusable[server].Disabled)
+		fmt.Fprintf(&b, "unusable: %s, disabled: %v\n", server, c.Unusable[server].Entry.Disabled)
 		if !strings.Contains(fmt.Sprint(c.Warnings), c.Unusable[server].Err.Problems[0].String()) {
 			t.Errorf("%s: nobody is told of %s", name, server)
 		}
@@ -205,6 +205,19 @@ func TestEditorAndServersFile(t *testing.T) {
 func TestServersSchema(t *testing.T) {
 	const file = "mcp.schema.json"
 	got := ServersSchemaJSON()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the structs say; run go test ./configs -update (%v)", file, err)
+	}
+}
+
+func TestAgentsSchema(t *testing.T) {
+	const file = "agents.schema.json"
+	got := AgentsSchemaJSON()
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)

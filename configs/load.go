@@ -7,15 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // fileName is the configuration's name in the user's directory and in a workspace's .dragoman.
 const fileName = "config.yaml"
-
-// serversFileName is the name of the file in which the program stores MCP servers.
-const serversFileName = "mcp.json"
 
 // Options determine the places of the configuration.
 type Options struct {
@@ -31,22 +29,23 @@ type Options struct {
 	Editor *Config
 }
 
-// Load reads the configuration: the user's file and its mcp.json (ServersFile). Without them it
-// returns the defaults. With an error, which is an *Error with every problem of the files, it
-// returns the defaults as well, so that the program can continue and report it. A mistake in a
-// server of mcp.json is not an error but a warning, and the server is Unusable. References are
-// not looked up.
+// Load reads the configuration: the user's file and its mcp.json and agents.json (ServersFile,
+// AgentsFile). Without them it returns the defaults. With an error, which is an *Error with every
+// problem of the files, it returns the defaults as well, so that the program can continue and report
+// it. A mistake in an entry of mcp.json or agents.json is not an error but a warning, and the entry
+// is Unusable. References are not looked up.
 func Load(o Options) (*Config, error) {
 	path, required := o.Path, o.Path != ""
 	if !required {
 		path = userFile(o.ConfigDir, o.Env)
 	}
 	user, problems := readLayer(path)
-	servers, more := readServers(o.serversFile())
-	problems = append(problems, more...)
+	servers, more := serverFile().load(o)
+	agents, most := agentFile().load(o)
+	problems = slices.Concat(problems, more, most)
 	switch {
 	case user != nil:
-	case required && servers == nil:
+	case required && servers == nil && agents == nil:
 		problems = append(problems, Problem{Position: Position{File: path}, Message: "no such file"})
 	case required || path == "":
 		user = &Config{}
@@ -54,10 +53,15 @@ func Load(o Options) (*Config, error) {
 		user = &Config{noted: otherNames(path)}
 	}
 	if user != nil {
-		switch {
-		case servers != nil:
+		user.Unusable, user.UnusableAgents = map[string]UnusableServer{}, map[string]UnusableAgent{}
+		if servers != nil {
 			servers.lay(user)
-		case user.Source == "" && o.Editor == nil && len(problems) == 0: // there is no layer at all
+			user.disabled = servers.disabled
+		}
+		if agents != nil {
+			agents.lay(user)
+		}
+		if user.Source == "" && servers == nil && agents == nil && o.Editor == nil && len(problems) == 0 { // there is no layer at all
 			c := Defaults()
 			c.noted, c.Warnings = user.noted, user.noted
 			return c, nil
@@ -75,9 +79,6 @@ func Load(o Options) (*Config, error) {
 	c.Source = path
 	return c, asError(problems)
 }
-
-// serversFile returns the path of mcp.json; empty: the environment names no place for it.
-func (o Options) serversFile() string { return o.beside(serversFileName) }
 
 // beside returns the path of a file next to the user's configuration; empty: the environment names no
 // place for it.
@@ -101,7 +102,15 @@ func (o Options) beside(file string) string {
 // the folder of the user's configuration file; with a path (the --config flag), say
 // DIR/NAME.yaml, it is DIR/NAME.mcp.json, so that no repository's mcp.json is read. It is empty
 // if HOME is not set.
-func ServersFile(path string, env Env) string { return Options{Path: path, Env: env}.serversFile() }
+func ServersFile(path string, env Env) string {
+	return Options{Path: path, Env: env}.beside(serverFile().file)
+}
+
+// AgentsFile returns the path of the file for agents that commands have added: agents.json, named and
+// placed as ServersFile. It is empty if HOME is not set.
+func AgentsFile(path string, env Env) string {
+	return Options{Path: path, Env: env}.beside(agentFile().file)
+}
 
 // AnswersFile returns the path of the file for answers that are kept for good, which need not
 // exist: policy.json, named and placed as ServersFile. It is empty if HOME is not set.
@@ -109,8 +118,9 @@ func AnswersFile(path string, env Env) string {
 	return Options{Path: path, Env: env}.beside("policy.json")
 }
 
-// readServers reads mcp.json. It returns nil if there is no file.
-func readServers(path string) (*serverList, []Problem) {
+// load reads the file that belongs to a configuration. It returns nil if there is none.
+func (f *listing[T]) load(o Options) (*entryList[T], []Problem) {
+	path := o.beside(f.file)
 	if path == "" {
 		return nil, nil
 	}
@@ -124,7 +134,7 @@ func readServers(path string) (*serverList, []Problem) {
 	if info == nil {
 		return nil, nil
 	}
-	l, problem := readList(path, data)
+	l, problem := f.parse(path, data)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}

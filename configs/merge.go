@@ -25,6 +25,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 		c.lay(layer, layer == workspace)
 		if layer == base {
 			c.Source, c.ServersFile, c.Unusable = layer.Source, layer.ServersFile, maps.Clone(layer.Unusable)
+			c.AgentsFile, c.UnusableAgents = layer.AgentsFile, maps.Clone(layer.UnusableAgents)
 			c.disabled = layer.disabled
 		}
 	}
@@ -36,7 +37,7 @@ func resolve(below, base, workspace, overlay *Config) (*Config, error) {
 	c.Warnings = slices.Concat(c.noted, warnings)
 	for i, w := range c.Warnings {
 		if w.File == c.ServersFile && w.File != "" {
-			c.Warnings[i] = w.asShared()
+			c.Warnings[i] = serverFile().asShown(w)
 		}
 	}
 	sortProblems(c.Warnings)

@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"dragoman/configs/jsonc"
 )
 
 // Limits of a file. The largest sensible configuration has a tenth of each.
@@ -66,7 +68,7 @@ func parseYAML(name string, data []byte) (ast.Node, *Problem) {
 	if problem := unreadable(name, data); problem != nil {
 		return nil, problem
 	}
-	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	data = bytes.TrimPrefix(data, []byte(jsonc.ByteOrderMark))
 	if json.Valid(data) {
 		// In JSON a tab is only space between words. YAML has other rules for it, and a space
 		// keeps the columns.

@@ -55,6 +55,43 @@ func ServersSchemaJSON() []byte {
 	})
 }
 
+// AgentsSchemaJSON returns the JSON Schema (2020-12) of agents.json.
+func AgentsSchemaJSON() []byte {
+	g := &schemaWriter{defs: map[string]object{}}
+	agent := g.structure(reflect.TypeFor[Agent]())
+	pasted := object{
+		{"type", "object"},
+		{"properties", object{
+			{"type", object{{"const", "custom"}}},
+			{"command", object{{"type", "string"}, {"minLength", 1}}},
+			{"args", object{{"type", "array"}, {"items", object{{"type", "string"}}}}},
+			{"env", object{{"type", "object"}, {"additionalProperties", object{{"type", "string"}}}}},
+		}},
+		{"required", []string{"command"}},
+	}
+	entries := func(doc string) object {
+		return object{
+			{"description", doc},
+			{"type", []string{"object", "null"}},
+			{"propertyNames", object{{"pattern", namePattern("name")}}},
+			{"additionalProperties", object{{"anyOf", []object{agent, pasted}}}},
+		}
+	}
+	return g.write(object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "dragoman's agents"},
+		{
+			"description",
+			"agents.json beside the configuration, which the commands dragoman agents add, update, remove and import change. An agent of the same name in config.yaml wins.",
+		},
+		{"type", "object"},
+		{"properties", object{
+			{"agents", entries("Agents by name, in the form of agents in config.yaml or of an editor's agent_servers.")},
+			{"agent_servers", entries("The same, as editors name it.")},
+		}},
+	})
+}
+
 // sharedNames are the names of settings of an MCP server in mcp.json, if they differ.
 var sharedNames = map[string]string{"dir": "cwd", "transport": "type"}
 

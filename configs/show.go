@@ -105,12 +105,24 @@ func (w *writer) value(v reflect.Value, depth int, explain bool) {
 	}
 }
 
-// from writes the position of an MCP server, because there are two files for them.
-func (w *writer) from(servers reflect.Value, name string, depth int) {
-	if w.of == nil || servers.Type().Elem() != reflect.TypeFor[MCPServer]() {
+// from writes the position of an MCP server or an agent, because there are two files for them.
+func (w *writer) from(entries reflect.Value, name string, depth int) {
+	if w.of == nil {
 		return
 	}
-	if at, ok := w.of.Where(serverKey(name)); ok {
+	var key string
+	switch entries.Type().Elem() {
+	case reflect.TypeFor[MCPServer]():
+		key = serverKey(name)
+	case reflect.TypeFor[Agent]():
+		if w.of.AgentsFile == "" {
+			return
+		}
+		key = agentKey(name)
+	default:
+		return
+	}
+	if at, ok := w.of.Where(key); ok {
 		w.indent(depth)
 		w.WriteString("# from " + display.Visible(at.String()) + "\n")
 	}

@@ -5,48 +5,34 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"dragoman/configs/jsonc"
 )
 
-// tree is a mapping to be written: settings in order.
-type tree []setting
-
-type setting struct {
-	key   string
-	value any // scalar, []scalar or tree
-}
-
-// scalar is one value. A bare one (a number, true, false) has no quotes.
-type scalar struct {
-	text   string
-	quoted bool
-}
-
-func (t tree) get(key string) (any, bool) {
-	i := slices.IndexFunc(t, func(s setting) bool { return s.key == key })
-	if i < 0 {
-		return nil, false
-	}
-	return t[i].value, true
-}
-
 // ShowServers writes servers in the form of mcp.json, with secrets hidden.
-func ShowServers(servers map[string]MCPServer) string {
-	var all tree
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		all = append(all, setting{name, asShared(servers[name], func(t readable) string { return t.(fmt.Stringer).String() })})
+func ShowServers(servers map[string]MCPServer) string { return show(serverFile(), servers) }
+
+// ShowAgents writes agents in the form of agents.json, with secrets hidden.
+func ShowAgents(agents map[string]Agent) string { return show(agentFile(), agents) }
+
+func show[T any](f *listing[T], entries map[string]T) string {
+	var all jsonc.Tree
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		shown := f.spell(entries[name], func(t readable) string { return t.(fmt.Stringer).String() })
+		all = append(all, jsonc.Setting{Key: name, Value: shown})
 	}
-	return form{eol: "\n", step: "  "}.value(tree{{sharedServers, all}}, "", true) + "\n"
+	return jsonc.Tree{{Key: f.member, Value: all}}.String()
 }
 
-// treeOf lists the members of a server's entry, without defaults.
-func treeOf(s MCPServer) tree { return structOf(reflect.ValueOf(s), readable.written) }
+// treeOf lists the members of an entry, without defaults.
+func treeOf(entry any) jsonc.Tree { return structOf(reflect.ValueOf(entry), readable.written) }
 
-func structOf(v reflect.Value, spell func(readable) string) tree {
-	var t tree
+func structOf(v reflect.Value, spell func(readable) string) jsonc.Tree {
+	var t jsonc.Tree
 	for _, f := range fieldsOf(v.Type()) {
 		sub := v.Field(f.index)
 		if value := valueOf(sub, spell); value != nil && !(f.def != "" && isDefault(sub, f.def)) {
-			t = append(t, setting{f.name, value})
+			t = append(t, jsonc.Setting{Key: f.name, Value: value})
 		}
 	}
 	return t
@@ -63,22 +49,22 @@ func valueOf(v reflect.Value, spell func(readable) string) any {
 	switch shapeOf(v.Type()) {
 	case shapeText:
 		if s := spell(v.Interface().(readable)); s != "" {
-			return scalar{s, true}
+			return jsonc.Scalar{Text: s, Quoted: true}
 		}
 	case shapeString:
 		if v.String() != "" {
-			return scalar{v.String(), true}
+			return jsonc.Scalar{Text: v.String(), Quoted: true}
 		}
 	case shapeBool, shapeInt, shapeNumber, shapeDuration:
 		if !v.IsZero() {
-			return scalar{formatNumber(v), shapeOf(v.Type()) == shapeDuration}
+			return jsonc.Scalar{Text: formatNumber(v), Quoted: shapeOf(v.Type()) == shapeDuration}
 		}
 	case shapeList:
-		var list []scalar
+		var list []jsonc.Scalar
 		for i := range v.Len() {
-			elem, ok := valueOf(v.Index(i), spell).(scalar)
+			elem, ok := valueOf(v.Index(i), spell).(jsonc.Scalar)
 			if !ok {
-				elem = scalar{quoted: true}
+				elem = jsonc.Scalar{Quoted: true}
 			}
 			list = append(list, elem)
 		}
@@ -106,13 +92,13 @@ func namesIn(v reflect.Value) []string {
 }
 
 func mapOf(v reflect.Value, spell func(readable) string) any {
-	var t tree
+	var t jsonc.Tree
 	for _, name := range namesIn(v) {
 		value := valueOf(v.MapIndex(reflect.ValueOf(name)), spell)
 		if value == nil {
-			value = scalar{quoted: true}
+			value = jsonc.Scalar{Quoted: true}
 		}
-		t = append(t, setting{name, value})
+		t = append(t, jsonc.Setting{Key: name, Value: value})
 	}
 	if t == nil {
 		return nil

@@ -134,7 +134,7 @@ type sharing struct {
 func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (*peer, error) {
 	dir := c.bind.Meta.Cwd
 	if !b.o.Shared {
-		return b.place(ctx, dir, waits, func() (launch.Confined, error) {
+		return b.place(ctx, dir, c.bind.Host, waits, func() (launch.Confined, error) {
 			return b.o.Confined(c.bind.Meta, c.bind.Host, func() (*child.Guard, func()) { return c.guard, func() {} })
 		})
 	}
@@ -156,7 +156,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 	if s.peer != nil && s.peer.alive() {
 		return s.peer, nil
 	}
-	p, err := b.place(ctx, dir, waits, func() (launch.Confined, error) {
+	p, err := b.place(ctx, dir, c.bind.Host, waits, func() (launch.Confined, error) {
 		m := core.Meta{ID: c.bind.Meta.ID, Principal: c.bind.Meta.Principal, Cwd: dir} // all of its sessions work there
 		return b.o.Confined(m, c.bind.Host, func() (*child.Guard, func()) { return b.o.Guards.Hold("agent " + b.o.Name + " in " + dir) })
 	})
@@ -168,7 +168,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 }
 
 // place starts a program when there is room for it.
-func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold func() (launch.Confined, error)) (*peer, error) {
+func (b *Backend) place(ctx context.Context, dir string, h core.Host, waits waiting, hold func() (launch.Confined, error)) (*peer, error) {
 	leave, err := b.o.Pool.Place(ctx, waits)
 	if err != nil {
 		return nil, err
@@ -178,9 +178,5 @@ func (b *Backend) place(ctx context.Context, dir string, waits waiting, hold fun
 		leave()
 		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
-	return b.start(ctx, dir, in, leave)
+	return b.start(ctx, dir, h, in, leave)
 }
-
-// Brief returns what was said in a session before a turn, for an agent of any kind that does not know it; "":
-// nothing was.
-func Brief(ctx context.Context, t *core.Turn) (string, error) { return briefOf(ctx, t) }

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/paths"
 	"dragoman/core"
 )
@@ -74,15 +75,18 @@ func (m mapping) contentHere(content json.RawMessage, b acp.ContentBlock) json.R
 func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any, error) {
 	var list []any
 	c.mu.Lock()
-	fresh := c.fresh
+	heard := c.heard
 	c.mu.Unlock()
-	if fresh {
-		brief, err := briefOf(ctx, t)
+	if heard != (core.Pos{}) {
+		text, err := brief.Give(ctx, t, c.b.o.Name, heard)
 		if err != nil {
 			return nil, err
 		}
-		if brief != "" {
-			list = append(list, textBlock(brief))
+		if text != "" {
+			c.mu.Lock()
+			c.briefed = c.briefed || heard == brief.Nothing
+			c.mu.Unlock()
+			list = append(list, textBlock(text))
 		}
 	}
 	takes, there := p.hello.Caps.PromptCapabilities, c.b.paths.URIThere

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -25,7 +26,8 @@ import (
 // bound is the part of a conversation that the session's log keeps (core.Bound).
 type bound struct {
 	Session string `json:"session"`         // the agent's id
-	Fresh   bool   `json:"fresh,omitempty"` // conversation.fresh
+	Fresh   bool   `json:"fresh,omitempty"` // of an earlier version: Heard is nothing
+	Briefed bool   `json:"briefed,omitempty"`
 }
 
 // conversation is the agent's side of one session.
@@ -45,7 +47,8 @@ type conversation struct {
 	mu        sync.Mutex        // guards the fields below
 	peer      *peer             // nil: the agent does not run
 	session   string            // the agent's id; "": it has none yet
-	fresh     bool              // the agent's session was not prompted yet: it knows nothing of what was said before
+	heard     core.Pos          // the end of what the agent knows of the log; the zero value: it knows all of it
+	briefed   bool              // the agent's session began with a brief: its titles are of that
 	chosen    core.Choices      // as the session's settings have them
 	moved     map[string]string // what the agent has changed since, and the settings do not have yet
 	choosing  int               // requests to set an option that the agent has not answered
@@ -90,7 +93,10 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its session: %w", err)
 		}
-		c.session, c.fresh = state.Session, state.Fresh
+		c.session, c.briefed = state.Session, state.Briefed
+		if c.heard = bind.Heard; state.Fresh {
+			c.heard = brief.Nothing
+		}
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(place{bind})

@@ -72,7 +72,7 @@ func scripted(t *testing.T, name string, o agenttest.Options, change ...func(*ag
 	}
 	opt := agent.Options{
 		Name: name,
-		Program: func(context.Context) (agent.Program, error) {
+		Program: func(context.Context, core.Host) (agent.Program, error) {
 			return agent.Program{Path: path, Env: map[string]string{agenttest.Variable: o.Value()}}, nil
 		},
 		Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test",

@@ -244,7 +244,7 @@ func (b *Backend) alone(ctx context.Context, dir string, hear signin.Listener, d
 	e := &signin.Ear{}
 	defer e.Listen(hear)() // behind the end of the program, so that nothing is lost
 	// A login is a person's own doing, and needs the browser: it is not confined.
-	p, err := b.startAlone(ctx, dir, launch.Confined{Guard: guard, Release: func() {}}, func() {}, e)
+	p, err := b.startAlone(ctx, dir, nil, launch.Confined{Guard: guard, Release: func() {}}, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
@@ -300,7 +300,7 @@ const endFor = 3 * time.Second
 // runAt runs the agent's program at a terminal. It does not outlive us, and neither does what it has
 // started, unless it has ended by itself.
 func (b *Backend) runAt(ctx context.Context, m SignIn, t signin.LoginTerminal) error {
-	is, err := b.o.Program(ctx)
+	is, err := b.o.Program(ctx, nil)
 	if err != nil {
 		return err
 	}

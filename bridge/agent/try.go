@@ -26,7 +26,7 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}
 	begun := b.o.Time()
-	p, err := b.start(ctx, dir, in, func() {})
+	p, err := b.start(ctx, dir, nil, in, func() {})
 	if err != nil {
 		return t, err
 	}

@@ -28,7 +28,7 @@ func scripted(t *testing.T, o agenttest.Options) Options {
 	guards := &child.Guards{}
 	return Options{
 		Name: "scripted", Guards: guards, Version: "1",
-		Program: func(context.Context) (Program, error) {
+		Program: func(context.Context, core.Host) (Program, error) {
 			return Program{Path: os.Args[0], Env: map[string]string{agenttest.Variable: o.Value()}}, nil
 		},
 	}
@@ -79,7 +79,7 @@ func TestTryOfAProgramThatSpeaksSomethingElse(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("too late"))
 			defer cancel()
 			o := scripted(t, agenttest.Options{})
-			o.Program = func(context.Context) (Program, error) {
+			o.Program = func(context.Context, core.Host) (Program, error) {
 				return Program{Path: "sh", Args: []string{"-c", prints}, Hide: strings.NewReplacer("canary", "[KEY]").Replace}, nil
 			}
 			_, err := Try(ctx, o, t.TempDir())

@@ -100,10 +100,10 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 // prompted notes that the agent has got the first prompt of its session.
 func (c *conversation) prompted(ctx context.Context) {
 	c.mu.Lock()
-	was := c.fresh
-	c.fresh = false
+	lacked := c.heard != (core.Pos{})
+	c.heard = core.Pos{}
 	c.mu.Unlock()
-	if !was {
+	if !lacked {
 		return
 	}
 	if err := c.keep(ctx); err != nil && ctx.Err() == nil {

@@ -182,7 +182,7 @@ func TestGatewayBehindAGateway(t *testing.T) {
 			}
 			back := agent.New(agent.Options{
 				Name: "below",
-				Program: func(context.Context) (agent.Program, error) {
+				Program: func(context.Context, core.Host) (agent.Program, error) {
 					return agent.Program{Path: self, Env: map[string]string{playsVar: abs, "RUNS_TESTS": "1"}}, nil
 				},
 				Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test",

@@ -15,12 +15,7 @@ import (
 
 // Options configure the back end of one agent. Name, Program, Pool and Guards must be set. Of those of
 // package launch, Direct, Shared, Sandbox and Keep mean nothing here.
-type Options struct {
-	launch.Options
-	// Brief returns what was said in a session before a turn, for an agent that does not know it; nil:
-	// the agent is told nothing.
-	Brief func(context.Context, *core.Turn) (string, error)
-}
+type Options struct{ launch.Options }
 
 // limits are the times that a server has for an answer, and one of ours. A prompt has none: its user can
 // stop it.

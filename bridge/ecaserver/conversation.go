@@ -13,6 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
@@ -22,9 +23,9 @@ import (
 
 // bound is the part of a conversation that the session's log keeps (core.Bound).
 type bound struct {
-	Chat  string   `json:"chat"`            // the server's id, which we have made
-	Fresh bool     `json:"fresh,omitempty"` // conversation.fresh
-	Marks []string `json:"marks,omitempty"` // the newest of conversation.marks: the last may be lost with the server
+	Chat    string   `json:"chat"` // the server's id, which we have made
+	Briefed bool     `json:"briefed,omitempty"`
+	Marks   []string `json:"marks,omitempty"` // the newest of conversation.marks: the last may be lost with the server
 }
 
 // conversation is the server's side of one session.
@@ -40,7 +41,8 @@ type conversation struct {
 
 	mu      sync.Mutex // guards the fields below
 	peer    *peer      // nil: the server does not run
-	fresh   bool       // the chat was not prompted yet: the server knows nothing of what was said before
+	briefed bool       // the chat began with a brief: its titles are of that
+	heard   core.Pos   // the end of what the server knows of the log; the zero value: it knows all of it
 	begun   bool       // the server has the chat
 	chosen  map[string]string
 	own     config // what the server has said about this chat alone
@@ -72,8 +74,8 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its chat: %w", err)
 		}
-		c.root.id, c.fresh, c.stored = state.Chat, state.Fresh, state.Marks
-		c.begun = state.Chat != "" && !state.Fresh
+		c.briefed, c.stored = state.Briefed, state.Marks
+		c.root.id, c.heard, c.begun = state.Chat, bind.Heard, state.Chat != "" && bind.Heard != brief.Nothing
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(host{bind})

@@ -205,10 +205,13 @@ func dollars(raw json.RawMessage) *float64 {
 	return &amount
 }
 
-// metadata takes a title, unless a person has named the session.
+// metadata takes a title, unless a person has named the session, or the server would name it by a brief.
 func (c *chat) metadata(_ received, m eca.MetadataContent) {
 	title := display.Line(strings.TrimSpace(m.Title), maxTitle)
-	if t := c.current(); title == "" || t != nil && (t.State().Named || t.State().Title == title) {
+	c.talk.mu.Lock()
+	briefed := c.talk.briefed && c == c.talk.root
+	c.talk.mu.Unlock()
+	if t := c.current(); title == "" || briefed || t != nil && (t.State().Named || t.State().Title == title) {
 		return
 	}
 	c.apart(core.TitleChanged{Title: title, Auto: true})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/adapters/proto/eca"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -64,11 +65,12 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 		}
 	})
 	c.mu.Lock()
-	c.begun = true
+	if c.begun = true; errors.Is(err, core.ErrHistory) { // an earlier import came to an end, or another agent has answered
+		c.heard = brief.Nothing
+	}
 	for _, content := range c.root.repeated {
 		c.marks = append(c.marks, mark{content: content})
 	}
-	c.fresh = errors.Is(err, core.ErrHistory) // an earlier import came to an end, or another agent has answered
 	c.mu.Unlock()
 	switch {
 	case err != nil && !errors.Is(err, core.ErrHistory):

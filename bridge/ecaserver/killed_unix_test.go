@@ -63,7 +63,7 @@ func hold(odd string) int {
 	}
 	back := ecaserver.New(ecaserver.Options{Options: launch.Options{
 		Name: "scripted",
-		Program: func(context.Context) (launch.Program, error) {
+		Program: func(context.Context, core.Host) (launch.Program, error) {
 			return launch.Program{Path: "sh", Args: []string{"-c", `sleep "$1" & exec "$0"`, self, odd}, Env: map[string]string{ecatest.Variable: ecatest.Options{}.Value()}}, nil
 		},
 		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",

@@ -135,7 +135,7 @@ func TestDeathAndContinuation(t *testing.T) {
 			if keeps {
 				dir = t.TempDir()
 			}
-			c := one(t, ecatest.Options{Record: record, Dir: dir}, func(o *ecaserver.Options) { o.Brief = brief })
+			c := one(t, ecatest.Options{Record: record, Dir: dir})
 			c.says("say hello", "hello\n")
 			said, end := c.say("say on it\ndies")
 			if end.Stop != core.StopError || !strings.Contains(end.Err, "ended in the middle of the turn") || said != "on it\n" {
@@ -143,8 +143,11 @@ func TestDeathAndContinuation(t *testing.T) {
 			}
 			c.says("say back", "back\n")
 			prompts, opens := recorded(t, record, "chat/prompt"), recorded(t, record, "chat/open")
-			if briefed := strings.Contains(prompts[2], "what was said"); briefed == keeps || len(opens) != 1 {
+			if briefed := strings.Contains(prompts[2], "What was said so far"); briefed == keeps || len(opens) != 1 {
 				t.Errorf("%q, %d opened", prompts, len(opens))
+			}
+			if title := c.at.State().Title; title != "say hello" { // and not the brief
+				t.Errorf("title %q", title)
 			}
 			if told := strings.Contains(c.notices(), "could not continue its chat"); told == keeps {
 				t.Errorf("notices %q", c.notices())
@@ -217,7 +220,7 @@ func TestRewind(t *testing.T) {
 // Going back while the server does not run is made up for when it opens the chat again.
 func TestRewindWithoutTheServer(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
-	c := one(t, ecatest.Options{Record: record, Dir: t.TempDir()}, func(o *ecaserver.Options) { o.Brief = brief })
+	c := one(t, ecatest.Options{Record: record, Dir: t.TempDir()})
 	c.says("say one", "one\n")
 	before := c.at.Head()
 	c.says("say two", "two\n")
@@ -237,7 +240,7 @@ func TestRewindWithoutTheServer(t *testing.T) {
 	}
 	d.ended(d.prompt("say four"))
 	back, prompts := recorded(t, record, "chat/rollback"), recorded(t, record, "chat/prompt")
-	if len(back) != 1 || !strings.Contains(back[0], `"contentId":"content-2-`) || len(prompts) != 4 || strings.Contains(prompts[3], "what was said") {
+	if len(back) != 1 || !strings.Contains(back[0], `"contentId":"content-2-`) || len(prompts) != 4 || strings.Contains(prompts[3], "What was said so far") {
 		t.Errorf("%q; %q", back, prompts)
 	}
 }

@@ -62,7 +62,7 @@ func optionsOf(t *testing.T, o ecatest.Options) ecaserver.Options {
 	}
 	return ecaserver.Options{Options: launch.Options{
 		Name: "scripted",
-		Program: func(context.Context) (launch.Program, error) {
+		Program: func(context.Context, core.Host) (launch.Program, error) {
 			return launch.Program{Path: self, Env: map[string]string{ecatest.Variable: o.Value()}}, nil
 		},
 		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",
@@ -79,9 +79,6 @@ func scripted(t *testing.T, o ecatest.Options, change ...func(*ecaserver.Options
 	}
 	return core.Agent{Name: "scripted", Rev: "1", External: true, Backend: ecaserver.New(opt)}
 }
-
-// brief is what an agent is told that does not know the session.
-func brief(context.Context, *core.Turn) (string, error) { return "what was said", nil }
 
 // back returns the back end.
 func (r *room) back() *ecaserver.Backend { return r.profile.Agents[0].Backend.(*ecaserver.Backend) }

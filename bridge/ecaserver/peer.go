@@ -51,6 +51,14 @@ type place struct {
 	editor *eca.EditorCaps
 }
 
+// host returns the session's host; nil: there is no session.
+func (p place) host() core.Host {
+	if p.c == nil {
+		return nil
+	}
+	return p.c.bind.Host
+}
+
 // peer is the running program of an agent, and the connection with it. It belongs to one conversation.
 type peer struct {
 	b       *Backend
@@ -92,7 +100,7 @@ func (b *Backend) start(ctx context.Context, at place, in launch.Confined, leave
 		leave()
 		in.Release()
 	}
-	proc, err := b.o.Start(ctx, at.meta.Cwd, in, func(text string) { p.ear.Hear(context.Background(), signin.Saying{Text: text}) })
+	proc, err := b.o.Start(ctx, at.meta.Cwd, at.host(), in, func(text string) { p.ear.Hear(context.Background(), signin.Saying{Text: text}) })
 	if err != nil {
 		p.release()
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -71,7 +72,7 @@ func (p *peer) awaitOffer(ctx context.Context) error {
 // newChat makes the id of a chat. The server gets to know it with the first prompt.
 func (c *conversation) newChat(ctx context.Context, p *peer) error {
 	c.mu.Lock()
-	c.fresh, c.begun, c.own, c.marks, c.stored = true, false, config{}, nil, nil
+	c.heard, c.briefed, c.begun, c.own, c.marks, c.stored = brief.Nothing, false, false, config{}, nil, nil
 	c.mu.Unlock()
 	c.root.id = "dragoman-" + strings.ToLower(rand.Text())
 	p.join(c.root.id, c.root)
@@ -165,7 +166,7 @@ func (c *conversation) request(ctx context.Context, p *peer, id string) (is eca.
 // keep has the log keep what finds the chat again, and lists know that it is ours.
 func (c *conversation) keep(ctx context.Context) error {
 	c.mu.Lock()
-	is := bound{Chat: c.root.id, Fresh: c.fresh}
+	is, heard := bound{Chat: c.root.id, Briefed: c.briefed}, c.heard
 	for _, m := range c.marks[max(len(c.marks)-2, 0):] {
 		is.Marks = append(is.Marks, m.content)
 	}
@@ -182,7 +183,7 @@ func (c *conversation) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
+	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state, Heard: heard})
 }
 
 // commandsFor limits the time for the list of the server's commands.

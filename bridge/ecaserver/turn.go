@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/core"
 )
 
@@ -228,9 +229,9 @@ func (c *conversation) finish(pr *prompting) (left []string, stop core.StopReaso
 func (c *conversation) prompted(ctx context.Context, pr *prompting) {
 	c.mu.Lock()
 	got := pr.moved && !pr.login && !pr.failed && pr.err == nil
-	changed := got && (c.fresh || pr.mark != "")
+	changed := got && (c.heard != (core.Pos{}) || pr.mark != "")
 	if got {
-		c.fresh, c.begun = false, true
+		c.heard, c.begun = core.Pos{}, true
 	}
 	c.mu.Unlock()
 	if !changed {
@@ -353,19 +354,22 @@ func (c *conversation) echoed(t eca.TextContent) {
 func (c *conversation) message(ctx context.Context, t *core.Turn) (message string, contexts []eca.Context, err error) {
 	message, contexts = c.contexts(t.Prompt())
 	c.mu.Lock()
-	fresh := c.fresh
+	heard := c.heard
 	c.mu.Unlock()
-	if !fresh || c.b.o.Brief == nil {
+	if heard == (core.Pos{}) {
 		return message, contexts, nil
 	}
-	brief, err := c.b.o.Brief(ctx, t)
-	if err != nil || brief == "" {
+	text, err := brief.Give(ctx, t, c.b.o.Name, heard)
+	if err != nil || text == "" {
 		return message, contexts, err
 	}
+	c.mu.Lock()
+	c.briefed = c.briefed || heard == brief.Nothing
+	c.mu.Unlock()
 	if strings.HasPrefix(strings.TrimSpace(message), "/") { // a command has to come first
-		return message, append(contexts, eca.Context{Type: eca.ContextText, Label: "What was said before", Content: brief}), nil
+		return message, append(contexts, eca.Context{Type: eca.ContextText, Label: "What was said before", Content: text}), nil
 	}
-	return brief + "\n\n" + message, contexts, nil
+	return text + "\n\n" + message, contexts, nil
 }
 
 // mark is the server's id of a message of the user, by which it goes back.

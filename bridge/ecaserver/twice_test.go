@@ -41,7 +41,7 @@ func below(speaks, dir string) (core.Backend, error) {
 	}
 	o := launch.Options{
 		Name: "below",
-		Program: func(context.Context) (launch.Program, error) {
+		Program: func(context.Context, core.Host) (launch.Program, error) {
 			return launch.Program{Path: self, Env: map[string]string{playsVar: dir, speaksVar: speaks}}, nil
 		},
 		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",

@@ -14,16 +14,29 @@ func (a *app) agents() *cobra.Command {
 	return group(
 		&cobra.Command{
 			Use:   "agents",
-			Short: "List agents, log in to them, and find out why one does not start",
-			Long: `List agents, log in to them, and find out why one does not start. External agents are
-programs that speak ACP, the Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. An
-entry agents.NAME.acp.command in the configuration starts one; it can then be chosen in every
-editor, as an agent like the built-in ones.`,
-			Example: `  dragoman agents list
+			Short: "Add and list agents, log in to them, and find out why one does not start",
+			Long: `Add and list agents, log in to them, and find out why one does not start. External agents are
+programs that speak ACP, the Agent Client Protocol, such as Claude, Codex, Gemini and OpenCode. They
+can be chosen in every editor, as agents like the built-in ones.
+
+These commands keep agents in agents.json next to the configuration ("dragoman config path --agents"
+prints its path), in the form of agents in config.yaml. An entry agents.NAME.acp.command in
+config.yaml is used as well, and wins if both files have the same name; these commands never change
+that file. Connected editors follow the changes in both.
+
+The program of an agent is compared with what was used before whenever it is started. You are asked
+about a change, here or in the session; until you agree the agent is not started.`,
+			Example: `  dragoman agents add claude
+  dragoman agents list
   dragoman agents login claude
   dragoman agents doctor claude`,
 		},
 		a.agentsList(),
+		a.agentsAdd(),
+		a.agentsUpdate(),
+		a.agentsRemove(),
+		a.agentsImport(),
+		a.agentsApprove(),
 		a.agentsDoctor(),
 		a.agentsLogin(),
 		a.agentsLogout(),
@@ -37,8 +50,9 @@ func (a *app) agentsList() *cobra.Command {
 		Use:   "list",
 		Short: "List the agents: built-in, configured and external ones",
 		Long: `List the agents, the default one first: the built-in ones, those of the configuration, and external
-ones, with the path of their program. Nothing is started. Agents that files of a workspace or of
-your own define are not listed. --json prints one object per line.`,
+ones, with the path of their program, its version as far as it is known, and where it comes from
+(registry, or own for a command of yours). Nothing is started. Agents that files of a workspace or
+of your own define are not listed. --json prints one object per line.`,
 		Example: "  dragoman agents list\n  dragoman agents list --json",
 		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
@@ -57,7 +71,8 @@ func (a *app) agentsDoctor() *cobra.Command {
 found, also in the PATH of an editor that is started from a desktop, its version, how long it takes
 to answer, whether it wants a login, what it can do, its options and the end of its error output.
 A session is opened in a temporary folder, nothing is prompted, and the agent is ended. The time
-for each agent is a minute.
+for each agent is a minute. What was installed from the registry is compared with what it was then,
+file by file.
 
 The exit code is 1 if there is a problem; a warning (!) does not count.`,
 		Example:           "  dragoman agents doctor\n  dragoman agents doctor claude",

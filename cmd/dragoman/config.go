@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) config() *cobra.Command {
-	var mcp bool
+	var of ofFile
 	sub := func(use, short, long, example string, run func() error) *cobra.Command {
 		return &cobra.Command{
 			Use: use, Short: short, Long: long, Example: example, Args: none,
@@ -27,13 +27,13 @@ offline demo model.`,
 		Example: `  dragoman config path
   dragoman config init && $EDITOR "$(dragoman config path)"`,
 	},
-		ofServers(sub(
+		of.flags(sub(
 			"path",
 			"Print where the configuration file is read from",
-			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's usual place for configurations.\nMCP servers are kept beside it, in mcp.json; with --config DIR/NAME.yaml, in DIR/NAME.mcp.json.",
-			"  dragoman config path\n  dragoman config path --mcp\n  dragoman config path --config ./other.yaml",
-			func() error { return a.configPath(mcp) },
-		), &mcp, "print the path of mcp.json"),
+			"Print the path of the configuration file, which need not exist: --config, else\ndragoman/config.yaml in $XDG_CONFIG_HOME or the system's usual place for configurations.\nMCP servers and agents are kept beside it, in mcp.json and agents.json; with --config\nDIR/NAME.yaml, in DIR/NAME.mcp.json and DIR/NAME.agents.json.",
+			"  dragoman config path\n  dragoman config path --mcp\n  dragoman config path --agents\n  dragoman config path --config ./other.yaml",
+			func() error { return a.configPath(of) },
+		), "print the path of"),
 		sub(
 			"init",
 			"Write a commented configuration file",
@@ -48,31 +48,42 @@ offline demo model.`,
 			"  dragoman config show\n  dragoman config show --config ./other.yaml",
 			a.configShow,
 		),
-		ofServers(sub(
+		of.flags(sub(
 			"schema",
 			"Print the JSON schema of the configuration file",
-			"Print the JSON schema (2020-12) of the configuration file, or of mcp.json (--mcp), for completion\nand checks in editors.",
+			"Print the JSON schema (2020-12) of the configuration file, of mcp.json (--mcp) or of agents.json\n(--agents), for completion and checks in editors.",
 			"  dragoman config schema > dragoman.schema.json\n  dragoman config schema --mcp > mcp.schema.json",
 			func() error {
 				schema := configs.SchemaJSON
-				if mcp {
+				switch {
+				case of.mcp:
 					schema = configs.ServersSchemaJSON
+				case of.agents:
+					schema = configs.AgentsSchemaJSON
 				}
 				_, err := a.Out.Write(schema())
 				return err
-			}), &mcp, "print the schema of mcp.json"))
+			}), "print the schema of"))
 }
 
-// ofServers adds the flag --mcp to a command, which selects mcp.json.
-func ofServers(cmd *cobra.Command, mcp *bool, usage string) *cobra.Command {
-	cmd.Flags().BoolVar(mcp, "mcp", false, usage)
+// ofFile selects a file beside the configuration.
+type ofFile struct{ mcp, agents bool }
+
+// flags adds the flags --mcp and --agents to a command.
+func (f *ofFile) flags(cmd *cobra.Command, does string) *cobra.Command {
+	cmd.Flags().BoolVar(&f.mcp, "mcp", false, does+" mcp.json")
+	cmd.Flags().BoolVar(&f.agents, "agents", false, does+" agents.json")
+	cmd.MarkFlagsMutuallyExclusive("mcp", "agents")
 	return cmd
 }
 
-func (a *app) configPath(mcp bool) error {
+func (a *app) configPath(of ofFile) error {
 	path := a.ConfigFile()
-	if mcp {
+	switch {
+	case of.mcp:
 		path = a.ServersFile()
+	case of.agents:
+		path = a.AgentsFile()
 	}
 	if path == "" {
 		return program.ErrNoConfigPlace

@@ -175,9 +175,9 @@ var importRules = []rule{
 	{from: "dragoman/bridge/aggregate", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
 	{from: "dragoman/bridge/relay", forbidden: "dragoman/...", except: upstreamImports("dragoman/bridge/upstream", "dragoman/core/datadir"), why: "a relay passes on what upstream has, and knows nothing of what an aggregate makes of it"},
 	{from: "dragoman/bridge/relay", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "clients are spoken to by the wire"},
-	{from: "dragoman/bridge/agent", forbidden: "dragoman/...", except: append([]string{"dragoman/bridge/agent/elsewhere", "dragoman/bridge/agent/judge", "dragoman/bridge/agent/known", "dragoman/bridge/agent/launch", "dragoman/bridge/agent/paths", "dragoman/bridge/agent/rawinput", "dragoman/bridge/agent/signin", "dragoman/core", "dragoman/core/access", "dragoman/core/child", "dragoman/core/child/piped", "dragoman/core/datadir", "dragoman/core/diff", "dragoman/core/files", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/shell", "dragoman/core/workspace", "dragoman/adapters/gate", "dragoman/adapters/proto/acp", "dragoman/adapters/proto/mcp", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/bridge/toolserver"}, leaves...), why: "an agent is a back end, unaware of who prompts it"},
+	{from: "dragoman/bridge/agent", forbidden: "dragoman/...", except: append([]string{"dragoman/bridge/agent/brief", "dragoman/bridge/agent/elsewhere", "dragoman/bridge/agent/judge", "dragoman/bridge/agent/known", "dragoman/bridge/agent/launch", "dragoman/bridge/agent/paths", "dragoman/bridge/agent/rawinput", "dragoman/bridge/agent/signin", "dragoman/core", "dragoman/core/access", "dragoman/core/child", "dragoman/core/child/piped", "dragoman/core/datadir", "dragoman/core/diff", "dragoman/core/files", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/shell", "dragoman/core/workspace", "dragoman/adapters/gate", "dragoman/adapters/proto/acp", "dragoman/adapters/proto/mcp", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/bridge/toolserver"}, leaves...), why: "an agent is a back end, unaware of who prompts it"},
 	{from: "dragoman/bridge/agent", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "agents are spoken to by the wire"},
-	{from: "dragoman/bridge/ecaserver", forbidden: "dragoman/...", except: append([]string{"dragoman/bridge/agent/elsewhere", "dragoman/bridge/agent/judge", "dragoman/bridge/agent/known", "dragoman/bridge/agent/launch", "dragoman/bridge/agent/paths", "dragoman/bridge/agent/rawinput", "dragoman/bridge/agent/signin", "dragoman/bridge/toolserver", "dragoman/core", "dragoman/core/access", "dragoman/core/child", "dragoman/core/child/piped", "dragoman/core/datadir", "dragoman/core/diff", "dragoman/core/files", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/shell", "dragoman/core/workspace", "dragoman/adapters/gate", "dragoman/adapters/proto/eca", "dragoman/adapters/proto/mcp", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable"}, leaves...), why: "a server of another protocol is a back end, unaware of who prompts it, and shares with other agents what is no protocol"},
+	{from: "dragoman/bridge/ecaserver", forbidden: "dragoman/...", except: append([]string{"dragoman/bridge/agent/brief", "dragoman/bridge/agent/elsewhere", "dragoman/bridge/agent/judge", "dragoman/bridge/agent/known", "dragoman/bridge/agent/launch", "dragoman/bridge/agent/paths", "dragoman/bridge/agent/rawinput", "dragoman/bridge/agent/signin", "dragoman/bridge/toolserver", "dragoman/core", "dragoman/core/access", "dragoman/core/child", "dragoman/core/child/piped", "dragoman/core/datadir", "dragoman/core/diff", "dragoman/core/files", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/shell", "dragoman/core/workspace", "dragoman/adapters/gate", "dragoman/adapters/proto/eca", "dragoman/adapters/proto/mcp", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable"}, leaves...), why: "a server of another protocol is a back end, unaware of who prompts it, and shares with other agents what is no protocol"},
 	{from: "dragoman/bridge/ecaserver", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/..."}, why: "servers are spoken to by the wire"},
 	{from: "dragoman/bridge/ecaserver/ecatest", forbidden: "dragoman/...", why: "the scripted server is one that others could have written"},
 	{from: "dragoman/bridge/ecaserver/ecatest", forbidden: thirdParty, why: "the scripted server is one that others could have written, and no library's reading of the protocol"},
@@ -188,6 +188,7 @@ var importRules = []rule{
 	{from: "dragoman/bridge/bridgetest", forbidden: "dragoman/...", except: []string{"dragoman/adapters/proto/mcp", "dragoman/core/child/..."}, why: "the servers and clients of the tests know none of the packages that are tested"},
 	{from: "dragoman/bridge/agent/known", forbidden: "dragoman/...", why: "a table depends on nothing"},
 	{from: "dragoman/bridge/agent/elsewhere", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/datadir"}, leaves...), why: "lists of agents' sessions are kept, whatever speaks to the agents"},
+	{from: "dragoman/bridge/agent/brief", forbidden: "dragoman/...", except: append([]string{"dragoman/core"}, leaves...), why: "a brief is made from a session's log alone"},
 	{from: "dragoman/bridge/agent/paths", forbidden: "dragoman/...", why: "a path is translated whatever it is for"},
 	{from: "dragoman/bridge/agent/signin", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "a way to sign in is the same in every protocol"},
 	{from: "dragoman/bridge/agent/judge", forbidden: "dragoman/...", except: append([]string{"dragoman/bridge/agent/paths", "dragoman/bridge/agent/rawinput", "dragoman/core", "dragoman/core/access", "dragoman/core/child", "dragoman/core/diff", "dragoman/core/files", "dragoman/core/ide", "dragoman/core/shell", "dragoman/core/workspace", "dragoman/adapters/wire"}, leaves...), why: "a call is judged by what it does, whatever protocol described it"},
@@ -197,8 +198,9 @@ var importRules = []rule{
 	{from: "dragoman/bridge/agent/agenttest", forbidden: thirdParty, why: "the scripted agent is one that others could have written, and no library's reading of the protocol"},
 	{from: "dragoman/bridge/login/logintest", forbidden: "dragoman/...", why: "the authority of the tests is one that others could have written"},
 
-	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
-	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
+	{from: "dragoman/configs", forbidden: "dragoman/...", except: append([]string{"dragoman/configs/jsonc", "dragoman/core/datadir"}, leaves...), why: "the configuration is data, and a file of it is locked and replaced in the one way; cmd translates it"},
+	{from: "dragoman/configs/jsonc", forbidden: "dragoman/...", except: []string{"dragoman/core/jsonscan"}, why: "a text is changed in the same way, whatever it configures"},
+	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/configs/jsonc", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/access", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
@@ -228,7 +230,12 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
-	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, why: "external agents are looked at for sessions and commands, and know neither"},
+	{from: "dragoman/cmd/internal/download", forbidden: "dragoman/...", except: []string{"dragoman/core/display", "dragoman/core/netguard"}, why: "a file is fetched in the same way, whatever it is"},
+	{from: "dragoman/cmd/internal/registry", forbidden: "dragoman/...", except: []string{"dragoman/cmd/internal/download", "dragoman/core/datadir", "dragoman/core/display", "dragoman/core/netguard"}, why: "a registry is a file; what is in it is installed by others"},
+	{from: "dragoman/cmd/internal/integrity", forbidden: "dragoman/...", except: []string{"dragoman/core/datadir", "dragoman/core/display"}, why: "files are compared, whoever starts them"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/download", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry"}, why: "what is installed is configured by others"},
+	{from: "dragoman/cmd/internal/install", forbidden: "dragoman/bridge/...", why: "what is installed is not started"},
+	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/confine", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets", "dragoman/cmd/internal/terminal/..."}, careImports...), why: "external agents are looked at for sessions and commands, and know neither"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/adapters/...", direct: true, why: "an agent is spoken to by the bridge"},
 	{from: "dragoman/cmd/internal/agents", forbidden: "dragoman/core/loop", why: "external agents need no agent of ours"},
 	{from: "dragoman/cmd/internal/doctor", forbidden: "dragoman/cmd/...", except: doctorImports, why: "the doctor looks at files and programs, not at what runs"},
@@ -244,7 +251,7 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/answers", forbidden: "dragoman/adapters/...", direct: true, why: "rules are the same in every protocol"},
 	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/bridge/...", why: "sessions are looked at without servers"},
 	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/cmd/...", except: setupImports, why: "profiles are made for whoever runs turns, and know no command"},
-	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
+	{from: "dragoman/cmd/internal/setup", forbidden: "dragoman/adapters/...", direct: true, except: []string{"dragoman/adapters/acp", "dragoman/adapters/proto/acp"}, why: "profiles know of protocols only where an ACP client may direct providers"},
 	{from: "dragoman/cmd/internal/terminal", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "who talks at a terminal knows no command"},
 	{from: "dragoman/cmd/internal/terminal/columns", forbidden: "dragoman/...", why: "a text is as wide, whoever wrote it"},
 	{from: "dragoman/cmd/internal/terminal/columns", forbidden: thirdParty, why: "one table of wide characters is all that the chat needs"},
@@ -264,7 +271,7 @@ var importRules = []rule{
 	onlyIn("github.com/zalando/go-keyring", "one package asks the system's keyring", "dragoman/cmd/internal/secrets"),
 	onlyIn("dragoman/core/ide", "adapters have editors, and tools ask them; everybody else passes them on", "dragoman/core/files", "dragoman/core/tools", "dragoman/adapters/eca", "dragoman/adapters/acp", "dragoman/adapters/thread", "dragoman/bridge/ecaserver", "dragoman/bridge/toolserver"),
 	onlyIn("dragoman/core/files", "a person's workspace reaches an adapter through the profile's Files (package workspace), which leaves out what is denied; the thread protocol alone opens files itself, and agents of others ask the bridge for them", "dragoman/core/policy", "dragoman/core/sandbox", "dragoman/core/tools", "dragoman/core/guide", "dragoman/adapters/thread", "dragoman/bridge/agent", "dragoman/bridge/agent/judge", "dragoman/bridge/ecaserver", "dragoman/cmd/internal/export", "dragoman/cmd/internal/setup", "dragoman/cmd/internal/answers", "dragoman/core/kept"),
-	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login"),
+	onlyIn("dragoman/core/netguard", "only who connects to where others point needs to know how near that is", "dragoman/core/web", "dragoman/core/egress", "dragoman/bridge/login", "dragoman/cmd/internal/download"),
 	onlyIn("dragoman/core/delegate", "tasks are handed over by a tool, which asks its policy first", "dragoman/core/tools"),
 	onlyIn("dragoman/core/sandbox", "tools start commands in a sandbox; everybody else starts them through shell", "dragoman/core/tools", "dragoman/cmd/..."),
 	onlyIn("dragoman/core/shell", "commands are run by a tool, or by who asked the same policy for an agent", "dragoman/core/tools", "dragoman/bridge/..."),
@@ -272,19 +279,23 @@ var importRules = []rule{
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
 	onlyIn("github.com/BurntSushi/toml", "other programs write TOML, and we do not", "dragoman/cmd/internal/imports"),
-	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs"),
+	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs", "dragoman/configs/jsonc"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp/...", "dragoman/bridge/bridgetest", "dragoman/e2e", "dragoman/e2e/conformance"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/oauthex", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),
 	onlyIn("golang.org/x/oauth2/...", "tokens are the affair of bridge/login, which asks for them itself"),
 }
 
-// doctorImports and setupImports list the packages below cmd that these packages may import.
+// careImports, doctorImports and setupImports list the packages below cmd that these packages may import.
 var (
+	careImports = []string{
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/imports", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
+	}
 	doctorImports = []string{
 		"dragoman/cmd/internal/agents", "dragoman/cmd/internal/confine",
 		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
+		"dragoman/cmd/internal/download", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
 	}
 	setupImports = append([]string{"dragoman/cmd/internal/doctor", "dragoman/cmd/internal/export", "dragoman/cmd/internal/models", "dragoman/cmd/internal/servers"}, doctorImports...)
 )

@@ -27,7 +27,7 @@ var oneOfEach = []singleTask{
 	{"Root.Rename", []string{"core/files"}, "files.Replace looks again at what it replaces"},
 	{"golang.org/x/sys/unix.Flock", []string{"core/datadir"}, "a lock is unlocked before it is closed, and its file must still have its name"},
 	{"golang.org/x/sys/windows.LockFileEx", []string{"core/datadir"}, "a lock is unlocked before it is closed"},
-	{"os.OpenRoot", []string{"core/files", "core/sandbox"}, "what is opened in a folder of somebody else's is a regular file inside of it, whatever links say in between; the sandbox puts back what a command has changed"},
+	{"os.OpenRoot", []string{"core/files", "core/sandbox", "cmd/internal/install"}, "what is opened in a folder of somebody else's is a regular file inside of it, whatever links say in between; the sandbox puts back what a command has changed; an archive is unpacked into a folder of its own"},
 	{"import github.com/bmatcuk/doublestar/v4", []string{"core/tools"}, "ignore files are doublestar's language; whatever else is a pattern is core/glob's, whose cost is bounded"},
 	{"path.Match", nil, "core/glob has the patterns, of names and of paths"},
 	{"path/filepath.Match", nil, "core/glob has the patterns, of names and of paths"},

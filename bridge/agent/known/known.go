@@ -24,6 +24,8 @@ type Agent struct {
 	Own []string
 	// Bare are arguments that switch off a sandbox of its own, which cannot be made in ours.
 	Bare []string
+	// NoUpdate are the variables that keep it from replacing itself by another version.
+	NoUpdate map[string]string
 	// Hint is advice for people when it does not start.
 	Hint string
 }
@@ -66,11 +68,13 @@ var (
 )
 
 // agents was compared with what the agents of November 2026 read: claude-agent-acp 0.49 and 0.100, codex-acp
-// 0.16 and 2.6, gemini-cli and opencode by their programs, the others by their documentation.
+// 0.16 and 2.6, gemini-cli and opencode by their programs, the others by their documentation. No switch is known for the updates of codex-acp, gemini, qwen,
+// goose and cursor by a variable.
 var agents = []Agent{
 	{
 		ID: "claude-acp", programs: []string{"claude-agent-acp", "claude-code-acp", "claude"},
-		Own: []string{".claude", ".claude.json"},
+		NoUpdate: map[string]string{"DISABLE_AUTOUPDATER": "1"},
+		Own:      []string{".claude", ".claude.json"},
 		Env: slices.Concat(vertex, entra, []string{
 			"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "CLOUD_ML_REGION", "VERTEX_*", "IS_SANDBOX",
 			"API_TIMEOUT_MS", "API_FORCE_IDLE_TIMEOUT", "MAX_THINKING_TOKENS", "MAX_STRUCTURED_OUTPUT_RETRIES", "FALLBACK_FOR_ALL_PRIMARY_MODELS",
@@ -104,9 +108,10 @@ var agents = []Agent{
 	},
 	{
 		ID: "opencode", programs: []string{"opencode"},
-		Own:  []string{".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"},
-		Env:  slices.Concat(anyModel, []string{"OPENCODE_*", "EXA_API_KEY", "PARALLEL_API_KEY", "OTEL_*"}),
-		Hint: "log in with `opencode auth login`",
+		NoUpdate: map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+		Own:      []string{".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"},
+		Env:      slices.Concat(anyModel, []string{"OPENCODE_*", "EXA_API_KEY", "PARALLEL_API_KEY", "OTEL_*"}),
+		Hint:     "log in with `opencode auth login`",
 	},
 	{
 		ID: "qwen-code", programs: []string{"qwen"}, NoFiles: true,
@@ -116,19 +121,20 @@ var agents = []Agent{
 	},
 	{
 		ID: "github-copilot-cli", programs: []string{"copilot"},
-		Own:  []string{".copilot", ".config/github-copilot"},
-		Env:  []string{"COPILOT_*", "GITHUB_COPILOT_*", "GH_*", "GITHUB_TOKEN", "USE_BUILTIN_RIPGREP", "OTEL_*"},
-		Hint: "log in with `copilot` and /login",
+		NoUpdate: map[string]string{"COPILOT_AUTO_UPDATE": "false"},
+		Own:      []string{".copilot", ".config/github-copilot"},
+		Env:      []string{"COPILOT_*", "GITHUB_COPILOT_*", "GH_*", "GITHUB_TOKEN", "USE_BUILTIN_RIPGREP", "OTEL_*"},
+		Hint:     "log in with `copilot` and /login",
 	},
-	{ID: "cline", programs: []string{"cline"}, Env: []string{"CLINE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"}, Own: []string{".cline"}},
-	{ID: "kilo", programs: []string{"kilo", "kilocode"}, Env: slices.Concat(anyModel, []string{"KILO_*", "KILOCODE_*"}), Own: []string{".kilocode", ".local/share/kilo", ".config/kilo"}},
-	{ID: "auggie", programs: []string{"auggie"}, Env: []string{"AUGMENT_*"}, Own: []string{".augment"}},
+	{ID: "cline", programs: []string{"cline"}, NoUpdate: map[string]string{"CLINE_NO_AUTO_UPDATE": "1"}, Env: []string{"CLINE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"}, Own: []string{".cline"}},
+	{ID: "kilo", programs: []string{"kilo", "kilocode"}, NoUpdate: map[string]string{"KILO_DISABLE_AUTOUPDATE": "1"}, Env: slices.Concat(anyModel, []string{"KILO_*", "KILOCODE_*"}), Own: []string{".kilocode", ".local/share/kilo", ".config/kilo"}},
+	{ID: "auggie", programs: []string{"auggie"}, NoUpdate: map[string]string{"AUGMENT_DISABLE_AUTO_UPDATE": "1"}, Env: []string{"AUGMENT_*"}, Own: []string{".augment"}},
 	{ID: "goose", programs: []string{"goose"}, Env: slices.Concat(anyModel, []string{"GOOSE_*", "OTEL_*"}), Own: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
 	{ID: "cursor", programs: []string{"cursor-agent"}, Env: []string{"CURSOR_*"}, Own: []string{".cursor", ".config/cursor"}},
-	{ID: "kimi", programs: []string{"kimi"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, Own: []string{".kimi"}},
+	{ID: "kimi", programs: []string{"kimi"}, NoUpdate: map[string]string{"KIMI_CODE_NO_AUTO_UPDATE": "1", "KIMI_CLI_NO_AUTO_UPDATE": "1"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, Own: []string{".kimi"}},
 	{ID: "dragoman", programs: []string{"dragoman"}, Env: anyModel, Own: []string{".config/dragoman", ".local/share/dragoman"}, NoServers: true},
 	{ID: "eca", programs: []string{"eca"}, Env: slices.Concat(anyModel, []string{"ECA_*", "GITHUB_*", "Z_AI_*"}), Own: []string{".config/eca", ".cache/eca"}, Hint: "it needs its argument: eca server"},
-	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, Env: slices.Concat(anyModel, []string{"PI_*"}), Own: []string{".pi"}},
+	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, NoUpdate: map[string]string{"PI_SKIP_VERSION_CHECK": "1"}, Env: slices.Concat(anyModel, []string{"PI_*"}), Own: []string{".pi"}},
 }
 
 // launchers are programs that start an agent somewhere else, with the variables by which they find the
@@ -157,6 +163,14 @@ func Of(command []string) (a Agent) {
 		a.Env = slices.Concat(a.Env, launchers[programName(command[0])])
 	}
 	return a
+}
+
+// ByID finds the entry of an agent of the registry. Another agent has an empty entry.
+func ByID(id string) Agent {
+	if i := slices.IndexFunc(agents, func(k Agent) bool { return k.ID == id }); i >= 0 {
+		return agents[i]
+	}
+	return Agent{}
 }
 
 // programName returns the name of a program or a package, without its path, version and extension.

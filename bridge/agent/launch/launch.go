@@ -32,8 +32,9 @@ type Program struct {
 // Options configure the back end of one agent. Name, Program, Pool and Guards must be set.
 type Options struct {
 	Name string
-	// Program is called before each start, and may run programs that print secrets.
-	Program func(context.Context) (Program, error)
+	// Program is called before each start. It may run programs that print secrets, and ask the session's
+	// host (nil: there is no session) whether the program may be started.
+	Program func(context.Context, core.Host) (Program, error)
 	Known   known.Agent       // what is known about the agent (known.Of)
 	Choices map[string]string // configured values of the agent's own options, by id
 	Paths   map[string]string // folders here and where the agent runs; nil: the same
@@ -136,10 +137,10 @@ type Process struct {
 	Hide func(string) string // as in Program
 }
 
-// Start starts the agent's program in a folder. line gets what it prints to its standard error, without
+// Start starts the agent's program in a folder, for the session of a host (nil: for none). line gets what it prints to its standard error, without
 // secrets and for people.
-func (o Options) Start(ctx context.Context, dir string, in Confined, line func(string)) (*Process, error) {
-	is, err := o.Program(ctx)
+func (o Options) Start(ctx context.Context, dir string, h core.Host, in Confined, line func(string)) (*Process, error) {
+	is, err := o.Program(ctx, h)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ type turn struct {
 
 // prompt answers a prompt.
 func (s *server) prompt(m message, c *chat, text, model string) {
+	if _, message, told := strings.Cut(text, "</conversation>"); told { // what was said before is no instruction
+		text = message
+	}
 	lines := strings.Split(text, "\n")
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line, " ")

@@ -57,11 +57,11 @@ func TestList(t *testing.T) {
 	got := strings.ReplaceAll(out.String(), bin, "BIN")
 	squeezed := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	for _, line := range []string{
-		"claude (default) external people BIN/claude-agent-acp Claude\ncode builtin people - Works on the code",
-		"explorer builtin people, tasks - Looks", "general builtin tasks - ", "box external people, tasks BIN/ssh External agent (ssh)",
-		"here external tasks BIN/mine External agent (mine)", "lost external people codex-acp: there is no such program in PATH",
-		"unset external people environment variable NOWHERE is not set; ",
-		"elsewhere external people claude-agent-acp: there is no such program in PATH", "reviewer configured people - Reviews",
+		"claude (default) external people - own BIN/claude-agent-acp Claude\ncode builtin people - - - Works on the code",
+		"explorer builtin people, tasks - - - Looks", "general builtin tasks - - - ", "box external people, tasks - own BIN/ssh External agent (ssh)",
+		"here external tasks - own BIN/mine External agent (mine)", "lost external people - own codex-acp: there is no such program in PATH",
+		"unset external people - own environment variable NOWHERE is not set; ",
+		"elsewhere external people - own claude-agent-acp: there is no such program in PATH", "reviewer configured people - - - Reviews",
 	} {
 		if !strings.Contains(squeezed(got), squeezed(line)) {
 			t.Errorf("no %q in\n%s", line, got)
@@ -79,9 +79,9 @@ func TestListJSON(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(out.String(), bin, "BIN")), "\n")
 	for _, want := range []string{
-		`{"name":"claude","kind":"external","mode":"primary","default":true,"description":"Claude","command":["claude-agent-acp"],"program":"BIN/claude-agent-acp"}`,
-		`{"name":"box","kind":"external","mode":"all","description":"External agent (ssh)","command":["ssh","box","claude-agent-acp"],"program":"BIN/ssh"}`,
-		`{"name":"lost","kind":"external","mode":"primary","description":"External agent (codex-acp)","command":["codex-acp"],"problem":"codex-acp: there is no such program in PATH"}`,
+		`{"name":"claude","kind":"external","mode":"primary","default":true,"description":"Claude","command":["claude-agent-acp"],"program":"BIN/claude-agent-acp","origin":"own"}`,
+		`{"name":"box","kind":"external","mode":"all","description":"External agent (ssh)","command":["ssh","box","claude-agent-acp"],"program":"BIN/ssh","origin":"own"}`,
+		`{"name":"lost","kind":"external","mode":"primary","description":"External agent (codex-acp)","command":["codex-acp"],"origin":"own","problem":"codex-acp: there is no such program in PATH"}`,
 		`{"name":"reviewer","kind":"configured","mode":"primary","description":"Reviews"}`,
 	} {
 		if !slices.Contains(lines, want) {
@@ -107,12 +107,12 @@ func TestProgramsAreResolvedAtTheirStart(t *testing.T) {
 	if o.Name != "claude" || o.Known.ID != "claude-acp" || o.Version != "1" || !o.Direct || o.Idle != 0 || o.Choices["fast"] != "true" || o.Choices["n"] != "5" {
 		t.Errorf("%+v", o)
 	}
-	if _, err := o.Program(t.Context()); err == nil || !strings.Contains(err.Error(), "agents.claude.acp.command[1]: environment variable HERE is not set") {
+	if _, err := o.Program(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "agents.claude.acp.command[1]: environment variable HERE is not set") {
 		t.Errorf("without the variable: %v", err)
 	}
 	for _, key := range []string{"canary-one", "canary-two"} {
 		now["HERE"], now["KEY"] = "/x", key
-		p, err := o.Program(t.Context())
+		p, err := o.Program(t.Context(), nil)
 		if err != nil || p.Path != filepath.Join(bin, "claude") || !slices.Equal(p.Args, []string{"--dir=/x"}) || p.Env["KEY"] != key {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -142,10 +142,10 @@ func TestUnknownAgents(t *testing.T) {
 		hint    string
 	}{
 		{"cluade", []string{"claude"}, `there is no external agent cluade in the configuration; did you mean "claude"?`, ""},
-		{"claude", []string{"box"}, "there is no external agent claude", "to use claude-acp, install it (npm install -g @agentclientprotocol/claude-agent-acp) and write: agents: {claude: {acp: {command: claude-agent-acp}}}"},
+		{"claude", []string{"box"}, "there is no external agent claude", "\"dragoman agents add claude\" adds it; or install it (npm install -g @agentclientprotocol/claude-agent-acp) and write: agents: {claude: {acp: {command: claude-agent-acp}}}"},
 		{"codex", nil, "there is no external agent codex", "agents: {codex: {acp: {command: codex-acp}}}"},
 		{"opencod", nil, "there is no external agent opencod", "agents: {opencode: {acp: {command: opencode acp}}}"},
-		{"zzzz", []string{"a", "b"}, "there is no external agent zzzz in the configuration; there are a, b", "agents.NAME.acp.command"},
+		{"zzzz", []string{"a", "b"}, "there is no external agent zzzz in the configuration; there are a, b", "\"dragoman agents add\" lists agents"},
 	} {
 		problem, hint := Unknown(c.name, c.names)
 		if !strings.HasPrefix(problem, c.problem) || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {

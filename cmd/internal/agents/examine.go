@@ -26,6 +26,7 @@ import (
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/child"
+	"dragoman/core/display"
 )
 
 // Trial describes what an agent did when it was tried.
@@ -109,6 +110,23 @@ func (x *Examination) Credentials() (names []string) {
 	return slices.Compact(names)
 }
 
+// Installed compares what was installed with its manifest. what describes it, and is empty for a
+// command of the user's own; problem says what differs.
+func (x *Examination) Installed(ctx context.Context) (what, problem string) {
+	f, ok := InstalledIn(x.env, x.of)
+	if !ok {
+		return "", ""
+	}
+	m, d, err := f.Check(ctx)
+	switch {
+	case err != nil:
+		return f.Path, err.Error()
+	case !d.None():
+		problem = "it is not as it was installed: " + display.Line(d.String(), 600)
+	}
+	return fmt.Sprintf("%s %s from the registry, %s as installed at %s", m.ID, m.Version, display.Counted(len(m.Files), "file"), m.Installed.Local().Format(time.DateTime)), problem
+}
+
 // Interpreter describes the program that runs the agent's, with its version.
 func (x *Examination) Interpreter(ctx context.Context, path string) []string {
 	name := interpreter(path)
@@ -186,9 +204,9 @@ func (x *Examination) Try(ctx context.Context) (t Trial, err error) {
 			return places.Agent(x.name, m, x.config, x.known, nil, nil)
 		}
 	}
-	o = Options(x.name, x.of, x.env.Lookup, x.run, o)
+	o = Checked(Records(x.env), x.of, asking(x.env), Options(x.name, x.of, x.env.Lookup, x.run, o))
 	if ServesECA(x.of) {
-		return ecaserver.Try(ctx, serverOptions(o), dir)
+		return ecaserver.Try(ctx, ecaserver.Options{Options: o}, dir)
 	}
 	return agent.Try(ctx, o, dir)
 }

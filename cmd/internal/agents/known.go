@@ -45,6 +45,9 @@ func (i installable) setting() string {
 
 // short returns the name that people use: claude for claude-acp.
 func (i installable) short() string {
+	if i.program() == "copilot" {
+		return i.program()
+	}
 	short, _, _ := strings.Cut(i.id, "-")
 	return short
 }
@@ -72,12 +75,12 @@ func Unknown(name string, names []string) (problem, hint string) {
 		return problem + configs.DidYouMean(name, names), ""
 	}
 	if i, ok := find(name); ok {
-		return problem, "to use " + i.id + ", install it (" + i.install + ") and write: agents: {" + i.short() + ": {" + i.setting() + ": {command: " + i.command + "}}}"
+		return problem, "\"dragoman agents add " + i.short() + "\" adds it; or install it (" + i.install + ") and write: agents: {" + i.short() + ": {" + i.setting() + ": {command: " + i.command + "}}}"
 	}
 	if len(names) > 0 {
 		problem += "; there are " + strings.Join(names, ", ")
 	}
-	return problem, "agents.NAME.acp.command, or eca.command, starts one"
+	return problem, "\"dragoman agents add\" lists agents and adds one"
 }
 
 // missing returns advice for a program that is not installed.

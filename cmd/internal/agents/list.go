@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"dragoman/cmd/internal/integrity"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core/child"
@@ -45,6 +46,8 @@ type listed struct {
 	Description string   `json:"description,omitempty"`
 	Command     []string `json:"command,omitempty"` // as it is written
 	Program     string   `json:"program,omitempty"` // where it is installed
+	Version     string   `json:"version,omitempty"`
+	Origin      string   `json:"origin,omitempty"`  // of an external agent: registry or own
 	Problem     string   `json:"problem,omitempty"` // why it cannot be started
 }
 
@@ -67,7 +70,7 @@ func List(ctx context.Context, env *program.Environment, asJSON bool) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tKIND\tFOR\tPROGRAM\tDESCRIPTION")
+	fmt.Fprintln(w, "AGENT\tKIND\tFOR\tVERSION\tFROM\tPROGRAM\tDESCRIPTION")
 	for _, l := range list {
 		name, where := l.Name, "-"
 		if l.Default {
@@ -76,9 +79,16 @@ func List(ctx context.Context, env *program.Environment, asJSON bool) error {
 		if l.Kind == external {
 			where = cmp.Or(l.Problem, l.Program)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, l.Kind, audience[l.Mode], display.Line(where, 80), display.Line(l.Description, 60))
+		version, from := cmp.Or(display.Line(l.Version, 40), "-"), cmp.Or(l.Origin, "-")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, l.Kind, audience[l.Mode], version, from, display.Line(where, 80), display.Line(l.Description, 60))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.UnusableAgents)) {
+		fmt.Fprintf(env.Err, "warning: agent %s cannot be used:\n%v\n", name, c.UnusableAgents[name].Err)
+	}
+	return nil
 }
 
 const external = "external"
@@ -110,6 +120,10 @@ func listOf(ctx context.Context, c *configs.Config, env *program.Environment) (l
 			if l.Program = where; err != nil {
 				l.Problem = reason(err)
 			}
+			l.Version, l.Origin = origin(env, a, where)
+			if f, ok := InstalledIn(env, a); ok && err == nil {
+				l.Program = f.Path
+			}
 		}
 		list = append(list, l)
 	}
@@ -125,6 +139,21 @@ func listOf(ctx context.Context, c *configs.Config, env *program.Environment) (l
 	})
 	list[0].Default = list[0].Name == first
 	return list
+}
+
+// origin returns the version of an agent's program, as far as it is known, and where it comes from.
+func origin(env *program.Environment, a configs.Agent, path string) (version, from string) {
+	if f, ok := InstalledIn(env, a); ok {
+		m, err := f.Manifest()
+		if err != nil {
+			return "", "registry"
+		}
+		return m.Version, "registry"
+	}
+	if path != "" {
+		version = integrity.PackageVersion(path)
+	}
+	return version, "own"
 }
 
 // reason returns an error without the place of the setting and the attempt that it is about.

@@ -73,10 +73,11 @@ func configured(env *program.Environment, name string) (Backend, error) {
 	if err := Check(c, name); err != nil {
 		return nil, err
 	}
-	return Make(c.Agents[name], Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
+	o := Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
 		Notes: signin.NewNotes(env.DataFile(NotesFile)),
-	})), nil
+	})
+	return Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o)), nil
 }
 
 // ended closes a back end, and returns the error of what was done with it for the user.

@@ -37,13 +37,9 @@ func ServesECA(a configs.Agent) bool { return !a.ECA.IsZero() }
 // Make makes the back end of an external agent with Options. It starts nothing.
 func Make(a configs.Agent, o agent.Options) Backend {
 	if ServesECA(a) {
-		return ecaserver.New(serverOptions(o))
+		return ecaserver.New(ecaserver.Options{Options: o})
 	}
 	return agent.New(o)
-}
-
-func serverOptions(o agent.Options) ecaserver.Options {
-	return ecaserver.Options{Options: o, Brief: agent.Brief}
 }
 
 // Options returns the options of an external agent's back end: the given ones, and those of its
@@ -51,7 +47,7 @@ func serverOptions(o agent.Options) ecaserver.Options {
 func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
 	o.Name, o.Known = name, known.Of(Words(a))
 	started, _ := a.Program()
-	o.Program = func(ctx context.Context) (agent.Program, error) { return resolve(ctx, started, env, run) }
+	o.Program = func(ctx context.Context, _ core.Host) (agent.Program, error) { return resolve(ctx, started, env, run) }
 	o.Choices = map[string]string{}
 	for id, value := range a.Options {
 		o.Choices[id] = string(value)

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
@@ -99,11 +100,16 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 // of one whose network is confined; nil: there is none.
 func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in launch.Confined, err error) {
 	a := c.Agents[name]
+	started, _ := a.Program()
+	for _, word := range started.Command {
+		if data, err := p.env.DataDir(); err == nil && strings.HasPrefix(word.String(), data+string(filepath.Separator)) {
+			return in, fmt.Errorf("%s is in the data folder, which programs in a sandbox do not see; install the agent without --data-dir and DRAGOMAN_DATA", word)
+		}
+	}
 	w := p.program(m, c, a.Sandbox, a.Write, rules)
 	for _, path := range is.Own {
 		w.Own = append(w.Own, filepath.Join(p.env.Home(), path))
 	}
-	started, _ := a.Program()
 	w.Keep = func(name string) bool { _, given := started.Env[name]; return given }
 	if !w.Open && serve != nil {
 		w.Serve, in.Tools = serve, sandbox.ProxyAddress

@@ -30,7 +30,7 @@ func (d *Doctor) PrintAgents(ctx context.Context, name string) error {
 		}
 		names = []string{name}
 	case len(names) == 0:
-		_, err := fmt.Fprintf(d.env.Out, "There are no external agents. One is started by an entry in %s, such as\n  agents: {claude: {acp: {command: claude-agent-acp}}}\n", d.env.ConfigFile())
+		_, err := fmt.Fprintf(d.env.Out, "There are no external agents. \"dragoman agents add\" lists some and adds one; so does an entry in %s, such as\n  agents: {claude: {acp: {command: claude-agent-acp}}}\n", d.env.ConfigFile())
 		return err
 	}
 	ctx, stop := program.UntilSignal(ctx, true)
@@ -61,6 +61,11 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 		return s
 	}
 	s.add(fine, "%s", path)
+	if what, problem := x.Installed(ctx); problem != "" {
+		s.add(wrong, "%s", problem).hint = "dragoman agents approve " + name + " has it used as it is; dragoman agents update " + name + " installs it again"
+	} else if what != "" {
+		s.add(fine, "%s", what)
+	}
 	for _, f := range x.Interpreter(ctx, path) {
 		s.add(plain, "%s", f)
 	}

@@ -27,14 +27,16 @@ func (d *Doctor) examineConfig(ctx context.Context, c *configs.Config, err error
 		s.add(wrong, "%v", err)
 	case path == "":
 		s.add(look, "HOME is not set, so there is no default path").hint = "give one with --config"
-	case c.Source == "" && c.ServersFile != "":
+	case c.Source == "" && (c.ServersFile != "" || c.AgentsFile != ""):
 	case c.Source == "":
 		s.add(plain, "no file; the defaults apply (it would be %s)", path).hint = "\"dragoman config init\" writes a commented one"
 	default:
 		s.add(fine, "%s", c.Source)
 	}
-	if c.ServersFile != "" {
-		s.add(fine, "%s", c.ServersFile)
+	for _, file := range []string{c.ServersFile, c.AgentsFile} {
+		if file != "" {
+			s.add(fine, "%s", file)
+		}
 	}
 	for _, w := range c.Warnings {
 		s.add(look, "%s", w)

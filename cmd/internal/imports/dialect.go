@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/configs"
+	"dragoman/configs/jsonc"
 )
 
 // dialect is the form of a program's settings.
@@ -111,7 +112,7 @@ func plainText(path string, text []byte) ([]byte, error) {
 	case isYAML(path):
 		return configs.PlainYAML(text)
 	}
-	return configs.PlainJSON(text)
+	return jsonc.Plain(text)
 }
 
 // shellVariable translates $NAME and ${NAME}. The program leaves those as they are that are not set.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"dragoman/cmd/internal/program"
-	"dragoman/configs"
+	"dragoman/configs/jsonc"
 )
 
 // EditorFile is a settings file that may make an editor start us.
@@ -31,7 +31,7 @@ func (f EditorFile) IsProgram() bool { return f.entries == nil }
 // Entries reads the programs that the text of the file starts.
 func (f EditorFile) Entries(text []byte) ([]Entry, error) {
 	var settings map[string]any
-	text, err := configs.PlainJSON(text)
+	text, err := jsonc.Plain(text)
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,10 @@ func (e *Environment) ConfigFile() string {
 // need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }
 
+// AgentsFile returns the path of agents.json, in which the program stores agents. The file need not
+// exist. Empty: the environment names no place for it.
+func (e *Environment) AgentsFile() string { return configs.AgentsFile(e.Flags.Config, e.Lookup) }
+
 // AnswersFile returns the path of policy.json, in which answers are kept that people gave for good.
 // The file need not exist. Empty: the environment names no place for it.
 func (e *Environment) AnswersFile() string { return configs.AnswersFile(e.Flags.Config, e.Lookup) }
@@ -93,6 +97,27 @@ func (e *Environment) DataDir() (string, error) {
 		return "", fmt.Errorf("find the data folder %s: %w", dir, err)
 	}
 	return abs, nil
+}
+
+// AgentsDir returns the absolute path of the folder with the installed agents, which need not exist;
+// empty: the environment names no place for it. It is not in the usual data folder, which programs in a
+// sandbox do not see: agents may run in one.
+func (e *Environment) AgentsDir() string {
+	if data, err := e.DataDir(); err == nil && (e.Flags.DataDir != "" || e.Getenv("DRAGOMAN_DATA") != "") {
+		return filepath.Join(data, "agents")
+	}
+	base := e.Getenv("XDG_DATA_HOME")
+	switch {
+	case filepath.IsAbs(base):
+	case runtime.GOOS == "windows":
+		base = e.Getenv("LocalAppData")
+	case e.Home() != "":
+		base = filepath.Join(e.Home(), ".local", "share")
+	}
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, "dragoman", "agents")
 }
 
 // OtherData is the advice for a data folder that cannot be used.

@@ -25,8 +25,8 @@ func Of(c *configs.Config, rev map[string]int, env configs.Env, run configs.Run,
 			Name:     name,
 			Rev:      rev[name],
 			Endpoint: func(context.Context) (e upstream.Endpoint, err error) { return e, m.Err },
-			Disabled: m.Disabled,
-			Location: upstream.Location{Command: m.Command.String(), URL: m.URL.String()},
+			Disabled: m.Entry.Disabled,
+			Location: upstream.Location{Command: m.Entry.Command.String(), URL: m.Entry.URL.String()},
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {

@@ -79,8 +79,10 @@ func (p *edition) forCommands() (commands.Profile, error) {
 	if made.Config.Source != "" {
 		c.ConfigFiles = append(c.ConfigFiles, made.Config.Source)
 	}
-	if made.Config.ServersFile != "" {
-		c.ConfigFiles = append(c.ConfigFiles, made.Config.ServersFile)
+	for _, file := range []string{made.Config.ServersFile, made.Config.AgentsFile} {
+		if file != "" {
+			c.ConfigFiles = append(c.ConfigFiles, file)
+		}
 	}
 	return c, nil
 }

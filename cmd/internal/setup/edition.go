@@ -351,7 +351,7 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	l, old, tried := p.layer, p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.logins.Path())
+	seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.env.AgentsFile(), p.logins.Path())
 	config, err := p.env.LoadConfig(l.editor)
 	config = allowing(directed(config, l.routes), l.allow)
 	for _, f := range config.Files(p.env.Lookup) {

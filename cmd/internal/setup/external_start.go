@@ -14,6 +14,7 @@ import (
 	"dragoman/bridge/agent/signin"
 	"dragoman/bridge/toolserver"
 	"dragoman/cmd/internal/agents"
+	"dragoman/cmd/internal/integrity"
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -34,7 +35,8 @@ type agentPrograms struct {
 	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
 	confine func(External, core.Meta, core.Host) (launch.Confined, error)
 	env     *program.Environment
-	run     configs.Run // runs programs for keys
+	run     configs.Run      // runs programs for keys
+	known   *integrity.Store // of programs, to notice changes
 	log     *zap.Logger
 }
 
@@ -48,6 +50,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
 		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
 		notes:   signin.NewNotes(env.DataFile(agents.NotesFile)),
+		known:   agents.Records(env),
 		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
 }
@@ -75,12 +78,13 @@ func (a *agentPrograms) backend(e External) core.Backend {
 	if e.Settings.Confined() {
 		o.Confine = func(m core.Meta, h core.Host) (launch.Confined, error) { return a.confine(e, m, h) }
 	}
+	o = agents.Checked(a.known, e.Settings, nil, o)
 	find := o.Program
-	o.Program = func(ctx context.Context) (agent.Program, error) {
+	o.Program = func(ctx context.Context, h core.Host) (agent.Program, error) {
 		if err := a.env.MayStart(e.Name); err != nil {
 			return agent.Program{}, err
 		}
-		return find(ctx)
+		return find(ctx, h)
 	}
 	return agents.Make(e.Settings, o)
 }

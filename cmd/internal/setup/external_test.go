@@ -2,7 +2,9 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,6 +134,29 @@ func TestExternalAgentsAreRemadeOnlyByTheirOwnSettings(t *testing.T) {
 	for i, b := range o.made {
 		if n := b.Ended(); n != 1 {
 			t.Errorf("back end %d was closed %d times", i, n)
+		}
+	}
+}
+
+// agents.json is watched like the configuration: its creation, a change, and its removal.
+func TestAgentsFileIsWatched(t *testing.T) {
+	r := newRoom(t, nil, nil)
+	r.withOthers()
+	path := r.profiles.process.env.AgentsFile()
+	for _, step := range []struct{ text, want string }{
+		{"", "code, plan"},
+		{`{"agents": {"one": {"acp": {"command": ["x"]}}}}`, "code, plan, one"},
+		{`{"agents": {"one": {"acp": {"command": ["x"]}}, "second": {"command": "y"}}}`, "code, plan, one, second"},
+		{"", "code, plan"},
+	} {
+		if step.text != "" {
+			programtest.Write(t, path, step.text)
+		} else if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		made, err := r.profiles.In(t.Context(), []string{r.dir})
+		if err != nil || AgentNames(made.Agents) != step.want {
+			t.Errorf("%s: %v", step.text, err)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func sameServer(a, b *configs.Config, name string) bool {
 
 // sameFault reports whether a server has the same mistakes in two configurations.
 func sameFault(a, b configs.UnusableServer) bool {
-	return a.Err != nil && a.Err.Error() == b.Err.Error() && a.Disabled == b.Disabled
+	return a.Err != nil && a.Err.Error() == b.Err.Error() && a.Entry.Disabled == b.Entry.Disabled
 }
 
 // close ends the connections without a session.

@@ -1,4 +1,4 @@
-package configs
+package jsonc
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPlainJSON(t *testing.T) {
+func TestPlain(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"a": 1}`, `{"a":1}`},
 		{"// x\n{\"a\": \"// no comment, \\\" nor this\", /* y */ \"b\": [1, 2, ], }", `{"a":"// no comment, \" nor this","b":[1,2]}`},
@@ -14,7 +14,7 @@ func TestPlainJSON(t *testing.T) {
 		{"{}//", "{}"},
 	} {
 		var v any
-		plain, err := PlainJSON([]byte(c.in))
+		plain, err := Plain([]byte(c.in))
 		if err = errors.Join(err, json.Unmarshal(plain, &v)); err != nil {
 			t.Errorf("%s: %v", c.in, err)
 			continue
@@ -25,13 +25,13 @@ func TestPlainJSON(t *testing.T) {
 	}
 }
 
-func FuzzPlainJSON(f *testing.F) {
+func FuzzPlain(f *testing.F) {
 	f.Add("// x\n{\"a\": \"\\\"\", /* y */ \"b\": [1, 2, ], }")
 	f.Add(`{"a": 1, "b": {}}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		var before, after any
 		if json.Unmarshal([]byte(s), &before) == nil { // valid JSON keeps its meaning
-			out, err := PlainJSON([]byte(s))
+			out, err := Plain([]byte(s))
 			if err = errors.Join(err, json.Unmarshal(out, &after)); err != nil {
 				t.Fatalf("%q became %q: %v", s, out, err)
 			}
