@@ -74,8 +74,8 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its chat: %w", err)
 		}
-		c.root.id, c.heard, c.briefed, c.stored = state.Chat, bind.Heard, state.Briefed, state.Marks
-		c.begun = state.Chat != "" && bind.Heard != brief.Nothing
+		c.briefed, c.stored = state.Briefed, state.Marks
+		c.root.id, c.heard, c.begun = state.Chat, bind.Heard, state.Chat != "" && bind.Heard != brief.Nothing
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(host{bind})

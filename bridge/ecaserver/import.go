@@ -65,12 +65,11 @@ func (c *conversation) importChat(ctx context.Context, p *peer, id string) error
 		}
 	})
 	c.mu.Lock()
-	c.begun = true
+	if c.begun = true; errors.Is(err, core.ErrHistory) { // an earlier import came to an end, or another agent has answered
+		c.heard = brief.Nothing
+	}
 	for _, content := range c.root.repeated {
 		c.marks = append(c.marks, mark{content: content})
-	}
-	if errors.Is(err, core.ErrHistory) { // an earlier import came to an end, or another agent has answered
-		c.heard = brief.Nothing
 	}
 	c.mu.Unlock()
 	switch {

@@ -240,7 +240,7 @@ func TestRewindWithoutTheServer(t *testing.T) {
 	}
 	d.ended(d.prompt("say four"))
 	back, prompts := recorded(t, record, "chat/rollback"), recorded(t, record, "chat/prompt")
-	if len(back) != 1 || !strings.Contains(back[0], `"contentId":"content-2-`) || len(prompts) != 4 || strings.Contains(prompts[3], "What was said") {
+	if len(back) != 1 || !strings.Contains(back[0], `"contentId":"content-2-`) || len(prompts) != 4 || strings.Contains(prompts[3], "What was said so far") {
 		t.Errorf("%q; %q", back, prompts)
 	}
 }
