@@ -19,6 +19,8 @@ func TestExternalAgentsAreTheUsersOwn(t *testing.T) {
 		`{"agents":{"claude":{"mcp":"direct"}}}`:                              "agents.claude.mcp: an editor's options set up",
 		`{"agents":{"claude":{"idle":0}}}`:                                    "agents.claude.idle: an editor's options set up",
 		`{"agents":{"claude":{"shared":false}}}`:                              "agents.claude.shared: an editor's options set up",
+		`{"agents":{"x":{"eca":{"command":"evil"}}}}`:                         "agents.x.eca: an editor's options set up no external agents",
+		`{"agents":{"x":{"eca":null}}}`:                                       "agents.x.eca: an editor's options set up",
 		`{"limits":{"agents":1}}`:                                             "limits.agents: an editor's options do not limit",
 		`{"agents":{"a":{"description":"a"},"x":{"acp":{"command":["rm"]}}}}`: "agents.x.acp: an editor's options set up",
 	} {
@@ -36,6 +38,7 @@ func TestExternalAgentsAreTheUsersOwn(t *testing.T) {
 agents:
   claude: {acp: {command: evil, env: {A: c, NODE_OPTIONS: -r evil}}, options: {mode: bypass}, paths: {/: /}, mcp: direct, idle: 0, shared: true, description: theirs}
   other: {acp: {command: evil}, description: x}
+  third: {eca: {command: evil}, description: x}
 limits: {agents: 1000}
 default_agent: claude
 `)
@@ -55,8 +58,9 @@ ws.yaml:3:115: agents.claude.mcp: is left out: a workspace cannot set this
 ws.yaml:3:129: agents.claude.idle: is left out: a workspace cannot set this
 ws.yaml:3:140: agents.claude.shared: is left out: a workspace cannot set this
 ws.yaml:4:26: agents.other.acp.command: is left out: a workspace cannot set this
-ws.yaml:5:18: limits.agents: is left out: a workspace cannot set this
-ws.yaml:6:16: default_agent: is left out: a workspace cannot set this
+ws.yaml:5:26: agents.third.eca.command: is left out: a workspace cannot set this
+ws.yaml:6:18: limits.agents: is left out: a workspace cannot set this
+ws.yaml:7:16: default_agent: is left out: a workspace cannot set this
 `
 	claude := c.Agents["claude"]
 	switch {
@@ -65,7 +69,7 @@ ws.yaml:6:16: default_agent: is left out: a workspace cannot set this
 	case claude.ACP.Command[0].String() != "claude" || len(claude.ACP.Env) != 1 || claude.Options["mode"] != "plan" || len(claude.Paths) != 0,
 		claude.MCP != "gateway" || claude.Idle != 10*time.Minute || claude.Shared || claude.Description != "theirs":
 		t.Errorf("%+v", claude)
-	case c.Agents["other"].External() || c.Limits.Agents != 8 || c.DefaultAgent != "":
+	case c.Agents["other"].External() || c.Agents["third"].External() || c.Limits.Agents != 8 || c.DefaultAgent != "":
 		t.Errorf("%+v", c)
 	}
 }

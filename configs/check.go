@@ -351,7 +351,8 @@ func (ck *checker) literalKeys() {
 		}
 	}
 	for name, a := range ck.c.Agents {
-		written = append(written, secretKeys(join(join(join("agents", name), "acp"), "env"), a.ACP.Env)...)
+		program, setting := a.Program()
+		written = append(written, secretKeys(join(join(join("agents", name), setting), "env"), program.Env)...)
 	}
 	slices.SortFunc(written, func(a, b string) int {
 		pa, pb := ck.c.near(a), ck.c.near(b)

@@ -10,7 +10,7 @@ type Config struct {
 	Fallback   []string             `yaml:"fallback" aka:"fallbacks,fallback_models" doc:"Models to try in this order when the chosen one cannot answer: its service is down, overloaded or unreachable, or rejects the key. Never in the middle of an answer, and never without a notice."`
 	Providers  map[string]Provider  `yaml:"providers" aka:"provider" names:"name" doc:"Where models are reached, by a name of your choice. A known name (openai, openrouter, anthropic, gemini, groq, deepseek, mistral, ollama, lmstudio) needs an entry only for what differs from its defaults."`
 	MCPServers map[string]MCPServer `yaml:"mcp_servers" names:"name" doc:"MCP servers whose tools the agent may use, by a name of your choice. Each is started as a program (command) or reached over HTTP (url)."`
-	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those to which other agents delegate tasks. An entry with acp is an external agent: a program such as Claude or Codex. An entry named code, plan, explorer or general changes the built-in agent."`
+	Agents     map[string]Agent     `yaml:"agents" aka:"agent" names:"name" workspace:"yes" doc:"Agents by name: those that a person can choose, and those to which other agents delegate tasks. An entry with acp or eca is an external agent: a program such as Claude or Codex. An entry named code, plan, explorer or general changes the built-in agent."`
 
 	DefaultAgent string `yaml:"default_agent" doc:"The agent of a session for which nobody chooses one: the name of an entry of agents that people can choose, or of a built-in agent. Left out: code."`
 
@@ -166,7 +166,7 @@ type MCP struct {
 
 // Limits limits a turn, the part of the conversation that a model gets, and the programs of agents.
 type Limits struct {
-	Agents          int `yaml:"agents" aka:"max_agents,processes" default:"8" min:"1" max:"1000" doc:"How many programs of external agents (agents.NAME.acp) run at once, all sessions together. The one that has been idle longest makes room for another; where none is idle, a new session waits."`
+	Agents          int `yaml:"agents" aka:"max_agents,processes" default:"8" min:"1" max:"1000" doc:"How many programs of external agents (agents.NAME.acp or eca) run at once, all sessions together. The one that has been idle longest makes room for another; where none is idle, a new session waits."`
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
 	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
 	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`

@@ -83,6 +83,8 @@ var editorEffects = map[string]effect{
 	"agents.*.max_steps":      effectBounds,
 	"agents.*.acp.command":    effectWidens, // an editor cannot set this and the following at all
 	"agents.*.acp.env":        effectWidens,
+	"agents.*.eca.command":    effectWidens,
+	"agents.*.eca.env":        effectWidens,
 	"agents.*.options":        effectWidens,
 	"agents.*.paths":          effectWidens,
 	"agents.*.mcp":            effectWidens,

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,13 +75,8 @@ func enumOf(tag string) []string {
 
 // applies reports whether a setting of a struct means something beside the others that are set.
 func applies(v reflect.Value, is field) bool {
-	set := func(name string) bool {
-		for _, f := range fieldsOf(v.Type()) {
-			if f.name == name {
-				return !v.Field(f.index).IsZero()
-			}
-		}
-		return false
+	set := func(names string) bool {
+		return slices.ContainsFunc(fieldsOf(v.Type()), func(f field) bool { return slices.Contains(list(names), f.name) && !v.Field(f.index).IsZero() })
 	}
 	return (is.needs == "" || set(is.needs)) && (is.without == "" || !set(is.without))
 }

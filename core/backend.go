@@ -29,11 +29,13 @@ type Backend interface {
 	Close(context.Context) error
 }
 
-// Binding connects a conversation to its session. State is the back end's last Bound, or nil.
+// Binding connects a conversation to its session. State is that of the back end's last Bound, or nil,
+// and Heard its Heard: where that is set, the agent has to be told what was said since.
 type Binding struct {
 	Meta     Meta
 	Settings Settings
 	State    json.RawMessage
+	Heard    Pos
 	// Fork is set for a new copy of a session: the state that the back end has published in
 	// the original. The back end forks its side now, and publishes the state of the copy.
 	// nil: this is not a copy.

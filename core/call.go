@@ -2,8 +2,9 @@ package core
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
+
+	"dragoman/core/internal/callstate"
 )
 
 // CallID names a tool call within its session.
@@ -24,34 +25,18 @@ const (
 	KindOther   CallKind = "other"
 )
 
-// CallState is the state of a call.
-type CallState string
+// CallState is the state of a call. To and Ended have the rules of its life.
+type CallState = callstate.State
 
 const (
-	Proposed  CallState = "proposed"  // the model wants it; its arguments may still be arriving
-	Awaiting  CallState = "awaiting"  // somebody is asked
-	Running   CallState = "running"   // decided, and about to have its effect
-	Succeeded CallState = "succeeded" // ended well
-	Errored   CallState = "errored"   // ran and failed, or could not run
-	Rejected  CallState = "rejected"  // a person or a rule said no; it never ran
-	Canceled  CallState = "canceled"  // its turn was stopped first
+	Proposed  = callstate.Proposed
+	Awaiting  = callstate.Awaiting
+	Running   = callstate.Running
+	Succeeded = callstate.Succeeded
+	Errored   = callstate.Errored
+	Rejected  = callstate.Rejected
+	Canceled  = callstate.Canceled
 )
-
-// transitions is the whole life of a call. What is not here is a fault of ours
-// or of a back end, and is refused.
-var transitions = map[CallState][]CallState{
-	"":       {Proposed},
-	Proposed: {Proposed, Awaiting, Running, Rejected, Canceled, Errored},
-	Awaiting: {Running, Rejected, Canceled, Errored},
-	Running:  {Running, Succeeded, Errored, Canceled},
-}
-
-// To reports whether a call in state s may go to next. Proposed and Running may
-// be repeated: a title, arguments or content become known.
-func (s CallState) To(next CallState) bool { return slices.Contains(transitions[s], next) }
-
-// Ended reports whether nothing can follow s.
-func (s CallState) Ended() bool { return s != "" && transitions[s] == nil }
 
 // Location is a place in a file that a call works on.
 type Location struct {

@@ -165,9 +165,10 @@ func (s *Session) prepareConversation(ctx context.Context, agent Agent, set Sett
 	}
 	if d.conv == nil {
 		b := Binding{Meta: s.Meta(), Settings: set, Host: host{s}, Fork: fork, Offer: s.offering(agent.Name), Tools: d.tools.Specs(), Servers: host{s}.Servers()}
-		if st := s.State(); st.Bound.Agent == agent.Name {
-			b.State = st.Bound.State
-		}
+		s.view(func(st *State) {
+			is := st.sides.Of(agent.Name)
+			b.State, b.Heard = is.State, is.Heard
+		})
 		l, err := s.g.backends.lend(agent)
 		if err != nil {
 			return err

@@ -116,6 +116,10 @@
 // So a turn keeps its revision, and the session's next turn opens a conversation with the new one,
 // which gets the last Bound of the old one. Gateway.Close waits for every back end that it closes.
 //
+// A session has a side with each agent that keeps its own history (Bound). The log notes up to where an
+// agent has heard it when another one answers. An agent that is chosen again continues its side, with the
+// options that were chosen for it, and is told what was said since (Briefed), after a notice.
+//
 // # Idle sessions
 //
 // A session that is unused for a minute is closed if no client is attached; otherwise it rests. It
@@ -137,17 +141,12 @@
 // for that, unless another process does it first, and given back after 3 s. A living owner never
 // loses its session.
 //
-// There may be many such sessions, and most have no owner. A store checks only those that have one
-// at the moment individually, and one place for all others. It watches no session that is ours or
-// that has no reader.
-//
 // # Why
 //
 // The log is the session, not one of several copies of it, so that loading, reconnecting, a second
 // client, crash recovery and the tests are the same operation: render this log. The events have the
-// shape that the agent protocols are moving towards (messages and calls by id, turns that outlive
-// the request that began them), not that of one protocol: a schema that still moves would end up on
-// users' disks.
+// shape that the agent protocols move towards (messages and calls by id, turns that outlive their
+// request), not that of one protocol: a schema that still moves would end up on users' disks.
 //
 // A position is (record, offset) because a number for every delta breaks as soon as deltas are
 // merged, in memory, on disk, or for a slow reader: a live cursor would then be inside a record

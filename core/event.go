@@ -256,13 +256,6 @@ type SettingsChanged struct {
 	By       string   `json:"by,omitempty"`
 }
 
-// Bound stores the data by which a back end finds its side of the session again. Without a State
-// there is none: another agent has answered since.
-type Bound struct {
-	Agent string          `json:"agent"`
-	State json.RawMessage `json:"state"`
-}
-
 // Severity grades a Notice.
 type Severity string
 
@@ -330,6 +323,30 @@ type Instructed struct {
 // Notice returns the event as a notice, for a client that does not know Instructed.
 func (i Instructed) Notice() Notice {
 	return Notice{Severity: Info, Text: "The agent has read the instructions in " + i.File + "."}
+}
+
+// Bound stores the data by which a back end finds its side of the session again. A session has one
+// for each agent that keeps a side of its own. In the log of an earlier version one without a State
+// means that no other agent has a side any more.
+type Bound struct {
+	Agent string          `json:"agent"`
+	State json.RawMessage `json:"state"`
+	// Heard is the end of the part of the log that the agent knows, because another one has answered
+	// since. The zero value: it takes part, and knows what its State says.
+	Heard Pos `json:"heard,omitzero"`
+}
+
+// Briefed says what an agent behind the gateway was told about the conversation, with the turn's
+// prompt, because it had not taken part in it or not in all of it.
+type Briefed struct {
+	Turn  TurnID `json:"turn"`
+	Agent string `json:"agent"`
+	Text  string `json:"text"`
+}
+
+// Notice returns the event as a notice, for a client that does not know Briefed.
+func (b Briefed) Notice() Notice {
+	return Notice{Severity: Info, Text: "Agent " + b.Agent + " was told:\n\n" + b.Text}
 }
 
 // Flagged marks a message for its user, who finds it again by that; an empty Text
@@ -410,9 +427,9 @@ type TurnEnded struct {
 // Foreign is a message of the protocol that an agent behind the gateway speaks, for which core has
 // no event. Clients of the same protocol get it unchanged, except for ids.
 type Foreign struct {
-	Protocol string          `json:"protocol"`         // "acp"
+	Protocol string          `json:"protocol"`         // "acp" or "eca"
 	Method   string          `json:"method,omitempty"` // of another notification than an update: Raw has its parameters, and only live clients get it
-	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update
+	Raw      json.RawMessage `json:"raw"`              // at most 1 MiB; in ACP the update of a session/update, in ECA the role and content of a chat/contentReceived
 	Text     string          `json:"text,omitempty"`   // for clients of other protocols; empty: they are shown nothing
 	Content  []Block         `json:"-"`                // what Text stands for, for those that can show it
 }

@@ -19,7 +19,9 @@ type keeper struct {
 	fails error // after the first event
 }
 
-func keep() *keeper {
+func keep() *keeper { return keepAs("claude") }
+
+func keepAs(agent string) *keeper {
 	k := &keeper{Backend: &coretest.Backend{Run: echo, CapsNow: owns}}
 	k.Begins = func(ctx context.Context, b core.Binding) error {
 		if b.State == nil && b.Meta.From.Agent != "" {
@@ -27,7 +29,7 @@ func keep() *keeper {
 				return err
 			}
 		}
-		return b.Host.Publish(ctx, core.Bound{Agent: "claude", State: []byte(`"their id"`)}, offer("ask"))
+		return b.Host.Publish(ctx, core.Bound{Agent: agent, State: []byte(`"their id"`)}, offer("ask"))
 	}
 	return k
 }

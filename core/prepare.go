@@ -118,14 +118,24 @@ func (s *Session) awaitServers(ctx context.Context) error {
 	return s.desk.tools.Refresh(ctx)
 }
 
-// pin has the log say that other agents' own sides of the session are over, because they do not hear
-// what is said from now on. With an external agent that the session uses only as the default one it
-// stays: the agent's own session is a part of it.
+// pin has the log say up to where other agents with sides of their own have heard the session. With an
+// external agent that the session uses only as the default one it stays: the agent's own session is a
+// part of it.
 func (s *Session) pin(ctx context.Context, agent Agent) error {
 	st := s.State()
+	s.mu.Lock()
+	at := s.log.Head()
+	if s.turn != nil { // its prompt is not theirs
+		at = s.turn.start
+	}
+	left := s.state.sides.Left(agent.Name, at)
+	s.mu.Unlock()
 	var events []Event
-	if len(st.Bound.State) > 0 && st.Bound.Agent != agent.Name {
-		events = append(events, Bound{Agent: agent.Name})
+	for _, side := range left {
+		events = append(events, Bound(side))
+	}
+	if len(left) > 0 && !agent.External && st.Messages > 1 {
+		events = append(events, Notice{Severity: Info, Text: "Agent " + agent.Name + " answers now. What was said before goes to the provider of its model."})
 	}
 	if agent.External && st.Settings.Agent == "" {
 		st.Settings.Agent, s.desk.set.Agent = agent.Name, agent.Name
@@ -138,9 +148,9 @@ func (s *Session) pin(ctx context.Context, agent Agent) error {
 // been done.
 func (s *Session) fill(ctx context.Context) error {
 	name := s.meta.From.Agent
-	filled := func() bool {
-		st := s.State()
-		return name == "" || st.Messages > 0 || st.Bound.Agent != "" || st.Turn != ""
+	filled := func() (is bool) {
+		s.view(func(st *State) { is = name == "" || st.Messages > 0 || len(st.sides) > 0 || st.Turn != "" })
+		return is
 	}
 	if filled() {
 		return nil
@@ -181,7 +191,7 @@ func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) e
 		return ErrObserver
 	}
 	st, m := a.State(), a.Meta()
-	if err := st.Offered.check(id, value); err != nil {
+	if err := choices.Check(st.Offered.Agent, st.Offered.Choices, id, value); err != nil {
 		return err
 	}
 	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil {
@@ -202,20 +212,6 @@ func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) e
 	}
 	_, err := a.owner.append(ctx, false, events...)
 	return err
-}
-
-// check returns an error if an option does not have a value.
-func (o Offered) check(id, value string) error {
-	c := o.Choice(id)
-	switch {
-	case o.Agent == "":
-		return errors.New("the session's agent has no options")
-	case c == nil:
-		return fmt.Errorf("agent %s has no option %q", o.Agent, id)
-	case !c.Takes(value):
-		return fmt.Errorf("agent %s has no value %q of option %s", o.Agent, value, id)
-	}
-	return nil
 }
 
 // Choice returns an option by its id; nil: there is none.

@@ -165,6 +165,8 @@ func (s *Session) refoldLocked(st State, next uint64) {
 		st.apply(ev, at)
 	}
 	st.Meta = s.meta
+	st.sides = s.state.sides.Truncated(func(p Pos) bool { return s.log.Hidden.Covers(p.Seq - 1) }, st.Settings.Agent)
+	st.Bound = Bound(st.sides.Present())
 	st.answers.Merge(s.state.answers.Ledger) // decisions are never undone
 	maps.Copy(st.callers, s.state.callers)   // who has prompted has prompted
 	s.state = st
@@ -190,6 +192,11 @@ func (s *Session) refusalLocked() error {
 func (s *Session) appendLocked(events ...Event) []*Reader {
 	now := s.now()
 	for _, ev := range events {
+		if e, ok := ev.(SettingsChanged); ok {
+			was := s.state.Settings
+			e.Settings.Choices = s.state.left.Of(was.Agent, e.Settings.Agent, was.Choices, e.Settings.Choices)
+			ev = e
+		}
 		if is(ev, live) {
 			s.live = ev
 			s.liveRev++

@@ -10,8 +10,10 @@ import (
 	"dragoman/core/internal/given"
 	"dragoman/core/internal/ledger"
 	"dragoman/core/internal/recent"
+	"dragoman/core/internal/sides"
 	"dragoman/core/internal/tail"
 	"dragoman/core/internal/title"
+	"dragoman/core/internal/usage"
 )
 
 // State is the fold of a session's log: its current state.
@@ -32,7 +34,7 @@ type State struct {
 	Turn      TurnID // the one that runs, or ""
 	Queued    []TurnID
 	Asks      []Ask // what waits for a person, oldest first
-	Bound     Bound
+	Bound     Bound // the agent's that has heard everything; the zero value: there is none
 	Updated   time.Time
 	Offered   Offered // by the session's agent, if it is behind the gateway
 	Missing   string  // the damage of the log, and advice; empty: there is none
@@ -50,10 +52,12 @@ type State struct {
 	message   MessageID          // the newest of the agent
 	flags     map[MessageID]string
 	given     given.Context
+	sides     sides.Set[Pos]
+	left      choices.Left
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: answers{ledger.Ledger[Caller, Decision]{}}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}}
+	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: answers{ledger.Ledger[Caller, Decision]{}}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}, left: choices.Left{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the
@@ -130,15 +134,19 @@ func (s *State) apply(ev Event, at time.Time) {
 		if len(e.Shares) > 0 {
 			s.Shares, s.CompactAt = e.Shares, e.CompactAt
 		}
-		s.addUsage(e)
+		s.Models = usage.Count(s.Models, e.Model, e.Last)
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case Archived:
 		s.Archived = e.Archived
 	case SettingsChanged:
+		if s.Settings.Agent != e.Settings.Agent {
+			s.left[s.Settings.Agent] = s.Settings.Choices
+		}
 		s.Settings = e.Settings
 	case Bound:
-		s.Bound = e
+		s.sides = s.sides.With(sides.Side[Pos](e))
+		s.Bound = Bound(s.sides.Present())
 	case Offered:
 		s.Offered = e
 	case TurnEnded:
@@ -156,31 +164,12 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Expanded, Reverted, Cited, Moved, Truncated, Foreign, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Briefed, Expanded, Reverted, Cited, Moved, Truncated, Foreign, Unknown:
 	}
 }
 
 // maxKeys limits the keys of prompts that a session remembers to the newest.
 const maxKeys = 256
-
-// ModelUsage is the usage of one model in a session.
-type ModelUsage struct {
-	Model string
-	Usage Usage
-}
-
-// addUsage adds an answer to the usage of its model.
-func (s *State) addUsage(e UsageChanged) {
-	if e.Model == "" {
-		return
-	}
-	i := slices.IndexFunc(s.Models, func(m ModelUsage) bool { return m.Model == e.Model })
-	if i < 0 {
-		i = len(s.Models)
-		s.Models = append(s.Models, ModelUsage{Model: e.Model})
-	}
-	s.Models[i].Usage = s.Models[i].Usage.Add(e.Last)
-}
 
 func (s *State) begun(key string, id TurnID, by Caller) {
 	if key != "" {

@@ -46,6 +46,7 @@ func (e Notice) event() (traits, int)        { return byTurn | byHost | forked, 
 func (e Missing) event() (traits, int)       { return forked, len(e.Text) }
 func (e FellBack) event() (traits, int)      { return byTurn | forked, len(e.Reason) }
 func (e Instructed) event() (traits, int)    { return byTurn | forked, len(e.Text) }
+func (e Briefed) event() (traits, int)       { return byTurn | forked, len(e.Text) }
 func (Flagged) event() (traits, int)         { return listed | forked, 0 }
 func (e Compacted) event() (traits, int)     { return byTurn | forked, len(e.Summary) }
 func (Reverted) event() (traits, int)        { return forked, 0 }

@@ -36,6 +36,7 @@ var zeroEvents = []Event{
 	Missing{},
 	FellBack{},
 	Instructed{},
+	Briefed{},
 	Flagged{},
 	Archived{},
 	Compacted{},
@@ -139,7 +140,7 @@ func having(trait traits) (names []string) {
 // Events whose content may be large are counted with it.
 func TestSizes(t *testing.T) {
 	const want = "PromptQueued TurnStarted Steered ThoughtEnded CallChanged Bound Notice Missing FellBack Instructed " +
-		"Compacted Foreign Unknown"
+		"Briefed Compacted Foreign Unknown"
 	var large []string
 	for _, ev := range zeroEvents {
 		full := reflect.New(reflect.TypeOf(ev)).Elem()

@@ -20,6 +20,7 @@ type Turn struct {
 	origin  Origin
 	prompt  Prompt
 	message MessageID
+	start   Pos             // right in front of TurnStarted
 	ctx     context.Context //nolint:containedctx // the turn's life; handed to Run, and to nothing else
 	cancel  context.CancelCauseFunc
 	tools   *toolsets
@@ -230,7 +231,7 @@ func (t *Turn) watch(ctx context.Context) {
 // startedLocked lists the events that begin a turn. The profiles of the client that has prompted it
 // are the session's from here on.
 func (s *Session) startedLocked(t *Turn) []Event {
-	t.message = MessageID(s.newIDLocked("m"))
+	t.message, t.start = MessageID(s.newIDLocked("m")), s.log.Head()
 	if t.by != nil { // for the turn, and what comes after it
 		s.of = t.by.client.Profiles
 	}
@@ -336,13 +337,12 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 // finish ends a turn. Then the next one begins.
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	s.mu.Lock()
-	events := s.endLocked(t, stop, err)
+	wake := s.appendLocked(s.endLocked(t, stop, err)...)
 	if len(s.queue) > 0 {
 		s.turn = s.queue[0]
 		s.queue = s.queue[1:]
-		events = append(events, s.startedLocked(s.turn)...)
+		wake = append(wake, s.appendLocked(s.startedLocked(s.turn)...)...)
 	}
-	wake := s.appendLocked(events...)
 	unwatch := t.unwatch
 	s.mu.Unlock()
 	if unwatch != nil {

@@ -12,10 +12,12 @@ import (
 	"testing"
 )
 
-// acpAgent is somebody else's agent that speaks ACP behind the binary. What such an agent cannot do is written
-// down at its entry, with the reason, and no test finds it out by itself. Today all of them can do all of it.
+// acpAgent is somebody else's agent that speaks ACP behind the binary, or another dragoman that serves ECA there. What such an
+// agent cannot do is written down at its entry, with the reason, and no test finds it out by itself.
 type acpAgent struct {
 	name    string
+	eca     bool     // it serves ECA
+	noTools string   // why it is given no tools of the user's MCP servers
 	quick   bool     // it is installed and started quickly enough for every run
 	small   bool     // so are eight of it, in memory as well
 	folder  string   // what npm installs
@@ -28,12 +30,24 @@ type acpAgent struct {
 	run   func(command string) step
 }
 
-const node20 = "node"
+const (
+	node20 = "node"
+	// itself is a copy of the binary, so that it can be told from the one in front.
+	itself = "dragoman"
+)
 
 var acpAgents = []acpAgent{
 	{
 		name: "codex-native", quick: true, small: true, folder: "agents/codex-native", command: []string{"@zed-industries/codex-acp-linux-x64/bin/codex-acp"},
 		settings: codexNative, write: codexWrites, run: codexRuns(object{}),
+	},
+	{
+		name: "eca", eca: true, quick: true, small: true, command: []string{itself, "--", "eca"}, settings: ecaServer,
+		noTools: "an editor's servers are started after a question, so a gateway's own must be configured in the one behind it",
+		run:     func(command string) step { return step{tool: "shell_command", args: object{"command": command}} },
+		write: func(p *place) step {
+			return step{tool: "write_file", args: object{"path": filepath.Join(p.work, "made.txt"), "content": "made\n"}}
+		},
 	},
 	{
 		name: "codex", folder: "agents/codex", command: []string{node20, ".bin/codex-acp"},
@@ -154,6 +168,16 @@ func openCodeAgent(_ *testing.T, _ *place, _, url string) map[string]string {
 	}
 }
 
+// ecaServer is the settings of another dragoman.
+func ecaServer(t *testing.T, p *place, home, url string) map[string]string {
+	t.Helper()
+	p.put(t, filepath.Join(home, ".config", "dragoman", "config.yaml"), asJSON(object{
+		"model":     "mock/m",
+		"providers": object{"mock": object{"kind": "openai-chat", "base_url": url + "/v1", "api_key": "none", "models": object{"m": object{}}}},
+	}))
+	return map[string]string{"XDG_CONFIG_HOME": filepath.Join(home, ".config"), "DRAGOMAN_DATA": filepath.Join(home, "data"), "DRAGOMAN_KEYRING": "off"}
+}
+
 // What the model says, by what the prompt has.
 const (
 	tellPrompt  = "Tell me of the harbour."
@@ -211,13 +235,28 @@ func (a acpAgent) place(t *testing.T) (p *place, flags []string) {
 // which its processes are known, and is started by a shell.
 func (a acpAgent) configured(t *testing.T, p *place, url string, more object) (flags []string) {
 	t.Helper()
+	config := object{"model": "offline/demo", "agents": object{a.name: a.entry(t, p, url)}}
+	maps.Copy(config, more)
+	return []string{"--config", p.config(t, asJSON(config))}
+}
+
+// entry returns the configuration of an agent.
+func (a acpAgent) entry(t *testing.T, p *place, url string) object {
+	t.Helper()
 	files, args := a.command, []string(nil)
 	if i := slices.Index(a.command, "--"); i >= 0 {
 		files, args = a.command[:i], a.command[i+1:]
 	}
 	command := []string{"sh", "-c", `"$0" "$@"; code=$?; echo "` + lastWords + `$code" >&2; exit $code`}
 	for _, file := range files {
-		if file != node20 {
+		switch file {
+		case node20:
+		case itself:
+			file = filepath.Join(p.home, itself)
+			if err := os.Link(binary, file); err != nil {
+				t.Fatal(err)
+			}
+		default:
 			file = needProgram(t, a.folder, file)
 		}
 		command = append(command, file)
@@ -227,14 +266,16 @@ func (a acpAgent) configured(t *testing.T, p *place, url string, more object) (f
 	}
 	env := a.settings(t, p, p.agentHome(), url)
 	env["HOME"] = p.agentHome()
-	config := object{"model": "offline/demo", "agents": object{a.name: object{"acp": object{"command": append(command, args...), "env": env}}}}
-	maps.Copy(config, more)
 	t.Cleanup(func() { // for what a failed test leaves
 		for pid := range p.agentProcesses(t) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return []string{"--config", p.config(t, asJSON(config))}
+	kind := "acp"
+	if a.eca {
+		kind = "eca"
+	}
+	return object{kind: object{"command": append(command, args...), "env": env}}
 }
 
 // processes are command lines by process id.
@@ -251,7 +292,7 @@ func (p processes) String() string {
 func (p *place) agentHome() string { return filepath.Join(p.home, "agent") }
 
 // agentProcesses lists what an agent and its programs are: processes with the agent's home in their environment,
-// with their command lines.
+// and a dragoman behind the binary, whose environment cannot be read, with their command lines.
 func (p *place) agentProcesses(t *testing.T) processes {
 	t.Helper()
 	list := processes{}
@@ -260,11 +301,13 @@ func (p *place) agentProcesses(t *testing.T) processes {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		env, err := os.ReadFile(name)
-		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), "HOME="+p.agentHome()) {
-			continue
-		}
 		line, err := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		if !strings.HasPrefix(string(line), filepath.Join(p.home, itself)+"\x00") {
+			env, err := os.ReadFile(name)
+			if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), "HOME="+p.agentHome()) {
+				continue
+			}
+		}
 		if pid, _ := strconv.Atoi(strings.Split(name, "/")[2]); err == nil && len(line) > 0 {
 			list[pid] = strings.ReplaceAll(string(line), "\x00", " ")
 		}

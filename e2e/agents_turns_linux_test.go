@@ -57,6 +57,9 @@ func (u *agentUser) turn(id, prompt, answer string) string {
 func TestAgents(t *testing.T) {
 	forAgents(t, true, func(t *testing.T, a acpAgent) {
 		for _, face := range agentFaces {
+			if a.eca && face.name != "acp" && !everyAgent() {
+				continue
+			}
 			t.Run(face.name, func(t *testing.T) {
 				t.Parallel()
 				p, flags := a.place(t)
@@ -228,6 +231,9 @@ func TestAgentsAreFew(t *testing.T) {
 		sessions = 20
 	}
 	forAgents(t, true, func(t *testing.T, a acpAgent) {
+		if a.eca && !everyAgent() {
+			return
+		}
 		p, flags := a.place(t)
 		c := p.acpClient(t, object{}, true, flags...)
 		var ids []string

@@ -70,6 +70,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return offered(dst, v, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return notice(dst, v, core.NoticeOf(e))
+	case core.Briefed: // clients fold thoughts, and a brief is long
+		return chunks(dst, v, acp.ThoughtChunk, "brief-"+string(e.Turn), e.Notice().Text)
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)
 	case core.Reverted:

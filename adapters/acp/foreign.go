@@ -25,6 +25,9 @@ func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 		SessionUpdate string `json:"sessionUpdate"`
 	}
 	if e.Protocol != acp.Protocol || json.Unmarshal(e.Raw, &kind) != nil || kind.SessionUpdate == "" || !v.Display.knows(kind.SessionUpdate) {
+		if image, ok := imageOf(e); ok {
+			return update(dst, v, acp.Chunk{SessionUpdate: acp.AgentChunk, Content: image})
+		}
 		if e.Text == "" {
 			return dst
 		}
@@ -43,6 +46,18 @@ func foreign(dst []byte, v *View, e core.Foreign, n uint64) []byte {
 		}
 	}
 	return rawUpdate(dst, v, kind.SessionUpdate, e.Raw)
+}
+
+// imageOf returns the image that an agent of another protocol has sent, if it fits into a line.
+func imageOf(e core.Foreign) (is acp.ContentBlock, ok bool) {
+	if e.Protocol == acp.Protocol || len(e.Content) != 1 {
+		return is, false
+	}
+	image, ok := e.Content[0].(core.Image)
+	if !ok || len(image.Data) == 0 || encoded(image, maxInline) > maxInline {
+		return is, false
+	}
+	return content(image), true
 }
 
 // rawUpdate appends an agent's update as it is, except for terminals.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 )
@@ -68,8 +69,12 @@ func (v *View) cited(dst []byte, l core.Link) []byte {
 	return v.content(dst, eca.RoleAssistant, eca.URLContent{Type: eca.TypeURL, Title: title, URL: l.URI})
 }
 
-// foreign shows what an external agent has sent beside its text: images and links as they are.
+// foreign shows what an external agent has sent beside its text: images, links and the contents of an ECA server
+// as they are.
 func (v *View) foreign(dst []byte, e core.Foreign) []byte {
+	if role, raw := content.Foreign(e); raw != nil && len(v.lacks) == 0 {
+		return v.content(dst, role, raw)
+	}
 	if len(e.Content) == 1 {
 		switch b := e.Content[0].(type) {
 		case core.Image:

@@ -10,6 +10,9 @@ func (v *View) details(c *call) any {
 	if d := v.subagent(c.now); d != nil {
 		return d
 	}
+	if d := content.Kept(c.now); d != nil {
+		return d
+	}
 	if d := content.Changes(c.now.Content); d != nil {
 		return d
 	}

@@ -89,6 +89,8 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return v.offered(dst, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		return v.systemText(dst, core.NoticeOf(e).Text)
+	case core.Briefed:
+		return v.briefed(dst, e)
 	case core.Foreign:
 		return v.foreign(dst, e)
 	case core.Flagged:
@@ -161,6 +163,14 @@ func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
 		dst = append(dst, "}}}\n"...)
 	}
 	return dst
+}
+
+// briefed shows a brief as a thought: clients fold those, and a brief is long.
+func (v *View) briefed(dst []byte, e core.Briefed) []byte {
+	id := core.ThoughtID("brief-" + string(e.Turn))
+	dst = v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonStarted, ID: string(id)})
+	dst = v.thought(dst, core.ThoughtDelta{Thought: id, Text: e.Notice().Text})
+	return v.thoughtEnd(dst, id, 0)
 }
 
 func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []byte {

@@ -105,6 +105,8 @@ func happened(t *turn, ev core.Event) (event, bool) {
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
 		n := core.NoticeOf(e)
 		return event{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
+	case core.Briefed: // the caller has what was said already
+		return event{Type: eventNotice, Status: string(core.Info), Text: line(e.Notice().Text, maxSummary)}, true
 	case core.Foreign:
 		return event{Type: eventNotice, Status: string(core.Info), Text: e.Text}, e.Text != ""
 	case core.TurnEnded:

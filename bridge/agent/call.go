@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/rawinput"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -140,7 +141,7 @@ func (c *conversation) describe(tc *toolCall) {
 		call.Kind = core.CallKind(r.Kind) // for clients: rules judge it as another one
 	}
 	if r.Title != nil {
-		call.Title = titled(*r.Title, tc.line)
+		call.Title = judge.Titled(*r.Title, tc.line)
 	}
 	call.Tool = toolName(r)
 	if args := bytes.TrimSpace(r.RawInput); rawinput.Says(args) {
@@ -150,7 +151,7 @@ func (c *conversation) describe(tc *toolCall) {
 	}
 	call.Locations = nil
 	for _, l := range r.Locations {
-		at := core.Location{Path: c.b.paths.here(l.Path)}
+		at := core.Location{Path: c.b.paths.Here(l.Path)}
 		if l.Line != nil {
 			at.Line = *l.Line
 		}
@@ -258,7 +259,7 @@ func (f *flow) run(tc *toolCall) {
 // unasked returns a call that runs without having been asked about.
 func (c *conversation) unasked(tc *toolCall) core.Call {
 	if tc.call.State != core.Running {
-		tc.call.State, tc.call.Start = core.Running, c.b.o.now()
+		tc.call.State, tc.call.Start = core.Running, c.b.o.Time()
 	}
 	if tc.call.Why == "" {
 		tc.call.Why = "run by agent " + c.b.o.Name + " without asking"
@@ -315,7 +316,7 @@ func (f *flow) grown(tc *toolCall) {
 
 // finishCall ends a call.
 func (f *flow) finishCall(tc *toolCall, state core.CallState) {
-	tc.call.State, tc.call.End = state, f.c.b.o.now()
+	tc.call.State, tc.call.End = state, f.c.b.o.Time()
 	if len(tc.call.Content) == 0 && tc.call.Output == nil && len(tc.theirs.RawOutput) > 0 {
 		if text := valueOf(tc.theirs.RawOutput); rawinput.Says(json.RawMessage(text)) {
 			tc.call.Content = []core.Block{core.Text{Text: text}}
@@ -344,7 +345,7 @@ func (c *conversation) blocks(list []acp.ToolContent) (blocks []core.Block) {
 				blocks = append(blocks, c.b.paths.blockOf(*t.Content))
 			}
 		case "diff":
-			d := core.Diff{Path: c.b.paths.here(t.Path), Created: t.OldText == nil}
+			d := core.Diff{Path: c.b.paths.Here(t.Path), Created: t.OldText == nil}
 			if t.OldText != nil {
 				d.Old = *t.OldText
 			}

@@ -12,8 +12,13 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
+	"dragoman/bridge/agent/paths"
 	"dragoman/core"
 )
+
+// mapping translates the content of an agent with its paths.
+type mapping struct{ paths.Mapping }
 
 // blockOf returns content of an agent.
 func (m mapping) blockOf(b acp.ContentBlock) core.Block {
@@ -30,18 +35,18 @@ func (m mapping) blockOf(b acp.ContentBlock) core.Block {
 			return core.Text{Text: *b.Text}
 		}
 	case "image":
-		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: m.uriHere(b.URI)}
+		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: m.URIHere(b.URI)}
 	case "audio":
 		return core.Audio{MIME: b.MIMEType, Data: data(b.Data)}
 	case "resource_link":
-		l := core.Link{URI: m.uriHere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
+		l := core.Link{URI: m.URIHere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
 		if b.Size != nil {
 			l.Size = *b.Size
 		}
 		return l
 	case "resource":
 		if r := b.Resource; r != nil {
-			is := core.Resource{URI: m.uriHere(r.URI), MIME: r.MIMEType}
+			is := core.Resource{URI: m.URIHere(r.URI), MIME: r.MIMEType}
 			if r.Text != nil {
 				is.Text = *r.Text
 			} else if r.Blob != nil {
@@ -56,11 +61,11 @@ func (m mapping) blockOf(b acp.ContentBlock) core.Block {
 // contentHere returns content of an agent, b, as it was written but for its addresses.
 func (m mapping) contentHere(content json.RawMessage, b acp.ContentBlock) json.RawMessage {
 	if b.URI != "" {
-		content = wire.Edit(content, wire.Set("uri", wire.JSON(m.uriHere(b.URI))))
+		content = wire.Edit(content, wire.Set("uri", wire.JSON(m.URIHere(b.URI))))
 	}
 	if b.Resource != nil {
 		is := wire.Object(content)["resource"]
-		content = wire.Edit(content, wire.Set("resource", wire.Edit(is, wire.Set("uri", wire.JSON(m.uriHere(b.Resource.URI))))))
+		content = wire.Edit(content, wire.Set("resource", wire.Edit(is, wire.Set("uri", wire.JSON(m.URIHere(b.Resource.URI))))))
 	}
 	return content
 }
@@ -70,18 +75,21 @@ func (m mapping) contentHere(content json.RawMessage, b acp.ContentBlock) json.R
 func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any, error) {
 	var list []any
 	c.mu.Lock()
-	fresh := c.fresh
+	heard := c.heard
 	c.mu.Unlock()
-	if fresh {
-		brief, err := briefOf(ctx, t)
+	if heard != (core.Pos{}) {
+		text, err := brief.Give(ctx, t, c.b.o.Name, heard)
 		if err != nil {
 			return nil, err
 		}
-		if brief != "" {
-			list = append(list, textBlock(brief))
+		if text != "" {
+			c.mu.Lock()
+			c.briefed = c.briefed || heard == brief.Nothing
+			c.mu.Unlock()
+			list = append(list, textBlock(text))
 		}
 	}
-	takes, there := p.hello.Caps.PromptCapabilities, c.b.paths.uriThere
+	takes, there := p.hello.Caps.PromptCapabilities, c.b.paths.URIThere
 	for _, b := range t.Prompt() {
 		switch b := b.(type) {
 		case core.Text:

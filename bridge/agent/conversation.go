@@ -15,6 +15,8 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
+	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/files"
@@ -24,7 +26,8 @@ import (
 // bound is the part of a conversation that the session's log keeps (core.Bound).
 type bound struct {
 	Session string `json:"session"`         // the agent's id
-	Fresh   bool   `json:"fresh,omitempty"` // conversation.fresh
+	Fresh   bool   `json:"fresh,omitempty"` // of an earlier version: Heard is nothing
+	Briefed bool   `json:"briefed,omitempty"`
 }
 
 // conversation is the agent's side of one session.
@@ -44,7 +47,8 @@ type conversation struct {
 	mu        sync.Mutex        // guards the fields below
 	peer      *peer             // nil: the agent does not run
 	session   string            // the agent's id; "": it has none yet
-	fresh     bool              // the agent's session was not prompted yet: it knows nothing of what was said before
+	heard     core.Pos          // the end of what the agent knows of the log; the zero value: it knows all of it
+	briefed   bool              // the agent's session began with a brief: its titles are of that
 	chosen    core.Choices      // as the session's settings have them
 	moved     map[string]string // what the agent has changed since, and the settings do not have yet
 	choosing  int               // requests to set an option that the agent has not answered
@@ -83,13 +87,16 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.now(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
+	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.Time(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
 	if bind.State != nil {
 		var state bound
 		if err := json.Unmarshal(bind.State, &state); err != nil {
 			return nil, fmt.Errorf("the log's note of its session: %w", err)
 		}
-		c.session, c.fresh = state.Session, state.Fresh
+		c.session, c.briefed = state.Session, state.Briefed
+		if c.heard = bind.Heard; state.Fresh {
+			c.heard = brief.Nothing
+		}
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(place{bind})
@@ -143,14 +150,14 @@ func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error)
 // begin starts the program and opens the session in it. A failure delays the next attempt of the session,
 // or of all sessions if it was the program's.
 func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) {
-	end, err := c.b.attempts.await(ctx, c.bind.Meta.ID, waits)
+	end, err := c.b.attempts.Await(ctx, c.bind.Meta.ID, waits)
 	if err != nil {
 		return nil, err
 	}
-	o := unknown
+	o := launch.Unknown
 	defer func() { end(o) }()
 	if _, err := os.Stat(c.bind.Meta.Cwd); err != nil { // which is no fault of the program's
-		o = failed
+		o = launch.Failed
 		return nil, fmt.Errorf("the session's folder: %w", err)
 	}
 	p, err := c.start(ctx, waits)
@@ -158,7 +165,7 @@ func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) 
 		return nil, c.advised(ctx, err)
 	}
 	err = c.openOn(ctx, p)
-	if o = outcomeOf(ctx, err); err != nil {
+	if o = launch.OutcomeOf(ctx, err); err != nil {
 		return nil, c.advised(ctx, err)
 	}
 	return p, nil
@@ -166,7 +173,7 @@ func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) 
 
 // advised adds to a failure the command that finds out why.
 func (c *conversation) advised(ctx context.Context, err error) error {
-	if outcomeOf(ctx, err) != failed {
+	if launch.OutcomeOf(ctx, err) != launch.Failed {
 		return err
 	}
 	return fmt.Errorf("%w (dragoman agents doctor %s)", err, c.b.o.Name)
@@ -174,11 +181,11 @@ func (c *conversation) advised(ctx context.Context, err error) error {
 
 // start returns a program for the session, and starts it if need be.
 func (c *conversation) start(ctx context.Context, waits waiting) (p *peer, err error) {
-	end, err := c.b.attempts.await(ctx, starts, waits)
+	end, err := c.b.attempts.Await(ctx, launch.Starts, waits)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { end(outcomeOf(ctx, err)) }()
+	defer func() { end(launch.OutcomeOf(ctx, err)) }()
 	return c.b.program(ctx, c, waits)
 }
 
@@ -255,7 +262,7 @@ func (c *conversation) Rest() bool {
 		return true
 	}
 	idle := c.b.o.Idle
-	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.now().Sub(used) >= idle
+	return !c.busy() && p.hello.reloads() && idle > 0 && c.b.o.Time().Sub(used) >= idle
 }
 
 // busy reports whether anything goes on, besides a turn that was prompted: a question, a command, a
@@ -271,7 +278,7 @@ func (c *conversation) busy() bool {
 func (c *conversation) waits(n int) {
 	c.mu.Lock()
 	c.open += n
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	c.mu.Unlock()
 }
 

@@ -6,11 +6,14 @@
 // A [Backend] is a configured agent. A peer is its running program, with the connection to it. A
 // conversation is the agent's side of one session; usually each has a peer of its own. A flow turns
 // the agent's updates into events. A call is a call of a tool that the agent runs itself, as far
-// as it describes it; a grant is the permission that such a call was given, and a judged is the
-// call as rules see it. A work is a request of the agent that we carry out: to read or write a file,
-// or to run a command. A [Pool] limits the programs that run at once. A brief is a text about what
-// was said, for an agent that does not know it. An ear passes on what a program says while somebody
-// signs in; [Notes] keep how to do that. Package known is what is known about agents of others.
+// as it describes it; a grant is the permission that such a call was given. A work is a request of the
+// agent that we carry out: to read or write a file, or to run a command. A brief is a text about what
+// was said, for an agent that does not know it.
+//
+// What is no protocol is shared with agents that speak another one (bridge/ecaserver): package launch
+// starts programs and limits those that run at once, judge finds out what a call would do, paths
+// translates paths, signin describes ways to sign in, elsewhere keeps the agents' lists of sessions,
+// and known has what is known about agents of others.
 //
 // # What holds
 //

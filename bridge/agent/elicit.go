@@ -8,6 +8,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/signin"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/forms"
@@ -135,4 +136,21 @@ func (c *conversation) put(ctx context.Context, a core.Ask) (core.Reply, string,
 		return r, decline, nil
 	}
 	return r, cancel, nil
+}
+
+// page answers an elicitation/create that is about no session. Only a page is possible, because a
+// login asks for nothing that we should see.
+func page(ctx context.Context, e *signin.Ear, params json.RawMessage) (any, error) {
+	var q struct {
+		Mode    string `json:"mode"`
+		Message string `json:"message"`
+		URL     string `json:"url"`
+	}
+	if err := wire.Unmarshal(params, &q); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%s: %v", elicitMethod, err)
+	}
+	if q.Mode != "url" || !signin.IsPage(q.URL) || !e.Hear(ctx, signin.Saying{Text: display.Seen(q.Message), URL: q.URL}) {
+		return elicitation{Action: decline}, nil
+	}
+	return elicitation{Action: accept}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/bridge/agent/elsewhere"
+	"dragoman/bridge/agent/paths"
 	"dragoman/core"
 	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
@@ -92,7 +93,7 @@ func (s *shelf) process(change ...func(*agent.Options)) (*room, *agent.Backend) 
 				if s.gone {
 					return nil
 				}
-				return map[string]elsewhere.Agent{"scripted": {Has: agent.Has(s.paths)}}
+				return map[string]elsewhere.Agent{"scripted": {Has: paths.Has(s.paths)}}
 			},
 		},
 		Node:     "test",

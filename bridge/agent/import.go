@@ -11,6 +11,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/elsewhere"
 	"dragoman/core"
 	"dragoman/core/display"
@@ -159,7 +160,7 @@ func (in *importing) history() []core.Event {
 	title := in.title
 	for _, ev := range in.events {
 		if e, ok := ev.(core.TurnStarted); ok && title == "" {
-			line, _, _ := strings.Cut(strings.TrimSpace(plain(e.Prompt)), "\n")
+			line, _, _ := strings.Cut(strings.TrimSpace(brief.Plain(e.Prompt)), "\n")
 			title = display.Line(line, maxTitle)
 		}
 	}

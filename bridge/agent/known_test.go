@@ -48,7 +48,7 @@ func TestEnvironmentsOfKnownAgents(t *testing.T) {
 		for _, name := range slices.Concat(gets, lacks) {
 			ours = append(ours, name+"=x")
 		}
-		env := New(Options{Name: "a", Known: known.Of([]string{command}), Environ: func() []string { return ours }}).environ(nil)
+		env := New(Options{Name: "a", Known: known.Of([]string{command}), Environ: func() []string { return ours }}).o.Env(nil)
 		for _, name := range gets {
 			if child.Lookup(env, name) == "" {
 				t.Errorf("%s does not get %s", command, name)

@@ -99,8 +99,8 @@ func (b *Backend) listed(entry json.RawMessage) (is elsewhere.Listed, ok bool) {
 		return is, false
 	}
 	at, _ := time.Parse(time.RFC3339, s.UpdatedAt) // without one it is the oldest
-	is = elsewhere.Listed{Session: s.SessionID, Cwd: b.paths.here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
-	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName && b.paths.comes(s.Cwd)
+	is = elsewhere.Listed{Session: s.SessionID, Cwd: b.paths.Here(s.Cwd), Title: display.Line(s.Title, maxTitle), Updated: at.UTC()}
+	return is, is.Session != "" && len(is.Session) <= maxName && filepath.IsAbs(is.Cwd) && len(is.Cwd) <= maxName && b.paths.Comes(s.Cwd)
 }
 
 // relist renews the kept list from a program that runs, behind whoever uses it.
@@ -109,9 +109,9 @@ func (b *Backend) relist(p *peer) {
 		return
 	}
 	b.mu.Lock()
-	due := b.o.now().Sub(b.relisted) >= listEvery
+	due := b.o.Time().Sub(b.relisted) >= listEvery
 	if due {
-		b.relisted = b.o.now()
+		b.relisted = b.o.Time()
 	}
 	b.mu.Unlock()
 	if !due {

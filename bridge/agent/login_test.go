@@ -14,6 +14,7 @@ import (
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/agenttest"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/signin"
 	"dragoman/core"
 )
 
@@ -31,7 +32,7 @@ type heard struct {
 	show bool // it shows pages
 }
 
-func (h *heard) hear(_ context.Context, s agent.Saying) bool {
+func (h *heard) hear(_ context.Context, s signin.Saying) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.list = append(h.list, strings.TrimSpace(s.Text+" "+s.URL))
@@ -150,7 +151,7 @@ func TestPagesOfALogin(t *testing.T) {
 func TestNotes(t *testing.T) {
 	path, login, rec := filepath.Join(t.TempDir(), "logins.json"), filepath.Join(t.TempDir(), "login"), newRecord(t)
 	o := agenttest.Options{Auth: methods, Login: login, Record: rec.path}
-	notes := func(o *agent.Options) { o.Notes = agent.NewNotes(path) }
+	notes := func(o *agent.Options) { o.Notes = signin.NewNotes(path) }
 	is := func(b *agent.Backend, ids string, wanted bool) {
 		t.Helper()
 		list, wants, _ := b.SignIns()
@@ -261,7 +262,7 @@ func TestFailedLogins(t *testing.T) {
 	room := newRoom(t, []core.Agent{scripted(t, "scripted", agenttest.Options{Auth: methods, Faults: map[string]string{"authenticate": "stderr waiting; wait"}})})
 	ctx, cancel := context.WithCancelCause(room.ctx)
 	given := errors.New("given up")
-	err := room.profile.Agents[0].Backend.(*agent.Backend).Authenticate(ctx, "web", func(_ context.Context, s agent.Saying) bool {
+	err := room.profile.Agents[0].Backend.(*agent.Backend).Authenticate(ctx, "web", func(_ context.Context, s signin.Saying) bool {
 		if s.Text == "waiting" {
 			cancel(given)
 		}
@@ -285,7 +286,7 @@ func TestLoginElsewhereForAnAgentThatCannotGoOn(t *testing.T) {
 			}
 			o.FaultsFile = faults // read at the start, as many agents read their login
 			write(`{"session/prompt":"error -32000 expired"}`)
-			change := func(o *agent.Options) { o.Notes, o.Shared = agent.NewNotes(notes), name == "shared" }
+			change := func(o *agent.Options) { o.Notes, o.Shared = signin.NewNotes(notes), name == "shared" }
 			room := newRoom(t, []core.Agent{scripted(t, "scripted", o, change)})
 			chats := []*chat{room.begin(""), room.begin("")}
 			for _, c := range chats {

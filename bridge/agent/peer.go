@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +12,9 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/signin"
 	"dragoman/core"
-	"dragoman/core/child/piped"
-	"dragoman/core/display"
 )
 
 const (
@@ -64,19 +63,19 @@ func (h hello) reloads() bool { return h.Caps.LoadSession || bool(h.Caps.Session
 // peer is the running program of an agent, and the connection with it.
 type peer struct {
 	b       *Backend
-	proc    *piped.Process
+	proc    *launch.Process
 	conn    *wire.Conn
 	life    context.Context //nolint:containedctx // ends with the connection; handed to waits of the reading goroutine
 	stop    context.CancelCauseFunc
 	release func()        // gives its place in the pool back
 	gone    chan struct{} // closed when the program and everything of it has ended
 	hello   hello         // set before anything else uses the peer
-	tools   string        // as in Confined
+	tools   string        // as in launch.Confined
 	proxied bool          // it has a proxy for addresses over HTTP, some use it even for this machine's
 	asks    sync.WaitGroup
 	room    chan struct{} // of requests that wait for an answer of ours
 	making  chan struct{} // held while a session without an id is being made
-	ear     *ear
+	ear     *signin.Ear
 
 	mu      sync.Mutex // guards the fields below
 	talks   map[string]route
@@ -98,50 +97,33 @@ type route struct {
 
 // start starts the agent's program in a folder, and greets it. The guard ends it with us. What it was
 // started in is released when it has ended, behind leave.
-func (b *Backend) start(ctx context.Context, dir string, h core.Host, in Confined, leave func()) (*peer, error) {
-	p, err := b.startAlone(ctx, dir, h, in, leave, &ear{})
+func (b *Backend) start(ctx context.Context, dir string, h core.Host, in launch.Confined, leave func()) (*peer, error) {
+	p, err := b.startAlone(ctx, dir, h, in, leave, &signin.Ear{})
 	if err != nil {
 		return nil, err
 	}
-	b.o.Pool.add(p)
+	b.o.Pool.Add(p)
 	if !p.alive() { // it may have been removed before
-		b.o.Pool.remove(p)
+		b.o.Pool.Remove(p)
 	}
 	b.wg.Go(b.o.Guards.Spare) // where there is one session, another one may follow
 	return p, nil
 }
 
 // startAlone is start for a program that others do not use, and with listeners to what it says.
-func (b *Backend) startAlone(ctx context.Context, dir string, h core.Host, in Confined, leave func(), e *ear) (*peer, error) {
+func (b *Backend) startAlone(ctx context.Context, dir string, h core.Host, in launch.Confined, leave func(), e *signin.Ear) (*peer, error) {
 	release := func() {
 		leave()
 		in.Release()
 	}
-	is, err := b.o.Program(ctx, h)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	env := b.environ(is.Env)
-	proc, err := piped.Command{
-		Path: is.Path, Args: slices.Concat(is.Args, in.Args), Env: env, Dir: dir, Guard: in.Guard,
-		Line: func(text string) {
-			if is.Hide != nil {
-				text = is.Hide(text)
-			}
-			text = display.Plain(text)
-			b.log("info", text)
-			e.hear(context.Background(), Saying{Text: text})
-		},
-		Hide: is.Hide,
-	}.Start()
+	proc, err := b.o.Start(ctx, dir, h, in, func(text string) { e.Hear(context.Background(), signin.Saying{Text: text}) })
 	if err != nil {
 		release()
 		return nil, err
 	}
 	p := &peer{
-		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.now(),
-		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(env), tools: in.Tools, ear: e,
+		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.Time(),
+		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(proc.Env), tools: in.Tools, ear: e,
 	}
 	first := &beginning{Reader: proc.Stdout}
 	said := &output{ReadCloser: proc.Stdout, frames: wire.Newline.Framer(first, 0), dropped: p.dropped}
@@ -155,7 +137,7 @@ func (b *Backend) startAlone(ctx context.Context, dir string, h core.Host, in Co
 	b.wg.Go(p.serve)
 	if err := p.greet(ctx); err != nil {
 		p.end(errUnused)
-		if stray := first.stray(is.Hide); stray != "" {
+		if stray := first.stray(proc.Hide); stray != "" {
 			err = fmt.Errorf("%w; it printed %q instead of ACP messages: an argument such as --acp may be missing", err, stray)
 		}
 		return nil, err
@@ -175,7 +157,7 @@ func (p *peer) serve() {
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
-	p.b.o.Pool.remove(p)
+	p.b.o.Pool.Remove(p)
 	p.proc.Close(aloneFor, askedFor)
 	p.asks.Wait()
 	p.mu.Lock()
@@ -282,11 +264,11 @@ func (p *peer) handle(call *wire.Call) {
 		return
 	}
 	c := p.talk(q.SessionID).c
-	if call.Method == elicitMethod && (c == nil || q.SessionID == "") && len(p.ear.listeners()) > 0 {
+	if call.Method == elicitMethod && (c == nil || q.SessionID == "") && len(p.ear.Listeners()) > 0 {
 		if p.admit(call) {
 			p.asks.Go(func() {
 				defer func() { <-p.room }()
-				call.Reply(p.ear.page(call.Context(), call.Params))
+				call.Reply(page(call.Context(), p.ear, call.Params))
 			})
 		}
 		return
@@ -355,7 +337,7 @@ func (p *peer) join(session string, r route) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.talks[session] = r
-	p.used = p.b.o.now()
+	p.used = p.b.o.Time()
 }
 
 // leave ends what join began, and reports whether no conversation is left.
@@ -380,14 +362,14 @@ func (p *peer) alive() bool {
 // touch notes that a conversation uses the program.
 func (p *peer) touch() {
 	p.mu.Lock()
-	p.used = p.b.o.now()
+	p.used = p.b.o.Time()
 	p.mu.Unlock()
-	p.b.o.Pool.wake()
+	p.b.o.Pool.Wake()
 }
 
-// idleSince returns since when nothing goes on in the program. idle is false where something does,
+// IdleSince implements launch.Member. It returns since when nothing goes on in the program. idle is false where something does,
 // or where the agent could not continue its sessions in another process.
-func (p *peer) idleSince() (since time.Time, idle bool) {
+func (p *peer) IdleSince() (since time.Time, idle bool) {
 	p.mu.Lock()
 	since, ended := p.used, p.ended
 	busy := p.opening != nil || p.taken > 0
@@ -407,9 +389,9 @@ func (p *peer) idleSince() (since time.Time, idle bool) {
 	return since, true
 }
 
-// retire ends an idle program to make room, and reports whether it has.
-func (p *peer) retire() bool {
-	_, idle := p.idleSince()
+// Retire implements launch.Member. It ends an idle program to make room, and reports whether it has.
+func (p *peer) Retire() bool {
+	_, idle := p.IdleSince()
 	return idle && p.endUnused(errUnused)
 }
 

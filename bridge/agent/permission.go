@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/judge"
 	"dragoman/core"
 )
 
@@ -87,9 +88,9 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 		}
 		tc.call.ID, tc.call.State, tc.call.Why = core.CallID(f.newID("c")), "", ""
 	}
-	j := c.judge(tc.theirs)
-	tc.line = j.line()
-	tc.call.Title = titled(tc.call.Title, tc.line)
+	j := c.judging().Of(tc.theirs.neutral())
+	tc.line = j.Line()
+	tc.call.Title = judge.Titled(tc.call.Title, tc.line)
 	if tc.call.State == "" {
 		tc.call.State = core.Proposed
 		f.emit(core.CallChanged{Call: tc.call})
@@ -103,7 +104,7 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 		c.mu.Lock()
 		tc.asking, tc.call = false, call
 		if err == nil && reply.Decision.Allows() {
-			c.grants[id] = grant{c.run.turn, call.ID, j.access}
+			c.grants[id] = grant{c.run.turn, call.ID, j.Access}
 		} else {
 			c.tally.rejected = true
 		}
@@ -142,17 +143,17 @@ const maxAgain = 5
 // authorize asks the gate about a call, and leaves in it the state that the log has. A turn may end
 // under the question without having been stopped: the agent has answered the prompt meanwhile, or
 // the user prompts. Then it is asked again, in another turn.
-func (c *conversation) authorize(ctx context.Context, call *core.Call, j judged, options []core.Option) (reply core.Reply, err error) {
+func (c *conversation) authorize(ctx context.Context, call *core.Call, j judge.Judged, options []core.Option) (reply core.Reply, err error) {
 	if c.isStopped() {
 		call.State = core.Canceled
 		return reply, core.ErrCanceled
 	}
 	for range maxAgain {
-		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.spec, Access: j.access, Options: options})
+		reply, err = c.bind.Host.Authorize(ctx, core.Request{Call: *call, Spec: j.Spec, Access: j.Access, Options: options})
 		if err == nil {
 			call.State = core.Rejected
 			if reply.Decision.Allows() {
-				call.State, call.Start, call.Why = core.Running, c.b.o.now(), reply.Why
+				call.State, call.Start, call.Why = core.Running, c.b.o.Time(), reply.Why
 			}
 			return reply, nil
 		}

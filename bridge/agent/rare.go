@@ -86,12 +86,15 @@ type infoUpdate struct {
 	Title json.RawMessage `json:"title"`
 }
 
-// info takes a title, unless a person has named the session.
+// info takes a title, unless a person has named the session, or the agent would name it by a brief.
 func (f *flow) info(u infoUpdate) {
 	t := f.c.current()
+	f.c.mu.Lock()
+	briefed := f.c.briefed
+	f.c.mu.Unlock()
 	title, removed := strings.TrimSpace(jsonscan.Text(u.Title)), string(u.Title) == "null"
 	switch {
-	case t != nil && t.State().Named:
+	case briefed, t != nil && t.State().Named:
 	case title != "", removed && (t == nil || t.State().Title != ""):
 		f.emitApart(core.TitleChanged{Title: title, Auto: true})
 	}

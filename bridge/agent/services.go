@@ -9,6 +9,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/judge"
 	"dragoman/core"
 	"dragoman/core/diff"
 	"dragoman/core/display"
@@ -46,7 +47,7 @@ func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKin
 	if !c.emit(core.CallChanged{Call: call}) {
 		return work{}, jrpc2.Errorf(acp.CodeCancelled, "%s: the turn was stopped", tool)
 	}
-	j := judged{spec: native(tool, kind), access: []core.Access{a}}
+	j := judge.Judged{Spec: judge.Native(tool, kind), Access: []core.Access{a}}
 	reply, err := c.authorize(ctx, &call, j, nil)
 	switch {
 	case err != nil:
@@ -65,7 +66,7 @@ func (c *conversation) done(w work, err error, content ...core.Block) {
 	if !w.own {
 		return
 	}
-	w.call.State, w.call.End = core.Succeeded, c.b.o.now()
+	w.call.State, w.call.End = core.Succeeded, c.b.o.Time()
 	w.call.Content = append(w.call.Content[:len(w.call.Content):len(w.call.Content)], content...)
 	if err != nil {
 		w.call.State = core.Errored
@@ -79,7 +80,7 @@ func (c *conversation) located(method, path string) (files.Place, error) {
 	if path == "" {
 		return files.Place{}, jrpc2.Errorf(jrpc2.InvalidParams, "%s: no path", method)
 	}
-	p, err := c.places.At(c.b.paths.here(path))
+	p, err := c.places.At(c.b.paths.Here(path))
 	if err != nil {
 		return p, jrpc2.Errorf(jrpc2.InvalidParams, "%s: %v", method, err)
 	}
@@ -107,7 +108,7 @@ func (c *conversation) readFile(ctx context.Context, _ *peer, params json.RawMes
 	}
 	access := p.Access(core.OpRead)
 	access.Linked = !access.Outside && p.Linked()
-	w, err := c.admit(ctx, readTool, core.KindRead, "Read "+p.Show, map[string]any{"path": p.Name}, access)
+	w, err := c.admit(ctx, judge.ReadTool, core.KindRead, "Read "+p.Show, map[string]any{"path": p.Name}, access)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (c *conversation) writeFile(ctx context.Context, _ *peer, params json.RawMe
 		}
 		shown = diff.Shown(change)
 	}
-	w, err := c.admit(ctx, writeTool, core.KindEdit, "Write "+p.Show, map[string]any{"path": p.Name}, access, shown...)
+	w, err := c.admit(ctx, judge.WriteTool, core.KindEdit, "Write "+p.Show, map[string]any{"path": p.Name}, access, shown...)
 	if err != nil {
 		return nil, err
 	}
@@ -175,13 +176,13 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 		r.Env[kv.Name] = kv.Value
 	}
 	if q.Cwd != "" {
-		r.Dir = c.b.paths.here(q.Cwd)
+		r.Dir = c.b.paths.Here(q.Cwd)
 	}
 	if q.OutputByteLimit != nil {
 		r.Limit = max(*q.OutputByteLimit, 1)
 	}
 	line := c.terminals.Line(r)
-	w, err := c.admit(ctx, shellTool, core.KindExecute, line, map[string]any{"command": line, "cwd": r.Dir}, c.confined(c.runs(line, r.Dir)))
+	w, err := c.admit(ctx, judge.ShellTool, core.KindExecute, line, map[string]any{"command": line, "cwd": r.Dir}, c.confined(c.judging().Runs(line, r.Dir)))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/brief"
 	"dragoman/core"
 )
 
@@ -52,7 +53,7 @@ type opened struct {
 // request sends a request that opens a session. id is the agent's id; "": the answer has it, and
 // updates that come before it belong to the session.
 func (c *conversation) request(ctx context.Context, p *peer, method, id string, params map[string]any) error {
-	params["cwd"] = c.b.paths.there(c.bind.Meta.Cwd)
+	params["cwd"] = c.b.paths.There(c.bind.Meta.Cwd)
 	servers, left, err := c.servers(p)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (c *conversation) request(ctx context.Context, p *peer, method, id string, 
 		dirs := make([]string, 0, len(more))
 		for _, dir := range more {
 			if dir != c.bind.Meta.Cwd {
-				dirs = append(dirs, c.b.paths.there(dir))
+				dirs = append(dirs, c.b.paths.There(dir))
 			}
 		}
 		params["additionalDirectories"] = dirs
@@ -192,7 +193,7 @@ func (c *conversation) newSession(ctx context.Context, p *peer) error {
 func (c *conversation) renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fresh = true
+	c.heard, c.briefed = brief.Nothing, false
 }
 
 // reopen continues a session of the agent in another process of it. An agent that cannot, or that
@@ -218,7 +219,7 @@ func (c *conversation) reopen(ctx context.Context, p *peer, session string) erro
 	}
 	p.forget(session)
 	c.mu.Lock()
-	fresh := c.fresh
+	fresh := c.heard == brief.Nothing
 	c.mu.Unlock()
 	if !fresh {
 		c.notice(core.Warning, "The agent could not continue its session, so it got a new one with a summary of what was said: "+err.Error())
@@ -275,13 +276,13 @@ func (c *conversation) bindTo(ctx context.Context) error {
 // keep has the log keep what finds the session again.
 func (c *conversation) keep(ctx context.Context) error {
 	c.mu.Lock()
-	is := bound{c.session, c.fresh}
+	is, heard := bound{Session: c.session, Briefed: c.briefed}, c.heard
 	c.mu.Unlock()
 	state, err := json.Marshal(is)
 	if err != nil {
 		return err
 	}
-	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state})
+	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state, Heard: heard})
 }
 
 func (c *conversation) mutes() bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,24 +13,15 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/signin"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/display"
 )
 
 // SignIn is a way to sign in to an agent.
-type SignIn struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	// Terminal says that the agent's own program asks at a terminal.
-	Terminal bool `json:"terminal,omitempty"`
-	// Vars are variables of the environment with which the agent signs in by itself.
-	Vars []string `json:"vars,omitempty"`
-
-	args []string
-	env  map[string]string
-}
+type SignIn = signin.Method
 
 // signIns returns the ways that an agent has listed. The program that it names for editors in its
 // _meta is not one.
@@ -40,7 +30,7 @@ func (h hello) signIns() (list []SignIn) {
 		if m.ID == "" {
 			continue
 		}
-		s := SignIn{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Type == acp.AuthTerminal, args: m.Args, env: m.Env}
+		s := SignIn{ID: m.ID, Name: m.Name, Description: m.Description, Terminal: m.Type == acp.AuthTerminal, Args: m.Args, Env: m.Env}
 		for _, v := range m.Vars {
 			s.Vars = append(s.Vars, v.Name)
 		}
@@ -53,7 +43,7 @@ func (h hello) signIns() (list []SignIn) {
 // an earlier one; known is false if it has never run. wanted says that its last answer was that it
 // wants a login. It may read a file.
 func (b *Backend) SignIns() (list []SignIn, wanted, known bool) {
-	note, known := b.o.Notes.of(b.o.Name)
+	note, known := b.o.Notes.Of(b.o.Name)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !known { // another process would have noted a later login
@@ -83,25 +73,15 @@ func (b *Backend) note(ctx context.Context, wanted bool) {
 	if last == nil {
 		return
 	}
-	if err := b.o.Notes.keep(ctx, b.o.Name, signInNote{last.signIns(), wanted}); err != nil {
+	if err := b.o.Notes.Keep(ctx, b.o.Name, signin.Note{SignIns: last.signIns(), Wanted: wanted}); err != nil {
 		b.log("warn", "note how to sign in: "+err.Error()) // the next process asks the agent
 	}
 }
 
-// Saying is something that an agent says while somebody signs in.
-type Saying struct {
-	Text string
-	URL  string // a page that the agent wants opened; "": there is none
-}
-
-// Listener gets what an agent says while somebody signs in. For a page it reports whether the user
-// has been shown it; it may wait for that until ctx ends. Several goroutines may call it.
-type Listener func(ctx context.Context, s Saying) (shown bool)
-
 // Authenticate has the agent sign in by a method of its own; the empty one is the first. It blocks
 // until that is done. An agent that is signed in already is not asked again. Programs that are
 // started later sign in by themselves in the same way if they must.
-func (b *Backend) Authenticate(ctx context.Context, method string, hear Listener) error {
+func (b *Backend) Authenticate(ctx context.Context, method string, hear signin.Listener) error {
 	var m SignIn
 	err := b.with(ctx, hear, func(p *peer) (err error) {
 		if m, err = p.hello.signIn(method); err != nil {
@@ -191,32 +171,7 @@ func (p *peer) signedOut(out bool) {
 
 // signIn finds a way to sign in; the empty id is the first.
 func (h hello) signIn(id string) (SignIn, error) {
-	list := h.signIns()
-	if len(list) == 0 {
-		return SignIn{}, errors.New("it offers no way to sign in; it may need none, or a key in its environment")
-	}
-	if id == "" {
-		return list[0], nil
-	}
-	i := slices.IndexFunc(list, func(m SignIn) bool { return m.ID == id })
-	if i < 0 {
-		var ids []string
-		for _, m := range list {
-			ids = append(ids, m.ID)
-		}
-		return SignIn{}, &NoMethodError{ID: id, Has: ids}
-	}
-	return list[i], nil
-}
-
-// NoMethodError says that an agent has no method of that id to sign in.
-type NoMethodError struct {
-	ID  string
-	Has []string // its methods
-}
-
-func (e *NoMethodError) Error() string {
-	return fmt.Sprintf("it has no method %q to sign in; it has %s", e.ID, strings.Join(e.Has, ", "))
+	return signin.Find(h.signIns(), id)
 }
 
 // Logout has the agent forget its login.
@@ -250,7 +205,7 @@ func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
 		last.State = acp.Authenticated
 	}
 	b.mu.Unlock()
-	p := b.o.Pool.any(b)
+	p := b.running()
 	if p == nil {
 		return last, nil
 	}
@@ -269,10 +224,10 @@ func (b *Backend) SignInStatus(ctx context.Context) (acp.AuthStatus, error) {
 
 // with calls do with a program of the agent: one that runs, or one that is started for it in the
 // user's home folder and then ended. hear gets what it says meanwhile; nil: nobody does.
-func (b *Backend) with(ctx context.Context, hear Listener, do func(*peer) error) error {
-	if p := b.o.Pool.any(b); p != nil && p.take() {
+func (b *Backend) with(ctx context.Context, hear signin.Listener, do func(*peer) error) error {
+	if p := b.running(); p != nil && p.take() {
 		defer p.give()
-		defer p.ear.listen(hear)()
+		defer p.ear.Listen(hear)()
 		return do(p)
 	}
 	dir, err := os.UserHomeDir()
@@ -283,13 +238,13 @@ func (b *Backend) with(ctx context.Context, hear Listener, do func(*peer) error)
 }
 
 // alone calls do with a program that is started for it in a folder, whatever else runs.
-func (b *Backend) alone(ctx context.Context, dir string, hear Listener, do func(*peer) error) error {
+func (b *Backend) alone(ctx context.Context, dir string, hear signin.Listener, do func(*peer) error) error {
 	guard, release := b.o.Guards.Hold("agent " + b.o.Name + " alone")
 	defer release()
-	e := &ear{}
-	defer e.listen(hear)() // behind the end of the program, so that nothing is lost
+	e := &signin.Ear{}
+	defer e.Listen(hear)() // behind the end of the program, so that nothing is lost
 	// A login is a person's own doing, and needs the browser: it is not confined.
-	p, err := b.startAlone(ctx, dir, nil, Confined{Guard: guard, Release: func() {}}, func() {}, e)
+	p, err := b.startAlone(ctx, dir, nil, launch.Confined{Guard: guard, Release: func() {}}, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
@@ -297,17 +252,13 @@ func (b *Backend) alone(ctx context.Context, dir string, hear Listener, do func(
 	return do(p)
 }
 
-// any returns a program of an agent that runs, first of all one that wants a login; nil: none does.
-func (p *Pool) any(b *Backend) (found *peer) {
-	p.mu.Lock()
-	var list []*peer
-	for pe := range p.running {
-		if pe.b == b {
-			list = append(list, pe)
+// running returns a program of the agent that runs, first of all one that wants a login; nil: none does.
+func (b *Backend) running() (found *peer) {
+	for _, m := range b.o.Pool.Members() {
+		pe, ok := m.(*peer)
+		if !ok || pe.b != b {
+			continue
 		}
-	}
-	p.mu.Unlock()
-	for _, pe := range list {
 		pe.mu.Lock()
 		ended, out := pe.ended, pe.out
 		pe.mu.Unlock()
@@ -318,21 +269,10 @@ func (p *Pool) any(b *Backend) (found *peer) {
 	return found
 }
 
-// LoginTerminal is the terminal of a login. In must be a file of the process, so that the agent's
-// program can ask there, and so should the others be.
-type LoginTerminal struct {
-	In       *os.File
-	Out, Err io.Writer
-	// Choose asks which of several ways to take.
-	Choose func([]SignIn) (SignIn, error)
-	// Hear gets what the agent says during a login that it carries out itself.
-	Hear Listener
-}
-
 // Login signs in to the agent at a terminal, by a method or, if that is empty, by the one that the
 // user chooses. It blocks until that is done. The program for a method of type terminal is the
 // agent's own command line with further arguments.
-func (b *Backend) Login(ctx context.Context, method string, t LoginTerminal) (SignIn, error) {
+func (b *Backend) Login(ctx context.Context, method string, t signin.LoginTerminal) (SignIn, error) {
 	var m SignIn
 	err := b.with(ctx, t.Hear, func(p *peer) (err error) {
 		if list := p.hello.signIns(); method == "" && len(list) > 1 {
@@ -359,20 +299,20 @@ const endFor = 3 * time.Second
 
 // runAt runs the agent's program at a terminal. It does not outlive us, and neither does what it has
 // started, unless it has ended by itself.
-func (b *Backend) runAt(ctx context.Context, m SignIn, t LoginTerminal) error {
+func (b *Backend) runAt(ctx context.Context, m SignIn, t signin.LoginTerminal) error {
 	is, err := b.o.Program(ctx, nil)
 	if err != nil {
 		return err
 	}
-	env := b.environ(is.Env)
-	for name, value := range m.env {
+	env := b.o.Env(is.Env)
+	for name, value := range m.Env {
 		env = append(env, name+"="+value)
 	}
 	path, err := child.Find(is.Path, env, "")
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(path, append(slices.Clone(is.Args), m.args...)...)
+	cmd := exec.Command(path, append(slices.Clone(is.Args), m.Args...)...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env, t.In, t.Out, t.Err, endFor
 	how, err := child.RunAtTerminal(ctx, cmd, endFor)
 	switch {

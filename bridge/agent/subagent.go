@@ -60,7 +60,7 @@ func (c *conversation) subagent(u acp.SubagentUpdate) {
 		if said := sub.talk.flow.said; said != "" {
 			sub.call.Content = []core.Block{core.Text{Text: said}}
 		}
-		sub.call.State, sub.call.End = stateOf(u), c.b.o.now()
+		sub.call.State, sub.call.End = stateOf(u), c.b.o.Time()
 		c.emit(core.CallChanged{Call: sub.call})
 	}
 }
@@ -158,7 +158,7 @@ func (c *conversation) newSubagent(u acp.SubagentUpdate) *subagent {
 	}
 	s.held, s.call.Child = held, held.Meta().ID
 	c.emit(core.CallChanged{Call: s.call})
-	s.call.State, s.call.Start = core.Running, c.b.o.now()
+	s.call.State, s.call.Start = core.Running, c.b.o.Time()
 	c.emit(core.CallChanged{Call: s.call})
 	s.talk = &conversation{
 		b: c.b, parent: c, peer: c.program(), session: u.SessionID, changed: make(chan struct{}), places: c.places, terminals: c.terminals,

@@ -31,18 +31,34 @@ func (c *chat) choose(agent string) {
 	}
 }
 
-// hears prompts the agent, and fails unless its prompt has all the texts, and a brief with them.
-func (c *chat) hears(texts ...string) {
+// hears prompts the agent, and fails unless its prompt has all the texts, and a brief with them, which
+// everybody can read.
+func (c *chat) hears(texts ...string) (said string) {
 	c.t.Helper()
+	at := c.at.Head()
 	said, end := c.say("heard")
-	if end.Stop != core.StopEnd || strings.Contains(said, "What was said so far:") != (len(texts) > 0) {
+	said = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\n`, "\n").Replace(said)
+	if end.Stop != core.StopEnd || strings.Contains(said, "<conversation>") != (len(texts) > 0) {
 		c.t.Errorf("heard %q, %+v", said, end)
+	}
+	var briefs []string
+	for r, err := range c.at.Records(c.ctx, at, c.at.Head()) {
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if e, ok := r.Event.(core.Briefed); ok {
+			briefs = append(briefs, e.Text)
+		}
+	}
+	if len(texts) > 0 != (len(briefs) == 1) || len(briefs) == 1 && !strings.Contains(said, briefs[0][:60]) {
+		c.t.Errorf("heard %q, and the log has %q", said, briefs)
 	}
 	for _, text := range texts {
 		if !strings.Contains(said, text) {
 			c.t.Errorf("heard %q, which has no %q", said, text)
 		}
 	}
+	return said
 }
 
 // reopen closes the session's process and opens the session in another one.
@@ -74,8 +90,8 @@ func (s *shelf) begun() *chat {
 	return c
 }
 
-// An agent that is chosen again has not heard what was said meanwhile, so it gets a session with all of
-// that, once. The session that it had before is not listed beside ours.
+// An agent that is chosen again goes on with the session that it had, and is told what was said
+// meanwhile, once, after a notice. That session is not listed beside ours.
 func TestAnAgentThatIsChosenAgain(t *testing.T) {
 	s := newShelf(t)
 	r, b := s.process()
@@ -84,24 +100,61 @@ func TestAnAgentThatIsChosenAgain(t *testing.T) {
 	c.says("say The boats are in.", "The boats are in.\n")
 	c.choose("code")
 	c.says("The code word is XYZZY.", "The code word is XYZZY.")
-	c.choose("scripted")
-	c.hears("The boats are in.", "XYZZY")
-	c.hears()
-	if news, loads := s.rec.count("session/new"), s.rec.count("session/load"); news != 2 || loads != 0 {
-		t.Errorf("%d new sessions, %d loaded", news, loads)
-	}
-	if n := c.notices(); n != "" {
+	if n := c.notices(); n != "Agent code answers now. What was said before goes to the provider of its model." {
 		t.Errorf("notices: %s", n)
 	}
-	if list, err := b.List(r.ctx); err != nil || len(list) != 2 {
+	c.choose("scripted")
+	if said := c.hears("said since", "XYZZY"); strings.Contains(said, "The boats are in.") {
+		t.Errorf("it was told again what it had said: %s", said)
+	}
+	if n := c.notices(); !strings.HasPrefix(n, "Agent scripted answers now. What was said since it answered last goes to it, and so to its provider.") {
+		t.Errorf("notices: %s", n)
+	}
+	c.hears()
+	if news, loads := s.rec.count("session/new"), s.rec.count("session/load"); news != 1 || loads != 1 {
+		t.Errorf("%d new sessions, %d loaded", news, loads)
+	}
+	if list, err := b.List(r.ctx); err != nil || len(list) != 1 {
 		t.Errorf("the agent's own list: %+v, %v", list, err)
 	}
 	r.wantsList(string(c.at.Meta().ID) + ": say The boats are in.")
 
 	c = s.reopen(c)
 	c.hears()
-	if n := s.rec.count("session/load"); n != 1 {
+	if n := s.rec.count("session/load"); n != 2 {
 		t.Errorf("%d loaded", n)
+	}
+}
+
+// An agent that has lost its session meanwhile, or can continue none, is told all of the conversation.
+func TestAnAgentThatIsChosenAgainWithoutItsSession(t *testing.T) {
+	for name, change := range map[string]func(*agenttest.Options, string){
+		"lost":           func(o *agenttest.Options, file string) { o.FaultsFile = file },
+		"continues none": func(o *agenttest.Options, _ string) { o.Load = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "faults")
+			s := newShelf(t, func(o *agenttest.Options) { change(o, file) })
+			r, _ := s.process()
+			r.profile.Agents = append(r.profile.Agents, builtIn())
+			c := r.begin("scripted")
+			c.says("say The boats are in.", "The boats are in.\n")
+			c.choose("code")
+			c.says("The code word is XYZZY.", "The code word is XYZZY.")
+			c.choose("scripted")
+			faults(t, file, map[string]string{"session/load": "error -32002 Resource not found"})
+			c.hears("said so far", "The boats are in.", "XYZZY")
+			c.hears()
+		})
+	}
+}
+
+// A session that an agent would name by its brief keeps its title.
+func TestBriefsNameNoSession(t *testing.T) {
+	s := newShelf(t)
+	c := s.begun()
+	if said, _ := c.say("title What was said so far"); said != "" || c.at.State().Title != "The code word is XYZZY." {
+		t.Errorf("%q, title %q", said, c.at.State().Title)
 	}
 }
 
@@ -165,7 +218,9 @@ func TestAnImportedSessionWithAnotherAgentBetween(t *testing.T) {
 	c.choose("code")
 	c.says("The code word is XYZZY.", "The code word is XYZZY.")
 	c.choose("scripted")
-	c.hears("First", "The boats are in.", "XYZZY")
+	if said := c.hears("said since", "XYZZY"); strings.Contains(said, "The boats are in.") {
+		t.Errorf("it was told again what it had said: %s", said)
+	}
 	if st := c.at.State(); st.Messages != 8 {
 		t.Errorf("%d messages", st.Messages)
 	}

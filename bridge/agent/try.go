@@ -4,26 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
 )
 
 // Trial describes what an agent did when it was tried.
-type Trial struct {
-	Name, Version string        // of the program, as it says itself; empty: it does not
-	Hello         time.Duration // from the start to the answer to initialize; 0: there was none
-	Session       time.Duration // that session/new took; 0: there is no session
-	Caps          []string      // what it can do, in words
-	Reloads       bool          // it can continue a session in another process
-	SignIns       []string      // its ways to sign in
-	State         string        // of its sign-in, as it says itself (acp.Authenticated …); empty: it does not
-	Choices       []core.Choice // its options
-	Said          string        // the end of its standard error, as far as it has arrived
-}
+type Trial = launch.Trial
 
 // Try starts an agent's program in a folder, opens a session in it without any MCP server, and ends
 // it. With an error the trial has what was seen before; a core.SignInError says that the agent
@@ -31,11 +21,11 @@ type Trial struct {
 func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	o.Pool = NewPool()
 	b := New(o)
-	in, err := b.confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
+	in, err := b.o.Confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
 	if err != nil {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}
-	begun := b.o.now()
+	begun := b.o.Time()
 	p, err := b.start(ctx, dir, nil, in, func() {})
 	if err != nil {
 		return t, err
@@ -45,7 +35,7 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 		p.end(errUnused)
 		b.wg.Wait()
 	}()
-	t.Hello = b.o.now().Sub(begun)
+	t.Hello = b.o.Time().Sub(begun)
 	p.hello.describe(&t)
 	if bool(p.hello.Caps.Auth.Status) {
 		var status acp.AuthStatus
@@ -53,9 +43,9 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 			t.State = status.State
 		}
 	}
-	begun = b.o.now()
+	begun = b.o.Time()
 	var is opened
-	err = p.conn.Ask(ctx, "session/new", map[string]any{"cwd": b.paths.there(dir), "mcpServers": []any{}}, &is)
+	err = p.conn.Ask(ctx, "session/new", map[string]any{"cwd": b.paths.There(dir), "mcpServers": []any{}}, &is)
 	switch {
 	case ctx.Err() != nil:
 		return t, fmt.Errorf("session/new: %w", context.Cause(ctx))
@@ -66,7 +56,7 @@ func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	case is.SessionID == "":
 		return t, errors.New("session/new: the answer has no sessionId")
 	}
-	t.Session = b.o.now().Sub(begun)
+	t.Session = b.o.Time().Sub(begun)
 	t.Choices = is.choices()
 	return t, nil
 }

@@ -100,10 +100,10 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 // prompted notes that the agent has got the first prompt of its session.
 func (c *conversation) prompted(ctx context.Context) {
 	c.mu.Lock()
-	was := c.fresh
-	c.fresh = false
+	lacked := c.heard != (core.Pos{})
+	c.heard = core.Pos{}
 	c.mu.Unlock()
-	if !was {
+	if !lacked {
 		return
 	}
 	if err := c.keep(ctx); err != nil && ctx.Err() == nil {
@@ -230,7 +230,7 @@ func (c *conversation) enter(r running) {
 	defer c.mu.Unlock()
 	c.run = r
 	c.stopped = false
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -238,7 +238,7 @@ func (c *conversation) enter(r running) {
 // touch notes the end of a turn: the program may be idle now.
 func (c *conversation) touch() {
 	c.mu.Lock()
-	c.used = c.b.o.now()
+	c.used = c.b.o.Time()
 	p := c.peer
 	c.mu.Unlock()
 	if p != nil {

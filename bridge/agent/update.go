@@ -134,7 +134,7 @@ func (f *flow) content(raw, content json.RawMessage) {
 		f.foreign(raw, "["+shown(content)+"]")
 		return
 	}
-	if paths := f.c.b.paths; len(paths.in) > 0 {
+	if paths := f.c.b.paths; len(f.c.b.o.Paths) > 0 {
 		content = paths.contentHere(content, b)
 		raw = wire.Edit(raw, wire.Set("content", content))
 	}
@@ -174,7 +174,7 @@ func (f *flow) say(text string) {
 func (f *flow) thinking() string {
 	f.message = ""
 	if f.thought == "" {
-		f.thought, f.since = core.ThoughtID(f.newID("h")), f.c.b.o.now()
+		f.thought, f.since = core.ThoughtID(f.newID("h")), f.c.b.o.Time()
 		f.emit(core.ThoughtStarted{Thought: f.thought})
 	}
 	return string(f.thought)
@@ -185,7 +185,7 @@ func (f *flow) think(text string) { f.emit(core.ThoughtDelta{Thought: f.thought,
 
 func (f *flow) endThought() {
 	if f.thought != "" {
-		f.emit(core.ThoughtEnded{Thought: f.thought, Took: f.c.b.o.now().Sub(f.since)})
+		f.emit(core.ThoughtEnded{Thought: f.thought, Took: f.c.b.o.Time().Sub(f.since)})
 		f.thought = ""
 	}
 }

@@ -23,8 +23,14 @@ func TestASessionComesBackToItsExternalAgent(t *testing.T) {
 				t.Errorf("the first answer is %s", got)
 			}
 			say("code", "The code word is XYZZY.")
-			if got := say("scripted", "heard"); !strings.Contains(got, "What was said so far") || !strings.Contains(got, "XYZZY") || !strings.Contains(got, "The boats are in.") {
-				t.Errorf("the agent heard %s", got)
+			got := say("scripted", "heard")
+			for _, want := range []string{"What was said since", "XYZZY"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the agent heard no %q: %s", want, got)
+				}
+			}
+			if strings.Contains(got, "The boats are in.") {
+				t.Errorf("the agent was told what it had said: %s", got)
 			}
 		})
 	}
@@ -136,5 +142,39 @@ func TestAChatStaysWithItsDefaultAgent(t *testing.T) {
 	}
 	if got := p.well(t, "", "sessions", "list", "--json"); !strings.Contains(got, `"model":"small","agent":"scripted"`) {
 		t.Errorf("%s", got)
+	}
+}
+
+// /agent changes the agent that editors show, so that they send it with their next prompt.
+func TestSlashAgentReachesTheEditorsChoice(t *testing.T) {
+	p := newPlace(t)
+	o := agenttest.Options{Dir: t.TempDir(), Load: true}
+	p.config(t, "agents:\n"+entry("scripted", o, ""))
+
+	say := acpFace(t, p)
+	got := say("code", "/agent scripted")
+	for _, want := range []string{"From your next message on agent `scripted` answers", `"currentModeId":"scripted"`, `"id":"agent","name":"Agent","description":"Who answers","category":"mode","type":"select","currentValue":"scripted"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("over ACP there is no %s in %s", want, got)
+		}
+	}
+
+	c := p.started(t, "server")
+	box := make(inbox, 1000)
+	conn := c.connect(t.Context(), wire.ContentLength, box.handle)
+	t.Cleanup(func() { _ = c.end() }) // without a shutdown the code is 1
+	if err := conn.Ask(t.Context(), "initialize", obj{"capabilities": obj{"codeAssistant": obj{"chat": true}}, "workspaceFolders": []any{}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Notify("initialized", obj{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Ask(t.Context(), "chat/prompt", obj{"chatId": "c", "agent": "code", "message": "/agent scripted"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for call := range box {
+		if call.Method == "config/updated" && strings.Contains(string(call.Params), `"selectAgent":"scripted"`) {
+			break
+		}
 	}
 }

@@ -42,6 +42,7 @@ const (
 	kindMissing         = "missing"
 	kindFellBack        = "fell_back"
 	kindInstructed      = "instructed"
+	kindBriefed         = "briefed"
 	kindFlagged         = "flagged"
 	kindCompacted       = "compacted"
 	kindReverted        = "reverted"
@@ -92,6 +93,9 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return append(appendRawMember(dst, "sealed", ev.Sealed), '}')
 	case core.Bound:
 		dst = appendStringMember(appendKind(dst, kindBound), "agent", ev.Agent)
+		if ev.Heard != (core.Pos{}) {
+			dst = appendStringMember(dst, "heard", cursor.Format(ev.Heard))
+		}
 		return append(appendRawMember(dst, "state", ev.State), '}')
 	case core.Opened:
 		ev.Meta.Created = storable(ev.Meta.Created)
@@ -139,6 +143,8 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return appendPlain(dst, kindFellBack, ev, nil)
 	case core.Instructed:
 		return appendPlain(dst, kindInstructed, ev, nil)
+	case core.Briefed:
+		return appendPlain(dst, kindBriefed, ev, nil)
 	case core.Flagged:
 		return appendPlain(dst, kindFlagged, ev, nil)
 	case core.Compacted:
@@ -310,6 +316,8 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return plainEvent[core.FellBack](v)
 	case kindInstructed:
 		return plainEvent[core.Instructed](v)
+	case kindBriefed:
+		return plainEvent[core.Briefed](v)
 	case kindFlagged:
 		return plainEvent[core.Flagged](v)
 	case kindCompacted:
@@ -399,6 +407,9 @@ func decodeRawEvent(kind string, v []byte) core.Event {
 			bound.Agent = jsonscan.Text(m.Val)
 		case "sealed", "sealed~":
 			ended.Sealed, ok = parseRaw(m.Key, m.Val, ok)
+		case "heard":
+			at, err := cursor.Parse(jsonscan.Text(m.Val))
+			bound.Heard, ok = at, ok && err == nil
 		case "state", "state~":
 			bound.State, ok = parseRaw(m.Key, m.Val, ok)
 		case "protocol":

@@ -185,6 +185,8 @@ func (c *Commands) act(
 		return core.CommandResult{Answer: answer}, err
 	}
 	switch name {
+	case "agent":
+		return said(c.chooseAgent(ctx, t, args))
 	case "model":
 		return said(c.chooseModel(ctx, t, args))
 	case "compact":

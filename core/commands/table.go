@@ -39,6 +39,13 @@ func Table() []BuiltIn {
 		},
 		{
 			Command: core.Command{
+				Name:        "agent",
+				Description: "Choose the agent of this session, or list the agents",
+				Arguments:   optional("agent", "its name"),
+			},
+		},
+		{
+			Command: core.Command{
 				Name:        "model",
 				Description: "Choose the model of this session, or list the models",
 				Arguments:   optional("model", "PROVIDER/MODEL"),

@@ -19,7 +19,7 @@ func TestBuiltIns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acts := []string{"login", "model", "compact", "rename", "fork", "resume", "rename", "export", "doctor"} // only in a session
+	acts := []string{"login", "agent", "model", "compact", "rename", "fork", "resume", "rename", "export", "doctor"} // only in a session
 	names := map[string]bool{}
 	for _, c := range g.Commands() {
 		names[c.Name] = true
@@ -30,7 +30,7 @@ func TestBuiltIns(t *testing.T) {
 			t.Errorf("%+v: shown %v, expanded %v", c, shown, expanded)
 		}
 	}
-	for _, name := range []string{"init", "login", "model", "costs", "context", "compact", "fork", "resume", "export", "rules", "skills", "doctor", "config"} {
+	for _, name := range []string{"init", "login", "agent", "model", "costs", "context", "compact", "fork", "resume", "export", "rules", "skills", "doctor", "config"} {
 		if !names[name] {
 			t.Errorf("/%s is missing", name)
 		}

@@ -147,6 +147,7 @@ func Samples() []core.Event {
 			Window:  200_000,
 		},
 		core.Bound{Agent: "claude", State: json.RawMessage(`{"sessionId":"0198-abc"}`)},
+		core.Bound{Agent: "codex", State: json.RawMessage(`{}`), Heard: core.Pos{Epoch: 3, Seq: 17}},
 		core.Flagged{Message: "m1", Text: "here " + Awkward, By: "editor"},
 		core.Expanded{Message: "m1", Text: "Review " + Awkward},
 		core.Compacted{
@@ -172,6 +173,7 @@ func Samples() []core.Event {
 			File: "/w/sub/AGENTS.md",
 			Text: "<instructions>" + Awkward + "</instructions>",
 		},
+		core.Briefed{Turn: "t1", Agent: "codex", Text: "User: hello " + Awkward},
 		core.FellBack{Turn: "t1", Model: "groq/x", Instead: "openai/y", Reason: "overloaded " + Awkward},
 		core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "model offline/demo: overloaded"},
 		core.Truncated{After: core.Pos{Epoch: 3, Seq: 4, Off: 0}, By: "zed"},

@@ -130,7 +130,7 @@ func (h *history) apply(ev core.Event) {
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.Notice, core.FellBack,
+		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.Notice, core.FellBack, core.Briefed,
 		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Foreign, core.Offered, core.Unknown:
 	}
 }

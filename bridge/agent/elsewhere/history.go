@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,23 @@ func (h *History) Deleted(agent, session string) bool {
 func (h *History) Keep(ctx context.Context, agent string, list []Listed) error {
 	return h.doc.Change(ctx, func(all histories) (histories, error) {
 		now := all[agent]
+		now.Sessions = list[:min(len(list), maxListed)]
+		now.Ours, now.Hidden = bounded(now.Ours, now.Sessions, ""), bounded(now.Hidden, now.Sessions, "")
+		return with(all, agent, now), nil
+	})
+}
+
+// KeepIn replaces the part of an agent's list whose sessions are in a folder, for an agent that lists those of one
+// folder alone.
+func (h *History) KeepIn(ctx context.Context, agent, dir string, list []Listed) error {
+	return h.doc.Change(ctx, func(all histories) (histories, error) {
+		now := all[agent]
+		for _, s := range now.Sessions {
+			if s.Cwd != dir {
+				list = append(list[:len(list):len(list)], s)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b Listed) int { return b.Updated.Compare(a.Updated) })
 		now.Sessions = list[:min(len(list), maxListed)]
 		now.Ours, now.Hidden = bounded(now.Ours, now.Sessions, ""), bounded(now.Hidden, now.Sessions, "")
 		return with(all, agent, now), nil

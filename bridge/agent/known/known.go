@@ -17,6 +17,8 @@ type Agent struct {
 	// NoFiles: it fails when the client offers to read and write files. Its write_file asks for
 	// every new file first, and takes no form of error for "there is no such file".
 	NoFiles bool
+	// NoServers: it takes no MCP servers from an editor of the Editor Code Assistant protocol, and complains.
+	NoServers bool
 	// Own lists what it keeps in the home folder, for when it runs in a sandbox: its login, its
 	// settings and its sessions.
 	Own []string
@@ -130,6 +132,8 @@ var agents = []Agent{
 	{ID: "goose", programs: []string{"goose"}, Env: slices.Concat(anyModel, []string{"GOOSE_*", "OTEL_*"}), Own: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
 	{ID: "cursor", programs: []string{"cursor-agent"}, Env: []string{"CURSOR_*"}, Own: []string{".cursor", ".config/cursor"}},
 	{ID: "kimi", programs: []string{"kimi"}, NoUpdate: map[string]string{"KIMI_CODE_NO_AUTO_UPDATE": "1", "KIMI_CLI_NO_AUTO_UPDATE": "1"}, Env: []string{"KIMI_*", "MOONSHOT_*", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, Own: []string{".kimi"}},
+	{ID: "dragoman", programs: []string{"dragoman"}, Env: anyModel, Own: []string{".config/dragoman", ".local/share/dragoman"}, NoServers: true},
+	{ID: "eca", programs: []string{"eca"}, Env: slices.Concat(anyModel, []string{"ECA_*", "GITHUB_*", "Z_AI_*"}), Own: []string{".config/eca", ".cache/eca"}, Hint: "it needs its argument: eca server"},
 	{ID: "pi-acp", programs: []string{"pi-acp", "pi"}, NoUpdate: map[string]string{"PI_SKIP_VERSION_CHECK": "1"}, Env: slices.Concat(anyModel, []string{"PI_*"}), Own: []string{".pi"}},
 }
 

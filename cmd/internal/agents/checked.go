@@ -96,7 +96,8 @@ func asking(env *program.Environment) integrity.Ask {
 
 // compared compares the program of an agent with its record, without starting it.
 func compared(ctx context.Context, env *program.Environment, name string, a configs.Agent, ask integrity.Ask) error {
-	p, err := resolve(ctx, configs.AgentProgram{Command: a.ACP.Command}, env.Lookup, nil)
+	started, _ := a.Program()
+	p, err := resolve(ctx, configs.AgentProgram{Command: started.Command}, env.Lookup, nil)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/ecaserver"
 	"dragoman/cmd/internal/confine"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
@@ -53,6 +55,12 @@ func New(env *program.Environment, kept *secrets.Store, c *configs.Config, name 
 	return &Examination{env: env, run: secrets.NewPrograms().Run, name: name, of: a, known: known.Of(Words(a)), config: c}
 }
 
+// started returns the program of the agent.
+func (x *Examination) started() configs.AgentProgram {
+	p, _ := x.of.Program()
+	return p
+}
+
 // Find returns where the program is installed.
 func (x *Examination) Find(ctx context.Context) (string, error) {
 	path, err := Find(ctx, x.of, x.env)
@@ -71,13 +79,13 @@ func (e findError) Unwrap() error { return e.error }
 
 // Missing returns advice for an error of Find.
 func (x *Examination) Missing(err error) string {
-	word := x.of.ACP.Command[0].String()
+	word := Words(x.of)[0]
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "make it executable: chmod +x " + word
 	case errors.Is(err, syscall.EISDIR):
 		return "write the path of the program in it"
-	case len(x.of.ACP.Command) == 1 && strings.ContainsAny(word, " \t"):
+	case len(Words(x.of)) == 1 && strings.ContainsAny(word, " \t"):
 		return "an element of a list is one word, with its blanks; write the line without brackets, or each word as an element"
 	}
 	return missing(word)
@@ -94,7 +102,7 @@ func (x *Examination) Hint(path string, err error) string {
 func (x *Examination) Credentials() (names []string) {
 	for _, kv := range x.env.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
-		if _, own := x.of.ACP.Env[name]; !own && value != "" && child.Named(x.known.Env, name) {
+		if _, own := x.started().Env[name]; !own && value != "" && child.Named(x.known.Env, name) {
 			names = append(names, name)
 		}
 	}
@@ -156,11 +164,11 @@ func desktopPath() string {
 // program, or the one that runs it. path is a PATH with which it would. "": nothing.
 func (x *Examination) NotOnDesktop(program string) (problem, path string) {
 	desktop := desktopPath()
-	if _, own := x.of.ACP.Env["PATH"]; own || desktop == "" {
+	if _, own := x.started().Env["PATH"]; own || desktop == "" {
 		return "", ""
 	}
 	var lost, dirs []string
-	for _, name := range []string{x.of.ACP.Command[0].String(), interpreter(program)} {
+	for _, name := range []string{Words(x.of)[0], interpreter(program)} {
 		if name == "" || isPath(name) || strings.Contains(name, "${") {
 			continue
 		}
@@ -192,11 +200,15 @@ func (x *Examination) Try(ctx context.Context) (t Trial, err error) {
 	o := agent.Options{Version: x.env.Version, Guards: guards, Environ: x.env.Environ}
 	if x.of.Confined() {
 		places := confine.New(x.env)
-		o.Confine = func(m core.Meta, _ core.Host) (agent.Confined, error) {
+		o.Confine = func(m core.Meta, _ core.Host) (launch.Confined, error) {
 			return places.Agent(x.name, m, x.config, x.known, nil, nil)
 		}
 	}
-	return agent.Try(ctx, Checked(Records(x.env), x.of, asking(x.env), Options(x.name, x.of, x.env.Lookup, x.run, o)), dir)
+	o = Checked(Records(x.env), x.of, asking(x.env), Options(x.name, x.of, x.env.Lookup, x.run, o))
+	if ServesECA(x.of) {
+		return ecaserver.Try(ctx, ecaserver.Options{Options: o}, dir)
+	}
+	return agent.Try(ctx, o, dir)
 }
 
 // Sandbox describes how the program is confined, with advice; "": it is not.

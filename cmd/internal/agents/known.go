@@ -29,10 +29,19 @@ var installables = []installable{
 	{"goose", "goose acp", "see https://block.github.io/goose"},
 	{"cursor", "cursor-agent acp", "see https://cursor.com/cli"},
 	{"kimi", "kimi acp", "see https://github.com/MoonshotAI/kimi-cli"},
+	{"eca", "eca server", "see https://eca.dev"},
 }
 
 // program returns the name of the program.
 func (i installable) program() string { return strings.Fields(i.command)[0] }
+
+// setting returns the setting that starts it.
+func (i installable) setting() string {
+	if i.id == "eca" {
+		return "eca"
+	}
+	return "acp"
+}
 
 // short returns the name that people use: claude for claude-acp.
 func (i installable) short() string {
@@ -66,7 +75,7 @@ func Unknown(name string, names []string) (problem, hint string) {
 		return problem + configs.DidYouMean(name, names), ""
 	}
 	if i, ok := find(name); ok {
-		return problem, "\"dragoman agents add " + i.short() + "\" adds it; or install it (" + i.install + ") and write: agents: {" + i.short() + ": {acp: {command: " + i.command + "}}}"
+		return problem, "\"dragoman agents add " + i.short() + "\" adds it; or install it (" + i.install + ") and write: agents: {" + i.short() + ": {" + i.setting() + ": {command: " + i.command + "}}}"
 	}
 	if len(names) > 0 {
 		problem += "; there are " + strings.Join(names, ", ")

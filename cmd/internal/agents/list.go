@@ -115,9 +115,7 @@ func listOf(ctx context.Context, c *configs.Config, env *program.Environment) (l
 		l := listed{Name: name, Kind: "configured", Mode: a.Mode, Description: a.Description}
 		if a.External() {
 			l.Kind, l.Description = external, Description(a)
-			for _, word := range a.ACP.Command {
-				l.Command = append(l.Command, word.String())
-			}
+			l.Command = Words(a)
 			where, err := Find(ctx, a, env)
 			if l.Program = where; err != nil {
 				l.Problem = reason(err)
@@ -194,12 +192,13 @@ func Names(c *configs.Config) (names []string) {
 
 // Find returns where the program of an external agent is installed. It looks up no secret.
 func Find(ctx context.Context, a configs.Agent, env *program.Environment) (string, error) {
-	p, err := resolve(ctx, configs.AgentProgram{Command: a.ACP.Command}, env.Lookup, nil)
+	started, _ := a.Program()
+	p, err := resolve(ctx, configs.AgentProgram{Command: started.Command}, env.Lookup, nil)
 	if err != nil {
 		return "", err
 	}
 	path := env.Getenv("PATH")
-	if own, ok := a.ACP.Env["PATH"]; ok && !own.RunsProgram() {
+	if own, ok := started.Env["PATH"]; ok && !own.RunsProgram() {
 		if path, err = own.Resolve(env.Lookup); err != nil {
 			return "", err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/signin"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/terminal"
@@ -31,10 +32,11 @@ func Login(ctx context.Context, env *program.Environment, name, method string, b
 	ctx, stop := program.UntilSignal(ctx, true)
 	defer stop()
 	fmt.Fprintf(env.Err, "Starting agent %s; it may open a page in your browser.\n", name)
-	m, err := b.Login(ctx, method, agent.LoginTerminal{
+	m, err := b.Login(ctx, method, signin.LoginTerminal{
 		In: env.In, Out: env.Out, Err: env.Err,
-		Choose: func(list []agent.SignIn) (agent.SignIn, error) { return choose(env, name, list) },
+		Choose: func(list []signin.Method) (signin.Method, error) { return choose(env, name, list) },
 		Hear:   hearing(env, name, browse),
+		Input:  func(label string, secret bool) (string, error) { return input(env, name, label, secret) },
 	})
 	if err := ended(ctx, b, name, err); err != nil {
 		return err
@@ -63,7 +65,7 @@ func Logout(ctx context.Context, env *program.Environment, name string) error {
 }
 
 // configured returns the back end of an external agent of the configuration.
-func configured(env *program.Environment, name string) (*agent.Backend, error) {
+func configured(env *program.Environment, name string) (Backend, error) {
 	c, err := env.LoadConfig(nil)
 	if err != nil {
 		return nil, program.ConfigError(err)
@@ -73,13 +75,13 @@ func configured(env *program.Environment, name string) (*agent.Backend, error) {
 	}
 	o := Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
-		Notes: agent.NewNotes(env.DataFile(NotesFile)),
+		Notes: signin.NewNotes(env.DataFile(NotesFile)),
 	})
-	return agent.New(Checked(Records(env), c.Agents[name], asking(env), o)), nil
+	return Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o)), nil
 }
 
 // ended closes a back end, and returns the error of what was done with it for the user.
-func ended(ctx context.Context, b *agent.Backend, name string, err error) error {
+func ended(ctx context.Context, b Backend, name string, err error) error {
 	err = errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -91,8 +93,8 @@ func ended(ctx context.Context, b *agent.Backend, name string, err error) error 
 }
 
 // hearing shows what the agent says during the login.
-func hearing(env *program.Environment, name string, browse bool) agent.Listener {
-	return func(_ context.Context, s agent.Saying) bool {
+func hearing(env *program.Environment, name string, browse bool) signin.Listener {
+	return func(_ context.Context, s signin.Saying) bool {
 		if s.Text != "" {
 			fmt.Fprintf(env.Err, "%s: %s\n", name, s.Text)
 		}
@@ -111,7 +113,7 @@ func hearing(env *program.Environment, name string, browse bool) agent.Listener 
 
 // choose asks which of several ways to take. Where nobody can be asked it is a mistake in the command
 // line to name none.
-func choose(env *program.Environment, name string, list []agent.SignIn) (m agent.SignIn, err error) {
+func choose(env *program.Environment, name string, list []signin.Method) (m signin.Method, err error) {
 	var b strings.Builder
 	for i, s := range list {
 		fmt.Fprintf(&b, "  %d  %s", i+1, display.Line(s.Name, 100))
@@ -153,4 +155,18 @@ func readLine(in io.Reader) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// input asks the user for a text of a login.
+func input(env *program.Environment, name, label string, secret bool) (string, error) {
+	if !terminal.Is(env.In) {
+		return "", program.UsageError{Err: fmt.Errorf("the login of agent %s asks for %q, which needs a terminal", name, label)}
+	}
+	fmt.Fprintf(env.Err, "%s: ", label)
+	if !secret {
+		return readLine(env.In)
+	}
+	text, err := terminal.ReadHidden(env.In, label)
+	fmt.Fprintln(env.Err)
+	return text, err
 }

@@ -8,17 +8,46 @@ import (
 	"strings"
 
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/elsewhere"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/signin"
+	"dragoman/bridge/ecaserver"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/display"
 )
 
+// Backend is the back end of an external agent, whatever protocol it speaks.
+type Backend interface {
+	core.Backend
+	// SignIns lists the ways to sign in that are known, and reports whether the agent wants a login.
+	SignIns() (list []signin.Method, wanted, known bool)
+	AskSignIns(context.Context) ([]signin.Method, error)
+	Authenticate(ctx context.Context, method string, hear signin.Listener) error
+	Instead(signin.Method) string
+	Login(ctx context.Context, method string, t signin.LoginTerminal) (signin.Method, error)
+	Logout(context.Context) error
+	// List asks the agent for its own sessions.
+	List(context.Context) ([]elsewhere.Listed, error)
+}
+
+// ServesECA reports whether an external agent is an ECA server.
+func ServesECA(a configs.Agent) bool { return !a.ECA.IsZero() }
+
+// Make makes the back end of an external agent with Options. It starts nothing.
+func Make(a configs.Agent, o agent.Options) Backend {
+	if ServesECA(a) {
+		return ecaserver.New(ecaserver.Options{Options: o})
+	}
+	return agent.New(o)
+}
+
 // Options returns the options of an external agent's back end: the given ones, and those of its
 // settings. Its program and what it gets are looked up by env and run at each start.
 func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o agent.Options) agent.Options {
 	o.Name, o.Known = name, known.Of(Words(a))
-	o.Program = func(ctx context.Context, _ core.Host) (agent.Program, error) { return resolve(ctx, a.ACP, env, run) }
+	started, _ := a.Program()
+	o.Program = func(ctx context.Context, _ core.Host) (agent.Program, error) { return resolve(ctx, started, env, run) }
 	o.Choices = map[string]string{}
 	for id, value := range a.Options {
 		o.Choices[id] = string(value)
@@ -29,7 +58,8 @@ func Options(name string, a configs.Agent, env configs.Env, run configs.Run, o a
 
 // Words returns the command of an external agent as it is written.
 func Words(a configs.Agent) (words []string) {
-	for _, w := range a.ACP.Command {
+	started, _ := a.Program()
+	for _, w := range started.Command {
 		words = append(words, w.String())
 	}
 	return words
@@ -80,8 +110,8 @@ func isPath(program string) bool {
 // Description returns the line that describes an external agent where agents are chosen.
 func Description(a configs.Agent) string {
 	program := ""
-	if len(a.ACP.Command) > 0 {
-		program = filepath.Base(a.ACP.Command[0].String())
+	if words := Words(a); len(words) > 0 {
+		program = filepath.Base(words[0])
 	}
 	return cmp.Or(a.Description, "External agent ("+program+")")
 }

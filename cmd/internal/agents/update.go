@@ -20,7 +20,8 @@ import (
 // command of the user's own.
 func InstalledIn(env *program.Environment, a configs.Agent) (f integrity.Folder, ok bool) {
 	dir := env.AgentsDir()
-	for _, word := range a.ACP.Command {
+	p, _ := a.Program()
+	for _, word := range p.Command {
 		text, err := word.Resolve(env.Lookup)
 		if err != nil || !filepath.IsAbs(text) {
 			continue
@@ -195,7 +196,7 @@ func Remove(ctx context.Context, env *program.Environment, name string, yes bool
 		text := fmt.Sprintf("Remove the agent %s", name)
 		if installed {
 			text += " and its folder " + f.Path
-		} else if len(a.ACP.Command) > 0 {
+		} else if a.External() {
 			text += " from the configuration? Its program stays, " + commandLine(Words(a)) + "\nRemove it"
 		}
 		if !yes {

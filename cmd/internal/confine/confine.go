@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/upstream"
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -98,9 +98,10 @@ func (p *Places) Server(c *configs.Config, name string, rules Rules) upstream.Co
 
 // Agent makes a sandbox for the program of an external agent, of which is is known. serve is the way out
 // of one whose network is confined; nil: there is none.
-func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in agent.Confined, err error) {
+func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Agent, rules Rules, serve func(net.Listener) (stop func())) (in launch.Confined, err error) {
 	a := c.Agents[name]
-	for _, word := range a.ACP.Command {
+	started, _ := a.Program()
+	for _, word := range started.Command {
 		if data, err := p.env.DataDir(); err == nil && strings.HasPrefix(word.String(), data+string(filepath.Separator)) {
 			return in, fmt.Errorf("%s is in the data folder, which programs in a sandbox do not see; install the agent without --data-dir and DRAGOMAN_DATA", word)
 		}
@@ -109,7 +110,7 @@ func (p *Places) Agent(name string, m core.Meta, c *configs.Config, is known.Age
 	for _, path := range is.Own {
 		w.Own = append(w.Own, filepath.Join(p.env.Home(), path))
 	}
-	w.Keep = func(name string) bool { _, given := a.ACP.Env[name]; return given }
+	w.Keep = func(name string) bool { _, given := started.Env[name]; return given }
 	if !w.Open && serve != nil {
 		w.Serve, in.Tools = serve, sandbox.ProxyAddress
 	}

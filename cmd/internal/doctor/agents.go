@@ -53,6 +53,7 @@ func (d *Doctor) PrintAgents(ctx context.Context, name string) error {
 func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name string) section {
 	s := section{title: "Agent " + name}
 	a := c.Agents[name]
+	_, setting := a.Program()
 	x := agents.New(d.env, d.secrets, c, name)
 	path, err := x.Find(ctx)
 	if err != nil {
@@ -69,10 +70,10 @@ func (d *Doctor) examineAgent(ctx context.Context, c *configs.Config, name strin
 		s.add(plain, "%s", f)
 	}
 	if problem, there := x.NotOnDesktop(path); problem != "" {
-		s.add(look, "%s", problem).hint = "write into agents." + name + ".acp.env: PATH: " + there
+		s.add(look, "%s", problem).hint = "write into agents." + name + "." + setting + ".env: PATH: " + there
 	}
 	if given := x.Credentials(); len(given) > 0 {
-		s.add(plain, "it gets from the environment: %s", strings.Join(given, ", ")).hint = "programs started from a desktop do not see the shell's variables; agents." + name + ".acp.env takes them for everybody"
+		s.add(plain, "it gets from the environment: %s", strings.Join(given, ", ")).hint = "programs started from a desktop do not see the shell's variables; agents." + name + "." + setting + ".env takes them for everybody"
 	}
 	if how, advice := x.Sandbox(); how != "" {
 		s.add(plain, "%s", how).hint = advice

@@ -9,6 +9,9 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/elsewhere"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/paths"
+	"dragoman/bridge/agent/signin"
 	"dragoman/bridge/toolserver"
 	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/integrity"
@@ -27,10 +30,10 @@ type agentPrograms struct {
 	pool    *agent.Pool
 	tools   *toolserver.Pool
 	history *elsewhere.History
-	notes   *agent.Notes
+	notes   *signin.Notes
 	guards  *child.Guards
 	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
-	confine func(External, core.Meta, core.Host) (agent.Confined, error)
+	confine func(External, core.Meta, core.Host) (launch.Confined, error)
 	env     *program.Environment
 	run     configs.Run      // runs programs for keys
 	known   *integrity.Store // of programs, to notice changes
@@ -46,7 +49,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		pool:    agent.NewPool(),
 		tools:   toolserver.New(toolserver.Options{Version: env.Version, Program: []string{self, sessionToolsCommand}}),
 		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
-		notes:   agent.NewNotes(env.DataFile(agents.NotesFile)),
+		notes:   signin.NewNotes(env.DataFile(agents.NotesFile)),
 		known:   agents.Records(env),
 		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
@@ -73,7 +76,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		},
 	})
 	if e.Settings.Confined() {
-		o.Confine = func(m core.Meta, h core.Host) (agent.Confined, error) { return a.confine(e, m, h) }
+		o.Confine = func(m core.Meta, h core.Host) (launch.Confined, error) { return a.confine(e, m, h) }
 	}
 	o = agents.Checked(a.known, e.Settings, nil, o)
 	find := o.Program
@@ -83,7 +86,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		}
 		return find(ctx, h)
 	}
-	return agent.New(o)
+	return agents.Make(e.Settings, o)
 }
 
 // Store adds to a store the sessions that external agents had by themselves. No agent is started
@@ -104,7 +107,7 @@ func (p *Process) configured() map[string]elsewhere.Agent {
 	}
 	for name, a := range made.Config.Agents {
 		if a.External() {
-			list[name] = elsewhere.Agent{Program: strings.Join(agents.Words(a), "\x00"), Has: agent.Has(a.Paths)}
+			list[name] = elsewhere.Agent{Program: strings.Join(agents.Words(a), "\x00"), Has: paths.Has(a.Paths)}
 		}
 	}
 	return list

@@ -9,6 +9,8 @@ import (
 
 	"dragoman/adapters/acp"
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/signin"
+	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/program"
 	"dragoman/core"
 	"dragoman/core/commands"
@@ -23,7 +25,7 @@ type logins struct{ c *Client }
 var _ acp.Logins = logins{}
 
 // program returns the back end of an external agent; nil: there is none of that name.
-func (l logins) program(ctx context.Context, name string) *agent.Backend {
+func (l logins) program(ctx context.Context, name string) agents.Backend {
 	prof, err := l.c.Profile(ctx, nil)
 	if err != nil {
 		return nil // sessions report it
@@ -32,13 +34,13 @@ func (l logins) program(ctx context.Context, name string) *agent.Backend {
 }
 
 // programOf returns the back end of an external agent of a profile; nil: there is none of that name.
-func programOf(prof *core.Profile, name string) *agent.Backend {
+func programOf(prof *core.Profile, name string) agents.Backend {
 	a, _ := prof.Agent(name)
 	b := a.Backend
 	if f, ok := b.(*faultBackend); ok {
 		b = f.Backend
 	}
-	p, _ := b.(*agent.Backend)
+	p, _ := b.(agents.Backend)
 	return p
 }
 
@@ -63,7 +65,7 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 	if p == nil {
 		return noProgram(name)
 	}
-	err := p.Authenticate(ctx, method, func(ctx context.Context, s agent.Saying) bool {
+	err := p.Authenticate(ctx, method, func(ctx context.Context, s signin.Saying) bool {
 		switch {
 		case s.URL == "": // editors have no other place for it outside of sessions
 			l.c.process.log.Logger.Warn("the agent says about the login", zap.String("agent", name), zap.String("text", s.Text))
@@ -73,7 +75,7 @@ func (l logins) Authenticate(ctx context.Context, name, method string, show acp.
 		}
 		return browse(l.c.process.env, s.URL)
 	})
-	if other := new(agent.NoMethodError); errors.As(err, &other) {
+	if other := new(signin.NoMethodError); errors.As(err, &other) {
 		return acp.ErrNoMethod
 	}
 	return err
@@ -91,10 +93,22 @@ func (l logins) Logout(ctx context.Context, name string) error {
 // Status implements acp.Logins.
 func (l logins) Status(ctx context.Context, name string) acp.AuthStatus {
 	var is acp.AuthStatus
-	if p := l.program(ctx, name); p != nil {
+	switch p := l.program(ctx, name).(type) {
+	case nil:
+	case *agent.Backend:
 		is, _ = p.SignInStatus(ctx) // with an error it is unknown
+	default:
+		if is.State = "unknown"; wants(p) {
+			is.State = "unauthenticated"
+		}
 	}
 	return is
+}
+
+// wants reports whether an agent's last answer was that it wants a login.
+func wants(p agents.Backend) bool {
+	_, wanted, _ := p.SignIns()
+	return wanted
 }
 
 // agentLogins implements commands.AgentLogins.
@@ -102,7 +116,7 @@ type agentLogins struct{ p *edition }
 
 var _ commands.AgentLogins = agentLogins{}
 
-func (l agentLogins) program(name string) (*agent.Backend, error) {
+func (l agentLogins) program(name string) (agents.Backend, error) {
 	made, err := l.p.Last()
 	if err != nil {
 		return nil, err
@@ -132,7 +146,7 @@ func (l agentLogins) Authenticate(ctx context.Context, name, method string, show
 	if err != nil {
 		return err
 	}
-	return p.Authenticate(ctx, method, func(_ context.Context, s agent.Saying) bool {
+	return p.Authenticate(ctx, method, func(_ context.Context, s signin.Saying) bool {
 		show(s.Text, s.URL)
 		browse(l.p.env, s.URL) // else the user has seen the address
 		return true

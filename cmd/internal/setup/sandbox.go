@@ -7,6 +7,7 @@ import (
 
 	"dragoman/bridge/agent"
 	"dragoman/bridge/agent/known"
+	"dragoman/bridge/agent/launch"
 	"dragoman/cmd/internal/agents"
 	"dragoman/cmd/internal/confine"
 	"dragoman/configs"
@@ -97,7 +98,7 @@ func (b terminalBox) Notes() []string {
 }
 
 // confineAgent makes a sandbox for an external agent's program.
-func (p *Process) confineAgent(e External, m core.Meta, h core.Host) (in agent.Confined, err error) {
+func (p *Process) confineAgent(e External, m core.Meta, h core.Host) (in launch.Confined, err error) {
 	made := p.last()
 	if made == nil {
 		return in, errors.New("the configuration has an error, so there is no sandbox for it")

@@ -48,3 +48,16 @@ func Of(all map[string]string) Choices {
 	}
 	return Choices(b)
 }
+
+// Left holds the choices of agents that were left, by their names.
+type Left map[string]Choices
+
+// Of returns the choices for an agent that is chosen in place of another one: what was chosen for that
+// means nothing to it, so it gets back its own. was are those of the agent before ("": the default one,
+// which may be the same by its name), and now those that come with the choice.
+func (l Left) Of(before, agent string, was, now Choices) Choices {
+	if before != agent && (now == "" || before != "" && now == was) {
+		return l[agent]
+	}
+	return now
+}

@@ -24,3 +24,23 @@ func TestChoices(t *testing.T) {
 		t.Errorf("a damaged text has values: %v", got)
 	}
 }
+
+func TestLeft(t *testing.T) {
+	plan, opus := Choices("").With("mode", "plan"), Choices("").With("model", "opus")
+	left := Left{"claude": opus}
+	for _, c := range []struct {
+		name, before, agent string
+		was, now, want      Choices
+	}{
+		{"another option of the same agent", "claude", "claude", opus, plan, plan},
+		{"another agent", "claude", "codex", opus, opus, ""},
+		{"an agent that was left", "codex", "claude", plan, plan, opus},
+		{"an agent that was left, with a choice", "codex", "claude", plan, plan.With("x", "y"), plan.With("x", "y")},
+		{"the default agent by its name", "", "claude", plan, plan, plan},
+		{"from the default agent", "", "claude", "", "", opus},
+	} {
+		if got := left.Of(c.before, c.agent, c.was, c.now); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}

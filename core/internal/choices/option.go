@@ -1,6 +1,10 @@
 package choices
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // Option is an option of an agent, and its current value.
 type Option struct {
@@ -52,4 +56,18 @@ func ValueOf(list []Option, category string) string {
 		}
 	}
 	return ""
+}
+
+// Check returns an error if an option that an agent offers does not have a value.
+func Check(agent string, list []Option, id, value string) error {
+	o := Find(list, id)
+	switch {
+	case agent == "":
+		return errors.New("the session's agent has no options")
+	case o == nil:
+		return fmt.Errorf("agent %s has no option %q", agent, id)
+	case !o.Takes(value):
+		return fmt.Errorf("agent %s has no value %q of option %s", agent, value, id)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package agent
+package signin
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 // Notes keep how to sign in to agents, so that no agent is started for that. All processes of a user
 // share them. They have no secrets. nil: nothing is kept.
 type Notes struct {
-	doc datadir.Document[map[string]signInNote]
+	doc datadir.Document[map[string]Note]
 }
 
-// signInNote is what is known about the login of an agent.
-type signInNote struct {
-	SignIns []SignIn `json:"sign_ins,omitempty"`
+// Note is what is known about the login of an agent.
+type Note struct {
+	SignIns []Method `json:"sign_ins,omitempty"`
 	Wanted  bool     `json:"wanted,omitempty"` // its last answer was that it wants one
 }
 
@@ -25,11 +25,11 @@ func NewNotes(path string) *Notes {
 	if path == "" {
 		return nil
 	}
-	return &Notes{doc: datadir.Document[map[string]signInNote]{Path: path, Max: 1 << 20}}
+	return &Notes{doc: datadir.Document[map[string]Note]{Path: path, Max: 1 << 20}}
 }
 
-// of returns the note about an agent, if there is one.
-func (n *Notes) of(agent string) (note signInNote, ok bool) {
+// Of returns the note about an agent, if there is one.
+func (n *Notes) Of(agent string) (note Note, ok bool) {
 	if n == nil {
 		return note, false
 	}
@@ -41,18 +41,18 @@ func (n *Notes) of(agent string) (note signInNote, ok bool) {
 	return note, ok
 }
 
-// keep replaces the note about an agent.
-func (n *Notes) keep(ctx context.Context, agent string, note signInNote) error {
+// Keep replaces the note about an agent.
+func (n *Notes) Keep(ctx context.Context, agent string, note Note) error {
 	if n == nil {
 		return nil
 	}
-	if was, ok := n.of(agent); ok && was.same(note) {
+	if was, ok := n.Of(agent); ok && was.same(note) {
 		return nil
 	}
-	return n.doc.Change(ctx, func(all map[string]signInNote) (map[string]signInNote, error) {
+	return n.doc.Change(ctx, func(all map[string]Note) (map[string]Note, error) {
 		next := maps.Clone(all)
 		if next == nil {
-			next = map[string]signInNote{}
+			next = map[string]Note{}
 		}
 		next[agent] = note
 		return next, nil
@@ -60,14 +60,14 @@ func (n *Notes) keep(ctx context.Context, agent string, note signInNote) error {
 }
 
 // same reports whether two notes say the same to another process.
-func (n signInNote) same(o signInNote) bool {
+func (n Note) same(o Note) bool {
 	return n.Wanted == o.Wanted && reflect.DeepEqual(kept(n.SignIns), kept(o.SignIns))
 }
 
 // kept returns the parts that are stored.
-func kept(list []SignIn) (kept []SignIn) {
+func kept(list []Method) (kept []Method) {
 	for _, s := range list {
-		s.args, s.env = nil, nil
+		s.Args, s.Env = nil, nil
 		kept = append(kept, s)
 	}
 	return kept

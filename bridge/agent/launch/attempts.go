@@ -1,4 +1,4 @@
-package agent
+package launch
 
 import (
 	"context"
@@ -17,12 +17,12 @@ const (
 	maxDelay   = 5 * time.Minute
 )
 
-// starts is the key of attempts to start the program. Those to open a session have the session's id.
-const starts core.SessionID = ""
+// Starts is the key of attempts to start the program. Those to open a session have the session's id.
+const Starts core.SessionID = ""
 
-// attempts delay what has failed, by key. After a failure one makes the next attempt alone: its success
+// Attempts delay what has failed, by key. After a failure one makes the next attempt alone: its success
 // wakes the others that wait, and after its failure they wait again.
-type attempts struct {
+type Attempts struct {
 	now func() time.Time
 
 	mu   sync.Mutex // guards the field below, and those of its values
@@ -37,32 +37,33 @@ type failing struct {
 	changed chan struct{} // closed when it has ended
 }
 
-// outcome is the result of an attempt.
-type outcome int
+// Outcome is the result of an attempt.
+type Outcome int
 
 const (
-	unknown outcome = iota // it was given up
-	worked
-	failed
+	Unknown Outcome = iota // it was given up
+	Worked
+	Failed
 )
 
-// outcomeOf returns the outcome of an attempt that ends with an error. An agent that wants a login works.
-func outcomeOf(ctx context.Context, err error) outcome {
+// OutcomeOf returns the outcome of an attempt that ends with an error. An agent that wants a login works.
+func OutcomeOf(ctx context.Context, err error) Outcome {
 	switch {
 	case err == nil, errors.As(err, new(*core.SignInError)):
-		return worked
-	case ctx.Err() != nil, errors.Is(err, errNotNow):
-		return unknown
+		return Worked
+	case ctx.Err() != nil, errors.Is(err, ErrNotNow):
+		return Unknown
 	}
-	return failed
+	return Failed
 }
 
-func newAttempts(now func() time.Time) *attempts {
-	return &attempts{now: now, list: map[core.SessionID]*failing{}}
+// NewAttempts returns attempts of which none has failed.
+func NewAttempts(now func() time.Time) *Attempts {
+	return &Attempts{now: now, list: map[core.SessionID]*failing{}}
 }
 
-// delayed reports whether an attempt would have to wait for one of several keys.
-func (a *attempts) delayed(keys ...core.SessionID) bool {
+// Delayed reports whether an attempt would have to wait for one of several keys.
+func (a *Attempts) Delayed(keys ...core.SessionID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(keys, func(key core.SessionID) bool {
@@ -71,8 +72,8 @@ func (a *attempts) delayed(keys ...core.SessionID) bool {
 	})
 }
 
-// await waits until an attempt may be made. end takes the outcome of the attempt, and must be called.
-func (a *attempts) await(ctx context.Context, key core.SessionID, waits waiting) (end func(outcome), err error) {
+// Await waits until an attempt may be made. end takes the outcome of the attempt, and must be called.
+func (a *Attempts) Await(ctx context.Context, key core.SessionID, waits Waiting) (end func(Outcome), err error) {
 	for {
 		a.mu.Lock()
 		f, wait := a.list[key], time.Duration(0)
@@ -84,7 +85,7 @@ func (a *attempts) await(ctx context.Context, key core.SessionID, waits waiting)
 				f.trying = true
 			}
 			a.mu.Unlock()
-			return func(o outcome) { a.ended(key, f, o) }, nil
+			return func(o Outcome) { a.ended(key, f, o) }, nil
 		}
 		changed, trying := f.changed, f.trying
 		a.mu.Unlock()
@@ -98,7 +99,7 @@ func (a *attempts) await(ctx context.Context, key core.SessionID, waits waiting)
 		case <-due:
 		case <-changed:
 		case <-enough:
-			err = fmt.Errorf("%w: the last attempt has failed", errNotNow)
+			err = fmt.Errorf("%w: the last attempt has failed", ErrNotNow)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -111,21 +112,21 @@ func (a *attempts) await(ctx context.Context, key core.SessionID, waits waiting)
 
 // ended notes the outcome of an attempt. of is what had failed when it began; nil: nothing had. Of several
 // attempts at once that fail, one counts.
-func (a *attempts) ended(key core.SessionID, of *failing, o outcome) {
+func (a *Attempts) ended(key core.SessionID, of *failing, o Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := a.list[key]
 	switch {
-	case o == worked:
+	case o == Worked:
 		delete(a.list, key)
-	case o == failed && f == nil:
+	case o == Failed && f == nil:
 		a.forgetLocked()
 		a.list[key] = &failing{fails: 1, next: a.now().Add(firstDelay), changed: make(chan struct{})}
-	case o == failed && f == of:
+	case o == Failed && f == of:
 		f.next = a.now().Add(backoff(f.fails))
 		f.fails++
 	}
-	if f != nil && (f == of || o == worked) {
+	if f != nil && (f == of || o == Worked) {
 		f.trying = false
 		close(f.changed)
 		f.changed = make(chan struct{})
@@ -141,9 +142,9 @@ func backoff(fails int) time.Duration {
 }
 
 // forgetLocked drops sessions that nobody has tried to open for long.
-func (a *attempts) forgetLocked() {
+func (a *Attempts) forgetLocked() {
 	for key, f := range a.list {
-		if key != starts && !f.trying && a.now().Sub(f.next) > maxDelay {
+		if key != Starts && !f.trying && a.now().Sub(f.next) > maxDelay {
 			delete(a.list, key)
 		}
 	}

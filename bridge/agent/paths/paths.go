@@ -1,4 +1,5 @@
-package agent
+// Package paths translates paths between this machine and the one that an agent runs on.
+package paths
 
 import (
 	"cmp"
@@ -8,15 +9,15 @@ import (
 	"strings"
 )
 
-// mapping translates paths between this machine and the one that the agent runs on, such as a
+// Mapping translates paths between this machine and the one that the agent runs on, such as a
 // container. The longest prefix counts, in whole names.
-type mapping struct{ out, in []prefix }
+type Mapping struct{ out, in []prefix }
 
 type prefix struct{ from, to string }
 
-// newMapping makes a mapping from prefixes here to prefixes there.
-func newMapping(paths map[string]string) mapping {
-	var m mapping
+// New makes a mapping from prefixes here to prefixes there.
+func New(paths map[string]string) Mapping {
+	var m Mapping
 	for _, here := range slices.Sorted(maps.Keys(paths)) {
 		m.out = append(m.out, prefix{trimmed(here), trimmed(paths[here])})
 		m.in = append(m.in, prefix{trimmed(paths[here]), trimmed(here)})
@@ -34,18 +35,18 @@ func trimmed(path string) string {
 	return "/"
 }
 
-// there returns the agent's path for one of ours.
-func (m mapping) there(path string) string { return translated(m.out, path) }
+// There returns the agent's path for one of ours.
+func (m Mapping) There(path string) string { return translated(m.out, path) }
 
-// here returns our path for one of the agent's.
-func (m mapping) here(path string) string { return translated(m.in, path) }
+// Here returns our path for one of the agent's.
+func (m Mapping) Here(path string) string { return translated(m.in, path) }
 
-// comes reports whether one of the agent's paths is a place here. Of an agent that runs elsewhere, a
+// Comes reports whether one of the agent's paths is a place here. Of an agent that runs elsewhere, a
 // path that is not mapped means nothing on this machine.
-func (m mapping) comes(path string) bool { return covers(m.in, path) }
+func (m Mapping) Comes(path string) bool { return covers(m.in, path) }
 
-// goes reports whether one of our paths is a place where the agent runs.
-func (m mapping) goes(path string) bool { return covers(m.out, path) }
+// Goes reports whether one of our paths is a place where the agent runs.
+func (m Mapping) Goes(path string) bool { return covers(m.out, path) }
 
 // covers reports whether a path is at or below a prefix, without a way back up. No prefixes cover all.
 func covers(list []prefix, path string) bool {
@@ -61,11 +62,11 @@ func (p prefix) cut(path string) (rest string, ok bool) {
 	return rest, ok && (rest == "" || rest[0] == '/' || p.from == "/")
 }
 
-// uriThere returns the agent's address of one of our files. Other addresses stay as they are.
-func (m mapping) uriThere(uri string) string { return readdressed(m.out, uri) }
+// URIThere returns the agent's address of one of our files. Other addresses stay as they are.
+func (m Mapping) URIThere(uri string) string { return readdressed(m.out, uri) }
 
-// uriHere returns our address of one of the agent's files.
-func (m mapping) uriHere(uri string) string { return readdressed(m.in, uri) }
+// URIHere returns our address of one of the agent's files.
+func (m Mapping) URIHere(uri string) string { return readdressed(m.in, uri) }
 
 func readdressed(list []prefix, uri string) string {
 	u, err := url.Parse(uri)
@@ -90,5 +91,5 @@ func translated(list []prefix, path string) string {
 }
 
 // Has returns a function that reports whether an agent with these paths can have a folder of this
-// machine (Options.Paths).
-func Has(paths map[string]string) func(dir string) bool { return newMapping(paths).goes }
+// machine.
+func Has(paths map[string]string) func(dir string) bool { return New(paths).Goes }

@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"regexp"
+
+	"dragoman/bridge/agent/judge"
+)
+
+// judging returns what judges the calls of the session.
+func (c *conversation) judging() judge.Judge {
+	return judge.Judge{Agent: c.b.o.Name, Paths: c.b.paths.Mapping, Far: len(c.b.o.Paths) > 0, Places: c.places, Cwd: c.bind.Meta.Cwd}
+}
+
+// neutral returns the description of a call in no protocol's form.
+func (r rawCall) neutral() judge.Call {
+	call := judge.Call{Name: ownName(r), Kind: kindOf(r.Kind), Input: r.RawInput, Changed: r.changed(), Folder: folderOf(r)}
+	if r.Title != nil {
+		call.Title = *r.Title
+	}
+	for _, l := range r.Locations {
+		call.Locations = append(call.Locations, l.Path)
+	}
+	return call
+}
+
+// changed lists the files of the changes that a call shows.
+func (r rawCall) changed() (list []string) {
+	if r.Content == nil {
+		return nil
+	}
+	for _, t := range *r.Content {
+		if t.Type == "diff" {
+			list = append(list, t.Path)
+		}
+	}
+	return list
+}
+
+// changes reports whether a call shows a change of a file.
+func (r rawCall) changes() bool { return len(r.changed()) > 0 }
+
+// inFolder is how Gemini names the folder of a command, in front of its description, if that is not
+// the session's.
+var inFolder = regexp.MustCompile(`^\[in ([^\]]+)\]`)
+
+// folderOf returns the folder of a command that is named only in a text; "": none is.
+func folderOf(r rawCall) string {
+	if r.Content == nil {
+		return ""
+	}
+	for _, t := range *r.Content {
+		if t.Content != nil && t.Content.Text != nil {
+			if m := inFolder.FindStringSubmatch(*t.Content.Text); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
+}

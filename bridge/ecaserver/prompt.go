@@ -1,0 +1,76 @@
+package ecaserver
+
+import (
+	"encoding/base64"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"dragoman/adapters/proto/eca"
+	"dragoman/core"
+	"dragoman/core/fileuri"
+)
+
+// texts returns the texts of a message, with the names of what it refers to, and its other blocks.
+func texts(blocks []core.Block) (text string, others []core.Block) {
+	var b strings.Builder
+	for _, block := range blocks {
+		if t, ok := block.(core.Text); ok {
+			b.WriteString(t.Text)
+			continue
+		}
+		others = append(others, block)
+	}
+	return b.String(), others
+}
+
+// contexts returns a message in the form that the server takes: its texts, and the contexts that it refers
+// to. What has no form is named in the text.
+func (c *conversation) contexts(blocks []core.Block) (text string, list []eca.Context) {
+	text, others := texts(blocks)
+	for _, block := range others {
+		switch b := block.(type) {
+		case core.Link:
+			list = append(list, c.linked(b.URI, [2]int{}))
+		case core.Resource:
+			switch {
+			case b.Blob != nil && strings.HasPrefix(b.MIME, "image/"):
+				list = append(list, eca.Context{Type: eca.ContextImage, MediaType: b.MIME, Base64: base64.StdEncoding.EncodeToString(b.Blob)})
+			case b.Blob != nil, b.Text == "":
+				list = append(list, c.linked(b.URI, b.Lines))
+			default:
+				list = append(list, eca.Context{Type: eca.ContextText, Label: b.URI, Content: b.Text})
+			}
+		case core.Image:
+			if len(b.Data) == 0 {
+				list = append(list, c.linked(b.URI, [2]int{}))
+				continue
+			}
+			list = append(list, eca.Context{Type: eca.ContextImage, MediaType: b.MIME, Base64: base64.StdEncoding.EncodeToString(b.Data)})
+		case core.Text, core.Audio, core.Diff, core.Terminal: // refused before, or nobody's prompt
+		}
+	}
+	if strings.TrimSpace(text) == "" && len(list) > 0 { // some servers take no message without words
+		var names []string
+		for _, is := range list {
+			names = append(names, path.Base(is.Path+is.URL+is.Label))
+		}
+		text = strings.Join(names, " ")
+	}
+	return text, list
+}
+
+// linked returns the context of an address.
+func (c *conversation) linked(uri string, lines [2]int) eca.Context {
+	at, err := fileuri.Path(uri)
+	if err != nil {
+		return eca.Context{Type: eca.ContextWeb, URL: uri}
+	}
+	is := eca.Context{Type: eca.ContextFile, Path: c.b.paths.There(filepath.Clean(at))}
+	if strings.HasSuffix(uri, "/") {
+		is.Type = eca.ContextDirectory
+	} else if lines[0] > 0 {
+		is.LinesRange = &eca.LinesRange{Start: lines[0], End: max(lines[1], lines[0])}
+	}
+	return is
+}
