@@ -28,6 +28,7 @@ func TestChangedAgentIsAskedAbout(t *testing.T) {
 	c.until("before: ")
 	c.until("now: ")
 	c.until("Use it from now on")
+	c.until("a number: ")
 	c.types("1\r")
 	c.until("hello")
 	if code := c.leaves(); code != 0 {

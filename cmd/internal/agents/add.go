@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -349,7 +350,7 @@ func progress(out *os.File) func(done, all int64) {
 // showPlan shows what will be installed and run.
 func showPlan(env *program.Environment, dir string, r *registry.Registry, p install.Plan) {
 	a := p.Agent
-	fmt.Fprintf(env.Out, "%s %s: %s\n", a.ID, firstOf(p.Choice.Version, a.Version), a.Name)
+	fmt.Fprintf(env.Out, "%s %s: %s\n", a.ID, cmp.Or(p.Choice.Version, a.Version), a.Name)
 	w := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	line := func(key, text string) {
 		if text != "" {
@@ -357,31 +358,22 @@ func showPlan(env *program.Environment, dir string, r *registry.Registry, p inst
 		}
 	}
 	line("about", a.Description)
-	line("by", firstOf(a.Repository, a.Website))
-	line("licence", firstOf(p.License, a.LicenseURL, "none is named"))
+	line("by", cmp.Or(a.Repository, a.Website))
+	line("licence", cmp.Or(p.License, a.LicenseURL, "none is named"))
 	line("registry", r.Source)
 	line("source", p.Source)
 	line("verified", p.Check)
 	line("needs", p.Needs)
 	line("folder", "a new one in "+filepath.Join(dir, a.ID))
 	line("runs", commandLine(p.Command))
-	env2 := variables(a.ID, p.Choice.Env)
-	for _, name := range slices.Sorted(maps.Keys(env2)) {
-		line("variable", display.Word(name)+"="+display.Word(env2[name]))
+	given := variables(a.ID, p.Choice.Env)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		line("variable", display.Word(name)+"="+display.Word(given[name]))
 	}
 	for _, s := range p.Scripts {
 		line("script", s+" (runs only if you agree)")
 	}
 	_ = w.Flush()
-}
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // variables returns the environment of an agent: that of the registry, and what keeps the agent from
@@ -442,17 +434,13 @@ func entryOf(done install.Installed, a configs.Agent) configs.Agent {
 
 // showAddable lists the programs that are installed already, and the agents of the registry.
 func showAddable(ctx context.Context, env *program.Environment, o Choices) error {
-	c, err := env.LoadConfig(nil)
-	if err != nil {
-		return program.ConfigError(err)
-	}
 	w := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AGENT\tVERSION\tWHERE\tABOUT")
 	some := false
 	for _, i := range installables {
 		if f, ok := foundOf(env, i.id); ok {
 			some = true
-			fmt.Fprintf(w, "%s\t%s\t%s\tinstalled already\n", i.id, firstOf(display.Line(integrity.PackageVersion(f.path), 40), "-"), display.Line(f.path, 60))
+			fmt.Fprintf(w, "%s\t%s\t%s\tinstalled already\n", i.id, cmp.Or(display.Line(integrity.PackageVersion(f.path), 40), "-"), display.Line(f.path, 60))
 		}
 	}
 	r, err := load(ctx, env, o)
@@ -473,7 +461,6 @@ func showAddable(ctx context.Context, env *program.Environment, o Choices) error
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_ = c
 	_, err = fmt.Fprintln(env.Out, "Nothing was changed. \"dragoman agents add AGENT\" adds one.")
 	return err
 }

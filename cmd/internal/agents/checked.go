@@ -44,8 +44,7 @@ func Checked(s *integrity.Store, a configs.Agent, ask integrity.Ask, o agent.Opt
 		if err := s.Check(ctx, c, ask); err != nil {
 			return agent.Program{}, err
 		}
-		p.Path = c.Path // what was compared is what is started
-		return p, nil
+		return p, nil // its start finds the same file; the program sees the name that is configured
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func Import(ctx context.Context, env *program.Environment, from string, o Choice
 	}
 	switch {
 	case len(settings) == 0:
-		_, err := fmt.Fprintln(env.Out, "No settings of "+firstOf(from, "Zed or JetBrains")+" were found.")
+		_, err := fmt.Fprintln(env.Out, "No settings of "+cmp.Or(from, "Zed or JetBrains")+" were found.")
 		return err
 	case len(i.good) == 0:
 		fmt.Fprintln(env.Out, "Nothing was changed.")
@@ -86,7 +87,7 @@ func (i *importing) sift(a imports.AgentServer) {
 	}
 	if a.Registry {
 		id, _ := registry.Renamed(a.Name)
-		name = registry.NameFor(firstOf(id, a.Name))
+		name = registry.NameFor(cmp.Or(id, a.Name))
 	}
 	_, there := i.config.Agents[name]
 	switch {

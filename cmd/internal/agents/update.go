@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (u updater) update(ctx context.Context, name string, is configs.Agent) erro
 	if err != nil {
 		return err
 	}
-	version := firstOf(p.Choice.Version, a.Version)
+	version := cmp.Or(p.Choice.Version, a.Version)
 	switch {
 	case broken != nil:
 		fmt.Fprintf(u.env.Out, "%s cannot be compared with what was installed (%v), and is installed again.\n", name, broken)

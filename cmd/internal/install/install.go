@@ -86,6 +86,9 @@ func (i *Installer) Install(ctx context.Context, p Plan, scripts func([]string) 
 		return done, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if _, err := sweepLocked(i.Dir); err != nil {
+		return done, err
+	}
 	f, err := i.newFolder(p.Agent)
 	if err != nil {
 		return done, err

@@ -23,8 +23,7 @@ func Retire(dir string, f integrity.Folder) error {
 // Sweep removes what was not installed to its end, and the folders that are retired and of which no
 // program runs. It returns those that are retired and still in use.
 func Sweep(dir string) (used []string, err error) {
-	agents, err := os.ReadDir(dir)
-	if err != nil || len(agents) == 0 {
+	if _, missing := os.Stat(dir); missing != nil {
 		return nil, nil //nolint:nilerr // nothing was installed
 	}
 	lock, err := lockAgents(dir)
@@ -32,6 +31,15 @@ func Sweep(dir string) (used []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return sweepLocked(dir)
+}
+
+// sweepLocked is Sweep for who has the lock.
+func sweepLocked(dir string) (used []string, err error) {
+	agents, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range agents {
 		if !a.IsDir() {
 			continue
@@ -42,8 +50,8 @@ func Sweep(dir string) (used []string, err error) {
 			path := filepath.Join(dir, a.Name(), e.Name())
 			f := integrity.Folder{Path: path}
 			switch {
-			case !e.IsDir() && strings.HasPrefix(e.Name(), "."):
-				err = errors.Join(err, os.Remove(path)) // a download, or a manifest, that was interrupted
+			case !e.IsDir() && strings.HasPrefix(e.Name(), ".download-"):
+				err = errors.Join(err, os.Remove(path)) // that was interrupted
 				continue
 			case !e.IsDir():
 				continue

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"dragoman/cmd/internal/integrity"
 )
 
 // entry is an entry of an archive in a test.
@@ -211,25 +214,28 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// An archive of a few MiB that unpacks to gigabytes is given up at the limit.
+// An archive of one MiB that unpacks to a gigabyte is given up long before.
 func TestArchiveOfGigabytes(t *testing.T) {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	f, err := w.Create("bomb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := make([]byte, 1<<20)
-	for range 80 {
-		if _, err := f.Write(zeros); err != nil {
+	part := func(data []byte) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(data); err != nil {
 			t.Fatal(err)
 		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
 	}
-	if err := w.Close(); err != nil {
+	var head bytes.Buffer
+	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "bomb", Mode: 0o644, Size: 1 << 30, Typeflag: tar.TypeReg}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := opened(t, b.Bytes(), "https://x/a.zip", usual); err == nil || !strings.Contains(err.Error(), "more than 200 times its size") {
-		t.Errorf("%v\n%s", err, got)
+	data := append(part(head.Bytes()), bytes.Repeat(part(make([]byte, 1<<20)), 1<<10)...)
+	most := usual
+	most.free, most.ratio = 1<<20, 5
+	if got, err := opened(t, data, "https://x/a.tar.gz", most); err == nil || !strings.Contains(err.Error(), "more than 5 times its size") || len(data) > 2<<20 {
+		t.Errorf("%d bytes: %v\n%s", len(data), err, got)
 	}
 }
 
@@ -285,5 +291,46 @@ func TestSatisfies(t *testing.T) {
 		if fits, known := satisfies(c.version, c.in); fits != c.fits || known != c.known {
 			t.Errorf("%s in %q: %v, %v", c.version, c.in, fits, known)
 		}
+	}
+}
+
+// What was not installed to its end is removed, and a retired version when nothing of it runs. Everything
+// else stays.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	folder := func(name string, m *integrity.Manifest) integrity.Folder {
+		t.Helper()
+		f := integrity.Folder{Path: filepath.Join(dir, "demo", name)}
+		if err := os.MkdirAll(filepath.Join(f.Path, "lib"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if m != nil {
+			if err := f.Keep(*m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return f
+	}
+	folder("broken", nil)
+	folder("used", &integrity.Manifest{ID: "demo"})
+	folder("old", &integrity.Manifest{ID: "demo", Retired: time.Unix(1, 0)})
+	odd := folder("odd", nil)
+	for _, path := range []string{odd.Path + ".json", filepath.Join(dir, "demo", ".download-1")} {
+		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used, err := Sweep(dir); err != nil || len(used) > 0 {
+		t.Errorf("%v, %v", used, err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "demo", "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if err != nil || strings.Join(left, " ") != "odd odd.json used used.json" {
+		t.Errorf("%v, %v", left, err)
+	}
+	if used, err := Sweep(filepath.Join(dir, "nowhere")); err != nil || len(used) > 0 {
+		t.Errorf("%v, %v", used, err)
 	}
 }
