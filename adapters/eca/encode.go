@@ -169,8 +169,7 @@ func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
 func (v *View) briefed(dst []byte, e core.Briefed) []byte {
 	id := core.ThoughtID("brief-" + string(e.Turn))
 	dst = v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonStarted, ID: string(id)})
-	dst = v.thought(dst, core.ThoughtDelta{Thought: id, Text: e.Notice().Text})
-	return v.thoughtEnd(dst, id, 0)
+	return v.thoughtEnd(v.thought(dst, core.ThoughtDelta{Thought: id, Text: e.Notice().Text}), id, 0)
 }
 
 func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []byte {
