@@ -15,7 +15,10 @@ import (
 
 // Options configure the back end of one agent. Name, Program, Pool and Guards must be set. Of those of
 // package launch, Direct, Shared, Sandbox and Keep mean nothing here.
-type Options struct{ launch.Options }
+type Options struct {
+	launch.Options
+	Board Board // nil: jobs are only told
+}
 
 // limits are the times that a server has for an answer, and one of ours. A prompt has none: its user can
 // stop it.

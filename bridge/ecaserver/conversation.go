@@ -17,6 +17,7 @@ import (
 	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/files"
 )
@@ -57,7 +58,7 @@ type conversation struct {
 	seen    core.Pos   // up to where the log was compared with them
 	stored  []string   // the marks in the log when the conversation was opened
 	closed  bool
-	jobs    map[string]string // the last status, by job
+	jobs    map[string]job // by the server's ids
 }
 
 var (
@@ -67,7 +68,7 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, used: b.o.Time(), chosen: bind.Settings.Choices.All(), jobs: map[string]string{}}
+	c := &conversation{b: b, bind: bind, used: b.o.Time(), chosen: bind.Settings.Choices.All(), jobs: map[string]job{}}
 	c.root = newChat(c, "", bind.Host, bind.Meta)
 	if bind.State != nil {
 		var state bound
@@ -198,6 +199,7 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 // lost says that the program has ended. It runs behind the reading goroutine.
 func (c *conversation) lost(p *peer, why error) {
 	c.root.over()
+	c.dropJobs()
 	c.endSubagents()
 	c.tools.close()
 	c.mu.Lock()
@@ -228,8 +230,8 @@ func (c *conversation) Rest() bool {
 func (c *conversation) busy() bool {
 	c.mu.Lock()
 	busy := c.open > 0 || c.prompt != nil || c.opening
-	for _, status := range c.jobs {
-		busy = busy || status == jobRuns
+	for _, j := range c.jobs {
+		busy = busy || j.info.Status == board.JobRunning
 	}
 	c.mu.Unlock()
 	t := c.root.current()

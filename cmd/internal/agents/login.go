@@ -77,7 +77,7 @@ func configured(env *program.Environment, name string) (Backend, error) {
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ,
 		Notes: signin.NewNotes(env.DataFile(NotesFile)),
 	})
-	return Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o)), nil
+	return Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o), nil), nil
 }
 
 // ended closes a back end, and returns the error of what was done with it for the user.

@@ -34,10 +34,11 @@ type Backend interface {
 // ServesECA reports whether an external agent is an ECA server.
 func ServesECA(a configs.Agent) bool { return !a.ECA.IsZero() }
 
-// Make makes the back end of an external agent with Options. It starts nothing.
-func Make(a configs.Agent, o agent.Options) Backend {
+// Make makes the back end of an external agent with Options. It starts nothing. The jobs of an agent that
+// tells them are on the board (nil: they are not).
+func Make(a configs.Agent, o agent.Options, jobs ecaserver.Board) Backend {
 	if ServesECA(a) {
-		return ecaserver.New(ecaserver.Options{Options: o})
+		return ecaserver.New(ecaserver.Options{Options: o, Board: jobs})
 	}
 	return agent.New(o)
 }

@@ -47,7 +47,7 @@ func Sessions(ctx context.Context, env *program.Environment, name string, asJSON
 	o := Options(name, c.Agents[name], env.Lookup, secrets.NewPrograms().Run, agent.Options{
 		Version: env.Version, Pool: agent.NewPool(), Guards: &child.Guards{}, Environ: env.Environ, History: history,
 	})
-	b := Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o))
+	b := Make(c.Agents[name], Checked(Records(env), c.Agents[name], asking(env), o), nil)
 	limit, cancel := context.WithTimeoutCause(ctx, tryFor, fmt.Errorf("agent %s did not answer within %v", name, tryFor))
 	defer cancel()
 	list, err := b.List(limit)

@@ -19,6 +19,7 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/child"
 )
 
@@ -37,10 +38,11 @@ type agentPrograms struct {
 	env     *program.Environment
 	run     configs.Run      // runs programs for keys
 	known   *integrity.Store // of programs, to notice changes
+	board   *board.Board
 	log     *zap.Logger
 }
 
-func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, sandbox func(core.Meta, core.Host) (agent.Sandbox, func()), log *zap.Logger) *agentPrograms {
+func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.Guards, sandbox func(core.Meta, core.Host) (agent.Sandbox, func()), jobs *board.Board, log *zap.Logger) *agentPrograms {
 	self, err := os.Executable()
 	if err != nil { // then the name has to do
 		self = os.Args[0]
@@ -51,6 +53,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		history: elsewhere.NewHistory(env.DataFile(agents.HistoryFile)),
 		notes:   signin.NewNotes(env.DataFile(agents.NotesFile)),
 		known:   agents.Records(env),
+		board:   jobs,
 		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
 }
@@ -86,7 +89,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		}
 		return find(ctx, h)
 	}
-	return agents.Make(e.Settings, o)
+	return agents.Make(e.Settings, o, a.board)
 }
 
 // Store adds to a store the sessions that external agents had by themselves. No agent is started

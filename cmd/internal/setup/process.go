@@ -101,7 +101,7 @@ func New(o Options) *Process {
 	}
 	p.places = confine.New(o.Env)
 	p.servers.places = p.places
-	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, p.agentSandbox, o.Log.Logger)
+	p.agents = newAgentPrograms(o.Env, p.servers.run, guards, p.agentSandbox, p.board, o.Log.Logger)
 	p.agents.confine = p.confineAgent
 	if o.External == nil {
 		o.External = p.agents.backend
