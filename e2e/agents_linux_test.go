@@ -42,7 +42,7 @@ var acpAgents = []acpAgent{
 		settings: codexNative, write: codexWrites, run: codexRuns(object{}),
 	},
 	{
-		name: "eca", eca: true, quick: true, small: true, command: []string{itself, "--", "eca"}, settings: ecaServer,
+		name: "eca", eca: true, command: []string{itself, "--", "eca"}, settings: ecaServer,
 		noTools: "an editor's servers are started after a question, so a gateway's own must be configured in the one behind it",
 		run:     func(command string) step { return step{tool: "shell_command", args: object{"command": command}} },
 		write: func(p *place) step {

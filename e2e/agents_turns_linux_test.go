@@ -14,11 +14,11 @@ import (
 // everyAgent reports whether the agents that take long to install and to start are wanted as well (make test-agents).
 func everyAgent() bool { return os.Getenv("DRAGOMAN_AGENTS") == "all" }
 
-// forAgents runs a test with each agent that is wanted, or with those that are small.
-func forAgents(t *testing.T, many bool, test func(t *testing.T, a acpAgent)) {
+// forAgents runs a test with each agent that is wanted, or with those that are small, and with others by their names.
+func forAgents(t *testing.T, many bool, test func(t *testing.T, a acpAgent), also ...string) {
 	t.Parallel()
 	for _, a := range acpAgents {
-		if everyAgent() || a.quick && (a.small || !many) {
+		if everyAgent() || a.quick && (a.small || !many) || slices.Contains(also, a.name) {
 			t.Run(a.name, func(t *testing.T) {
 				t.Parallel()
 				test(t, a)
@@ -120,7 +120,7 @@ func TestAgents(t *testing.T) {
 				p.noAgents(t)
 			})
 		}
-	})
+	}, "eca")
 }
 
 // noAgents waits until nothing is left of the agents, for 5 seconds.
@@ -231,9 +231,6 @@ func TestAgentsAreFew(t *testing.T) {
 		sessions = 20
 	}
 	forAgents(t, true, func(t *testing.T, a acpAgent) {
-		if a.eca && !everyAgent() {
-			return
-		}
 		p, flags := a.place(t)
 		c := p.acpClient(t, object{}, true, flags...)
 		var ids []string
