@@ -2,19 +2,24 @@ package bridge_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/adapters/acp"
+	"dragoman/adapters/eca"
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/ecaserver"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/codec"
@@ -22,16 +27,24 @@ import (
 )
 
 // Variables of a process that is a gateway in a stack: the protocols from it downwards, of which the first
-// is its own, and the file with the turns that the last one plays.
+// is its own, the file with the turns that the last one plays, and all protocols that a prompt has passed.
 const (
-	stackVar = "DRAGOMAN_TEST_STACK"
-	turnsVar = "DRAGOMAN_TEST_TURNS"
+	stackVar  = "DRAGOMAN_TEST_STACK"
+	turnsVar  = "DRAGOMAN_TEST_TURNS"
+	passedVar = "DRAGOMAN_TEST_PASSED"
 )
 
 // fronts serve a protocol over standard input and output.
 var fronts = map[string]func(ctx context.Context, g *core.Gateway) error{
 	"acp": func(ctx context.Context, g *core.Gateway) error {
 		return acp.New(acp.Options{Gateway: g, Principal: core.Local, Logins: noLogins{}}).Serve(ctx, os.Stdin, os.Stdout)
+	},
+	"eca": func(ctx context.Context, g *core.Gateway) error {
+		err := eca.New(eca.Options{Gateway: g, Principal: core.Local}).Serve(ctx, os.Stdin, os.Stdout)
+		if errors.Is(err, eca.ErrNoShutdown) { // the gateway above has ended it
+			return nil
+		}
+		return err
 	},
 }
 
@@ -42,17 +55,10 @@ func (noLogins) Methods(string) (list []acp.Login, wanted, known bool) { return 
 
 func (noLogins) Status(context.Context, string) (s acp.AuthStatus) { return s }
 
-// backs are agents that speak a protocol: this program, with some variables.
-var backs = map[string]func(self string, env map[string]string, log func(level, text string)) core.Backend{
-	"acp": func(self string, env map[string]string, log func(level, text string)) core.Backend {
-		return agent.New(agent.Options{
-			Name: below,
-			Program: func(context.Context, core.Host) (agent.Program, error) {
-				return agent.Program{Path: self, Env: env}, nil
-			},
-			Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
-		})
-	},
+// backs are agents that speak a protocol.
+var backs = map[string]func(o launch.Options) core.Backend{
+	"acp": func(o launch.Options) core.Backend { return agent.New(o) },
+	"eca": func(o launch.Options) core.Backend { return ecaserver.New(ecaserver.Options{Options: o}) },
 }
 
 // below is the name of the agent of a gateway that has another one behind it.
@@ -77,7 +83,7 @@ func layer(stack []string, file string) error {
 	if len(stack) == 1 {
 		var turns [][]core.Event
 		turns, err = read(file)
-		back = player{&host, turns}
+		back = player{&host, turns, strings.Split(os.Getenv(passedVar), ",")}
 	}
 	if err != nil {
 		return err
@@ -87,7 +93,8 @@ func layer(stack []string, file string) error {
 	return errors.Join(err, g.Close(ctx))
 }
 
-// beneath returns the agent of a gateway that has a stack behind it; nil for an empty one.
+// beneath returns the agent of a gateway that has a stack behind it, which is this program, with some
+// variables; nil for an empty one.
 func beneath(stack []string, file string, log func(level, text string)) (core.Backend, error) {
 	if len(stack) == 0 {
 		return nil, nil
@@ -96,7 +103,15 @@ func beneath(stack []string, file string, log func(level, text string)) (core.Ba
 	if err != nil {
 		return nil, err
 	}
-	return backs[stack[0]](self, map[string]string{stackVar: strings.Join(stack, ","), turnsVar: file}, log), nil
+	passed := cmp.Or(os.Getenv(passedVar), strings.Join(stack, ","))
+	env := map[string]string{stackVar: strings.Join(stack, ","), turnsVar: file, passedVar: passed}
+	return backs[stack[0]](launch.Options{
+		Name: below,
+		Program: func(context.Context, core.Host) (launch.Program, error) {
+			return launch.Program{Path: self, Env: env}, nil
+		},
+		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
+	}), nil
 }
 
 // gateway returns a gateway with an agent, whose user is asked about every call that its agent asks about.
@@ -166,8 +181,9 @@ func turnsOf(events []core.Event) (turns [][]core.Event) {
 
 // player is an agent that plays turns: the one whose number the prompt begins with.
 type player struct {
-	host  *core.Host
-	turns [][]core.Event
+	host   *core.Host
+	turns  [][]core.Event
+	passed []string // the protocols that a prompt has passed
 }
 
 func (player) Caps(context.Context) (core.BackendCaps, error) {
@@ -185,7 +201,7 @@ func (player) Close(context.Context) error { return nil }
 
 // numbered puts the number of a turn in front of its prompt.
 func numbered(n int, prompt []core.Block) []core.Block {
-	return append([]core.Block{core.Text{Text: fmt.Sprintf("turn %d", n)}}, prompt...)
+	return append([]core.Block{core.Text{Text: fmt.Sprintf("turn %d: ", n)}}, prompt...)
 }
 
 // Run implements core.Conversation.
@@ -202,7 +218,7 @@ func (p player) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 		switch e := own(ev, t.ID(), n).(type) {
 		case core.TurnStarted:
 			e.Prompt = numbered(n, e.Prompt)
-			want, got := prompted(e.Prompt), prompted(t.Prompt())
+			want, got := prompted(e.Prompt, p.passed), prompted(t.Prompt(), p.passed)
 			if want != got {
 				if err := t.Emit(ctx, core.Notice{Severity: core.Failure, Text: "The prompt was " + got + ", and not " + want}); err != nil {
 					return "", err
@@ -325,8 +341,13 @@ func own(ev core.Event, turn core.TurnID, n int) core.Event {
 	return ev
 }
 
-// prompted describes a prompt, without what no protocol carries.
-func prompted(blocks []core.Block) string {
+// prompted describes a prompt, without what the protocols do not carry that it has passed.
+func prompted(blocks []core.Block, passed []string) string {
+	for _, protocol := range passed {
+		if arrives := arrives[protocol]; arrives != nil {
+			blocks = arrives(blocks)
+		}
+	}
 	var list []string
 	for _, b := range blocks {
 		line, err := json.Marshal(b)
@@ -338,6 +359,7 @@ func prompted(blocks []core.Block) string {
 // top is the gateway on top of a stack, with a client of a session.
 type top struct {
 	t      *testing.T
+	stack  []string
 	ctx    context.Context //nolint:containedctx // ends what hangs
 	at     *core.Attachment
 	reader *core.Reader
@@ -365,7 +387,7 @@ func onTop(t *testing.T, stack []string, turns [][]core.Event) *top {
 		t.Fatal(err)
 	}
 	at := s.Attach(core.Client{Name: "tester", Principal: core.Local, Asks: true, Questions: true})
-	return &top{t: t, ctx: ctx, at: at, reader: at.Read(core.Pos{})}
+	return &top{t: t, stack: stack, ctx: ctx, at: at, reader: at.Read(core.Pos{})}
 }
 
 // play has the nth turn played, answers what it asks as was answered there, stops it where it was stopped,
@@ -377,13 +399,11 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 		p.t.Fatalf("turn %d begins with %T", n, turn[0])
 	}
 	var replies []core.Reply
-	labels := map[string]string{} // of the answers to questions, by their ids, which a form has for itself
+	var asks []core.Ask
 	for _, ev := range turn {
 		switch e := ev.(type) {
 		case core.Asked:
-			for _, o := range e.Ask.Options {
-				labels[o.ID] = o.Label
-			}
+			asks = append(asks, e.Ask)
 		case core.Answered:
 			replies = append(replies, e.Reply)
 		}
@@ -398,6 +418,9 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 		}
 	}
 	ending, _ := turn[len(turn)-1].(core.TurnEnded)
+	halt := ending.Stop == core.StopCanceled && len(replies) == 0
+	silent := silentlyRuns(p.stack)
+	began := map[core.CallID]bool{}
 	for {
 		records, err := p.reader.Next(p.ctx)
 		if err != nil {
@@ -411,7 +434,12 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 					events = []core.Event{e}
 				}
 			case core.CallOutput:
-				if ending.Stop == core.StopCanceled && stopsAt(turn, e) {
+				if halt && stopsAt(turn, e) {
+					stop()
+				}
+			case core.CallChanged:
+				if began[e.Call.ID] = true; halt && silent && e.Call.State == core.Running && len(began) == callsIn(turn) {
+					halt = false
 					stop()
 				}
 			case core.Asked:
@@ -420,17 +448,13 @@ func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 					stop()
 					continue
 				}
-				reply := replies[0]
-				if replies = replies[1:]; reply.Outcome == core.OutcomeCanceled {
+				ask, reply := asks[0], replies[0]
+				asks, replies = asks[1:], replies[1:]
+				if halt = ending.Stop == core.StopCanceled && len(replies) == 0; reply.Outcome == core.OutcomeCanceled {
 					stop()
 					continue
 				}
-				for _, o := range e.Ask.Options { // the list of the gateway below
-					if e.Ask.Kind == core.AskApproval && o.Decision == reply.Decision || e.Ask.Kind == core.AskQuestion && o.Label == labels[reply.Option] {
-						reply.Option = o.ID
-					}
-				}
-				if err := p.at.Answer(p.ctx, e.Ask.ID, reply); err != nil {
+				if err := p.at.Answer(p.ctx, e.Ask.ID, translated(reply, ask, e.Ask)); err != nil {
 					p.t.Error(err)
 				}
 			case core.TurnEnded:
@@ -451,6 +475,36 @@ func stopsAt(turn []core.Event, out core.CallOutput) bool {
 		}
 	}
 	return strings.Contains(out.Text, strings.TrimSpace(last))
+}
+
+// translated returns the answer at the top that is the one to what was asked below: a form has ids of its own
+// for the answers, and an approval may have become a question with the same answers, or with the gateway's.
+func translated(reply core.Reply, below, top core.Ask) core.Reply {
+	at := slices.IndexFunc(below.Options, func(o core.Option) bool { return o.ID == reply.Option })
+	switch {
+	case top.Kind == core.AskQuestion && below.Kind == core.AskApproval:
+		reply.Outcome = core.OutcomeAnswered
+		if at < 0 {
+			at = slices.Index([]core.Decision{core.AllowOnce, core.AllowSession, core.RejectOnce, core.RejectAlways}, reply.Decision)
+		}
+	case top.Kind == core.AskApproval:
+		at = slices.IndexFunc(top.Options, func(o core.Option) bool { return o.Decision == reply.Decision })
+	}
+	if at >= 0 && at < len(top.Options) {
+		reply.Option = top.Options[at].ID
+	}
+	return reply
+}
+
+// callsIn counts the calls of a turn.
+func callsIn(turn []core.Event) int {
+	seen := map[core.CallID]bool{}
+	for _, ev := range turn {
+		if e, ok := ev.(core.CallChanged); ok {
+			seen[e.Call.ID] = true
+		}
+	}
+	return len(seen)
 }
 
 // lines shows events.

@@ -109,6 +109,10 @@ func Decoder() []fidelity.Loss {
 			"Invisible characters of an ECA server's question are left out.",
 			"Asked.question.Text",
 		),
+		fidelity.InPart.Because(
+			"Line ends and invisible characters of a step of an ECA server's plan are left out.",
+			"PlanChanged.Entries.Text",
+		),
 		fidelity.AsText.Because(
 			"A page that an ECA server wants opened is an address in its question.",
 			"Asked.question.URL",
