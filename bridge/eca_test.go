@@ -39,6 +39,7 @@ func inContexts(prompt []core.Block) []core.Block {
 type chat struct {
 	list    []core.Event
 	over    bool                   // it is above ACP
+	beside  bool                   // ACP is above or below it
 	inWords map[core.CallID]string // titles of calls whose approval is a question, because the answers are an agent's own
 	written map[core.CallID]bool   // calls whose arguments were written
 }
@@ -47,7 +48,7 @@ type chat struct {
 // answers than ECA has buttons; and how full the window is is not known before the tokens of the turn are.
 func inECA(events []core.Event, protocols []string) []core.Event {
 	acp := slices.Index(protocols, "acp")
-	c := chat{over: acp > slices.Index(protocols, "eca"), inWords: map[core.CallID]string{}, written: map[core.CallID]bool{}}
+	c := chat{beside: acp >= 0, over: acp > slices.Index(protocols, "eca"), inWords: map[core.CallID]string{}, written: map[core.CallID]bool{}}
 	for _, ev := range events {
 		if e, ok := ev.(core.Asked); ok && c.inQuestion(e.Ask) {
 			c.inWords[e.Ask.Call] = ""
@@ -91,6 +92,9 @@ func (c *chat) event(ev core.Event) {
 		}
 		c.add(e)
 	case core.CallArgs:
+		if e.Text == "{}" { // there are none
+			return
+		}
 		c.written[e.Call] = true
 		c.add(e)
 	case core.CallChanged:
@@ -172,11 +176,10 @@ func (c *chat) call(now core.Call) {
 	case core.Proposed: // what it would do is told when it is asked about, or runs
 		now.Args, now.Content = nil, nil
 	case core.Awaiting, core.Running, core.Rejected, core.Canceled: // somebody decides, or has decided, by them
-		now.Args = json.RawMessage(brackets.Replace(string(display.VisibleArgs(now.Args))))
+		if len(now.Args) > 0 {
+			now.Args = spelled(now.Args)
+		}
 	case core.Succeeded, core.Errored:
-	}
-	if mine {
-		now.Server = ""
 	}
 	result := now.State == core.Succeeded || now.State == core.Errored
 	var diffs, texts, images []core.Block
@@ -190,13 +193,19 @@ func (c *chat) call(now core.Call) {
 			texts = append(texts, core.Text{Text: text})
 		}
 	}
+	if c.beside && slices.Equal(texts, []core.Block{core.Text{Text: "rejected"}}) { // by a question, and ACP has no state for it
+		now.State, texts = core.Rejected, nil
+	}
 	if len(texts) == 0 && now.State == core.Errored && now.Why != "" {
 		texts = append(texts, core.Text{Text: now.Why})
 	}
-	if now.State != core.Succeeded || mine || len(diffs) > 0 { // there is no place for it
+	if now.State != core.Succeeded || now.Server == core.Native || len(diffs) > 0 { // there is no place for it
 		now.Output = nil
 	}
 	now.Content = append(diffs, texts...)
+	if mine {
+		now.Server = ""
+	}
 	c.add(core.CallChanged{Call: now})
 	if now.State == core.Proposed && written != "" && !c.written[now.ID] { // they come as they are written
 		c.written[now.ID] = true
@@ -241,8 +250,17 @@ func taken(turns [][]core.Event) (list [][]core.Event) {
 	return list
 }
 
-// brackets takes back that the brackets around characters which are spelled out are themselves spelled out.
+// brackets are those around characters that are spelled out, spelled out themselves.
 var brackets = strings.NewReplacer("⟨U+27E8⟩", "⟨", "⟨U+27E9⟩", "⟩")
+
+// spelled returns arguments with their invisible characters spelled out, as often as that may have been done.
+func spelled(args json.RawMessage) json.RawMessage {
+	text := string(display.VisibleArgs(args))
+	for once := brackets.Replace(text); once != text; once = brackets.Replace(text) {
+		text = once
+	}
+	return json.RawMessage(text)
+}
 
 // shortened returns an amount with six digits behind the point.
 func shortened(cost *float64) *float64 {
