@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,10 @@ import (
 	"time"
 
 	"dragoman/adapters/acp"
+	"dragoman/adapters/eca"
 	"dragoman/bridge/agent"
+	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/ecaserver"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/codec"
@@ -22,16 +26,24 @@ import (
 )
 
 // Variables of a process that is a gateway in a stack: the protocols from it downwards, of which the first
-// is its own, and the file with the turns that the last one plays.
+// is its own, the file with the turns that the last one plays, and all protocols that a prompt has passed.
 const (
-	stackVar = "DRAGOMAN_TEST_STACK"
-	turnsVar = "DRAGOMAN_TEST_TURNS"
+	stackVar  = "DRAGOMAN_TEST_STACK"
+	turnsVar  = "DRAGOMAN_TEST_TURNS"
+	passedVar = "DRAGOMAN_TEST_PASSED"
 )
 
 // fronts serve a protocol over standard input and output.
 var fronts = map[string]func(ctx context.Context, g *core.Gateway) error{
 	"acp": func(ctx context.Context, g *core.Gateway) error {
 		return acp.New(acp.Options{Gateway: g, Principal: core.Local, Logins: noLogins{}}).Serve(ctx, os.Stdin, os.Stdout)
+	},
+	"eca": func(ctx context.Context, g *core.Gateway) error {
+		err := eca.New(eca.Options{Gateway: g, Principal: core.Local}).Serve(ctx, os.Stdin, os.Stdout)
+		if errors.Is(err, eca.ErrNoShutdown) { // the gateway above has ended it
+			return nil
+		}
+		return err
 	},
 }
 
@@ -42,17 +54,10 @@ func (noLogins) Methods(string) (list []acp.Login, wanted, known bool) { return 
 
 func (noLogins) Status(context.Context, string) (s acp.AuthStatus) { return s }
 
-// backs are agents that speak a protocol: this program, with some variables.
-var backs = map[string]func(self string, env map[string]string, log func(level, text string)) core.Backend{
-	"acp": func(self string, env map[string]string, log func(level, text string)) core.Backend {
-		return agent.New(agent.Options{
-			Name: below,
-			Program: func(context.Context, core.Host) (agent.Program, error) {
-				return agent.Program{Path: self, Env: env}, nil
-			},
-			Pool: agent.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
-		})
-	},
+// backs are agents that speak a protocol.
+var backs = map[string]func(o launch.Options) core.Backend{
+	"acp": func(o launch.Options) core.Backend { return agent.New(o) },
+	"eca": func(o launch.Options) core.Backend { return ecaserver.New(ecaserver.Options{Options: o}) },
 }
 
 // below is the name of the agent of a gateway that has another one behind it.
@@ -77,7 +82,7 @@ func layer(stack []string, file string) error {
 	if len(stack) == 1 {
 		var turns [][]core.Event
 		turns, err = read(file)
-		back = player{&host, turns}
+		back = player{&host, turns, strings.Split(os.Getenv(passedVar), ",")}
 	}
 	if err != nil {
 		return err
@@ -87,7 +92,8 @@ func layer(stack []string, file string) error {
 	return errors.Join(err, g.Close(ctx))
 }
 
-// beneath returns the agent of a gateway that has a stack behind it; nil for an empty one.
+// beneath returns the agent of a gateway that has a stack behind it, which is this program, with some
+// variables; nil for an empty one.
 func beneath(stack []string, file string, log func(level, text string)) (core.Backend, error) {
 	if len(stack) == 0 {
 		return nil, nil
@@ -96,7 +102,15 @@ func beneath(stack []string, file string, log func(level, text string)) (core.Ba
 	if err != nil {
 		return nil, err
 	}
-	return backs[stack[0]](self, map[string]string{stackVar: strings.Join(stack, ","), turnsVar: file}, log), nil
+	passed := cmp.Or(os.Getenv(passedVar), strings.Join(stack, ","))
+	env := map[string]string{stackVar: strings.Join(stack, ","), turnsVar: file, passedVar: passed}
+	return backs[stack[0]](launch.Options{
+		Name: below,
+		Program: func(context.Context, core.Host) (launch.Program, error) {
+			return launch.Program{Path: self, Env: env}, nil
+		},
+		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test", Log: log,
+	}), nil
 }
 
 // gateway returns a gateway with an agent, whose user is asked about every call that its agent asks about.
@@ -166,8 +180,9 @@ func turnsOf(events []core.Event) (turns [][]core.Event) {
 
 // player is an agent that plays turns: the one whose number the prompt begins with.
 type player struct {
-	host  *core.Host
-	turns [][]core.Event
+	host   *core.Host
+	turns  [][]core.Event
+	passed []string // the protocols that a prompt has passed
 }
 
 func (player) Caps(context.Context) (core.BackendCaps, error) {
@@ -185,7 +200,7 @@ func (player) Close(context.Context) error { return nil }
 
 // numbered puts the number of a turn in front of its prompt.
 func numbered(n int, prompt []core.Block) []core.Block {
-	return append([]core.Block{core.Text{Text: fmt.Sprintf("turn %d", n)}}, prompt...)
+	return append([]core.Block{core.Text{Text: fmt.Sprintf("turn %d: ", n)}}, prompt...)
 }
 
 // Run implements core.Conversation.
@@ -202,7 +217,7 @@ func (p player) Run(ctx context.Context, t *core.Turn) (core.StopReason, error) 
 		switch e := own(ev, t.ID(), n).(type) {
 		case core.TurnStarted:
 			e.Prompt = numbered(n, e.Prompt)
-			want, got := prompted(e.Prompt), prompted(t.Prompt())
+			want, got := prompted(e.Prompt, p.passed), prompted(t.Prompt(), p.passed)
 			if want != got {
 				if err := t.Emit(ctx, core.Notice{Severity: core.Failure, Text: "The prompt was " + got + ", and not " + want}); err != nil {
 					return "", err
@@ -325,138 +340,17 @@ func own(ev core.Event, turn core.TurnID, n int) core.Event {
 	return ev
 }
 
-// prompted describes a prompt, without what no protocol carries.
-func prompted(blocks []core.Block) string {
+// prompted describes a prompt, without what the protocols do not carry that it has passed.
+func prompted(blocks []core.Block, passed []string) string {
+	for _, protocol := range passed {
+		if arrives := arrives[protocol]; arrives != nil {
+			blocks = arrives(blocks)
+		}
+	}
 	var list []string
 	for _, b := range blocks {
 		line, err := json.Marshal(b)
 		list = append(list, fmt.Sprintf("%T %s %v", b, line, err))
 	}
 	return strings.Join(list, "; ")
-}
-
-// top is the gateway on top of a stack, with a client of a session.
-type top struct {
-	t      *testing.T
-	ctx    context.Context //nolint:containedctx // ends what hangs
-	at     *core.Attachment
-	reader *core.Reader
-}
-
-// patience is the time after which a test counts as hanging.
-const patience = 2 * time.Minute
-
-func onTop(t *testing.T, stack []string, turns [][]core.Event) *top {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	back, err := beneath(stack, write(t, turns), func(level, text string) { t.Logf("%s: %s", level, text) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gateway(back)
-	t.Cleanup(func() {
-		defer cancel()
-		if err := g.Close(ctx); err != nil {
-			t.Error("close:", err)
-		}
-	})
-	s, err := g.Create(ctx, core.Meta{Principal: core.Local, Cwd: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := s.Attach(core.Client{Name: "tester", Principal: core.Local, Asks: true, Questions: true})
-	return &top{t: t, ctx: ctx, at: at, reader: at.Read(core.Pos{})}
-}
-
-// play has the nth turn played, answers what it asks as was answered there, stops it where it was stopped,
-// and returns what is told of it.
-func (p *top) play(n int, turn []core.Event) (events []core.Event) {
-	p.t.Helper()
-	begin, ok := turn[0].(core.TurnStarted)
-	if !ok {
-		p.t.Fatalf("turn %d begins with %T", n, turn[0])
-	}
-	var replies []core.Reply
-	labels := map[string]string{} // of the answers to questions, by their ids, which a form has for itself
-	for _, ev := range turn {
-		switch e := ev.(type) {
-		case core.Asked:
-			for _, o := range e.Ask.Options {
-				labels[o.ID] = o.Label
-			}
-		case core.Answered:
-			replies = append(replies, e.Reply)
-		}
-	}
-	id, err := p.at.Prompt(p.ctx, core.Prompt{Blocks: numbered(n, begin.Prompt)})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	stop := func() {
-		if err := p.at.Cancel(p.ctx, id, core.ErrCanceled); err != nil {
-			p.t.Error(err)
-		}
-	}
-	ending, _ := turn[len(turn)-1].(core.TurnEnded)
-	for {
-		records, err := p.reader.Next(p.ctx)
-		if err != nil {
-			p.t.Fatalf("turn %d: %v; so far:\n%s", n, err, strings.Join(lines(events), "\n"))
-		}
-		for _, r := range records {
-			events = append(events, r.Event)
-			switch e := r.Event.(type) {
-			case core.TurnStarted:
-				if e.Turn == id { // what is before it is a turn that nobody prompted: what came after an answer
-					events = []core.Event{e}
-				}
-			case core.CallOutput:
-				if ending.Stop == core.StopCanceled && stopsAt(turn, e) {
-					stop()
-				}
-			case core.Asked:
-				if len(replies) == 0 {
-					p.t.Errorf("turn %d: unexpected question: %+v", n, e.Ask)
-					stop()
-					continue
-				}
-				reply := replies[0]
-				if replies = replies[1:]; reply.Outcome == core.OutcomeCanceled {
-					stop()
-					continue
-				}
-				for _, o := range e.Ask.Options { // the list of the gateway below
-					if e.Ask.Kind == core.AskApproval && o.Decision == reply.Decision || e.Ask.Kind == core.AskQuestion && o.Label == labels[reply.Option] {
-						reply.Option = o.ID
-					}
-				}
-				if err := p.at.Answer(p.ctx, e.Ask.ID, reply); err != nil {
-					p.t.Error(err)
-				}
-			case core.TurnEnded:
-				if e.Turn == id {
-					return events
-				}
-			}
-		}
-	}
-}
-
-// stopsAt reports whether a turn that the user stops is stopped at an output: its last one.
-func stopsAt(turn []core.Event, out core.CallOutput) bool {
-	last := ""
-	for _, ev := range turn {
-		if e, ok := ev.(core.CallOutput); ok {
-			last = e.Text
-		}
-	}
-	return strings.Contains(out.Text, strings.TrimSpace(last))
-}
-
-// lines shows events.
-func lines(events []core.Event) (list []string) {
-	for _, ev := range events {
-		list = append(list, fmt.Sprintf("%T %.200s", ev, fmt.Sprint(ev)))
-	}
-	return list
 }

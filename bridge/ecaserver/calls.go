@@ -164,7 +164,8 @@ func (c *chat) called(_ received, d described) {
 // reasons say why a call did not run, for people.
 var reasons = map[eca.RejectReason]string{
 	eca.RejectConfig: "rejected by the agent's own rules", eca.RejectConfig000: "rejected by the agent's own rules",
-	"hookRejected": "rejected by a hook of the agent's", "user-choice": "rejected",
+	"hookRejected": "rejected by a hook of the agent's", eca.RejectUser: "rejected", eca.RejectUser000: "rejected", eca.RejectAnybody001: "rejected",
+	eca.RejectStop: "stopped", "userStop": "stopped",
 }
 
 // rejected takes the end of a call that did not run.

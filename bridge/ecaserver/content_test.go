@@ -153,3 +153,20 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("%q, %q\n%s", got, below.states(), strings.Join(below.lines(), "\n"))
 	}
 }
+
+// Why a call did not run is said in words, whatever name the reason has in the protocol.
+func TestReasonsOfRejections(t *testing.T) {
+	c := one(t, ecatest.Options{})
+	for reason, want := range map[string]string{
+		"userChoiceDeny": "rejected rejected", "user": "rejected rejected", "userConfigDeny": "rejected rejected by the agent's own rules",
+		"userPromptStop": "canceled stopped", "another one": "rejected another one",
+	} {
+		c.say(
+			`content assistant {"type":"toolCallRun","id":"c","name":"look","arguments":{}}`,
+			`content assistant {"type":"toolCallRejected","id":"c","name":"look","arguments":{},"reason":"`+reason+`"}`,
+		)
+		if call := c.last("look"); string(call.State)+" "+call.Why != want {
+			t.Errorf("%s: %s %s; want %s", reason, call.State, call.Why, want)
+		}
+	}
+}

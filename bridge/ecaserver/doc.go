@@ -30,35 +30,7 @@
 //   - A program ends with its session, and with everything that it has started, also when we are killed.
 //   - What is the same for all kinds of agents (environment, sandbox, pool, delays, judging) is in the packages
 //     of bridge/agent.
-//
-// # What decoding cannot reconstruct
-//
-//   - Ids: the ids of messages, turns, thoughts and calls are each gateway's own.
-//   - Opened, Claimed, Bound, SettingsChanged, Archived, Expanded: each gateway has a log of its own.
-//   - TurnEnded.Stop and Err: a turn ends with "finished", whatever the reason; the reason is a text before it.
-//   - Asked, Answered: a call is asked about again at the top, by its own policy and in its own words.
-//   - Notice.Severity, and which of Notice, FellBack, Compacted, Reverted, Instructed, Missing it was: all are texts
-//     of the system.
-//   - Texts of a call that has no result yet, or that was stopped: only a result has texts, and what comes after a stop
-//     belongs to no turn any more.
-//   - CallOutput: a running call's output has no content; the result has all of it.
-//   - Call.Kind: it is found by the names of known tools, and by details.
-//   - Call.Server of a native tool: it is the agent's name.
-//   - Call.Why, Start, End: nobody says who decided, or when; the top notes its own.
-//   - Call.Content other than texts and changes: images follow the call, others are named in a text.
-//   - Call.Output that is no JSON of an MCP server's tool, and more than one.
-//   - Diff.Old and New beyond the lines that the patch has, Created, From, Sum: fileChange has a patch and counts.
-//     Several changes of one call arrive as one patch under the first path.
-//   - Call.Locations beyond the changed file.
-//   - The call that changes the plan: clients are shown the plan alone.
-//   - PlanEntry.Status of a blocked step: it is pending.
-//   - Phase: the words of progress are those of known servers, or mean that it waits; Tool and After are lost.
-//   - UsageChanged.Last but for tokens in and out and the cost; Total but for the session's tokens and cost.
-//   - UsageChanged.Context without a breakdown: it is the tokens of the last answer, or of the session.
-//   - ThoughtEnded.Sealed: data of a provider stays below.
-//   - Cited: name, description and type of a link; one that is no page or file is a text.
-//   - Flagged of a chat that is not being imported: a client of the top has its own marks.
-//   - Steered: whether the model got a message to the turn; one that it did not get is prompted.
-//   - PromptQueued: a server is prompted one turn at a time.
-//   - The session of a sub-agent in an imported history: its call alone is there.
+//   - What a server does not tell, or tells in another way, is listed in package losses. Besides: a history that is
+//     imported has the calls of sub-agents without their sessions; a message to a turn that the model did not get
+//     is prompted; a server is prompted one turn at a time; and the call that changes a plan is not shown beside it.
 package ecaserver

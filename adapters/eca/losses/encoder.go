@@ -28,6 +28,10 @@ func Encoder() []fidelity.Loss {
 			"CallChanged.Call.Locations",
 		),
 		fidelity.InPart.Because(
+			"While somebody decides about a call of an MCP server's tool, an ECA client gets its arguments with their invisible characters spelled out.",
+			"CallChanged.Call.Args",
+		),
+		fidelity.InPart.Because(
 			"ECA says that the user, a rule or a stop has ended a call, and has the reason as its output where a call could not run.",
 			"CallChanged.Call.Why",
 		),
@@ -76,6 +80,10 @@ func Encoder() []fidelity.Loss {
 			"ECA counts tokens that go in and come out, and does not tell apart which came from a cache, were for thinking, or are estimates.",
 			"UsageChanged.Last.CacheRead", "UsageChanged.Last.CacheWrite", "UsageChanged.Last.Reasoning", "UsageChanged.Last.Estimated",
 			"UsageChanged.Total.CacheRead", "UsageChanged.Total.CacheWrite", "UsageChanged.Total.Reasoning", "UsageChanged.Total.Estimated",
+		),
+		fidelity.InPart.Because(
+			"ECA has costs as text, with six digits behind the point.",
+			"UsageChanged.Last.Cost", "UsageChanged.Total.Cost",
 		),
 		fidelity.Lost.Because(
 			"ECA does not say which model has answered.",

@@ -7,6 +7,7 @@ import (
 	eca "dragoman/adapters/eca/losses"
 	mcp "dragoman/adapters/mcp/losses"
 	agent "dragoman/bridge/agent/losses"
+	ecaserver "dragoman/bridge/ecaserver/losses"
 	"dragoman/core/fidelity"
 )
 
@@ -16,6 +17,7 @@ func WriteTable(w io.Writer) error {
 		Agents: []fidelity.Side{
 			{Name: "our agent"},
 			{Name: "ACP agent", Losses: agent.Decoder()},
+			{Name: "ECA agent", Losses: ecaserver.Decoder()},
 		},
 		Clients: []fidelity.Side{
 			{Name: "ECA", Losses: eca.Encoder()},
