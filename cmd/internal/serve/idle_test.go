@@ -21,6 +21,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/program/programtest"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/servers"
 	"dragoman/cmd/internal/setup"
@@ -113,9 +114,11 @@ func inPlace(t *testing.T) (o setup.Options, work string) {
 	if err := os.WriteFile(filepath.Join(work, "README.md"), []byte(strings.Repeat("hello\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// In a bubble of synctest no time passes while a sandbox is open: it listens on sockets of the system.
+	programtest.Write(t, filepath.Join(home, "config.yaml"), "policy: {sandbox: none}\n")
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	e := &program.Environment{Version: "v0.0.0-test", Lookup: lookup, Out: io.Discard, Err: io.Discard}
+	e := &program.Environment{Version: "v0.0.0-test", Lookup: lookup, Out: io.Discard, Err: io.Discard, Flags: program.Flags{Config: filepath.Join(home, "config.yaml")}}
 	log, err := setup.OpenLog(e)
 	if err != nil {
 		t.Fatal(err)
