@@ -50,24 +50,6 @@ func TestContexts(t *testing.T) {
 	if is := strings.ReplaceAll(string(got), c.dir, "DIR"); is != want {
 		t.Errorf("got  %s\nwant %s", is, want)
 	}
-	for _, c2 := range []struct {
-		blocks []core.Block
-		want   string
-	}{
-		{[]core.Block{core.Text{Text: "look at "}, core.Link{URI: "file://" + file}, core.Text{Text: " please"}}, "look at @a.txt please"},
-		{[]core.Block{core.Text{Text: "compare "}, core.Link{URI: "file:///b.txt"}, core.Resource{URI: "file:///c.txt", Text: "x"}}, "compare @b.txt"},
-		{[]core.Block{core.Link{URI: "file://" + file}, core.Link{URI: "file:///b", Name: "bee"}}, "@a.txt @bee"},
-	} {
-		id, err := c.at.Prompt(c.ctx, core.Prompt{Blocks: c2.blocks})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.ended(id)
-		prompts := recorded(t, record, "chat/prompt")
-		if json.Unmarshal([]byte(prompts[len(prompts)-1]), &q) != nil || q.Message != c2.want || len(q.Contexts) == 0 {
-			t.Errorf("the message is %q, want %q", q.Message, c2.want)
-		}
-	}
 	if _, err := c.at.Prompt(c.ctx, core.Prompt{Blocks: []core.Block{core.Audio{MIME: "audio/wav", Data: []byte{1}}}}); err == nil {
 		t.Error("a sound was accepted")
 	}

@@ -1,7 +1,6 @@
 package ecaserver
 
 import (
-	"cmp"
 	"encoding/base64"
 	"path"
 	"path/filepath"
@@ -12,41 +11,17 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// texts returns the texts of a message, with the names of what they refer to where that stands, and its
-// other blocks. What only is beside the texts is not named, unless there are none.
+// texts returns the texts of a message, with the names of what it refers to, and its other blocks.
 func texts(blocks []core.Block) (text string, others []core.Block) {
 	var b strings.Builder
-	last := -1 // the last text
-	for i, block := range blocks {
-		if _, ok := block.(core.Text); ok {
-			last = i
-		}
-	}
-	for i, block := range blocks {
+	for _, block := range blocks {
 		if t, ok := block.(core.Text); ok {
 			b.WriteString(t.Text)
 			continue
 		}
-		if name, said := nameOf(block), b.String(); name != "" && (i < last || last < 0 || strings.HasSuffix(said, " ")) {
-			if said != "" && !strings.ContainsAny(said[len(said)-1:], " \n\t(") {
-				name = " " + name
-			}
-			b.WriteString(name)
-		}
 		others = append(others, block)
 	}
 	return b.String(), others
-}
-
-// nameOf returns a word for a file or page that a message refers to; "": it is something else.
-func nameOf(block core.Block) string {
-	switch b := any(block).(type) {
-	case core.Link:
-		return "@" + cmp.Or(b.Name, path.Base(b.URI))
-	case core.Resource:
-		return "@" + path.Base(b.URI)
-	}
-	return ""
 }
 
 // contexts returns a message in the form that the server takes: its texts, and the contexts that it refers
