@@ -13,6 +13,7 @@
 //   --approval POLICY   approve (default), session, reject or hold (never answer); given several times: the first question takes the first, and
 //                       so on, the last one stays
 //   --answer TEXT       offer chat/askQuestion, and answer so
+//   --agent NAME        the agent that is named with each prompt (default: code)
 //   --stop-after-ms MS  stop each prompt so long after it was sent
 //   --stop-on TEXT      stop all running prompts once, when an incoming message holds TEXT
 // Kinds printed besides those of driver.mjs: initialized, list, opened, result, prompt (chatId, text), prompted (chatId, result), content (chatId,
@@ -24,7 +25,7 @@ import { pathToFileURL } from 'node:url';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node';
 import { emit, ended, failed, flags, invalid, meddle, message, run, start, when } from './driver.mjs';
 
-const options = flags({ prompt: 1, new: 0, open: 1, list: 0, request: 2, dialect: 1, parallel: 0, approval: 1, answer: 1, 'stop-after-ms': 1, 'stop-on': 1 });
+const options = flags({ prompt: 1, new: 0, open: 1, list: 0, request: 2, dialect: 1, parallel: 0, approval: 1, answer: 1, 'stop-after-ms': 1, 'stop-on': 1, agent: 1 });
 const dialect = options.dialect ?? 'now';
 
 run(options, async () => {
@@ -169,7 +170,7 @@ let requests = 0;
 
 function promptParams(chatId, text) {
   const id = ++requests;
-  if (dialect === 'now') return { message: text, 'request-id': id, chatId, model: null, agent: 'code', contexts: [] };
+  if (dialect === 'now') return { message: text, 'request-id': id, chatId, model: null, agent: options.agent ?? 'code', contexts: [] };
   const early = { message: text, behavior: 'agent', contexts: [], ...(chatId && { chatId }) };
   return dialect === '000' ? early : { ...early, requestId: String(id) };
 }
