@@ -39,8 +39,8 @@ func (r rawCall) changed() (list []string) {
 // changes reports whether a call shows a change of a file.
 func (r rawCall) changes() bool { return len(r.changed()) > 0 }
 
-// inFolder is how Gemini names the folder of a command, in front of its description, if that is not
-// the session's.
+// inFolder matches the folder that Gemini writes in front of a command's description if the command does not
+// run in the session's folder.
 var inFolder = regexp.MustCompile(`^\[in ([^\]]+)\]`)
 
 // folderOf returns the folder of a command that is named only in a text; "": none is.

@@ -27,7 +27,7 @@ const (
 // noVariant is the value of the option that leaves the variant to the server.
 const noVariant = "default"
 
-// config is what a server has said can be chosen, and is. nil: it has not said.
+// config holds the choices that a server offers, and the current ones. A nil member was not sent.
 type config struct {
 	Models  []string `json:"models"`
 	Model   *string  `json:"selectModel"`

@@ -100,7 +100,7 @@ func (c *chat) endThought(took time.Duration) {
 	c.thought, c.theirs = "", ""
 }
 
-// phases are what servers are known to say about their activity.
+// phases maps the progress texts of known servers to phases of a turn.
 var phases = map[string]core.PhaseKind{
 	"waiting model": core.PhaseWaiting, "generating": core.PhaseGenerating, "thinking": core.PhaseGenerating, "calling tool": core.PhaseCalling,
 	"compacting": core.PhaseCompacting, "compacting context": core.PhaseCompacting, "summing the conversation up": core.PhaseCompacting,

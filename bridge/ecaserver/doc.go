@@ -7,7 +7,7 @@
 // has one of its own. A conversation is the server's side of one session, and a chat one chat of it: the
 // session's own, or that of a sub-agent, whose events are in a sub-session. A content is what a server sends
 // about a chat. A call is a call of a tool that the server runs itself, and details are what it shows of one. A
-// config is what can be chosen. A mark is the id by which the server goes back to a message.
+// config holds the choices that a server offers. A mark is the id by which the server goes back to a message.
 //
 // Files: backend.go, peer.go (the program and its messages), conversation.go, session.go (opens chats), turn.go
 // (prompts, and how they end), prompt.go (what is sent), chat.go and decode.go (contents to events), calls.go,

@@ -86,7 +86,8 @@ func TestDeafServer(t *testing.T) {
 	c.says("say next", "next\n")
 }
 
-// What is chosen goes with each prompt, and the server is told of it at once: it may offer other variants then.
+// Each prompt carries the current choices. A new choice is also sent at once, because the server may then offer
+// other variants.
 func TestChoices(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	c := one(t, ecatest.Options{Record: record, Variants: []string{"low", "high"}}, func(o *ecaserver.Options) {

@@ -14,7 +14,7 @@ type Notes struct {
 	doc datadir.Document[map[string]Note]
 }
 
-// Note is what is known about the login of an agent.
+// Note records how to log in to an agent, and whether it wants a login.
 type Note struct {
 	SignIns []Method `json:"sign_ins,omitempty"`
 	Wanted  bool     `json:"wanted,omitempty"` // its last answer was that it wants one
