@@ -65,7 +65,7 @@ func TestPollsContinueReading(t *testing.T) {
 		c.call(1, "agent_prompt", fmt.Sprintf(`"prompt":"hang","session_id":%q,"wait_seconds":0`, session))
 		c.stop()
 		c = converseAt(t, "2025-11-25", mcp.Options{Gateway: g, Principal: core.Local})
-		c.call(0, "agent_wait", fmt.Sprintf(`"session_id":%q,"wait_seconds":0`, session))
+		c.call(0, "agent_wait", fmt.Sprintf(`"session_id":%q,"wait_seconds":1`, session)) // until the turn has said its first words
 		var reads atomic.Int32
 		store.Before = func(_ context.Context, op string, _ core.SessionID) error {
 			if op == "read" {
