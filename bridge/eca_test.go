@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,14 +18,21 @@ import (
 var arrives = map[string]func([]core.Block) []core.Block{"eca": inContexts}
 
 // inContexts returns a prompt as an ECA server has it: a text, and images behind it. What else is attached is
-// in its context, and no part of the message.
+// in its context, and no part of the message, which has its name if it stands between texts.
 func inContexts(prompt []core.Block) []core.Block {
-	text := ""
+	text, names := "", ""
 	list := []core.Block{nil}
 	for _, b := range prompt {
 		switch b := b.(type) {
 		case core.Text:
-			text += b.Text
+			if text != "" {
+				text += names
+			}
+			text, names = text+b.Text, ""
+		case core.Link:
+			names += cmp.Or(b.Name, path.Base(b.URI))
+		case core.Resource:
+			names += path.Base(b.URI)
 		case core.Image:
 			if len(b.Data) > 0 {
 				list = append(list, core.Image{MIME: b.MIME, Data: b.Data})

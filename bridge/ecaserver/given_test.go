@@ -50,6 +50,21 @@ func TestContexts(t *testing.T) {
 	if is := strings.ReplaceAll(string(got), c.dir, "DIR"); is != want {
 		t.Errorf("got  %s\nwant %s", is, want)
 	}
+	for want, blocks := range map[string][]core.Block{
+		"look at a.txt please":          {core.Text{Text: "look at "}, core.Link{URI: "file://" + file}, core.Text{Text: " please"}},
+		"look at the plan and c.go now": {core.Text{Text: "look at "}, core.Link{URI: "file:///b", Name: "the plan"}, core.Text{Text: " and "}, core.Resource{URI: "file:///c.go#L3", Text: "x"}, core.Text{Text: " now"}},
+		"/look and see":                 {core.Link{URI: "file://" + file}, core.Text{Text: "/look and see"}, core.Link{URI: "file:///b"}},
+		"a.txt x.example":               {core.Link{URI: "file://" + file}, core.Link{URI: "https://x.example"}},
+	} {
+		if id, err = c.at.Prompt(c.ctx, core.Prompt{Blocks: blocks}); err != nil {
+			t.Fatal(err)
+		}
+		c.ended(id)
+		prompts = recorded(t, record, "chat/prompt")
+		if json.Unmarshal([]byte(prompts[len(prompts)-1]), &q) != nil || q.Message != want || len(q.Contexts) == 0 {
+			t.Errorf("the message is %q with %d contexts, want %q", q.Message, len(q.Contexts), want)
+		}
+	}
 	if _, err := c.at.Prompt(c.ctx, core.Prompt{Blocks: []core.Block{core.Audio{MIME: "audio/wav", Data: []byte{1}}}}); err == nil {
 		t.Error("a sound was accepted")
 	}

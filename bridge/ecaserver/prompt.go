@@ -1,6 +1,7 @@
 package ecaserver
 
 import (
+	"cmp"
 	"encoding/base64"
 	"path"
 	"path/filepath"
@@ -11,17 +12,45 @@ import (
 	"dragoman/core/fileuri"
 )
 
-// texts returns the texts of a message, with the names of what it refers to, and its other blocks.
+// texts returns the texts of a message as one, and its other blocks. A file or page that is mentioned between
+// texts is named there: the sentence would have a gap.
 func texts(blocks []core.Block) (text string, others []core.Block) {
 	var b strings.Builder
+	names := "" // that belong before the next text
 	for _, block := range blocks {
-		if t, ok := block.(core.Text); ok {
-			b.WriteString(t.Text)
+		t, ok := block.(core.Text)
+		if !ok {
+			others = append(others, block)
+			names += nameOf(block)
 			continue
 		}
-		others = append(others, block)
+		if b.Len() > 0 {
+			b.WriteString(names)
+		}
+		names = ""
+		b.WriteString(t.Text)
 	}
 	return b.String(), others
+}
+
+// nameOf returns the name of a file or page that a message mentions; "": it is something else.
+func nameOf(block core.Block) string {
+	switch b := block.(type) {
+	case core.Link:
+		return cmp.Or(b.Name, baseOf(b.URI))
+	case core.Resource:
+		return baseOf(b.URI)
+	case core.Text, core.Image, core.Audio, core.Diff, core.Terminal:
+	}
+	return ""
+}
+
+// baseOf returns the last part of an address, without its query and fragment.
+func baseOf(uri string) string {
+	if i := strings.IndexAny(uri, "?#"); i >= 0 {
+		uri = uri[:i]
+	}
+	return path.Base(uri)
 }
 
 // contexts returns a message in the form that the server takes: its texts, and the contexts that it refers

@@ -53,6 +53,7 @@ type chat struct {
 	Contents []json.RawMessage `json:"contents"`
 
 	stop     chan struct{} // closed when the turn is stopped
+	over     chan struct{} // closed when the turn is over
 	steers   chan string
 	decided  map[string]chan bool // by call
 	messages int

@@ -51,17 +51,24 @@ func (s *server) prompt(m message, c *chat, text, model string) {
 		s.answer(m, map[string]any{"chatId": c.ID, "model": model, "status": "login"})
 		return
 	}
-	stop := make(chan struct{})
+	stop, over := make(chan struct{}), make(chan struct{})
 	s.mu.Lock()
-	c.stop = stop
-	c.messages++
-	n := len(c.Contents)
+	before := c.over
+	c.stop, c.over = stop, over
 	s.mu.Unlock()
-	s.answer(m, map[string]any{"chatId": c.ID, "model": model, "status": "prompting"})
 	go func() {
+		defer close(over)
+		if before != nil { // it may have said that it is finished before it was
+			<-before
+		}
+		s.mu.Lock()
+		c.messages++
+		content := fmt.Sprintf("content-%d-%d", c.messages, len(c.Contents))
+		s.mu.Unlock()
+		s.answer(m, map[string]any{"chatId": c.ID, "model": model, "status": "prompting"})
 		t := &turn{s: s, c: c, id: c.ID, stop: stop}
 		t.status("running")
-		t.content("user", map[string]any{"type": "text", "text": text + "\n", "contentId": fmt.Sprintf("content-%d-%d", c.messages, n)})
+		t.content("user", map[string]any{"type": "text", "text": text + "\n", "contentId": content})
 		t.content("system", map[string]any{"type": "progress", "state": "running", "text": "Waiting model"})
 		if c.Title == "" {
 			c.Title = lines[0]

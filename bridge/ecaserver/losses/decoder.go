@@ -14,8 +14,12 @@ func Decoder() []fidelity.Loss {
 		),
 		fidelity.Lost.Because(
 			"Of a link or a file that is no text an ECA server gets the address, and of an image its data.",
-			"TurnStarted.Prompt.Image.URI", "TurnStarted.Prompt.Link.Name", "TurnStarted.Prompt.Link.Title", "TurnStarted.Prompt.Link.Description",
+			"TurnStarted.Prompt.Image.URI", "TurnStarted.Prompt.Link.Title", "TurnStarted.Prompt.Link.Description",
 			"TurnStarted.Prompt.Link.MIME", "TurnStarted.Prompt.Link.Size", "TurnStarted.Prompt.Resource.MIME", "TurnStarted.Prompt.Resource.Blob",
+		),
+		fidelity.InPart.Because(
+			"The name of a link stands in the message for an ECA server where the link is between texts.",
+			"TurnStarted.Prompt.Link.Name",
 		),
 		fidelity.Lost.Because(
 			"A message to the turn of an ECA server is its text.",

@@ -69,6 +69,7 @@ func sweepLocked(dir string) (used []string, err error) {
 				err = errors.Join(err, f.Remove())
 			}
 		}
+		_ = os.Remove(filepath.Join(dir, a.Name())) // only an empty folder goes
 	}
 	return used, err
 }

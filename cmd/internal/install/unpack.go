@@ -209,7 +209,7 @@ func clean(name string) (string, error) {
 		case part == "..":
 			return wrong("leads out of the folder")
 		case strings.ContainsAny(part, "\\:*?\"<>|") || strings.ContainsFunc(part, unicode.IsControl):
-			return wrong("has signs that no name has")
+			return wrong("has characters that a file name cannot have")
 		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || reserved.MatchString(part):
 			return wrong("means something else on Windows")
 		case len(part) > 255 || len(parts) >= 100:
