@@ -169,6 +169,10 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 
 // place starts a program when there is room for it.
 func (b *Backend) place(ctx context.Context, dir string, h core.Host, waits waiting, hold func() (launch.Confined, error)) (*peer, error) {
+	is, err := b.o.Program(ctx, h) // it may ask somebody, and holds no place meanwhile
+	if err != nil {
+		return nil, err
+	}
 	leave, err := b.o.Pool.Place(ctx, waits)
 	if err != nil {
 		return nil, err
@@ -178,5 +182,5 @@ func (b *Backend) place(ctx context.Context, dir string, h core.Host, waits wait
 		leave()
 		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
-	return b.start(ctx, dir, h, in, leave)
+	return b.start(ctx, is, dir, in, leave)
 }

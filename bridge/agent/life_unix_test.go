@@ -448,6 +448,35 @@ func TestOpenedWithoutAPlace(t *testing.T) {
 	}
 }
 
+// An agent holds no place while somebody is asked whether its program may be started.
+func TestAskingHoldsNoPlace(t *testing.T) {
+	pool := agent.NewPool()
+	pool.Limit(1)
+	asking, agreed := make(chan struct{}, 10), make(chan struct{})
+	r := newRoom(t, []core.Agent{
+		scripted(t, "scripted", agenttest.Options{Dir: t.TempDir(), Load: true}, func(o *agent.Options) { o.Pool = pool }),
+		scripted(t, "changed", agenttest.Options{}, func(o *agent.Options) {
+			find := o.Program
+			o.Pool, o.Program = pool, func(ctx context.Context, h core.Host) (agent.Program, error) {
+				asking <- struct{}{}
+				<-agreed
+				return find(ctx, h)
+			}
+		}),
+	})
+	a, b := r.begin("changed"), r.begin("scripted")
+	first := a.prompt("say first")
+	<-asking
+	b.says("say second", "second\n")
+	if b.notices() != "" {
+		t.Error(b.notices())
+	}
+	close(agreed)
+	if end := a.ended(first); end.Stop != core.StopEnd || a.text() != "first\n" {
+		t.Errorf("%+v, %q", end, a.text())
+	}
+}
+
 // Who waits for a place can be cancelled.
 func TestCancelWhileWaitingForAPlace(t *testing.T) {
 	pool := agent.NewPool()

@@ -14,7 +14,6 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/agent/signin"
-	"dragoman/core"
 )
 
 const (
@@ -97,8 +96,8 @@ type route struct {
 
 // start starts the agent's program in a folder, and greets it. The guard ends it with us. What it was
 // started in is released when it has ended, behind leave.
-func (b *Backend) start(ctx context.Context, dir string, h core.Host, in launch.Confined, leave func()) (*peer, error) {
-	p, err := b.startAlone(ctx, dir, h, in, leave, &signin.Ear{})
+func (b *Backend) start(ctx context.Context, is launch.Program, dir string, in launch.Confined, leave func()) (*peer, error) {
+	p, err := b.startAlone(ctx, is, dir, in, leave, &signin.Ear{})
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +110,12 @@ func (b *Backend) start(ctx context.Context, dir string, h core.Host, in launch.
 }
 
 // startAlone is start for a program that others do not use, and with listeners to what it says.
-func (b *Backend) startAlone(ctx context.Context, dir string, h core.Host, in launch.Confined, leave func(), e *signin.Ear) (*peer, error) {
+func (b *Backend) startAlone(ctx context.Context, is launch.Program, dir string, in launch.Confined, leave func(), e *signin.Ear) (*peer, error) {
 	release := func() {
 		leave()
 		in.Release()
 	}
-	proc, err := b.o.Start(ctx, dir, h, in, func(text string) { e.Hear(context.Background(), signin.Saying{Text: text}) })
+	proc, err := b.o.Start(is, dir, in, func(text string) { e.Hear(context.Background(), signin.Saying{Text: text}) })
 	if err != nil {
 		release()
 		return nil, err

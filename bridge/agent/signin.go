@@ -244,7 +244,11 @@ func (b *Backend) alone(ctx context.Context, dir string, hear signin.Listener, d
 	e := &signin.Ear{}
 	defer e.Listen(hear)() // behind the end of the program, so that nothing is lost
 	// A login is a person's own doing, and needs the browser: it is not confined.
-	p, err := b.startAlone(ctx, dir, nil, launch.Confined{Guard: guard, Release: func() {}}, func() {}, e)
+	is, err := b.o.Program(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
+	}
+	p, err := b.startAlone(ctx, is, dir, launch.Confined{Guard: guard, Release: func() {}}, func() {}, e)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}

@@ -21,12 +21,16 @@ type Trial = launch.Trial
 func Try(ctx context.Context, o Options, dir string) (t Trial, err error) {
 	o.Pool = NewPool()
 	b := New(o)
+	program, err := o.Program(ctx, nil)
+	if err != nil {
+		return t, err
+	}
 	in, err := b.o.Confined(core.Meta{Cwd: dir}, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
 	if err != nil {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}
 	begun := b.o.Time()
-	p, err := b.start(ctx, dir, nil, in, func() {})
+	p, err := b.start(ctx, program, dir, in, func() {})
 	if err != nil {
 		return t, err
 	}

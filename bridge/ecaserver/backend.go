@@ -93,6 +93,10 @@ func (b *Backend) Close(context.Context) error {
 
 // place starts the server for a conversation when there is room for it.
 func (b *Backend) place(ctx context.Context, c *conversation, waits launch.Waiting) (*peer, error) {
+	is, err := b.o.Program(ctx, c.bind.Host) // it may ask somebody, and holds no place meanwhile
+	if err != nil {
+		return nil, err
+	}
 	leave, err := b.o.Pool.Place(ctx, waits)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (b *Backend) place(ctx context.Context, c *conversation, waits launch.Waiti
 		leave()
 		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}
-	p, err := b.start(ctx, place{meta: c.bind.Meta, c: c, editor: editorCaps(c.bind.Host)}, in, leave, nil)
+	p, err := b.start(ctx, is, place{meta: c.bind.Meta, c: c, editor: editorCaps(c.bind.Host)}, in, leave, nil)
 	if err != nil {
 		return nil, err
 	}

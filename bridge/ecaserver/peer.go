@@ -51,14 +51,6 @@ type place struct {
 	editor *eca.EditorCaps
 }
 
-// host returns the session's host; nil: there is no session.
-func (p place) host() core.Host {
-	if p.c == nil {
-		return nil
-	}
-	return p.c.bind.Host
-}
-
 // peer is the running program of an agent, and the connection with it. It belongs to one conversation.
 type peer struct {
 	b       *Backend
@@ -90,7 +82,7 @@ type peer struct {
 var errUnused = errors.New("it is not used any more")
 
 // start starts the server, and greets it. What it was started in is released when it has ended, behind leave.
-func (b *Backend) start(ctx context.Context, at place, in launch.Confined, leave func(), hear signin.Listener) (*peer, error) {
+func (b *Backend) start(ctx context.Context, is launch.Program, at place, in launch.Confined, leave func(), hear signin.Listener) (*peer, error) {
 	p := &peer{
 		b: b, c: at.c, gone: make(chan struct{}), chats: map[string]*chat{}, used: b.o.Time(), room: make(chan struct{}, maxRequests),
 		ear: &signin.Ear{}, offered: make(chan struct{}), logins: map[string]chan struct{}{},
@@ -100,7 +92,7 @@ func (b *Backend) start(ctx context.Context, at place, in launch.Confined, leave
 		leave()
 		in.Release()
 	}
-	proc, err := b.o.Start(ctx, at.meta.Cwd, at.host(), in, func(text string) { p.ear.Hear(context.Background(), signin.Saying{Text: text}) })
+	proc, err := b.o.Start(is, at.meta.Cwd, in, func(text string) { p.ear.Hear(context.Background(), signin.Saying{Text: text}) })
 	if err != nil {
 		p.release()
 		return nil, err

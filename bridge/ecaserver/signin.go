@@ -309,7 +309,11 @@ func (b *Backend) with(ctx context.Context, hear signin.Listener, do func(*peer)
 func (b *Backend) alone(ctx context.Context, dir string, hear signin.Listener, do func(*peer) error) error {
 	guard, release := b.o.Guards.Hold("agent " + b.o.Name + " alone")
 	defer release()
-	p, err := b.start(ctx, place{meta: core.Meta{Cwd: dir}}, launch.Confined{Guard: guard, Release: func() {}}, func() {}, hear)
+	is, err := b.o.Program(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
+	}
+	p, err := b.start(ctx, is, place{meta: core.Meta{Cwd: dir}}, launch.Confined{Guard: guard, Release: func() {}}, func() {}, hear)
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", b.o.Name, err)
 	}

@@ -19,12 +19,16 @@ func Try(ctx context.Context, o Options, dir string) (t launch.Trial, err error)
 	o.Pool = launch.NewPool()
 	b := New(o)
 	m := core.Meta{Cwd: dir}
+	is, err := o.Program(ctx, nil)
+	if err != nil {
+		return t, err
+	}
 	in, err := o.Confined(m, nil, func() (*child.Guard, func()) { return o.Guards.Hold("trial of agent " + o.Name) })
 	if err != nil {
 		return t, fmt.Errorf("start agent %s: %w", o.Name, err)
 	}
 	begun := o.Time()
-	p, err := b.start(ctx, place{meta: m}, in, func() {}, nil)
+	p, err := b.start(ctx, is, place{meta: m}, in, func() {}, nil)
 	if err != nil {
 		return t, err
 	}

@@ -137,13 +137,9 @@ type Process struct {
 	Hide func(string) string // as in Program
 }
 
-// Start starts the agent's program in a folder, for the session of a host (nil: for none). line gets what it prints to its standard error, without
-// secrets and for people.
-func (o Options) Start(ctx context.Context, dir string, h core.Host, in Confined, line func(string)) (*Process, error) {
-	is, err := o.Program(ctx, h)
-	if err != nil {
-		return nil, err
-	}
+// Start starts the agent's program in a folder. line gets what it prints to its standard error, without secrets
+// and for people.
+func (o Options) Start(is Program, dir string, in Confined, line func(string)) (*Process, error) {
 	env := o.Env(is.Env)
 	proc, err := piped.Command{
 		Path: is.Path, Args: slices.Concat(is.Args, in.Args), Env: env, Dir: dir, Guard: in.Guard, Hide: is.Hide,
