@@ -223,15 +223,16 @@ func (c *acpClient) sessionWith(agent string) string {
 	return id
 }
 
-// However many sessions an editor has with agents, at most eight of them run, and each session continues.
+// However many sessions an editor has with agents, at most limits.agents of them run, eight unless it is
+// configured, and each session continues.
 func TestAgentsAreFew(t *testing.T) {
-	const most = 8
-	sessions := 10
+	most, sessions, more := 3, 5, object{"limits": object{"agents": 3}}
 	if everyAgent() {
-		sessions = 20
+		most, sessions, more = 8, 20, nil
 	}
 	forAgents(t, true, func(t *testing.T, a acpAgent) {
-		p, flags := a.place(t)
+		p := newPlace(t)
+		flags := a.configured(t, p, a.model(t, p), more)
 		c := p.acpClient(t, object{}, true, flags...)
 		var ids []string
 		for i := range sessions {

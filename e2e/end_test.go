@@ -303,7 +303,7 @@ func TestUnreadLog(t *testing.T) {
 			e := newPlace(t).edit(t, d, launch{stderr: w}, "--log-level", "debug")
 			w.Close()
 			e.allow = true
-			for range 20 {
+			for range 5 {
 				id := e.begin()
 				for _, text := range []string{"think hard then read notes.txt", "read absent.txt then stream 10 of 10", "run exit 3"} {
 					if got := e.run(id, text); got != endOK {
