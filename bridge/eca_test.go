@@ -54,9 +54,9 @@ type chat struct {
 
 // inECA shows events as ECA has them. Above ACP all approvals are questions, because an ACP agent offers more
 // answers than ECA has buttons; and how full the window is is not known before the tokens of the turn are.
-func inECA(events []core.Event, protocols []string) []core.Event {
-	acp := slices.Index(protocols, "acp")
-	c := chat{beside: acp >= 0, over: acp > slices.Index(protocols, "eca"), inWords: map[core.CallID]string{}, written: map[core.CallID]bool{}}
+func inECA(events []core.Event, stack []string) []core.Event {
+	below := slices.Contains(stack[slices.Index(stack, "eca"):], "acp")
+	c := chat{beside: slices.Contains(stack, "acp"), over: below, inWords: map[core.CallID]string{}, written: map[core.CallID]bool{}}
 	for _, ev := range events {
 		if e, ok := ev.(core.Asked); ok && c.inQuestion(e.Ask) {
 			c.inWords[e.Ask.Call] = ""

@@ -27,14 +27,15 @@ type teller struct {
 // shown have events of a turn in a form in which those that a protocol does not tell apart are the same.
 var shown = []struct {
 	protocol string
-	in       func(events []core.Event, protocols []string) []core.Event
+	in       func(events []core.Event, stack []string) []core.Event
 }{{"eca", inECA}, {"acp", inACP}}
 
-// told describes the events of a turn, without what protocols (from the top on) and their lists do not carry.
-func told(events []core.Event, protocols []string, losses [][]fidelity.Loss) []string {
+// told describes the events of a turn, without what the protocols of a stack (from the top on) and their lists do
+// not carry.
+func told(events []core.Event, stack []string, losses [][]fidelity.Loss) []string {
 	for _, as := range shown {
-		if slices.Contains(protocols, as.protocol) {
-			events = as.in(events, protocols)
+		if slices.Contains(stack, as.protocol) {
+			events = as.in(events, stack)
 		}
 	}
 	d := teller{losses: losses, ids: map[string]string{}, calls: map[core.CallID]string{}}

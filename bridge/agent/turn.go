@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/creachadair/jrpc2"
+
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -171,6 +173,11 @@ func (c *conversation) finish(ctx context.Context, t *core.Turn, p *peer, a answ
 func (c *conversation) broken(p *peer, err error) error {
 	if errors.Is(err, wire.ErrClosed) {
 		return fmt.Errorf("agent %s ended in the middle of the turn: %w", c.b.o.Name, p.reason())
+	}
+	if e := (*jrpc2.Error)(nil); errors.As(err, &e) && e.Code == jrpc2.InternalError {
+		if text := refusal(e).Words(); text != "" {
+			return errors.New(text) // the method and the code say nothing more
+		}
 	}
 	err = c.b.failure("session/prompt", err)
 	if signIn := (*core.SignInError)(nil); errors.As(err, &signIn) {

@@ -41,6 +41,9 @@ func (r Refusal) Words() string {
 	if json.Unmarshal(r.Data, &data) != nil || data.Details == "" && string(r.Data) != "null" {
 		data.Details = string(r.Data)
 	}
+	if strings.Contains(r.Message, data.Details) { // said twice, for clients that show only one of them
+		return strings.Trim(r.Message, ": ")
+	}
 	return strings.Trim(r.Message+": "+data.Details, ": ")
 }
 

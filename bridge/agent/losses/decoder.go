@@ -109,10 +109,6 @@ func Decoder() []fidelity.Loss {
 			"An ACP agent cannot forget what was said, so nobody can go back in its sessions.",
 			"Truncated",
 		),
-		fidelity.Changed.Because(
-			"The words of an ACP agent's failure have the name of the request in front of them.",
-			"TurnEnded.Err",
-		),
 		fidelity.Lost.Because(
 			"ACP has one hint for all arguments of a command.",
 			"Offered.Commands.Arguments.Description", "Offered.Commands.Arguments.Required",
