@@ -27,6 +27,7 @@
 //	back end      runs the turns of an agent: the built-in loop or a program ([Backend])
 //	conversation  the back end's side of one session ([Conversation])
 //	agent         a back end under a name that users can choose ([Agent])
+//	brief         what was said, for an agent that did not hear it ([Briefed]; package brief)
 //	model         a language model, named PROVIDER/MODEL (package inference)
 //	tool          a function that agents can call; a [Toolbox] opens a [Toolset] for a session
 //	tool call     one use of a tool, with the states of call.go ([Call]; "call" for short)
@@ -49,9 +50,8 @@
 // # What holds
 //
 //   - Deltas concatenate: [a, b] is rendered like [a+b].
-//   - A reader gets every record once and in order, whether it comes from memory or from the store.
-//     Readers skip the records that a Truncated hides, unless they have seen them; those get the
-//     Truncated.
+//   - A reader gets every record once and in order, from memory or from the store. Readers skip the
+//     records that a Truncated hides, unless they have seen them; those get the Truncated.
 //   - A record other than a delta reaches a reader only after the store has written it, so nothing
 //     that a client has seen is lost when the process dies. Text is delivered at once, and written
 //     after 25 ms, or later on a busy machine.
