@@ -111,7 +111,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		}
 	}
 	c.flow.c = c
-	c.serving.know(bind.Tools)
+	c.serving.Know(bind.Tools)
 	return c, nil
 }
 
@@ -227,7 +227,7 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 // lost says that the program has ended. It runs behind the reading goroutine.
 func (c *conversation) lost(p *peer) {
 	c.flow.end()
-	c.serving.close()
+	c.serving.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer == p {
@@ -304,7 +304,7 @@ func (c *conversation) Close(ctx context.Context) error {
 	}
 	c.after.Wait()
 	c.endSubagents()
-	c.serving.close()
+	c.serving.Close()
 	err := c.places.Close()
 	c.mu.Lock()
 	dir := c.spooled

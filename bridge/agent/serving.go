@@ -3,14 +3,11 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -83,50 +80,16 @@ func directServers(servers []core.ServerSpec, caps acp.MCPCapabilities) (list []
 	return list, left
 }
 
-// serving is the MCP server with the tools of a session for the agent that runs it. The zero value
-// is none. Any goroutine may call its methods.
-type serving struct {
-	mu     sync.Mutex          // guards the fields below
-	server *toolserver.Session // nil: the agent has none
-	specs  []core.Spec         // the last known tools
-}
+// serving is the MCP server with the tools of a session for the agent that runs it.
+type serving struct{ toolserver.Serving }
 
-// know notes the tools of the session while no turn runs.
-func (s *serving) know(specs []core.Spec) {
-	s.mu.Lock()
-	s.specs = specs
-	server := s.server
-	s.mu.Unlock()
-	if server != nil {
-		server.List(specs)
-	}
-}
-
-// has reports whether the session has tools for agents.
-func (s *serving) has() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.specs, toolserver.ForAgents)
-}
-
-// start makes a server for a program of the agent, instead of the one for the program before it.
-// brought are the servers of clients, whose names it does not take. http says that the program can
-// use an address of this machine; at is another one for it, as in Confined.
-func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, http bool, at string) (mcpServer, error) {
-	s.close()
-	name := toolserver.Name
-	for slices.ContainsFunc(brought, func(b core.ServerSpec) bool { return b.Name == name }) {
-		name += "-tools"
-	}
-	server, err := pool.Open(toolserver.Client{Name: name, At: at})
+// offer makes a server for a program of the agent. brought are the servers of clients. http says that the
+// program can use an address of this machine; at is another one for it, as in launch.Confined.
+func (s *serving) offer(pool *toolserver.Pool, brought []core.ServerSpec, http bool, at string) (mcpServer, error) {
+	server, name, err := s.Start(pool, toolserver.Name, brought, at)
 	if err != nil {
-		return mcpServer{}, fmt.Errorf("offer the session's tools: %w", err)
+		return mcpServer{}, err
 	}
-	s.mu.Lock()
-	s.server = server
-	specs := s.specs
-	s.mu.Unlock()
-	server.List(specs)
 	if http {
 		url, headers := server.HTTP()
 		return remoteServer(acp.ServerHTTP, name, url, headers), nil
@@ -135,69 +98,11 @@ func (s *serving) start(pool *toolserver.Pool, brought []core.ServerSpec, http b
 	return programServer(name, command, args, pairs(env)), nil
 }
 
-// close ends the server: its token is invalid then.
-func (s *serving) close() {
-	s.mu.Lock()
-	server := s.server
-	s.server = nil
-	s.mu.Unlock()
-	if server != nil {
-		server.Close()
-	}
-}
-
-// silentWait is the part of a wait for servers that is not shown.
-const silentWait = 300 * time.Millisecond
-
-// await waits for the session's MCP servers that are starting, for as long as each may take, and
-// notes the tools of the turn. It is called before the agent is started, because some agents list
-// tools only then.
-func (s *serving) await(ctx context.Context, t *core.Turn) error {
-	starters := t.Starters()
-	brief, enough := context.WithTimeout(ctx, silentWait)
-	for _, server := range starters {
-		server.Await(brief)
-	}
-	waits := brief.Err() != nil // otherwise all have had their time
-	enough()
-	var names []string
-	for _, server := range starters {
-		names = append(names, server.Starting()...)
-	}
-	if waits && len(names) > 0 {
-		if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseStarting, Tool: strings.Join(names, ", ")}); err != nil {
-			return err
-		}
-		for _, server := range starters {
-			server.Await(ctx)
-		}
-	}
-	specs, err := t.Tools(ctx)
-	if err == nil && specs != nil {
-		s.know(specs)
-	}
-	return err
-}
-
-// begin has calls made in a turn from now on. end must be called before the turn is over; it ends
-// the calls that are still running, and waits for them.
-func (s *serving) begin(ctx context.Context, t *core.Turn) (end func(), err error) {
-	s.mu.Lock()
-	server := s.server
-	s.mu.Unlock()
-	if server == nil {
-		return func() {}, nil
-	}
-	return server.Begin(ctx, t)
-}
-
 // owns reports whether a call that the agent describes is one of our server, which asks about it
 // itself and has it in the log. names are all that the agent calls it. A call that is described as
 // anything else besides, such as a command or a change of files, is not ours.
 func (s *serving) owns(kind acp.ToolKind, args json.RawMessage, names ...string) bool {
-	s.mu.Lock()
-	server := s.server
-	s.mu.Unlock()
+	server, _ := s.Server()
 	args = bytes.TrimSpace(args)
 	if server == nil || rawinput.Says(args) && args[0] != '{' {
 		return false

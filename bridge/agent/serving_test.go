@@ -67,13 +67,13 @@ func TestServing(t *testing.T) {
 	pool := toolserver.New(toolserver.Options{Version: "1", Program: []string{"/bin/dragoman", "session-tools"}})
 	defer pool.Close()
 	var s serving
-	defer s.close()
+	defer s.Close()
 	names := func() bool { return s.owns("other", nil, "mcp__dragoman__files__echo") }
-	s.know([]core.Spec{{Server: "files", Name: "echo"}})
+	s.Know([]core.Spec{{Server: "files", Name: "echo"}})
 	if names() {
 		t.Error("a tool is ours before there is a server")
 	}
-	web, err := s.start(pool, nil, true, "")
+	web, err := s.offer(pool, nil, true, "")
 	if err != nil || web.Type != "http" || web.Name != "dragoman" || !strings.HasPrefix(web.URL, "http://127.0.0.1:") ||
 		!strings.HasPrefix(asJSON(t, web.Headers), `[{"name":"Authorization","value":"Bearer `) {
 		t.Errorf("%s, %v", asJSON(t, web), err)
@@ -81,7 +81,7 @@ func TestServing(t *testing.T) {
 	if !names() {
 		t.Error("a tool that was known before the server is not ours")
 	}
-	program, err := s.start(pool, []core.ServerSpec{{Name: "dragoman"}}, false, "")
+	program, err := s.offer(pool, []core.ServerSpec{{Name: "dragoman"}}, false, "")
 	if err != nil || program.Type != "" || program.Name != "dragoman-tools" || program.Command != "/bin/dragoman" || asJSON(t, program.Args) != `["session-tools"]` ||
 		len(*program.Env) != 2 || (*program.Env)[1].Value == (*web.Headers)[0].Value[len("Bearer "):] {
 		t.Errorf("%s, %v", asJSON(t, program), err)
@@ -89,11 +89,11 @@ func TestServing(t *testing.T) {
 	if names() || !s.owns("", nil, "mcp__dragoman-tools__files__echo") {
 		t.Error("the name of the server does not count")
 	}
-	s.close()
+	s.Close()
 	if s.owns("", nil, "mcp__dragoman-tools__files__echo") {
 		t.Error("a tool of a server that has ended is ours")
 	}
-	if end, err := s.begin(t.Context(), nil); err != nil {
+	if end, err := s.Begin(t.Context(), nil); err != nil {
 		t.Error(err)
 	} else {
 		end()
@@ -105,12 +105,12 @@ func TestOurCalls(t *testing.T) {
 	pool := toolserver.New(toolserver.Options{Version: "1", Program: []string{"x"}})
 	defer pool.Close()
 	var s serving
-	defer s.close()
-	s.know([]core.Spec{
+	defer s.Close()
+	s.Know([]core.Spec{
 		{Server: "files", Name: "echo", Schema: json.RawMessage(`{"type":"object","properties":{"text":{},"path":{}}}`)},
 		{Server: "files", Name: "open", Schema: json.RawMessage(`{"type":"object"}`)},
 	})
-	if _, err := s.start(pool, nil, false, ""); err != nil {
+	if _, err := s.offer(pool, nil, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	const codex = `{"server":"dragoman","tool":"files__echo","arguments":{"text":"hi"}}`

@@ -108,12 +108,12 @@ func (c *conversation) servers(p *peer) (list []mcpServer, left []string, err er
 		return []mcpServer{}, nil, nil
 	}
 	if len(c.b.o.Paths) > 0 { // neither an address of this machine nor our program is there
-		if c.serving.has() {
+		if c.serving.Has() {
 			left = []string{"it is not given the tools of the session's MCP servers, because it runs elsewhere (paths)"}
 		}
 		return []mcpServer{}, left, nil
 	}
-	ours, err := c.serving.start(c.b.o.Tools, c.bind.Servers, takes.HTTP && (!p.proxied || p.tools != ""), p.tools)
+	ours, err := c.serving.offer(c.b.o.Tools, c.bind.Servers, takes.HTTP && (!p.proxied || p.tools != ""), p.tools)
 	if err != nil {
 		return nil, nil, err
 	}

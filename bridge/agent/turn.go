@@ -31,7 +31,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	c.enter(running{t, ctx})
 	defer c.touch()
 	c.keepMoved(running{t, ctx})
-	if err := c.serving.await(ctx, t); err != nil {
+	if err := c.serving.Await(ctx, t); err != nil {
 		return core.StopError, err
 	}
 	p, err := c.take(ctx, func(text string, wait time.Duration) <-chan time.Time {
@@ -47,7 +47,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		return core.StopError, err
 	}
 	defer p.give()
-	end, err := c.serving.begin(ctx, t)
+	end, err := c.serving.Begin(ctx, t)
 	if err != nil {
 		return core.StopError, err
 	}

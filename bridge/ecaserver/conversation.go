@@ -80,7 +80,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
 	c.places = files.New(host{bind})
-	c.tools.know(bind.Tools)
+	c.tools.Know(bind.Tools)
 	return c, nil
 }
 
@@ -201,7 +201,7 @@ func (c *conversation) lost(p *peer, why error) {
 	c.root.over()
 	c.dropJobs()
 	c.endSubagents()
-	c.tools.close()
+	c.tools.Close()
 	c.mu.Lock()
 	if c.peer == p {
 		c.peer = nil
@@ -261,7 +261,7 @@ func (c *conversation) Close(context.Context) error {
 	}
 	c.after.Wait()
 	c.endSubagents()
-	c.tools.close()
+	c.tools.Close()
 	err := c.places.Close()
 	c.release()
 	return err

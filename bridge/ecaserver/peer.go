@@ -120,7 +120,7 @@ func (p *peer) greet(ctx context.Context, at place, tools string) error {
 	defer cancel()
 	options := map[string]any{}
 	if at.c != nil {
-		servers, err := at.c.tools.start(p.b.o.Options, at.c.bind.Servers, tools)
+		servers, err := at.c.tools.offer(p.b.o.Options, at.c.bind.Servers, tools)
 		if err != nil {
 			return err
 		}

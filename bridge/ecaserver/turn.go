@@ -40,7 +40,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	}
 	c.root.enter(running{t, ctx})
 	defer c.touch()
-	if err := c.tools.await(ctx, t); err != nil {
+	if err := c.tools.Await(ctx, t); err != nil {
 		return core.StopError, err
 	}
 	p, err := c.take(ctx, func(text string, wait time.Duration) <-chan time.Time {
@@ -56,7 +56,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		return core.StopError, err
 	}
 	defer p.give()
-	end, err := c.tools.begin(ctx, t)
+	end, err := c.tools.Begin(ctx, t)
 	if err != nil {
 		return core.StopError, err
 	}
