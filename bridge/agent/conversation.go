@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/brief"
+	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/child"
@@ -99,7 +100,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		}
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
-	c.places = files.New(place{bind})
+	c.places = judge.Workspace(bind)
 	c.terminals = &shell.Terminals{Shell: shell.Find(""), Guard: c.guard, Environ: b.o.Environ, Keep: b.o.Keep}
 	if b.o.Sandbox != nil {
 		box, leave := b.o.Sandbox(bind.Meta, bind.Host)
@@ -115,18 +116,6 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 	return c, nil
 }
 
-// place is the workspace's host.
-type place struct{ bind core.Binding }
-
-// Meta implements files.Host.
-func (p place) Meta() core.Meta { return p.bind.Meta }
-
-// Editor implements files.Host.
-func (p place) Editor() core.Editor { return p.bind.Host.Editor() }
-
-// Spills implements files.Host.
-func (p place) Spills() core.Spills { return nil }
-
 // ensure returns the agent's program with the session open in it, and starts it if it does not
 // run.
 func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error) {
@@ -139,54 +128,14 @@ func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error)
 	if p != nil {
 		<-p.gone
 	}
-	p, err := c.begin(ctx, waits)
+	p, err := launch.Begin(ctx, c.b.attempts, c.b.o.Name, c.bind.Meta, waits,
+		func() (*peer, error) { return c.b.program(ctx, c, waits) },
+		func(p *peer) error { return c.openOn(ctx, p) })
 	wants := errors.As(err, new(*core.SignInError))
 	if ctx.Err() == nil && (wants || err == nil) {
 		c.b.note(ctx, wants)
 	}
 	return p, err
-}
-
-// begin starts the program and opens the session in it. A failure delays the next attempt of the session,
-// or of all sessions if it was the program's.
-func (c *conversation) begin(ctx context.Context, waits waiting) (*peer, error) {
-	end, err := c.b.attempts.Await(ctx, c.bind.Meta.ID, waits)
-	if err != nil {
-		return nil, err
-	}
-	o := launch.Unknown
-	defer func() { end(o) }()
-	if _, err := os.Stat(c.bind.Meta.Cwd); err != nil { // which is no fault of the program's
-		o = launch.Failed
-		return nil, fmt.Errorf("the session's folder: %w", err)
-	}
-	p, err := c.start(ctx, waits)
-	if err != nil {
-		return nil, c.advised(ctx, err)
-	}
-	err = c.openOn(ctx, p)
-	if o = launch.OutcomeOf(ctx, err); err != nil {
-		return nil, c.advised(ctx, err)
-	}
-	return p, nil
-}
-
-// advised adds to a failure the command that finds out why.
-func (c *conversation) advised(ctx context.Context, err error) error {
-	if launch.OutcomeOf(ctx, err) != launch.Failed {
-		return err
-	}
-	return fmt.Errorf("%w (dragoman agents doctor %s)", err, c.b.o.Name)
-}
-
-// start returns a program for the session, and starts it if need be.
-func (c *conversation) start(ctx context.Context, waits waiting) (p *peer, err error) {
-	end, err := c.b.attempts.Await(ctx, launch.Starts, waits)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { end(launch.OutcomeOf(ctx, err)) }()
-	return c.b.program(ctx, c, waits)
 }
 
 // take is ensure for a turn: the program does not make room for others until it is given back.

@@ -4,43 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
-	"dragoman/bridge/agent/brief"
-	"dragoman/bridge/agent/elsewhere"
+	"dragoman/bridge/agent/replay"
 	"dragoman/core"
-	"dragoman/core/display"
 )
 
-// maxImport limits a history that is imported, in bytes of the agent's updates. Of a longer one the
-// newest part is shown.
-const maxImport = 64 << 20
-
-// importing turns the history that an agent repeats into the events of a log. It holds them until
-// the agent has repeated all of it: a part would stay the session's history for ever.
+// importing is the history that an agent repeats. The reading goroutine owns it. When that has read the answer to
+// session/load, the goroutine that asked does.
 type importing struct {
-	name string
-
-	// The reading goroutine owns the fields below. When it has read the answer to session/load, the
-	// goroutine that asked does.
-	events []core.Event
-	size   int  // of the updates
-	cut    bool // the beginning is missing
-	title  string
-	turn   core.TurnID
-	turns  int
-	said   []core.Block         // of a message of the user that is still growing
-	id     string               // its messageId
-	subs   map[string]core.Call // of sub-agents, by the agent's ids of their sessions
+	*replay.History
+	said []core.Block         // of a message of the user that is still growing
+	id   string               // its messageId
+	subs map[string]core.Call // of sub-agents, by the agent's ids of their sessions
 }
 
-func newImport(name string) *importing {
-	return &importing{name: name, subs: map[string]core.Call{}}
+func newImport(agent string) *importing {
+	return &importing{History: replay.New(agent), subs: map[string]core.Call{}}
 }
 
 // importSession loads a session that the agent had before, with its history. An agent that cannot
@@ -63,19 +44,8 @@ func (c *conversation) importSession(ctx context.Context, p *peer, session strin
 	} else if err := c.continueSession(ctx, p, session); err != nil {
 		return err
 	}
-	if h := c.b.o.History; h != nil && in.title == "" {
-		if _, s, ok := h.Find(elsewhere.ImportID(c.b.o.Name, session)); ok {
-			in.title = s.Title
-		}
-	}
-	history := in.history()
-	err := c.bind.Host.Import(ctx, func(yield func(core.Event, error) bool) {
-		for _, ev := range history {
-			if !yield(ev, nil) {
-				return
-			}
-		}
-	})
+	in.begin()
+	err := in.Import(ctx, c.bind.Host, c.b.o.History.Title(c.b.o.Name, session))
 	switch {
 	case errors.Is(err, core.ErrHistory): // an earlier import came to an end, or another agent has answered
 		c.renew()
@@ -84,8 +54,9 @@ func (c *conversation) importSession(ctx context.Context, p *peer, session strin
 		return err
 	case !loads:
 		c.notice(core.Info, "it cannot show what was said in this session before.")
-	case in.cut:
-		c.notice(core.Info, fmt.Sprintf("what was said in this session first is not shown: its history is longer than %d MiB.", maxImport>>20))
+	}
+	if text := in.Missing(); text != "" {
+		c.notice(core.Info, text)
 	}
 	return c.bindTo(ctx)
 }
@@ -104,90 +75,17 @@ func (c *conversation) setImport(in *importing) {
 	c.importing = in
 }
 
-// add takes events of the history.
+// add adds events, behind a message of the user that was growing.
 func (in *importing) add(events ...core.Event) {
 	in.begin()
-	for _, ev := range events {
-		switch e := any(ev).(type) {
-		case core.Phase:
-			continue
-		case core.CallChanged:
-			e.Call.Turn = in.turn
-			ev = e
-		case core.Compacted:
-			e.Turn = in.turn
-			ev = e
-		default:
-		}
-		in.events = append(in.events, ev)
-	}
+	in.Add(events...)
 }
 
-// apart takes an event that needs no turn.
-func (in *importing) apart(ev core.Event) {
-	if e, ok := ev.(core.TitleChanged); ok {
-		in.title = e.Title
-		return
-	}
-	in.events = append(in.events, ev)
-}
-
-// grow counts an update. If that is too much, the older half is dropped, up to the beginning of a
-// turn.
-func (in *importing) grow(bytes int) {
-	if in.size += bytes; in.size <= maxImport {
-		return
-	}
-	half := len(in.events) / 2
-	first := slices.IndexFunc(in.events[half:], func(ev core.Event) bool {
-		_, begins := ev.(core.TurnStarted)
-		return begins
-	})
-	if first >= 0 {
-		in.events = slices.Clone(in.events[half+first:])
-	} else {
-		in.events, in.turn = nil, ""
-	}
-	in.size, in.cut = in.size/2, true
-}
-
-// history returns all of it, its title first.
-func (in *importing) history() []core.Event {
-	if len(in.said) > 0 {
-		in.begin()
-	}
-	in.rest()
-	title := in.title
-	for _, ev := range in.events {
-		if e, ok := ev.(core.TurnStarted); ok && title == "" {
-			line, _, _ := strings.Cut(strings.TrimSpace(brief.Plain(e.Prompt)), "\n")
-			title = display.Line(line, maxTitle)
-		}
-	}
-	if title == "" {
-		return in.events
-	}
-	return append([]core.Event{core.TitleChanged{Title: title, Auto: true}}, in.events...)
-}
-
-// begin begins the turn of what comes next, if none has begun.
+// begin begins a turn with the message of the user that was growing, if there is one.
 func (in *importing) begin() {
-	if in.turn != "" && len(in.said) == 0 {
-		return
-	}
-	in.rest()
-	in.turns++
-	n := strconv.Itoa(in.turns)
-	in.turn = core.TurnID("t" + in.name + "-i" + n)
-	in.events = append(in.events, core.TurnStarted{Turn: in.turn, Message: core.MessageID("u" + in.name + "-i" + n), Prompt: in.said})
-	in.said, in.id = nil, ""
-}
-
-// rest ends the last turn.
-func (in *importing) rest() {
-	if in.turn != "" {
-		in.events = append(in.events, core.TurnEnded{Turn: in.turn, Stop: core.StopEnd})
-		in.turn = ""
+	if len(in.said) > 0 {
+		in.Say(in.said)
+		in.said, in.id = nil, ""
 	}
 }
 

@@ -104,7 +104,7 @@ func (f *flow) info(u infoUpdate) {
 func (f *flow) emitApart(ev core.Event) {
 	c := f.c
 	if in := c.imports(); in != nil {
-		in.apart(ev)
+		in.Apart(ev)
 		return
 	}
 	c.mu.Lock()

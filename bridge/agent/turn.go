@@ -12,6 +12,7 @@ import (
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -34,15 +35,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.serving.Await(ctx, t); err != nil {
 		return core.StopError, err
 	}
-	p, err := c.take(ctx, func(text string, wait time.Duration) <-chan time.Time {
-		switch { // a stopped turn shows in ctx
-		case text != "":
-			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text})
-		case wait > 0:
-			_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseRetrying, After: wait})
-		}
-		return nil
-	})
+	p, err := c.take(ctx, launch.Shown(ctx, t))
 	if err != nil {
 		return core.StopError, err
 	}

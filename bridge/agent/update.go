@@ -71,7 +71,7 @@ func (f *flow) emit(events ...core.Event) bool {
 // take handles one update.
 func (f *flow) take(raw []byte) {
 	if in := f.c.imports(); in != nil {
-		in.grow(len(raw))
+		in.Grow(len(raw))
 	}
 	var kind, content, message []byte
 	meta := false

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
+	"dragoman/bridge/agent/replay"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/jsonscan"
@@ -47,7 +48,7 @@ type chat struct {
 	stopped   bool          // the user has stopped the turn: what still comes belongs to it
 	muted     bool          // contents repeat what the log has
 	closed    bool
-	importing *importing // nil: none goes on
+	importing *replay.History // nil: none goes on
 	subs      map[string]*subagent
 }
 
@@ -80,7 +81,7 @@ func (p *peer) contentReceived(params json.RawMessage) {
 // take turns a content into events.
 func (c *chat) take(r received, params json.RawMessage) {
 	if in := c.imports(); in != nil {
-		in.grow(len(params))
+		in.Grow(len(params))
 	}
 	kind := jsonscan.Text(wire.Object(r.Content)["type"])
 	if c.parent == nil && kind != eca.TypeProgress {
@@ -182,7 +183,7 @@ func (c *chat) newID(kind string) string {
 }
 
 // imports returns the import that goes on; nil: none.
-func (c *chat) imports() *importing {
+func (c *chat) imports() *replay.History {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.importing

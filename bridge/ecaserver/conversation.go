@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -79,25 +78,13 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		c.root.id, c.heard, c.begun = state.Chat, bind.Heard, state.Chat != "" && bind.Heard != brief.Nothing
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
-	c.places = files.New(host{bind})
+	c.places = judge.Workspace(bind)
 	c.tools.Know(bind.Tools)
 	return c, nil
 }
 
 // hold returns the guard of the session, which the conversation releases.
 func (c *conversation) hold() (*child.Guard, func()) { return c.guard, func() {} }
-
-// host is the workspace's host.
-type host struct{ bind core.Binding }
-
-// Meta implements files.Host.
-func (h host) Meta() core.Meta { return h.bind.Meta }
-
-// Editor implements files.Host.
-func (h host) Editor() core.Editor { return h.bind.Host.Editor() }
-
-// Spills implements files.Host.
-func (h host) Spills() core.Spills { return nil }
 
 // judging returns what judges the calls of the session.
 func (c *conversation) judging() judge.Judge {
@@ -115,53 +102,13 @@ func (c *conversation) ensure(ctx context.Context, waits launch.Waiting) (*peer,
 	if p != nil {
 		<-p.gone
 	}
-	p, err := c.begin(ctx, waits)
+	p, err := launch.Begin(ctx, c.b.attempts, c.b.o.Name, c.bind.Meta, waits,
+		func() (*peer, error) { return c.b.place(ctx, c, waits) },
+		func(p *peer) error { return c.openOn(ctx, p) })
 	if wants := errors.As(err, new(*core.SignInError)); ctx.Err() == nil && (wants || err == nil) {
 		c.b.note(wants)
 	}
 	return p, err
-}
-
-// begin starts the program and opens the chat in it. A failure delays the next attempt of the session, or
-// of all sessions if it was the program's.
-func (c *conversation) begin(ctx context.Context, waits launch.Waiting) (*peer, error) {
-	end, err := c.b.attempts.Await(ctx, c.bind.Meta.ID, waits)
-	if err != nil {
-		return nil, err
-	}
-	o := launch.Unknown
-	defer func() { end(o) }()
-	if _, err := os.Stat(c.bind.Meta.Cwd); err != nil { // which is no fault of the program's
-		o = launch.Failed
-		return nil, fmt.Errorf("the session's folder: %w", err)
-	}
-	p, err := c.start(ctx, waits)
-	if err != nil {
-		return nil, c.advised(ctx, err)
-	}
-	err = c.openOn(ctx, p)
-	if o = launch.OutcomeOf(ctx, err); err != nil {
-		return nil, c.advised(ctx, err)
-	}
-	return p, nil
-}
-
-// start starts a program for the session.
-func (c *conversation) start(ctx context.Context, waits launch.Waiting) (p *peer, err error) {
-	end, err := c.b.attempts.Await(ctx, launch.Starts, waits)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { end(launch.OutcomeOf(ctx, err)) }()
-	return c.b.place(ctx, c, waits)
-}
-
-// advised adds to a failure the command that finds out why.
-func (c *conversation) advised(ctx context.Context, err error) error {
-	if launch.OutcomeOf(ctx, err) != launch.Failed {
-		return err
-	}
-	return fmt.Errorf("%w (dragoman agents doctor %s)", err, c.b.o.Name)
 }
 
 // take is ensure for a turn: the program does not make room for others until it is given back.

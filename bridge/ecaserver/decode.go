@@ -48,7 +48,7 @@ func (c *chat) userText(t eca.TextContent) {
 		c.repeated = append(c.repeated, t.ContentID)
 	}
 	if in := c.imports(); in != nil {
-		in.say(strings.TrimSuffix(t.Text, "\n"))
+		in.Say([]core.Block{core.Text{Text: strings.TrimSuffix(t.Text, "\n")}})
 		return
 	}
 	if c.parent == nil {
@@ -220,7 +220,7 @@ func (c *chat) metadata(_ received, m eca.MetadataContent) {
 // flag takes a mark of the message before it.
 func (c *chat) flag(r received, f eca.FlagContent) {
 	if in := c.imports(); in != nil {
-		in.flag(f.Text)
+		in.Flag(f.Text)
 		return
 	}
 	c.pause()

@@ -77,7 +77,7 @@ func (c *chat) emit(events ...core.Event) bool {
 	in := c.importing
 	c.mu.Unlock()
 	if in != nil {
-		in.add(events...)
+		in.Add(events...)
 		return true
 	}
 	for {
@@ -169,7 +169,9 @@ func (c *chat) apart(ev core.Event) {
 	c.mu.Unlock()
 	switch {
 	case in != nil:
-		in.apart(ev)
+		if _, titled := ev.(core.TitleChanged); titled { // what else is told now is no history
+			in.Apart(ev)
+		}
 	case muted:
 	case r.turn == nil, r.turn.Emit(r.ctx, ev) != nil:
 		_ = c.host.Publish(context.Background(), ev) // a session that cannot be stored says so itself

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/brief"
+	"dragoman/bridge/agent/launch"
 	"dragoman/core"
 )
 
@@ -43,15 +44,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.tools.Await(ctx, t); err != nil {
 		return core.StopError, err
 	}
-	p, err := c.take(ctx, func(text string, wait time.Duration) <-chan time.Time {
-		switch { // a stopped turn shows in ctx
-		case text != "":
-			_ = t.Emit(ctx, core.Notice{Severity: core.Info, Text: text})
-		case wait > 0:
-			_ = t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseRetrying, After: wait})
-		}
-		return nil
-	})
+	p, err := c.take(ctx, launch.Shown(ctx, t))
 	if err != nil {
 		return core.StopError, err
 	}

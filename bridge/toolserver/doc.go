@@ -3,10 +3,11 @@
 // # Vocabulary
 //
 // A [Pool] has the one listener of the process, on a loopback address. A [Session] is the server of
-// one session: its tools are those of the session's MCP servers, and those of our own that need an
-// editor; an agent has its own for everything else. A [Turn] is the turn that runs; calls are made
-// through it, so that consent, policy, pins and log hold for them. A connection is one client of the
-// agent's: an agent may have several, such as one for each of its own agents.
+// one session, and a [Serving] gives it to the programs that run the session, one after another: its
+// tools are those of the session's MCP servers, and those of our own that need an editor; an agent
+// has its own for everything else. A [Turn] is the turn that runs; calls are made through it, so
+// that consent, policy, pins and log hold for them. A connection is one client of the agent's: an
+// agent may have several, such as one for each of its own agents.
 //
 // An agent reaches its server over HTTP ([Session.HTTP]), or by a program of ours that it starts and
 // speaks to over standard input and output ([Session.Stdio]); the program copies messages in both

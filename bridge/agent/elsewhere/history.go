@@ -210,3 +210,12 @@ func (h *History) Find(id core.SessionID) (from core.Source, s Listed, ok bool) 
 	}
 	return from, s, false
 }
+
+// Title returns the title of an agent's session; "": none is known. h may be nil.
+func (h *History) Title(agent, session string) string {
+	if h == nil {
+		return ""
+	}
+	_, s, _ := h.Find(ImportID(agent, session))
+	return s.Title
+}
