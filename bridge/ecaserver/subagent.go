@@ -8,6 +8,7 @@ import (
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
+	"dragoman/core/delegate/asks"
 )
 
 // maxSaid limits the text of a sub-agent that is kept for its call, in bytes.
@@ -47,19 +48,34 @@ func (c *chat) delegates(tc *call) {
 	p.join(d.SubagentChatID, s.chat)
 	parent := c.current()
 	c.talk.b.wg.Go(func() { s.attend(p, parent) })
-	r := &relay{parent: c.host, child: held.Attach(core.Client{Name: "session " + string(c.meta.ID), Asks: true, Questions: true}), name: d.AgentName, calls: map[core.CallID]core.Call{}, asked: map[core.AskID]context.CancelFunc{}}
-	c.talk.b.wg.Go(func() {
-		ctx, cancel := context.WithCancel(p.life)
+	asker := held.Attach(core.Client{Name: "session " + string(c.meta.ID), Asks: true, Questions: true})
+	c.talk.b.wg.Go(func() { s.relay(p, c.host, asker, d.AgentName) })
+}
+
+// relay puts what the sub-session asks to the user of its parent while the sub-agent works. asker is
+// attached to the sub-session, and closed at the end.
+func (s *subagent) relay(p *peer, parent core.Host, asker *core.Attachment, name string) {
+	defer asker.Close()
+	ctx, cancel := context.WithCancel(p.life)
+	defer cancel()
+	p.b.wg.Go(func() {
 		defer cancel()
-		c.talk.b.wg.Go(func() {
-			defer cancel()
-			select {
-			case <-s.over:
-			case <-ctx.Done():
-			}
-		})
-		r.follow(ctx)
+		select {
+		case <-s.over:
+		case <-ctx.Done():
+		}
 	})
+	r := asks.NewRelay(parent.Ask, asker, name)
+	defer r.Close()
+	reader := asker.Read(core.Pos{})
+	defer reader.Close()
+	for {
+		recs, err := reader.Next(ctx)
+		if err != nil {
+			return
+		}
+		r.Take(ctx, recs)
+	}
 }
 
 // attendEvery is the time between two looks at the turn of a sub-agent. It is shorter than the silence that
@@ -83,78 +99,6 @@ func (s *subagent) attend(p *peer, parent *core.Turn) {
 			return
 		}
 	}
-}
-
-// relay puts what a sub-session asks to the user of its parent. One goroutine uses it.
-type relay struct {
-	parent core.Host
-	child  *core.Attachment
-	name   string // of the sub-agent
-	calls  map[core.CallID]core.Call
-	asked  map[core.AskID]context.CancelFunc
-	wg     sync.WaitGroup
-}
-
-// follow reads the sub-session until ctx ends.
-func (r *relay) follow(ctx context.Context) {
-	defer r.child.Close()
-	defer r.wg.Wait()
-	reader := r.child.Read(core.Pos{})
-	for {
-		recs, err := reader.Next(ctx)
-		if err != nil {
-			return
-		}
-		for _, rec := range recs {
-			if e, ok := rec.Event.(core.CallChanged); ok {
-				r.calls[e.Call.ID] = e.Call
-			}
-		}
-		r.ask(ctx)
-	}
-}
-
-// ask asks the parent's user what is open in the sub-session, and takes back what was settled there.
-func (r *relay) ask(ctx context.Context) {
-	waits := map[core.AskID]bool{}
-	for _, a := range r.child.Pending() {
-		waits[a.ID] = true
-		c := r.calls[a.Call]
-		if r.asked[a.ID] != nil || a.Kind == core.AskApproval && c.State != core.Awaiting {
-			continue // it is asked already, or will be when the reader reaches its call
-		}
-		ctx, withdraw := context.WithCancel(ctx)
-		r.asked[a.ID] = withdraw
-		r.wg.Go(func() { r.settle(ctx, a, c) })
-	}
-	for id, withdraw := range r.asked {
-		if !waits[id] {
-			withdraw()
-			delete(r.asked, id)
-		}
-	}
-}
-
-// settle asks the parent's user, and settles the sub-session's question with the answer. c is the call of an
-// approval.
-func (r *relay) settle(ctx context.Context, a core.Ask, c core.Call) {
-	q := core.Ask{
-		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform, Deadline: a.Deadline, Remember: a.Remember, Hard: a.Hard,
-		Secret: a.Secret, URL: a.URL,
-	}
-	if a.Kind == core.AskApproval {
-		id := r.child.Meta().ID
-		c.ID, c.Title, c.Child = core.CallID(string(id)+"/"+string(a.Call)), r.name+": "+c.Title, id
-		q.Call, q.About = c.ID, &c
-	}
-	reply, err := r.parent.Ask(ctx, q)
-	if ctx.Err() != nil {
-		return // it was settled there, or the task is over
-	}
-	if err != nil {
-		reply = core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()}
-	}
-	_ = r.child.Relay(ctx, a.ID, reply) // another client may have settled it
 }
 
 // delegated ends the sub-agent of a call that has ended.

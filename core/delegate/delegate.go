@@ -3,9 +3,9 @@ package delegate
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"dragoman/core"
+	"dragoman/core/delegate/asks"
 )
 
 // Task is work for an agent in a session of its own.
@@ -39,25 +39,17 @@ func Run(ctx context.Context, h core.ToolHost, t Task) (Result, error) {
 		return Result{}, err
 	}
 	defer child.Close()
-	d := &delegation{
-		parent: h, child: child, task: t,
-		relays: map[core.AskID]context.CancelFunc{},
-		calls:  map[core.CallID]core.Call{},
-	}
+	d := &delegation{child: child, task: t, relay: asks.NewRelay(h.Ask, child, t.Agent)}
 	return d.run(ctx, set)
 }
 
 // delegation is a running task. One goroutine uses its fields.
 type delegation struct {
-	parent core.ToolHost
-	child  *core.Attachment
-	task   Task
-
-	relays map[core.AskID]context.CancelFunc // open questions to the parent's user
-	wg     sync.WaitGroup                    // goroutines that wait for their answers
-	calls  map[core.CallID]core.Call         // calls of the child that have not ended
-	last   core.MessageID
-	text   strings.Builder
+	child *core.Attachment
+	task  Task
+	relay *asks.Relay // to the parent's user
+	last  core.MessageID
+	text  strings.Builder
 }
 
 func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error) {
@@ -89,10 +81,7 @@ func (d *delegation) run(ctx context.Context, set core.Settings) (Result, error)
 	if err == nil {
 		out.Stop, out.Err, err = d.follow(ctx, r, id)
 	}
-	for _, withdraw := range d.relays {
-		withdraw()
-	}
-	d.wg.Wait()
+	d.relay.Close()
 	out.Text = d.text.String()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -114,8 +103,6 @@ func (d *delegation) follow(
 				d.task.Follow(rec)
 			}
 			switch e := any(rec.Event).(type) {
-			case core.CallChanged:
-				d.note(e.Call)
 			case core.TextDelta:
 				if e.Message != d.last {
 					d.last = e.Message
@@ -128,64 +115,6 @@ func (d *delegation) follow(
 				}
 			}
 		}
-		d.relay(ctx)
+		d.relay.Take(ctx, recs)
 	}
-}
-
-// relay asks the parent's user the open questions of the child, and withdraws those
-// that were settled there.
-func (d *delegation) relay(ctx context.Context) {
-	waits := map[core.AskID]bool{}
-	for _, a := range d.child.Pending() {
-		waits[a.ID] = true
-		c := d.calls[a.Call]
-		if d.relays[a.ID] != nil || a.Kind == core.AskApproval && c.State != core.Awaiting {
-			continue // it is asked already, or will be when the reader reaches its call
-		}
-		ctx, withdraw := context.WithCancel(ctx)
-		d.relays[a.ID] = withdraw
-		d.wg.Go(func() { d.settle(ctx, a, c) })
-	}
-	for id, withdraw := range d.relays {
-		if !waits[id] {
-			withdraw()
-			delete(d.relays, id)
-		}
-	}
-}
-
-// note keeps a call of the child until it ends.
-func (d *delegation) note(c core.Call) {
-	if c.State.Ended() {
-		delete(d.calls, c.ID)
-		return
-	}
-	d.calls[c.ID] = c
-}
-
-// settle asks the parent's user and settles the child's question with the answer. c is the call
-// of an approval.
-func (d *delegation) settle(ctx context.Context, a core.Ask, c core.Call) {
-	q := core.Ask{
-		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform,
-		Later: a.Later, Deadline: a.Deadline, Remember: a.Remember,
-		Hard: a.Hard, Secret: a.Secret, URL: a.URL,
-	}
-	if a.Kind == core.AskApproval {
-		id := d.child.Meta().ID
-		c.ID = core.CallID(string(id) + "/" + string(a.Call))
-		c.Title, c.Child = d.task.Agent+": "+c.Title, id
-		q.Call, q.About = c.ID, &c
-	}
-	r, err := d.parent.Ask(ctx, q)
-	if ctx.Err() != nil {
-		return // it was settled in the child, or the task is being stopped
-	}
-	switch {
-	case err != nil:
-		r = core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()}
-	case r.Outcome == core.OutcomeAlone && r.Text == "":
-		r.Text = "no client is attached that could be asked"
-	}
-	_ = d.child.Relay(ctx, a.ID, r) // another client may have settled it in the child
 }

@@ -6,7 +6,7 @@
 //     parent's settings, editor and connection, and cannot delegate tasks itself.
 //   - Its open asks are also put to the parent's user, and withdrawn when they are
 //     settled in the sub-session. The answer is recorded there as that of the client
-//     that gave it.
+//     that gave it (package asks).
 //   - When the task is stopped its turn ends as cancelled, and Run returns after that
 //     end.
 package delegate
