@@ -1,6 +1,7 @@
 package ecaserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 	"dragoman/core/delegate/asks"
+	"dragoman/core/display"
 )
 
 // maxSaid limits the text of a sub-agent that is kept for its call, in bytes.
@@ -49,7 +51,7 @@ func (c *chat) delegates(tc *call) {
 	parent := c.current()
 	c.talk.b.wg.Go(func() { s.attend(p, parent) })
 	asker := held.Attach(core.Client{Name: "session " + string(c.meta.ID), Asks: true, Questions: true})
-	c.talk.b.wg.Go(func() { s.relay(p, c.host, asker, d.AgentName) })
+	c.talk.b.wg.Go(func() { s.relay(p, c.host, asker, cmp.Or(display.Line(d.AgentName, 60), c.talk.b.o.Name)) })
 }
 
 // relay puts what the sub-session asks to the user of its parent while the sub-agent works. asker is
