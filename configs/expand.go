@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"dragoman/core/datadir"
 )
 
 // maxReferenced limits a file that a reference names.
@@ -210,35 +211,11 @@ func readReferenced(t text, name string, env Env) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(path)
+	data, _, err := datadir.Read(path, maxReferenced)
 	if err != nil {
 		return "", cannotRead(path, err)
 	}
-	if !info.Mode().IsRegular() { // opening a pipe could block for ever
-		return "", fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err := readLimited(path, maxReferenced)
-	if err != nil {
-		return "", err
-	}
 	return strings.TrimRight(string(data), "\r\n"), nil
-}
-
-// readLimited reads a file of at most limit bytes.
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, cannotRead(path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, cannotRead(path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d KiB", path, limit>>10)
-	}
-	return data, nil
 }
 
 // cannotRead returns the error for a file that could not be read, with its name once.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,43 +82,22 @@ func (d *Document[T]) keep(v T, info fs.FileInfo, err error) {
 // is not a folder, the error comes when a file is created in it.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
-// load reads the file. It takes size and time before reading: later changes are then
-// read the next time.
+// load reads the file. Changes that come later than its info are read the next time.
 func (d *Document[T]) load() (v T, info fs.FileInfo, err error) {
-	info, err = os.Stat(d.Path)
+	data, info, err := Read(d.Path, cmp.Or(d.Max, defaultMax))
 	switch {
 	case absent(err):
 		return v, nil, nil
 	case err != nil:
-		return v, nil, err
-	case !info.Mode().IsRegular():
-		return v, info, fmt.Errorf("%s is not a regular file", d.Path)
+		return v, info, err
 	case d.Private && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
 		return v, info, fmt.Errorf("%s can be read by others (%v)", d.Path, info.Mode().Perm())
 	}
-	data, err := d.content()
-	if err == nil {
-		v, err = d.decode(data)
-	}
-	if err != nil {
+	if v, err = d.decode(data); err != nil {
 		var zero T
 		v = zero
 	}
 	return v, info, err
-}
-
-func (d *Document[T]) content() ([]byte, error) {
-	f, err := os.Open(d.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // the file was only read
-	limit := cmp.Or(d.Max, defaultMax)
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s is larger than %d KiB", d.Path, limit>>10)
-	}
-	return data, err
 }
 
 func (d *Document[T]) decode(data []byte) (v T, err error) {

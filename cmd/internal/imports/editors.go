@@ -2,10 +2,8 @@ package imports
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -14,6 +12,7 @@ import (
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs/jsonc"
+	"dragoman/core/datadir"
 )
 
 // EditorFile is a settings file that may make an editor start us.
@@ -191,13 +190,6 @@ func (e Entry) Problem() (problem, hint string) {
 
 // ReadFile reads a settings file of reasonable size.
 func ReadFile(path string) ([]byte, error) {
-	const most = 4 << 20
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, errors.New("is not a settings file")
-	}
-	return os.ReadFile(path)
+	data, _, err := datadir.Read(path, 4<<20)
+	return data, err
 }

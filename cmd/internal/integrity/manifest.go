@@ -67,16 +67,10 @@ const maxManifest = 64 << 20
 
 // Manifest reads the manifest.
 func (f Folder) Manifest() (m Manifest, err error) {
-	info, err := os.Stat(f.file())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	data, _, err := datadir.Read(f.file(), maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s has no manifest", f.Path)
-	case err != nil:
-		return m, err
-	case !info.Mode().IsRegular() || info.Size() > maxManifest:
-		return m, fmt.Errorf("%s is no manifest", f.file())
 	}
-	data, err := os.ReadFile(f.file())
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}

@@ -295,10 +295,9 @@ const maxPackage = 1 << 20
 func PackageVersion(path string) string {
 	dir := filepath.Dir(real(path))
 	for range 8 { // packages are not deeper
-		file := filepath.Join(dir, "package.json")
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() < maxPackage {
+		if data, _, err := datadir.Read(filepath.Join(dir, "package.json"), maxPackage); err == nil {
 			var p struct{ Name, Version string }
-			if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &p) == nil && p.Name != "" && p.Version != "" {
+			if json.Unmarshal(data, &p) == nil && p.Name != "" && p.Version != "" {
 				return p.Version
 			}
 		}

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (s Source) Anywhere() bool { return s.From != "" }
 // Load reads the registry.
 func (s Source) Load(ctx context.Context) (*Registry, error) {
 	if s.From != "" && !strings.Contains(s.From, "://") {
-		data, err := readFile(s.From)
+		data, _, err := datadir.Read(s.From, maxRegistry)
 		if err != nil {
 			return nil, fmt.Errorf("read the registry %s: %w", s.From, err)
 		}
@@ -83,12 +82,11 @@ func (s Source) older(err error) (*Registry, error) {
 	if s.Kept == "" {
 		return nil, missing
 	}
-	info, gone := os.Stat(s.Kept)
-	if gone != nil {
+	data, info, unread := datadir.Read(s.Kept, maxRegistry)
+	switch {
+	case errors.Is(unread, fs.ErrNotExist):
 		return nil, missing
-	}
-	data, unread := readFile(s.Kept)
-	if unread != nil {
+	case unread != nil:
 		return nil, errors.Join(missing, unread)
 	}
 	r, unread := s.parsed(data, s.Kept)
@@ -97,20 +95,4 @@ func (s Source) older(err error) (*Registry, error) {
 	}
 	r.Old = fmt.Sprintf("%v; this is the registry of %s", err, info.ModTime().Format(time.DateTime))
 	return r, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return io.ReadAll(io.LimitReader(f, maxRegistry+1))
 }

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
+	"dragoman/core/datadir"
 	"dragoman/core/display"
 )
 
@@ -20,7 +19,7 @@ const maxEnvFile = 1 << 20
 // readEnvFile reads a file of variables. They are copied, so that a later change of the file, which
 // may be in a folder that others write, does not change what the program gets.
 func readEnvFile(path string) (map[string]configs.Secret, error) {
-	text, err := regularFile(path, maxEnvFile)
+	text, _, err := datadir.Read(path, maxEnvFile)
 	if err != nil {
 		return nil, fmt.Errorf("read --env-file %s: %s", path, program.Reason(err))
 	}
@@ -33,27 +32,6 @@ func readEnvFile(path string) (map[string]configs.Secret, error) {
 		all[name] = configs.NewSecret(configs.Literal(value))
 	}
 	return all, nil
-}
-
-// regularFile reads a regular file of at most the given size.
-func regularFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("it is larger than %d KiB", most>>10)
-	}
-	return text, err
 }
 
 // parseEnvFile reads lines of the form NAME=VALUE. Programs differ in the rest of the form: a line
