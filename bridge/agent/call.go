@@ -106,7 +106,7 @@ func (f *flow) described(u rawCall) *toolCall {
 	if f.calls == nil {
 		f.calls = map[string]*toolCall{}
 	}
-	now := f.c.current().ID()
+	now := f.c.stage.Current().ID()
 	tc := f.calls[u.ID]
 	if tc != nil && f.c.takeHeld(tc) { // else the end of the hold may change it meanwhile
 		defer f.c.heldOn(tc)
@@ -300,7 +300,7 @@ func (f *flow) hold(tc *toolCall) {
 		}
 		c.mu.Unlock()
 		if held {
-			c.emit(core.CallChanged{Call: call})
+			c.stage.Emit(core.CallChanged{Call: call})
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"dragoman/bridge/agent/brief"
 	"dragoman/bridge/agent/judge"
 	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/stage"
 	"dragoman/core"
 	"dragoman/core/child"
 	"dragoman/core/files"
@@ -41,6 +42,7 @@ type conversation struct {
 	places    *files.Workspace
 	terminals *shell.Terminals
 	flow      flow           // of the reading goroutine
+	stage     *stage.Stage   // has the turn that updates belong to
 	serving   serving        // the session's tools for the agent
 	after     sync.WaitGroup // of what goes on behind an answer
 	parent    *conversation  // of a sub-agent; nil: it is the session's
@@ -54,18 +56,11 @@ type conversation struct {
 	moved     map[string]string // what the agent has changed since, and the settings do not have yet
 	choosing  int               // requests to set an option that the agent has not answered
 	offered   core.Offered
-	run       running
-	changed   chan struct{} // closed when run is another one
-	opening   bool          // the session is being opened in the program
-	ahead     []core.Event  // came meanwhile, and belong to the next turn
-	open      int           // requests of the agent that wait for an answer
+	opening   bool // the session is being opened in the program
+	open      int  // requests of the agent that wait for an answer
 	used      time.Time
-	muted     bool          // updates repeat what the log has
-	stopped   bool          // the user has stopped the turn: what still comes belongs to it
-	dropped   time.Time     // when the newest of it came
-	cancels   bool          // of a sub-agent: it can be cancelled
-	answered  chan struct{} // closed when the agent has answered the last prompt; nil: none is open
-	closed    bool
+	cancels   bool            // of a sub-agent: it can be cancelled
+	answered  chan struct{}   // closed when the agent has answered the last prompt; nil: none is open
 	ready     bool            // the session is open: what the agent offers is logged
 	older     map[string]bool // the choices that the agent offers in the older forms
 	tally     tally
@@ -75,12 +70,6 @@ type conversation struct {
 	importing *importing           // nil: none goes on
 }
 
-// running is the turn that the agent's updates belong to.
-type running struct {
-	turn *core.Turn
-	ctx  context.Context //nolint:containedctx // ends the wait for clients that are far behind
-}
-
 var (
 	_ core.Conversation = (*conversation)(nil)
 	_ core.Chooser      = (*conversation)(nil)
@@ -88,7 +77,7 @@ var (
 )
 
 func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
-	c := &conversation{b: b, bind: bind, changed: make(chan struct{}), used: b.o.Time(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
+	c := &conversation{b: b, bind: bind, used: b.o.Time(), chosen: bind.Settings.Choices, moved: map[string]string{}, grants: map[string]grant{}, subs: map[string]*subagent{}}
 	if bind.State != nil {
 		var state bound
 		if err := json.Unmarshal(bind.State, &state); err != nil {
@@ -111,7 +100,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 			release()
 		}
 	}
-	c.flow.c = c
+	c.flow.c, c.stage = c, c.newStage()
 	c.serving.Know(bind.Tools)
 	return c, nil
 }
@@ -218,8 +207,9 @@ func (c *conversation) Rest() bool {
 // turn of the agent's own.
 func (c *conversation) busy() bool {
 	c.mu.Lock()
-	busy, t := c.open > 0 || c.answered != nil || c.opening, c.run.turn
+	busy := c.open > 0 || c.answered != nil || c.opening
 	c.mu.Unlock()
+	t := c.stage.Current()
 	return busy || c.terminals.Busy() || t != nil && t.Begun() && t.State().Turn == t.ID()
 }
 
@@ -233,13 +223,12 @@ func (c *conversation) waits(n int) {
 
 // Close implements core.Conversation.
 func (c *conversation) Close(ctx context.Context) error {
-	c.mu.Lock()
-	p, session, closed := c.peer, c.session, c.closed
-	c.closed = true
-	c.mu.Unlock()
-	if closed {
+	if !c.stage.Close() {
 		return nil
 	}
+	c.mu.Lock()
+	p, session := c.peer, c.session
+	c.mu.Unlock()
 	c.terminals.Close()
 	if p != nil {
 		if p.alive() && c.b.o.Shared && bool(p.hello.Caps.Session.Close) {

@@ -12,9 +12,9 @@
 //
 // What is no protocol is shared with agents that speak another one (bridge/ecaserver): package launch
 // starts programs and limits those that run at once, judge finds out what a call would do, paths
-// translates paths, brief tells an agent what was said, replay imports what an agent repeats, signin
-// describes ways to sign in, elsewhere keeps the agents' lists of sessions, and known has what is known
-// about agents of others.
+// translates paths, stage finds the turn that an agent's events belong to, brief tells an agent what
+// was said, replay imports what an agent repeats, signin describes ways to sign in, elsewhere keeps the
+// agents' lists of sessions, and known has what is known about agents of others.
 //
 // # What holds
 //

@@ -197,25 +197,24 @@ func (f *flow) itself(change func()) {
 			c.moved[now.ID] = now.Value
 		}
 	}
-	r := c.run
 	c.mu.Unlock()
-	c.keepMoved(r)
+	c.keepMoved(c.stage.Running())
 }
 
 // keepMoved has the session's settings follow what the agent has changed by itself. Without a turn the
 // next one does it.
-func (c *conversation) keepMoved(r running) {
+func (c *conversation) keepMoved(ctx context.Context, t *core.Turn) {
 	c.mu.Lock()
 	moved := maps.Clone(c.moved)
 	c.mu.Unlock()
-	if len(moved) == 0 || r.turn == nil {
+	if len(moved) == 0 || t == nil {
 		return
 	}
-	set := r.turn.State().Settings
+	set := t.State().Settings
 	for id, value := range moved {
 		set.Choices = set.Choices.With(id, value)
 	}
-	if r.turn.Set(r.ctx, set) != nil {
+	if t.Set(ctx, set) != nil {
 		return
 	}
 	c.mu.Lock()

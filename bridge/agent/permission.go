@@ -101,10 +101,11 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	call, id := tc.call, tc.theirs.ID
 	return func(ctx context.Context) (any, error) {
 		reply, err := c.authorize(ctx, &call, j, options)
+		turn := c.stage.Current()
 		c.mu.Lock()
 		tc.asking, tc.call = false, call
 		if err == nil && reply.Decision.Allows() {
-			c.grants[id] = grant{c.run.turn, call.ID, j.Access}
+			c.grants[id] = grant{turn, call.ID, j.Access}
 		} else {
 			c.tally.rejected = true
 		}
@@ -144,7 +145,7 @@ const maxAgain = 5
 // under the question without having been stopped: the agent has answered the prompt meanwhile, or
 // the user prompts. Then it is asked again, in another turn.
 func (c *conversation) authorize(ctx context.Context, call *core.Call, j judge.Judged, options []core.Option) (reply core.Reply, err error) {
-	if c.isStopped() {
+	if c.stage.Stopped() {
 		call.State = core.Canceled
 		return reply, core.ErrCanceled
 	}
@@ -158,12 +159,12 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judge.J
 			return reply, nil
 		}
 		call.State = core.Canceled
-		if ctx.Err() != nil || !errors.Is(err, core.ErrOver) || !c.emit() { // the agent has taken it back, or the turn was stopped
+		if ctx.Err() != nil || !errors.Is(err, core.ErrOver) || !c.stage.Emit() { // the agent has taken it back, or the turn was stopped
 			return reply, err
 		}
 		again := *call
-		again.ID, again.State = c.current().NewCall(), core.Proposed
-		if !c.emit(core.CallChanged{Call: again}) {
+		again.ID, again.State = c.stage.Current().NewCall(), core.Proposed
+		if !c.stage.Emit(core.CallChanged{Call: again}) {
 			return reply, err
 		}
 		*call = again
@@ -208,10 +209,11 @@ func optionFor(options []core.Option, r core.Reply) permit {
 // granted finds a permission that covers an access: one for exactly this path or command line,
 // whose call has not ended.
 func (c *conversation) granted(a core.Access) (core.CallID, bool) {
+	now := c.stage.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
-		if g.turn == c.run.turn && slices.ContainsFunc(g.access, func(has core.Access) bool { return includes(has, a) }) {
+		if g.turn == now && slices.ContainsFunc(g.access, func(has core.Access) bool { return includes(has, a) }) {
 			return g.call, true
 		}
 	}

@@ -54,7 +54,7 @@ func (f *flow) rare(kind string, raw json.RawMessage, meta bool) {
 	}
 	switch kind {
 	case "plan", "session_info_update", "usage_update":
-		if meta && !f.c.mutes() {
+		if meta && !f.c.stage.Muted() {
 			f.emitApart(f.kept(beside, ""))
 		}
 	}
@@ -88,7 +88,7 @@ type infoUpdate struct {
 
 // info takes a title, unless a person has named the session, or the agent would name it by a brief.
 func (f *flow) info(u infoUpdate) {
-	t := f.c.current()
+	t := f.c.stage.Current()
 	f.c.mu.Lock()
 	briefed := f.c.briefed
 	f.c.mu.Unlock()
@@ -102,17 +102,11 @@ func (f *flow) info(u infoUpdate) {
 
 // emitApart adds an event that needs no turn: in the one that runs, or without one.
 func (f *flow) emitApart(ev core.Event) {
-	c := f.c
-	if in := c.imports(); in != nil {
+	if in := f.c.imports(); in != nil {
 		in.Apart(ev)
 		return
 	}
-	c.mu.Lock()
-	r := c.run
-	c.mu.Unlock()
-	if r.turn == nil || r.turn.Emit(r.ctx, ev) != nil {
-		_ = c.bind.Host.Publish(context.Background(), ev) // a session that cannot be stored says so itself
-	}
+	f.c.stage.Apart(ev)
 }
 
 func (f *flow) notice(u acp.Notice) {
@@ -134,7 +128,7 @@ const maxSummary = 64 << 10
 // compaction shows that the agent replaces its history by a summary. Its end has the next phase with
 // it: a client gets the newest phase behind everything else, and that must not be the one that is over.
 func (f *flow) compaction(u acp.CompactionUpdate) {
-	id := f.c.current().ID()
+	id := f.c.stage.Current().ID()
 	over := core.Phase{Turn: id, Kind: core.PhaseWaiting}
 	switch u.Status {
 	case "in_progress":
@@ -180,16 +174,17 @@ func (f *flow) usage(u acp.UsageUpdate) {
 		amount := u.Cost.Amount
 		c.tally.cost = &amount
 	}
-	now, r := c.tally, c.run
+	now := c.tally
 	c.mu.Unlock()
-	if r.turn == nil {
+	t := c.stage.Current()
+	if t == nil {
 		return // an import: the next turn's usage counts
 	}
-	total := r.turn.State().Usage
+	total := t.State().Usage
 	if now.cost != nil {
 		total.Cost = now.cost
 	}
-	f.emitApart(core.UsageChanged{Turn: r.turn.ID(), Total: total, Context: now.used, Window: now.window})
+	f.emitApart(core.UsageChanged{Turn: t.ID(), Total: total, Context: now.used, Window: now.window})
 }
 
 // count adds the tokens of a turn, if the agent has counted them.

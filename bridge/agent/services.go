@@ -26,14 +26,14 @@ type work struct {
 // admit asks the gate about a request, unless a permission of a call that runs covers it. A request
 // of its own is a call in the log. An error is for the agent.
 func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKind, title string, args any, a core.Access, shown ...core.Block) (work, error) {
-	if c.isStopped() {
+	if c.stage.Stopped() {
 		return work{}, jrpc2.Errorf(acp.CodeCancelled, "%s: the turn was stopped", tool)
 	}
 	if id, ok := c.granted(a); ok {
 		return work{call: core.Call{ID: id}}, nil
 	}
 	c.leaveTurn()
-	t := c.current()
+	t := c.stage.Current()
 	if t == nil {
 		return work{}, jrpc2.Errorf(jrpc2.InvalidRequest, "%s: there was no prompt yet", tool)
 	}
@@ -44,7 +44,7 @@ func (c *conversation) admit(ctx context.Context, tool string, kind core.CallKin
 	if a.Op != core.OpRun {
 		call.Locations = []core.Location{{Path: a.Path}}
 	}
-	if !c.emit(core.CallChanged{Call: call}) {
+	if !c.stage.Emit(core.CallChanged{Call: call}) {
 		return work{}, jrpc2.Errorf(acp.CodeCancelled, "%s: the turn was stopped", tool)
 	}
 	j := judge.Judged{Spec: judge.Native(tool, kind), Access: []core.Access{a}}
@@ -72,7 +72,7 @@ func (c *conversation) done(w work, err error, content ...core.Block) {
 		w.call.State = core.Errored
 		w.call.Content = append(w.call.Content, core.Text{Text: err.Error()})
 	}
-	c.emit(core.CallChanged{Call: w.call})
+	c.stage.Emit(core.CallChanged{Call: w.call})
 }
 
 // located finds the place of a path of the agent.
@@ -186,7 +186,7 @@ func (c *conversation) createTerminal(ctx context.Context, _ *peer, params json.
 	if err != nil {
 		return nil, err
 	}
-	r.Output = func(text string) { c.emit(core.CallOutput{Call: w.call.ID, Text: text}) }
+	r.Output = func(text string) { c.stage.Emit(core.CallOutput{Call: w.call.ID, Text: text}) }
 	r.Remarks = c.remarks
 	r.Ended = func(out shell.Output) { c.exited(w, out) } // the agent may end its turn as soon as it knows
 	t, err := c.startTerminal(ctx, r)

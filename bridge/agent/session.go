@@ -207,12 +207,12 @@ func (c *conversation) reopen(ctx context.Context, p *peer, session string) erro
 	default:
 		return c.again(ctx, p)
 	}
-	c.mute(true)
+	c.stage.Mute(true)
 	err := c.request(ctx, p, method, session, map[string]any{})
 	if err != nil && c.b.retried(ctx, p, err) {
 		err = c.request(ctx, p, method, session, map[string]any{})
 	}
-	c.mute(false)
+	c.stage.Mute(false)
 	var signIn *core.SignInError
 	if err == nil || ctx.Err() != nil || errors.As(err, &signIn) || errors.Is(err, wire.ErrClosed) {
 		return err
@@ -283,16 +283,4 @@ func (c *conversation) keep(ctx context.Context) error {
 		return err
 	}
 	return c.bind.Host.Publish(ctx, core.Bound{Agent: c.b.o.Name, State: state, Heard: heard})
-}
-
-func (c *conversation) mutes() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.muted
-}
-
-func (c *conversation) mute(muted bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.muted = muted
 }

@@ -38,7 +38,7 @@ func (c *conversation) subagent(u acp.SubagentUpdate) {
 	sub, p := c.subs[u.SessionID], c.peer
 	c.mu.Unlock()
 	if sub == nil {
-		if u.SessionID == "" || p == nil || c.mutes() {
+		if u.SessionID == "" || p == nil || c.stage.Muted() {
 			return
 		}
 		if sub = c.newSubagent(u); sub == nil {
@@ -48,20 +48,20 @@ func (c *conversation) subagent(u acp.SubagentUpdate) {
 		c.subs[u.SessionID] = sub
 		c.mu.Unlock()
 		p.join(u.SessionID, route{c: c, sub: sub})
-		parent := c.current()
+		parent := c.stage.Current()
 		c.b.wg.Go(func() { sub.attend(p, parent) })
 	} else if sub.describe(u) && !sub.call.State.Ended() {
-		c.emit(core.CallChanged{Call: sub.call})
+		c.stage.Emit(core.CallChanged{Call: sub.call})
 	}
 	if ends(u) && !sub.call.State.Ended() {
 		sub.talk.flow.end()
-		sub.talk.idle()
+		sub.talk.stage.Resume() // what it says from here on is shown
 		sub.end()
 		if said := sub.talk.flow.said; said != "" {
 			sub.call.Content = []core.Block{core.Text{Text: said}}
 		}
 		sub.call.State, sub.call.End = stateOf(u), c.b.o.Time()
-		c.emit(core.CallChanged{Call: sub.call})
+		c.stage.Emit(core.CallChanged{Call: sub.call})
 	}
 }
 
@@ -119,7 +119,7 @@ func announced(call core.Call, u acp.SubagentUpdate) core.Call {
 // newCall returns the call of a sub-agent.
 func (c *conversation) newCall(u acp.SubagentUpdate) core.Call {
 	return announced(core.Call{
-		ID: core.CallID(c.flow.newID("c")), Turn: c.current().ID(), Server: c.b.o.Name, Tool: "subagent", Title: "Sub-agent", Kind: core.KindThink,
+		ID: core.CallID(c.flow.newID("c")), Turn: c.stage.Current().ID(), Server: c.b.o.Name, Tool: "subagent", Title: "Sub-agent", Kind: core.KindThink,
 		State: core.Proposed,
 	}, u)
 }
@@ -157,15 +157,15 @@ func (c *conversation) newSubagent(u acp.SubagentUpdate) *subagent {
 		return nil
 	}
 	s.held, s.call.Child = held, held.Meta().ID
-	c.emit(core.CallChanged{Call: s.call})
+	c.stage.Emit(core.CallChanged{Call: s.call})
 	s.call.State, s.call.Start = core.Running, c.b.o.Time()
-	c.emit(core.CallChanged{Call: s.call})
+	c.stage.Emit(core.CallChanged{Call: s.call})
 	s.talk = &conversation{
-		b: c.b, parent: c, peer: c.program(), session: u.SessionID, changed: make(chan struct{}), places: c.places, terminals: c.terminals,
+		b: c.b, parent: c, peer: c.program(), session: u.SessionID, places: c.places, terminals: c.terminals,
 		bind:   core.Binding{Meta: held.Meta(), Host: host, Offer: func([]core.Command) {}},
 		grants: map[string]grant{}, subs: map[string]*subagent{},
 	}
-	s.talk.flow.c = s.talk
+	s.talk.flow.c, s.talk.stage = s.talk, s.talk.newStage()
 	s.describe(u)
 	return s
 }
@@ -180,11 +180,11 @@ func (s *subagent) attend(p *peer, parent *core.Turn) {
 	ticker := time.NewTicker(attendEvery)
 	defer ticker.Stop()
 	for parent != nil && parent.Emit(p.life) == nil {
-		t := s.talk.current()
+		t := s.talk.stage.Current()
 		switch {
-		case s.talk.isStopped():
+		case s.talk.stage.Stopped():
 		case t == nil, t.Emit(p.life) != nil && (!s.talk.cancellable() || !errors.Is(context.Cause(t.Context()), core.ErrCanceled)):
-			_ = s.talk.beginTurn(t) // what it says has begun one, or the next look does
+			_ = s.talk.stage.Begin(t) // what it says has begun one, or the next look does
 		}
 		select {
 		case <-ticker.C:
@@ -201,9 +201,12 @@ func (s *subagent) attend(p *peer, parent *core.Turn) {
 func (c *conversation) stopSubagent() {
 	c.mu.Lock()
 	p, session, cancels := c.peer, c.session, c.cancels
-	c.stopped = c.stopped || cancels
 	c.mu.Unlock()
-	if cancels && p != nil {
+	if !cancels {
+		return
+	}
+	c.stage.Stop()
+	if p != nil {
 		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
 	}
 }
@@ -213,13 +216,6 @@ func (c *conversation) cancellable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cancels
-}
-
-// idle notes that a sub-agent works no more. What it says after that is shown again.
-func (c *conversation) idle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = false
 }
 
 // ours returns the id of the session that one of the agent's is here; "": it is none that we know.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -13,6 +12,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/launch"
+	"dragoman/bridge/agent/stage"
 	"dragoman/core"
 	"dragoman/core/display"
 )
@@ -29,9 +29,9 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.settle(ctx); err != nil {
 		return core.StopError, err
 	}
-	c.enter(running{t, ctx})
+	c.enter(ctx, t)
 	defer c.touch()
-	c.keepMoved(running{t, ctx})
+	c.keepMoved(ctx, t)
 	if err := c.serving.Await(ctx, t); err != nil {
 		return core.StopError, err
 	}
@@ -54,18 +54,20 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 
 // ask sends the prompt, and returns when the agent has answered it, or ctx ends.
 func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []any) (core.StopReason, error) {
+	c.stage.Resume()
 	c.mu.Lock()
 	session := c.session
 	done := make(chan struct{})
-	c.answered, c.stopped = done, false
+	c.answered = done
 	c.tally.rejected = false
 	c.mu.Unlock()
 	got := make(chan answer, 1)
 	_, err := p.conn.Start("session/prompt", map[string]any{"sessionId": session, "prompt": prompt}, func(raw json.RawMessage, err error) {
 		c.flow.end() // everything before the answer has been emitted
 		got <- answerOf(raw, err)
+		c.stage.Resume()
 		c.mu.Lock()
-		c.answered, c.stopped = nil, false
+		c.answered = nil
 		c.grants = map[string]grant{}
 		c.mu.Unlock()
 		close(done)
@@ -83,9 +85,7 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, prompt []
 	case a := <-got:
 		return c.finish(ctx, t, p, a)
 	case <-ctx.Done():
-		c.mu.Lock()
-		c.stopped = true
-		c.mu.Unlock()
+		c.stage.Stop()
 		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
 		c.b.wg.Go(func() { c.b.canceled(p, done) })
 		return core.StopCanceled, context.Cause(ctx)
@@ -216,23 +216,12 @@ func (c *conversation) settle(ctx context.Context) error {
 	}
 }
 
-// enter makes a turn the one that updates belong to. It begins with those that came while the
-// session was being opened.
-func (c *conversation) enter(r running) {
-	c.mu.Lock()
-	ahead := c.ahead
-	c.ahead = nil
-	c.mu.Unlock()
-	if len(ahead) > 0 {
-		_ = r.turn.Emit(r.ctx, ahead...) // a turn that was stopped needs none
-	}
+// enter makes a turn the one that updates belong to.
+func (c *conversation) enter(ctx context.Context, t *core.Turn) {
+	c.stage.Enter(ctx, t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.run = r
-	c.stopped = false
 	c.used = c.b.o.Time()
-	close(c.changed)
-	c.changed = make(chan struct{})
 }
 
 // touch notes the end of a turn: the program may be idle now.
@@ -246,83 +235,17 @@ func (c *conversation) touch() {
 	}
 }
 
-// emit adds events to the turn that runs. Without one it begins a turn that nobody prompted, so
-// that what an agent says after its answer reaches every client. It reports whether the log has
-// the events.
-func (c *conversation) emit(events ...core.Event) bool {
-	for {
-		c.mu.Lock()
-		r, changed, drop := c.run, c.changed, c.stopped || c.muted
-		if drop {
-			c.dropped = time.Now()
-		}
-		c.mu.Unlock()
-		if drop {
-			return false
-		}
-		if r.turn != nil {
-			err := r.turn.Emit(r.ctx, of(r.turn, events)...)
-			if err == nil {
-				return true
-			}
-			if !errors.Is(err, core.ErrOver) {
-				return false // it was stopped, or cannot be stored
-			}
-		}
-		if c.opens() {
-			return c.hold(events)
-		}
-		err := c.beginTurn(r.turn)
-		if err == nil {
-			continue
-		}
-		if busy := (*core.BusyError)(nil); !errors.As(err, &busy) {
-			return false
-		}
-		// The next prompt's turn has begun, or the last one is about to end.
-		limit := time.NewTimer(time.Second)
-		select {
-		case <-changed:
-		case <-limit.C:
-		}
-		limit.Stop()
-		if c.isClosed() {
-			return false
-		}
-	}
+// newStage returns the stage of a conversation.
+func (c *conversation) newStage() *stage.Stage {
+	return stage.New(stage.Config{Host: c.bind.Host, Life: c.life, Opens: c.opens, Stopped: c.stop})
 }
 
-// beginTurn begins a turn that nobody prompted, behind another one that has ended.
-func (c *conversation) beginTurn(before *core.Turn) error {
-	ctx := context.Background()
+// life returns the context of the program; without one it never ends.
+func (c *conversation) life() context.Context {
 	if p := c.program(); p != nil {
-		ctx = p.life
+		return p.life
 	}
-	next, err := c.bind.Host.Begin(ctx, core.Origin{})
-	if err == nil {
-		c.begun(ctx, next, before)
-	}
-	return err
-}
-
-// begun makes a turn that nobody prompted the one that updates belong to, unless a prompt has ended it
-// already and before is not the last one any more. If it is stopped, the agent is told.
-func (c *conversation) begun(life context.Context, t, before *core.Turn) {
-	ctx, end := context.WithCancelCause(life)
-	c.mu.Lock()
-	if c.run.turn == before {
-		c.run = running{t, ctx}
-		close(c.changed)
-		c.changed = make(chan struct{})
-	}
-	c.mu.Unlock()
-	context.AfterFunc(t.Context(), func() { // not before: stop looks for the turn
-		why := context.Cause(t.Context())
-		end(why)
-		if errors.Is(why, core.ErrCanceled) {
-			c.stop(t)
-		}
-	})
+	return context.Background()
 }
 
 // stop has the agent stop what it does without a prompt. What still comes of it is dropped. A program
@@ -334,22 +257,14 @@ func (c *conversation) stop(t *core.Turn) {
 	}
 	c.mu.Lock()
 	p, session, limit := c.peer, c.session, c.b.limits.cancel
-	if c.run.turn != t || p == nil { // a prompt has come, or the program has ended
-		c.mu.Unlock()
+	c.mu.Unlock()
+	if p == nil || !c.stage.StopIn(t) { // the program has ended, or a prompt has come
 		return
 	}
-	c.stopped = true
-	c.mu.Unlock()
 	_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
 	time.AfterFunc(limit, func() {
-		c.mu.Lock()
-		same := c.run.turn == t
-		goesOn := same && c.peer == p && time.Since(c.dropped) < limit/2
-		if same {
-			c.stopped = false
-		}
-		c.mu.Unlock()
-		if goesOn {
+		dropped, same := c.stage.ResumeIn(t)
+		if same && c.program() == p && time.Since(dropped) < limit/2 {
 			c.b.disobeyed(p, "stop")
 		}
 	})
@@ -361,82 +276,26 @@ const leaveFor = 2 * time.Second
 // leaveTurn waits for the end of a turn whose prompt the agent has answered: what it asks now belongs
 // to no prompt, and a question would be withdrawn with the turn.
 func (c *conversation) leaveTurn() {
+	ctx, t := c.stage.Running()
 	c.mu.Lock()
-	r, answered := c.run, c.answered == nil
+	answered := c.answered == nil
 	c.mu.Unlock()
-	if r.turn == nil || !answered || r.turn.Begun() {
+	if t == nil || !answered || t.Begun() {
 		return
 	}
 	limit := time.NewTimer(leaveFor)
 	defer limit.Stop()
 	select {
-	case <-r.ctx.Done():
+	case <-ctx.Done():
 	case <-limit.C:
 	}
 }
 
-// of returns events as those of a turn: it may have begun after they were made.
-func of(t *core.Turn, events []core.Event) []core.Event {
-	for i, ev := range events {
-		was := t.ID()
-		switch e := any(ev).(type) {
-		case core.CallChanged:
-			was, e.Call.Turn = e.Call.Turn, t.ID()
-			ev = e
-		case core.Phase:
-			was, e.Turn = e.Turn, t.ID()
-			ev = e
-		case core.Compacted:
-			was, e.Turn = e.Turn, t.ID()
-			ev = e
-		}
-		if was != t.ID() {
-			events = slices.Clone(events)
-			events[i] = ev
-		}
-	}
-	return events
-}
-
+// opens reports whether the session is being opened in the program.
 func (c *conversation) opens() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.opening
-}
-
-// maxAhead limits the events that are held back while a session is being opened.
-const maxAhead = 1000
-
-// hold keeps events for the next turn. While the session is being opened no turn may begin for
-// them, because one may be waiting for that, and waiting here would keep the answer from being
-// read. Calls are dropped: what an agent does before it is asked belongs to no turn.
-func (c *conversation) hold(events []core.Event) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ev := range events {
-		_, call := ev.(core.CallChanged)
-		if _, output := ev.(core.CallOutput); call || output {
-			return false
-		}
-	}
-	if len(c.ahead)+len(events) > maxAhead {
-		return false
-	}
-	c.ahead = append(c.ahead, events...)
-	return true
-}
-
-func (c *conversation) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
-}
-
-// isStopped reports whether the user has stopped what the agent does.
-func (c *conversation) isStopped() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stopped
 }
 
 // notice shows the user a text, in a turn or not.

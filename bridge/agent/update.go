@@ -65,7 +65,7 @@ func (f *flow) emit(events ...core.Event) bool {
 		in.add(events...)
 		return true
 	}
-	return f.c.emit(events...)
+	return f.c.stage.Emit(events...)
 }
 
 // take handles one update.
@@ -218,7 +218,7 @@ func (f *flow) newMessage() core.MessageID { return core.MessageID(f.newID("m"))
 
 // newID makes an id that is unique in the session.
 func (f *flow) newID(kind string) string {
-	if t := f.c.current(); t != nil {
+	if t := f.c.stage.Current(); t != nil {
 		switch kind {
 		case "m":
 			return string(t.NewMessage())
@@ -232,13 +232,6 @@ func (f *flow) newID(kind string) string {
 	}
 	f.n++
 	return fmt.Sprintf("%s%s-i%d", kind, f.c.b.o.Name, f.n)
-}
-
-// current returns the turn that updates belong to; nil: there was none yet.
-func (c *conversation) current() *core.Turn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.run.turn
 }
 
 // foreign passes an update on as it is. text is for clients of other protocols.

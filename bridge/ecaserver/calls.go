@@ -204,7 +204,7 @@ func (c *chat) described(d described) (tc *call, fresh bool) {
 		return nil, false
 	}
 	c.pause()
-	now := c.current().ID()
+	now := c.stage.Current().ID()
 	tc = c.calls[d.ID]
 	if tc != nil && c.asks(tc) {
 		return tc, false
@@ -323,7 +323,7 @@ func (c *chat) ask(tc *call, j judge.Judged) {
 // the question without having been stopped, it is asked about again, in another turn.
 func (c *chat) authorize(ctx context.Context, is *core.Call, j judge.Judged) bool {
 	for range maxAgain {
-		if c.isStopped() {
+		if c.stage.Stopped() {
 			break
 		}
 		reply, err := c.host.Authorize(ctx, core.Request{Call: *is, Spec: j.Spec, Access: j.Access})
@@ -337,7 +337,7 @@ func (c *chat) authorize(ctx context.Context, is *core.Call, j judge.Judged) boo
 		if ctx.Err() != nil || !errors.Is(err, core.ErrOver) || !c.emit() { // it was withdrawn, or the turn was stopped
 			break
 		}
-		is.ID, is.State = c.current().NewCall(), core.Proposed
+		is.ID, is.State = c.stage.Current().NewCall(), core.Proposed
 		if !c.emit(core.CallChanged{Call: *is}) {
 			break
 		}

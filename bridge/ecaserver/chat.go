@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/replay"
+	"dragoman/bridge/agent/stage"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/jsonscan"
@@ -26,7 +27,8 @@ type chat struct {
 	id     string // the server's; set before the chat is joined
 	host   core.Host
 	meta   core.Meta
-	parent *chat // of a sub-agent's
+	parent *chat        // of a sub-agent's
+	stage  *stage.Stage // has the turn that contents belong to
 
 	// The goroutine that reads owns the fields below.
 	message  core.MessageID // of the text that grows; "": none does
@@ -42,20 +44,16 @@ type chat struct {
 	n        int
 
 	mu        sync.Mutex // guards the fields below
-	run       running
-	changed   chan struct{} // closed when run is another one
-	ahead     []core.Event  // came while the chat was being opened, and belong to the next turn
-	stopped   bool          // the user has stopped the turn: what still comes belongs to it
-	muted     bool          // contents repeat what the log has
-	closed    bool
 	importing *replay.History // nil: none goes on
 	subs      map[string]*subagent
 }
 
 func newChat(talk *conversation, id string, host core.Host, meta core.Meta) *chat {
-	return &chat{
-		talk: talk, id: id, host: host, meta: meta, changed: make(chan struct{}), calls: map[string]*call{}, subs: map[string]*subagent{},
-	}
+	c := &chat{talk: talk, id: id, host: host, meta: meta, calls: map[string]*call{}, subs: map[string]*subagent{}}
+	c.stage = stage.New(stage.Config{
+		Host: host, Life: talk.life, Opens: talk.opens, Stopped: func(*core.Turn) { talk.stopChat(c) }, Strict: true,
+	})
+	return c
 }
 
 // received holds the params of chat/contentReceived.
@@ -127,6 +125,27 @@ func typed[T any](take func(*chat, received, T)) func(*chat, received) bool {
 	}
 }
 
+// emit adds events to the turn that runs, or to the history that is imported. It reports whether the log has
+// them, or will have them.
+func (c *chat) emit(events ...core.Event) bool {
+	if in := c.imports(); in != nil {
+		in.Add(events...)
+		return true
+	}
+	return c.stage.Emit(events...)
+}
+
+// apart adds an event that needs no turn: in the one that runs, or without one.
+func (c *chat) apart(ev core.Event) {
+	if in := c.imports(); in != nil {
+		if _, titled := ev.(core.TitleChanged); titled { // what else is told now is no history
+			in.Apart(ev)
+		}
+		return
+	}
+	c.stage.Apart(ev)
+}
+
 // foreign passes a content on as it is. text is for clients of other protocols.
 func (c *chat) foreign(r received, params json.RawMessage, text string) {
 	if len(params) > maxForeign {
@@ -170,7 +189,7 @@ func (c *chat) newID(kind string) string {
 		c.n++
 		return fmt.Sprintf("%s%s-i%d", kind, c.talk.b.o.Name, c.n)
 	}
-	t := c.current()
+	t := c.stage.Current()
 	switch {
 	case t == nil: // before the first turn
 		return kind + "-" + strings.ToLower(rand.Text()[:12])

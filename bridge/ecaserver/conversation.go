@@ -52,11 +52,10 @@ type conversation struct {
 	list    []core.Command
 	open    int // requests of the server, and calls, that wait for somebody
 	used    time.Time
-	prompt  *prompting // nil: none is open
-	marks   []mark     // the messages of the user that the server has, in their order
-	seen    core.Pos   // up to where the log was compared with them
-	stored  []string   // the marks in the log when the conversation was opened
-	closed  bool
+	prompt  *prompting     // nil: none is open
+	marks   []mark         // the messages of the user that the server has, in their order
+	seen    core.Pos       // up to where the log was compared with them
+	stored  []string       // the marks in the log when the conversation was opened
 	jobs    map[string]job // by the server's ids
 }
 
@@ -181,7 +180,7 @@ func (c *conversation) busy() bool {
 		busy = busy || j.info.Status == board.JobRunning
 	}
 	c.mu.Unlock()
-	t := c.root.current()
+	t := c.root.stage.Current()
 	return busy || t != nil && t.Begun() && t.State().Turn == t.ID()
 }
 
@@ -195,15 +194,10 @@ func (c *conversation) waits(n int) {
 
 // Close implements core.Conversation.
 func (c *conversation) Close(context.Context) error {
-	c.mu.Lock()
-	p, closed := c.peer, c.closed
-	c.closed = true
-	c.mu.Unlock()
-	if closed {
+	if !c.root.stage.Close() {
 		return nil
 	}
-	c.root.close()
-	if p != nil {
+	if p := c.program(); p != nil {
 		p.end(errUnused)
 	}
 	c.after.Wait()

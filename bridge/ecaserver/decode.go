@@ -118,7 +118,7 @@ func (c *chat) progress(_ received, p eca.ProgressContent) {
 	if c.parent == nil {
 		c.talk.moves()
 	}
-	t := c.current()
+	t := c.stage.Current()
 	if c.busy == p.Text || t == nil || c.imports() != nil {
 		return
 	}
@@ -151,7 +151,7 @@ type contextBreakdown struct {
 
 // usage takes the tokens of an answer.
 func (c *chat) usage(_ received, u usage) {
-	t := c.current()
+	t := c.stage.Current()
 	if t == nil || c.imports() != nil {
 		return // the next turn's usage counts
 	}
@@ -211,7 +211,7 @@ func (c *chat) metadata(_ received, m eca.MetadataContent) {
 	c.talk.mu.Lock()
 	briefed := c.talk.briefed && c == c.talk.root
 	c.talk.mu.Unlock()
-	if t := c.current(); title == "" || briefed || t != nil && (t.State().Named || t.State().Title == title) {
+	if t := c.stage.Current(); title == "" || briefed || t != nil && (t.State().Named || t.State().Title == title) {
 		return
 	}
 	c.apart(core.TitleChanged{Title: title, Auto: true})

@@ -13,7 +13,7 @@
 // (prompts, and how they end), prompt.go (what is sent), chat.go and decode.go (contents to events), calls.go,
 // details.go (changes, commands, the plan), subagent.go, questions.go, editor.go (requests about the editor),
 // choices.go (models, agents, variants), tools.go (the session's tools for the server), jobs.go, signin.go,
-// listing.go, import.go, stage.go (the turn that events go to), try.go.
+// listing.go, import.go, try.go. The turn that events belong to is found by bridge/agent/stage.
 //
 // # What holds
 //

@@ -69,6 +69,21 @@ func (p *peer) awaitOffer(ctx context.Context) error {
 	return nil
 }
 
+// opens reports whether the chat is being opened in the server.
+func (c *conversation) opens() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.opening
+}
+
+// life returns the context of the program; without one it never ends.
+func (c *conversation) life() context.Context {
+	if p := c.program(); p != nil {
+		return p.life
+	}
+	return context.Background()
+}
+
 // newChat makes the id of a chat. The server gets to know it with the first prompt.
 func (c *conversation) newChat(ctx context.Context, p *peer) error {
 	c.mu.Lock()
@@ -83,8 +98,8 @@ func (c *conversation) newChat(ctx context.Context, p *peer) error {
 // gets a new one, and is told what was said.
 func (c *conversation) reopen(ctx context.Context, p *peer) error {
 	p.join(c.root.id, c.root)
-	c.root.mute(true)
-	defer c.root.mute(false)
+	c.root.stage.Mute(true)
+	defer c.root.stage.Mute(false)
 	found, err := c.request(ctx, p, c.root.id)
 	switch {
 	case err == nil && found.Found:
@@ -101,7 +116,7 @@ func (c *conversation) reopen(ctx context.Context, p *peer) error {
 		return context.Cause(ctx)
 	}
 	p.leave(c.root.id)
-	c.root.mute(false)
+	c.root.stage.Mute(false)
 	c.notice(core.Warning, "The agent could not continue its chat, so it got a new one with a summary of what was said: "+err.Error())
 	return c.newChat(ctx, p)
 }

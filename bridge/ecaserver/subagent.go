@@ -48,7 +48,7 @@ func (c *chat) delegates(tc *call) {
 	c.subs[d.SubagentChatID] = s
 	c.mu.Unlock()
 	p.join(d.SubagentChatID, s.chat)
-	parent := c.current()
+	parent := c.stage.Current()
 	c.talk.b.wg.Go(func() { s.attend(p, parent) })
 	asker := held.Attach(core.Client{Name: "session " + string(c.meta.ID), Asks: true, Questions: true})
 	c.talk.b.wg.Go(func() { s.relay(p, c.host, asker, cmp.Or(display.Line(d.AgentName, 60), c.talk.b.o.Name)) })
@@ -89,9 +89,9 @@ func (s *subagent) attend(p *peer, parent *core.Turn) {
 	ticker := time.NewTicker(attendEvery)
 	defer ticker.Stop()
 	for parent != nil && parent.Emit(p.life) == nil {
-		t := s.chat.current()
-		if !s.chat.isStopped() && (t == nil || t.Emit(p.life) != nil && !errors.Is(context.Cause(t.Context()), core.ErrCanceled)) {
-			_ = s.chat.beginTurn(t) // what it says has begun one, or the next look does
+		t := s.chat.stage.Current()
+		if !s.chat.stage.Stopped() && (t == nil || t.Emit(p.life) != nil && !errors.Is(context.Cause(t.Context()), core.ErrCanceled)) {
+			_ = s.chat.stage.Begin(t) // what it says has begun one, or the next look does
 		}
 		select {
 		case <-ticker.C:

@@ -39,7 +39,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err := c.settle(ctx); err != nil {
 		return core.StopError, err
 	}
-	c.root.enter(running{t, ctx})
+	c.root.stage.Enter(ctx, t)
 	defer c.touch()
 	if err := c.tools.Await(ctx, t); err != nil {
 		return core.StopError, err
@@ -102,7 +102,7 @@ func (c *conversation) ask(ctx context.Context, t *core.Turn, p *peer, message s
 			c.steer(t, p, pr)
 		case <-ctx.Done():
 			c.prompted(context.WithoutCancel(ctx), pr)
-			c.root.stop(true)
+			c.root.stage.Stop()
 			_ = p.conn.Notify(eca.MethodPromptStop, eca.ChatParams{ChatID: c.root.id}) // a program that has ended needs none
 			c.b.wg.Go(func() { c.canceled(p, pr) })
 			return nil, core.StopCanceled, context.Cause(ctx)
@@ -252,7 +252,7 @@ func (c *conversation) canceled(p *peer, pr *prompting) {
 // stopChat has the server stop a turn that nobody prompted. Of a sub-agent's nothing is known that stops it
 // alone.
 func (c *conversation) stopChat(of *chat) {
-	of.stop(true)
+	of.stage.Stop()
 	if p := c.program(); p != nil && of == c.root {
 		_ = p.conn.Notify(eca.MethodPromptStop, eca.ChatParams{ChatID: of.id}) // a program that has ended needs none
 	}
@@ -448,9 +448,9 @@ func (c *conversation) forget(ctx context.Context, t *core.Turn, p *peer, chat s
 	back := c.marks[first].content
 	c.marks = c.marks[:first]
 	c.mu.Unlock()
-	c.root.mute(true)
+	c.root.stage.Mute(true)
 	err := p.conn.Ask(ctx, eca.MethodRollback, eca.RollbackParams{ChatID: c.root.id, ContentID: back, Include: []string{"messages"}}, nil)
-	c.root.mute(false)
+	c.root.stage.Mute(false)
 	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
