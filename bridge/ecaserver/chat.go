@@ -43,7 +43,7 @@ type chat struct {
 	steps    string         // the last plan
 	n        int
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex      // guards the fields below
 	importing *replay.History // nil: none goes on
 	subs      map[string]*subagent
 }

@@ -71,7 +71,7 @@ func (s *Stage) hold(events []core.Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ev := range events {
-		switch ev.(type) {
+		switch any(ev).(type) {
 		case core.CallChanged, core.CallArgs, core.CallOutput:
 			return false
 		}
