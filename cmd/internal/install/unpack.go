@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"dragoman/core/display"
@@ -190,7 +191,9 @@ func (u *unpacker) tar(archive io.Reader, compression string) error {
 }
 
 // reserved are names that are devices on Windows, whatever follows a dot.
-var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)`)
+var reserved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)`)
+})
 
 // clean returns the name of an entry without what means nothing (./); "": the folder itself. Names that
 // lead outside, or that some system takes for something else, are an error.
@@ -210,7 +213,7 @@ func clean(name string) (string, error) {
 			return wrong("leads out of the folder")
 		case strings.ContainsAny(part, "\\:*?\"<>|") || strings.ContainsFunc(part, unicode.IsControl):
 			return wrong("has characters that a file name cannot have")
-		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || reserved.MatchString(part):
+		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || reserved().MatchString(part):
 			return wrong("means something else on Windows")
 		case len(part) > 255 || len(parts) >= 100:
 			return wrong("is too long")

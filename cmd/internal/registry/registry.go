@@ -21,6 +21,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"dragoman/cmd/internal/download"
 	"dragoman/core/display"
@@ -98,16 +99,24 @@ type Choice struct {
 	Env     map[string]string
 }
 
-var (
-	agentID   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
-	version   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
-	npmName   = regexp.MustCompile(`^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`)
-	npmExact  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	pypiName  = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pypiExact = regexp.MustCompile(`^([0-9]+!)?[0-9]+(\.[0-9]+)*[0-9A-Za-z.+-]*$`)
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	programOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-)
+// shapes are what names and versions must look like. They are compiled at their first use, because most
+// commands need none.
+type shapes struct {
+	agentID, version, npmName, npmExact, pypiName, pypiExact, variable, program *regexp.Regexp
+}
+
+var shape = sync.OnceValue(func() shapes {
+	return shapes{
+		agentID:   regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`),
+		version:   regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`),
+		npmName:   regexp.MustCompile(`^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`),
+		npmExact:  regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
+		pypiName:  regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`),
+		pypiExact: regexp.MustCompile(`^([0-9]+!)?[0-9]+(\.[0-9]+)*[0-9A-Za-z.+-]*$`),
+		variable:  regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+		program:   regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`),
+	}
+})
 
 // Parse reads the text of a registry.
 func Parse(data []byte) (*Registry, error) {
@@ -147,9 +156,9 @@ func Parse(data []byte) (*Registry, error) {
 // check returns why an agent cannot be used, whatever the system is.
 func (a *Agent) check() error {
 	switch {
-	case !agentID.MatchString(a.ID):
+	case !shape().agentID.MatchString(a.ID):
 		return errors.New("its id is not made of small letters, digits and -")
-	case !version.MatchString(a.Version):
+	case !shape().version.MatchString(a.Version):
 		return fmt.Errorf("its version %q is none", display.Line(a.Version, 64))
 	case len(a.Distribution.Binary) == 0 && a.Distribution.NPX == nil && a.Distribution.UVX == nil:
 		return errors.New("its distribution has neither binary nor npx nor uvx")
@@ -186,15 +195,15 @@ func (a Agent) ChooseFor(platform string) (c Choice, err error) {
 	case there:
 		c, err = binary.choice(strings.HasPrefix(platform, "windows"))
 	case d.NPX != nil:
-		c, err = d.NPX.choice(NPM, "@", npmName, npmExact, a.Version)
+		c, err = d.NPX.choice(NPM, "@", shape().npmName, shape().npmExact, a.Version)
 	case d.UVX != nil:
-		c, err = d.UVX.choice(PyPI, "==", pypiName, pypiExact, a.Version)
+		c, err = d.UVX.choice(PyPI, "==", shape().pypiName, shape().pypiExact, a.Version)
 	default:
 		have := slices.Sorted(maps.Keys(d.Binary))
 		return c, fmt.Errorf("agent %s has nothing for %s; there is %s", a.ID, platform, display.Line(strings.Join(have, ", "), 300))
 	}
 	for name := range c.Env {
-		if err == nil && !variable.MatchString(name) {
+		if err == nil && !shape().variable.MatchString(name) {
 			err = fmt.Errorf("%q is no name of a variable", display.Line(name, 60))
 		}
 	}
@@ -234,7 +243,7 @@ func (p Package) choice(kind, separator string, name, exact *regexp.Regexp, vers
 		return c, fmt.Errorf("%q is no name of a package", display.Line(p.Package, 100))
 	case !exact.MatchString(c.Version):
 		return c, fmt.Errorf("package %s has no exact version, but %q", display.Line(c.Package, 100), display.Line(c.Version, 64))
-	case c.Program != "" && !programOf.MatchString(c.Program):
+	case c.Program != "" && !shape().program.MatchString(c.Program):
 		return c, fmt.Errorf("cmd %q is no name of a program", display.Line(c.Program, 100))
 	}
 	return c, nil
