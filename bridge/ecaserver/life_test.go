@@ -186,6 +186,24 @@ func TestSteering(t *testing.T) {
 	if end := c.ended(id); end.Stop != core.StopEnd || c.text() != "on it\nsteered: say hurry\n" {
 		t.Errorf("%+v, %q", end, c.text())
 	}
+	for want, blocks := range map[string][]core.Block{
+		"steered: /w/a.txt\n":                {core.Link{URI: "file:///w/a.txt", Name: "a.txt"}},
+		"steered: see a.txt now\n/w/a.txt\n": {core.Text{Text: "see "}, core.Link{URI: "file:///w/a.txt"}, core.Text{Text: " now"}},
+		"steered: mcp://x/y\nthe text\n":     {core.Resource{URI: "mcp://x/y", Text: "the text"}},
+	} {
+		id = c.prompt("say on it", "steer")
+		c.until(func(ev core.Event) bool { _, ok := ev.(core.TextDelta); return ok })
+		c.at.Steer(blocks)
+		if end := c.ended(id); end.Stop != core.StopEnd || c.text() != "on it\n"+want {
+			t.Errorf("%+v, %q, want %q", end, c.text(), want)
+		}
+	}
+	id = c.prompt("say on it", "steer\nsay done")
+	c.until(func(ev core.Event) bool { _, ok := ev.(core.TextDelta); return ok })
+	c.at.Steer([]core.Block{core.Image{MIME: "image/png", Data: []byte{1}}})
+	c.until(func(core.Event) bool { return strings.Contains(c.notices(), "without words") })
+	c.at.Steer([]core.Block{core.Text{Text: "go on"}})
+	c.ended(id)
 	id = c.prompt("say on it", `ask {"question":"?"}`)
 	c.answer = func(a core.Ask) core.Reply {
 		c.at.Steer([]core.Block{core.Text{Text: "say hurry"}})

@@ -89,6 +89,28 @@ func (c *conversation) contexts(blocks []core.Block) (text string, list []eca.Co
 	return text, list
 }
 
+// steering returns a message to the turn that runs, which has no contexts: the addresses of what it mentions are
+// behind its words, for the agent to read.
+func (c *conversation) steering(blocks []core.Block) string {
+	text, others := texts(blocks)
+	list := []string{strings.TrimSpace(text)}
+	for _, block := range others {
+		switch b := block.(type) {
+		case core.Link:
+			is := c.linked(b.URI, [2]int{})
+			list = append(list, is.Path+is.URL)
+		case core.Resource:
+			is := c.linked(b.URI, b.Lines)
+			list = append(list, is.Path+is.URL)
+			if is.Path == "" && b.Text != "" { // the agent cannot read it
+				list = append(list, b.Text)
+			}
+		case core.Text, core.Image, core.Audio, core.Diff, core.Terminal:
+		}
+	}
+	return strings.TrimSpace(strings.Join(list, "\n"))
+}
+
 // linked returns the context of an address.
 func (c *conversation) linked(uri string, lines [2]int) eca.Context {
 	at, err := fileuri.Path(uri)

@@ -309,8 +309,9 @@ func (p *peer) statusChanged(params json.RawMessage) {
 // steer passes messages of the user on to the turn that runs.
 func (c *conversation) steer(t *core.Turn, p *peer, pr *prompting) {
 	for _, said := range t.Steered() {
-		text, _ := texts(said.Prompt)
+		text := c.steering(said.Prompt)
 		if text == "" {
+			c.notice(core.Warning, "it takes no message to the turn that runs without words; send it again when the turn has ended.")
 			continue
 		}
 		c.mu.Lock()

@@ -23,7 +23,11 @@ func Decoder() []fidelity.Loss {
 		),
 		fidelity.Lost.Because(
 			"A message to the turn of an ECA server is its text.",
-			"Steered.Prompt.Image", "Steered.Prompt.Audio", "Steered.Prompt.Link", "Steered.Prompt.Resource",
+			"Steered.Prompt.Image", "Steered.Prompt.Audio",
+		),
+		fidelity.AsText.Because(
+			"What a message to the turn of an ECA server mentions is an address behind its text.",
+			"Steered.Prompt.Link", "Steered.Prompt.Resource",
 		),
 		fidelity.InPart.Because(
 			"An ECA server says in its own words what it is doing: those of known servers are understood, and others mean that it waits.",
