@@ -196,17 +196,12 @@ func (s *subagent) attend(p *peer, parent *core.Turn) {
 	}
 }
 
-// stopSubagent has the agent stop a sub-agent, if it takes that, and drops what the sub-agent still says.
-// Otherwise it works on.
+// stopSubagent has the agent stop a sub-agent, if it takes that. Otherwise the sub-agent works on.
 func (c *conversation) stopSubagent() {
 	c.mu.Lock()
 	p, session, cancels := c.peer, c.session, c.cancels
 	c.mu.Unlock()
-	if !cancels {
-		return
-	}
-	c.stage.Stop()
-	if p != nil {
+	if cancels && p != nil {
 		_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none
 	}
 }

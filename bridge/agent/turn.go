@@ -237,7 +237,10 @@ func (c *conversation) touch() {
 
 // newStage returns the stage of a conversation.
 func (c *conversation) newStage() *stage.Stage {
-	return stage.New(stage.Config{Host: c.bind.Host, Life: c.life, Opens: c.opens, Stopped: c.stop})
+	return stage.New(stage.Config{
+		Host: c.bind.Host, Life: c.life, Opens: c.opens, Stopped: c.stop,
+		Drops: func() bool { return c.parent == nil || c.cancellable() }, // a sub-agent that cannot be stopped works on
+	})
 }
 
 // life returns the context of the program; without one it never ends.
@@ -248,7 +251,7 @@ func (c *conversation) life() context.Context {
 	return context.Background()
 }
 
-// stop has the agent stop what it does without a prompt. What still comes of it is dropped. A program
+// stop has the agent stop what it does without a prompt. A program
 // that has not stopped after a while is ended, like one that does not answer a prompt that was cancelled.
 func (c *conversation) stop(t *core.Turn) {
 	if c.parent != nil {
@@ -258,7 +261,7 @@ func (c *conversation) stop(t *core.Turn) {
 	c.mu.Lock()
 	p, session, limit := c.peer, c.session, c.b.limits.cancel
 	c.mu.Unlock()
-	if p == nil || !c.stage.StopIn(t) { // the program has ended, or a prompt has come
+	if p == nil { // it has ended
 		return
 	}
 	_ = p.conn.Notify("session/cancel", acp.SessionID{SessionID: session}) // a program that has ended needs none

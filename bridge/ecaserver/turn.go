@@ -252,7 +252,6 @@ func (c *conversation) canceled(p *peer, pr *prompting) {
 // stopChat has the server stop a turn that nobody prompted. Of a sub-agent's nothing is known that stops it
 // alone.
 func (c *conversation) stopChat(of *chat) {
-	of.stage.Stop()
 	if p := c.program(); p != nil && of == c.root {
 		_ = p.conn.Notify(eca.MethodPromptStop, eca.ChatParams{ChatID: of.id}) // a program that has ended needs none
 	}

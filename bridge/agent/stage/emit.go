@@ -28,6 +28,9 @@ func (s *Stage) Emit(events ...core.Event) bool {
 			if !errors.Is(err, core.ErrOver) {
 				return false // it was stopped, or cannot be stored
 			}
+			if s.halt(r.turn) && s.Stopped() {
+				continue // to drop them
+			}
 		}
 		if s.c.Opens() {
 			return s.hold(events)

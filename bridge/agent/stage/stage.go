@@ -20,8 +20,10 @@ type Config struct {
 	Life func() context.Context
 	// Opens reports whether the session is being opened in the program.
 	Opens func() bool
-	// Stopped is called when somebody has stopped a turn that nobody prompted.
+	// Stopped is called when somebody has stopped a turn that nobody prompted, unless a prompt has come. What the
+	// agent still says is dropped, if Drops reports that (nil: it does).
 	Stopped func(*core.Turn)
+	Drops   func() bool
 	// Strict has a closed stage drop all events, and a muted one also those that need no turn.
 	Strict bool
 }
@@ -35,6 +37,7 @@ type Stage struct {
 	changed chan struct{} // closed when run is another one
 	ahead   []core.Event  // came while the session was being opened, and belong to the next turn
 	stopped bool          // the user has stopped the turn: what still comes belongs to it
+	halted  *core.Turn    // the last one that nobody prompted and that was stopped
 	muted   bool          // events repeat what the log has
 	dropped time.Time     // when the newest event came that was dropped
 	closed  bool
@@ -92,14 +95,31 @@ func (s *Stage) Begin(before *core.Turn) error {
 		s.turnLocked(ctx, t)
 	}
 	s.mu.Unlock()
-	context.AfterFunc(t.Context(), func() { // not before: Config.Stopped looks for the turn
-		why := context.Cause(t.Context())
-		end(why)
-		if errors.Is(why, core.ErrCanceled) {
+	context.AfterFunc(t.Context(), func() { // not before: halt looks for the turn
+		end(context.Cause(t.Context()))
+		if s.halt(t) {
 			s.c.Stopped(t)
 		}
 	})
 	return nil
+}
+
+// halt drops what still comes of a turn that nobody prompted, if the user has stopped it and no prompt has
+// come. It reports whether that is so. An event may see the end of the turn before anybody else does.
+func (s *Stage) halt(t *core.Turn) bool {
+	if !t.Begun() || !errors.Is(context.Cause(t.Context()), core.ErrCanceled) {
+		return false
+	}
+	drops := s.c.Drops == nil || s.c.Drops()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run.turn != t {
+		return false
+	}
+	if s.halted != t {
+		s.halted, s.stopped = t, s.stopped || drops
+	}
+	return true
 }
 
 // turnLocked makes a turn the one that events belong to.
@@ -115,17 +135,6 @@ func (s *Stage) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true
-}
-
-// StopIn is Stop if events still belong to t, and reports whether they do.
-func (s *Stage) StopIn(t *core.Turn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.run.turn != t {
-		return false
-	}
-	s.stopped = true
-	return true
 }
 
 // Resume takes what comes after a stop.

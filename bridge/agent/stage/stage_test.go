@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 type room struct {
 	t     *testing.T
 	stage *stage.Stage
+	host  core.Host
 	at    *core.Attachment
 	turns chan *core.Turn
 	end   chan struct{}
@@ -44,8 +46,9 @@ func in(t *testing.T, strict bool, test func(*testing.T, *room)) {
 		}
 		r.at = s.Attach(core.Client{Name: "tester"})
 		first := r.prompt()
+		r.host = be.Bindings()[0].Host
 		r.stage = stage.New(stage.Config{
-			Host: be.Bindings()[0].Host, Life: t.Context, Opens: func() bool { return r.opens }, Stopped: func(*core.Turn) {}, Strict: strict,
+			Host: r.host, Life: t.Context, Opens: func() bool { return r.opens }, Stopped: func(*core.Turn) {}, Strict: strict,
 		})
 		r.stage.Enter(t.Context(), first)
 		r.ends()
@@ -209,24 +212,81 @@ func TestEventsWhileTheSessionIsOpened(t *testing.T) {
 	})
 }
 
-// A stop of a turn that a prompt has ended stops nothing.
+// stopping is a host whose turns are stopped, and have ended, before anybody has them.
+type stopping struct {
+	core.Host
+	at    *core.Attachment
+	begun int
+}
+
+func (h *stopping) Begin(ctx context.Context, o core.Origin) (*core.Turn, error) {
+	t, err := h.Host.Begin(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	h.begun++
+	err = h.at.Cancel(ctx, t.ID(), nil)
+	synctest.Wait()
+	return t, err
+}
+
+// A user's stop that comes as a turn begins holds for what the agent says next, until that is resumed.
+func TestStopAsATurnBegins(t *testing.T) {
+	for _, processors := range []int{1, 4} { // with one, the agent's event is always first
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		for _, drops := range []bool{true, false} {
+			in(t, false, func(t *testing.T, r *room) {
+				var stopped []*core.Turn
+				h := &stopping{Host: r.host, at: r.at}
+				s := stage.New(stage.Config{
+					Host: h, Life: t.Context, Opens: func() bool { return h.begun > 1 }, Stopped: func(t *core.Turn) { stopped = append(stopped, t) },
+					Drops: func() bool { return drops },
+				})
+				s.Enter(t.Context(), r.stage.Current())
+				if got := s.Emit(core.Notice{Text: "more"}); got == drops {
+					t.Errorf("Emit: %v", got)
+				}
+				synctest.Wait()
+				if want := map[bool]int{true: 1, false: 2}[drops]; h.begun != want || len(stopped) != want || s.Stopped() != drops {
+					t.Errorf("%d turns have begun, %d were stopped, %v", h.begun, len(stopped), s.Stopped())
+				}
+				s.Resume()
+				if s.Emit(core.Notice{Text: "more"}); drops && h.begun != 2 {
+					t.Errorf("%d turns have begun", h.begun)
+				}
+				synctest.Wait()
+			})
+		}
+	}
+}
+
+// A stop of a turn that a prompt has ended stops nothing, and one that goes on behind its limit is shown again.
 func TestStopOfAnEarlierTurn(t *testing.T) {
 	in(t, false, func(t *testing.T, r *room) {
-		first, next := r.stage.Current(), r.prompt()
-		r.stage.Enter(t.Context(), next)
-		if r.stage.StopIn(first) || !r.stage.Emit(core.Notice{Text: "n"}) {
-			t.Error("the next turn is stopped")
+		if !r.stage.Emit(core.Notice{Text: "n"}) {
+			t.Fatal("nothing is shown")
 		}
-		if !r.stage.StopIn(next) || r.stage.Emit(core.Notice{Text: "n"}) {
+		first := r.stage.Current()
+		if err := r.at.Cancel(t.Context(), first.ID(), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !r.stage.Stopped() || r.stage.Emit(core.Notice{Text: "n"}) {
 			t.Error("the turn is not stopped")
 		}
 		stopped := time.Now()
 		<-time.After(time.Second)
-		if _, same := r.stage.ResumeIn(first); same || !r.stage.Stopped() {
-			t.Error("the turn goes on")
-		}
-		if dropped, same := r.stage.ResumeIn(next); !same || !dropped.Equal(stopped) || r.stage.Stopped() {
+		if dropped, same := r.stage.ResumeIn(first); !same || !dropped.Equal(stopped) || r.stage.Stopped() {
 			t.Errorf("%v, and the last event was dropped at %v, not at %v", same, dropped, stopped)
+		}
+		if !r.stage.Emit(core.Notice{Text: "n"}) || r.stage.Current() == first {
+			t.Error("what it says now is not shown")
+		}
+		<-time.After(2 * time.Second) // the turn is idle
+		next := r.prompt()
+		r.stage.Enter(t.Context(), next)
+		if _, same := r.stage.ResumeIn(first); same || r.stage.Stopped() || !r.stage.Emit(core.Notice{Text: "n"}) {
+			t.Error("the next turn is stopped")
 		}
 		r.ends()
 	})
