@@ -279,7 +279,7 @@ func shortened(cost *float64) *float64 {
 	return &amount
 }
 
-// asText returns what is shown of a result as a text.
+// asText returns the text that shows a result.
 func asText(b core.Block) string {
 	switch b := b.(type) {
 	case core.Text:

@@ -50,7 +50,7 @@ func told(events []core.Event, stack []string, losses [][]fidelity.Loss) []strin
 	return d.list
 }
 
-// becomes returns what some list says about a fact; false: all carry it as it is, or some values of it.
+// becomes returns how some list has a fact; false: all carry it as it is, or some values of it.
 func (d *teller) becomes(f fidelity.Fact) (how fidelity.How, listed bool) {
 	for _, list := range d.losses {
 		if l, ok := fidelity.Of(list, f); ok && l.How != fidelity.InPart && how != fidelity.Lost {

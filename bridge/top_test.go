@@ -45,8 +45,8 @@ func onTop(t *testing.T, stack []string, turns [][]core.Event) *top {
 	return &top{t: t, stack: stack, ctx: ctx, at: at, reader: at.Read(core.Pos{})}
 }
 
-// play has the nth turn played, answers what it asks as was answered there, stops it where it was stopped,
-// and returns what is told of it.
+// play has the nth turn played, answers its questions as they were answered below, stops it where it was stopped,
+// and returns the events that the top shows.
 func (p *top) play(n int, turn []core.Event) (events []core.Event) {
 	p.t.Helper()
 	begin, ok := turn[0].(core.TurnStarted)

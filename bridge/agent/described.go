@@ -6,7 +6,7 @@ import (
 	"dragoman/bridge/agent/judge"
 )
 
-// judging returns what judges the calls of the session.
+// judging returns the judge of the session's calls.
 func (c *conversation) judging() judge.Judge {
 	return judge.Judge{Agent: c.b.o.Name, Paths: c.b.paths.Mapping, Far: len(c.b.o.Paths) > 0, Places: c.places, Cwd: c.bind.Meta.Cwd}
 }

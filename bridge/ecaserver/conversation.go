@@ -85,7 +85,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 // hold returns the guard of the session, which the conversation releases.
 func (c *conversation) hold() (*child.Guard, func()) { return c.guard, func() {} }
 
-// judging returns what judges the calls of the session.
+// judging returns the judge of the session's calls.
 func (c *conversation) judging() judge.Judge {
 	return judge.Judge{Agent: c.b.o.Name, Paths: c.b.paths, Far: len(c.b.o.Paths) > 0, Places: c.places, Cwd: c.bind.Meta.Cwd}
 }

@@ -157,7 +157,7 @@ func TestDeathAndContinuation(t *testing.T) {
 	}
 }
 
-// Errors of prompts are shown as what they are.
+// The error of a prompt reaches the user in the server's words.
 func TestFailures(t *testing.T) {
 	for _, test := range []struct{ prompt, want, login string }{
 		{"fails No credits left", "No credits left", ""},

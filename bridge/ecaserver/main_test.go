@@ -222,7 +222,7 @@ func (c *chat) says(prompt, want string) {
 	}
 }
 
-// text is what the agent has said since the last prompt.
+// text returns the agent's answers since the last prompt.
 func (c *chat) text() string {
 	var b strings.Builder
 	for _, ev := range c.events {

@@ -11,7 +11,7 @@ import (
 // errNotRegular is the reason why a pipe, a device or a folder is not read: opening a pipe could block for ever.
 var errNotRegular = errors.New("it is not a regular file")
 
-// Read reads a regular file of at most limit bytes. info is what the file was before that, so that a later
+// Read reads a regular file of at most limit bytes. info describes the file before that, so that a later
 // change shows; nil: it could not be looked at. Errors are of type *fs.PathError.
 func Read(path string, limit int64) (data []byte, info fs.FileInfo, err error) {
 	info, err = os.Stat(path)

@@ -16,7 +16,7 @@ type Side struct {
 // Table says what clients get of what agents tell.
 type Table struct{ Agents, Clients []Side }
 
-// cell is what becomes of a topic between one agent and one client.
+// cell describes how much of a topic reaches one client from one agent.
 type cell struct {
 	how  How
 	whys []string

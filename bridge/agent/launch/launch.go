@@ -121,7 +121,7 @@ func nameOf(kv string) string {
 	return kv
 }
 
-// Confined returns what starts the program for a session: a sandbox, or else a guard that is held.
+// Confined returns a sandbox for the program of a session, or else a guard that is held.
 func (o Options) Confined(m core.Meta, h core.Host, hold func() (*child.Guard, func())) (Confined, error) {
 	if o.Confine != nil {
 		return o.Confine(m, h)

@@ -13,7 +13,7 @@ import (
 	"dragoman/core"
 )
 
-// Config is what a stage needs of its back end.
+// Config holds the parts of a back end that its stage uses.
 type Config struct {
 	Host core.Host
 	// Life returns the context of the agent's program: a turn that nobody prompted ends with it.
@@ -137,7 +137,7 @@ func (s *Stage) Stop() {
 	s.stopped = true
 }
 
-// Resume takes what comes after a stop.
+// Resume shows events again after a stop.
 func (s *Stage) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"dragoman/core/display"
 )
 
-// Choices are what a person has chosen on the command line of add, update and import.
+// Choices hold the options of add, update and import.
 type Choices struct {
 	As       string   // another name for the agent
 	Registry string   // a file or an address

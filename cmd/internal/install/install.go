@@ -25,7 +25,7 @@ type Installer struct {
 	limits *limits // nil: usual
 }
 
-// Plan is what an installation will do, for a person to judge.
+// Plan describes an installation before it begins, for a person to judge.
 type Plan struct {
 	Agent   registry.Agent
 	Choice  registry.Choice

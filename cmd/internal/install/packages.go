@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// npmPackage is what npm knows about a package, and what a package.json says.
+// npmPackage describes a package, in npm's registry or in a package.json.
 type npmPackage struct {
 	Name    string          `json:"name"`
 	Version string          `json:"version"`
@@ -151,7 +151,7 @@ func allSame(bin map[string]string) bool {
 	return len(seen) == 1
 }
 
-// nodeCommand returns what runs a file of a package: node, unless it is a program by itself.
+// nodeCommand returns the command for a file of a package: node runs it, unless it is a program by itself.
 func nodeCommand(node, file string) []string {
 	if slices.Contains([]string{".js", ".mjs", ".cjs", ""}, path.Ext(filepath.ToSlash(file))) {
 		return []string{node, file}

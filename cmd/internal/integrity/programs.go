@@ -42,7 +42,7 @@ type Command struct {
 	Args  []string
 }
 
-// Change is what a person is asked about.
+// Change describes a program that differs from its record. A person is asked about it.
 type Change struct {
 	Agent    string
 	Old, New string // the versions, or what is known of the files

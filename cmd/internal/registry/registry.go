@@ -99,7 +99,7 @@ type Choice struct {
 	Env     map[string]string
 }
 
-// shapes are what names and versions must look like. They are compiled at their first use, because most
+// shapes are the patterns of valid names and versions. They are compiled at their first use, because most
 // commands need none.
 type shapes struct {
 	agentID, version, npmName, npmExact, pypiName, pypiExact, variable, program *regexp.Regexp

@@ -47,7 +47,7 @@ func Faults(list []fidelity.Loss, logs [][]core.Record, encode func([]core.Recor
 	return faults
 }
 
-// finding is what the logs have shown about a fact.
+// finding records how the logs have shown a fact.
 type finding struct {
 	told  bool               // another value made a difference
 	apart map[[2]string]bool // values of a closed set, in pairs: whether they have made a difference
@@ -142,7 +142,7 @@ func without(log []core.Record, f fidelity.Fact) []core.Record {
 			continue
 		}
 		if f == fidelity.Fact(f.Event()) {
-			changed[i].Event = core.Claimed{} // which nobody is told of
+			changed[i].Event = core.Claimed{} // an event that no client shows
 			continue
 		}
 		changed[i].Event = fidelity.Walk(r.Event, func(g fidelity.Fact, v reflect.Value) {
