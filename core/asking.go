@@ -199,6 +199,7 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 	if err != nil {
 		return Reply{}, err
 	}
+	s.settled(ctx)
 	switch r.Outcome {
 	case OutcomeDecided:
 		who := "the user"

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"iter"
 	"slices"
 )
@@ -23,10 +24,14 @@ type Caller string
 
 // Client describes a client that attaches to a session.
 type Client struct {
+	ID        string // made up where it is empty
 	Name      string // for people: "Zed 0.212", "agent over MCP"
 	Principal Principal
 	Caller    Caller // recorded in the Origin of its turns and in its Replies
 	Role      Role
+	// Remote is set for a client of another process, whose gateway attaches it here (Sharing).
+	Remote    bool
+	Visible   bool // others are shown that it is there
 	Asks      bool // approvals can be put to it
 	Questions bool // questions and consents can be put to it
 	// FixedAnswers says that approvals can be put to it with our own answers alone: an approval
@@ -75,45 +80,48 @@ func (c Client) origin() Origin {
 // Attachment is one client on one session. What it does is recorded under its
 // client's name. All methods may be called by any goroutine.
 type Attachment struct {
-	owner  owner
+	owner  Owner
 	client Client
 }
 
 // Attach adds a client. The session stays open while a client is attached. When it is not
 // used for a while it rests: it gives up its claim and its memory until the next command,
 // and another process can continue it.
-func (s *Session) Attach(c Client) *Attachment { return attach(s, c) }
+func (s *Session) Attach(c Client) *Attachment { return attach(s.front, c) }
 
 // Attach adds another client to the same session.
 func (a *Attachment) Attach(c Client) *Attachment { return attach(a.owner, c) }
 
-func attach(o owner, c Client) *Attachment {
+func attach(o Owner, c Client) *Attachment {
 	c.Role = cmp.Or(c.Role, Decide)
 	c.Principal = cmp.Or(c.Principal, o.Meta().Principal)
+	if c.ID == "" {
+		c.ID = rand.Text()[:12]
+	}
 	a := &Attachment{owner: o, client: c}
-	o.attach(a)
+	o.Attach(a)
 	return a
 }
 
 // To reports whether the attachment is one to s. A session that was opened again after it failed
 // or was closed is another one.
-func (a *Attachment) To(s *Session) bool { return a.owner == owner(s) }
+func (a *Attachment) To(s *Session) bool { return a.owner == s.front }
 
 // Meta returns the session's metadata.
 func (a *Attachment) Meta() Meta { return a.owner.Meta() }
 
 // Close detaches the client from the session. Asks that only this client could have
 // answered are rejected; a turn continues.
-func (a *Attachment) Close() { a.owner.detach(a, false) }
+func (a *Attachment) Close() { a.owner.Detach(a, false) }
 
 // Leave is Close for a client that is done with the session. If nobody else is attached, the
 // session is given back at once and not after a while: its jobs and servers end, and its
 // claim is released. A running turn keeps the session until it ends. Leave blocks until the
 // session is given back, unless a turn is running.
-func (a *Attachment) Leave() { a.owner.detach(a, true) }
+func (a *Attachment) Leave() { a.owner.Detach(a, true) }
 
 // Read returns a reader of the session's log. Close it after use.
-func (a *Attachment) Read(after Pos) *Reader { return a.owner.read(after, nil) }
+func (a *Attachment) Read(after Pos) *Reader { return a.owner.Read(after, nil) }
 
 // Records yields the log behind a position up to head, a position that it has reached: what a
 // truncation hides is left out, runs may come in pieces, and the last records may be after
@@ -126,7 +134,7 @@ func (a *Attachment) Records(ctx context.Context, after, head Pos) iter.Seq2[Rec
 // and whenever the reader has been to the end, that there may be something to read. Any goroutine
 // calls it, and it must not block.
 func (a *Attachment) Watch(after Pos, signal func(*Reader)) *Reader {
-	return a.owner.read(after, signal)
+	return a.owner.Read(after, signal)
 }
 
 // Head is the position of a reader that has everything.
@@ -135,13 +143,16 @@ func (a *Attachment) Head() Pos { return a.owner.Head() }
 // Follow reads what another process has added, and closes a turn that has ended with
 // that process. In a session that is ours it does nothing. It blocks while the store
 // reads the log.
-func (a *Attachment) Follow(ctx context.Context) error { return a.owner.follow(ctx) }
+func (a *Attachment) Follow(ctx context.Context) error { return a.owner.Follow(ctx) }
 
 // State returns the current state of the session.
 func (a *Attachment) State() (st State) {
-	a.owner.view(func(s *State) { st = s.public() })
+	a.owner.View(func(s *State) { st = s.public() })
 	return st
 }
+
+// Client returns the description of the client.
+func (a *Attachment) Client() Client { return a.client }
 
 // Editor returns the client's editor; nil: it has none.
 func (a *Attachment) Editor() Editor { return a.client.Editor }
@@ -160,13 +171,13 @@ func (a *Attachment) Idle() error {
 // Prompted reports whether the client's Caller has prompted here, in this attachment or an
 // earlier one. Without a Caller it is false.
 func (a *Attachment) Prompted() (has bool) {
-	a.owner.view(func(s *State) { has = s.callers[a.client.Caller] })
+	a.owner.View(func(s *State) { has = s.callers[a.client.Caller] })
 	return has
 }
 
 // Pending lists what waits for a person, oldest first.
 func (a *Attachment) Pending() (asks []Ask) {
-	a.owner.view(func(s *State) { asks = slices.Clone(s.Asks) })
+	a.owner.View(func(s *State) { asks = slices.Clone(s.Asks) })
 	return asks
 }
 
@@ -210,7 +221,7 @@ func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	if a.client.Role != Decide {
 		return "", ErrObserver
 	}
-	return a.owner.admit(ctx, a, p)
+	return a.owner.Admit(ctx, a, p)
 }
 
 // Cancel stops a turn; the zero id stops the running and all queued turns. It is not an
@@ -219,7 +230,7 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	a.owner.cancel(id, cmp.Or(reason, ErrCanceled))
+	a.owner.Cancel(a, id, cmp.Or(reason, ErrCanceled))
 	return nil
 }
 
@@ -227,12 +238,12 @@ func (a *Attachment) Cancel(ctx context.Context, id TurnID, reason error) error 
 // never becomes a turn of its own: it reports whether there is a turn, and one that
 // takes it.
 func (a *Attachment) Steer(blocks []Block) bool {
-	return a.client.Role == Decide && a.owner.steer(a, blocks)
+	return a.client.Role == Decide && a.owner.Steer(a, blocks)
 }
 
 // Unsteer withdraws the client's messages to the running turn (BusySteer) that the turn has
 // not taken up. It is not an error if there are none.
-func (a *Attachment) Unsteer() { a.owner.unsteer(a) }
+func (a *Attachment) Unsteer() { a.owner.Unsteer(a) }
 
 // Decide settles an approval; ErrNotAsked when nothing of that id waits. It
 // blocks until the decision is durable.
@@ -252,7 +263,7 @@ func (a *Attachment) Relay(ctx context.Context, id AskID, r Reply) error {
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	return a.owner.settle(ctx, a, id, r)
+	return a.owner.Settle(ctx, a, id, r)
 }
 
 // Set changes the session's settings. It blocks until that is durable.
@@ -284,5 +295,5 @@ func (a *Attachment) append(ctx context.Context, idle bool, ev Event) (MessageID
 	if a.client.Role != Decide {
 		return "", ErrObserver
 	}
-	return a.owner.append(ctx, idle, ev)
+	return a.owner.Append(ctx, a, idle, ev)
 }

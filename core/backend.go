@@ -77,8 +77,8 @@ type Host interface {
 	Begin(context.Context, Origin) (*Turn, error)
 	// Import fills an empty log with the agent's own history, and closes what it leaves open.
 	Import(context.Context, iter.Seq2[Event, error]) error
-	// Editor is the editor to turn to now; nil: none.
-	Editor() Editor
+	// Editor is the editor to turn to now for a file; empty: for the session's folder. nil: none.
+	Editor(path string) Editor
 	// Authorize is the gate for a back end that runs its own tools: policy,
 	// then a person. It blocks until it is decided.
 	Authorize(context.Context, Request) (Reply, error)

@@ -127,6 +127,7 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	done := make(chan struct{})
 	defer close(done)
 	s.closing = done
+	s.handing = errors.Is(cause, ErrShutdown) && s.remoteLocked()
 	s.stopIdleLocked()
 	begun := s.turn
 	s.mu.Unlock()
@@ -162,6 +163,9 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	if s.owned() {
 		err = errors.Join(err, s.journal.Release())
 	}
+	if s.peer != nil { // the others can claim it now
+		s.peer.End()
+	}
 	return errors.Join(err, s.journal.Close())
 }
 
@@ -171,14 +175,16 @@ func (s *Session) owned() bool {
 	return s.epoch > 0
 }
 
-// endTurns cancels the running and the queued turns.
+// endTurns cancels the running and the queued turns, unless another process goes on with those.
 func (s *Session) endTurns(cause error) {
-	for _, t := range s.turns("") {
-		t.cancel(cause)
-	}
 	s.mu.Lock()
-	stop := s.preparing
+	stop, running, handing := s.preparing, s.turn, s.handing
 	s.mu.Unlock()
+	for _, t := range s.turns("") {
+		if !handing || t == running {
+			t.cancel(cause)
+		}
+	}
 	if stop != nil {
 		stop(cause)
 	}

@@ -443,7 +443,7 @@ func TestDelegateEditor(t *testing.T) {
 		f := raise(t, kin{
 			client: core.Client{Name: "tester", Editor: e},
 			use: func(ctx context.Context, h core.ToolHost) {
-				lent := ide.Of(h.Editor())
+				lent := ide.Of(h.Editor(""))
 				if !lent.Caps().ReadFile || lent.Caps().WriteFile {
 					t.Errorf("caps %+v", lent.Caps())
 				}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -216,7 +217,7 @@ func (h host) Meta() Meta { return h.s.Meta() }
 
 func (h host) Spills() Spills { return h.s.journal }
 
-// Servers lists the servers of the clients of the connection that prompted last. Of several with
+// Servers lists the servers of the client that prompted last, and of others of its connection. Of several with
 // the same name, that of the client whose name comes first counts.
 func (h host) Servers() (list []ServerSpec) {
 	h.s.mu.Lock()
@@ -224,7 +225,7 @@ func (h host) Servers() (list []ServerSpec) {
 	clients := slices.SortedFunc(maps.Keys(h.s.clients), func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
 	for _, a := range clients {
 		for _, spec := range a.client.Servers {
-			if a.client.Role == Decide && a.client.Profiles == h.s.of && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
+			if a.client.Role == Decide && (a == h.s.by || a.client.Profiles != nil && a.client.Profiles == h.s.of) && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
 				list = append(list, spec)
 			}
 		}
@@ -233,22 +234,47 @@ func (h host) Servers() (list []ServerSpec) {
 	return list
 }
 
-// Editor is the one of the client that prompted the turn; when that has left,
-// or has none, that of another client.
-func (h host) Editor() Editor {
+// Editor is the one of the client that has prompted last. When that has left or has none, it is the one
+// of another client of the same principal whose folders hold the path.
+func (h host) Editor(path string) Editor {
+	path = cmp.Or(path, h.s.meta.Cwd)
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	if t := h.s.turn; t != nil && t.by != nil {
-		if _, here := h.s.clients[t.by]; here && t.by.client.Editor != nil {
-			return t.by.client.Editor
+	by, person := h.s.by, h.s.meta.Principal
+	if by != nil {
+		if _, here := h.s.clients[by]; here && by.client.Editor != nil {
+			h.s.mu.Unlock()
+			return by.client.Editor
+		}
+		person = by.client.Principal
+	}
+	var others []*Attachment
+	for a := range h.s.clients {
+		if a.client.Editor != nil && a.client.Role == Decide && a.client.Principal == person {
+			others = append(others, a)
 		}
 	}
-	for a := range h.s.clients {
-		if a.client.Editor != nil && a.client.Role == Decide {
+	h.s.mu.Unlock()
+	slices.SortFunc(others, func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
+	for _, a := range others {
+		if slices.ContainsFunc(a.folders(), func(dir string) bool { return within(dir, path) }) {
 			return a.client.Editor
 		}
 	}
 	return nil
+}
+
+// folders lists the client's folders of the session.
+func (a *Attachment) folders() []string {
+	if a.client.Folders != nil {
+		return a.client.Folders()
+	}
+	return a.Meta().Roots
+}
+
+// within reports whether a path is a folder or lies in it. Both are absolute.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Delegate implements ToolHost.
@@ -265,7 +291,7 @@ func (h host) Delegate(ctx context.Context, by Caller) (*Attachment, Settings, e
 		Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Caller: by, Asks: true, Questions: true,
 		Profiles: h.s.connection(),
 	}
-	if e := h.Editor(); e != nil {
+	if e := h.Editor(""); e != nil {
 		c.Editor = e.Lend(h.s.meta.ID)
 	}
 	return child.Attach(c), set, nil

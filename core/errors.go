@@ -54,6 +54,7 @@ func (a Agent) fault(err error) error {
 type OwnedError struct {
 	Session SessionID
 	Node    string // host and process
+	Address string // Journal.Owner
 }
 
 func (e *OwnedError) Error() string {

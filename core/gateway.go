@@ -20,6 +20,9 @@ type Config struct {
 	Profiles Profiles
 	// Listing is notified of changes of the list of sessions in this process; may be nil.
 	Listing Listing
+	// Sharing lets other processes use the sessions that this one has open, and the other way round;
+	// nil: a command on a session of another process is an *OwnedError.
+	Sharing Sharing
 	Node    string           // this process, for people: host and pid
 	Now     func() time.Time // nil: time.Now
 	NewID   func() string    // of sessions; nil: 26 random characters
@@ -182,6 +185,10 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 		flush: flusher{token: make(chan struct{}, 1)},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())
+	if s.front = (local{s}); g.cfg.Sharing != nil {
+		s.peer = g.cfg.Sharing.Join(local{s})
+		s.front = s.peer
+	}
 	err = s.load(ctx)
 	if err == nil {
 		err = s.mend(ctx)

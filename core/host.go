@@ -201,7 +201,7 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 		}
 	}
 	s.mu.Lock()
-	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd})...)
+	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd}, false)...)
 	s.mu.Unlock()
 	s.wake(wake)
 	return s.durable(ctx, s.Head())

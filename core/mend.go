@@ -9,13 +9,14 @@ import (
 const ownerDied = "interrupted: the process that ran it has ended"
 
 // interruptedLocked lists the events that close the turn, the calls and the questions that
-// were left open, because their process has ended.
-func (s *Session) interruptedLocked(why string) []Event {
-	return s.closedLocked(Errored, why, TurnEnded{Stop: StopInterrupted, Err: why})
+// were left open, because their process has ended. With continues, the queued prompts stay.
+func (s *Session) interruptedLocked(why string, continues bool) []Event {
+	return s.closedLocked(Errored, why, TurnEnded{Stop: StopInterrupted, Err: why}, continues)
 }
 
-// closedLocked lists the events that close what was left open: calls in a state, turns with an end.
-func (s *Session) closedLocked(calls CallState, why string, end TurnEnded) []Event {
+// closedLocked lists the events that close what was left open: calls in a state, turns with an end, and
+// the queued prompts unless the session continues.
+func (s *Session) closedLocked(calls CallState, why string, end TurnEnded, continues bool) []Event {
 	events := s.endCallsLocked(calls, why)
 	for _, a := range s.state.Asks {
 		events = append(events, Answered{a.ID, Reply{Outcome: OutcomeCanceled, Text: why}})
@@ -24,13 +25,16 @@ func (s *Session) closedLocked(calls CallState, why string, end TurnEnded) []Eve
 		events = append(events, end)
 	}
 	for _, q := range s.state.queued {
+		if continues {
+			break
+		}
 		end.Turn = q.Turn
 		events = append(events, end)
 	}
 	return events
 }
 
-// follow implements owner.
+// follow reads the stored records after the head, and closes the turn of a dead owner.
 func (s *Session) follow(ctx context.Context) error {
 	s.mu.Lock()
 	refused := s.refusalLocked() != nil // its next command will return the reason
@@ -84,7 +88,7 @@ func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
 // end that cannot come. A session that another process owns is not changed.
 func (s *Session) mend(ctx context.Context) error {
 	s.mu.Lock()
-	open := s.epoch == 0 && s.state.unfinished()
+	open := s.epoch == 0 && s.state.unfinished() && (s.peer == nil || !s.peer.Linked())
 	s.mu.Unlock()
 	if !open {
 		return nil
@@ -115,7 +119,7 @@ func (s *Session) show(ctx context.Context, why error) error {
 	defer func() { <-s.owning }()
 	s.mu.Lock()
 	if s.epoch == 0 {
-		s.showLocked(s.interruptedLocked("interrupted: " + why.Error()))
+		s.showLocked(s.interruptedLocked("interrupted: "+why.Error(), false))
 	}
 	wake := s.readyLocked(nil)
 	s.mu.Unlock()
@@ -173,7 +177,12 @@ func (s *Session) unwatchLocked() {
 func (s *Session) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.news = s.unwatch != nil && s.closing == nil && !s.leaving; s.news && !s.following {
+	s.lookLocked(s.unwatch != nil)
+}
+
+// lookLocked has the session follow its log, if it does so at all.
+func (s *Session) lookLocked(does bool) {
+	if s.news = does && s.closing == nil && !s.leaving; s.news && !s.following {
 		s.following = true
 		s.wg.Go(s.followAll)
 	}

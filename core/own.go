@@ -68,8 +68,12 @@ func (s *Session) claim(ctx context.Context) error {
 	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...)
-	events = append(events, s.interruptedLocked(ownerDied)...)
+	continues := s.peer != nil && len(s.clients) > 0 // they were there when its owner ended
+	events = append(events, s.interruptedLocked(ownerDied, continues)...)
 	wake := s.appendLocked(events...)
+	if continues {
+		s.requeueLocked()
+	}
 	s.mu.Unlock()
 	s.wake(wake)
 	return nil
@@ -108,6 +112,7 @@ func (s *Session) rest() {
 		_ = s.journal.Release()
 	}
 	s.watch()
+	s.peerChanged()
 }
 
 // quietLocked reports whether nothing is under way in the session.

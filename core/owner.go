@@ -7,48 +7,50 @@ import (
 	"slices"
 )
 
-// owner carries out the commands of a session's clients. A [Session] is the owner in this process.
-//
-// An owner for a session in another process sends the commands there, each with the client's name,
-// principal, caller and role, which the other side attaches for it. Only data is sent: admit,
-// settle, append and truncate return the remote owner's answer when the change is durable there;
-// the end of a prompt's context becomes a cancel; and each command has a Key, so that it can be
-// sent again after a broken connection. Reading is local: such an owner keeps a Session that
-// claims nothing and follows the log, for read, view and Head.
-type owner interface {
+// Owner carries out the commands of a session's clients, which [Attachment] describes. A session in this
+// process is one for as long as it owns the log. With a [Sharing] a Peer around it sends the commands to
+// the process that does.
+type Owner interface {
 	Meta() Meta
-	attach(*Attachment)
-	// detach takes a client off; leave says that it is done with the session (Attachment.Leave).
-	detach(a *Attachment, leave bool)
+	Attach(*Attachment)
+	// Detach takes a client off; leave says that it is done with the session (Attachment.Leave).
+	Detach(a *Attachment, leave bool)
 
 	Head() Pos
-	// read is Attachment.Read, or with a signal Attachment.Watch.
-	read(after Pos, signal func(*Reader)) *Reader
-	// view calls look with the state, which look must not keep.
-	view(look func(*State))
-	// follow reads the stored records after the head, and closes the turn of a dead owner.
-	follow(context.Context) error
+	// Read is Attachment.Read, or with a signal Attachment.Watch.
+	Read(after Pos, signal func(*Reader)) *Reader
+	// View calls look with the state, which look must not keep.
+	View(look func(*State))
+	// Follow reads the stored records after the head, and closes the turn of a dead owner.
+	Follow(context.Context) error
 
-	// admit begins or queues a turn, and watches its context.
-	admit(context.Context, *Attachment, Prompt) (TurnID, error)
-	// steer says something to the turn that runs, and reports whether there is one that takes it.
-	steer(*Attachment, []Block) bool
-	// unsteer withdraws the client's messages that the turn has not taken up.
-	unsteer(*Attachment)
-	cancel(id TurnID, reason error)
-	// settle is a client's reply to an ask; ErrNotAsked if it does not wait.
-	settle(context.Context, *Attachment, AskID, Reply) error
-	// append puts events into the log that no turn produces, except settings that hold already. It
+	// Admit begins or queues a turn, and watches its context.
+	Admit(context.Context, *Attachment, Prompt) (TurnID, error)
+	// Steer says something to the turn that runs, and reports whether there is one that takes it.
+	Steer(*Attachment, []Block) bool
+	// Unsteer withdraws the client's messages that the turn has not taken up.
+	Unsteer(*Attachment)
+	Cancel(a *Attachment, id TurnID, reason error)
+	// Settle is a client's reply to an ask; ErrNotAsked if it does not wait.
+	Settle(context.Context, *Attachment, AskID, Reply) error
+	// Append puts events into the log that no turn produces, except settings that hold already. It
 	// gives a message without an id one, and returns that. idle refuses the events while a turn
 	// runs (*BusyError).
-	append(ctx context.Context, idle bool, events ...Event) (MessageID, error)
-	// truncate is Attachment.Truncate. by is the client's name.
-	truncate(ctx context.Context, by string, after Pos) error
+	Append(ctx context.Context, a *Attachment, idle bool, events ...Event) (MessageID, error)
+	Truncate(ctx context.Context, a *Attachment, after Pos) error
+
+	// Prepare, Choose and Can are those of the Gateway.
+	Prepare(context.Context, *Attachment) error
+	Choose(ctx context.Context, a *Attachment, id, value string) error
+	Can(ctx context.Context, a *Attachment, needs ...Capability) error
 }
 
-var _ owner = (*Session)(nil)
+// local is a session in this process as an Owner.
+type local struct{ *Session }
 
-func (s *Session) attach(a *Attachment) {
+var _ LocalSession = local{}
+
+func (s local) Attach(a *Attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients[a] = struct{}{}
@@ -57,7 +59,14 @@ func (s *Session) attach(a *Attachment) {
 	s.startIdleLocked()
 }
 
-func (s *Session) detach(a *Attachment, leave bool) {
+// peerChanged notifies the session's Peer.
+func (s *Session) peerChanged() {
+	if s.peer != nil {
+		s.peer.Changed()
+	}
+}
+
+func (s local) Detach(a *Attachment, leave bool) {
 	s.mu.Lock()
 	delete(s.clients, a)
 	var alone []AskID
@@ -82,7 +91,12 @@ func (s *Session) view(look func(*State)) {
 	look(&s.state)
 }
 
-func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, error) {
+func (s local) Admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, error) {
+	done, err := s.own(context.WithoutCancel(ctx))
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	if needs := needsOf(p.all()); len(needs) > 0 {
 		set := s.State().Settings
 		if p.Settings != nil {
@@ -92,11 +106,6 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, e
 			return "", err
 		}
 	}
-	done, err := s.own(context.WithoutCancel(ctx))
-	if err != nil {
-		return "", err
-	}
-	defer done()
 	turn, head, wake, err := s.enqueue(ctx, a, p)
 	s.wake(wake)
 	if err != nil || turn == nil {
@@ -112,7 +121,7 @@ func (s *Session) admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, e
 	return turn.id, err
 }
 
-func (s *Session) steer(a *Attachment, blocks []Block) bool {
+func (s local) Steer(a *Attachment, blocks []Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refusalLocked() == nil && s.steerLocked(a, a.client.origin(), blocks)
@@ -127,7 +136,7 @@ func (s *Session) steerLocked(a *Attachment, origin Origin, blocks []Block) bool
 	return true
 }
 
-func (s *Session) unsteer(a *Attachment) {
+func (s local) Unsteer(a *Attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.turn; t != nil {
@@ -135,7 +144,7 @@ func (s *Session) unsteer(a *Attachment) {
 	}
 }
 
-func (s *Session) cancel(id TurnID, reason error) {
+func (s local) Cancel(_ *Attachment, id TurnID, reason error) {
 	// The last one first: no turn may begin because the one before it has ended.
 	for _, t := range slices.Backward(s.turns(id)) {
 		t.cancel(reason)
@@ -143,14 +152,14 @@ func (s *Session) cancel(id TurnID, reason error) {
 	s.dropQueued()
 }
 
-func (s *Session) settle(ctx context.Context, a *Attachment, id AskID, r Reply) error {
+func (s local) Settle(ctx context.Context, a *Attachment, id AskID, r Reply) error {
 	if !s.resolve(id, a, r) {
 		return ErrNotAsked
 	}
 	return s.durable(ctx, s.Head())
 }
 
-func (s *Session) append(ctx context.Context, idle bool, events ...Event) (made MessageID, err error) {
+func (s local) Append(ctx context.Context, _ *Attachment, idle bool, events ...Event) (made MessageID, err error) {
 	done, err := s.own(context.WithoutCancel(ctx))
 	if err != nil {
 		return "", err

@@ -14,17 +14,20 @@ import (
 // not been asked yet, so that its options are known before the first prompt. It blocks until the
 // agent has answered. While a turn runs it does nothing.
 func (g *Gateway) Prepare(ctx context.Context, a *Attachment) error {
-	m := a.Meta()
-	s := g.live(sessionKey{m.Principal, m.ID})
-	if s == nil || a.client.Role != Decide {
+	if a.client.Role != Decide {
 		return nil
 	}
-	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
+	return a.owner.Prepare(ctx, a)
+}
+
+// Prepare implements Owner.
+func (s local) Prepare(ctx context.Context, a *Attachment) error {
+	prof, err := s.g.Profile(ctx, a.client.Profiles, s.Meta().Roots)
 	if err != nil {
 		return err
 	}
 	for {
-		st := a.State()
+		st := s.State()
 		agent, ok := prof.Agent(st.Settings.Agent)
 		open := s.back.Load()
 		if !ok || !agent.External || st.Turn != "" || st.Offered.Agent == agent.Name || open != nil && open.Key == agent.revision() {
@@ -190,27 +193,36 @@ func (g *Gateway) Choose(ctx context.Context, a *Attachment, id, value string) e
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	st, m := a.State(), a.Meta()
+	st := a.State()
 	if err := choices.Check(st.Offered.Agent, st.Offered.Choices, id, value); err != nil {
 		return err
 	}
-	if s := g.live(sessionKey{m.Principal, m.ID}); s != nil {
-		if conv := s.talk.Load(); conv != nil {
-			if c, ok := (*conv).(Chooser); ok {
-				if err := c.Choose(ctx, id, value); err != nil {
-					return fmt.Errorf("set option %s of agent %s: %w", id, st.Offered.Agent, err)
-				}
+	return a.owner.Choose(ctx, a, id, value)
+}
+
+// Choose implements Owner.
+func (s local) Choose(ctx context.Context, a *Attachment, id, value string) error {
+	done, err := s.own(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	defer done()
+	st := s.State()
+	if conv := s.talk.Load(); conv != nil {
+		if c, ok := (*conv).(Chooser); ok {
+			if err := c.Choose(ctx, id, value); err != nil {
+				return fmt.Errorf("set option %s of agent %s: %w", id, st.Offered.Agent, err)
 			}
 		}
 	}
-	now := a.State()
+	now := s.State()
 	now.Settings.Choices = now.Settings.Choices.With(id, value)
 	events := []Event{SettingsChanged{Settings: now.Settings, By: a.client.Name}}
 	if reflect.DeepEqual(now.Offered, st.Offered) { // the agent has not said so itself
 		now.Offered.Choices = choices.Set(now.Offered.Choices, id, value)
 		events = append(events, now.Offered)
 	}
-	_, err := a.owner.append(ctx, false, events...)
+	_, err = s.Append(ctx, a, false, events...)
 	return err
 }
 

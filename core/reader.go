@@ -27,6 +27,7 @@ type Reader struct {
 	stop    func()
 
 	// The session's lock guards the fields below.
+	done   Pos    // what the caller has handled: it came back after that
 	taken  uint64 // how much of the log's total this reader has, in bytes
 	asked  time.Time
 	ready  bool
@@ -65,9 +66,9 @@ func (r *Reader) Until(ctx context.Context, head Pos) ([]Record, error) {
 }
 
 // records is [Attachment.Records].
-func records(ctx context.Context, o owner, after, head Pos) iter.Seq2[Record, error] {
+func records(ctx context.Context, o Owner, after, head Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		r := o.read(after, nil)
+		r := o.Read(after, nil)
 		defer r.Close()
 		for {
 			recs, err := r.Until(ctx, head)
@@ -116,6 +117,7 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.done = r.pos
 	r.buf, r.pos, behind = s.log.Read(r.buf[:0], r.pos)
 	if r.closed && (behind || len(r.buf) == 0) { // the store may be closed, too
 		return nil, false, true

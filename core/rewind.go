@@ -18,7 +18,7 @@ func (a *Attachment) Find(ctx context.Context, id MessageID) (Pos, error) {
 	return find(ctx, a.owner, id)
 }
 
-func find(ctx context.Context, o owner, id MessageID) (Pos, error) {
+func find(ctx context.Context, o Owner, id MessageID) (Pos, error) {
 	for rec, err := range records(ctx, o, Pos{}, o.Head()) {
 		if err != nil {
 			return Pos{}, err
@@ -49,7 +49,7 @@ func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	if a.client.Role != Decide {
 		return ErrObserver
 	}
-	return a.owner.truncate(ctx, a.client.Name, after)
+	return a.owner.Truncate(ctx, a, after)
 }
 
 // Reverted records that the client has reverted files, or could not. It blocks until that is
@@ -59,7 +59,8 @@ func (a *Attachment) Reverted(ctx context.Context, files []RevertedFile) error {
 	return err
 }
 
-func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
+func (s local) Truncate(ctx context.Context, a *Attachment, after Pos) error {
+	by := a.client.Name
 	done, err := s.own(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (s *Session) truncate(ctx context.Context, by string, after Pos) error {
 	}
 	marks, err := s.flagsBefore(ctx, by, after)
 	if err == nil {
-		_, err = s.append(ctx, true, append([]Event{Truncated{After: after, By: by}}, marks...)...)
+		_, err = s.Append(ctx, a, true, append([]Event{Truncated{After: after, By: by}}, marks...)...)
 	}
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (a *Attachment) Flag(ctx context.Context, id MessageID, text string) error 
 
 // Flags lists the current marks.
 func (a *Attachment) Flags() (flags map[MessageID]string) {
-	a.owner.view(func(s *State) { flags = maps.Clone(s.flags) })
+	a.owner.View(func(s *State) { flags = maps.Clone(s.flags) })
 	return flags
 }
 
@@ -99,7 +100,7 @@ func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events 
 	var flags map[MessageID]string
 	s.view(func(st *State) { flags = maps.Clone(st.flags) })
 	for _, id := range slices.Sorted(maps.Keys(flags)) {
-		at, err := find(ctx, s, id)
+		at, err := find(ctx, s.front, id)
 		if err != nil && !errors.Is(err, ErrNoMessage) {
 			return nil, err
 		}
@@ -112,7 +113,12 @@ func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events 
 
 // Can returns an *UnsupportedError if the agent of a client's session lacks a capability.
 func (g *Gateway) Can(ctx context.Context, a *Attachment, needs ...Capability) error {
-	return g.able(ctx, g.connection(a), a.Meta().Roots, a.State().Settings, needs...)
+	return a.owner.Can(ctx, a, needs...)
+}
+
+// Can implements Owner.
+func (s local) Can(ctx context.Context, a *Attachment, needs ...Capability) error {
+	return s.g.able(ctx, s.g.connection(a), s.Meta().Roots, s.State().Settings, needs...)
 }
 
 // ForkSide opens the conversation of a copy before its first prompt, so that the agent forks its

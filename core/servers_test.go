@@ -41,8 +41,8 @@ func (s *stall) Changed() <-chan struct{} { return nil }
 
 func (s *stall) Close() error { s.p.closed.Add(1); return nil }
 
-// What clients bring along is there while they are, and a profile of the same
-// toolboxes leaves what is open open.
+// The servers that a client brings along serve its own prompts, and a profile of the same toolboxes
+// leaves what is open open.
 func TestServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -67,14 +67,15 @@ func TestServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := s.Attach(core.Client{Name: "one", Servers: []core.ServerSpec{{Name: "files", Command: "a"}, {Name: "both", Command: "a"}}})
-		turn := func() { prompt(t, one, say("go")); synctest.Wait() }
-		turn()
+		turn := func(by *core.Attachment) { prompt(t, by, say("go")); synctest.Wait() }
+		turn(one)
 		two := s.Attach(core.Client{Name: "two", Servers: []core.ServerSpec{{Name: "web", URL: "http://x"}, {Name: "both", Command: "b"}}})
 		watcher := s.Attach(core.Client{Name: "watcher", Role: core.Observe, Servers: []core.ServerSpec{{Name: "not", Command: "c"}}})
-		turn()
+		turn(one)
+		turn(two)
 		two.Close()
-		turn()
-		wantLines(t, seen, "both files", "both files web", "both files")
+		turn(one)
+		wantLines(t, seen, "both files", "both files", "both web", "both files")
 		one.Close()
 		watcher.Close()
 		closeGateway(t, g)

@@ -29,6 +29,8 @@ type Session struct {
 	journal Journal
 	meta    Meta
 	now     func() time.Time
+	front   Owner           // of its clients: itself, or peer
+	peer    Peer            // nil: it is not shared with other processes
 	base    context.Context //nolint:containedctx // the life of the session's own goroutines, ended by close
 	end     context.CancelCauseFunc
 	wg      sync.WaitGroup // every goroutine of the session
@@ -66,6 +68,9 @@ type Session struct {
 	mended    bool        // it was claimed to close a dead owner's turn, and for nothing else
 	done      bool        // its last client has called Leave
 	of        Profiles    // of the client that has prompted last; nil: none has, or it has none
+	by        *Attachment // that client; nil: none in this process has prompted
+	handing   bool        // it is being closed, and another process goes on with what is queued
+	adoption  *time.Timer // starts the first queued prompt; nil: none has outlived its owner
 
 	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched
 	news      bool               // the store has something new
@@ -233,6 +238,7 @@ func (s *Session) readyLocked(list []*Reader) []*Reader {
 // wake wakes the flusher and the readers. It is called without the lock.
 func (s *Session) wake(readers []*Reader) {
 	s.flush.kick()
+	s.peerChanged()
 	for _, r := range readers {
 		r.signal()
 	}

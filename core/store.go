@@ -57,6 +57,9 @@ type Journal interface {
 	// Claim makes this process the session's owner and returns its epoch, which
 	// is higher than every epoch before. An *OwnedError names the owner.
 	Claim(context.Context) (epoch uint64, err error)
+	// Owner returns the address of the living process that owns the session (Sharing), other than
+	// this journal; empty: there is none, or it has no address.
+	Owner() string
 	// Release gives the claim back.
 	Release() error
 	// Write appends records; when it returns they survive the death of the

@@ -51,8 +51,8 @@ type ToolHost interface {
 	Meta() Meta
 	// Spills keeps the session's output that was cut; nil: nothing keeps it.
 	Spills() Spills
-	// Editor is the editor that prompted the turn which runs, or nil.
-	Editor() Editor
+	// Editor is the editor to turn to now for a file; empty: for the session's folder. nil: none.
+	Editor(path string) Editor
 	// Connection is that of the client that has prompted last (Client.Profiles); nil: it has none.
 	Connection() Profiles
 	// Servers lists the MCP servers that the clients of that connection bring along, by name.

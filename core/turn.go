@@ -38,6 +38,7 @@ type Turn struct {
 	caps    BackendCaps // of its back end; the zero value until the turn reaches it
 	steers  []steering  // said to the turn, and not taken up
 	later   []Ask       // questions that the next message answers
+	orphan  bool        // it was queued in a process that has ended, and its client has not come back
 	over    bool
 	active  time.Time // when something was emitted or answered last
 }
@@ -195,7 +196,7 @@ func (t *Turn) fitLocked(events []Event) error {
 // written them, not until they are durable.
 func (t *Turn) Records(ctx context.Context, after Pos) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for rec, err := range records(ctx, t.s, after, t.s.Head()) {
+		for rec, err := range records(ctx, t.s.front, after, t.s.Head()) {
 			if (rec.Seq > 0 || err != nil) && !yield(rec, err) {
 				return
 			}
@@ -232,8 +233,10 @@ func (t *Turn) watch(ctx context.Context) {
 // are the session's from here on.
 func (s *Session) startedLocked(t *Turn) []Event {
 	t.message, t.start = MessageID(s.newIDLocked("m")), s.log.Head()
-	if t.by != nil { // for the turn, and what comes after it
+	if s.by = t.by; t.by != nil { // for the turn, and what comes after it
 		s.of = t.by.client.Profiles
+	} else if t.orphan {
+		s.of = nil
 	}
 	var standing, passing []Block
 	if c := t.prompt.Context; c != nil {
@@ -338,7 +341,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	s.mu.Lock()
 	wake := s.appendLocked(s.endLocked(t, stop, err)...)
-	if len(s.queue) > 0 {
+	if len(s.queue) > 0 && !s.handing {
 		s.turn = s.queue[0]
 		s.queue = s.queue[1:]
 		wake = append(wake, s.appendLocked(s.startedLocked(s.turn)...)...)
@@ -359,6 +362,8 @@ func (s *Session) endLocked(t *Turn, stop StopReason, err error) []Event {
 	switch cause := context.Cause(t.ctx); {
 	case errors.Is(cause, ErrCanceled):
 		stop = StopCanceled
+	case errors.Is(cause, ErrShutdown) && s.handing:
+		stop, text = StopInterrupted, ownerDied
 	case cause != nil:
 		stop, text = StopError, cause.Error()
 	case err != nil:

@@ -165,7 +165,7 @@ func (sessionTools) Open(_ context.Context, host core.ToolHost) (core.Toolset, e
 // run runs a command in the editor's terminal, or reports the output that it would have.
 func run(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Result, error) {
 	exit := []byte(`{"exit_code":3}`)
-	e, id := ide.Of(host.Editor()), host.Meta().ID
+	e, id := ide.Of(host.Editor("")), host.Meta().ID
 	if e == nil || !e.Caps().Terminal {
 		inv.Output("one\n")
 		<-time.After(time.Millisecond) // by the bubble's clock: the output is on its way

@@ -257,7 +257,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 func (s *Server) attach(cs *core.Session, e entrance) *core.Attachment {
 	is := s.who().client
 	is.Principal, is.Profiles = s.opts.Principal, s.opts.Profiles
-	is.Servers, is.System = specsOf(e.servers), e.system
+	is.Servers, is.System, is.Visible = specsOf(e.servers), e.system, true
 	return cs.Attach(is)
 }
 

@@ -49,7 +49,7 @@ func execTool(host core.ToolHost) coretest.Tool {
 		},
 		Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 			res := core.Result{Structured: []byte(`{"exit_code":3}`), Failed: true}
-			e, id := ide.Of(host.Editor()), host.Meta().ID
+			e, id := ide.Of(host.Editor("")), host.Meta().ID
 			if e == nil || !e.Caps().Terminal {
 				inv.Output("one\n")
 				res.Blocks = []core.Block{core.Text{Text: "one\n"}, core.Text{Text: "exit status 3"}}

@@ -233,7 +233,7 @@ func (p peer) client() core.Client {
 func (s *Server) client(roots []string) core.Client {
 	c := s.peerNow().client()
 	c.Principal, c.Profiles = s.opts.Principal, s.opts.Profiles
-	c.Editor = s.editor()
+	c.Editor, c.Visible = s.editor(), true
 	c.Folders = func() []string { return s.beside(roots) }
 	return c
 }

@@ -252,7 +252,7 @@ func (e *editorTools) Open(_ context.Context, host core.ToolHost) (core.Toolset,
 	}
 	asks := func(call func(string) ide.Call) func(context.Context, core.Invocation, string) (core.Result, error) {
 		return func(ctx context.Context, _ core.Invocation, path string) (core.Result, error) {
-			editor := ide.Of(host.Editor())
+			editor := ide.Of(host.Editor(""))
 			if editor == nil {
 				return text("there is no editor"), nil
 			}

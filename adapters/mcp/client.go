@@ -191,7 +191,7 @@ func (c *client) hold(req clientRequest, s *core.Session, made bool) *heldSessio
 	asks := of.Rights.Has(access.Answer)
 	as := core.Client{
 		Name: of.Says(clientName(req)), Principal: of.Principal, Caller: c.caller, Role: core.Decide,
-		Asks: asks, Questions: asks, Profiles: c.server.opts.Profiles,
+		Asks: asks, Questions: asks, Visible: true, Profiles: c.server.opts.Profiles,
 	}
 	if !of.Rights.HasAny(access.Prompt | access.Answer) {
 		as.Role = core.Observe

@@ -92,7 +92,7 @@ func read(ctx context.Context, host core.ToolHost, inv core.Invocation) (core.Re
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	e, id, path := ide.Of(host.Editor()), host.Meta().ID, "/w/"+args.Arg
+	e, id, path := ide.Of(host.Editor("")), host.Meta().ID, "/w/"+args.Arg
 	text := "the disk's\n"
 	var log []string
 	for _, call := range []ide.Call{

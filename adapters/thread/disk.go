@@ -18,7 +18,7 @@ import (
 type owner struct{ session *core.Session }
 
 func (o owner) Meta() core.Meta     { return o.session.Meta() }
-func (o owner) Editor() core.Editor { return nil }
+func (o owner) Editor(string) core.Editor { return nil }
 func (o owner) Spills() core.Spills { return nil }
 
 // place resolves a path. It must lie within a folder of the thread, links resolved, and the

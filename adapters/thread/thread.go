@@ -46,7 +46,7 @@ func (s *Server) thread(ctx context.Context, id core.SessionID) (*thread, error)
 func (s *Server) addThread(ctx context.Context, sess *core.Session) *thread {
 	id := sess.Meta().ID
 	t := &thread{srv: s, id: id, prompts: &pump.Prompts{}, files: files.New(owner{sess})}
-	t.att = sess.Attach(core.Client{Name: "an ACP client", Profiles: s.opts.Profiles, Editor: &editor{conn: s.conn, thread: id}})
+	t.att = sess.Attach(core.Client{Name: "an ACP client", Visible: true, Profiles: s.opts.Profiles, Editor: &editor{conn: s.conn, thread: id}})
 	t.feed = &feed{thread: t, prefix: t.prompts.Prefix(), gone: ctx.Done()}
 	s.mu.Lock()
 	left := s.left

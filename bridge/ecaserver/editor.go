@@ -20,7 +20,7 @@ const editorFor = 20 * time.Second
 
 // editorCaps lists what the session's editor can be asked; nil: there is none that can be asked anything.
 func editorCaps(h core.Host) *eca.EditorCaps {
-	e := ide.Of(h.Editor())
+	e := ide.Of(h.Editor(""))
 	if e == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func editorCaps(h core.Host) *eca.EditorCaps {
 
 // askEditor asks the session's editor.
 func (c *chat) askEditor(ctx context.Context, call ide.Call) (ide.Reply, error) {
-	e := ide.Of(c.host.Editor())
+	e := ide.Of(c.host.Editor(ide.PathOf(call)))
 	if e == nil {
 		return nil, &ide.Lacks{Why: "has left"}
 	}

@@ -37,7 +37,7 @@ func (h *host) Meta() core.Meta {
 	return m
 }
 
-func (h *host) Editor() core.Editor { return nil }
+func (h *host) Editor(string) core.Editor { return nil }
 func (h *host) Spills() core.Spills { return &h.spills }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }

@@ -81,7 +81,7 @@ func Forget(file, server string) error {
 type trialHost struct{ meta core.Meta }
 
 func (a trialHost) Meta() core.Meta     { return a.meta }
-func (a trialHost) Editor() core.Editor { return nil }
+func (a trialHost) Editor(string) core.Editor { return nil }
 func (a trialHost) Spills() core.Spills { return nil }
 
 func (a trialHost) Servers() []core.ServerSpec { return nil }

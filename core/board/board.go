@@ -14,7 +14,7 @@ import (
 // Topic identifies one item on the board. An empty Workspace or Principal means all of
 // them.
 type Topic struct {
-	Kind      string // "models", "agents", "server", "session", "commands", "job", "account"
+	Kind      string // "models", "agents", "server", "session", "commands", "present", "job", "account"
 	Name      string
 	Workspace string
 	Principal core.Principal
@@ -63,6 +63,17 @@ type Session struct{ Summary core.Summary }
 // Commands announces that the agent of a session has listed other commands of its own.
 type Commands struct{}
 
+// Present lists the clients of a session, in this process and in others.
+type Present struct{ Clients []Attendee }
+
+// Attendee is one of them.
+type Attendee struct {
+	ID      string `json:"id"` // core.Client.ID
+	Name    string `json:"name"`
+	Observe bool   `json:"observe,omitempty"` // it only reads
+	Node    string `json:"node"`              // its process
+}
+
 // Account announces a login or logout.
 type Account struct{ Account control.Account }
 
@@ -74,6 +85,7 @@ func (Agents) item()   {}
 func (Server) item()   {}
 func (Session) item()  {}
 func (Commands) item() {}
+func (Present) item()  {}
 func (Job) item()      {}
 func (Account) item()  {}
 func (Gone) item()     {}
@@ -94,7 +106,7 @@ const maxPast = 1024
 // items.
 func (p Posting) past() bool {
 	_, gone := p.Item.(Gone)
-	return gone || p.Topic.Kind == "session" || p.Topic.Kind == "commands"
+	return gone || p.Topic.Kind == "session" || p.Topic.Kind == "commands" || p.Topic.Kind == "present"
 }
 
 // Board has the newest value of every topic. A reader that was away gets each topic

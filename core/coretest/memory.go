@@ -24,6 +24,8 @@ type Memory struct {
 	// the session's id; its error is the operation's. It may block. Set it
 	// before the first use.
 	Before func(ctx context.Context, op string, id core.SessionID) error
+	// Address is that of every owner (core.Journal.Owner).
+	Address string
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[memoryKey]*memorySession
@@ -256,6 +258,16 @@ func (j *memoryJournal) Claim(ctx context.Context) (uint64, error) {
 // storedLocked reports whether the session was not deleted.
 func (j *memoryJournal) storedLocked() bool {
 	return j.store.sessions[memoryKey{j.meta.Principal, j.meta.ID}] == j.at
+}
+
+// Owner implements core.Journal.
+func (j *memoryJournal) Owner() string {
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if o := j.at.owner; o != nil && o != j {
+		return o.store.Address
+	}
+	return ""
 }
 
 func (j *memoryJournal) Release() error {

@@ -17,7 +17,7 @@ const maxVersions = 10_000
 func (w *Workspace) Request(ctx context.Context, p Place, able func(ide.Caps) bool, call ide.Call) (
 	reply ide.Reply, why string, err error,
 ) {
-	e := ide.Of(w.host.Editor())
+	e := ide.Of(w.host.Editor(p.Name))
 	if e == nil || p.Spilled || p.Mounted || !able(e.Caps()) {
 		return nil, "", nil
 	}
@@ -102,7 +102,7 @@ func (w *Workspace) Fresh(p Place, now Content) error {
 
 // editorWrites reports whether the editor offers to write a file.
 func (w *Workspace) editorWrites(p Place) bool {
-	e := ide.Of(w.host.Editor())
+	e := ide.Of(w.host.Editor(p.Name))
 	return e != nil && !p.Mounted && e.Caps().WriteFile
 }
 

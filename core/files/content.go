@@ -172,7 +172,7 @@ func (w *Workspace) throughEditor(
 	}
 	wait, stop := context.WithTimeout(ctx, ide.Wait)
 	defer stop()
-	_, err = ide.Of(w.host.Editor()).Do(wait, ide.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
+	_, err = ide.Of(w.host.Editor(p.Name)).Do(wait, ide.WriteFile{Session: w.host.Meta().ID, Path: p.Name, Text: text})
 	if ctx.Err() == nil && wait.Err() != nil { // it may still do it: writing too would race with it
 		return false, "", fmt.Errorf(
 			"write %s: the editor did not answer; look at the file before trying again",

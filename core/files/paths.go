@@ -290,7 +290,7 @@ func (w *Workspace) Readable(p Place) error {
 		}
 	}
 	if err != nil && Missing(err) {
-		if e := ide.Of(w.host.Editor()); e != nil && !p.Spilled && !p.Mounted && e.Caps().ReadFile {
+		if e := ide.Of(w.host.Editor(p.Name)); e != nil && !p.Spilled && !p.Mounted && e.Caps().ReadFile {
 			return nil // a new file that was not saved yet, perhaps
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type Host interface {
 	Meta() core.Meta
 	// Editor may know texts that are not saved; nil: there is none.
-	Editor() core.Editor
+	Editor(string) core.Editor
 	// Spills keeps output that was cut; nil: nothing does.
 	Spills() core.Spills
 }

@@ -22,7 +22,7 @@ type desk struct {
 }
 
 func (d *desk) Meta() core.Meta     { return d.meta }
-func (d *desk) Editor() core.Editor { return d.editor }
+func (d *desk) Editor(string) core.Editor { return d.editor }
 func (d *desk) Spills() core.Spills { return nil }
 
 func newDesk(t testing.TB) *desk {

@@ -69,6 +69,26 @@ type Call interface {
 	of(core.SessionID) Call
 }
 
+// PathOf returns the file that a request is about; empty: none.
+func PathOf(c Call) string {
+	switch c := c.(type) {
+	case ReadFile:
+		return c.Path
+	case WriteFile:
+		return c.Path
+	case StatFile:
+		return c.Path
+	case ReadBytes:
+		return c.Path
+	case Diagnose:
+		return c.Path
+	case Locate:
+		return c.Path
+	case GlobFiles, OpenTerminal, AwaitTerminal, PeekTerminal, CloseTerminal:
+	}
+	return ""
+}
+
 // ReadFile asks for a file's text. Line is 1-based; Limit counts lines; 0: all.
 type ReadFile struct {
 	Session core.SessionID `json:"session"`

@@ -37,6 +37,8 @@ type owner struct {
 	PID   int    `json:"pid"`
 	Epoch uint64 `json:"epoch"`
 	Host  string `json:"host"`
+	// Address is where the process can be reached (Options.Address); empty: nowhere.
+	Address string `json:"address,omitempty"`
 }
 
 // Claim implements core.Journal. It cuts off a line that the last owner's death left
@@ -87,7 +89,7 @@ func (j *journal) take(held *heldLock) (*claim, error) {
 	}
 	c := &claim{log: log, lock: held, epoch: found.epoch + 1, size: found.size, end: found.end}
 	if err == nil {
-		err = j.files.writeOwner(c.epoch)
+		err = j.files.writeOwner(c.epoch, j.store.address())
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -133,6 +135,17 @@ func examine(log io.ReaderAt, f files, id core.SessionID) (logState, error) {
 	return logState{size: s.size, torn: s.torn, epoch: s.epoch, end: s.end}, nil
 }
 
+// Owner implements core.Journal.
+func (j *journal) Owner() string {
+	if j.claimed() != nil {
+		return ""
+	}
+	if o := readOwner(j.files.owner); o.alive() && !o.elsewhere() {
+		return o.Address
+	}
+	return ""
+}
+
 // Release implements core.Journal.
 func (j *journal) Release() error {
 	j.mu.Lock()
@@ -171,12 +184,20 @@ func readOwner(path string) owner {
 	return o
 }
 
-func (f files) writeOwner(epoch uint64) error {
+// address returns Store.Address.
+func (s *Store) address() string {
+	if s.Address == nil {
+		return ""
+	}
+	return s.Address()
+}
+
+func (f files) writeOwner(epoch uint64, address string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
 	}
-	b, err := json.Marshal(owner{PID: os.Getpid(), Epoch: epoch, Host: host})
+	b, err := json.Marshal(owner{PID: os.Getpid(), Epoch: epoch, Host: host, Address: address})
 	if err != nil {
 		return err
 	}

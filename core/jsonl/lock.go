@@ -25,7 +25,8 @@ func lockSession(ctx context.Context, f files, id core.SessionID) (*heldLock, er
 		func() bool { return !readOwner(f.owner).alive() && time.Now().Before(end) },
 	)
 	if errors.Is(err, datadir.ErrHeld) && ctx.Err() == nil {
-		err = &core.OwnedError{Session: id, Node: readOwner(f.owner).String()}
+		o := readOwner(f.owner)
+		err = &core.OwnedError{Session: id, Node: o.String(), Address: o.Address}
 	}
 	return held, err
 }

@@ -22,6 +22,10 @@ const maxID = 256
 
 // Store keeps sessions in a folder. It implements core.Store.
 type Store struct {
+	// Address returns the address under which other processes reach this one, for the sessions that it
+	// owns; empty: they do not. nil: it has none. It is called at each claim, and set before the first.
+	Address func() string
+
 	dir     string
 	disk    disk
 	maxBody int                    // the longest record in a line of the log, in bytes

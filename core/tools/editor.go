@@ -69,7 +69,7 @@ var referencesSpec = core.Spec{
 
 // ask asks the editor and waits at most ide.Wait: some editors never answer.
 func (s *toolset) ask(ctx context.Context, tool string, call ide.Call) (ide.Reply, error) {
-	e := ide.Of(s.host.Editor())
+	e := ide.Of(s.host.Editor(ide.PathOf(call)))
 	if e == nil || !e.Caps().Serves(tool) {
 		return nil, errLeft
 	}

@@ -53,9 +53,9 @@ type callHost struct {
 	editor core.Editor
 }
 
-func (b callHost) Meta() core.Meta     { return b.meta }
-func (b callHost) Editor() core.Editor { return b.editor }
-func (b callHost) Spills() core.Spills { return nil }
+func (b callHost) Meta() core.Meta           { return b.meta }
+func (b callHost) Editor(string) core.Editor { return b.editor }
+func (b callHost) Spills() core.Spills       { return nil }
 
 // desk returns a toolset for one call; close returns its roots.
 func desk(m core.Meta, e core.Editor) *toolset {

@@ -40,7 +40,7 @@ func (s *toolset) offered() []core.Tool {
 	if s.host == nil { // only for listing the tools
 		return list
 	}
-	if e := ide.Of(s.host.Editor()); e != nil {
+	if e := ide.Of(s.host.Editor("")); e != nil {
 		caps := e.Caps()
 		for _, o := range s.optional {
 			if caps.Serves(o.spec.Name) {

@@ -27,7 +27,7 @@ func (s *toolset) terminal() ide.Editor {
 	if s.confined() != "" && (s.opts.Terminal == nil || !s.opts.Terminal(s.host)) {
 		return nil
 	}
-	if e := ide.Of(s.host.Editor()); e != nil && e.Caps().Terminal {
+	if e := ide.Of(s.host.Editor("")); e != nil && e.Caps().Terminal {
 		return e
 	}
 	return nil

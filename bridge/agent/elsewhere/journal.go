@@ -50,6 +50,14 @@ func (j *journal) Claim(ctx context.Context) (uint64, error) {
 	return made.Claim(ctx)
 }
 
+// Owner implements core.Journal.
+func (j *journal) Owner() string {
+	if made := j.now(); made != nil {
+		return made.Owner()
+	}
+	return ""
+}
+
 // Release implements core.Journal.
 func (j *journal) Release() error {
 	if made := j.now(); made != nil {

@@ -15,7 +15,7 @@ type host struct{ bind core.Binding }
 func (h host) Meta() core.Meta { return h.bind.Meta }
 
 // Editor implements files.Host.
-func (h host) Editor() core.Editor { return h.bind.Host.Editor() }
+func (h host) Editor(path string) core.Editor { return h.bind.Host.Editor(path) }
 
 // Spills implements files.Host.
 func (h host) Spills() core.Spills { return nil }

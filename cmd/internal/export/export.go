@@ -86,7 +86,7 @@ func exportName(st core.State) string {
 type workplace struct{ meta core.Meta }
 
 func (w workplace) Meta() core.Meta     { return w.meta }
-func (w workplace) Editor() core.Editor { return nil }
+func (w workplace) Editor(string) core.Editor { return nil }
 func (w workplace) Spills() core.Spills { return nil }
 
 // exportPlace finds the folder of the workspace and the file's name in it. The place must not be

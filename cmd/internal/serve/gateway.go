@@ -60,14 +60,19 @@ func run(
 
 	o.Log = log
 	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
-	store := jsonl.New(dir)
-	g.Gateway = core.New(g.process.Config(g.process.Store(store)))
+	store, sharing := jsonl.New(dir), g.process.Share()
+	store.Address = sharing.Address
+	config := g.process.Config(g.process.Store(store))
+	config.Sharing = sharing
+	g.Gateway = core.New(config)
+	sharing.Serve(g.Gateway)
 	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal requested the end
 		err = nil
 	}
 	err = errors.Join(err, g.Close(context.WithoutCancel(ctx)), store.Close())
+	sharing.Close()
 	g.process.Close()
 	return err
 }

@@ -34,11 +34,12 @@ type Client struct {
 	name      string // as Topic.Layer: of the MCP servers that its client brings along
 	principal core.Principal
 
-	mu    sync.Mutex // guards the fields below
-	layer overlay
-	wider *pendingOptions // the editor's settings that wait for the user; nil: none
-	in    *edition        // of the layer; nil: no profile was requested yet
-	left  bool
+	mu      sync.Mutex // guards the fields below
+	layer   overlay
+	options json.RawMessage // of the editor, as received last
+	wider   *pendingOptions // the editor's settings that wait for the user; nil: none
+	in      *edition        // of the layer; nil: no profile was requested yet
+	left    bool
 }
 
 var _ core.Profiles = (*Client)(nil)

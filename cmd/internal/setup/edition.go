@@ -463,7 +463,7 @@ func (listingHost) Meta() core.Meta { return core.Meta{} }
 func (n listingHost) Profile(context.Context) (*core.Profile, error) { return &n.made.Profile, nil }
 
 // Editor implements core.ToolHost: clients leave out the tools that their editors do not serve.
-func (listingHost) Editor() core.Editor { return tools.AnyEditor{} }
+func (listingHost) Editor(string) core.Editor { return tools.AnyEditor{} }
 
 // look makes new profiles if files have changed. Before the first session or prompt no profile
 // was requested, so it does nothing.

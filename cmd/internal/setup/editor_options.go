@@ -49,7 +49,7 @@ func (c *Client) Configure(raw json.RawMessage) error {
 		waits.raw = raw
 	}
 	c.mu.Lock()
-	c.wider = waits
+	c.wider, c.options = waits, raw
 	over := c.layLocked(func(l *overlay) {
 		l.editor = layer
 		l.setText(raw, waits != nil)

@@ -144,7 +144,7 @@ func (c *chat) act(ctx context.Context, line inputLine, interrupts <-chan os.Sig
 // enter attaches to a session.
 func (c *chat) enter(s *core.Session) {
 	c.session = s
-	c.att = s.Attach(core.Client{Name: "dragoman chat", Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true})
+	c.att = s.Attach(core.Client{Name: "dragoman chat", Visible: true, Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true})
 	c.reader = c.att.Read(c.att.Head())
 }
 

@@ -1,0 +1,401 @@
+package share
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/handler"
+
+	"dragoman/core"
+)
+
+// guest is a connection of another process to this one, for the clients that it has in one session.
+type guest struct {
+	of    *Sharing
+	conn  net.Conn
+	key   string // that it has to name
+	srv   *jrpc2.Server
+	dirty chan struct{} // holds one token: there may be something to tell
+	over  chan struct{} // closed when the connection has ended
+
+	mu      sync.Mutex // guards the fields below
+	known   bool       // it has named the key
+	node    string
+	session *session      // nil: it has opened none
+	core    *core.Session // of session
+	clients map[string]*member
+	results map[string]*result // of orders, by their keys
+	order   []string           // keys of results, the oldest first
+}
+
+// member is a client of the other process.
+type member struct {
+	at    *core.Attachment
+	leave func() // ends its connection's profiles
+
+	mu      sync.Mutex // guards folders
+	folders []string   // nil: those of the session
+}
+
+// result is that of an order.
+type result struct {
+	done chan struct{} // closed when the others are set
+	is   done
+	err  error
+}
+
+// maxResults limits the results that are kept for orders that come again.
+const maxResults = 1024
+
+// maxMembers limits the clients on a connection.
+const maxMembers = 256
+
+func newGuest(s *Sharing, conn net.Conn, key string) *guest {
+	return &guest{
+		of: s, conn: conn, key: key, dirty: make(chan struct{}, 1), over: make(chan struct{}),
+		clients: map[string]*member{}, results: map[string]*result{},
+	}
+}
+
+// serve serves the connection to its end.
+func (g *guest) serve() {
+	g.srv = jrpc2.NewServer(handler.Map{
+		methodHello: handler.New(g.hello), methodOpen: handler.New(g.open), methodAttach: handler.New(g.attach),
+		methodDetach: handler.New(g.detach), methodDo: handler.New(g.do), methodDelete: handler.New(g.delete),
+	}, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 256, NewContext: func() context.Context { return g.of.base }})
+	g.srv.Start(newFrames(g.conn))
+	var telling sync.WaitGroup
+	telling.Go(g.tell)
+	_ = g.srv.Wait() // however it has ended
+	close(g.over)
+	telling.Wait()
+	g.leave()
+	g.of.gone(g)
+}
+
+// close ends the connection. serve takes its clients off.
+func (g *guest) close() { _ = g.conn.Close() }
+
+// leave takes all clients of the connection off.
+func (g *guest) leave() {
+	g.mu.Lock()
+	s, list := g.session, g.clients
+	g.clients = map[string]*member{}
+	g.mu.Unlock()
+	for _, m := range list {
+		m.at.Close()
+		m.leave()
+	}
+	if s != nil {
+		s.mu.Lock()
+		delete(s.guests, g)
+		s.mu.Unlock()
+	}
+}
+
+func (g *guest) nodeOf() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.node
+}
+
+// poke says that there may be something to tell.
+func (g *guest) poke() {
+	select {
+	case g.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// tell notifies the other process of what is new. A process that takes nothing holds up only this.
+func (g *guest) tell() {
+	var was string
+	for {
+		select {
+		case <-g.dirty:
+		case <-g.over:
+			return
+		}
+		g.mu.Lock()
+		s := g.session
+		g.mu.Unlock()
+		if s == nil {
+			continue
+		}
+		now := raw(s.now())
+		if string(now) == was {
+			continue
+		}
+		was = string(now)
+		if g.srv.Notify(g.of.base, methodChanged, now) != nil {
+			return
+		}
+	}
+}
+
+// now returns what other processes have to know.
+func (s *session) now() (p changedParams) {
+	var live core.Event
+	p.Written, live = s.Written()
+	p.Owned = s.Owned()
+	if live != nil {
+		p.Live = &event{live}
+	}
+	s.mu.Lock()
+	p.Present = s.present
+	s.mu.Unlock()
+	return p
+}
+
+// callback sends a request to the other process and waits for the result.
+func (g *guest) callback(ctx context.Context, method string, params, result any) error {
+	rsp, err := g.srv.Callback(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	return rsp.UnmarshalResult(result)
+}
+
+var errStranger = errors.New("this process was not told the key of the socket, which is in the data folder")
+
+func (g *guest) hello(_ context.Context, p helloParams) (struct{}, error) {
+	var none struct{}
+	switch {
+	case p.Version != version:
+		return none, withFault(fmt.Errorf("process %s is of another version of dragoman; use the same one", g.of.o.Node))
+	case subtle.ConstantTimeCompare([]byte(p.Key), []byte(g.key)) != 1:
+		return none, withFault(errStranger)
+	case p.Config != g.of.o.Config:
+		return none, withFault(fmt.Errorf("%s uses another configuration (%s), and this process uses %s", g.of.o.Node, g.of.o.Config, p.Config))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known, g.node = true, p.Node
+	return none, nil
+}
+
+func (g *guest) open(ctx context.Context, p openParams) (is changedParams, err error) {
+	g.mu.Lock()
+	known, open := g.known, g.session
+	g.mu.Unlock()
+	if !known || open != nil {
+		return is, withFault(errStranger)
+	}
+	s, gateway := g.of.find(key{p.Principal, p.Session})
+	if s == nil || gateway == nil {
+		return is, withFault(errMoved)
+	}
+	cs, err := gateway.Open(ctx, p.Principal, p.Session)
+	if err != nil {
+		return is, withFault(err)
+	}
+	s.mu.Lock()
+	ended := s.ended
+	if !ended {
+		s.guests[g] = struct{}{}
+	}
+	s.mu.Unlock()
+	if ended {
+		return is, withFault(errMoved)
+	}
+	g.mu.Lock()
+	g.session, g.core = s, cs
+	g.mu.Unlock()
+	g.poke()
+	return s.now(), nil
+}
+
+func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
+	var none struct{}
+	g.mu.Lock()
+	cs, has, n := g.core, g.clients[p.ID], len(g.clients)
+	g.mu.Unlock()
+	switch {
+	case cs == nil:
+		return none, withFault(errNotOpen)
+	case has != nil:
+		return none, nil
+	case n >= maxMembers:
+		return none, withFault(fmt.Errorf("a process may attach %d clients to a session", maxMembers))
+	}
+	m := &member{leave: func() {}, folders: p.Folders}
+	c := core.Client{
+		ID: p.ID, Name: p.Name, Principal: p.Principal, Caller: p.Caller, Role: p.Role, Remote: true, Visible: p.Visible, Asks: p.Asks,
+		Questions: p.Questions, FixedAnswers: p.FixedAnswers, NoForms: p.NoForms, NoPages: p.NoPages, Servers: p.Servers, System: p.System,
+	}
+	if p.Folders != nil {
+		c.Folders = m.foldersNow
+	}
+	if p.Editor != nil {
+		c.Editor = remoteEditor{g, p.ID, *p.Editor}
+	}
+	if len(p.Profiles) > 0 && g.of.o.Profiles != nil {
+		profiles, leave, err := g.of.o.Profiles(p.Principal, p.Profiles)
+		if err != nil {
+			return none, withFault(err)
+		}
+		c.Profiles, m.leave = profiles, leave
+	}
+	m.at = cs.Attach(c)
+	g.mu.Lock()
+	g.clients[p.ID] = m
+	g.mu.Unlock()
+	select {
+	case <-g.over: // leave may have missed it
+		g.leave()
+	default:
+	}
+	return none, nil
+}
+
+func (m *member) foldersNow() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.folders
+}
+
+func (g *guest) detach(_ context.Context, p detachParams) (struct{}, error) {
+	g.mu.Lock()
+	m := g.clients[p.ID]
+	delete(g.clients, p.ID)
+	g.mu.Unlock()
+	if m != nil {
+		if p.Leave {
+			m.at.Leave()
+		} else {
+			m.at.Close()
+		}
+		m.leave()
+	}
+	return struct{}{}, nil
+}
+
+func (g *guest) delete(ctx context.Context, p deleteParams) (struct{}, error) {
+	g.mu.Lock()
+	known := g.known
+	g.mu.Unlock()
+	_, gateway := g.of.find(key{p.Principal, p.Session})
+	if !known || gateway == nil {
+		return struct{}{}, withFault(errStranger)
+	}
+	return struct{}{}, withFault(gateway.Delete(ctx, p.Principal, p.Session))
+}
+
+var errLate = errors.New("the command came too late")
+
+// do carries out an order once: if it comes again, with the same key, its result is sent again.
+func (g *guest) do(ctx context.Context, o order) (done, error) {
+	g.mu.Lock()
+	s, m, was := g.session, g.clients[o.Client], g.results[o.Key]
+	r := &result{done: make(chan struct{})}
+	if s != nil && m != nil && was == nil {
+		g.results[o.Key] = r
+		if g.order = append(g.order, o.Key); len(g.order) > maxResults {
+			delete(g.results, g.order[0])
+			g.order = g.order[1:]
+		}
+	}
+	g.mu.Unlock()
+	switch {
+	case s == nil || m == nil:
+		return done{}, withFault(errNotOpen)
+	case was != nil:
+		<-was.done
+		return was.is, withFault(was.err)
+	}
+	defer close(r.done)
+	if time.Now().After(o.Until) {
+		r.err = errLate
+		return done{}, withFault(errLate)
+	}
+	if o.Folders != nil {
+		m.mu.Lock()
+		m.folders = o.Folders
+		m.mu.Unlock()
+	}
+	r.is, r.err = s.carry(ctx, m.at, o)
+	r.is.Head, _ = s.Written()
+	return r.is, withFault(r.err)
+}
+
+// carry carries out an order of a client of another process.
+func (s *session) carry(ctx context.Context, a *core.Attachment, o order) (is done, err error) {
+	if a.Client().Role != core.Decide {
+		return is, core.ErrObserver
+	}
+	if err := s.elsewhere(); err != nil {
+		return is, err
+	}
+	switch {
+	case o.Prompt != nil && o.Prompt.Adopt != "":
+		s.LocalSession.Adopt(s.of.base, a, o.Prompt.Adopt, o.Prompt.of())
+	case o.Prompt != nil:
+		is.Turn, err = a.Prompt(s.of.base, o.Prompt.of()) // the client cancels it by an order
+	case o.Steer != nil:
+		is.Took = a.Steer(*o.Steer)
+	case o.Unsteer:
+		a.Unsteer()
+	case o.Cancel != nil:
+		err = a.Cancel(ctx, o.Cancel.Turn, o.Cancel.reason())
+	case o.Settle != nil:
+		err = a.Answer(ctx, o.Settle.Ask, o.Settle.Reply) // in the name of the client, whatever the reply says
+	case o.Append != nil:
+		is.Message, err = s.add(ctx, a, o.Append)
+	case o.Truncate != nil:
+		err = a.Truncate(ctx, *o.Truncate)
+	case o.Prepare:
+		err = s.Prepare(ctx, a)
+	case o.Choose != nil:
+		err = s.Choose(ctx, a, o.Choose.ID, o.Choose.Value)
+	case o.Can != nil:
+		err = s.Can(ctx, a, o.Can...)
+	}
+	return is, err
+}
+
+// add appends the events of a client of another process, in its name.
+func (s *session) add(ctx context.Context, a *core.Attachment, p *additions) (core.MessageID, error) {
+	var list []core.Event
+	for _, e := range p.Events {
+		by := a.Client().Name
+		switch e := e.Event.(type) {
+		case core.SettingsChanged:
+			e.By = by
+			list = append(list, e)
+		case core.Archived:
+			e.By = by
+			list = append(list, e)
+		case core.Reverted:
+			e.By = by
+			list = append(list, e)
+		case core.Flagged:
+			e.By = by
+			list = append(list, e)
+		case core.TitleChanged:
+			e.Auto = false
+			list = append(list, e)
+		case core.TextDelta:
+			list = append(list, core.TextDelta{Text: e.Text})
+		default:
+			return "", fmt.Errorf("append %T: it is not a client's to make", e)
+		}
+	}
+	return s.Append(ctx, a, p.Idle, list...)
+}
+
+// reason returns the reason of a cancellation.
+func (c *cancel) reason() error {
+	switch {
+	case c.Gone:
+		return core.ErrClientGone
+	case c.Reason != "":
+		return errors.New(c.Reason)
+	}
+	return core.ErrCanceled
+}

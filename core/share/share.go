@@ -1,0 +1,175 @@
+package share
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"dragoman/core"
+)
+
+// Options are the parts of a Sharing that its process provides.
+type Options struct {
+	// Node describes this process for people: host and pid.
+	Node string
+	// Config identifies the configuration of this process. The clients of a process with another one are
+	// refused: their turns would run under other rules.
+	Config string
+	// Spec returns what another process needs to make the profiles of a connection (core.Client.Profiles).
+	Spec func(core.Profiles) (json.RawMessage, error)
+	// Profiles makes the profiles of a connection of another process, for a principal, from their Spec.
+	// leave ends the connection.
+	Profiles func(p core.Principal, spec json.RawMessage) (profiles core.Profiles, leave func(), err error)
+	// Present is called after the clients of a session have changed, by any goroutine. It must not block.
+	Present func(core.Principal, core.SessionID, []Client)
+	// Dir is the folder of the sockets; empty: Dir().
+	Dir string
+}
+
+// Client is a client of a session, as others are shown it.
+type Client struct {
+	ID      string `json:"id"` // core.Client.ID
+	Name    string `json:"name"`
+	Observe bool   `json:"observe,omitempty"` // it only reads
+	Node    string `json:"node"`              // its process
+}
+
+// Sharing lets this process and others use each other's sessions. It listens from the first session on
+// that this process owns.
+type Sharing struct {
+	o      Options
+	base   context.Context //nolint:containedctx // ends the listener and all connections with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex // guards the fields below
+	gateway  *core.Gateway
+	listener *listener // nil: it does not listen
+	closed   bool
+	sessions map[key]*session // those that are open
+	guests   map[*guest]struct{}
+}
+
+type key struct {
+	principal core.Principal
+	id        core.SessionID
+}
+
+var _ core.Sharing = (*Sharing)(nil)
+
+// New returns a Sharing. It starts nothing.
+func New(o Options) *Sharing {
+	s := &Sharing{o: o, sessions: map[key]*session{}, guests: map[*guest]struct{}{}}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Serve sets the gateway whose sessions are shared. It is called once, before any of them is open.
+func (s *Sharing) Serve(g *core.Gateway) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gateway = g
+}
+
+// Address returns the address of this process, and begins to listen there if it does not. Empty: it
+// cannot be reached, because the system has no such sockets, or no folder for them.
+func (s *Sharing) Address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ""
+	}
+	if s.listener == nil {
+		l, err := listen(s.o.Dir)
+		if err != nil {
+			return ""
+		}
+		s.listener = l
+		s.wg.Go(func() { s.accept(l) })
+	}
+	return s.listener.address.String()
+}
+
+// accept serves the processes that connect, until the listener is closed.
+func (s *Sharing) accept(l *listener) {
+	for {
+		conn, err := l.accept()
+		if errors.Is(err, errRefused) {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		g := newGuest(s, conn, l.address.key)
+		s.mu.Lock()
+		closed := s.closed
+		if !closed {
+			s.guests[g] = struct{}{}
+			s.wg.Go(g.serve)
+		}
+		s.mu.Unlock()
+		if closed {
+			conn.Close()
+		}
+	}
+}
+
+// gone notes that a connection has ended.
+func (s *Sharing) gone(g *guest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.guests, g)
+}
+
+// Join implements core.Sharing.
+func (s *Sharing) Join(l core.LocalSession) core.Peer {
+	m := l.Meta()
+	is := &session{
+		LocalSession: l, of: s, key: key{m.Principal, m.ID},
+		guests: map[*guest]struct{}{}, sent: map[core.TurnID]*sent{},
+	}
+	s.mu.Lock()
+	s.sessions[is.key] = is
+	s.mu.Unlock()
+	return is
+}
+
+// find returns an open session and the gateway.
+func (s *Sharing) find(k key) (*session, *core.Gateway) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[k], s.gateway
+}
+
+// Delete implements core.Sharing.
+func (s *Sharing) Delete(ctx context.Context, address string, p core.Principal, id core.SessionID) error {
+	l, err := s.dial(ctx, address)
+	if err != nil {
+		return fmt.Errorf("delete session %s, which another process has open: %w", id, err)
+	}
+	defer l.close()
+	return l.call(ctx, methodDelete, deleteParams{Principal: p, Session: id}, nil)
+}
+
+// Close stops listening and ends all connections. It waits for that.
+func (s *Sharing) Close() {
+	s.mu.Lock()
+	s.closed = true
+	l := s.listener
+	s.listener = nil
+	guests := make([]*guest, 0, len(s.guests))
+	for g := range s.guests {
+		guests = append(guests, g)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	if l != nil {
+		l.close()
+	}
+	for _, g := range guests {
+		g.close()
+	}
+	s.wg.Wait()
+}
