@@ -38,7 +38,7 @@ func (h *host) Meta() core.Meta {
 }
 
 func (h *host) Editor(string) core.Editor { return nil }
-func (h *host) Spills() core.Spills { return &h.spills }
+func (h *host) Spills() core.Spills       { return &h.spills }
 
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Connection() core.Profiles  { return nil }

@@ -80,9 +80,9 @@ func Forget(file, server string) error {
 // trialHost is a session without clients.
 type trialHost struct{ meta core.Meta }
 
-func (a trialHost) Meta() core.Meta     { return a.meta }
+func (a trialHost) Meta() core.Meta           { return a.meta }
 func (a trialHost) Editor(string) core.Editor { return nil }
-func (a trialHost) Spills() core.Spills { return nil }
+func (a trialHost) Spills() core.Spills       { return nil }
 
 func (a trialHost) Servers() []core.ServerSpec { return nil }
 

@@ -21,9 +21,9 @@ type desk struct {
 	editor core.Editor
 }
 
-func (d *desk) Meta() core.Meta     { return d.meta }
+func (d *desk) Meta() core.Meta           { return d.meta }
 func (d *desk) Editor(string) core.Editor { return d.editor }
-func (d *desk) Spills() core.Spills { return nil }
+func (d *desk) Spills() core.Spills       { return nil }
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()

@@ -47,7 +47,7 @@ func (b *bed) Delegate(context.Context, core.Caller) (*core.Attachment, core.Set
 	return nil, core.Settings{}, errors.New("there are no other sessions")
 }
 func (b *bed) Editor(string) core.Editor { return b.editor }
-func (b *bed) Spills() core.Spills { return &b.spills }
+func (b *bed) Spills() core.Spills       { return &b.spills }
 func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

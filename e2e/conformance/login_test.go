@@ -143,7 +143,7 @@ type nobody struct{}
 var errNobody = errors.New("there is no user here")
 
 func (nobody) Meta() core.Meta                                { return core.Meta{Cwd: os.TempDir()} }
-func (nobody) Editor(string) core.Editor                            { return nil }
+func (nobody) Editor(string) core.Editor                      { return nil }
 func (nobody) Servers() []core.ServerSpec                     { return nil }
 func (nobody) Settings() core.Settings                        { return core.Settings{} }
 func (nobody) Connection() core.Profiles                      { return nil }
