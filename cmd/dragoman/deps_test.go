@@ -146,7 +146,7 @@ var importRules = []rule{
 	{from: "dragoman/core/...", forbidden: "github.com/coder/acp-go-sdk", why: "no protocol SDK in core; adapters translate"},
 	{from: "dragoman/core/...", forbidden: "github.com/modelcontextprotocol/go-sdk/...", why: "no protocol SDK in core; adapters translate"},
 	onlyIn("github.com/creachadair/jrpc2/...", "no protocol in core, where only processes of the program speak to each other; adapters translate", "dragoman/core/share", "dragoman/adapters/...", "dragoman/bridge/...", "dragoman/e2e/..."),
-	{from: "dragoman/core/share", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/board", "dragoman/core/child", "dragoman/core/codec", "dragoman/core/cursor", "dragoman/core/display", "dragoman/core/ide", "dragoman/core/jsonscan"}, why: "a command for another process is plain data"},
+	{from: "dragoman/core/share", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/board", "dragoman/core/child", "dragoman/core/codec", "dragoman/core/control", "dragoman/core/cursor", "dragoman/core/display", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/jsonscan"}, why: "a command for another process is plain data"},
 	{from: "dragoman/core/...", forbidden: "go.uber.org/zap/...", why: "core returns errors and emits events; cmd logs"},
 
 	{from: "dragoman/adapters/wire", forbidden: "dragoman/...", except: []string{"dragoman/core/jsonscan"}, why: "the wire knows bytes, how JSON is scanned and envelopes, no protocol and no session"},

@@ -21,6 +21,7 @@ type guest struct {
 	conn  net.Conn
 	key   string // that it has to name
 	srv   *jrpc2.Server
+	feeds sync.WaitGroup
 	dirty chan struct{} // holds one token: there may be something to tell
 	over  chan struct{} // closed when the connection has ended
 
@@ -37,7 +38,7 @@ type guest struct {
 // member is a client of the other process.
 type member struct {
 	at    *core.Attachment
-	leave func() // ends its connection's profiles
+	leave func() // ends its feed, and its connection's profiles
 
 	mu      sync.Mutex // guards folders
 	folders []string   // nil: those of the session
@@ -67,7 +68,7 @@ func newGuest(s *Sharing, conn net.Conn, key string) *guest {
 func (g *guest) serve() {
 	g.srv = jrpc2.NewServer(handler.Map{
 		methodHello: handler.New(g.hello), methodOpen: handler.New(g.open), methodAttach: handler.New(g.attach),
-		methodDetach: handler.New(g.detach), methodDo: handler.New(g.do), methodDelete: handler.New(g.delete),
+		methodDetach: handler.New(g.detach), methodDo: handler.New(g.do), methodDelete: handler.New(g.delete), methodStatus: handler.New(g.status),
 	}, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 256, NewContext: func() context.Context { return g.of.base }})
 	g.srv.Start(newFrames(g.conn))
 	var telling sync.WaitGroup
@@ -76,6 +77,7 @@ func (g *guest) serve() {
 	close(g.over)
 	telling.Wait()
 	g.leave()
+	g.feeds.Wait()
 	g.of.gone(g)
 }
 
@@ -243,9 +245,15 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 		c.Profiles, m.leave = profiles, leave
 	}
 	m.at = cs.Attach(c)
+	ctx, stop := context.WithCancel(g.of.base)
+	ends := m.leave
+	m.leave = func() { stop(); ends() }
 	g.mu.Lock()
 	g.clients[p.ID] = m
 	g.mu.Unlock()
+	if c.Profiles != nil && c.Visible {
+		g.feeds.Go(func() { g.feed(ctx, p.ID, m, cs.Meta().ID) })
+	}
 	select {
 	case <-g.over: // leave may have missed it
 		g.leave()
@@ -355,6 +363,11 @@ func (s *session) carry(ctx context.Context, a *core.Attachment, o order) (is do
 		err = s.Choose(ctx, a, o.Choose.ID, o.Choose.Value)
 	case o.Can != nil:
 		err = s.Can(ctx, a, o.Can...)
+	case o.Job != nil:
+		return s.job(ctx, a, o.Job)
+	case o.Server != nil && s.of.o.Boards != nil:
+		c := a.Client()
+		err = s.of.o.Boards.Control(ctx, c.Profiles, c, a.Meta().Roots, o.Server.Name, o.Server.Start)
 	}
 	return is, err
 }

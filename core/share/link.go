@@ -12,6 +12,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/ide"
 )
 
@@ -26,6 +27,7 @@ type link struct {
 	mu       sync.Mutex // guards the fields below
 	session  *session   // nil: it was not opened
 	attached map[string]*attaching
+	shown    map[board.Topic]core.Profiles // what the owner has posted
 }
 
 // attaching is a client that is attached there, or about to be.
@@ -51,7 +53,7 @@ func (s *Sharing) dial(ctx context.Context, at string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{of: s, address: at, ended: make(chan struct{}), attached: map[string]*attaching{}}
+	l := &link{of: s, address: at, ended: make(chan struct{}), attached: map[string]*attaching{}, shown: map[board.Topic]core.Profiles{}}
 	l.client = jrpc2.NewClient(newFrames(conn), &jrpc2.ClientOptions{
 		OnNotify: l.notified, OnCallback: l.asked,
 		OnStop: func(*jrpc2.Client, error) { close(l.ended) },
@@ -115,10 +117,14 @@ func (l *link) notified(req *jrpc2.Request) {
 	s := l.session
 	l.mu.Unlock()
 	var now changedParams
-	if s == nil || req.Method() != methodChanged || req.UnmarshalParams(&now) != nil {
-		return
+	var told postedParams
+	switch {
+	case s == nil:
+	case req.Method() == methodChanged && req.UnmarshalParams(&now) == nil:
+		l.changed(s, now)
+	case req.Method() == methodPosted && req.UnmarshalParams(&told) == nil:
+		l.show(told)
 	}
-	l.changed(s, now)
 }
 
 // changed notes what the owner has said about the session.

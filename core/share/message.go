@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/board"
 	"dragoman/core/codec"
 	"dragoman/core/ide"
 )
@@ -20,11 +21,13 @@ const (
 	methodDetach = "detach"
 	methodDo     = "do"
 	methodDelete = "delete"
+	methodStatus = "status"
 )
 
 // The messages of the owner.
 const (
 	methodChanged = "changed" // a notification
+	methodPosted  = "posted"  // a notification
 	methodEditor  = "editor"
 	methodShown   = "shown"
 )
@@ -87,6 +90,8 @@ type order struct {
 	Prepare  bool         `json:"prepare,omitempty"`
 	Choose   *choice      `json:"choose,omitempty"`
 	Can      capabilities `json:"can,omitempty"`
+	Job      *jobOrder    `json:"job,omitempty"`
+	Server   *serverOrder `json:"server,omitempty"`
 }
 
 type capabilities []core.Capability
@@ -133,10 +138,12 @@ type choice struct {
 
 // done is the result of an order.
 type done struct {
-	Turn    core.TurnID    `json:"turn,omitempty"`
-	Message core.MessageID `json:"message,omitempty"`
-	Took    bool           `json:"took,omitempty"` // of Steer
-	Head    core.Pos       `json:"head"`           // the end of the log behind it
+	Turn    core.TurnID     `json:"turn,omitempty"`
+	Message core.MessageID  `json:"message,omitempty"`
+	Took    bool            `json:"took,omitempty"` // of Steer
+	Killed  bool            `json:"killed,omitempty"`
+	Lines   []board.JobLine `json:"lines,omitempty"`
+	Head    core.Pos        `json:"head"` // the end of the log behind it
 }
 
 type changedParams struct {

@@ -336,6 +336,7 @@ func (s *session) comeBack(l *link) {
 // await waits for the end of a link. Then the session is looked at: its owner may have ended.
 func (s *session) await(l *link) {
 	<-l.ended
+	l.hide()
 	s.drop(l)
 	s.Show(nil)
 	s.Look()

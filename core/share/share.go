@@ -24,6 +24,8 @@ type Options struct {
 	Profiles func(p core.Principal, spec json.RawMessage) (profiles core.Profiles, leave func(), err error)
 	// Present is called after the clients of a session have changed, by any goroutine. It must not block.
 	Present func(core.Principal, core.SessionID, []Client)
+	// Boards connects the boards; nil: jobs and servers are shown in the process that runs them alone.
+	Boards Boards
 	// Dir is the folder of the sockets; empty: Dir().
 	Dir string
 }

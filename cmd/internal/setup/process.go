@@ -18,6 +18,7 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/kept"
+	"dragoman/core/share"
 	"dragoman/core/tools"
 )
 
@@ -44,7 +45,9 @@ type Process struct {
 	externals *externals
 	agents    *agentPrograms
 	places    *confine.Places
-	plain     *Client                       // of the unchanged configuration; nil: nothing is run
+	plain     *Client        // of the unchanged configuration; nil: nothing is run
+	sharing   *share.Sharing // nil: no other process uses the sessions
+	posted    postedServers
 	changed   func(configs.FileStates) bool // checks the configuration's files for changes
 
 	loading chan struct{} // holds one token, which the loading goroutine takes

@@ -29,8 +29,28 @@ var errNotYours = errors.New("only the person whose configuration it is can do t
 // Configured implements core.Servers.
 func (serverControl) Configured() {}
 
-// Do implements control.Servers.
+// Do implements control.Servers. A server is started and stopped where the turns of the client's
+// connection run, which may be in another process.
 func (d serverControl) Do(
+	ctx context.Context,
+	by core.Client,
+	roots []string,
+	name string,
+	what control.Action,
+) error {
+	_, starts := what.(control.Start)
+	if _, stops := what.(control.Stop); !starts && !stops || d.p.sharing == nil || by.Role != core.Decide || by.Principal != core.Local {
+		return d.here(ctx, by, roots, name, what)
+	}
+	n, err := d.p.sharing.Control(ctx, by.Profiles, name, starts)
+	if starts && n > 0 {
+		return err
+	}
+	return errors.Join(err, d.here(ctx, by, roots, name, what))
+}
+
+// here is Do in this process.
+func (d serverControl) here(
 	ctx context.Context,
 	by core.Client,
 	roots []string,

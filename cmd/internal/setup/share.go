@@ -1,15 +1,18 @@
 package setup
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/control"
 	"dragoman/core/share"
 )
 
@@ -31,16 +34,18 @@ type routeSpec struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Share returns a Sharing of this process with others of the same user.
+// Share makes the Sharing of this process with others of the same user. It is called once, before the
+// first session.
 func (p *Process) Share() *share.Sharing {
 	config := p.env.ConfigFile()
 	if abs, err := filepath.Abs(config); err == nil && config != "" {
 		config = abs
 	}
-	return share.New(share.Options{
+	p.sharing = share.New(share.Options{
 		Node: program.Node(), Config: config, Dir: share.Dir(p.env.Getenv),
-		Spec: spec, Profiles: p.guest, Present: p.present,
+		Spec: spec, Profiles: p.guest, Present: p.present, Boards: boards{p},
 	})
+	return p.sharing
 }
 
 // present shows the clients of a session on the board.
@@ -98,4 +103,123 @@ func (p *Process) guest(by core.Principal, raw json.RawMessage) (core.Profiles, 
 		c.route(name, route{r.Kind, r.URL, r.Headers})
 	}
 	return c, c.Close, nil
+}
+
+// boards connects the boards of processes that use a session together.
+type boards struct{ p *Process }
+
+var _ share.Boards = boards{}
+
+// Of implements share.Boards.
+func (b boards) Of(of core.Profiles) board.Reader {
+	if c, ok := of.(*Client); ok {
+		return c.Board()
+	}
+	return nil
+}
+
+// place returns the topic under which a connection sees what another process has posted for it.
+func (b boards) place(of core.Profiles, t board.Topic) (board.Topic, bool) {
+	c, ok := of.(*Client)
+	if !ok {
+		return t, false
+	}
+	if t.Kind == "server" {
+		t.Principal, t.Layer = "", b.p.servers.layer(c.edition())
+	}
+	return t, true
+}
+
+// Show implements share.Boards. A server that runs in this process is shown as it is here.
+func (b boards) Show(of core.Profiles, t board.Topic, item board.Item) {
+	t, ok := b.place(of, t)
+	if !ok {
+		return
+	}
+	if t.Kind == "server" {
+		b.p.posted.show(b.p.board, t, item)
+		return
+	}
+	b.p.board.Put(t, item)
+}
+
+// Hide implements share.Boards.
+func (b boards) Hide(of core.Profiles, t board.Topic) {
+	t, ok := b.place(of, t)
+	if !ok {
+		return
+	}
+	if t.Kind == "server" {
+		b.p.posted.hide(b.p.board, t)
+		return
+	}
+	b.p.board.Drop(t)
+}
+
+// Control implements share.Boards.
+func (b boards) Control(ctx context.Context, of core.Profiles, by core.Client, roots []string, server string, start bool) error {
+	c, ok := of.(*Client)
+	if !ok {
+		return errNotYours
+	}
+	made, err := c.In(ctx, roots)
+	if err != nil {
+		return err
+	}
+	var what control.Action = control.Stop{}
+	if start {
+		what = control.Start{}
+	}
+	return made.Servers.(serverControl).here(ctx, by, roots, server, what) //nolint:forcetypeassert // it is ours
+}
+
+// postedServers are the states of servers that run in another process for connections of this one.
+type postedServers struct {
+	mu  sync.Mutex // guards own
+	own map[board.Topic]board.Item
+}
+
+// show posts the state of a server, unless it runs in this process.
+func (l *postedServers) show(on *board.Board, t board.Topic, item board.Item) {
+	now := itemOf(on, t)
+	l.mu.Lock()
+	_, replaced := l.own[t]
+	here, _ := now.(board.Server)
+	keep := !replaced && (here.Status == "running" || here.Status == "starting")
+	if !keep && !replaced {
+		if l.own == nil {
+			l.own = map[board.Topic]board.Item{}
+		}
+		l.own[t] = now
+	}
+	l.mu.Unlock()
+	if !keep {
+		on.Put(t, item)
+	}
+}
+
+// hide posts the state that the server has in this process again.
+func (l *postedServers) hide(on *board.Board, t board.Topic) {
+	l.mu.Lock()
+	own, replaced := l.own[t]
+	delete(l.own, t)
+	l.mu.Unlock()
+	switch {
+	case !replaced:
+	case own == nil:
+		on.Drop(t)
+	default:
+		on.Put(t, own)
+	}
+}
+
+// itemOf returns the newest value of a topic; nil: it has none.
+func itemOf(on *board.Board, t board.Topic) board.Item {
+	list, _ := on.Now()
+	for _, p := range list {
+		if _, gone := p.Item.(board.Gone); p.Topic == t && !gone {
+			return p.Item
+		}
+	}
+	return nil
 }
