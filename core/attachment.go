@@ -29,8 +29,9 @@ type Client struct {
 	Principal Principal
 	Caller    Caller // recorded in the Origin of its turns and in its Replies
 	Role      Role
-	// Remote is set for a client of another process, whose gateway attaches it here (Sharing).
-	Remote    bool
+	// Remote describes the process, for people, of a client that another process attaches here (Sharing);
+	// empty: it is one of this process.
+	Remote    string
 	Visible   bool // others are shown that it is there
 	Asks      bool // approvals can be put to it
 	Questions bool // questions and consents can be put to it

@@ -52,11 +52,14 @@ var _ LocalSession = local{}
 
 func (s local) Attach(a *Attachment) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.clients[a] = struct{}{}
 	s.done = false
 	s.stopIdleLocked()
 	s.startIdleLocked()
+	s.mu.Unlock()
+	if s.peer != nil {
+		s.watch()
+	}
 }
 
 // peerChanged notifies the session's Peer.
@@ -69,6 +72,7 @@ func (s *Session) peerChanged() {
 func (s local) Detach(a *Attachment, leave bool) {
 	s.mu.Lock()
 	delete(s.clients, a)
+	s.unwatchUnusedLocked()
 	var alone []AskID
 	for id, p := range s.asks {
 		if !s.canAskLocked(p) {

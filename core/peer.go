@@ -101,7 +101,7 @@ func (s local) Clients() (list []*Attachment) {
 // remoteLocked reports whether a client of another process is attached.
 func (s *Session) remoteLocked() bool {
 	for a := range s.clients {
-		if a.client.Remote {
+		if a.client.Remote != "" {
 			return true
 		}
 	}

@@ -196,9 +196,7 @@ func (r *Reader) Close() {
 	defer r.s.mu.Unlock()
 	r.closed = true
 	delete(r.s.readers, r)
-	if len(r.s.readers) == 0 {
-		r.s.unwatchLocked()
-	}
+	r.s.unwatchUnusedLocked()
 	r.s.roomLocked()
 }
 

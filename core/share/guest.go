@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -99,12 +100,6 @@ func (g *guest) leave() {
 		delete(s.guests, g)
 		s.mu.Unlock()
 	}
-}
-
-func (g *guest) nodeOf() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.node
 }
 
 // poke says that there may be something to tell.
@@ -216,7 +211,7 @@ func (g *guest) open(ctx context.Context, p openParams) (is changedParams, err e
 func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	var none struct{}
 	g.mu.Lock()
-	cs, has, n := g.core, g.clients[p.ID], len(g.clients)
+	cs, has, n, node := g.core, g.clients[p.ID], len(g.clients), cmp.Or(g.node, "another process")
 	g.mu.Unlock()
 	switch {
 	case cs == nil:
@@ -228,7 +223,7 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	}
 	m := &member{leave: func() {}, folders: p.Folders}
 	c := core.Client{
-		ID: p.ID, Name: p.Name, Principal: p.Principal, Caller: p.Caller, Role: p.Role, Remote: true, Visible: p.Visible, Asks: p.Asks,
+		ID: p.ID, Name: p.Name, Principal: p.Principal, Caller: p.Caller, Role: p.Role, Remote: node, Visible: p.Visible, Asks: p.Asks,
 		Questions: p.Questions, FixedAnswers: p.FixedAnswers, NoForms: p.NoForms, NoPages: p.NoPages, Servers: p.Servers, System: p.System,
 	}
 	if p.Folders != nil {

@@ -267,7 +267,7 @@ func (s *Sharing) Control(ctx context.Context, of core.Profiles, server string, 
 			continue
 		}
 		for _, a := range is.Clients() {
-			if a.Client().Profiles != of || of == nil || a.Client().Remote || asked[l.address] {
+			if a.Client().Profiles != of || of == nil || a.Client().Remote != "" || asked[l.address] {
 				continue
 			}
 			asked[l.address] = true

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -57,7 +58,7 @@ var _ core.Peer = (*session)(nil)
 func (s *session) Attach(a *core.Attachment) {
 	s.LocalSession.Attach(a)
 	s.mu.Lock()
-	if !a.Client().Remote {
+	if a.Client().Remote == "" {
 		s.locals++
 	}
 	l := s.link
@@ -74,7 +75,7 @@ func (s *session) Detach(a *core.Attachment, leave bool) {
 	here := slices.Contains(s.Clients(), a)
 	s.LocalSession.Detach(a, leave)
 	s.mu.Lock()
-	if here && !a.Client().Remote {
+	if here && a.Client().Remote == "" {
 		s.locals--
 	}
 	for id, p := range s.sent {
@@ -127,11 +128,7 @@ func (s *session) clientsHere() (list []Client) {
 		if !c.Visible {
 			continue
 		}
-		is := Client{ID: c.ID, Name: c.Name, Observe: c.Role == core.Observe, Node: s.of.o.Node}
-		if e, ok := c.Editor.(remoteEditor); ok {
-			is.Node = e.of.nodeOf()
-		}
-		list = append(list, is)
+		list = append(list, Client{ID: c.ID, Name: c.Name, Observe: c.Role == core.Observe, Node: cmp.Or(c.Remote, s.of.o.Node)})
 	}
 	slices.SortFunc(list, func(a, b Client) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
 	return list
@@ -307,7 +304,7 @@ func (s *session) linkTo(ctx context.Context, at string) (*link, error) {
 		l.close()
 	}
 	for _, a := range s.Clients() {
-		if !a.Client().Remote {
+		if a.Client().Remote == "" {
 			next.attach(a)
 		}
 	}
@@ -365,7 +362,7 @@ func (s *session) command(ctx context.Context, a *core.Attachment, wait time.Dur
 	for {
 		err := here()
 		var owned *core.OwnedError
-		if !errors.As(err, &owned) || owned.Address == "" || a.Client().Remote {
+		if !errors.As(err, &owned) || owned.Address == "" || a.Client().Remote != "" {
 			return done{}, err
 		}
 		is, sendErr := s.send(ctx, owned.Address, a, o)
