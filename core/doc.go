@@ -14,7 +14,8 @@
 //	delta         a piece of a text that is still growing: an answer, a thought, a call's output
 //	run           successive deltas of one text, merged into one record of up to 64 KiB
 //	position      a record's number and an offset into its run; valid for ever ([Pos])
-//	owner         the one process that may write a session; it holds the session's claim
+//	owner         the one process that may write a session; it holds the session's claim ([Owner])
+//	peer          the owner of a session, whichever process that is ([Peer]; package share)
 //	epoch         the number of a claim; records of an earlier owner are ignored after it
 //	rest          what an idle session does: it keeps neither claim, descriptor nor memory
 //	client        an editor, program or person that uses a session ([Client], [Attachment])
@@ -137,9 +138,19 @@
 //
 // A session that is not ours is watched (Journal.Watch) while a reader waits for it: as long as a
 // client is attached that has read everything, also at rest. Additions of another process are read
-// within 300 ms if the store is in files. A turn whose owner dies is closed: the session is claimed
-// for that, unless another process does it first, and given back after 3 s. A living owner never
-// loses its session.
+// within 300 ms if the store is in files, and as soon as they are written where the processes share
+// the session (Sharing). A turn whose owner dies is closed: the session is claimed for that, unless
+// another process does it first, and given back after 3 s. A living owner never loses its session.
+//
+// With a Sharing, the commands of a session's clients are carried out by its owner, in whichever
+// process that is. A client of another process is attached there like any other, with its editor, its
+// servers and its profiles. When an owner ends, prompts that were queued stay queued for the next one,
+// if clients of that process were attached meanwhile: a session that is opened later begins with none.
+// An approved call runs after the clients have been shown that the approval is settled, or 200 ms later.
+//
+// Files, terminals and other services of an editor come from the client that prompted. When it has
+// left, another client of the same principal serves the paths in its folders; else nobody does. The
+// MCP servers that a client brings along serve the turns of its own connection.
 //
 // # Why
 //

@@ -121,7 +121,12 @@ func (s *Session) load(ctx context.Context) error {
 		s.log.Restore(r)
 		_, truncated := r.Event.(Truncated)
 		s.state.apply(r.Event, r.Time)
+		_, offered := r.Event.(Offered)
+		offered = offered && len(s.clients) > 0
 		s.mu.Unlock()
+		if l := s.g.cfg.Listing; offered && l != nil {
+			l.Offered(s.meta.Principal, s.meta.ID)
+		}
 		if truncated {
 			if err := s.refold(ctx); err != nil {
 				return err

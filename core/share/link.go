@@ -188,6 +188,11 @@ func (l *link) attach(a *core.Attachment) *attaching {
 		return is
 	}
 	is := &attaching{a: a, done: make(chan struct{})}
+	if l.gone() {
+		is.err = net.ErrClosed
+		close(is.done)
+		return is
+	}
 	l.attached[id] = is
 	l.session.wg.Go(func() {
 		defer close(is.done)
@@ -225,10 +230,10 @@ func (l *link) detach(a *core.Attachment, leave bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	is := l.attached[id]
-	if is == nil {
+	delete(l.attached, id)
+	if is == nil || l.gone() {
 		return
 	}
-	delete(l.attached, id)
 	l.session.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(l.of.base, patience)
 		defer cancel()
