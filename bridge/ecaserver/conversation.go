@@ -130,10 +130,7 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 	c.mu.Lock()
 	c.peer, c.opening = p, true
 	c.mu.Unlock()
-	err := c.lock.Under(p.guard)
-	if err == nil {
-		err = c.openChat(ctx, p)
-	}
+	err := c.openChat(ctx, p)
 	c.mu.Lock()
 	c.opening = false
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/agent/signin"
 	"dragoman/core"
-	"dragoman/core/child"
 	"dragoman/core/display"
 	"dragoman/core/fileuri"
 )
@@ -57,7 +56,6 @@ type peer struct {
 	b       *Backend
 	c       *conversation // nil: it was started for a question outside of sessions
 	proc    *launch.Process
-	guard   *child.Guard // ends it
 	conn    *wire.Conn
 	life    context.Context //nolint:containedctx // ends with the connection; handed to waits of the reading goroutine
 	stop    context.CancelCauseFunc
@@ -99,7 +97,7 @@ func (b *Backend) start(ctx context.Context, is launch.Program, at place, in lau
 		p.release()
 		return nil, err
 	}
-	p.proc, p.guard = proc, in.Guard
+	p.proc = proc
 	p.conn = wire.NewConn(proc.Stdout, proc.Stdin, wire.Options{
 		Framing: wire.ContentLength, MaxBatch: -1,
 		Panicked: func(method string, value any, _ []byte) {

@@ -39,8 +39,9 @@ type Locks struct {
 type SessionLock struct {
 	Locks *Locks
 
-	file *datadir.Lock // nil: it is not held
-	drop func()        // takes the file back from the guard; nil: none has it
+	file  *datadir.Lock // nil: it is not held
+	guard *child.Guard  // that has it as well; nil: none does
+	drop  func()        // takes it back from guard
 }
 
 // Take takes the lock, if it is not held. It waits for the agent of a process that has died.
@@ -74,22 +75,39 @@ func (l *SessionLock) Take(ctx context.Context, m core.Meta) error {
 	return fmt.Errorf("lock the agent's side of the session: %w", err)
 }
 
-// Under has a guard, which runs the program in which the session is about to be opened, hold the lock too. A guard
-// that held it before does not any more.
+// Under has a guard hold the lock too, before it starts the program in which the session is opened, or before the
+// session is opened in one that runs. A guard that held it before does not any more. Where watches end programs
+// (child.Guard.Keep), that of a program which runs already does not hold it.
 func (l *SessionLock) Under(g *child.Guard) error {
-	if l.file == nil {
+	if l.file == nil || l.guard == g {
 		return nil
 	}
-	if l.drop != nil {
-		l.drop()
-		l.drop = nil
-	}
+	l.back()
 	drop, err := g.Keep(l.file.File())
 	if err != nil {
 		return fmt.Errorf("lock the agent's side of the session: %w", err)
 	}
-	l.drop = drop
+	l.guard, l.drop = g, drop
 	return nil
+}
+
+// Guarded is Under for the guard of a sandbox, or of none, that was made for a program, or was not (err). It
+// releases what it cannot use.
+func (l *SessionLock) Guarded(in Confined, err error) (Confined, error) {
+	if err == nil {
+		if err = l.Under(in.Guard); err != nil {
+			in.Release()
+		}
+	}
+	return in, err
+}
+
+// back takes the lock back from a guard.
+func (l *SessionLock) back() {
+	if l.drop != nil {
+		l.drop()
+	}
+	l.guard, l.drop = nil, nil
 }
 
 // Release gives the lock back. The agent has been ended, or has closed the session.
@@ -97,11 +115,9 @@ func (l *SessionLock) Release() error {
 	if l.file == nil {
 		return nil
 	}
-	if l.drop != nil {
-		l.drop()
-	}
+	l.back()
 	err := l.file.Remove()
-	l.file, l.drop = nil, nil
+	l.file = nil
 	return err
 }
 
