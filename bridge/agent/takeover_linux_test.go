@@ -250,3 +250,73 @@ func TestAnAgentThatOutlivesItsOwnerIsWaitedForAWhile(t *testing.T) {
 		t.Errorf("%d agents were started, want 1", n)
 	}
 }
+
+// released is a store that calls back when a session's claim is about to be given back.
+type released struct {
+	core.Store
+	call func()
+}
+
+func (s released) Create(ctx context.Context, m core.Meta) (core.Journal, error) {
+	j, err := s.Store.Create(ctx, m)
+	return releasing{j, s.call}, err
+}
+
+type releasing struct {
+	core.Journal
+	call func()
+}
+
+func (j releasing) Release() error {
+	j.call()
+	return j.Journal.Release()
+}
+
+// A session's claim is given back when nothing of its agent is left, whether the session ends or the gateway. A
+// program that other sessions still use closes the session before.
+func TestClaimsAreGivenBackBehindTheAgents(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shared %v", shared), func(t *testing.T) {
+			path, err := program()
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, odd := newRecord(t), childtest.OddSleep()
+			t.Cleanup(func() { childtest.Wake(t, odd) })
+			a := scripted(t, "scripted", agenttest.Options{Close: true, Record: rec.path}, func(o *agent.Options) {
+				o.Shared = shared
+				find := o.Program
+				o.Program = func(ctx context.Context, h core.Host) (agent.Program, error) {
+					p, err := find(ctx, h)
+					p.Path, p.Args = "sh", []string{"-c", `sleep "$1" & exec "$0"`, path, odd}
+					return p, err
+				}
+			})
+			var mu sync.Mutex
+			var alive, closed []int // when a claim was given back
+			r := newRoom(t, []core.Agent{a})
+			r.gateway = core.New(core.Config{
+				Store: released{jsonl.New(t.TempDir()), func() {
+					mu.Lock()
+					defer mu.Unlock()
+					alive, closed = append(alive, len(childtest.Asleep(t, odd))), append(closed, rec.count("session/close"))
+				}},
+				Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return r.profile, nil }),
+			})
+			one, two := r.begin(""), r.begin("")
+			one.says("say one", "one\n")
+			two.says("say two", "two\n")
+			one.at.Leave()
+			if err := r.gateway.Close(r.ctx); err != nil {
+				t.Error(err)
+			}
+			wantAlive, wantClosed := []int{1, 0}, []int{0, 0}
+			if shared {
+				wantClosed = []int{1, 2}
+			}
+			if !slices.Equal(alive, wantAlive) || !slices.Equal(closed, wantClosed) {
+				t.Errorf("agents that lived when claims were given back: %v, want %v; sessions that they had closed: %v, want %v", alive, wantAlive, closed, wantClosed)
+			}
+		})
+	}
+}
