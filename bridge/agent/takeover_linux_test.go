@@ -306,6 +306,8 @@ func TestClaimsAreGivenBackBehindTheAgents(t *testing.T) {
 			one, two := r.begin(""), r.begin("")
 			one.says("say one", "one\n")
 			two.says("say two", "two\n")
+			agents := map[bool]int{true: 1, false: 2}[shared]
+			childtest.Soon(t, "all of it runs", func() bool { return len(childtest.Asleep(t, odd)) == agents })
 			one.at.Leave()
 			if err := r.gateway.Close(r.ctx); err != nil {
 				t.Error(err)
