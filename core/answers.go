@@ -10,8 +10,7 @@ import (
 const person Caller = "person"
 
 // Personal reports whether a person prompted, in an editor or a terminal, without approvals
-// of their own. Only such a turn has the session's trust, and a person's approvals for the
-// session.
+// of their own. Only such a turn has the session's trust, and a person's approvals for the session.
 func (o Origin) Personal() bool { return o.Caller == "" && o.Approvals == "" }
 
 // answers holds the decisions for the session by giver and by key.
@@ -19,8 +18,7 @@ type answers struct {
 	ledger.Ledger[Caller, Decision]
 }
 
-// signed returns a reply as it is logged: if it is remembered it names its giver, even a
-// person.
+// signed returns a reply as it is logged: if it is remembered it names its giver, even a person.
 func signed(r Reply) Reply {
 	if r.Remember != "" && r.Caller == "" {
 		r.Caller = person

@@ -63,8 +63,7 @@ func (a Ask) Fits() bool {
 	return len(a.Options) == 0 || seen[AllowOnce] && seen[RejectOnce]
 }
 
-// Option returns the option of an id; ok is false if it was not offered, or if the id names none or
-// several.
+// Option returns the option of an id; ok is false if it was not offered, or if the id names none or several.
 func (a Ask) Option(id string) (o Option, ok bool) {
 	for _, offered := range a.Options {
 		switch {

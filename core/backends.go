@@ -106,7 +106,7 @@ func (s *Session) endConversation(ctx context.Context) error {
 	if conv == nil {
 		return nil
 	}
-	s.desk.conv = nil
+	s.desk.conv, s.desk.caps = nil, BackendCaps{}
 	s.talk.Store(nil)
 	err := conv.Close(ctx)
 	s.g.backends.GiveBack(s.back.Swap(nil))

@@ -16,9 +16,14 @@ type offered struct {
 func (s *Session) offering(agent string) func([]Command) {
 	return func(list []Command) {
 		s.offer.Store(&offered{agent, agents(list)})
-		if l := s.g.cfg.Listing; l != nil {
-			l.Offered(s.meta.Principal, s.meta.ID)
-		}
+		s.relist()
+	}
+}
+
+// relist announces that the session's commands may be others.
+func (s *Session) relist() {
+	if l := s.g.cfg.Listing; l != nil {
+		l.Offered(s.meta.Principal, s.meta.ID)
 	}
 }
 
@@ -49,8 +54,7 @@ func named(list []Command, name string) bool {
 
 // Commands lists the slash commands in the client's session: those of its profile, and those
 // that the agent has listed. If both have the same name, the agent's wins if ours gives way
-// (Command.GivesWay). Commands that need a capability which the agent is known to lack are
-// left out.
+// (Command.GivesWay). Commands that need a capability which the agent is known to lack are left out.
 func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error) {
 	m := a.Meta()
 	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)

@@ -18,7 +18,7 @@ import (
 // it, and close, after that goroutine has ended.
 type desk struct {
 	conv  Conversation
-	keeps bool // the conversation stays open at rest: its back end owns its history
+	caps  BackendCaps // of its back end; one that owns its history stays open at rest
 	set   Settings
 	tools *toolsets
 
@@ -33,14 +33,13 @@ func (s *Session) restDesk(ctx context.Context) error {
 	if d.tools != nil {
 		d.tools.Forget()
 	}
-	if _, rests := d.conv.(Rester); d.keeps && !rests && !s.stale() {
+	if _, rests := d.conv.(Rester); d.caps.OwnsHistory && !rests && !s.stale() {
 		return nil
 	}
 	return s.endConversation(ctx)
 }
 
-// quiet has the conversation and the toolsets rest, and reports whether nothing runs behind the
-// session.
+// quiet has the conversation and the toolsets rest, and reports whether nothing runs behind the session.
 func (d *desk) quiet() bool {
 	if r, ok := d.conv.(Rester); ok && !r.Rest() {
 		return false
@@ -82,19 +81,27 @@ func (s *Session) converse(ctx context.Context, t *Turn) (Conversation, error) {
 	if err = s.prepareConversation(ctx, agent, t.set, nil); err != nil {
 		return nil, agent.fault(err)
 	}
-	back := s.back.Load().Value
-	caps, err := back.ask(ctx)
+	caps, err := s.learn(ctx)
 	if err == nil { // the agent may be another one than when the prompt was taken
-		err = back.can(ctx, needsOf(t.prompt.Blocks)...)
+		err = s.back.Load().Value.can(ctx, needsOf(t.prompt.Blocks)...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.desk.keeps = caps.OwnsHistory
 	s.mu.Lock()
 	t.caps = caps
 	s.mu.Unlock()
 	return s.desk.conv, nil
+}
+
+// learn asks the back end of the conversation for its capabilities, on which the commands depend.
+func (s *Session) learn(ctx context.Context) (BackendCaps, error) {
+	caps, err := s.back.Load().Value.ask(ctx)
+	if err == nil && caps != s.desk.caps {
+		s.desk.caps = caps
+		s.relist()
+	}
+	return caps, err
 }
 
 // connection returns the profiles of the client that has prompted last.

@@ -349,8 +349,7 @@ func (b Briefed) Notice() Notice {
 	return Notice{Severity: Info, Text: "Agent " + b.Agent + " was told:\n\n" + b.Text}
 }
 
-// Flagged marks a message for its user, who finds it again by that; an empty Text
-// takes the mark off.
+// Flagged marks a message for its user, who finds it again by that; an empty Text takes the mark off.
 type Flagged struct {
 	Message MessageID `json:"message"`
 	Text    string    `json:"text,omitempty"`
@@ -376,8 +375,7 @@ type Reverted struct {
 	By    string         `json:"by,omitempty"`
 }
 
-// RevertedFile is one of them. Why is the reason why the file was not touched; empty: it was
-// reverted.
+// RevertedFile is one of them. Why is the reason why the file was not touched; empty: it was reverted.
 type RevertedFile struct {
 	Path string `json:"path"` // absolute
 	Why  string `json:"why,omitempty"`

@@ -36,7 +36,7 @@ type Config struct {
 type Listing interface {
 	// Listed adds a session to the list, or replaces its summary there.
 	Listed(Principal, Summary)
-	// Offered says that the agent of a session has listed other commands of its own.
+	// Offered says that the agent of a session has listed other commands, or can do other things.
 	Offered(Principal, SessionID)
 	// Unlisted removes a session that was deleted.
 	Unlisted(Principal, SessionID)

@@ -15,8 +15,7 @@ import (
 type toolsets = bench.Bench[Toolbox, Toolset, Tool, Spec]
 
 // Tools lists the current tools, in an order that stays the same within the session while they
-// do. Tools that have been added since the last call are included. One goroutine at a time calls
-// it.
+// do. Tools that have been added since the last call are included. One goroutine at a time calls it.
 func (t *Turn) Tools(ctx context.Context) ([]Spec, error) {
 	if t.tools == nil {
 		return nil, nil

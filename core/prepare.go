@@ -60,8 +60,7 @@ func (s *Session) prepareBetween(ctx context.Context, prof *Profile, agent Agent
 		if err := s.prepareConversation(ctx, agent, set, nil); err != nil {
 			return err
 		}
-		caps, _ := s.back.Load().Value.ask(ctx) // its error is the next turn's
-		s.desk.keeps = caps.OwnsHistory
+		_, _ = s.learn(ctx) // its error is the next turn's
 		return nil
 	})
 	if err != nil {

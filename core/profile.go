@@ -28,8 +28,7 @@ type (
 )
 
 // Agent is something that runs turns, by name. Agents of one Name and Rev have the same
-// Backend. A change of its settings makes another Rev. A Rev is never used again after
-// Gateway.Retire.
+// Backend. A change of its settings makes another Rev. A Rev is never used again after Gateway.Retire.
 type Agent struct {
 	Name        string
 	Rev         string

@@ -52,8 +52,7 @@ func (a *Attachment) Truncate(ctx context.Context, after Pos) error {
 	return a.owner.Truncate(ctx, a, after)
 }
 
-// Reverted records that the client has reverted files, or could not. It blocks until that is
-// durable.
+// Reverted records that the client has reverted files, or could not. It blocks until that is durable.
 func (a *Attachment) Reverted(ctx context.Context, files []RevertedFile) error {
 	_, err := a.append(ctx, false, Reverted{Files: files, By: a.client.Name})
 	return err
@@ -138,7 +137,7 @@ func (s *Session) ForkSide(ctx context.Context, from *Attachment, state json.Raw
 		if err := s.prepareConversation(ctx, agent, st.Settings, state); err != nil {
 			return agent.fault(err)
 		}
-		s.desk.keeps = true
+		s.desk.caps.OwnsHistory = true
 		return s.durable(ctx, s.Head())
 	})
 	if err == nil && !done {

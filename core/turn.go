@@ -139,8 +139,7 @@ func (t *Turn) takesLocked(a *Attachment, blocks []Block) bool {
 	return t.caps.takes(blocks) && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
 }
 
-// Steered takes up the messages to the turn since the last call, and logs them at this
-// point.
+// Steered takes up the messages to the turn since the last call, and logs them at this point.
 func (t *Turn) Steered() []Steered {
 	s := t.s
 	s.mu.Lock()

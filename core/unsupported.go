@@ -19,8 +19,7 @@ const (
 	CanResources Capability = "resources" // take embedded resources in prompts
 )
 
-// UnsupportedError refuses a request that an agent does not support. Adapters word it for their
-// clients.
+// UnsupportedError refuses a request that an agent does not support. Adapters word it for their clients.
 type UnsupportedError struct {
 	Agent string
 	What  Capability

@@ -200,6 +200,54 @@ func (failing) Open(context.Context, core.Binding) (core.Conversation, error) {
 	return nil, errors.New("no such program")
 }
 
+// announced is a listing that looks at a session's commands each time it is told of others.
+type announced struct {
+	core.Listing
+	look func()
+}
+
+func (announced) Listed(core.Principal, core.Summary)      {}
+func (l announced) Offered(core.Principal, core.SessionID) { l.look() }
+
+// An agent lists its commands before its capabilities are known. Whoever looks at the list at each
+// announcement has seen the one without the commands that the agent cannot carry out.
+func TestCommandsAreAnnouncedWithCapabilities(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g *core.Gateway
+		var a *core.Attachment
+		var last []string
+		l := announced{look: func() {
+			all, err := g.Commands(t.Context(), a)
+			if last = nil; err != nil {
+				t.Error(err)
+			}
+			for _, c := range all {
+				last = append(last, c.Name)
+			}
+		}}
+		b := &coretest.Backend{CapsNow: owns, Run: echo, Offers: []core.Command{{Name: "review"}}}
+		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: b}}, Commands: func(context.Context, core.Meta) []core.Command {
+			return []core.Command{{Name: "export"}, {Name: "fork", Needs: core.CanFork}}
+		}}
+		g = core.New(core.Config{Store: coretest.NewMemory(), Node: "test", Listing: l, Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
+		defer closeGateway(t, g)
+		s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a = s.Attach(core.Client{Name: "tester"})
+		for range 2 {
+			last = []string{"nothing was announced"}
+			prompt(t, a, say("hello"))
+			synctest.Wait()
+			if want := []string{"export", "review"}; !slices.Equal(last, want) {
+				t.Errorf("the last announcement is of %q, want %q", last, want)
+			}
+			b.Switch(core.BackendCaps{OwnsHistory: true, Images: true})
+		}
+	})
+}
+
 // The commands of an agent's own join the list: in the place of ours of that name where ours
 // gives way, and not where it does not. What the agent lacks a capability for is left out.
 func TestCommandsOfTheAgentJoinTheList(t *testing.T) {

@@ -39,16 +39,31 @@ func (s *session) sendInitial(ctx context.Context) {
 
 // sendCommands sends available_commands_update. It is sent again with the first
 // prompt, for clients that lost the first one; the list is whole each time.
-func (s *session) sendCommands(ctx context.Context) {
-	if list, ok := s.commands(ctx); ok {
-		s.send(func(v *View) []byte {
-			if len(list.AvailableCommands) == 0 && len(v.listed.AvailableCommands) == 0 {
-				return nil
-			}
-			v.listed = s.srv.shared(list)
-			return update(nil, v, list)
-		})
+func (s *session) sendCommands(ctx context.Context) { s.listCommands(ctx, false) }
+
+// sendChangedCommands sends the commands if they have changed.
+func (s *session) sendChangedCommands(ctx context.Context) { s.listCommands(ctx, true) }
+
+// listCommands reads the commands and sends them. Several goroutines do that at a time: a list that
+// one began to read after another one is newer, and the older one is not sent behind it.
+func (s *session) listCommands(ctx context.Context, changed bool) {
+	reading := s.srv.readings.Add(1)
+	list, ok := s.commands(ctx)
+	if !ok {
+		return
 	}
+	s.send(func(v *View) []byte {
+		if reading < v.reading {
+			list = v.listed
+		}
+		v.reading = max(v.reading, reading)
+		if none := len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0; none ||
+			changed && reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) {
+			return nil
+		}
+		v.listed = s.srv.shared(list)
+		return update(nil, v, v.listed)
+	})
 }
 
 // shared returns the list of commands that was sent last if it equals list, so that sessions
@@ -58,20 +73,6 @@ func (s *Server) shared(list acp.CommandsUpdate) acp.CommandsUpdate {
 		s.commands = list
 	}
 	return s.commands
-}
-
-// sendChangedCommands sends the commands if they have changed.
-func (s *session) sendChangedCommands(ctx context.Context) {
-	if list, ok := s.commands(ctx); ok {
-		s.send(func(v *View) []byte {
-			if reflect.DeepEqual(list.AvailableCommands, v.listed.AvailableCommands) ||
-				len(list.AvailableCommands)+len(v.listed.AvailableCommands) == 0 {
-				return nil
-			}
-			v.listed = s.srv.shared(list)
-			return update(nil, v, list)
-		})
-	}
 }
 
 // commands returns the session's commands; false: they are unknown, and the error in the

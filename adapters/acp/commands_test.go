@@ -67,6 +67,43 @@ func TestCommandsAreAnnounced(t *testing.T) {
 	})
 }
 
+// A list of commands that took long to read does not replace one that was read meanwhile.
+func TestOlderCommandsAreNotSentLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, readings := make(chan struct{}), atomic.Int32{}
+		prof := &core.Profile{
+			Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}, Policy: asks,
+			Commands: func(context.Context, core.Meta) []core.Command {
+				if readings.Add(1) == 1 {
+					<-slow
+					return []core.Command{{Name: "old"}}
+				}
+				return []core.Command{{Name: "new"}}
+			},
+		}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+		})
+		b := board.New()
+		peer, stop := serveWith(t, g, b)
+		newSession(t, peer)
+		<-time.After(time.Second) // the first reading has begun
+		b.Offered(core.Local, "s1")
+		if msg := peer.Until(t, "session/update"); !strings.Contains(msg, `"name":"new"`) {
+			t.Errorf("the list that was read meanwhile: %s", msg)
+		}
+		close(slow)
+		if msg := peer.Until(t, "session/update"); !strings.Contains(msg, `"name":"new"`) {
+			t.Errorf("behind it comes %s", msg)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // When the prompts of an MCP server change, or it goes, the commands are announced again; changes
 // without an effect on them are not announced.
 func TestCommandsOfServersAreAnnounced(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
@@ -53,6 +54,7 @@ type Server struct {
 	crew *pump.Queue // for requests that may wait and belong to no session of this connection
 
 	commands  acp.CommandsUpdate // the commands last sent; of the pump's goroutine
+	readings  atomic.Uint64      // counts how often commands were read
 	terminals string             // prefix of the core's ids for this client's terminals
 
 	// within calls a function that may wait, with the context of the connection.

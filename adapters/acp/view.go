@@ -40,6 +40,8 @@ type View struct {
 	state  acp.SubagentState  // announced last; of a session with a Parent
 	listed acp.CommandsUpdate // the commands last sent
 
+	reading uint64 // of the commands that were read last, by Server.readings
+
 	compacting  string // the id of the summary that is being made; empty: none
 	summed      bool   // the client has got it in pieces
 	compactions int    // summaries that were begun

@@ -135,7 +135,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 	dir := c.bind.Meta.Cwd
 	if !b.o.Shared {
 		return b.place(ctx, dir, c.bind.Host, waits, func() (launch.Confined, error) {
-			return b.o.Confined(c.bind.Meta, c.bind.Host, func() (*child.Guard, func()) { return c.guard, func() {} })
+			return c.lock.Guarded(b.o.Confined(c.bind.Meta, c.bind.Host, func() (*child.Guard, func()) { return c.guard, func() {} }))
 		})
 	}
 	b.mu.Lock()
@@ -158,7 +158,7 @@ func (b *Backend) program(ctx context.Context, c *conversation, waits waiting) (
 	}
 	p, err := b.place(ctx, dir, c.bind.Host, waits, func() (launch.Confined, error) {
 		m := core.Meta{ID: c.bind.Meta.ID, Principal: c.bind.Meta.Principal, Cwd: dir} // all of its sessions work there
-		return b.o.Confined(m, c.bind.Host, func() (*child.Guard, func()) { return b.o.Guards.Hold("agent " + b.o.Name + " in " + dir) })
+		return c.lock.Guarded(b.o.Confined(m, c.bind.Host, func() (*child.Guard, func()) { return b.o.Guards.Hold("agent " + b.o.Name + " in " + dir) }))
 	})
 	if err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ type conversation struct {
 	stage     *stage.Stage   // has the turn that updates belong to
 	serving   serving        // the session's tools for the agent
 	after     sync.WaitGroup // of what goes on behind an answer
-	parent    *conversation  // of a sub-agent; nil: it is the session's
+	lock      launch.SessionLock
+	parent    *conversation // of a sub-agent; nil: it is the session's
 
 	mu        sync.Mutex        // guards the fields below
 	peer      *peer             // nil: the agent does not run
@@ -100,6 +101,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 			release()
 		}
 	}
+	c.lock.Locks = b.o.Locks
 	c.flow.c, c.stage = c, c.newStage()
 	c.serving.Know(bind.Tools)
 	return c, nil
@@ -116,6 +118,9 @@ func (c *conversation) ensure(ctx context.Context, waits waiting) (*peer, error)
 	}
 	if p != nil {
 		<-p.gone
+	}
+	if err := c.lock.Take(ctx, c.bind.Meta); err != nil {
+		return nil, err
 	}
 	p, err := launch.Begin(ctx, c.b.attempts, c.b.o.Name, c.bind.Meta, waits,
 		func() (*peer, error) { return c.b.program(ctx, c, waits) },
@@ -143,7 +148,10 @@ func (c *conversation) openOn(ctx context.Context, p *peer) error {
 	c.mu.Lock()
 	c.peer, c.opening = p, true
 	c.mu.Unlock()
-	err := c.openSession(ctx, p)
+	err := c.lock.Under(p.guard)
+	if err == nil {
+		err = c.openSession(ctx, p)
+	}
 	c.mu.Lock()
 	c.opening = false
 	if err != nil {
@@ -251,7 +259,7 @@ func (c *conversation) Close(ctx context.Context) error {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	c.release()
-	return err
+	return errors.Join(err, c.lock.Release())
 }
 
 // program returns the program of the agent; nil: it does not run.

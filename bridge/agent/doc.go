@@ -37,7 +37,10 @@
 //     of one is started again for it, because the sign-in may have been made elsewhere.
 //   - A program ends with its session, when it has been idle for a while if the agent can continue
 //     the session later, and to make room for others. It ends with everything that it has started,
-//     also when we are killed (core/child).
+//     also when we are killed (core/child). The next owner of the session opens it only when the old
+//     program is gone, and waits 5 s for that (launch.SessionLock). Left out: systems without a guard's
+//     process, where the old program may live for a moment longer; there, sessions that share a program
+//     and did not start it; on Windows, all of them; and what an agent has started on another machine.
 //   - An agent that can neither load nor resume a session gets a new one and a brief. So does one
 //     that has lost the session, or is chosen again after another agent has answered. The brief comes
 //     with the first prompt of the agent's session, also after a restart.

@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/agent/launch"
 	"dragoman/bridge/agent/signin"
+	"dragoman/core/child"
 )
 
 const (
@@ -63,6 +64,7 @@ func (h hello) reloads() bool { return h.Caps.LoadSession || bool(h.Caps.Session
 type peer struct {
 	b       *Backend
 	proc    *launch.Process
+	guard   *child.Guard // ends it
 	conn    *wire.Conn
 	life    context.Context //nolint:containedctx // ends with the connection; handed to waits of the reading goroutine
 	stop    context.CancelCauseFunc
@@ -121,7 +123,7 @@ func (b *Backend) startAlone(ctx context.Context, is launch.Program, dir string,
 		return nil, err
 	}
 	p := &peer{
-		b: b, proc: proc, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.Time(),
+		b: b, proc: proc, guard: in.Guard, release: release, gone: make(chan struct{}), talks: map[string]route{}, pages: map[string]func(){}, used: b.o.Time(),
 		room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1), proxied: proxied(proc.Env), tools: in.Tools, ear: e,
 	}
 	first := &beginning{Reader: proc.Stdout}

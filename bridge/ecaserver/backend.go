@@ -101,7 +101,7 @@ func (b *Backend) place(ctx context.Context, c *conversation, waits launch.Waiti
 	if err != nil {
 		return nil, err
 	}
-	in, err := b.o.Confined(c.bind.Meta, c.bind.Host, c.hold)
+	in, err := c.lock.Guarded(b.o.Confined(c.bind.Meta, c.bind.Host, c.hold))
 	if err != nil {
 		leave()
 		return nil, fmt.Errorf("start agent %s: %w", b.o.Name, err)

@@ -38,6 +38,7 @@ type conversation struct {
 	root    *chat          // the session's own
 	tools   tools          // the session's tools for the server
 	after   sync.WaitGroup // of what goes on behind an answer
+	lock    launch.SessionLock
 
 	mu      sync.Mutex // guards the fields below
 	peer    *peer      // nil: the server does not run
@@ -77,6 +78,7 @@ func newConversation(b *Backend, bind core.Binding) (*conversation, error) {
 		c.root.id, c.heard, c.begun = state.Chat, bind.Heard, state.Chat != "" && bind.Heard != brief.Nothing
 	}
 	c.guard, c.release = b.o.Guards.Hold(string(bind.Meta.Principal) + " " + string(bind.Meta.ID))
+	c.lock.Locks = b.o.Locks
 	c.places = judge.Workspace(bind)
 	c.tools.Know(bind.Tools)
 	return c, nil
@@ -100,6 +102,9 @@ func (c *conversation) ensure(ctx context.Context, waits launch.Waiting) (*peer,
 	}
 	if p != nil {
 		<-p.gone
+	}
+	if err := c.lock.Take(ctx, c.bind.Meta); err != nil {
+		return nil, err
 	}
 	p, err := launch.Begin(ctx, c.b.attempts, c.b.o.Name, c.bind.Meta, waits,
 		func() (*peer, error) { return c.b.place(ctx, c, waits) },
@@ -205,7 +210,7 @@ func (c *conversation) Close(context.Context) error {
 	c.tools.Close()
 	err := c.places.Close()
 	c.release()
-	return err
+	return errors.Join(err, c.lock.Release())
 }
 
 // program returns the program of the server; nil: it does not run.

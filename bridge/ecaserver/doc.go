@@ -27,7 +27,8 @@
 //   - A content that core has no event for is kept as it is (core.Foreign), up to 1 MiB.
 //   - Contents of a chat that we do not know are dropped.
 //   - A server that has lost a chat, or that cannot go back in it, gets a new chat and a brief.
-//   - A program ends with its session, and with everything that it has started, also when we are killed.
+//   - A program ends with its session, and with everything that it has started, also when we are killed. The
+//     next owner of the session starts one only when the old one is gone (launch.SessionLock).
 //   - What is the same for all kinds of agents (environment, sandbox, pool, delays, judging) is in the packages
 //     of bridge/agent.
 //   - What a server does not tell, or tells in another way, is listed in package losses. Besides: a history that is

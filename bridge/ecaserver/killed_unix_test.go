@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/child/childtest"
 	"dragoman/core/coretest"
+	"dragoman/core/jsonl"
 )
 
 // Nothing of a server is left when we are killed, also not what it has started.
@@ -53,9 +56,15 @@ func TestNothingIsLeftWhenWeAreKilled(t *testing.T) {
 
 func init() { holds = hold }
 
-// hold runs a gateway whose server has started a program that sleeps for an odd time, until it is killed.
+// hold runs a gateway whose server has started a program that sleeps for an odd time, until it is killed. Behind
+// the time may be a folder for the session.
 func hold(odd string) int {
 	ctx := context.Background()
+	odd, home, stored := strings.Cut(odd, " ")
+	var store core.Store = coretest.NewMemory()
+	if stored {
+		store = jsonl.New(filepath.Join(home, "sessions"))
+	}
 	self, err := os.Executable()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,16 +73,16 @@ func hold(odd string) int {
 	back := ecaserver.New(ecaserver.Options{Options: launch.Options{
 		Name: "scripted",
 		Program: func(context.Context, core.Host) (launch.Program, error) {
-			return launch.Program{Path: "sh", Args: []string{"-c", `sleep "$1" & exec "$0"`, self, odd}, Env: map[string]string{ecatest.Variable: ecatest.Options{}.Value()}}, nil
+			return launch.Program{Path: "sh", Args: []string{"-c", `sleep "$1" & exec "$0"`, self, odd}, Env: map[string]string{ecatest.Variable: chatsIn(home).Value()}}, nil
 		},
-		Pool: launch.NewPool(), Guards: &child.Guards{}, Version: "test",
+		Pool: launch.NewPool(), Guards: &child.Guards{}, Locks: locksIn(home), Version: "test",
 	}})
 	profile := &core.Profile{Agents: []core.Agent{{Name: "scripted", Rev: "1", External: true, Backend: back}}}
 	g := core.New(core.Config{
-		Store:    coretest.NewMemory(),
+		Store:    store,
 		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return profile, nil }),
 	})
-	s, err := g.Create(ctx, core.Meta{Principal: core.Local, Cwd: os.TempDir()})
+	s, err := g.Create(ctx, core.Meta{Principal: core.Local, ID: "held", Cwd: os.TempDir()})
 	if err == nil {
 		_, err = s.Attach(core.Client{Principal: core.Local}).Prompt(ctx, core.Prompt{Blocks: []core.Block{core.Text{Text: "wait"}}})
 	}
@@ -82,4 +91,20 @@ func hold(odd string) int {
 		return 1
 	}
 	select {}
+}
+
+// chatsIn returns the options of a server that keeps its chats in a folder; "": nowhere.
+func chatsIn(home string) ecatest.Options {
+	if home == "" {
+		return ecatest.Options{}
+	}
+	return ecatest.Options{Dir: filepath.Join(home, "chats"), Record: filepath.Join(home, "record")}
+}
+
+// locksIn returns the locks of sessions in a folder; "": nothing is locked.
+func locksIn(home string) *launch.Locks {
+	if home == "" {
+		return nil
+	}
+	return &launch.Locks{Dir: filepath.Join(home, "locks")}
 }

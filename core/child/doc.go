@@ -20,9 +20,12 @@
 //   - Every running program has a guard: a program that cannot be guarded is not started.
 //   - A program that asks at our terminal ([RunAtTerminal]) stays in our session and process
 //     group. Its guard is in the session too, but in a group of its own.
-//   - A guard holds one end of a socket and the null device. It has no other file, no
-//     folder and no variable, neither the programs' nor ours. It obeys no signal that a
-//     process can refuse.
+//   - A guard holds one end of a socket, the null device, and the files that it is given to
+//     hold ([Guard.Keep]). It has no other file, no folder and no variable, neither the
+//     programs' nor ours. It obeys no signal that a process can refuse.
+//   - A lock (flock) on a file that a guard holds is free when we have died and everything that
+//     the guard has started is gone, and not before. Left out: processes that we may not signal,
+//     and a guard that is killed together with us: its programs end a moment after its files.
 //   - A program can see its guard only as its parent process, and the mark with
 //     `ulimit -R`. Its input, environment, open files and signals are its own.
 //   - The process of a guard in a [Sandbox] is confined like its programs. It can be the first of
@@ -36,8 +39,8 @@
 //
 // # Locks and goroutines
 //
-// Guard and Guards have a lock each. Guard's is held while its process starts or comes to
-// rest. Requests to a guard's process are written one at a time; the process always reads.
+// Guard and Guards have a lock each. Guard's is held while its process starts, is given files
+// or comes to rest. Requests to a guard's process are written one at a time; the process always reads.
 // For each guard's process one goroutine of ours reads the answers until the process has
 // ended; Guard.Close waits for it. A stream that is not a file has a goroutine, for which
 // Group.Close waits. The guard's process has one goroutine that does all the work, and one
@@ -95,12 +98,14 @@
 //
 // On other Unix systems a group is the program's session. Each program waits at its gate
 // until its watch runs, so nothing that it starts in its first moments is missed. The watch
-// stops and kills the process group when the pipe from us ends. Process groups and sessions
+// stops and kills the process group when the pipe from us ends. It holds the files that the guard
+// had been given before the program was started, until it has sent the signals: the processes may
+// need a moment more to be gone. Process groups and sessions
 // that a program makes are not found there, neither when it is ended nor when we die, and
 // Guard.Close ends nothing by itself. Without an sh, programs run without a watch. A program
 // whose environment has names that no shell variable can have does not wait for its watch,
 // since some shells would lose those variables. The number of a group that has ended is free
 // for a moment before its watch is dismissed. A program at our terminal has no watch, because
 // its group is ours: only the program itself is ended. On Windows a group is a job object, which ends
-// with us; what a program starts in the instant before it is put into the job is not in it.
+// with us, and nothing holds files longer than we do; what a program starts in the instant before it is put into the job is not in it.
 package child

@@ -54,6 +54,13 @@ func (g *Guard) Rest() bool { return g.system.rest() }
 // Ready starts the guard's own process (on Linux) before a program needs it. Without it, Start does.
 func (g *Guard) Ready() error { return g.system.ready() }
 
+// Keep has what ends the guard's programs when we die hold f open until it has ended them. So a lock
+// on f, as of flock, is free only when the programs are gone. On Linux that is the guard's process,
+// which is started if there is none; on other Unix systems the watches of the programs that are
+// started from now on; on Windows nothing does it. f stays open here at least until drop, which ends
+// that.
+func (g *Guard) Keep(f *os.File) (drop func(), err error) { return g.system.keep(f) }
+
 // Guards holds guards by name, for several users of one guard. The zero Guards is
 // usable. Any goroutine may call its methods.
 type Guards struct {

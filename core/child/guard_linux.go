@@ -23,10 +23,12 @@ type guard struct {
 	here    bool    // its programs stay in our session and process group
 	sandbox Sandbox // nil: its programs run as we do
 
-	mu       sync.Mutex // held while the process starts or comes to rest; guards the fields below
+	mu       sync.Mutex // held while the process starts, is given files to keep or comes to rest; guards the fields below
 	closed   bool
 	link     *link // nil: none was started
 	starting int   // programs
+	kept     map[int64]*os.File
+	keeps    int64 // the last key of kept
 }
 
 // start starts a program, by a new process where the one before has gone.
@@ -105,6 +107,10 @@ func (g *guard) ready() error {
 func (g *guard) linked() (*link, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.linkedLocked()
+}
+
+func (g *guard) linkedLocked() (*link, error) {
 	if g.closed {
 		return nil, errClosed
 	}
@@ -112,11 +118,54 @@ func (g *guard) linked() (*link, error) {
 		return g.link, nil
 	}
 	l, err := newLink(g.lenient, g.here, g.sandbox)
+	for id, f := range g.kept {
+		if err != nil {
+			break
+		}
+		if err = l.keep(id, f); err != nil {
+			l.hangUp()
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the guard that ends programs: %w", err)
 	}
 	g.link = l
 	return l, nil
+}
+
+// keep has this process of the guard, and each later one, hold a file open.
+func (g *guard) keep(f *os.File) (drop func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keeps++
+	id := g.keeps
+	for range 2 { // by a new process where the one before has gone
+		var l *link
+		if l, err = g.linkedLocked(); err != nil {
+			break
+		}
+		if err = l.keep(id, f); !errors.Is(err, errGuardGone) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if g.kept == nil {
+		g.kept = map[int64]*os.File{}
+	}
+	g.kept[id] = f
+	return func() { g.drop(id) }, nil
+}
+
+func (g *guard) drop(id int64) {
+	g.mu.Lock()
+	delete(g.kept, id)
+	l := g.link
+	g.mu.Unlock()
+	if l != nil {
+		_ = l.tell(message{op: opDrop, value: id}, nil, nil) // if it has gone, so has the file
+	}
 }
 
 func (g *guard) close() {
@@ -329,6 +378,18 @@ func (l *link) start(p program, body []byte, folder *os.File, streams [3]*os.Fil
 		return nil, err
 	}
 	return r, nil
+}
+
+// keep has the guard's process hold a file open until it is told to drop it, or ends.
+func (l *link) keep(id int64, f *os.File) error {
+	n, err := l.ask(message{op: opKeep, value: id}, nil, []*os.File{f})
+	if err == nil && n != 0 {
+		err = syscall.Errno(-n)
+	}
+	if err != nil {
+		return fmt.Errorf("have the guard hold %s: %w", f.Name(), err)
+	}
+	return nil
 }
 
 // ask sends a request and waits for the answer. A guard that somebody has stopped is

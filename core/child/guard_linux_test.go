@@ -581,3 +581,85 @@ func TestGuardRests(t *testing.T) {
 	}
 	starts.Wait()
 }
+
+// A lock on a file that a guard holds is free only when nothing of its programs is left: also where
+// the guard's process is another one than when it was given the file. It holds no file that was dropped.
+func TestKeep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	locked := func() *os.File {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	free := func() bool {
+		t.Helper()
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	}
+	odd := childtest.OddSleep()
+	defer childtest.Wake(t, odd)
+	for name, before := range map[string]func(g *Guard){
+		"the same process": func(*Guard) {},
+		"another process": func(g *Guard) {
+			if !g.Rest() {
+				t.Error("the guard does not rest")
+			}
+		},
+		"another process, the first was killed": func(g *Guard) {
+			for _, pid := range childtest.Guards(t, os.Getpid()) {
+				_ = unix.Kill(pid, unix.SIGKILL)
+				childtest.Soon(t, "the guard is gone", func() bool { return !childtest.Running(pid) })
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g Guard
+			defer g.Close()
+			f := locked()
+			if _, err := g.Keep(f); err != nil {
+				t.Fatal(err)
+			}
+			before(&g)
+			r, err := g.Start(exec.Command("sh", "-c", `sleep "$0" & wait`, odd))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Close() // as when we die
+			childtest.Soon(t, "the program runs", func() bool { return len(childtest.Asleep(t, odd)) == 1 })
+			if free() {
+				t.Error("the lock is free while the program runs")
+			}
+			if r.Close(); free() {
+				t.Error("the lock is free while the guard runs")
+			}
+			if g.Close(); !free() {
+				t.Error("the lock is not free behind the end")
+			}
+		})
+	}
+	t.Run("dropped", func(t *testing.T) {
+		var g Guard
+		defer g.Close()
+		f := locked()
+		drop, err := g.Keep(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if free() {
+			t.Error("the guard does not hold the file")
+		}
+		drop()
+		childtest.Soon(t, "the lock is free", free)
+	})
+}

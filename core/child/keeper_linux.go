@@ -37,8 +37,9 @@ type keeper struct {
 	lenient   bool
 	null      int // the null device
 	programs  map[uint64]*startedProgram
-	childless bool // nothing is left below us
-	resting   bool // and the process ends: the next program gets a new guard
+	kept      map[int64]int // files that stay open as long as programs run
+	childless bool          // nothing is left below us
+	resting   bool          // and the process ends: the next program gets a new guard
 }
 
 // startedProgram is a program that the guard has started and not yet forgotten.
@@ -78,6 +79,7 @@ func keep(socket int, lenient bool) int {
 		lenient:   lenient,
 		null:      null,
 		programs:  map[uint64]*startedProgram{},
+		kept:      map[int64]int{},
 		childless: true,
 	}
 	requests := make(chan request)
@@ -125,6 +127,10 @@ func (k *keeper) do(r request) {
 		if k.resting = k.childless; k.resting {
 			answer = 1
 		}
+	case r.op == opKeep:
+		answer = k.keep(r)
+	case r.op == opDrop:
+		k.drop(r.value)
 	case p == nil:
 	case r.op == opSignal:
 		answer = k.signal(p, syscall.Signal(r.value))
@@ -135,8 +141,26 @@ func (k *keeper) do(r request) {
 			delete(k.programs, r.mark)
 		}
 	}
-	if r.op != opForget {
+	if r.op != opForget && r.op != opDrop {
 		k.say(message{op: saidAnswer, serial: r.serial, value: answer})
+	}
+}
+
+// keep holds a file open.
+func (k *keeper) keep(r request) int64 {
+	if len(r.files) != 1 {
+		return -int64(unix.EINVAL)
+	}
+	k.drop(r.value) // which was given twice
+	k.kept[r.value] = r.files[0]
+	return 0
+}
+
+// drop closes a file.
+func (k *keeper) drop(id int64) {
+	if fd, ok := k.kept[id]; ok {
+		_ = unix.Close(fd)
+		delete(k.kept, id)
 	}
 }
 

@@ -9,14 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The messages between us and a guard. Each request but opForget has one answer, with the
-// same serial. saidEnded is sent without a request.
+// The messages between us and a guard. Each request but opForget and opDrop has one answer, with
+// the same serial. saidEnded is sent without a request.
 const (
 	opStart  = iota + 1 // value: see startHere; in the answer: the process id, or a negative errno
 	opSignal            // value: the signal; in the answer: how many processes live
 	opSpare
 	opForget
 	opRest // value in the answer: 1 if nothing is left below the guard, which then ends
+	opKeep // value: a number for the file that comes along; in the answer: 0, or a negative errno
+	opDrop // value: the number of the file
 	saidAnswer
 	saidEnded // value: the wait status
 )
@@ -113,7 +115,7 @@ func cutText(b []byte) (string, []byte, error) {
 	return string(b[:n]), b[n:], nil
 }
 
-// maxFiles is the most descriptors that come with a program: its folder and its streams.
+// maxFiles is the most descriptors that come with a request: a program's folder and its streams.
 const maxFiles = 4
 
 // receive reads the next request and the descriptors that come with it, on a guard's

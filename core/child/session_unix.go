@@ -23,6 +23,9 @@ type session struct {
 	alone *os.Process // it, then
 }
 
+// keep has the watch hold files open as long as it lives.
+func (t *session) keep(files []*os.File) { t.watch.kept = files }
+
 // prepare prepares a program. Once started, it waits for adopt, unless it is to stay in our session.
 func (t *session) prepare(cmd *exec.Cmd, here bool) {
 	if t.here = here; !here {

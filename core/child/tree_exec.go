@@ -4,8 +4,10 @@ package child
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,13 +20,34 @@ type guard struct {
 	here    bool // its programs stay in our session and process group; only they are ended
 	sandbox Sandbox
 	closed  atomic.Bool
+
+	mu    sync.Mutex // guards the fields below
+	kept  map[int]*os.File
+	keeps int // the last key of kept
 }
 
 func (g *guard) close() { g.closed.Store(true) }
 
 func (g *guard) ready() error { return nil }
 
-// rest does nothing: such a guard holds nothing.
+// keep has the watches of programs that are started from now on hold a file open.
+func (g *guard) keep(f *os.File) (drop func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.kept == nil {
+		g.kept = map[int]*os.File{}
+	}
+	g.keeps++
+	id := g.keeps
+	g.kept[id] = f
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.kept, id)
+	}, nil
+}
+
+// rest does nothing: such a guard has no process.
 func (*guard) rest() bool { return true }
 
 func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
@@ -56,6 +79,9 @@ func (g *guard) start(cmd *exec.Cmd) (*tree, error) {
 		own.Stderr = f
 	}
 	t := &tree{cmd: own, reap: sync.OnceFunc(func() { _ = own.Wait() }), streams: streams, delay: cmd.WaitDelay}
+	g.mu.Lock()
+	t.session.keep(slices.Collect(maps.Values(g.kept)))
+	g.mu.Unlock()
 	t.session.prepare(own, g.here)
 	if err := own.Start(); err != nil {
 		t.session.free()

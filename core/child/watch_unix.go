@@ -36,9 +36,10 @@ const gateScript = `read -r open <&3 && exec 3<&- && exec "$@"`
 // inherits it, so the watch does not outlive us either. It has a session of its own, away
 // from signals to our group and to the program's.
 type watch struct {
-	sh      string   // "": there is none
-	gate    *os.File // the program waits for it; nil: it does not wait
-	waiting *os.File // the other end
+	sh      string     // "": there is none
+	gate    *os.File   // the program waits for it; nil: it does not wait
+	waiting *os.File   // the other end
+	kept    []*os.File // that the watch's process holds open
 	cmd     *exec.Cmd
 	pipe    *os.File
 }
@@ -81,7 +82,7 @@ func (g *watch) begin(id int) {
 	}
 	defer r.Close()
 	cmd := &exec.Cmd{
-		Path: g.sh, Args: []string{"sh", "-c", watchScript, watchName, strconv.Itoa(id)}, Env: []string{}, Dir: "/", Stdin: r,
+		Path: g.sh, Args: []string{"sh", "-c", watchScript, watchName, strconv.Itoa(id)}, Env: []string{}, Dir: "/", Stdin: r, ExtraFiles: g.kept,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {

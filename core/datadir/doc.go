@@ -5,7 +5,8 @@
 //   - A [Lock] has one holder at a time among all processes. It ends with its process.
 //     It is released by unlocking, and not only by closing the file: a program that is
 //     being started at that moment has a copy of every descriptor until it executes,
-//     and would keep the lock until then.
+//     and would keep the lock until then. A process that was given the file on purpose
+//     (Lock.File) keeps it for as long as it lives, if ours dies before.
 //   - Locks are advisory. They work on local file systems, and on network ones that
 //     support them.
 //   - [Replace] and [Create] write a temporary file with an unpredictable name, and

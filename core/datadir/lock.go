@@ -87,6 +87,10 @@ func LockWhile(ctx context.Context, path string, worth func() bool) (*Lock, erro
 	}
 }
 
+// File returns the locked file. A process that is given its descriptor has the lock as well, if we die
+// without releasing it; on Windows none can.
+func (l *Lock) File() *os.File { return l.f }
+
 // Unlock releases the lock. The file stays.
 func (l *Lock) Unlock() error { return errors.Join(release(l.f), l.f.Close()) }
 

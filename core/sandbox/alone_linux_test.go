@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"dragoman/core/child"
 )
 
@@ -70,5 +72,57 @@ func TestAloneNowhere(t *testing.T) {
 	g, _, err := NewSessions(system, t.TempDir()).Alone("x", Workspace{Env: func(string) string { return "" }})
 	if g != nil || err == nil || !strings.Contains(err.Error(), "there is nothing here") {
 		t.Errorf("%v %v", g, err)
+	}
+}
+
+// The guard of a sandbox holds a file that is outside of it: a lock on that is free only when what runs in
+// the sandbox is gone.
+func TestAloneKeepsFiles(t *testing.T) {
+	for _, level := range levels(t) {
+		t.Run(string(level), func(t *testing.T) {
+			home := resolve(t.TempDir())
+			data := filepath.Join(home, ".local/share/dragoman")
+			p := &place{t: t, level: level, home: home, root: filepath.Join(home, "project")}
+			p.mkdir(p.root)
+			p.write(filepath.Join(data, "lock"), "")
+			g, release, err := NewSessions(newSystem(), data).Alone("agent", Workspace{
+				Roots: []string{p.root}, Home: home, Env: func(string) string { return "" }, Hidden: []string{data}, Most: level, Open: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			lock := func() (*os.File, error) {
+				f, err := os.Open(filepath.Join(data, "lock"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f, unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+			}
+			f, err := lock()
+			if err == nil {
+				_, err = g.Keep(f)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Close() // as when we die
+			cmd := exec.Command("/bin/sh", "-c", "exec sleep 1000000")
+			cmd.Dir, cmd.Env = p.root, []string{"PATH=" + os.Getenv("PATH")}
+			group, err := g.Start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, err = lock(); err == nil {
+				t.Error("the lock is free while a program runs")
+			}
+			f.Close()
+			release()
+			group.Close()
+			if f, err = lock(); err != nil {
+				t.Errorf("the lock behind the end of the sandbox: %v", err)
+			}
+			f.Close()
+		})
 	}
 }

@@ -1,6 +1,7 @@
 // Package launch starts the programs of agents behind the gateway, whatever protocol they speak: their
 // environment, the guard or the sandbox that they run in, a place among the programs that run at once
-// (Pool), and the delay after a failure (Attempts).
+// (Pool), the delay after a failure (Attempts), and the wait for the program that a dead process had
+// started for the same session (Locks).
 package launch
 
 import (
@@ -51,6 +52,7 @@ type Options struct {
 	Tools   *toolserver.Pool   // serves the session's tools to the agent; nil: nothing does
 	Notes   *signin.Notes      // keep how to sign in; nil: nothing does
 	Guards  *child.Guards      // of sessions, by principal and id
+	Locks   *Locks             // of sessions, which other processes may continue; nil: none can
 	// Sandbox holds the sandbox in which a session's terminals run, of which the host is asked what
 	// they may reach; nil: they run as the user.
 	Sandbox func(core.Meta, core.Host) (s Sandbox, release func())

@@ -21,6 +21,9 @@ import (
 // HistoryFile is the name of the file in the data folder that keeps the agents' lists of sessions.
 const HistoryFile = "agents.json"
 
+// LocksFolder is the name of the folder in the data folder with the locks of sessions whose agents run.
+const LocksFolder = "agent-locks"
+
 // theirs is an agent's own session in the JSON list.
 type theirs struct {
 	ID      core.SessionID `json:"id"`      // here

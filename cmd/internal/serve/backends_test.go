@@ -143,8 +143,13 @@ func TestCommandsOfAnAgentAreListed(t *testing.T) {
 		acp, leave := idleFaces["acp"].join(t, h, core.Local, idleFaces["acp"].hello, work)
 		defer leave()
 		zed := newSpeaker(acp, "acp")
-		said := zed.say("hello") + zed.all("", `"name":"review"`)
-		has(t, "ACP", said, `"name":"fork"`, `{"name":"review","description":"Theirs"}`)
+		has(t, "ACP", zed.all("", "available_commands_update"), `"name":"fork"`) // nobody has asked the agent yet
+		said := zed.say("hello")
+		synctest.Wait() // the lists do not wait for the turn
+		for acp.Pending() {
+			said += zed.all("", "")
+		}
+		has(t, "ACP", said, `{"name":"review","description":"Theirs"}`)
 		last := said[strings.LastIndex(said, "available_commands_update"):]
 		lacks(t, "ACP", last, `"name":"fork"`, `"name":"compact"`, `{"name":"model","description":"Theirs"`)
 		eca, leave := idleFaces["eca"].join(t, h, core.Local, idleFaces["eca"].hello, work)

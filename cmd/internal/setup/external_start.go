@@ -33,6 +33,7 @@ type agentPrograms struct {
 	history *elsewhere.History
 	notes   *signin.Notes
 	guards  *child.Guards
+	locks   *launch.Locks
 	sandbox func(core.Meta, core.Host) (agent.Sandbox, func())
 	confine func(External, core.Meta, core.Host) (launch.Confined, error)
 	env     *program.Environment
@@ -54,6 +55,7 @@ func newAgentPrograms(env *program.Environment, run configs.Run, guards *child.G
 		notes:   signin.NewNotes(env.DataFile(agents.NotesFile)),
 		known:   agents.Records(env),
 		board:   jobs,
+		locks:   &launch.Locks{Dir: env.DataFile(agents.LocksFolder)},
 		guards:  guards, sandbox: sandbox, env: env, run: run, log: log,
 	}
 }
@@ -68,6 +70,7 @@ func (a *agentPrograms) backend(e External) core.Backend {
 		Notes:   a.notes,
 		Tools:   a.tools,
 		Guards:  a.guards,
+		Locks:   a.locks,
 		Sandbox: a.sandbox,
 		Environ: func() []string { return a.env.AgentEnviron(e.Name) },
 		Log: func(level, text string) {
