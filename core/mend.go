@@ -145,7 +145,7 @@ func (s *Session) showLocked(closing []Event) {
 // is not ours.
 func (s *Session) watch() {
 	s.mu.Lock()
-	if s.epoch > 0 || s.unwatch != nil || s.closed || s.closing != nil || !s.awaitedLocked() {
+	if s.epoch > 0 || s.unwatch != nil || s.closed || s.closing != nil || !s.readers.Waiting() {
 		s.mu.Unlock()
 		return
 	}
@@ -154,16 +154,6 @@ func (s *Session) watch() {
 	at := s.log.Written()
 	s.mu.Unlock()
 	s.journal.Watch(ctx, at, s.changed)
-}
-
-// awaitedLocked reports whether a reader waits.
-func (s *Session) awaitedLocked() bool {
-	for r := range s.readers {
-		if !r.ready {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Session) unwatchLocked() {
