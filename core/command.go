@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"dragoman/core/internal/capability"
 )
 
 // offered lists the commands of an agent's own in a session.
@@ -69,7 +71,7 @@ func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error
 	own, _ = s.offers(agent)
 	caps := g.backends.known(agent)
 	list = slices.DeleteFunc(list, func(c Command) bool {
-		return c.GivesWay() && named(own, c.Name) || c.Needs != "" && caps != nil && !caps.can(c.Needs)
+		return c.GivesWay() && named(own, c.Name) || c.Needs != "" && caps != nil && !capability.Has(*caps, c.Needs)
 	})
 	for _, c := range own {
 		if !named(list, c.Name) {
