@@ -4,19 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+
+	"dragoman/core/internal/capability"
 )
 
-// BackendCaps lists the capabilities of a back end.
-type BackendCaps struct {
-	OwnsHistory bool // it remembers the conversation itself; ours is a copy
-	Rewind      bool // it can forget the records that a Truncated hides
-	Fork        bool
-	Steer       bool // it takes messages while a turn runs
-	Load        bool // it can import a session that it had before
-	Images      bool
-	Audio       bool
-	Resources   bool // embedded resources in prompts
-}
+// BackendCaps lists the capabilities of a back end, and whether it remembers the conversation itself
+// (OwnsHistory).
+type BackendCaps = capability.Caps
 
 // Backend runs turns: the built-in loop, or an agent behind the gateway. There
 // is one for each revision of a configured agent, and it may own one process for many

@@ -151,14 +151,11 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	}
 	s.mu.Lock()
 	s.closed = true
-	readers := s.readyLocked(nil)
-	for r := range s.readers {
-		r.closed = true
-	}
-	s.roomLocked()
+	wake := s.readyLocked(nil)
+	s.readers.Close()
 	s.mu.Unlock()
 	s.end(cause)
-	s.wake(readers)
+	s.wake(wake)
 	s.wg.Wait()
 	if s.owned() {
 		err = errors.Join(err, s.journal.Release())

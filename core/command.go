@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"dragoman/core/internal/slash"
 )
 
 // offered lists the commands of an agent's own in a session.
@@ -15,7 +17,7 @@ type offered struct {
 // offering returns the Binding.Offer of an agent.
 func (s *Session) offering(agent string) func([]Command) {
 	return func(list []Command) {
-		s.offer.Store(&offered{agent, agents(list)})
+		s.offer.Store(&offered{agent, slash.Own(list)})
 		s.relist()
 	}
 }
@@ -27,15 +29,6 @@ func (s *Session) relist() {
 	}
 }
 
-// agents returns commands as an agent's own.
-func agents(list []Command) []Command {
-	own := slices.Clone(list)
-	for i := range own {
-		own[i].Kind = CommandAgent
-	}
-	return own
-}
-
 // offers lists the commands of an agent's own; known is false where it has listed none yet. Those
 // of an agent that does not run are in the log.
 func (s *Session) offers(a Agent) (list []Command, known bool) {
@@ -43,13 +36,9 @@ func (s *Session) offers(a Agent) (list []Command, known bool) {
 		return o.list, true
 	}
 	if o := s.State().Offered; a.External && o.Agent == a.Name {
-		return agents(o.Commands), true
+		return slash.Own(o.Commands), true
 	}
 	return nil, false
-}
-
-func named(list []Command, name string) bool {
-	return slices.ContainsFunc(list, func(c Command) bool { return c.Name == name })
 }
 
 // Commands lists the slash commands in the client's session: those of its profile, and those
@@ -61,7 +50,7 @@ func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error
 	if err != nil {
 		return nil, err
 	}
-	var list, own []Command
+	var list []Command
 	if prof.Commands != nil {
 		list = append([]Command{}, prof.Commands(ctx, m)...)
 	}
@@ -70,17 +59,8 @@ func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error
 	if s == nil || !ok {
 		return list, nil
 	}
-	own, _ = s.offers(agent)
-	caps := g.backends.known(agent)
-	list = slices.DeleteFunc(list, func(c Command) bool {
-		return c.GivesWay() && named(own, c.Name) || c.Needs != "" && caps != nil && !caps.can(c.Needs)
-	})
-	for _, c := range own {
-		if !named(list, c.Name) {
-			list = append(list, c)
-		}
-	}
-	return list, nil
+	own, _ := s.offers(agent)
+	return slash.Merge(list, own, g.backends.known(agent)), nil
 }
 
 // Offers reports whether the turn's agent has a command of its own of a name. known is false
@@ -91,7 +71,7 @@ func (t *Turn) Offers(name string) (has, known bool) {
 		return false, true
 	}
 	list, known := t.s.offers(a)
-	return named(list, name), known
+	return slash.Has(list, name), known
 }
 
 // Can returns an *UnsupportedError if the turn's agent lacks a capability, and another error if

@@ -129,7 +129,7 @@ func (s *Session) wrote(batch []Record) {
 	s.log.Wrote(batch)
 	s.flush.Wrote()
 	wake := s.readyLocked(nil)
-	s.roomLocked()
+	s.readers.Moved()
 	s.mu.Unlock()
 	s.wake(wake)
 }
@@ -167,7 +167,7 @@ func (s *Session) storeFailed(err error) {
 	waiting := s.flush.Fail()
 	turn := s.turn
 	wake := s.readyLocked(nil)
-	s.roomLocked()
+	s.readers.Moved()
 	s.flush.call.Store(true)
 	s.mu.Unlock()
 	s.wake(wake)

@@ -181,7 +181,7 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	}
 	s := &Session{
 		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
-		readers: map[*Reader]struct{}{}, clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
+		clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
 		flush: flusher{token: make(chan struct{}, 1)},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())

@@ -158,20 +158,12 @@ func (s *Session) watch() {
 
 // awaitedLocked reports whether a reader waits, or a client that has to know who owns the session.
 func (s *Session) awaitedLocked() bool {
-	if s.peer != nil && len(s.clients) > 0 {
-		return true
-	}
-	for r := range s.readers {
-		if !r.ready {
-			return true
-		}
-	}
-	return false
+	return s.peer != nil && len(s.clients) > 0 || s.readers.Waiting()
 }
 
 // unwatchUnusedLocked ends the watch of the log if nobody is left who needs it.
 func (s *Session) unwatchUnusedLocked() {
-	if len(s.readers) == 0 && (s.peer == nil || len(s.clients) == 0) {
+	if s.readers.Empty() && (s.peer == nil || len(s.clients) == 0) {
 		s.unwatchLocked()
 	}
 }

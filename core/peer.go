@@ -174,19 +174,11 @@ func (s *Session) settled(ctx context.Context) {
 func (s local) ShownHere(ctx context.Context, upto Pos) {
 	for {
 		s.mu.Lock()
-		done := s.closed
-		behind := false
-		for r := range s.readers {
-			behind = behind || r.done.Before(upto)
-		}
-		if done || !behind {
+		if s.closed || !s.readers.Behind(upto) {
 			s.mu.Unlock()
 			return
 		}
-		if s.room == nil {
-			s.room = make(chan struct{})
-		}
-		room := s.room
+		room := s.readers.Room()
 		s.mu.Unlock()
 		select {
 		case <-room:

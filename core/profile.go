@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/core/internal/choices"
+	"dragoman/core/internal/slash"
 )
 
 // Settings are a user's choices for a session. Empty fields mean the
@@ -93,48 +94,27 @@ type Profiles interface {
 	Before(ctx context.Context, meta Meta, h Host)
 }
 
-// Command is something that a user can begin a prompt with: "/NAME arguments".
-type Command struct {
-	Kind        CommandKind `json:"kind,omitempty"`
-	Name        string      `json:"name"` // without the slash
-	Description string      `json:"description,omitempty"`
-	Arguments   []Argument  `json:"arguments,omitempty"`
-	// Needs is the capability of the agent that it needs; empty: none.
-	Needs  Capability `json:"needs,omitempty"`
-	Yields bool       `json:"yields,omitempty"` // GivesWay, of a built-in command
-}
-
-// GivesWay reports whether a command of the same name that is the agent's own comes first. It
-// does, unless ours is about the session.
-func (c Command) GivesWay() bool { return c.Yields || c.Kind != CommandBuiltin }
-
-// CommandResult is the effect of a command: a text for the model that replaces the prompt
-// (Prompt), or a summary that replaces the conversation (Compact). Without either the turn is
-// over, with an answer that needs no model, or with the events that were emitted.
-type CommandResult struct {
-	Prompt  string
-	Answer  string
-	Compact bool
-	Focus   string // of Compact: the focus of the summary
-}
-
-// CommandKind says whose a command is.
-type CommandKind string
-
-const (
-	CommandBuiltin CommandKind = "builtin"
-	CommandCustom  CommandKind = "custom" // a text of the workspace's or the user's
-	CommandSkill   CommandKind = "skill"
-	CommandMCP     CommandKind = "mcp"   // a prompt of an MCP server
-	CommandAgent   CommandKind = "agent" // the agent's own
+type (
+	// Command is something that a user can begin a prompt with: "/NAME arguments". GivesWay says
+	// whether an agent's own of the same name comes first.
+	Command = slash.Command
+	// Argument is one argument of a command.
+	Argument = slash.Argument
+	// CommandResult is the effect of a command: a text for the model that replaces the prompt
+	// (Prompt), or a summary that replaces the conversation (Compact). Without either the turn is
+	// over, with an Answer that needs no model, or with the events that were emitted.
+	CommandResult = slash.Result
+	// CommandKind says whose a command is.
+	CommandKind = slash.Kind
 )
 
-// Argument is one argument of a command.
-type Argument struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Required    bool   `json:"required,omitempty"`
-}
+const (
+	CommandBuiltin = slash.Builtin
+	CommandCustom  = slash.Custom // a text of the workspace's or the user's
+	CommandSkill   = slash.Skill
+	CommandMCP     = slash.MCP   // a prompt of an MCP server
+	CommandAgent   = slash.Agent // the agent's own
+)
 
 // Agent finds an agent; the empty name is the default one.
 func (p *Profile) Agent(name string) (Agent, bool) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"time"
 
 	"dragoman/core/internal/memlog"
+	"dragoman/core/internal/readers"
 )
 
 // Reader reads a session's log from a position on: first the existing records, then new
@@ -26,12 +26,7 @@ type Reader struct {
 	pull    func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
 	stop    func()
 
-	// The session's lock guards the fields below.
-	done   Pos    // what the caller has handled: it came back after that
-	taken  uint64 // how much of the log's total this reader has, in bytes
-	asked  time.Time
-	ready  bool
-	closed bool
+	at readers.Progress[Pos] // the session's lock guards it
 }
 
 // Pos returns the reader's position.
@@ -117,32 +112,32 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.done = r.pos
+	r.at.Done = r.pos // the caller has handled that: it came back
 	r.buf, r.pos, behind = s.log.Read(r.buf[:0], r.pos)
-	if r.closed && (behind || len(r.buf) == 0) { // the store may be closed, too
+	if r.at.Closed && (behind || len(r.buf) == 0) { // the store may be closed, too
 		return nil, false, true
 	}
-	r.asked = s.now()
+	r.at.Asked = s.now()
 	if behind {
 		return nil, true, false
 	}
 	atEnd := !r.pos.Before(s.log.Head())
 	if atEnd && s.liveRev != r.live {
 		if r.live = s.liveRev; s.live != nil {
-			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.asked, Event: s.live})
+			r.buf = append(r.buf, Record{Epoch: s.epoch, Time: r.at.Asked, Event: s.live})
 		}
 	}
 	if atEnd {
-		r.taken = s.log.Total()
+		r.at.Taken = s.log.Total()
 	} else {
-		r.taken = max(r.taken, s.log.Dropped())
+		r.at.Taken = max(r.at.Taken, s.log.Dropped())
 	}
-	r.ready = len(r.buf) > 0
-	r.strange = !r.ready && s.epoch == 0 && s.unwatch == nil
-	if !r.ready {
+	r.at.Ready = len(r.buf) > 0
+	r.strange = !r.at.Ready && s.epoch == 0 && s.unwatch == nil
+	if !r.at.Ready {
 		r.buf = nil // a waiting reader keeps no records in memory
 	}
-	s.roomLocked()
+	s.readers.Moved()
 	return r.buf, false, false
 }
 
@@ -194,10 +189,9 @@ func (r *Reader) Close() {
 	}
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	r.closed = true
-	delete(r.s.readers, r)
+	r.at.Closed = true
+	r.s.readers.Remove(r)
 	r.s.unwatchUnusedLocked()
-	r.s.roomLocked()
 }
 
 // token has Next look again.

@@ -10,16 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dragoman/core/internal/readers"
 	"dragoman/core/internal/spans"
-)
-
-const (
-	// farBehind is the distance, in bytes, of the fastest reader at which a turn stops
-	// reading its model. Text that a client has not read when the user stops the turn is
-	// still sent: the Emacs client reads some 1 MB/s, so 8 MiB would take ten seconds.
-	farBehind = 1 << 20
-	// stalled is after how long a reader that takes nothing no longer counts.
-	stalled = time.Minute
 )
 
 // Session is a log of events, its state, and the turns that add to it. All methods may be
@@ -47,14 +39,13 @@ type Session struct {
 	state     State
 	epoch     uint64 // 0: not claimed
 	lastID    int
-	readers   map[*Reader]struct{}
+	readers   readers.Set[*Reader, Pos]
 	clients   map[*Attachment]struct{}
 	turn      *Turn
 	queue     []*Turn
 	working   chan struct{}           // closed when runAll or betweenTurns ends; nil: neither is on its way
 	preparing context.CancelCauseFunc // ends betweenTurns; nil: it does not run
 	asks      map[AskID]*pending
-	room      chan struct{} // closed when a reader or the store has made progress; nil: no turn waits
 	flush     flusher
 	storeErr  error
 	shown     []Event       // events in memory alone that close the open turn of a read-only log
@@ -230,15 +221,7 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 }
 
 // readyLocked marks the readers that wait and returns them.
-func (s *Session) readyLocked(list []*Reader) []*Reader {
-	for r := range s.readers {
-		if !r.ready {
-			r.ready = true
-			list = append(list, r)
-		}
-	}
-	return list
-}
+func (s *Session) readyLocked(list []*Reader) []*Reader { return s.readers.Wake(list) }
 
 // wake wakes the flusher and the readers. It is called without the lock.
 func (s *Session) wake(readers []*Reader) {
@@ -275,26 +258,13 @@ func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events 
 	return err
 }
 
-// laggingLocked reports whether the store, or every reader that counts, is far
-// behind. The fastest reader decides.
+// laggingLocked reports whether the store, or every reader that counts, is far behind.
 func (s *Session) laggingLocked() bool {
-	if !s.log.Broken && s.log.Lag() > farBehind {
-		return true
+	lag := s.log.Lag()
+	if s.log.Broken {
+		lag = 0
 	}
-	if len(s.readers) == 0 || s.log.Total() < farBehind {
-		return false
-	}
-	now, counted := s.now(), false
-	for r := range s.readers {
-		if now.Sub(r.asked) > stalled {
-			continue
-		}
-		counted = true
-		if s.log.Total()-min(r.taken, s.log.Total()) <= farBehind {
-			return false
-		}
-	}
-	return counted
+	return s.readers.Lagging(s.log.Total(), lag, s.now)
 }
 
 func (s *Session) waitRoom(ctx context.Context) (lagging bool, err error) {
@@ -303,12 +273,9 @@ func (s *Session) waitRoom(ctx context.Context) (lagging bool, err error) {
 		s.mu.Unlock()
 		return false, nil
 	}
-	if s.room == nil {
-		s.room = make(chan struct{})
-	}
-	room := s.room
+	room := s.readers.Room()
 	s.mu.Unlock()
-	look := time.NewTimer(stalled / 12) // a reader may have stalled meanwhile
+	look := time.NewTimer(readers.Look) // a reader may have stalled meanwhile
 	defer look.Stop()
 	select {
 	case <-room:
@@ -319,21 +286,13 @@ func (s *Session) waitRoom(ctx context.Context) (lagging bool, err error) {
 	return true, nil
 }
 
-// roomLocked lets the publishers look again.
-func (s *Session) roomLocked() {
-	if s.room != nil {
-		close(s.room)
-		s.room = nil
-	}
-}
-
 // progress notes that a reader took size bytes out of the store.
 func (s *Session) progress(r *Reader, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.asked = s.now()
-	r.taken = min(r.taken+uint64(size), s.log.Total())
-	s.roomLocked()
+	r.at.Asked = s.now()
+	r.at.Taken = min(r.at.Taken+uint64(size), s.log.Total())
+	s.readers.Moved()
 }
 
 // newIDLocked makes an id that is unique in the session for ever: no two owners
@@ -363,9 +322,7 @@ func (s *Session) read(after Pos, signal func(*Reader)) *Reader {
 	}
 	s.mu.Lock()
 	r.pos.Seq = max(r.pos.Seq, 1)
-	r.ready, r.asked = true, s.now()
-	r.taken = s.log.Dropped()
-	s.readers[r] = struct{}{}
+	s.readers.Add(r, &r.at, s.now(), s.log.Dropped())
 	s.mu.Unlock()
 	r.signal()
 	return r

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"dragoman/core/internal/capability"
 	"dragoman/core/internal/given"
 )
 
@@ -136,7 +137,7 @@ func (t *Turn) Set(ctx context.Context, set Settings) error {
 
 // takesLocked reports whether the turn accepts a client's message while it runs.
 func (t *Turn) takesLocked(a *Attachment, blocks []Block) bool {
-	return t.caps.takes(blocks) && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
+	return t.caps.Steer && capability.Check("", t.caps, needsOf(blocks)) == nil && (t.by == nil || t.by.client.Profiles == a.client.Profiles)
 }
 
 // Steered takes up the messages to the turn since the last call, and logs them at this point.

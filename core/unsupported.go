@@ -4,46 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+
+	"dragoman/core/internal/capability"
 )
 
 // Capability is something that not every agent can do.
-type Capability string
+type Capability = capability.Name
 
 const (
-	CanRewind    Capability = "rewind"    // forget the messages after a point
-	CanFork      Capability = "fork"      // continue in a copy of the conversation
-	CanCompact   Capability = "compact"   // replace the conversation by a summary of ours
-	CanImages    Capability = "images"    // take images in prompts
-	CanAudio     Capability = "audio"     // take audio in prompts
-	CanResources Capability = "resources" // take embedded resources in prompts
+	CanRewind    = capability.Rewind    // forget the messages after a point
+	CanFork      = capability.Fork      // continue in a copy of the conversation
+	CanCompact   = capability.Compact   // replace the conversation by a summary of ours
+	CanImages    = capability.Images    // take images in prompts
+	CanAudio     = capability.Audio     // take audio in prompts
+	CanResources = capability.Resources // take embedded resources in prompts
 )
 
-// UnsupportedError refuses a request that an agent does not support. Adapters word it for their clients.
-type UnsupportedError struct {
-	Agent string
-	What  Capability
-}
-
-func (e *UnsupportedError) Error() string {
-	return "agent " + e.Agent + map[Capability]string{
-		CanRewind:    " keeps its own history and cannot forget a part of it",
-		CanFork:      " keeps its own history and cannot be forked",
-		CanCompact:   " keeps its own history and summarizes it itself",
-		CanImages:    " takes no images",
-		CanAudio:     " takes no audio",
-		CanResources: " takes no embedded resources",
-	}[e.What]
-}
-
-// can reports whether a back end has a capability. One that works from our log can rewind and
-// fork without doing anything.
-func (c BackendCaps) can(what Capability) bool {
-	return map[Capability]bool{
-		CanRewind: c.Rewind || !c.OwnsHistory, CanFork: c.Fork || !c.OwnsHistory, CanCompact: !c.OwnsHistory,
-		CanImages: c.Images, CanAudio: c.Audio, CanResources: c.Resources,
-	}[what]
-}
+// UnsupportedError refuses a request that an agent does not support: its Agent lacks What. Adapters
+// word it for their clients.
+type UnsupportedError = capability.Unsupported
 
 // needsOf lists the capabilities that a prompt needs.
 func needsOf(blocks []Block) (list []Capability) {
@@ -59,11 +38,6 @@ func needsOf(blocks []Block) (list []Capability) {
 		}
 	}
 	return list
-}
-
-// takes reports whether a turn that runs takes something that is said to it.
-func (c BackendCaps) takes(blocks []Block) bool {
-	return c.Steer && !slices.ContainsFunc(needsOf(blocks), func(what Capability) bool { return !c.can(what) })
 }
 
 // can returns an *UnsupportedError for the first capability that an agent lacks.
@@ -82,12 +56,7 @@ func (b *openBackend) can(ctx context.Context, needs ...Capability) error {
 	if err != nil {
 		return err
 	}
-	for _, what := range needs {
-		if !caps.can(what) {
-			return &UnsupportedError{b.name, what}
-		}
-	}
-	return nil
+	return capability.Check(b.name, caps, needs)
 }
 
 // ask is Backend.Caps. What it answers is remembered.
@@ -103,7 +72,7 @@ func (b *openBackend) ask(ctx context.Context) (BackendCaps, error) {
 // Known reports whether an agent is known to have a capability. It starts nothing and does not block.
 func (g *Gateway) Known(a Agent, what Capability) bool {
 	caps := g.backends.known(a)
-	return caps != nil && caps.can(what)
+	return caps != nil && capability.Has(*caps, what)
 }
 
 // able is can for the agent that a session would use with these settings. If the configuration
