@@ -264,8 +264,7 @@ func (s *Session) publishIf(ctx context.Context, fitLocked func() error, events 
 	return err
 }
 
-// laggingLocked reports whether the store, or every reader that counts, is far
-// behind. The fastest reader decides.
+// laggingLocked reports whether the store, or every reader that counts, is far behind. The fastest reader decides.
 func (s *Session) laggingLocked() bool {
 	if !s.log.Broken && s.log.Lag() > farBehind {
 		return true

@@ -19,7 +19,7 @@ note where something is missing; "repair" makes it accept prompts again.`,
   dragoman sessions show 7xk2 | less
   dragoman sessions repair 7xk2
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
-	}, a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsRemove())
+	}, a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsExport(), a.sessionsImport(), a.sessionsRemove())
 }
 
 func (a *app) sessionsList() *cobra.Command {

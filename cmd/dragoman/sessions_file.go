@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/cmd/internal/sessions"
+	"dragoman/core"
+	"dragoman/core/bundle"
+)
+
+func (a *app) sessionsExport() *cobra.Command {
+	var output string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "export ID",
+		Short: "Write a session into a file, with all that belongs to it",
+		Long: `Write a session into a file, with all that belongs to it: its log, large contents, tool output that
+was cut, and the sessions of its tasks. "dragoman sessions import" makes a session of it again, here
+or on another machine. The file is compressed, has a checksum, and is readable only by you: it holds
+everything that was said, and the files that were read. (/export in a session writes it as text.)
+
+A session that another process has open is written as far as it has come. The beginning of an ID is
+enough if no other session's begins with it.`,
+		Example: `  dragoman sessions export 7xk2
+  dragoman sessions export 7xk2 --output backup/parser.dragoman
+  dragoman sessions export 7xk2 --output - | ssh laptop dragoman sessions import -`,
+		Args:              exactly(1),
+		ValidArgsFunction: a.completeSessions,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return sessions.Export(ctx, a.Environment, args[0], output, force)
+		}),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; -: standard output (default: ID.dragoman in this folder)")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it exists")
+	return cmd
+}
+
+func (a *app) sessionsImport() *cobra.Command {
+	var o sessions.ImportOptions
+	var id string
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Make a session of a file of \"sessions export\"",
+		Long: `Make a session of a file of "dragoman sessions export" (-: standard input), with the sessions of its
+tasks. The whole file is checked first; then all of it is there, or nothing.
+
+The file may be somebody else's, so it grants nothing here: the session continues with the default
+agent and model and without trust, earlier approvals do not count, questions that were open cannot
+be answered any more, changes of files cannot be undone, and an external agent is told what was
+said, because it does not have that session. A turn that was running ends as interrupted.
+
+The session works in the folder that the file names, unless that is a whole home folder or more;
+--folder names another one. If there is a session of the same ID, --as-copy or --id is needed.`,
+		Example: `  dragoman sessions import parser.dragoman
+  dragoman sessions import parser.dragoman --dry-run
+  dragoman sessions import parser.dragoman --as-copy --folder ~/src/parser`,
+		Args: exactly(1),
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			o.File, o.ID = args[0], core.SessionID(id)
+			return sessions.Import(ctx, a.Environment, o)
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.AsCopy, "as-copy", false, "import it under a new ID")
+	f.StringVar(&id, "id", "", "import it under this `ID`")
+	f.StringVar(&o.Folder, "folder", "", "the `FOLDER` in which the session works (default: those that the file names)")
+	f.BoolVar(&o.Dry, "dry-run", false, "check the file and import nothing")
+	f.IntVar(&o.MaxMiB, "max-mib", bundle.MaxSize>>20, "refuse a file that unpacks to more than this many `MIB`")
+	return cmd
+}
