@@ -264,9 +264,11 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/setup"}, setupImports...), why: "keys are given beside what runs"},
 	{from: "dragoman/cmd/internal/keys", forbidden: "dragoman/adapters/...", direct: true, why: "a person who gives a key speaks no protocol"},
 	{from: "dragoman/cmd/internal/serve", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/sessions", "dragoman/cmd/internal/setup", "dragoman/cmd/internal/tokens"}, setupImports...), why: "what is served knows no command"},
-	{from: "dragoman/cmd/internal/translate", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/sessions", "dragoman/cmd/internal/terminal/..."}, why: "a session is shown as it is stored, without a configuration"},
+	{from: "dragoman/cmd/internal/retention", forbidden: "dragoman/cmd/...", why: "sessions are old for whoever asks"},
+	{from: "dragoman/cmd/internal/retention", forbidden: "dragoman/bridge/...", why: "sessions are deleted without servers"},
+	{from: "dragoman/cmd/internal/translate", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/retention", "dragoman/cmd/internal/sessions", "dragoman/cmd/internal/terminal/..."}, why: "a session is shown as it is stored, without a configuration"},
 	{from: "dragoman/cmd/internal/translate", forbidden: "dragoman/bridge/...", except: []string{"dragoman/bridge/agent/losses", "dragoman/bridge/ecaserver/losses"}, why: "of agents the table needs the lists"},
-	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/terminal/..."}, why: "sessions are looked at without a configuration"},
+	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program", "dragoman/cmd/internal/retention", "dragoman/cmd/internal/terminal/..."}, why: "sessions are looked at without a configuration"},
 	{from: "dragoman/cmd/internal/answers", forbidden: "dragoman/cmd/...", except: append([]string{"dragoman/cmd/internal/setup"}, setupImports...), why: "rules are tried out as sessions have them"},
 	{from: "dragoman/cmd/internal/answers", forbidden: "dragoman/adapters/...", direct: true, why: "rules are the same in every protocol"},
 	{from: "dragoman/cmd/internal/sessions", forbidden: "dragoman/bridge/...", why: "sessions are looked at without servers"},
@@ -314,7 +316,7 @@ var (
 	}
 	doctorImports = []string{
 		"dragoman/cmd/internal/agents", "dragoman/cmd/internal/confine",
-		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/secrets",
+		"dragoman/cmd/internal/imports", "dragoman/cmd/internal/logs", "dragoman/cmd/internal/program", "dragoman/cmd/internal/retention", "dragoman/cmd/internal/secrets",
 		"dragoman/cmd/internal/terminal/...",
 		"dragoman/cmd/internal/download", "dragoman/cmd/internal/install", "dragoman/cmd/internal/integrity", "dragoman/cmd/internal/registry",
 	}

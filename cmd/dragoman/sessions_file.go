@@ -37,6 +37,48 @@ enough if no other session's begins with it.`,
 	return cmd
 }
 
+func (a *app) sessionsArchive() *cobra.Command {
+	var restore bool
+	cmd := &cobra.Command{
+		Use:   "archive ID…",
+		Short: "Hide sessions from lists, or show them there again",
+		Long: `Hide sessions from lists, here and in editors; nothing is removed. --restore shows them again, and
+so does a new prompt. "dragoman sessions list --archived" lists them.
+
+A session that another process has open is not changed. The beginning of an ID is enough if no
+other session's begins with it.`,
+		Example:           "  dragoman sessions archive 7xk2 b3ma\n  dragoman sessions archive --restore 7xk2",
+		Args:              atLeast(1),
+		ValidArgsFunction: a.completeSessions,
+		RunE: a.begin(func(ctx context.Context, args []string) error {
+			return sessions.Archive(ctx, a.Environment, !restore, args...)
+		}),
+	}
+	cmd.Flags().BoolVar(&restore, "restore", false, "show them in lists again")
+	return cmd
+}
+
+func (a *app) sessionsPrune() *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Archive and remove sessions that nobody uses any more",
+		Long: `Archive and remove sessions that nobody has used for as long as the configuration says
+(sessions.archive_after and sessions.delete_after), and list them. A program that serves an editor
+does the same once a day. Without such a setting, sessions stay until you remove them.
+
+A session is used by each of its turns and of those of its tasks, and when it is imported or taken
+out of the archive. The sessions of tasks go with theirs. One that a process has open is left alone.`,
+		Example: "  dragoman sessions prune --dry-run\n  dragoman sessions prune",
+		Args:    none,
+		RunE: a.begin(func(ctx context.Context, _ []string) error {
+			return sessions.Prune(ctx, a.Environment, dry)
+		}),
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "list what would go, and change nothing")
+	return cmd
+}
+
 func (a *app) sessionsImport() *cobra.Command {
 	var o sessions.ImportOptions
 	var id string

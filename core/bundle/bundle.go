@@ -62,7 +62,7 @@ type Info struct {
 	Made     time.Time        // when it was written
 	Sessions []core.SessionID // as they are called in the file: the exported one, then those of tasks
 
-	Chosen   []core.SessionID // as they are called here
+	Chosen []core.SessionID // as they are called here
 
 	// Of the exported session, as it is imported:
 	ID    core.SessionID
