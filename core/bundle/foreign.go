@@ -30,6 +30,9 @@ func (s *session) foreign(ev core.Event, seq uint64) (core.Event, error) {
 		e.Origin, e.Prompt = origin(e.Origin), shown(e.Prompt)
 		return e, nil
 	case core.Answered:
+		if e.Reply.Remember != "" && e.Reply.Caller == "person" { // as a person is called only in answers that are remembered
+			e.Reply.Caller = ""
+		}
 		e.Reply.Remember, e.Reply.Principal, e.Reply.Caller = "", core.Local, caller(e.Reply.Caller)
 		return e, nil
 	case core.ThoughtEnded:

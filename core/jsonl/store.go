@@ -47,6 +47,9 @@ func New(dir string) *Store {
 	}
 }
 
+// Dir returns the data folder.
+func (s *Store) Dir() string { return s.dir }
+
 // files holds the paths of one session.
 type files struct {
 	disk                                 disk
