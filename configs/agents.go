@@ -204,6 +204,9 @@ func (c *Config) agentsBeyondEditor(own string) (problems []Problem) {
 	if _, written := c.where["limits.agents"]; written || c.Limits.Agents != 0 {
 		wrong("limits.agents", "an editor's options do not limit the agents of other clients")
 	}
+	if _, written := c.where["sessions"]; written || c.Sessions != (Sessions{}) {
+		wrong("sessions", "an editor's options do not decide about the sessions of other clients")
+	}
 	return problems
 }
 

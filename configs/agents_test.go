@@ -21,6 +21,7 @@ func TestExternalAgentsAreTheUsersOwn(t *testing.T) {
 		`{"agents":{"claude":{"shared":false}}}`:                              "agents.claude.shared: an editor's options set up",
 		`{"agents":{"x":{"eca":{"command":"evil"}}}}`:                         "agents.x.eca: an editor's options set up no external agents",
 		`{"agents":{"x":{"eca":null}}}`:                                       "agents.x.eca: an editor's options set up",
+		`{"sessions":{"delete_after":"1d"}}`:                                  "sessions: an editor's options do not decide",
 		`{"limits":{"agents":1}}`:                                             "limits.agents: an editor's options do not limit",
 		`{"agents":{"a":{"description":"a"},"x":{"acp":{"command":["rm"]}}}}`: "agents.x.acp: an editor's options set up",
 	} {

@@ -48,10 +48,19 @@ func checkWhole(c *Config) (problems, warnings []Problem) {
 			)
 		}
 	}
+	ck.age("sessions.archive_after", c.Sessions.ArchiveAfter)
+	ck.age("sessions.delete_after", c.Sessions.DeleteAfter)
 	if c.Policy.Default == "allow" {
 		ck.warn("policy.default", "lets every tool call that no rule matches run without a question")
 	}
 	return ck.problems, ck.warnings
+}
+
+// age refuses what is easily written in the wrong unit: sessions would be gone.
+func (ck *checker) age(key string, d time.Duration) {
+	if d > 0 && d < day {
+		ck.fail(key, "must be at least 1d, or 0s for never, got "+formatDuration(d))
+	}
 }
 
 type checker struct {
@@ -163,7 +172,7 @@ func (ck *checker) bounds(key string, is field, v reflect.Value) {
 // number reads a bound or a default in the unit of v.
 func number(v reflect.Value, s string) int64 {
 	if shapeOf(v.Type()) == shapeDuration {
-		d, _ := time.ParseDuration(s) // a test parses every tag
+		d, _ := ParseDuration(s) // a test parses every tag
 		return int64(d)
 	}
 	n, _ := strconv.ParseInt(s, 10, 64)
@@ -179,18 +188,6 @@ func formatNumber(v reflect.Value) string {
 		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	}
 	return fmt.Sprint(v.Interface())
-}
-
-// formatDuration spells a duration as a person would: 1h, not 1h0m0s.
-func formatDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // choice checks which of a struct's alternatives are set.

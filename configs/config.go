@@ -14,10 +14,11 @@ type Config struct {
 
 	DefaultAgent string `yaml:"default_agent" doc:"The agent of a session for which nobody chooses one: the name of an entry of agents that people can choose, or of a built-in agent. Left out: code."`
 
-	Policy Policy `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
-	MCP    MCP    `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
-	Limits Limits `yaml:"limits" doc:"Limits of a turn, and the point at which a conversation is summarized."`
-	Log    Log    `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
+	Policy   Policy   `yaml:"policy" aka:"permissions,permission,approvals" workspace:"yes" doc:"Which tool calls run at once, which ask a person first, and which never run. Of the rules that match a call deny wins over ask, and ask over allow."`
+	MCP      MCP      `yaml:"mcp" doc:"How dragoman behaves as an MCP server."`
+	Limits   Limits   `yaml:"limits" doc:"Limits of a turn, and the point at which a conversation is summarized."`
+	Sessions Sessions `yaml:"sessions" aka:"session,retention" doc:"What happens to stored sessions that nobody uses any more. A program that serves an editor looks at them once a day; dragoman doctor and dragoman sessions prune --dry-run tell what is next. A session that is open somewhere is left alone, and the sessions of tasks go with theirs."`
+	Log      Log      `yaml:"log" aka:"logging" doc:"The program's own log. It holds no prompt text and no secrets at the default level."`
 
 	// Source is the file that was read, empty if there was none.
 	Source string
@@ -170,6 +171,12 @@ type Limits struct {
 	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
 	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
 	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
+}
+
+// Sessions decides about stored sessions by their last use.
+type Sessions struct {
+	ArchiveAfter time.Duration `yaml:"archive_after" aka:"archive" default:"0s" min:"0s" doc:"After how long without use a session is archived: lists leave it out, and a new prompt brings it back. At least 1d. 0s: never."`
+	DeleteAfter  time.Duration `yaml:"delete_after" aka:"delete,keep,max_age" default:"0s" min:"0s" doc:"After how long without use a session is removed permanently, archived or not. At least 1d. 0s: never."`
 }
 
 // Log configures the program's log.

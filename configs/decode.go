@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -383,7 +382,7 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, key string, is field) {
 		if i, ok := integer(n); ok && i == 0 {
 			s, isString = "0", true
 		}
-		duration, err := time.ParseDuration(s)
+		duration, err := ParseDuration(s)
 		if !isString || err != nil {
 			d.fail(n, key, "must be a duration such as 30s, 10m or 1h30m, got "+shown)
 			return

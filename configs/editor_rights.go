@@ -118,6 +118,9 @@ var editorEffects = map[string]effect{
 	"limits.tools":             effectBounds,
 	"limits.compact_at":        effectBounds,
 
+	"sessions.archive_after": effectWidens, // an editor cannot set these at all
+	"sessions.delete_after":  effectWidens,
+
 	"log.level": effectWidens, // more content is logged
 	"log.file":  effectWidens, // an editor cannot set it at all
 }

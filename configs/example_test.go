@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // eachField calls f for every possible setting.
@@ -93,7 +92,7 @@ func TestTagsParse(t *testing.T) {
 			case shapeInt:
 				_, err = strconv.Atoi(n)
 			case shapeDuration:
-				_, err = time.ParseDuration(n)
+				_, err = ParseDuration(n)
 			case shapeBool:
 				_, err = strconv.ParseBool(n)
 			case shapeString, shapeText, shapeNumber, shapeStruct, shapeMap, shapeList:

@@ -212,7 +212,7 @@ func (g *schemaWriter) typed(t reflect.Type, f field) object {
 	case shapeNumber:
 		return object{{"type", "number"}, {"minimum", 0}}
 	case shapeDuration:
-		pattern := member{"pattern", `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
+		pattern := member{"pattern", `^([0-9]+d$|([0-9]+d)?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$)`}
 		if f.min == "0s" { // which can be written without a unit
 			return object{{"type", []string{"string", "integer"}}, pattern, {"minimum", 0}, {"maximum", 0}}
 		}

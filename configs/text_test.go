@@ -180,14 +180,25 @@ func TestResolve(t *testing.T) {
 }
 
 func TestFormatDuration(t *testing.T) {
-	for s, want := range map[string]string{"1h": "1h", "60m": "1h", "90m": "1h30m", "90s": "1m30s", "10m": "10m", "1h0m5s": "1h0m5s", "20s": "20s", "0s": "0s", "100ms": "100ms", "10h10s": "10h0m10s"} {
-		d, err := time.ParseDuration(s)
+	for s, want := range map[string]string{"1h": "1h", "60m": "1h", "90m": "1h30m", "90s": "1m30s", "10m": "10m", "1h0m5s": "1h0m5s", "20s": "20s", "0s": "0s", "24h": "24h", "36h": "36h", "90d": "90d", "2160h": "90d", "1d12h": "36h", "100ms": "100ms", "10h10s": "10h0m10s"} {
+		d, err := ParseDuration(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := formatDuration(d); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for _, s := range []string{"", "d", "-1d", "1d-1h", "1d+1h", "1.5d", "1d 2h", "2h1d", "1dd", "106752d", "4294967296d", "106751d100h", "1e3d", " 1d"} {
+		if d, err := ParseDuration(s); err == nil {
+			t.Errorf("%q is %v", s, d)
+		}
+	}
+	if d, err := ParseDuration("106751d"); err != nil || d != 106751*24*time.Hour {
+		t.Errorf("%v, %v", d, err)
 	}
 }
 

@@ -54,8 +54,9 @@ type Diff struct {
 	Patch   string `json:"patch,omitempty"`   // the same as a unified diff
 	Added   int    `json:"added,omitempty"`   // lines
 	Removed int    `json:"removed,omitempty"`
-	From    string `json:"from,omitempty"` // absolute; of a move: where the file was before
-	Sum     string `json:"sum,omitempty"`  // of a move: the checksum of the file, which identifies it later; empty: unknown
+	From    string `json:"from,omitempty"`  // absolute; of a move: where the file was before
+	Sum     string `json:"sum,omitempty"`   // of a move: the checksum of the file, which identifies it later; empty: unknown
+	Shown   bool   `json:"shown,omitempty"` // it is only shown and never undone: it came with the file of a session
 }
 
 // Terminal is a terminal that the editor shows while a call runs in it. The call's result has

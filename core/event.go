@@ -244,7 +244,7 @@ type TitleChanged struct {
 	Auto  bool   `json:"auto,omitempty"`
 }
 
-// Archived hides the session from lists, or shows it there again. A new prompt shows it as well.
+// Archived hides the session from lists, or shows it there again, which counts as a use. A new prompt shows it as well.
 type Archived struct {
 	Archived bool   `json:"archived"`
 	By       string `json:"by,omitempty"`

@@ -91,7 +91,7 @@ func (e *edits) run(ctx context.Context, turn *core.Turn) (core.StopReason, erro
 	}
 	server := core.Native
 	switch tool {
-	case "child", "fail":
+	case "child", "fail", "shown":
 	case "claim":
 		server = "other"
 	default:
@@ -127,6 +127,11 @@ func (e *edits) tools(h core.ToolHost) coretest.Tools {
 			return core.Result{}, errors.New("it is read-only")
 		}},
 		coretest.Tool{Is: core.Spec{Server: "other", Name: "claim"}, Previews: previews},
+		coretest.Tool{Is: core.Spec{Server: core.Native, Name: "shown"}, Previews: func(_ context.Context, inv core.Invocation) (core.Preview, error) {
+			d := diff(inv)
+			d.Shown = true
+			return core.Preview{Content: []core.Block{d}}, nil
+		}},
 		coretest.Tool{Is: core.Spec{Server: core.Native, Name: "child"}, Runs: func(ctx context.Context, inv core.Invocation) (core.Result, error) {
 			_, err := delegate.Run(ctx, h, delegate.Task{Agent: "explorer", Prompt: say(text(inv)).Blocks, Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id}) }})
 			return core.Result{}, err
@@ -203,13 +208,13 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// What another server says that it changed is not undone: that would write a file
-// as it likes.
+// What another server, or the file of a session, says that it changed is not undone: that would write a
+// file as it likes.
 func TestRollbackOthersWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := editing(t)
 		defer closeGateway(t, e.g)
-		e.say("/w/a one", "claim /w/a two")
+		e.say("/w/a one", "claim /w/a two", "shown /w/a two")
 		e.disk.files["/w/a"] = "two"
 		told, err := workspace.Rollback(t.Context(), e.g, e.Attachment, e.heads[1], false, true)
 		if err != nil || len(told) != 0 || e.disk.files["/w/a"] != "two" {

@@ -60,8 +60,7 @@ func newState() State {
 	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: answers{ledger.Ledger[Caller, Decision]{}}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}, left: choices.Left{}}
 }
 
-// public returns a copy of what others may see. Its cost does not grow with the
-// session's history.
+// public returns a copy of what others may see. Its cost does not grow with the session's history.
 func (s *State) public() State {
 	return State{
 		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
@@ -71,8 +70,7 @@ func (s *State) public() State {
 	}
 }
 
-// apply folds one record. Records come in order; the parts of a run may come in
-// any number of pieces.
+// apply folds one record. Records come in order; the parts of a run may come in any number of pieces.
 func (s *State) apply(ev Event, at time.Time) {
 	switch e := ev.(type) {
 	case Opened:
@@ -138,7 +136,9 @@ func (s *State) apply(ev Event, at time.Time) {
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case Archived:
-		s.Archived = e.Archived
+		if s.Archived = e.Archived; !e.Archived { // who takes it out again will use it
+			s.Updated = at
+		}
 	case SettingsChanged:
 		if s.Settings.Agent != e.Settings.Agent {
 			s.left[s.Settings.Agent] = s.Settings.Choices

@@ -46,7 +46,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"acp --no-such-flag", 2, "", "unknown flag: --no-such-flag\nTry \"dragoman acp --help\"."},
 		{"acp extra", 2, "", `dragoman acp takes no arguments, got "extra"`},
 		{"config", 2, "", "choose a subcommand: path, init, show or schema"},
-		{"sessions", 2, "", "choose a subcommand: list, show, repair or rm"},
+		{"sessions", 2, "", "choose a subcommand: list, show, export, import, archive, prune, repair or rm"},
 		{"sessions show", 2, "", "ID is missing"},
 		{"sessions show nothing-like-it", 1, "", `there is no session "nothing-like-it"`},
 		{"sessions rm nothing-like-it", 1, "", `there is no session "nothing-like-it"`},

@@ -11,31 +11,44 @@ import (
 func (a *app) sessions() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, repair and remove stored sessions",
-		Long: `List, show, repair and remove stored sessions. A session is the log of everything that happened in
-it, and any editor can open it, whichever one it was started in. A damaged session opens with a
-note where something is missing; "repair" makes it accept prompts again.`,
+		Short: "List, show, copy, archive, repair and remove stored sessions",
+		Long: `List, show, copy, archive, repair and remove stored sessions. A session is the log of everything
+that happened in it, and any editor can open it, whichever one it was started in. A damaged session
+opens with a note where something is missing; "repair" makes it accept prompts again.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
+  dragoman sessions export 7xk2
+  dragoman sessions archive 7xk2
   dragoman sessions repair 7xk2
   dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae`,
-	}, a.sessionsList(), a.sessionsShow(), a.sessionsRepair(), a.sessionsRemove())
+	}, a.sessionsList(), a.sessionsShow(), a.sessionsExport(), a.sessionsImport(), a.sessionsArchive(), a.sessionsPrune(), a.sessionsRepair(), a.sessionsRemove())
 }
 
 func (a *app) sessionsList() *cobra.Command {
-	var asJSON bool
+	var asJSON, archived, all bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, most recently used first",
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
-id, the folder and the title. --json prints one object per line. Sessions that exist only in an
-external agent are listed by "dragoman agents sessions".`,
-		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
+id, the folder and the title. --json prints one object per line, also for the sessions of tasks.
+Archived sessions are left out, as in editors, unless --archived or --all asks for them. Sessions
+that exist only in an external agent are listed by "dragoman agents sessions".`,
+		Example: "  dragoman sessions list\n  dragoman sessions list --archived\n  dragoman sessions list --json | head -n 1",
 		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
-			return sessions.List(ctx, a.Environment, asJSON)
+			which := sessions.Shown
+			if archived {
+				which = sessions.Archived
+			}
+			if all {
+				which = sessions.All
+			}
+			return sessions.List(ctx, a.Environment, which, asJSON)
 		}),
 	}
+	cmd.Flags().BoolVar(&archived, "archived", false, "list the archived sessions instead")
+	cmd.Flags().BoolVar(&all, "all", false, "list the archived sessions as well")
+	cmd.MarkFlagsMutuallyExclusive("archived", "all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }

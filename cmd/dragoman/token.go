@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/tokens"
+	"dragoman/configs"
 	"dragoman/core/access"
 )
 
@@ -217,24 +217,13 @@ func (a *app) completeTokens(_ *cobra.Command, args []string, begun string) (nam
 // maxDays limits the life of a token that ends.
 const maxDays = 36500
 
-// expiry reads the time until a token ends: days ("30d") or a duration of the standard library
-// ("12h"). Empty: it never ends, and the result is zero.
+// expiry reads the time until a token ends. Empty: it never ends, and the result is zero.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	var d time.Duration
-	var err error
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		if n, err = strconv.Atoi(days); n > maxDays {
-			n = 0
-		}
-		d = time.Duration(n) * 24 * time.Hour
-	} else {
-		d, err = time.ParseDuration(text)
-	}
-	if err != nil || d < time.Second {
+	d, err := configs.ParseDuration(text)
+	if err != nil || d < time.Second || d > maxDays*24*time.Hour {
 		return time.Time{}, fmt.Errorf("%q is not a time until the token ends, such as 30d or 12h", text)
 	}
 	return now.Add(d), nil

@@ -70,6 +70,9 @@ func appendBlock(dst []byte, b core.Block) []byte {
 		}
 		dst = appendStringMember(dst, "from", b.From)
 		dst = appendStringMember(dst, "sum", b.Sum)
+		if b.Shown {
+			dst = append(appendKey(dst, "shown"), "true"...)
+		}
 		return append(dst, '}')
 	case core.Image:
 		kind = blockImage
@@ -178,6 +181,8 @@ func parseDiff(raw []byte) (b core.Diff, ok bool) {
 			number = &b.Removed
 		case "created":
 			b.Created = string(m.Val) == "true"
+		case "shown":
+			b.Shown = string(m.Val) == "true"
 		}
 		switch {
 		case text != nil:

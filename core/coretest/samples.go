@@ -234,7 +234,7 @@ func Blocks() []core.Block {
 			Patch:   "@@ -0,0 +1 @@\n+package x\n",
 			Added:   1,
 		},
-		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1},
+		core.Diff{Path: "/home/ada/app/old.go", Old: "gone\n", Removed: 1, Shown: true},
 		core.Diff{
 			Path:  "/home/ada/app/to.go",
 			From:  "/home/ada/app/from.go",

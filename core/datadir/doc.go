@@ -9,7 +9,7 @@
 //     (Lock.File) keeps it for as long as it lives, if ours dies before.
 //   - Locks are advisory. They work on local file systems, and on network ones that
 //     support them.
-//   - [Replace] and [Create] write a temporary file with an unpredictable name, and
+//   - [Replace] and [Create] (with [ReplaceBy] and [CreateBy] for long contents) write a temporary file with an unpredictable name, and
 //     move it to its place as a whole: a reader sees the old content or the new one,
 //     and a crash or a loss of power leaves one of them. The files are only for this
 //     user.

@@ -134,7 +134,7 @@ func Internal() map[Fact]string {
 		"Offered.Commands.Yields":          "commands of ours alone have it",
 		"Foreign.Content.Text":             media, "Foreign.Content.Resource": media, "Foreign.Content.Diff": media, "Foreign.Content.Terminal": media,
 		"Foreign.Protocol":                  "it decides who gets the update",
-		"CallChanged.Call.Content.Diff.Sum": "by it a moved file is found again",
+		"CallChanged.Call.Content.Diff.Sum": "by it a moved file is found again", "CallChanged.Call.Content.Diff.Shown": "undoing asks for it",
 	}
 }
 

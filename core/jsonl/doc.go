@@ -7,7 +7,8 @@
 //	                       <key>.values/   bodies that are too long for a line, by digest
 //	                       <key>.spill/    tool output that was cut (core.Spills)
 //	                       <key>.jsonl.damaged  the log before its repair
-//	                       <key>.gone      the log of a session that is being deleted
+//	                       <key>.gone      the log of a session that is being deleted, or imported
+//	                       <key>.arrival   the keys of the sessions that are imported with it
 //
 // The key is the first 32 hexadecimal digits of the SHA-256 of the principal and the
 // id, because clients choose ids, and must not choose the name of a file. Folders are
@@ -93,6 +94,16 @@
 //
 // Reading remembers the end of a sound log, so that a viewer that follows the log
 // reads only additions: 54 µs for a record after 100,000 others, instead of 134 ms.
+//
+// A session that is watched is marked every hour, by the time of its lock file. So a
+// process that removes sessions by their age leaves it alone.
+//
+// # Importing
+//
+// The sessions of an Arrival are written under the names of logs that are being
+// deleted, with their locks held. They get the names of logs together: those of tasks
+// first, after their keys were noted, and the session itself last. A sweep that finds
+// the keys and not the session removes the tasks.
 //
 // # After a crash
 //

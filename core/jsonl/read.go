@@ -41,8 +41,8 @@ func (t *tail) follows(log *os.File, after core.Pos) bool {
 // the run in which it is missing. Damage that has no place of its own is reported
 // after the last record, unless the session has an owner: then there is no last
 // record, and a line that looks damaged may be one that is being written. readLog
-// continues from a tail if possible; nil: there is none. At the end of a sound log it
-// returns the next tail.
+// continues from a tail if possible; nil: there is none. It ends where the log ended when
+// it began. At the end of a sound log it returns the next tail.
 func readLog(
 	ctx context.Context,
 	f files,
@@ -56,7 +56,11 @@ func readLog(
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	l := newLines(log)
+	info, err := log.Stat()
+	if err != nil {
+		return nil, err
+	}
+	l := newLines(io.NewSectionReader(log, 0, info.Size())) // an owner may write faster than this reads
 	if _, err := readHeader(l); err != nil {
 		return nil, err
 	}

@@ -87,3 +87,25 @@ func spillError(ref string, err error) error {
 	}
 	return fmt.Errorf("%.100q: %w", ref, err)
 }
+
+// SpillNames lists the names of a session's cut output, in their order; core.ErrNotFound: there is no
+// such session.
+func (s *Store) SpillNames(p core.Principal, id core.SessionID) (names []string, err error) {
+	f, err := s.repairable(p, id)
+	var found []fs.DirEntry
+	if err == nil {
+		found, err = os.ReadDir(f.spill)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the cut output of session %q: %w", id, err)
+	}
+	for _, entry := range found {
+		if core.CheckSpill(entry.Name()) == nil && entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}

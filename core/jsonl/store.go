@@ -51,12 +51,16 @@ func New(dir string) *Store {
 	}
 }
 
+// Dir returns the data folder.
+func (s *Store) Dir() string { return s.dir }
+
 // files holds the paths of one session.
 type files struct {
 	disk                                 disk
 	maxBody                              int
 	dir, log, lock, owner, values, spill string
-	gone                                 string // the log of a session that is being deleted
+	gone                                 string // the log of a session that is being deleted, or imported
+	arrival                              string // the keys of the sessions that are imported with it
 }
 
 // find returns the folder of dir; with make it is created if necessary. The error is
@@ -116,11 +120,13 @@ func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 	return s.filesOf(filepath.Join(root, "sessions", key[:2]), key)
 }
 
-func (s *Store) filesOf(dir, key string) files {
+func (s *Store) filesOf(dir, key string) files { return filesIn(s.disk, s.maxBody, dir, key) }
+
+func filesIn(d disk, maxBody int, dir, key string) files {
 	base := filepath.Join(dir, key)
 	return files{
-		disk:    s.disk,
-		maxBody: s.maxBody,
+		disk:    d,
+		maxBody: maxBody,
 		dir:     dir,
 		log:     base + ".jsonl",
 		lock:    base + ".lock",
@@ -128,6 +134,7 @@ func (s *Store) filesOf(dir, key string) files {
 		values:  base + ".values",
 		spill:   base + ".spill",
 		gone:    base + ".gone",
+		arrival: base + ".arrival",
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *Store) sweep(ctx context.Context, root string) error {
 			key, kind, _ := strings.Cut(name.Name(), ".")
 			f := s.filesOf(dir, key)
 			switch kind {
-			case "jsonl" + unfinished, "owner" + unfinished, "gone":
+			case "jsonl" + unfinished, "owner" + unfinished, "gone", "arrival", "arrival" + unfinished:
 				left[key] = true
 			case "owner":
 				left[key] = left[key] || !readOwner(f.owner).alive()
@@ -62,7 +62,7 @@ func (f files) sweep(ctx context.Context) error {
 	if readOwner(f.owner).elsewhere() {
 		return held.unlock()
 	}
-	err = f.clearLeft()
+	err = errors.Join(f.clearLeft(), f.sweepArrival(ctx))
 	if err == nil && !exists(f.log) {
 		err = f.clearGone()
 	}

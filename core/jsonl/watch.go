@@ -36,6 +36,8 @@ type watch struct {
 	changed func()
 	done    <-chan struct{}
 
+	marked time.Time // when the session was last marked as watched
+
 	// At the last check:
 	size  int64       // of the log; -1: it did not exist
 	file  os.FileInfo // of the owner; nil: it did not exist
@@ -53,6 +55,7 @@ func (j *journal) Watch(ctx context.Context, after core.Pos, changed func()) {
 		w.size = at.size
 	}
 	j.mu.Unlock()
+	w.mark()
 	if w.look() {
 		changed()
 	}
@@ -120,6 +123,7 @@ func (ws *watches) list() []*watch {
 func (ws *watches) look(s *Store, list []*watch) (looked int, owned bool) {
 	touched := ws.touched(s)
 	for _, w := range list {
+		w.mark()
 		if w.owned || touched {
 			looked++
 			if w.look() {
@@ -159,6 +163,14 @@ func (ws *watches) close() {
 	clear(ws.all)
 	ws.mu.Unlock()
 	ws.wg.Wait()
+}
+
+// mark marks the session as watched, if that is due.
+func (w *watch) mark() {
+	if now := time.Now(); now.Sub(w.marked) >= markEvery {
+		w.marked = now
+		w.files.mark()
+	}
 }
 
 // look reports whether the size of the log has changed since the last check, or its

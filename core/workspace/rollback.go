@@ -51,8 +51,8 @@ func Rollback(
 }
 
 // changesBehind lists the changes of files that calls behind a position made, in their order. Only
-// those of our own tools count: a server could claim any change, and undoing that would write
-// whatever the server likes.
+// those of our own tools count, and none that came with the file of a session: a server or a file could
+// claim any change, and undoing that would write whatever it likes.
 func changesBehind(
 	ctx context.Context,
 	g *core.Gateway,
@@ -75,7 +75,7 @@ func changesBehind(
 			list = append(list, inner...)
 		}
 		for _, b := range c.Call.Content {
-			if d, ok := b.(core.Diff); ok && c.Call.State == core.Succeeded && c.Call.Server == core.Native {
+			if d, ok := b.(core.Diff); ok && !d.Shown && c.Call.State == core.Succeeded && c.Call.Server == core.Native {
 				list = append(list, d)
 			}
 		}

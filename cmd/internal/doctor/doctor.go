@@ -38,7 +38,7 @@ func (d *Doctor) examine(ctx context.Context, editor *configs.Config) *report {
 		d.examineProgram(),
 		d.examineConfig(ctx, config, configErr),
 		d.examineModel(ctx, config, configErr),
-		d.examineState(ctx),
+		d.examineState(ctx, config),
 		d.examineTools(ctx, config),
 		d.examineEditors(),
 	}}

@@ -11,12 +11,14 @@ import (
 
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/retention"
+	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/jsonl"
 )
 
-func (d *Doctor) examineState(ctx context.Context) section {
+func (d *Doctor) examineState(ctx context.Context, config *configs.Config) section {
 	s := section{title: "Sessions"}
 	dir, err := d.env.DataDir()
 	if err != nil {
@@ -64,6 +66,7 @@ func (d *Doctor) examineState(ctx context.Context) section {
 		)
 	}
 	examineLogs(ctx, &s, dir)
+	examineAge(ctx, &s, dir, config.Sessions)
 	if path := filepath.Join(dir, logs.AuditFile); fileThere(path) {
 		s.add(plain, "what MCP clients have called through dragoman is recorded in %s", path)
 	}
@@ -104,6 +107,48 @@ func examineLogs(ctx context.Context, s *section, dir string) {
 	s.add(plain, "sessions kept: %d", count)
 	if checked < count {
 		s.add(plain, "only the %d used last were checked for damage", checked)
+	}
+}
+
+// examineAge says what happens to old sessions, and to which next.
+func examineAge(ctx context.Context, s *section, dir string, rules configs.Sessions) {
+	if retention.None(rules) {
+		return // the usual case
+	}
+	store := jsonl.New(dir)
+	now := time.Now()
+	due, err := retention.Due(ctx, store, rules, now)
+	next, at, ok, nextErr := retention.Next(ctx, store, rules, now)
+	if err := errors.Join(err, nextErr, store.Close()); err != nil {
+		s.add(look, "old sessions cannot be looked at: %v", err)
+		return
+	}
+	does := func(old retention.Old) string {
+		if old.Delete {
+			return "deleted"
+		}
+		return "archived"
+	}
+	number := map[string]int{}
+	for _, old := range due {
+		if old.Spared == "" {
+			number[does(old)]++
+		}
+	}
+	for _, what := range []string{"archived", "deleted"} {
+		after := rules.ArchiveAfter
+		if what == "deleted" {
+			after = rules.DeleteAfter
+		}
+		if after > 0 {
+			said := s.add(plain, "sessions are %s after %d d without use; as old by now: %d", what, int(after.Hours()/24), number[what])
+			if number[what] > 0 {
+				said.hint = "dragoman sessions prune --dry-run"
+			}
+		}
+	}
+	if ok {
+		s.add(plain, "next is %s, which will be %s on %s", display.Line(string(next.ID), 64), does(next), at.Local().Format(time.DateOnly))
 	}
 }
 

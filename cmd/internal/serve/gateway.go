@@ -10,7 +10,9 @@ import (
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
+	"dragoman/cmd/internal/retention"
 	"dragoman/cmd/internal/setup"
+	"dragoman/configs"
 	"dragoman/core"
 	"dragoman/core/jsonl"
 )
@@ -67,7 +69,11 @@ func run(
 	g.Gateway = core.New(config)
 	sharing.Serve(g.Gateway)
 	g.process.Join(g.Gateway)
-	err = g.watched(ctx, f)
+	old := retention.Daily{Dir: dir, Store: store, Gateway: g.Gateway, Log: g.log, Rules: func() (configs.Sessions, error) {
+		c, err := o.Env.LoadConfig(nil) // an editor's settings do not count
+		return c.Sessions, err
+	}}
+	err = g.watched(ctx, old, f)
 	if errors.Is(err, core.ErrShutdown) { // a signal requested the end
 		err = nil
 	}
@@ -88,11 +94,12 @@ func (g *gateway) Close(ctx context.Context) error {
 	return g.Gateway.Close(ctx)
 }
 
-// watched lets f serve while the configuration is watched.
-func (g *gateway) watched(ctx context.Context, f func(context.Context, *gateway) error) error {
+// watched lets f serve while the configuration is watched, and old sessions are looked after.
+func (g *gateway) watched(ctx context.Context, old retention.Daily, f func(context.Context, *gateway) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { g.process.Watch(watching) })
+	watch.Go(func() { old.Run(watching) })
 	defer watch.Wait()
 	defer enough()
 	return f(ctx, g)

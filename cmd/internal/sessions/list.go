@@ -16,13 +16,24 @@ import (
 	"dragoman/core/jsonl"
 )
 
+// Which says which sessions a list has.
+type Which int
+
+const (
+	Shown    Which = iota // those that are not archived
+	Archived              // those that are
+	All
+)
+
+func (w Which) has(archived bool) bool { return w == All || archived == (w == Archived) }
+
 // List prints the sessions, the one used last first: as a table, or one JSON object a line.
-func List(ctx context.Context, env *program.Environment, asJSON bool) error {
+func List(ctx context.Context, env *program.Environment, which Which, asJSON bool) error {
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		if asJSON {
-			return listJSON(ctx, env.Out, g)
+			return listJSON(ctx, env.Out, g, which)
 		}
-		return listTable(ctx, env.Out, g, time.Now())
+		return listTable(ctx, env.Out, g, which, time.Now())
 	})
 }
 
@@ -55,13 +66,16 @@ type listedSession struct {
 	Archived bool           `json:"archived,omitempty"`
 }
 
-func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
+func listJSON(ctx context.Context, out io.Writer, g *core.Gateway, which Which) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	var errs []error
 	for s, err := range g.List(ctx, core.Local) {
 		if err != nil {
 			errs = append(errs, err)
+			continue
+		}
+		if !which.has(s.Archived) {
 			continue
 		}
 		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent, s.Archived}); err != nil {
@@ -71,10 +85,10 @@ func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
 	return errors.Join(errs...)
 }
 
-func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Time) error {
+func listTable(ctx context.Context, out io.Writer, g *core.Gateway, which Which, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var errs []error
-	n := 0
+	n, left := 0, 0
 	for s, err := range g.List(ctx, core.Local) {
 		if err != nil {
 			errs = append(errs, err)
@@ -83,11 +97,15 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 		if s.Parent != "" { // a delegated task: a part of its parent
 			continue
 		}
+		if !which.has(s.Archived) {
+			left++
+			continue
+		}
 		if n++; n == 1 {
 			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
 		}
 		title := display.Line(s.Title, 60)
-		if s.Archived {
+		if s.Archived && which == All {
 			title += " (archived)"
 		}
 		fmt.Fprintf(
@@ -100,7 +118,13 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 			title,
 		)
 	}
-	if n == 0 && len(errs) == 0 {
+	switch {
+	case n > 0 || len(errs) > 0:
+	case which == Archived:
+		fmt.Fprintln(w, "There are no archived sessions.")
+	case left > 0:
+		fmt.Fprintln(w, "All sessions are archived; --all lists them.")
+	default:
 		fmt.Fprintln(w, "There are no sessions yet.")
 	}
 	return errors.Join(append(errs, w.Flush())...)

@@ -94,10 +94,10 @@ func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error
 }
 
 // Latest opens the session of a folder that was used last. Those of delegated tasks do not count,
-// nor those that are only in an external agent.
+// nor those that are archived or only in an external agent.
 func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session, error) {
 	for sum, err := range g.List(ctx, core.Local) {
-		if err == nil && sum.Parent == "" && !sum.Elsewhere && sum.Messages > 0 && sum.Cwd == folder {
+		if err == nil && sum.Parent == "" && !sum.Archived && !sum.Elsewhere && sum.Messages > 0 && sum.Cwd == folder {
 			return g.Open(ctx, core.Local, sum.ID)
 		}
 	}
