@@ -31,9 +31,10 @@ type Client struct {
 	Role      Role
 	// Remote is set for a client of another process, whose gateway attaches it here (Sharing).
 	Remote    bool
-	Visible   bool // others are shown that it is there
-	Asks      bool // approvals can be put to it
-	Questions bool // questions and consents can be put to it
+	Node      string // its process, for people; empty: this one
+	Visible   bool   // others are shown that it is there
+	Asks      bool   // approvals can be put to it
+	Questions bool   // questions and consents can be put to it
 	// FixedAnswers says that approvals can be put to it with our own answers alone: an approval
 	// with others (Ask.Fits) is put to it as a question.
 	FixedAnswers bool
@@ -70,6 +71,14 @@ type ServerSpec struct {
 	URL     string
 	Headers map[string]string
 	SSE     bool // the older transport over HTTP
+}
+
+// Attendee describes a client to the other clients of its session.
+type Attendee struct {
+	ID      string `json:"id"` // Client.ID
+	Name    string `json:"name"`
+	Observe bool   `json:"observe,omitempty"` // it only reads
+	Node    string `json:"node"`              // its process
 }
 
 // origin returns the Origin of the client's messages.

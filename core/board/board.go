@@ -64,15 +64,7 @@ type Session struct{ Summary core.Summary }
 type Commands struct{}
 
 // Present lists the clients of a session, in this process and in others.
-type Present struct{ Clients []Attendee }
-
-// Attendee is one of them.
-type Attendee struct {
-	ID      string `json:"id"` // core.Client.ID
-	Name    string `json:"name"`
-	Observe bool   `json:"observe,omitempty"` // it only reads
-	Node    string `json:"node"`              // its process
-}
+type Present struct{ Clients []core.Attendee }
 
 // Account announces a login or logout.
 type Account struct{ Account control.Account }

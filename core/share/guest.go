@@ -99,12 +99,6 @@ func (g *guest) leave() {
 	}
 }
 
-func (g *guest) nodeOf() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.node
-}
-
 // poke says that there may be something to tell.
 func (g *guest) poke() {
 	select {
@@ -214,7 +208,7 @@ func (g *guest) open(ctx context.Context, p openParams) (is changedParams, err e
 func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	var none struct{}
 	g.mu.Lock()
-	cs, has, n := g.core, g.clients[p.ID], len(g.clients)
+	cs, node, has, n := g.core, g.node, g.clients[p.ID], len(g.clients)
 	g.mu.Unlock()
 	switch {
 	case cs == nil:
@@ -226,7 +220,7 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	}
 	m := &member{leave: func() {}, folders: p.Folders}
 	c := core.Client{
-		ID: p.ID, Name: p.Name, Principal: p.Principal, Caller: p.Caller, Role: p.Role, Remote: true, Visible: p.Visible, Asks: p.Asks,
+		ID: p.ID, Name: p.Name, Principal: p.Principal, Caller: p.Caller, Role: p.Role, Remote: true, Node: node, Visible: p.Visible, Asks: p.Asks,
 		Questions: p.Questions, FixedAnswers: p.FixedAnswers, NoForms: p.NoForms, NoPages: p.NoPages, Servers: p.Servers, System: p.System,
 	}
 	if p.Folders != nil {
