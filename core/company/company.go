@@ -120,10 +120,10 @@ func List(names []string) string {
 }
 
 // Speaker returns the name to show with a message of the user; empty: it is the client's own, or nobody
-// knows. A message that was said before the client came, by a client of the same name in any version,
-// counts as its own.
-func Speaker(o core.Origin, client string, own, before bool) string {
-	if own || client == "" || o.Client == "" || before && program(o.Client) == program(client) {
+// knows. A message that a client of the same name has sent, in any version, counts as its own: after a
+// reload nothing tells them apart.
+func Speaker(o core.Origin, client string) string {
+	if client == "" || o.Client == "" || program(o.Client) == program(client) {
 		return ""
 	}
 	return Name(o.Client)
