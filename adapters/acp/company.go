@@ -2,11 +2,9 @@ package acp
 
 import (
 	"strings"
-	"time"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
-	"dragoman/core/board"
 	"dragoman/core/company"
 	"dragoman/core/display"
 )
@@ -69,40 +67,16 @@ func queued(dst []byte, v *View, e core.PromptQueued) []byte {
 // turn begins.
 const maxQueued = 100
 
-// others is what is known of the clients that are attached to a session.
-type others struct {
-	company company.Company
-	listed  bool        // programs were told of others
-	pause   *time.Timer // until the news is told; nil: there is none
-}
-
-// present notes the clients of the session. Programs are told at once, people after a pause.
+// present notes the clients of the session. Programs are told at once.
 func (f *feed) present(list []core.Attendee) {
-	if f.over || !f.others.company.See(list) {
-		return
-	}
-	if f.others.listed || len(company.Others(list, f.sess.att.Client().ID)) > 0 {
-		f.others.listed = true
+	of := func() *core.Attachment { return f.sess.att }
+	changed := f.company.See(f.sess.srv.pump, list, of, func(text string) {
+		f.sess.send(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Info, Text: text}) })
+	})
+	if changed && (f.listed || len(company.Others(list, of().Client().ID)) > 0) {
+		f.listed = true
 		f.sess.send(func(v *View) []byte { return clients(nil, v, list) })
 	}
-	if f.others.pause == nil {
-		f.others.pause = time.AfterFunc(company.Pause, func() { f.sess.srv.pump.Do(f.news) })
-	}
-}
-
-// news tells people who has come and gone.
-func (f *feed) news() {
-	f.others.pause = nil
-	if f.over {
-		return
-	}
-	f.sess.send(func(v *View) []byte {
-		text := f.others.company.News(f.sess.att.Client().ID)
-		if text == "" {
-			return nil
-		}
-		return notice(nil, v, core.Notice{Severity: core.Info, Text: text})
-	})
 }
 
 // clients appends the list of clients.
@@ -110,15 +84,4 @@ func clients(dst []byte, v *View, list []core.Attendee) []byte {
 	u := acp.PresentUpdate{SessionUpdate: "session_info_update"}
 	u.Meta.Dragoman.Clients = list
 	return update(dst, v, u)
-}
-
-// meet notes the clients that the board has for a session that has come onto the connection. It belongs
-// to the pump.
-func (f *feed) meet() {
-	list, _ := f.sess.srv.opts.Board.Now()
-	for _, p := range list {
-		if item, ok := p.Item.(board.Present); ok && p.Topic.Name == string(f.sess.id) {
-			f.present(item.Clients)
-		}
-	}
 }

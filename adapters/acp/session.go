@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // session is one session on this connection.
@@ -44,7 +45,8 @@ type feed struct {
 	over  bool // another feed has replaced it, or the log cannot be read
 	asked map[core.AskID]*wire.Ask
 
-	others   others
+	company  pump.Company
+	listed   bool     // the client was told of others
 	children []*child // of running calls, in the order in which they were announced
 }
 
@@ -122,10 +124,7 @@ func (f *feed) settle() {
 // retire ends a feed: nothing waits for it any more.
 func (f *feed) retire() {
 	f.over = true
-	if f.others.pause != nil {
-		f.others.pause.Stop()
-		f.others.pause = nil
-	}
+	f.company.Stop()
 	f.withdraw(nil)
 	f.settle()
 	for _, c := range f.children {
@@ -191,7 +190,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 		f.view.Now = state
 	}
 	s.pump.Add(sess.att, e.after, f, first)
-	s.pump.Do(f.meet)
+	s.pump.Do(func() { f.present(board.Clients(s.opts.Board, sess.id)) })
 	s.pump.Do(func() { sess.sendInitial(ctx) })
 }
 

@@ -66,6 +66,17 @@ type Commands struct{}
 // Present lists the clients of a session, in this process and in others.
 type Present struct{ Clients []core.Attendee }
 
+// Clients lists the clients of a session; nil: none are known.
+func Clients(r Reader, id core.SessionID) []core.Attendee {
+	posted, _ := r.Now()
+	for _, p := range posted {
+		if item, ok := p.Item.(Present); ok && p.Topic.Name == string(id) {
+			return item.Clients
+		}
+	}
+	return nil
+}
+
 // Account announces a login or logout.
 type Account struct{ Account control.Account }
 

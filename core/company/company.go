@@ -28,7 +28,7 @@ type Company struct {
 // See notes the clients of now, and reports whether that may be news.
 func (c *Company) See(now []core.Attendee) bool {
 	c.now = now
-	return !slices.Equal(now, c.told)
+	return !c.met || !slices.Equal(now, c.told)
 }
 
 // News returns what has changed since the last call, for the client with the id self, or for whoever
