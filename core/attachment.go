@@ -73,6 +73,14 @@ type ServerSpec struct {
 	SSE     bool // the older transport over HTTP
 }
 
+// Attendee describes a client to the other clients of its session.
+type Attendee struct {
+	ID      string `json:"id"` // Client.ID
+	Name    string `json:"name"`
+	Observe bool   `json:"observe,omitempty"` // it only reads
+	Node    string `json:"node"`              // its process
+}
+
 // origin returns the Origin of the client's messages.
 func (c Client) origin() Origin {
 	return Origin{Client: c.Name, Principal: c.Principal, Caller: c.Caller}

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -47,8 +49,9 @@ type LocalSession interface {
 	// ShownHere blocks until the readers in this process have handled the records in front of a
 	// position, or ctx ends.
 	ShownHere(ctx context.Context, upto Pos)
-	// Clients lists those that are attached.
+	// Clients lists those that are attached, and Attendees the visible ones, by name.
 	Clients() []*Attachment
+	Attendees() []Attendee
 	// Adopt makes a client of a queued prompt that outlived its owner, with the context of
 	// Attachment.Prompt. Nothing happens if the prompt is not queued any more.
 	Adopt(ctx context.Context, a *Attachment, id TurnID, p Prompt)
@@ -95,6 +98,16 @@ func (s local) Clients() (list []*Attachment) {
 	for a := range s.clients {
 		list = append(list, a)
 	}
+	return list
+}
+
+func (s local) Attendees() (list []Attendee) {
+	for _, a := range s.Clients() {
+		if c := a.client; c.Visible {
+			list = append(list, Attendee{c.ID, c.Name, c.Role == Observe, cmp.Or(c.Remote, s.g.cfg.Node)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Attendee) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return list
 }
 

@@ -178,6 +178,10 @@ func (s *Server) watch(ctx context.Context) {
 				if sess, err := s.session(p.Topic.Name); err == nil {
 					sess.queue.Go(func() { sess.sendChangedCommands(ctx) })
 				}
+			case board.Present:
+				if sess, err := s.session(p.Topic.Name); err == nil {
+					s.pump.Do(func() { sess.feed.present(item.Clients) })
+				}
 			case board.Session, board.Job:
 			}
 		}

@@ -85,12 +85,15 @@ func (e *earlyEdge) Answer(msg []byte) []byte {
 // lastUse begins an update that has nothing but the time of a session's last use.
 var lastUse = []byte(`"update":{"sessionUpdate":"session_info_update","updatedAt":`)
 
+// present begins an update that lists the clients of a session.
+var present = []byte(`"update":{"sessionUpdate":"session_info_update","_meta":`)
+
 // laterKind is the kind of a call that is younger than these clients.
 var laterKind, earlyKind = []byte(`"kind":"switch_mode"`), []byte(`"kind":"other"`)
 
 // Send implements wire.Edge.
 func (e *earlyEdge) Send(dst, msg []byte) []byte {
-	if bytes.Contains(msg, lastUse) {
+	if bytes.Contains(msg, lastUse) || bytes.Contains(msg, present) {
 		return dst
 	}
 	return append(append(dst, bytes.ReplaceAll(msg, laterKind, earlyKind)...), '\n')

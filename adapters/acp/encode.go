@@ -37,14 +37,17 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.ThoughtDelta:
 		return chunks(dst, v, acp.ThoughtChunk, string(e.Thought), e.Text)
 	case core.TurnStarted:
+		delete(v.waiting, e.Turn)
 		if v.own(e.Key) {
 			if v.mine[e.Turn] = at; !v.replay { // a client that loads a session again wants all of it
 				return dst
 			}
 		}
-		return user(dst, v, e.Message, e.Prompt)
+		return spoken(dst, v, e.Message, e.Prompt, v.speaker(e.Origin))
+	case core.PromptQueued:
+		return queued(dst, v, e)
 	case core.Steered:
-		return user(dst, v, e.Message, e.Prompt)
+		return spoken(dst, v, e.Message, e.Prompt, v.speaker(e.Origin))
 	case core.CallChanged:
 		dst = call(dst, v, e.Call)
 		if e.Call.State.Ended() {
@@ -98,7 +101,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		return used(ended(dst, v, e, r.End()), v, r)
 	case core.Phase:
 		return phase(compacting(dst, v, e), v, e)
-	case core.Opened, core.Claimed, core.PromptQueued, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
+	case core.Opened, core.Claimed, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
 		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Unknown:
 		// Version 1 has no message for these; arguments come whole with the call.
 	}
@@ -150,6 +153,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 	begin, mine := v.mine[e.Turn]
 	delete(v.mine, e.Turn)
+	delete(v.waiting, e.Turn)
 	if v.refused = (refusal{}); mine && e.Stop == core.StopRefusal {
 		v.refused = refusal{begin, end}
 	}

@@ -11,6 +11,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/board"
 )
 
 // session is one session on this connection.
@@ -44,6 +45,8 @@ type feed struct {
 	over  bool // another feed has replaced it, or the log cannot be read
 	asked map[core.AskID]*wire.Ask
 
+	company  pump.Company
+	listed   bool     // the client was told of others
 	children []*child // of running calls, in the order in which they were announced
 }
 
@@ -121,6 +124,7 @@ func (f *feed) settle() {
 // retire ends a feed: nothing waits for it any more.
 func (f *feed) retire() {
 	f.over = true
+	f.company.Stop()
 	f.withdraw(nil)
 	f.settle()
 	for _, c := range f.children {
@@ -186,6 +190,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 		f.view.Now = state
 	}
 	s.pump.Add(sess.att, e.after, f, first)
+	s.pump.Do(func() { f.present(board.Clients(s.opts.Board, sess.id)) })
 	s.pump.Do(func() { sess.sendInitial(ctx) })
 }
 
@@ -269,7 +274,7 @@ func (s *session) take(old *session) {
 // view returns the encoder's view of a session that comes onto the connection.
 func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
-	v.Cwd = sess.att.Meta().Cwd
+	v.Cwd, v.Client = sess.att.Meta().Cwd, is.client.Name
 	v.Offer = e.offer
 	v.Display = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,

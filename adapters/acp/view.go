@@ -15,6 +15,8 @@ type View struct {
 	// Prefix begins the keys of the prompts that came over this connection: their text and their
 	// errors are not sent back as updates.
 	Prefix string
+	// Client is the client's name: what others have said is shown with theirs. Empty: without.
+	Client string
 	// Head is the end of the log when the session was loaded: records before it are a replay.
 	Head    core.Pos
 	Display Shows
@@ -30,6 +32,7 @@ type View struct {
 	asks     map[core.AskID]core.Ask  // open questions, up to the position that the client has reached
 	pages    map[core.AskID]core.Ask  // opened by the client, for calls that are running
 	mine     map[core.TurnID]core.Pos // running turns of this connection, with their beginnings
+	waiting  map[core.TurnID]struct{} // queued prompts of this connection
 	refused  refusal
 	spent    spent
 	children map[core.SessionID]bool // that were announced
@@ -116,6 +119,7 @@ func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 		pages:    map[core.AskID]core.Ask{},
 		consents: map[core.AskID]struct{}{},
 		mine:     map[core.TurnID]core.Pos{},
+		waiting:  map[core.TurnID]struct{}{},
 		children: map[core.SessionID]bool{},
 		followed: map[core.AskID]bool{},
 	}

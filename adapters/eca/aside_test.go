@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 )
@@ -31,14 +32,14 @@ func TestCited(t *testing.T) {
 
 func TestAsideTexts(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{compactedText(core.Compacted{}), "The agent continues with a summary of the conversation above."},
+		{content.Compacted(core.Compacted{}), "The agent continues with a summary of the conversation above."},
 		{
-			compactedText(core.Compacted{Auto: true, Before: 9, After: 3}),
+			content.Compacted(core.Compacted{Auto: true, Before: 9, After: 3}),
 			"The model's window was nearly full, so the conversation was compacted from 9 to 3 tokens. The agent continues with a summary of the conversation above.",
 		},
-		{revertedText(core.Reverted{}), "There were no file changes to undo."},
-		{revertedText(core.Reverted{Files: []core.RevertedFile{{Path: "/a"}}}), "File changes that were undone:\n- /a"},
-		{revertedText(core.Reverted{Files: []core.RevertedFile{{Path: "/a", Why: "it changed"}}}), "Files that were left as they are:\n- /a: it changed"},
+		{content.Reverted(core.Reverted{}), "There were no file changes to undo."},
+		{content.Reverted(core.Reverted{Files: []core.RevertedFile{{Path: "/a"}}}), "File changes that were undone:\n- /a"},
+		{content.Reverted(core.Reverted{Files: []core.RevertedFile{{Path: "/a", Why: "it changed"}}}), "Files that were left as they are:\n- /a: it changed"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -277,10 +278,10 @@ func (v *View) outputs(now core.Call) []eca.Output {
 			text = b.Text
 		case core.Resource:
 			if text = b.Text; text == "" {
-				text = nameOf(b)
+				text = content.Name(b)
 			}
 		case core.Image, core.Audio, core.Link:
-			text = nameOf(b)
+			text = content.Name(b)
 		case core.Diff, core.Terminal:
 			continue
 		}
@@ -297,28 +298,4 @@ func (v *View) outputs(now core.Call) []eca.Output {
 		add(text)
 	}
 	return list
-}
-
-// nameOf returns a name for content that is not text.
-func nameOf(b core.Block) string {
-	switch b := b.(type) {
-	case core.Text:
-		return b.Text
-	case core.Image:
-		return fmt.Sprintf("[image %s, %d bytes]", b.MIME, len(b.Data))
-	case core.Audio:
-		return fmt.Sprintf("[audio %s, %d bytes]", b.MIME, len(b.Data))
-	case core.Link:
-		if b.Name != "" {
-			return "[" + b.Name + "](" + b.URI + ")"
-		}
-		return b.URI
-	case core.Resource:
-		return b.URI
-	case core.Diff:
-		return b.Path
-	case core.Terminal:
-		return b.ID
-	}
-	return ""
 }

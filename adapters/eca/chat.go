@@ -43,6 +43,7 @@ type chat struct {
 	running map[*pendingPrompt]struct{} // accepted and not ended
 	idle    []func()                    // called when none is running
 	wish    *offer.Choice               // the choice announced for a chat that has not begun
+	company *pump.Company
 }
 
 // waiter waits until everything before pos has been sent to the client.
@@ -187,6 +188,7 @@ func (f *feed) Lost(err error) {
 		f.put(f.view.finished(f.view.systemText(nil, "The connection to this chat was lost: "+err.Error())))
 	}
 	c.feed = nil
+	c.company.Stop()
 	c.prompts.Abandon(core.TurnEnded{Stop: core.StopError, Err: err.Error()})
 	if f.opened != nil {
 		f.opened()
@@ -233,7 +235,7 @@ func (f *feed) replay(part *page) {
 func (c *chat) newFeed(att *core.Attachment, o *offer.Offer, plan bool) *feed {
 	p := c.srv.peerNow()
 	f := &feed{chat: c, att: att, view: newView(c.id, p.lacks, p.name, o)}
-	f.view.state.Plan, f.view.flags = plan, att.Flags()
+	f.view.state.Plan, f.view.flags, f.view.self = plan, att.Flags(), att.Client().Name
 	st := att.State()
 	c.srv.known.Add(st.Offered, true)
 	f.view.fixed = c.srv.fixed(o, offer.State{Settings: st.Settings})
@@ -297,6 +299,7 @@ func (c *chat) serve(att *core.Attachment, after core.Pos, f *feed, first func()
 		c.feed = f
 	})
 	c.srv.pump.Add(att, after, f, first)
+	c.srv.pump.Do(c.join)
 	if old != nil && old != att {
 		old.Close()
 	}
@@ -334,6 +337,7 @@ func (c *chat) detach(ctx context.Context) {
 		if c.feed != nil {
 			c.feed.retire()
 			c.feed = nil
+			c.company.Stop()
 		}
 		c.wake()
 		c.srv.pump.Do(func() { close(done) }) // after the removal

@@ -18,7 +18,7 @@
 // (search for references), sessions.go (list, open, delete, update, clear), history.go (paging),
 // rewind.go (marks, rollback, fork), select.go (choices and config/updated), guest.go (agents behind
 // the gateway), query.go (commands),
-// accounts.go (providers), jobs.go, mcp.go and tools.go (servers and their tools), view.go,
+// accounts.go (providers), jobs.go, mcp.go and tools.go (servers and their tools), company.go (other clients), view.go,
 // encode.go, calls.go, details.go and aside.go (records to notifications), task.go (the plan),
 // subagent.go (delegated tasks), questions.go, near.go and editor.go (requests to the client),
 // writing.go (completions and rewrites), early.go (the two early documents), params.go (params from

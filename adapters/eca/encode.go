@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"dragoman/adapters/eca/content"
@@ -58,10 +57,9 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.TurnEnded:
 		return v.turnEnded(dst, e, r.Time)
 	case core.PromptQueued:
-		v.queued[e.Turn] = e.Prompt // its text is shown when it begins
-		return dst
+		return v.promptQueued(dst, e)
 	case core.Steered:
-		return v.userText(dst, e.Message, e.Prompt)
+		return v.userText(dst, e.Message, e.Prompt, e.Origin)
 	case core.Phase:
 		return v.phase(dst, e)
 	case core.Asked:
@@ -98,9 +96,9 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Truncated:
 		return v.truncated(dst)
 	case core.Compacted:
-		return v.systemText(dst, compactedText(e))
+		return v.systemText(dst, content.Compacted(e))
 	case core.Reverted:
-		return v.systemText(dst, revertedText(e))
+		return v.systemText(dst, content.Reverted(e))
 	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
@@ -185,20 +183,20 @@ func (v *View) turnStarted(dst []byte, e core.TurnStarted) []byte {
 	v.turn = e.Turn
 	delete(v.queued, e.Turn)
 	if !v.live {
-		return v.userText(dst, e.Message, e.Prompt)
+		return v.userText(dst, e.Message, e.Prompt, e.Origin)
 	}
 	dst = v.status(dst, eca.ChatRunning)
-	dst = v.userText(dst, e.Message, e.Prompt)
+	dst = v.userText(dst, e.Message, e.Prompt, e.Origin)
 	return v.running(dst, waitingText)
 }
 
 // turnEnded gives the reason for the end of a turn if there is one, and then, as the last
 // message, reports that the turn is over.
 func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
-	prompt, waited := v.queued[e.Turn]
+	q, waited := v.queued[e.Turn]
 	if waited { // it never began
 		delete(v.queued, e.Turn)
-		dst = v.userText(dst, "", prompt)
+		dst = v.userText(dst, "", q.Prompt, q.Origin)
 	}
 	if v.turn == e.Turn {
 		v.turn, v.busy = "", ""
@@ -297,12 +295,15 @@ func (v *View) status(dst []byte, st eca.ChatStatus) []byte {
 	return notification(dst, eca.MethodStatusChanged, eca.StatusChangedParams{ChatID: v.chat, Status: st})
 }
 
-// userText shows the user's message, which clients leave to us. The reference server ends it with
-// a line feed, and clients append the next text directly.
-func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block) []byte {
-	text := promptText(prompt)
+// userText shows the user's message, which clients leave to us, with the name of another client that has
+// said it. The reference server ends it with a line feed, and clients append the next text directly.
+func (v *View) userText(dst []byte, id core.MessageID, prompt []core.Block, by core.Origin) []byte {
+	text := content.Prompt(prompt)
 	if text == "" {
 		return dst
+	}
+	if name := v.speaker(by); name != "" {
+		text = name + ": " + text
 	}
 	said := eca.TextContent{Type: eca.TypeText, ContentID: string(id), Text: text + "\n"}
 	if v.fixed { // with an id they would offer to go back to it
@@ -344,24 +345,6 @@ func (v *View) remarks(e core.Flagged) bool {
 
 func (v *View) cleared(dst []byte) []byte {
 	return notification(dst, eca.MethodCleared, eca.ClearedParams{ChatID: v.chat, Messages: true})
-}
-
-// promptText returns the visible part of a prompt: its texts, with the names of the references
-// between them. References after the last text are attachments, and are left out.
-func promptText(prompt []core.Block) string {
-	var said, between strings.Builder
-	for _, b := range prompt {
-		if t, ok := b.(core.Text); ok {
-			said.WriteString(between.String() + t.Text)
-			between.Reset()
-			continue
-		}
-		between.WriteString(" " + nameOf(b) + " ")
-	}
-	if text := strings.TrimSpace(said.String()); text != "" {
-		return text
-	}
-	return strings.Join(strings.Fields(between.String()), " ")
 }
 
 func (v *View) systemText(dst []byte, text string) []byte {

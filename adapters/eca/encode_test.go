@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -439,7 +440,7 @@ func TestPromptText(t *testing.T) {
 		"file:///a.go":                        {core.Link{URI: "file:///a.go"}},
 		"":                                    nil,
 	} {
-		if got := promptText(prompt); got != want {
+		if got := content.Prompt(prompt); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
@@ -34,7 +35,7 @@ func newPager() *pager {
 func (p *pager) item(ev core.Event) int {
 	switch e := any(ev).(type) {
 	case core.TurnStarted:
-		if promptText(e.Prompt) != "" {
+		if content.Prompt(e.Prompt) != "" {
 			return p.of("m" + string(e.Message))
 		}
 	case core.Steered:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
@@ -52,7 +53,7 @@ func FuzzPromptParams(f *testing.F) {
 			t.Errorf("the message is lost: %v", blocks)
 		}
 		_ = checkID(said(p.ChatID))
-		promptText(blocks)
+		content.Prompt(blocks)
 	})
 }
 

@@ -241,7 +241,7 @@ func (c *chat) refuse(pr *pendingPrompt, err error) {
 		if idle && first {
 			lines = view.running(lines, waitingText)
 		}
-		lines = view.userText(lines, "", []core.Block{core.Text{Text: pr.params.Message}})
+		lines = view.userText(lines, "", []core.Block{core.Text{Text: pr.params.Message}}, core.Origin{})
 		if first {
 			c.srv.put(lines)
 			answer()

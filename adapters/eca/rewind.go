@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
@@ -141,7 +142,7 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 		if !messages {
 			undone, err := workspace.Rollback(ctx, s.opts.Gateway, att, at.front, false, true)
 			if err == nil && len(undone) == 0 {
-				c.behind(att.Head(), func() { c.remark(revertedText(core.Reverted{})) })
+				c.behind(att.Head(), func() { c.remark(content.Reverted(core.Reverted{})) })
 			}
 			return err
 		}

@@ -171,6 +171,10 @@ func (s *Server) posted(ctx context.Context, p board.Posting) {
 		s.pump.Do(func() { s.announceServer(p.Topic, item) })
 	case board.Models, board.Agents:
 		s.refresh(ctx)
+	case board.Present:
+		if c := s.chat(p.Topic.Name); c != nil {
+			s.pump.Do(func() { c.present(item.Clients) })
+		}
 	case board.Gone:
 		switch p.Topic.Kind {
 		case "session":

@@ -265,7 +265,7 @@ func (f *feed) leave() {
 // newChat creates a chat that is not known to others yet.
 func (s *Server) newChat(id core.SessionID) *chat {
 	return &chat{
-		srv: s, id: id, queue: pump.NewQueue(&s.wg),
+		srv: s, id: id, queue: pump.NewQueue(&s.wg), company: &pump.Company{},
 		answers: map[core.TurnID]func(){}, held: map[core.TurnID]func(){}, running: map[*pendingPrompt]struct{}{},
 	}
 }

@@ -23,6 +23,7 @@ type View struct {
 	parent string // the chat that shows it within a call; "": it is shown by itself
 	lacks  nameSet
 	client string // clientInfo.name, for fields that only one client reads
+	self   string // the client's name for others; "": what others say is shown without theirs
 	live   bool   // false: the encoded records are history
 	offer  *offer.Offer
 	fixed  bool                      // the agent cannot go back to a message, so clients must not offer it
@@ -41,7 +42,7 @@ type View struct {
 	began    int                          // the number of calls so far
 	asks     map[core.AskID]core.Ask      // the last known open questions
 	thoughts map[core.ThoughtID]time.Time // those that have not ended, with their starts
-	queued   map[core.TurnID][]core.Block
+	queued   map[core.TurnID]core.PromptQueued
 	allowed  content.Allowed
 	steps    []core.PlanEntry // the agent's plan
 	planners int              // the number of calls that change it and are shown as the plan
@@ -51,7 +52,7 @@ type View struct {
 func newView(chat core.SessionID, l nameSet, client string, o *offer.Offer) *View {
 	v := &View{
 		chat: string(chat), lacks: l, client: client, offer: o,
-		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID][]core.Block{},
+		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID]core.PromptQueued{},
 	}
 	v.heads()
 	return v

@@ -44,6 +44,7 @@ var parts = []string{
 	"dragoman/core/board",
 	"dragoman/core/child",
 	"dragoman/core/codec",
+	"dragoman/core/company",
 	"dragoman/core/control",
 	"dragoman/core/cursor",
 	"dragoman/core/datadir",
@@ -96,6 +97,8 @@ var importRules = []rule{
 	{from: "dragoman/core/fork", forbidden: thirdParty, why: "a copy is made of sessions alone"},
 	{from: "dragoman/core/workspace", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what prompts can refer to depends on no disk and no server"},
 	{from: "dragoman/core/workspace", forbidden: thirdParty, why: "what prompts can refer to is plain data"},
+	{from: "dragoman/core/company", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display"}, why: "a client has one name in every protocol"},
+	{from: "dragoman/core/company", forbidden: thirdParty, why: "names are plain data"},
 	{from: "dragoman/core/cursor", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a position is the same text in a log and for every client"},
 	{from: "dragoman/core/cursor", forbidden: thirdParty, why: "a position is the same text in a log and for every client"},
 	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/inference"}, leaves...), why: "commands know sessions; what else they do is handed in"},
@@ -156,15 +159,15 @@ var importRules = []rule{
 	{from: "dragoman/adapters/wire/streamable", forbidden: "dragoman/...", except: []string{"dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/core/sse", "dragoman/adapters/proto/mcp"}, why: "MCP over HTTP is bytes, envelopes and the protocol's names"},
 	{from: "dragoman/adapters/wire/...", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "golang.org/x/sys/..."}, why: "the wire knows bytes and envelopes"},
 	{from: "dragoman/adapters/proto/...", forbidden: "dragoman/...", why: "protocol structures stand alone, so that adapters and bridge share them"},
-	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
+	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/company", "dragoman/core/display", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/access"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
-	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose", "dragoman/adapters/eca/content", "dragoman/adapters/eca/offer"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/company", "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose", "dragoman/adapters/eca/content", "dragoman/adapters/eca/offer"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/eca/refer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fileuri", "dragoman/core/workspace", "dragoman/adapters/wire", "dragoman/core/jsonscan", "dragoman/adapters/proto/eca"}, why: "references are looked up without a connection"},
 	{from: "dragoman/adapters/eca/content", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "contents are made from records alone"},
 	{from: "dragoman/adapters/eca/offer", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/control", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "choices are made from a profile and a session's state alone"},
 	{from: "dragoman/adapters/eca/compose", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/inference", "dragoman/adapters/proto/eca"}, why: "a model is asked without a connection"},
-	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/board", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/acp", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/company", "dragoman/core/board", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: "dragoman/...", except: append(adapterImports("acp"), "dragoman/core/files", "dragoman/core/glob", "dragoman/core/ide", "dragoman/core/workspace"), why: "an adapter imports core, wire, the way into a workspace and its own proto, which it shares with acp, never another adapter, bridge or model"},
 	{from: "dragoman/adapters/thread", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "go.uber.org/zap/..."}, why: "the dialect is older than every library for it"},
 	{from: "dragoman/adapters/acp/losses", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/fidelity"}, why: "what is lost is a list"},
@@ -178,7 +181,7 @@ var importRules = []rule{
 	{from: "dragoman/adapters/mcp/options", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display"}, why: "options are set for any caller, through core"},
 	{from: "dragoman/adapters/mcp/permit", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/access", "dragoman/core/jsonscan", "dragoman/core/sse", "dragoman/adapters/wire", "dragoman/adapters/wire/streamable", "dragoman/adapters/proto/mcp"}, why: "rights are checked on messages, before anybody carries them out"},
 	{from: "dragoman/adapters/mcp/schema", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display", "dragoman/core/forms", "dragoman/core/jsonscan", "dragoman/adapters/wire", "dragoman/adapters/proto/mcp"}, why: "a schema is written for what is asked, whoever asks"},
-	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/access", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/inference", "dragoman/core/workspace", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/mcp/loan", "dragoman/adapters/mcp/options", "dragoman/adapters/mcp/permit", "dragoman/adapters/mcp/schema", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
+	{from: "dragoman/adapters/mcp", forbidden: "dragoman/...", except: append(adapterImports("mcp"), "dragoman/core/company", "dragoman/core/access", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/inference", "dragoman/core/workspace", "dragoman/adapters/mcp/edge", "dragoman/adapters/mcp/folders", "dragoman/adapters/mcp/loan", "dragoman/adapters/mcp/options", "dragoman/adapters/mcp/permit", "dragoman/adapters/mcp/schema", "dragoman/adapters/wire/streamable"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
 
 	{from: "dragoman/adapters", forbidden: "dragoman/core/llm", why: "what compares the dialects needs no model"},
 	{from: "dragoman/bridge", forbidden: "dragoman/core/llm", why: "what compares gateways needs no model"},
@@ -334,7 +337,7 @@ func upstreamImports(more ...string) []string {
 }
 
 func adapterImports(name string) []string {
-	return append([]string{"dragoman/core", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
+	return append([]string{"dragoman/core", "dragoman/core/company", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
 }
 
 // onlyIn is a rule for all packages except some. except means importers here.

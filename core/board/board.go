@@ -64,14 +64,17 @@ type Session struct{ Summary core.Summary }
 type Commands struct{}
 
 // Present lists the clients of a session, in this process and in others.
-type Present struct{ Clients []Attendee }
+type Present struct{ Clients []core.Attendee }
 
-// Attendee is one of them.
-type Attendee struct {
-	ID      string `json:"id"` // core.Client.ID
-	Name    string `json:"name"`
-	Observe bool   `json:"observe,omitempty"` // it only reads
-	Node    string `json:"node"`              // its process
+// Clients lists the clients of a session; nil: none are known.
+func Clients(r Reader, id core.SessionID) []core.Attendee {
+	posted, _ := r.Now()
+	for _, p := range posted {
+		if item, ok := p.Item.(Present); ok && p.Topic.Name == string(id) {
+			return item.Clients
+		}
+	}
+	return nil
 }
 
 // Account announces a login or logout.

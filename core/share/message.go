@@ -147,10 +147,10 @@ type done struct {
 }
 
 type changedParams struct {
-	Written core.Pos `json:"written"`
-	Owned   bool     `json:"owned"`
-	Live    *event   `json:"live,omitempty"`
-	Present []Client `json:"present,omitempty"`
+	Written core.Pos        `json:"written"`
+	Owned   bool            `json:"owned"`
+	Live    *event          `json:"live,omitempty"`
+	Present []core.Attendee `json:"present,omitempty"`
 }
 
 type editorParams struct {

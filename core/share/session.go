@@ -1,7 +1,6 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -38,7 +37,7 @@ type session struct {
 	link    *link      // nil: there is none
 	guests  map[*guest]struct{}
 	sent    map[core.TurnID]*sent // prompts of clients of this process, whose turns have not ended
-	present []Client              // all clients; of another owner as it last said
+	present []core.Attendee       // all clients; of another owner as it last said
 	looking bool                  // a goroutine is in look
 	again   bool                  // it must look again
 	ended   bool
@@ -114,28 +113,15 @@ func (s *session) clientsChanged() {
 	if s.linked.Load() {
 		return // the owner says it
 	}
-	list := s.clientsHere()
+	list := s.Attendees()
 	s.mu.Lock()
 	s.present = list
 	s.mu.Unlock()
 	s.of.present(s.key, list)
 }
 
-// clientsHere lists the visible clients that are attached here.
-func (s *session) clientsHere() (list []Client) {
-	for _, a := range s.Clients() {
-		c := a.Client()
-		if !c.Visible {
-			continue
-		}
-		list = append(list, Client{ID: c.ID, Name: c.Name, Observe: c.Role == core.Observe, Node: cmp.Or(c.Remote, s.of.o.Node)})
-	}
-	slices.SortFunc(list, func(a, b Client) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
-	return list
-}
-
 // presentOf notes the clients as the owner has listed them.
-func (s *session) presentOf(list []Client) {
+func (s *session) presentOf(list []core.Attendee) {
 	s.mu.Lock()
 	same := slices.Equal(s.present, list)
 	s.present = list
@@ -146,7 +132,7 @@ func (s *session) presentOf(list []Client) {
 }
 
 // present shows the clients of a session.
-func (s *Sharing) present(k key, list []Client) {
+func (s *Sharing) present(k key, list []core.Attendee) {
 	if s.o.Present != nil {
 		s.o.Present(k.principal, k.id, list)
 	}

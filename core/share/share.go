@@ -23,19 +23,11 @@ type Options struct {
 	// leave ends the connection.
 	Profiles func(p core.Principal, spec json.RawMessage) (profiles core.Profiles, leave func(), err error)
 	// Present is called after the clients of a session have changed, by any goroutine. It must not block.
-	Present func(core.Principal, core.SessionID, []Client)
+	Present func(core.Principal, core.SessionID, []core.Attendee)
 	// Boards connects the boards; nil: jobs and servers are shown in the process that runs them alone.
 	Boards Boards
 	// Dir is the folder of the sockets; empty: Dir().
 	Dir string
-}
-
-// Client is a client of a session, as others are shown it.
-type Client struct {
-	ID      string `json:"id"` // core.Client.ID
-	Name    string `json:"name"`
-	Observe bool   `json:"observe,omitempty"` // it only reads
-	Node    string `json:"node"`              // its process
 }
 
 // Sharing lets this process and others use each other's sessions. It listens from the first session on

@@ -53,7 +53,7 @@ func (at place) start(t *testing.T, name string, change func(*process, *share.Op
 	t.Helper()
 	p := &process{t: t, store: jsonl.New(at.data), backend: &coretest.Backend{Run: echo}}
 	o := share.Options{Node: name, Config: "config", Dir: at.sockets}
-	o.Present = func(_ core.Principal, _ core.SessionID, list []share.Client) {
+	o.Present = func(_ core.Principal, _ core.SessionID, list []core.Attendee) {
 		var names []string
 		for _, c := range list {
 			names = append(names, c.Name+" in "+c.Node)

@@ -8,11 +8,11 @@ import (
 
 // Status is the state of a session in the process that owns it.
 type Status struct {
-	ID      core.SessionID `json:"id"`
-	Clients []Client       `json:"clients,omitempty"`
-	Running bool           `json:"running,omitempty"` // a turn runs
-	Queued  int            `json:"queued,omitempty"`  // prompts that wait
-	Asks    []string       `json:"asks,omitempty"`    // what waits for a person, in words
+	ID      core.SessionID  `json:"id"`
+	Clients []core.Attendee `json:"clients,omitempty"`
+	Running bool            `json:"running,omitempty"` // a turn runs
+	Queued  int             `json:"queued,omitempty"`  // prompts that wait
+	Asks    []string        `json:"asks,omitempty"`    // what waits for a person, in words
 }
 
 type statusParams struct {
@@ -68,7 +68,7 @@ func (g *guest) status(_ context.Context, p statusParams) (is statusResult, err 
 
 // status returns the state of a session that this process owns.
 func (s *session) status() Status {
-	is := Status{ID: s.key.id, Clients: s.clientsHere()}
+	is := Status{ID: s.key.id, Clients: s.Attendees()}
 	s.View(func(st *core.State) {
 		is.Running, is.Queued = st.Turn != "", len(st.Queued)
 		for _, a := range st.Asks {

@@ -134,6 +134,16 @@ type UsedUpdate struct {
 	UpdatedAt     string `json:"updatedAt"` // RFC 3339
 }
 
+// PresentUpdate is the update `session_info_update` that lists the clients of a session; the rest stays.
+type PresentUpdate struct {
+	SessionUpdate string `json:"sessionUpdate"`
+	Meta          struct {
+		Dragoman struct {
+			Clients any `json:"clients"`
+		} `json:"dragoman"`
+	} `json:"_meta"`
+}
+
 // ModeUpdate is the update `current_mode_update`.
 type ModeUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`

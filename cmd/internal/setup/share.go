@@ -49,17 +49,13 @@ func (p *Process) Share() *share.Sharing {
 }
 
 // present shows the clients of a session on the board.
-func (p *Process) present(by core.Principal, id core.SessionID, list []share.Client) {
+func (p *Process) present(by core.Principal, id core.SessionID, list []core.Attendee) {
 	topic := board.Topic{Kind: "present", Name: string(id), Principal: by}
 	if len(list) == 0 {
 		p.board.Drop(topic)
 		return
 	}
-	item := board.Present{}
-	for _, c := range list {
-		item.Clients = append(item.Clients, board.Attendee(c))
-	}
-	p.board.Put(topic, item)
+	p.board.Put(topic, board.Present{Clients: list})
 }
 
 // spec describes one of our connections.

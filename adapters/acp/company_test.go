@@ -1,0 +1,118 @@
+package acp_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
+	"dragoman/core/board"
+	"dragoman/core/coretest"
+)
+
+// named is an initialize of a client with a name.
+func named(name string) string {
+	return strings.Replace(hello, `"protocolVersion":1`, `"protocolVersion":1,"clientInfo":{"name":"`+name+`","version":"1"}`, 1)
+}
+
+// newSessionAs is newSession of a client with a name.
+func newSessionAs(t *testing.T, peer *wiretest.Peer, name string) {
+	t.Helper()
+	if err := peer.Send(named(name), `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"id":1`)
+}
+
+// send sends messages.
+func send(t *testing.T, peer *wiretest.Peer, messages ...string) {
+	t.Helper()
+	if err := peer.Send(messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What another client prompts is shown with its name, live and in a replay. While a client's own prompt is
+// open, the other's is a text, and a queued one is announced.
+func TestAnotherClientsPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil, true)
+		zed, stop1 := serve(t, g)
+		emacs, stop2 := serve(t, g)
+		newSessionAs(t, zed, "Zed")
+		send(t, emacs, named("Emacs"), resumeLine)
+		emacs.Until(t, `"id":1`)
+		const user, text = `"user_message_chunk","content":{"type":"text","text":`, `"agent_message_chunk","content":{"type":"text","text":`
+		send(t, emacs, promptLine(2, "say hi"))
+		zed.Until(t, user+`"Emacs 1: "}`)
+		zed.Until(t, user+`"say hi"}`)
+		emacs.Until(t, `"id":2`)
+
+		send(t, zed, promptLine(2, "hang"))
+		emacs.Until(t, user+`"Zed 1: "}`)
+		zed.Until(t, "one moment")
+		send(t, emacs, promptLine(3, "say there"))
+		zed.Until(t, text+`"\n[Emacs 1 has queued a prompt: say there]\n"}`)
+		send(t, zed, promptLine(3, "say again"))
+		synctest.Wait()
+		send(t, zed, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`)
+		zed.Until(t, `"id":2`)
+		zed.Until(t, text+`"\n[Emacs 1: say there]\n"}`)
+		zed.Until(t, `"id":3`)
+		emacs.Until(t, text+`"\n[Zed 1 has queued a prompt: say again]\n"}`)
+		emacs.Until(t, text+`"again"`)
+
+		send(t, emacs, `{"jsonrpc":"2.0","id":9,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
+		replay := ""
+		for !strings.Contains(replay, `"id":9`) {
+			line, err := emacs.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			replay += line
+		}
+		if strings.Count(replay, `"Zed 1: "`) != 2 || strings.Contains(replay, "Emacs") || strings.Contains(replay, "queued") {
+			t.Errorf("the replay does not name the others, or names itself: %s", replay)
+		}
+		stop1()
+		stop2()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who else is attached is shown after a second, and a client that comes back meanwhile is not. Programs get
+// the list at once. A client that is alone gets neither.
+func TestOthersAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, b := newGateway(coretest.NewMemory(), nil, true), board.New()
+		peer, stop := serveWith(t, g, b)
+		put := func(list ...core.Attendee) {
+			b.Put(board.Topic{Kind: "present", Name: "s1", Principal: core.Local}, board.Present{Clients: list})
+		}
+		emacs, again := core.Attendee{ID: "e", Name: "Emacs"}, core.Attendee{ID: "f", Name: "Emacs"}
+		put(emacs)
+		newSessionAs(t, peer, "Zed")
+		peer.Until(t, `{"sessionUpdate":"session_info_update","_meta":{"dragoman":{"clients":[{"id":"e","name":"Emacs","node":""}]}}}`)
+		began := time.Now()
+		peer.Until(t, `[Emacs is also attached to this session.]`)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		put()
+		put(again)
+		<-time.After(5 * time.Second)
+		put()
+		peer.Until(t, `"_meta":{"dragoman":{"clients":null}}`)
+		if line := peer.Until(t, "[Emacs"); !strings.Contains(line, "[Emacs left this session.]") {
+			t.Error(line)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package content
+
+import (
+	"fmt"
+	"strings"
+
+	"dragoman/core"
+)
+
+// Compacted reports that the agent remembers only a summary from now on. If the user asked for
+// that, the agent's answer has the numbers.
+func Compacted(e core.Compacted) string {
+	const summary = "The agent continues with a summary of the conversation above."
+	switch {
+	case !e.Auto:
+		return summary
+	case e.Before > 0 && e.After > 0:
+		return fmt.Sprintf("The model's window was nearly full, so the conversation was compacted from %d to %d tokens. %s", e.Before, e.After, summary)
+	}
+	return "The model's window was nearly full, so the conversation was compacted. " + summary
+}
+
+// Reverted lists the files that were restored and those that were not.
+func Reverted(e core.Reverted) string {
+	var done, left strings.Builder
+	for _, f := range e.Files {
+		if f.Why == "" {
+			done.WriteString("\n- " + f.Path)
+		} else {
+			left.WriteString("\n- " + f.Path + ": " + f.Why)
+		}
+	}
+	var parts []string
+	if done.Len() > 0 {
+		parts = append(parts, "File changes that were undone:"+done.String())
+	}
+	if left.Len() > 0 {
+		parts = append(parts, "Files that were left as they are:"+left.String())
+	}
+	if len(parts) == 0 {
+		return "There were no file changes to undo."
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Name returns a name for content that is not text.
+func Name(b core.Block) string {
+	switch b := b.(type) {
+	case core.Text:
+		return b.Text
+	case core.Image:
+		return fmt.Sprintf("[image %s, %d bytes]", b.MIME, len(b.Data))
+	case core.Audio:
+		return fmt.Sprintf("[audio %s, %d bytes]", b.MIME, len(b.Data))
+	case core.Link:
+		if b.Name != "" {
+			return "[" + b.Name + "](" + b.URI + ")"
+		}
+		return b.URI
+	case core.Resource:
+		return b.URI
+	case core.Diff:
+		return b.Path
+	case core.Terminal:
+		return b.ID
+	}
+	return ""
+}
+
+// Prompt returns the visible part of a prompt: its texts, with the names of the references
+// between them. References after the last text are attachments, and are left out.
+func Prompt(prompt []core.Block) string {
+	var said, between strings.Builder
+	for _, b := range prompt {
+		if t, ok := b.(core.Text); ok {
+			said.WriteString(between.String() + t.Text)
+			between.Reset()
+			continue
+		}
+		between.WriteString(" " + Name(b) + " ")
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		return text
+	}
+	return strings.Join(strings.Fields(between.String()), " ")
+}
