@@ -68,11 +68,11 @@ func (s *Session) claim(ctx context.Context) error {
 	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...)
-	continues := s.peer != nil && len(s.clients) > 0 // they were there when its owner ended
-	events = append(events, s.interruptedLocked(ownerDied, continues)...)
+	shared := s.peer != nil
+	events = append(events, s.interruptedLocked(ownerDied, shared)...)
 	wake := s.appendLocked(events...)
-	if continues {
-		s.requeueLocked()
+	if shared {
+		s.requeueLocked(len(s.clients) > 0) // they were there when its owner ended
 	}
 	s.mu.Unlock()
 	s.wake(wake)

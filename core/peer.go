@@ -121,20 +121,51 @@ func (s *Session) remoteLocked() bool {
 	return false
 }
 
-// adoptWait is the time for the clients of queued prompts to come back after their owner has ended. A
-// prompt whose client does not come is answered without it.
+// adoptWait is the time for the clients of queued prompts to come back after their owner has ended.
 const adoptWait = 2 * time.Second
 
-// requeueLocked queues the prompts that the log has left waiting.
-func (s *Session) requeueLocked() {
+// requeueLocked queues the prompts that the log has left waiting. One whose client does not come back is
+// answered without it if run is set, and ends as interrupted if not.
+func (s *Session) requeueLocked(run bool) {
 	for _, q := range s.state.queued {
 		t := &Turn{s: s, id: q.Turn, origin: q.Origin, prompt: Prompt{Blocks: q.Prompt, Key: q.Key}, orphan: true}
 		t.ctx, t.cancel = context.WithCancelCause(s.base)
 		s.queue = append(s.queue, t)
 	}
 	if len(s.queue) > 0 {
-		s.adoption = time.AfterFunc(adoptWait, func() { s.startQueued(true) })
+		s.adoption = time.AfterFunc(adoptWait, func() {
+			if !run {
+				s.dropOrphans()
+			}
+			s.startQueued(run)
+		})
 	}
+}
+
+// dropOrphans ends the queued prompts whose clients have not come back.
+func (s *Session) dropOrphans() {
+	s.mu.Lock()
+	if s.closing != nil || s.refusalLocked() != nil { // the next owner ends them
+		s.mu.Unlock()
+		return
+	}
+	var events []Event
+	s.queue = slices.DeleteFunc(s.queue, func(t *Turn) bool {
+		if t.orphan {
+			t.over = true
+			events = append(events, TurnEnded{Turn: t.id, Stop: StopInterrupted, Err: ownerDied})
+		}
+		return t.orphan
+	})
+	wake := s.appendLocked(events...)
+	s.startIdleLocked()
+	s.mu.Unlock()
+	s.wake(wake)
+}
+
+// orphansLocked reports whether prompts wait for their clients to come back.
+func (s *Session) orphansLocked() bool {
+	return slices.ContainsFunc(s.queue, func(t *Turn) bool { return t.orphan })
 }
 
 // startQueued starts the first queued prompt, if none runs; an orphan only if nobody is waited for.

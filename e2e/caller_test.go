@@ -13,6 +13,7 @@ import (
 type caller struct {
 	*peer
 	answers map[string]message
+	asked   []message // what its user was asked, by elicitation
 }
 
 // result is a tool's result.
@@ -60,8 +61,17 @@ func (r result) text() string {
 // call starts the binary as an agent does and says hello.
 func (p *place) call(t testing.TB, l launch, flags ...string) *caller {
 	t.Helper()
-	c := &caller{peer: p.start(t, l, false, append(flags, "mcp", "--root", p.work)...), answers: map[string]message{}}
-	_, req := c.request("initialize", object{"protocolVersion": "2025-11-25", "capabilities": object{}, "clientInfo": object{"name": "raw", "version": "1"}})
+	return p.callWith(t, l, object{}, flags...)
+}
+
+// callWith is call for an agent that has capabilities.
+func (p *place) callWith(t testing.TB, l launch, caps object, flags ...string) *caller {
+	t.Helper()
+	c := &caller{
+		peer:    p.start(t, l, false, append(flags, "mcp", "--root", p.work)...),
+		answers: map[string]message{},
+	}
+	_, req := c.request("initialize", object{"protocolVersion": "2025-11-25", "capabilities": caps, "clientInfo": object{"name": "raw", "version": "1"}})
 	c.send(req, notification("notifications/initialized", object{}))
 	if m := c.await("1"); m.Error != nil {
 		t.Fatalf("initialize: %v", m.Error)
@@ -70,8 +80,11 @@ func (p *place) call(t testing.TB, l launch, flags ...string) *caller {
 }
 
 func (c *caller) take(m message) {
-	if m.Method == "" {
+	switch m.Method {
+	case "":
 		c.answers[string(m.ID)] = m
+	case "elicitation/create":
+		c.asked = append(c.asked, m)
 	}
 }
 

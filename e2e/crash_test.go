@@ -226,9 +226,7 @@ func killedMCP(t *testing.T, scene string) {
 // lastWords reads to the end of what a killed process has said.
 func (e *editor) lastWords() {
 	e.t.Helper()
-	if err := e.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		e.t.Fatal(err)
-	}
+	e.patient()
 	for {
 		m, err := e.next()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -35,6 +36,9 @@ type peer struct {
 	exited chan struct{}
 	last   []string // of the messages, for reports
 	ids    int
+	ahead  *ahead // nil: nothing is read before it is wanted
+	keeps  bool   // all messages
+	kept   []message
 
 	began    time.Time // when the process was started
 	answered time.Time // when its first message had come
@@ -126,6 +130,9 @@ func (c *peer) end() {
 	<-c.exited
 	c.in.Close()
 	c.out.Close()
+	if c.ahead != nil {
+		<-c.ahead.over
+	}
 	if log := c.stderr(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
 		c.t.Errorf("%v: standard error says\n%.6000s", c.cmd.Args[1:], log)
 	}
@@ -192,9 +199,7 @@ func (c *peer) leave() {
 
 // drain reads to the end of the stream.
 func (c *peer) drain() {
-	if err := c.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		c.t.Error(err)
-	}
+	c.patient()
 	for {
 		if _, err := c.next(); err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -205,24 +210,111 @@ func (c *peer) drain() {
 	}
 }
 
-// next reads one message. It fails with io.EOF at the end of the stream.
-func (c *peer) next() (message, error) {
+// next returns one message. It fails with io.EOF at the end of the stream.
+func (c *peer) next() (m message, err error) {
+	if c.ahead != nil {
+		m, err = c.ahead.next()
+	} else {
+		m, err = c.receive()
+	}
+	if err != nil {
+		return message{}, err
+	}
+	if c.answered.IsZero() {
+		c.answered = m.at
+	}
+	if len(c.last) == 40 {
+		c.last = c.last[1:]
+	}
+	c.last = append(c.last, string(m.raw[:min(len(m.raw), 400)]))
+	if c.keeps {
+		c.kept = append(c.kept, m)
+	}
+	return m, nil
+}
+
+// receive reads one message from the pipe.
+func (c *peer) receive() (message, error) {
 	body, err := c.frame()
 	if err != nil {
 		return message{}, err
 	}
 	m := message{at: time.Now(), raw: body}
-	if c.answered.IsZero() {
-		c.answered = m.at
-	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return message{}, fmt.Errorf("%.200q is no message: %w", body, err)
 	}
-	if len(c.last) == 40 {
-		c.last = c.last[1:]
-	}
-	c.last = append(c.last, string(body[:min(len(body), 400)]))
 	return m, nil
+}
+
+// patient has next wait for so long from now on.
+func (c *peer) patient() {
+	if c.ahead != nil {
+		c.ahead.end = time.Now().Add(patience)
+		return
+	}
+	if err := c.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// ahead has what a peer has read before it was wanted. So each message has the time at which it came.
+type ahead struct {
+	end  time.Time     // of the patience of who calls next
+	over chan struct{} // closed when nothing more comes
+
+	mu   sync.Mutex // guards the fields below
+	list []message
+	err  error         // at the end of list
+	news chan struct{} // holds one token: look again
+}
+
+// readAhead reads from now on whatever comes at once.
+func (c *peer) readAhead() {
+	a := &ahead{over: make(chan struct{}), news: make(chan struct{}, 1)}
+	c.ahead = a
+	go func() {
+		defer close(a.over)
+		for {
+			m, err := c.receive()
+			a.mu.Lock()
+			if a.err = err; err == nil {
+				a.list = append(a.list, m)
+			}
+			a.mu.Unlock()
+			select {
+			case a.news <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func (a *ahead) next() (message, error) {
+	for {
+		a.mu.Lock()
+		if len(a.list) > 0 {
+			m := a.list[0]
+			a.list = a.list[1:]
+			a.mu.Unlock()
+			return m, nil
+		}
+		err := a.err
+		a.mu.Unlock()
+		if err != nil {
+			return message{}, err
+		}
+		late := time.NewTimer(time.Until(a.end))
+		select {
+		case <-a.news:
+		case <-a.over:
+		case <-late.C:
+			return message{}, os.ErrDeadlineExceeded
+		}
+		late.Stop()
+	}
 }
 
 func (c *peer) frame() ([]byte, error) {
@@ -264,9 +356,7 @@ func whole(part []byte, err error) error {
 // until reads until a condition holds, and gives each message to take.
 func (c *peer) until(what string, take func(message), holds func() bool) {
 	c.t.Helper()
-	if err := c.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		c.t.Fatal(err)
-	}
+	c.patient()
 	for !holds() {
 		m, err := c.next()
 		if err != nil {
