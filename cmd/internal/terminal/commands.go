@@ -23,6 +23,7 @@ func localCommands() []localCommand {
 		{command("help", "List the commands and keys"), (*chat).help},
 		{command("agents", "List the agents, or choose one: /agents NAME"), (*chat).agents},
 		{command("clear", "Begin a new session on an empty screen; this one is kept"), (*chat).clear},
+		{command("stop", "Stop what runs in the session, whoever has prompted it"), (*chat).stopAll},
 		{command("quit", "Leave the chat; /exit does the same"), (*chat).quit},
 		{command("exit", ""), (*chat).quit},
 	}
@@ -39,7 +40,16 @@ func local(prompt string) (cmd localCommand, args string, ok bool) {
 	return localCommand{}, "", false
 }
 
-func (c *chat) quit(context.Context, string) error { return errLeft }
+func (c *chat) quit(context.Context, string) error { return c.part() }
+
+// stopAll stops the running and the queued turns of all clients.
+func (c *chat) stopAll(ctx context.Context, _ string) error {
+	if c.running == "" {
+		c.screen.line(c.screen.Faint("Nothing runs."))
+		return c.screen.flush()
+	}
+	return c.att.Cancel(ctx, "", core.ErrCanceled)
+}
 
 // commands lists the commands that work here: those of the chat, and those of the agent and the
 // workspace. A mistake in the configuration leaves the chat's.
@@ -133,8 +143,8 @@ func (c *chat) agents(ctx context.Context, name string) error {
 func (c *chat) clear(ctx context.Context, _ string) error {
 	if c.live {
 		c.screen.start()
-		c.screen.write(clearScreen)
-		c.screen.mid = false
+		c.screen.put(clearScreen)
+		c.screen.lost()
 	}
 	was := c.att.State()
 	if was.Messages == 0 {
