@@ -39,6 +39,23 @@ type owner struct {
 	Host  string `json:"host"`
 }
 
+// Owner returns the living process that owns a session, in words, and whether it is this one;
+// empty: there is none. It reads a small file, and not the log.
+func (s *Store) Owner(p core.Principal, id core.SessionID) (node string, here bool) {
+	if checkID(p, id) != nil {
+		return "", false
+	}
+	f, err := s.session(p, id, false)
+	if err != nil {
+		return "", false
+	}
+	o := readOwner(f.owner)
+	if !o.alive() {
+		return "", false
+	}
+	return o.String(), o.PID == os.Getpid() && !o.elsewhere()
+}
+
 // Claim implements core.Journal. It cuts off a line that the last owner's death left
 // unfinished. core.ErrReadOnly: the log is damaged or of a later version, or the data
 // folder cannot be written.
