@@ -28,8 +28,10 @@ func (a *app) sessionsList() *cobra.Command {
 		Use:   "list",
 		Short: "List the sessions, most recently used first",
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
-id, the folder and the title. --json prints one object per line. Sessions that exist only in an
-external agent are listed by "dragoman agents sessions".`,
+id, the folder and the title. If a process has a session open the list also has its state
+(running, waiting for a person, or idle), the process, and what waits; "dragoman attach" joins it.
+--json prints one object per line. Sessions that exist only in an external agent are listed by
+"dragoman agents sessions".`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --json | head -n 1",
 		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {

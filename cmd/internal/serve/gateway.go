@@ -19,6 +19,7 @@ import (
 type gateway struct {
 	*core.Gateway
 	process *setup.Process
+	store   *jsonl.Store
 	log     *zap.Logger
 
 	version string // of the program
@@ -61,6 +62,7 @@ func run(
 	o.Log = log
 	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
 	store := jsonl.New(dir)
+	g.store = store
 	g.Gateway = core.New(g.process.Config(g.process.Store(store)))
 	g.process.Join(g.Gateway)
 	err = g.watched(ctx, f)

@@ -18,11 +18,11 @@ import (
 
 // List prints the sessions, the one used last first: as a table, or one JSON object a line.
 func List(ctx context.Context, env *program.Environment, asJSON bool) error {
-	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
+	return with(env, func(store *jsonl.Store, g *core.Gateway) error {
 		if asJSON {
-			return listJSON(ctx, env.Out, g)
+			return listJSON(ctx, env.Out, g, stored(store, g))
 		}
-		return listTable(ctx, env.Out, g, time.Now())
+		return listTable(ctx, env.Out, g, stored(store, g), time.Now())
 	})
 }
 
@@ -53,9 +53,15 @@ type listedSession struct {
 	Messages int            `json:"messages"`
 	Parent   core.SessionID `json:"parent,omitempty"` // the session that delegated it
 	Archived bool           `json:"archived,omitempty"`
+
+	// Of a session that a process has open:
+	State   string   `json:"state,omitempty"` // running, waiting (for a person) or idle
+	Owner   string   `json:"owner,omitempty"` // the process
+	Clients []string `json:"clients,omitempty"`
+	Waiting []string `json:"waiting,omitempty"` // what waits for a person
 }
 
-func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
+func listJSON(ctx context.Context, out io.Writer, g *core.Gateway, live liveness) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	var errs []error
@@ -64,17 +70,23 @@ func listJSON(ctx context.Context, out io.Writer, g *core.Gateway) error {
 			errs = append(errs, err)
 			continue
 		}
-		if err := enc.Encode(listedSession{s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent, s.Archived}); err != nil {
+		l, _ := live(ctx, s.ID)
+		if err := enc.Encode(listedSession{
+			s.ID, s.Title, s.Cwd, s.Roots, s.Created, s.Updated, s.Model, s.Agent, s.Messages, s.Parent, s.Archived,
+			l.state(), l.Owner, l.Clients, l.Waiting,
+		}); err != nil {
 			return err
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// listTable prints a table. It has the columns of what goes on only if something does.
+func listTable(ctx context.Context, out io.Writer, g *core.Gateway, live liveness, now time.Time) error {
+	type row struct{ about, title, state, in string }
+	var rows []row
 	var errs []error
-	n := 0
+	open := false
 	for s, err := range g.List(ctx, core.Local) {
 		if err != nil {
 			errs = append(errs, err)
@@ -83,25 +95,43 @@ func listTable(ctx context.Context, out io.Writer, g *core.Gateway, now time.Tim
 		if s.Parent != "" { // a delegated task: a part of its parent
 			continue
 		}
-		if n++; n == 1 {
-			fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
-		}
-		title := display.Line(s.Title, 60)
+		r := row{title: display.Line(s.Title, 60)}
 		if s.Archived {
-			title += " (archived)"
+			r.title += " (archived)"
 		}
-		fmt.Fprintf(
-			w,
-			"%s\t%d\t%s\t%s\t%s\n",
-			display.Ago(s.Updated, now),
-			s.Messages,
-			display.Line(string(s.ID), 64),
-			display.Line(s.Cwd, 40),
-			title,
-		)
+		r.about = fmt.Sprintf("%s\t%d\t%s\t%s", display.Ago(s.Updated, now), s.Messages, display.Line(string(s.ID), 64), display.Line(s.Cwd, 40))
+		if l, ok := live(ctx, s.ID); ok {
+			open = true
+			r.state, r.in = l.state(), opened(l)
+		}
+		rows = append(rows, r)
 	}
-	if n == 0 && len(errs) == 0 {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	switch {
+	case len(rows) == 0 && len(errs) == 0:
 		fmt.Fprintln(w, "There are no sessions yet.")
+	case open:
+		fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tSTATE\tTITLE\tOPEN IN")
+		for _, r := range rows {
+			fmt.Fprintln(w, strings.TrimRight(r.about+"\t"+r.state+"\t"+r.title+"\t"+r.in, "\t"))
+		}
+	case len(rows) > 0:
+		fmt.Fprintln(w, "USED\tMESSAGES\tID\tFOLDER\tTITLE")
+		for _, r := range rows {
+			fmt.Fprintln(w, r.about+"\t"+r.title)
+		}
 	}
 	return errors.Join(append(errs, w.Flush())...)
+}
+
+// opened describes who has a session open, and what waits for a person there.
+func opened(l Live) string {
+	text := display.Line(l.Owner, 60)
+	if len(l.Clients) > 0 {
+		text += ": " + display.Line(strings.Join(l.Clients, ", "), 100)
+	}
+	for _, w := range l.Waiting {
+		text += "; waits for " + display.Line(w, 100)
+	}
+	return text
 }

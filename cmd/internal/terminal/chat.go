@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
@@ -39,6 +40,9 @@ type ChatOptions struct {
 	// Hosts reports whether turns of a session run in this process, and end with it; nil: they do
 	// not.
 	Hosts func(core.SessionID) bool
+	// Gone reports whether a session was deleted, which another process does not tell; nil: it
+	// cannot be known.
+	Gone func(context.Context, core.SessionID) bool
 	// Present lists the other clients of the session, for people; nil: they are not known.
 	Present func(*core.Attachment) []string
 }
@@ -64,6 +68,9 @@ func converse(ctx context.Context, o ChatOptions, in io.ReadCloser, out io.Write
 		options: o, in: newInput(), tty: Is(o.Program.In), interrupts: interrupts, news: make(chan struct{}, 1),
 		own: map[core.TurnID]context.CancelCauseFunc{}, waiting: map[core.TurnID]bool{},
 	}
+	if o.ReadOnly {
+		c.tty = isScreen(o.Program.Out) // nobody types
+	}
 	smart := o.Program.Getenv("TERM") != "dumb"
 	term, keys, leave := openTerminal(in, smart, func() { wake(c.in.came) }, c.in.resumed)
 	defer leave() // also after a panic
@@ -75,7 +82,7 @@ func converse(ctx context.Context, o ChatOptions, in io.ReadCloser, out io.Write
 	}
 	// The reader ends with its input, which is closed after the conversation.
 	var reading sync.WaitGroup
-	if !o.ReadOnly || term != nil { // who only watches reads no pipe
+	if !o.ReadOnly || term != nil { // who only watches reads no lines
 		reading.Go(func() { c.in.read(in) })
 	}
 	err := c.talk(ctx)
@@ -124,6 +131,7 @@ type chat struct {
 	att    *core.Attachment
 	reader *core.Reader
 	news   chan struct{} // holds 1: the reader may have something
+	looked time.Time     // when it was checked last that the session is there
 	others []string      // the other clients that were shown; nil: none yet
 
 	running core.TurnID // in the session; empty: no turn runs
@@ -197,8 +205,19 @@ func (c *chat) name() string {
 	return "dragoman chat"
 }
 
-// enter attaches to a session.
+// enter attaches to a session and begins to read it.
 func (c *chat) enter(s *core.Session) {
+	c.join(s)
+	c.running = c.att.State().Turn
+	from := c.att.Head()
+	if c.tty || c.options.Attach && c.att.State().Turn != "" {
+		from = core.Pos{} // see catchUp
+	}
+	c.watch(from)
+}
+
+// join attaches to a session.
+func (c *chat) join(s *core.Session) {
 	c.session = s
 	client := core.Client{Name: c.name(), Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true}
 	if c.options.ReadOnly {
@@ -206,28 +225,11 @@ func (c *chat) enter(s *core.Session) {
 	}
 	c.att = s.Attach(client)
 	c.running, c.by, c.asks, c.others = "", "", nil, nil
-	from := c.att.Head()
-	if c.tty {
-		from = core.Pos{} // what was said before is shown
-	}
-	c.watch(from)
 }
 
 // watch reads the session from a position on.
 func (c *chat) watch(from core.Pos) {
 	c.reader = c.att.Watch(from, func(*core.Reader) { wake(c.news) })
-}
-
-// catchUp shows what there is in the session that was entered.
-func (c *chat) catchUp(ctx context.Context) error {
-	if c.tty {
-		return c.showEarlier(ctx)
-	}
-	c.running = c.att.State().Turn
-	for _, a := range c.att.Pending() {
-		c.wants(a)
-	}
-	return nil
 }
 
 // again enters the session once more after it was closed under this chat.
@@ -241,11 +243,7 @@ func (c *chat) again(ctx context.Context) error {
 	}
 	c.reader.Close()
 	c.att.Close()
-	tty := c.tty
-	c.tty = false // nothing is shown again
-	c.enter(s)
-	c.tty = tty
-	c.reader.Close()
+	c.join(s)
 	c.watch(at)
 	c.running = c.att.State().Turn
 	return nil

@@ -7,6 +7,9 @@ import (
 	"dragoman/core/display"
 )
 
+// promptLabel stands in front of a prompt.
+const promptLabel = "> "
+
 // beginPrompt has the next line be a prompt.
 func (c *chat) beginPrompt() {
 	if c.prompting {
@@ -81,6 +84,9 @@ func (c *chat) line(ctx context.Context, label string, gen int) (line inputLine,
 	ended := c.in.end() // checked first: a line may come with the end
 	if line, ok = c.in.take(gen); ok {
 		line.at = len(line.pieces)
+		if c.prompting {
+			label = promptLabel // without the sign that a turn runs
+		}
 		c.leaveLine(label, line.keyLine)
 		return line, true, c.screen.flush()
 	}

@@ -85,7 +85,7 @@ func (c *chat) record(ctx context.Context, r core.Record) error {
 
 // hear takes the next line, for whatever it is for, and reports whether there was one.
 func (c *chat) hear(ctx context.Context) (bool, error) {
-	gen, label := 0, "> "
+	gen, label := 0, promptLabel
 	switch {
 	case c.question != nil:
 		gen, label = c.question.gen, c.question.choices
@@ -102,7 +102,7 @@ func (c *chat) hear(ctx context.Context) (bool, error) {
 	default:
 		c.beginPrompt()
 		if c.running != "" && c.live {
-			label = signOf(c.progress.frame) + " > "
+			label = signOf(c.progress.frame) + " " + promptLabel
 		}
 	}
 	line, ok, err := c.line(ctx, label, gen)
@@ -118,6 +118,23 @@ func (c *chat) hear(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return true, c.prompt(ctx, line)
+}
+
+// lookGone is the time between two checks that the session is there.
+const lookGone = 2 * time.Second
+
+// gone returns a timer for the next check that the session is there; nil: it is not checked.
+func (c *chat) gone(ctx context.Context) (next *time.Timer, err error) {
+	if c.options.Gone == nil {
+		return nil, nil
+	}
+	since := time.Since(c.looked)
+	if since >= lookGone {
+		if c.looked, since = time.Now(), 0; c.options.Gone(ctx, c.session.Meta().ID) {
+			return nil, errDeleted
+		}
+	}
+	return time.NewTimer(lookGone - since), nil
 }
 
 // wait waits until there may be something to do.
@@ -137,9 +154,20 @@ func (c *chat) wait(ctx context.Context) error {
 		defer t.Stop()
 		ticks = t.C
 	}
+	look, err := c.gone(ctx)
+	if err != nil {
+		return err
+	}
+	var due <-chan time.Time
+	if look != nil {
+		defer look.Stop()
+		due = look.C
+	}
 	for {
 		select {
 		case <-news:
+			return nil
+		case <-due:
 			return nil
 		case <-c.in.came:
 			return nil

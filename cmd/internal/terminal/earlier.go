@@ -13,9 +13,9 @@ import (
 // maxEarlier limits the lines of the earlier conversation that are shown.
 const maxEarlier = 40
 
-// showEarlier shows the last part of what was said in the session before, and what waits for an
-// answer. The reader goes on behind it.
-func (c *chat) showEarlier(ctx context.Context) error {
+// catchUp reads what there is in the session that was entered. It shows the last part of what was
+// said to a person, and what waits for an answer. The reader goes on behind it.
+func (c *chat) catchUp(ctx context.Context) error {
 	last := &lastLines{most: maxEarlier}
 	s := c.newScreen(bufio.NewWriter(last))
 	if c.options.Attach {
@@ -49,12 +49,14 @@ func (c *chat) showEarlier(ctx context.Context) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	if last.left > 0 {
-		c.screen.line(c.screen.Faint("… " + display.Counted(last.left, "earlier line") + "; /export FILE writes all of them"))
+	if c.tty {
+		if last.left > 0 {
+			c.screen.line(c.screen.Faint("… " + display.Counted(last.left, "earlier line") + "; /export FILE writes all of them"))
+		}
+		c.screen.start()
+		c.screen.write(last.text())
+		c.screen.lost()
 	}
-	c.screen.start()
-	c.screen.write(last.text())
-	c.screen.lost()
 	for _, a := range c.att.Pending() {
 		c.wants(a)
 		if call, ok := open[a.Call]; ok && call.State == core.Awaiting {

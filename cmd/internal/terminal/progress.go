@@ -56,6 +56,9 @@ func (c *chat) doing() string {
 	case core.PhaseCompacting:
 		return "Summing up the conversation"
 	}
+	if c.options.Attach && !c.busy() { // a process tells no other in which phase its turn is
+		return "The turn goes on"
+	}
 	return "Preparing the turn"
 }
 
