@@ -272,6 +272,30 @@ func TestAnAnswerFromElsewhereTakesTheQuestionAway(t *testing.T) {
 	c.ends()
 }
 
+// Esc leaves the question of another client's turn to others, and frees the line.
+func TestAQuestionIsLeftToOthers(t *testing.T) {
+	s := share(t)
+	defer s.close()
+	c := s.atScreen(nil)
+	c.until(">")
+	c.prompts("touch it")
+	c.do(touches)
+	c.until("[y]es, [s]ession (touching) or [n]o:")
+	c.press("\x1b")
+	c.until("Left to the others; /answer puts the question to you again.", ". >")
+	if len(s.editor.Pending()) != 1 {
+		t.Error("the question was settled")
+	}
+	c.press("/answer\r")
+	c.until("> /answer", "[y]es, [s]ession (touching) or [n]o:")
+	c.press("y\r")
+	c.until("[y]es, [s]ession (touching) or [n]o: y", ". >")
+	c.do(nil)
+	c.until("[y]es, [s]ession (touching) or [n]o: y", ">")
+	c.press("\x04")
+	c.ends()
+}
+
 // A message that the turn does not take up before its end is sent as a prompt of its own.
 func TestAMessageThatIsNotTakenUpIsSentAgain(t *testing.T) {
 	s := share(t)

@@ -43,7 +43,8 @@ type ChatOptions struct {
 	// Gone reports whether a session was deleted, which another process does not tell; nil: it
 	// cannot be known.
 	Gone func(context.Context, core.SessionID) bool
-	// Present lists the other clients of the session, for people; nil: they are not known.
+	// Present lists the other clients of the session, for people; nil: they are not known. It is
+	// asked whenever something has come, and must not block.
 	Present func(*core.Attachment) []string
 }
 
@@ -150,6 +151,7 @@ type chat struct {
 	prompting bool       // the next line is a prompt
 	question  *question  // the next line is the answer to it; nil: no question is put
 	asks      []core.Ask // questions that wait for the line to be free
+	aside     []core.Ask // questions that were left to others
 	seen      core.AskID // the first of them is on the screen already
 	noted     core.AskID // the one that was said to wait for the line
 	mine      core.AskID // the one that this chat has settled last
@@ -224,7 +226,7 @@ func (c *chat) join(s *core.Session) {
 		client.Role = core.Observe
 	}
 	c.att = s.Attach(client)
-	c.running, c.by, c.asks, c.others = "", "", nil, nil
+	c.running, c.by, c.asks, c.aside, c.others = "", "", nil, nil, nil
 }
 
 // watch reads the session from a position on.

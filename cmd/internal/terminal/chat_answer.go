@@ -31,7 +31,7 @@ func (c *chat) wants(a core.Ask) {
 // put puts the next question to the user, if there is one and the line is free. A line that was
 // begun as a prompt is not turned into an answer: the question waits until it is sent or erased.
 func (c *chat) put() error {
-	if len(c.asks) == 0 || c.question != nil || c.options.ReadOnly || c.leaving || !c.tty && !c.ours() {
+	if len(c.asks) == 0 || c.question != nil || c.options.ReadOnly || (c.leaving || !c.tty) && !c.ours() {
 		return nil
 	}
 	a := c.asks[0]
@@ -115,6 +115,30 @@ func (c *chat) endQuestion(drop bool) {
 	c.in.answered()
 }
 
+// putAside leaves the question of another client's turn to others, so that the line is free.
+func (c *chat) putAside() {
+	q := c.question
+	if q == nil {
+		return
+	}
+	c.endQuestion(true)
+	c.aside = append(c.aside, q.Ask)
+	c.screen.line(c.screen.Faint("Left to the others; /answer puts the question to you again."))
+}
+
+// answerAside puts the questions again that were left to others.
+func (c *chat) answerAside(context.Context, string) error {
+	asks := c.aside
+	c.aside = nil
+	for _, a := range asks {
+		c.wants(a)
+	}
+	if len(c.asks) == 0 {
+		c.screen.line(c.screen.Faint("No question was left to others."))
+	}
+	return c.screen.flush()
+}
+
 // answer passes a line on as the answer to the question, if it is one; more is false at the end of
 // the input.
 func (c *chat) answer(ctx context.Context, line inputLine, more bool) error {
@@ -166,7 +190,8 @@ func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 
 // answered shows the end of a question that this chat has not settled.
 func (c *chat) answered(e core.Answered) {
-	c.asks = slices.DeleteFunc(c.asks, func(a core.Ask) bool { return a.ID == e.Ask })
+	settled := func(a core.Ask) bool { return a.ID == e.Ask }
+	c.asks, c.aside = slices.DeleteFunc(c.asks, settled), slices.DeleteFunc(c.aside, settled)
 	secret := false
 	if q := c.question; q != nil && q.ID == e.Ask {
 		secret = q.Secret

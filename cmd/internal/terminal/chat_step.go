@@ -177,6 +177,8 @@ func (c *chat) wait(ctx context.Context) error {
 		case <-c.in.stop:
 			if c.busy() {
 				c.stop()
+			} else {
+				c.putAside()
 			}
 			return nil
 		case <-c.interrupts:
@@ -220,7 +222,10 @@ func (c *chat) part() error {
 	}
 	c.leaving = true
 	c.endPrompt()
-	c.endQuestion(true)
+	if q := c.question; q != nil {
+		c.endQuestion(true)
+		c.wants(q.Ask)
+	}
 	c.screen.line(c.screen.Warm("This process runs " + c.whose("the turn", "'s turn") + ", and leaves when it has ended. Ctrl-C ends both."))
 	return c.screen.flush()
 }

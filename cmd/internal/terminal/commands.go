@@ -24,6 +24,7 @@ func localCommands() []localCommand {
 		{command("agents", "List the agents, or choose one: /agents NAME"), (*chat).agents},
 		{command("clear", "Begin a new session on an empty screen; this one is kept"), (*chat).clear},
 		{command("stop", "Stop what runs in the session, whoever has prompted it"), (*chat).stopAll},
+		{command("answer", "Put a question again that Esc has left to others"), (*chat).answerAside},
 		{command("quit", "Leave the chat; /exit does the same"), (*chat).quit},
 		{command("exit", ""), (*chat).quit},
 	}
@@ -89,8 +90,9 @@ func (c *chat) help(ctx context.Context, _ string) error {
 		{"Left, Right, Home, End", "move; with Ctrl or Alt by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "remove the word, the line before or after the cursor; Ctrl-Y inserts it again"},
 		{"Ctrl-L", "clear the screen"},
-		{"Esc, Ctrl-C", "stop what runs"},
-		{"Ctrl-C, Ctrl-D", "at the prompt: leave"},
+		{"Esc, Ctrl-C", "stop what was prompted here"},
+		{"Esc", "at a question of another client's turn: leave it to others"},
+		{"Ctrl-C, Ctrl-D", "at the prompt: leave; what others have prompted goes on"},
 	} {
 		c.entry(k[0], k[1])
 	}
