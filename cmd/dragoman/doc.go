@@ -25,7 +25,7 @@
 //     first session or prompt, the data folder is created with the first session, a key is looked
 //     up with each request.
 //   - Keys of the environment, and stored ones, are used by the commands that talk to a model for
-//     a person: eca, acp, mcp, chat and run. The demo runs in a clean environment.
+//     a person: eca, acp, mcp, chat, attach and run. The demo runs in a clean environment.
 //
 // # Limits
 //

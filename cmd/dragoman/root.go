@@ -83,7 +83,7 @@ func (a *app) root() *cobra.Command {
 		c.GroupID = "speak"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.runCommand(), a.doctor(), a.sessions(), a.translate(), a.agents(), a.modelsCommand(), a.config(), a.mcpServers(), a.policyCommand(), a.login(), a.logout(), a.token(), a.keyringCommand(), a.sessionTools(), a.scriptedAgent(), a.version()} {
+	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.attach(), a.runCommand(), a.doctor(), a.sessions(), a.translate(), a.agents(), a.modelsCommand(), a.config(), a.mcpServers(), a.policyCommand(), a.login(), a.logout(), a.token(), a.keyringCommand(), a.sessionTools(), a.scriptedAgent(), a.version()} {
 		c.GroupID = "use"
 		root.AddCommand(c)
 	}

@@ -30,7 +30,9 @@ func (a *app) sessionsList() *cobra.Command {
 		Use:   "list",
 		Short: "List the sessions, most recently used first",
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
-id, the folder and the title. --json prints one object per line, also for the sessions of tasks.
+id, the folder and the title. If a process has a session open the list also has its state
+(running, waiting for a person, or idle), the process, the clients that are attached, and what
+waits; "dragoman attach" joins it. --json prints one object per line, also for the sessions of tasks.
 Archived sessions are left out, as in editors, unless --archived or --all asks for them. Sessions
 that exist only in an external agent are listed by "dragoman agents sessions".`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --archived\n  dragoman sessions list --json | head -n 1",

@@ -41,6 +41,33 @@ type owner struct {
 	Address string `json:"address,omitempty"`
 }
 
+// Holder describes the process that owns a session.
+type Holder struct {
+	Node    string // in words; empty: no living process owns it
+	Here    bool   // it is this process
+	Address string // core.Journal.Owner
+}
+
+// Owner returns the living process that owns a session. It reads a small file, and not the log.
+func (s *Store) Owner(p core.Principal, id core.SessionID) Holder {
+	if checkID(p, id) != nil {
+		return Holder{}
+	}
+	f, err := s.session(p, id, false)
+	if err != nil {
+		return Holder{}
+	}
+	o := readOwner(f.owner)
+	if !o.alive() {
+		return Holder{}
+	}
+	is := Holder{Node: o.String(), Here: o.PID == os.Getpid() && !o.elsewhere()}
+	if !o.elsewhere() {
+		is.Address = o.Address
+	}
+	return is
+}
+
 // Claim implements core.Journal. It cuts off a line that the last owner's death left
 // unfinished. core.ErrReadOnly: the log is damaged or of a later version, or the data
 // folder cannot be written.

@@ -66,3 +66,36 @@ func TestLockWithoutOwner(t *testing.T) {
 		})
 	}
 }
+
+// The owner that is named is a living process: this one while it has the claim, one on another
+// host, but no dead one.
+func TestOwnerIsNamed(t *testing.T) {
+	s := New(t.TempDir())
+	j := logOf(t, s, "s1")
+	owned := func(want string, wantHere bool) {
+		t.Helper()
+		if node, here := s.Owner(j.meta.Principal, "s1"); node != want || here != wantHere {
+			t.Errorf("%q, %v; want %q, %v", node, here, want, wantHere)
+		}
+	}
+	owned("", false)
+	if _, err := j.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	owned(owner{PID: os.Getpid(), Host: hostname(t)}.String(), true)
+	if err := j.Release(); err != nil {
+		t.Fatal(err)
+	}
+	owned("", false)
+	if err := writeFileOwner(j.files.owner, owner{PID: 1 << 30, Host: hostname(t)}); err != nil {
+		t.Fatal(err)
+	}
+	owned("", false)
+	if err := writeFileOwner(j.files.owner, owner{PID: os.Getpid(), Host: "elsewhere"}); err != nil {
+		t.Fatal(err)
+	}
+	owned(owner{PID: os.Getpid(), Host: "elsewhere"}.String(), false)
+	if node, _ := s.Owner("", "s1"); node != "" {
+		t.Errorf("a session of nobody: %q", node)
+	}
+}

@@ -29,6 +29,7 @@ type guest struct {
 	mu      sync.Mutex // guards the fields below
 	known   bool       // it has named the key
 	node    string
+	config  string // of the other process
 	session *session      // nil: it has opened none
 	core    *core.Session // of session
 	clients map[string]*member
@@ -168,21 +169,22 @@ func (g *guest) hello(_ context.Context, p helloParams) (struct{}, error) {
 		return none, withFault(fmt.Errorf("process %s is of another version of dragoman; use the same one", g.of.o.Node))
 	case subtle.ConstantTimeCompare([]byte(p.Key), []byte(g.key)) != 1:
 		return none, withFault(errStranger)
-	case p.Config != g.of.o.Config:
-		return none, withFault(fmt.Errorf("%s uses another configuration (%s), and this process uses %s", g.of.o.Node, g.of.o.Config, p.Config))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.known, g.node = true, p.Node
+	g.known, g.node, g.config = true, p.Node, p.Config
 	return none, nil
 }
 
 func (g *guest) open(ctx context.Context, p openParams) (is changedParams, err error) {
 	g.mu.Lock()
-	known, open := g.known, g.session
+	known, open, config := g.known, g.session, g.config
 	g.mu.Unlock()
-	if !known || open != nil {
+	switch {
+	case !known || open != nil:
 		return is, withFault(errStranger)
+	case config != g.of.o.Config:
+		return is, withFault(fmt.Errorf("%s uses another configuration (%s), and this process uses %s", g.of.o.Node, g.of.o.Config, config))
 	}
 	s, gateway := g.of.find(key{p.Principal, p.Session})
 	if s == nil || gateway == nil {

@@ -271,6 +271,9 @@ func (s *session) linkTo(ctx context.Context, at string) (*link, error) {
 	}
 	if err := next.open(ctx, s); err != nil {
 		next.close()
+		if is, ok := faultOf(err); ok && !moved(is) {
+			err = &refusedError{is.Error()}
+		}
 		return nil, err
 	}
 	s.mu.Lock()

@@ -6,48 +6,39 @@ import (
 	"dragoman/core"
 )
 
-// Status is the state of a session in the process that owns it.
+// Status lists the clients of a session in the process that owns it.
 type Status struct {
 	ID      core.SessionID  `json:"id"`
 	Clients []core.Attendee `json:"clients,omitempty"`
-	Running bool            `json:"running,omitempty"` // a turn runs
-	Queued  int             `json:"queued,omitempty"`  // prompts that wait
-	Asks    []string        `json:"asks,omitempty"`    // what waits for a person, in words
 }
 
 type statusParams struct {
 	Principal core.Principal `json:"principal"`
 }
 
-type statusResult struct {
-	Node     string   `json:"node"`
-	Sessions []Status `json:"sessions"`
-}
-
 // Status asks the process at an address (core.Journal.Owner) for the sessions of a principal that it owns.
-// It also returns the description of the process. It blocks until the process answers or ctx ends.
-func (s *Sharing) Status(ctx context.Context, address string, p core.Principal) (node string, list []Status, err error) {
+// It blocks until the process answers or ctx ends.
+func (s *Sharing) Status(ctx context.Context, address string, p core.Principal) (list []Status, err error) {
 	l, err := s.dial(ctx, address)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer l.close()
-	var is statusResult
-	if err := l.call(ctx, methodStatus, statusParams{p}, &is); err != nil {
+	if err := l.call(ctx, methodStatus, statusParams{p}, &list); err != nil {
 		if fault, ok := faultOf(err); ok {
 			err = fault
 		}
-		return "", nil, err
+		return nil, err
 	}
-	return is.Node, is.Sessions, nil
+	return list, nil
 }
 
-func (g *guest) status(_ context.Context, p statusParams) (is statusResult, err error) {
+func (g *guest) status(_ context.Context, p statusParams) ([]Status, error) {
 	g.mu.Lock()
 	known := g.known
 	g.mu.Unlock()
 	if !known {
-		return is, withFault(errStranger)
+		return nil, withFault(errStranger)
 	}
 	g.of.mu.Lock()
 	var open []*session
@@ -57,23 +48,11 @@ func (g *guest) status(_ context.Context, p statusParams) (is statusResult, err 
 		}
 	}
 	g.of.mu.Unlock()
-	is.Node = g.of.o.Node
+	list := []Status{}
 	for _, s := range open {
 		if s.Owned() {
-			is.Sessions = append(is.Sessions, s.status())
+			list = append(list, Status{s.key.id, s.Attendees()})
 		}
 	}
-	return is, nil
-}
-
-// status returns the state of a session that this process owns.
-func (s *session) status() Status {
-	is := Status{ID: s.key.id, Clients: s.Attendees()}
-	s.View(func(st *core.State) {
-		is.Running, is.Queued = st.Turn != "", len(st.Queued)
-		for _, a := range st.Asks {
-			is.Asks = append(is.Asks, a.Text)
-		}
-	})
-	return is
+	return list, nil
 }

@@ -58,6 +58,13 @@ func (g *connection) chat(
 		Offline:   begin.profile.Finder.Choice.Offline(),
 		History:   history.In(folder),
 		Plain:     plain,
+		Hosts:     g.hosts,
 	})
 	return errors.Join(err, begin.end(ctx, session))
+}
+
+// hosts reports whether the turns of a session run in this process.
+func (g *connection) hosts(id core.SessionID) bool {
+	here := g.store.Owner(g.principal, id).Here
+	return here
 }

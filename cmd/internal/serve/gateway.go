@@ -21,6 +21,7 @@ import (
 type gateway struct {
 	*core.Gateway
 	process *setup.Process
+	store   *jsonl.Store
 	log     *zap.Logger
 
 	version string // of the program
@@ -63,7 +64,7 @@ func run(
 	o.Log = log
 	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
 	store, sharing := jsonl.New(dir), g.process.Share()
-	store.Address = sharing.Address
+	store.Address, g.store = sharing.Address, store
 	config := g.process.Config(g.process.Store(store))
 	config.Sharing = sharing
 	g.Gateway = core.New(config)

@@ -107,6 +107,30 @@ func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session,
 	return nil, fmt.Errorf("there is no session in %s yet; leave out --session to begin one", folder)
 }
 
+// InUse opens the session of a folder that a living process owns, the one used last if there are
+// several; if there is none, the session that was used last.
+func InUse(ctx context.Context, g *core.Gateway, store *jsonl.Store, folder string) (*core.Session, error) {
+	var latest core.SessionID
+	for sum, err := range g.List(ctx, core.Local) {
+		if err != nil || sum.Parent != "" || sum.Elsewhere || sum.Cwd != folder {
+			continue
+		}
+		if store.Owner(core.Local, sum.ID).Node != "" {
+			return g.Open(ctx, core.Local, sum.ID)
+		}
+		if latest == "" && sum.Messages > 0 {
+			latest = sum.ID
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if latest == "" {
+		return nil, fmt.Errorf("there is no session in %s yet; \"dragoman chat\" begins one, and \"dragoman sessions list\" lists those of other folders", folder)
+	}
+	return g.Open(ctx, core.Local, latest)
+}
+
 // beginningWith lists the sessions whose ids begin with the typed text. If that is a whole id,
 // only its session is listed.
 func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []core.SessionID, err error) {

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
@@ -25,11 +27,25 @@ type ChatOptions struct {
 	Profiles  core.Profiles  // of the conversation; nil: the gateway's
 	Session   *core.Session  // the first session
 	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
-	Profile   *core.Profile  // of the session's folders
+	Profile   *core.Profile  // of the session's folders; not used with Attach
 	Model     string         // the model of a session that has chosen none
 	Offline   bool           // that is the offline demo
 	History   *history.History
 	Plain     bool // no cursor movement, and no sign that moves: for screen readers
+
+	// Attach joins a session that others use: what is typed while a turn runs is sent at once, and
+	// leaving stops nothing.
+	Attach   bool
+	ReadOnly bool // only watch: nothing is sent, and no question is answered
+	// Hosts reports whether turns of a session run in this process, and end with it; nil: they do
+	// not.
+	Hosts func(core.SessionID) bool
+	// Gone reports whether a session was deleted, which another process does not tell; nil: it
+	// cannot be known.
+	Gone func(context.Context, core.SessionID) bool
+	// Present lists the other clients of the session, for people; nil: they are not known. It is
+	// asked whenever something has come, and must not block.
+	Present func(*core.Attachment) []string
 }
 
 // Chat talks over standard input and output, which may be a terminal or pipes, until one side
@@ -40,8 +56,21 @@ func Chat(ctx context.Context, o ChatOptions) error {
 		return err
 	}
 	defer out.Close()
+	interrupts := make(chan os.Signal, 1) // room for one is enough
+	// Until the process ends: a user who presses the key once too often while the sessions are
+	// stored must not lose them. Storing takes a bounded time.
+	signal.Notify(interrupts, syscall.SIGINT)
+	return converse(ctx, o, in, out, interrupts)
+}
+
+// converse is Chat over any input, which it closes, and any output.
+func converse(ctx context.Context, o ChatOptions, in io.ReadCloser, out io.Writer, interrupts <-chan os.Signal) error {
 	c := &chat{
-		options: o, in: newInput(), tty: Is(o.Program.In),
+		options: o, in: newInput(), tty: Is(o.Program.In), interrupts: interrupts, news: make(chan struct{}, 1),
+		own: map[core.TurnID]context.CancelCauseFunc{}, waiting: map[core.TurnID]bool{},
+	}
+	if o.ReadOnly {
+		c.tty = isScreen(o.Program.Out) // nobody types
 	}
 	smart := o.Program.Getenv("TERM") != "dumb"
 	term, keys, leave := openTerminal(in, smart, func() { wake(c.in.came) }, c.in.resumed)
@@ -54,8 +83,11 @@ func Chat(ctx context.Context, o ChatOptions) error {
 	}
 	// The reader ends with its input, which is closed after the conversation.
 	var reading sync.WaitGroup
-	reading.Go(func() { c.in.read(in) })
-	if err = c.talk(ctx); err == nil && c.failed && !c.tty {
+	if !o.ReadOnly || term != nil { // who only watches reads no lines
+		reading.Go(func() { c.in.read(in) })
+	}
+	err := c.talk(ctx)
+	if err == nil && c.failed && !c.tty {
 		err = program.ErrReported // the error was shown
 	}
 	close(c.in.over)
@@ -76,19 +108,22 @@ func (c *chat) newScreen(w *bufio.Writer) *screen {
 	return s
 }
 
-// chat is a conversation in a terminal, or over a pipe.
+// chat is a conversation in a terminal, or over a pipe. One goroutine carries it on (talk); others
+// only read the input and wait for prompts to be stored.
 type chat struct {
-	options ChatOptions
-	session *core.Session // the current one
-	tty     bool
-	in      *input
-	screen  *screen
-	failed  bool    // a turn over a pipe has failed
-	live    bool    // the cursor can be moved on the screen
-	drawn   drawing // the line that is being typed
-	hidden  bool    // a secret is being typed
-	fresh   bool    // the history was read
-	unkept  bool    // it was said that prompts cannot be kept
+	options    ChatOptions
+	session    *core.Session // the current one
+	tty        bool
+	in         *input
+	interrupts <-chan os.Signal
+	screen     *screen
+	failed     bool    // a turn over a pipe has failed
+	live       bool    // the cursor can be moved on the screen
+	drawn      drawing // the line that is being typed
+	below      bool    // that line is below one of the conversation that has not ended
+	hidden     bool    // a secret is being typed
+	fresh      bool    // the history was read
+	unkept     bool    // it was said that prompts cannot be kept
 
 	progress progress // of the running turn
 	usage    core.Usage
@@ -96,15 +131,50 @@ type chat struct {
 
 	att    *core.Attachment
 	reader *core.Reader
+	news   chan struct{} // holds 1: the reader may have something
+	looked time.Time     // when it was checked last that the session is there
+	others []string      // the other clients that were shown; nil: none yet
+
+	running core.TurnID // in the session; empty: no turn runs
+	by      string      // the client that prompted it
+	moved   core.Moved  // where it leads to
+
+	// The turns that this chat has prompted and that have not ended, with functions that stop them,
+	// and those of them that were queued.
+	own     map[core.TurnID]context.CancelCauseFunc
+	waiting map[core.TurnID]bool
+	steers  []inputLine // sent to the running turn, and not taken up yet
+	sending *sending    // nil: no prompt is on its way
+	work    sync.WaitGroup
+	stops   int // interrupts since the first of the own turns was prompted
+
+	prompting bool       // the next line is a prompt
+	question  *question  // the next line is the answer to it; nil: no question is put
+	asks      []core.Ask // questions that wait for the line to be free
+	aside     []core.Ask // questions that were left to others
+	seen      core.AskID // the first of them is on the screen already
+	noted     core.AskID // the one that was said to wait for the line
+	mine      core.AskID // the one that this chat has settled last
+	leaving   bool       // it leaves when the turns that run here have ended
 }
 
-// errLeft reports that the user has left.
-var errLeft = errors.New("left")
+var (
+	// errLeft reports that the user has left.
+	errLeft = errors.New("left")
+	// errEnded reports that the input has ended.
+	errEnded = errors.New("the input has ended")
+	// errDeleted reports that the session is no longer there.
+	errDeleted = errors.New("the session was deleted")
+)
 
-// talk reads prompts until the input ends, the user leaves or ctx ends.
+// talk carries on the conversation until the input ends, the user leaves or ctx ends.
 func (c *chat) talk(ctx context.Context) (err error) {
 	c.enter(c.options.Session)
 	defer func() { // the ones open at the end
+		c.work.Wait()
+		for _, stop := range c.own {
+			stop(errLeft) // stops nothing
+		}
 		c.reader.Close()
 		c.att.Close()
 		err = errors.Join(err, c.dropUnused(ctx))
@@ -112,40 +182,73 @@ func (c *chat) talk(ctx context.Context) (err error) {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	interrupts := make(chan os.Signal, 1) // room for one is enough
-	// Until the process ends: a user who presses the key once too often while the sessions are
-	// stored must not lose them. Storing takes a bounded time.
-	signal.Notify(interrupts, syscall.SIGINT)
 	c.greet()
-	if err := c.showEarlier(ctx); err != nil {
+	if err := c.catchUp(ctx); err != nil {
 		return err
 	}
 	for {
-		line, err := c.prompt(ctx, interrupts)
-		if err == nil {
-			err = c.act(ctx, line, interrupts)
-		}
-		if errors.Is(err, errLeft) {
+		err := c.step(ctx)
+		switch {
+		case errors.Is(err, errLeft):
 			return c.leave()
-		} else if err != nil {
+		case err != nil && c.options.ReadOnly && wire.PeerLeft(err):
+			return program.ExitError(program.ExitUnread)
+		case err != nil:
 			return err
 		}
 	}
 }
 
-// act carries out a command of the chat's, or has the agent answer a prompt.
-func (c *chat) act(ctx context.Context, line inputLine, interrupts <-chan os.Signal) error {
-	if cmd, args, ok := local(line.text()); ok {
-		return cmd.run(c, ctx, args)
+// name returns the chat's name as a client.
+func (c *chat) name() string {
+	if c.options.Attach {
+		return "dragoman attach"
 	}
-	return c.turn(ctx, line, interrupts)
+	return "dragoman chat"
 }
 
-// enter attaches to a session.
+// enter attaches to a session and begins to read it.
 func (c *chat) enter(s *core.Session) {
+	c.join(s)
+	c.running = c.att.State().Turn
+	from := c.att.Head()
+	if c.tty || c.options.Attach && c.att.State().Turn != "" {
+		from = core.Pos{} // see catchUp
+	}
+	c.watch(from)
+}
+
+// join attaches to a session.
+func (c *chat) join(s *core.Session) {
 	c.session = s
-	c.att = s.Attach(core.Client{Name: "dragoman chat", Visible: true, Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true})
-	c.reader = c.att.Read(c.att.Head())
+	client := core.Client{Name: c.name(), Visible: true, Principal: c.options.Principal, Profiles: c.options.Profiles, Asks: true, Questions: true}
+	if c.options.ReadOnly {
+		client.Role = core.Observe
+	}
+	c.att = s.Attach(client)
+	c.running, c.by, c.asks, c.aside, c.others = "", "", nil, nil, nil
+}
+
+// watch reads the session from a position on.
+func (c *chat) watch(from core.Pos) {
+	c.reader = c.att.Watch(from, func(*core.Reader) { wake(c.news) })
+}
+
+// again enters the session once more after it was closed under this chat.
+func (c *chat) again(ctx context.Context) error {
+	at := c.reader.Pos()
+	s, err := c.options.Gateway.Open(ctx, c.options.Principal, c.session.Meta().ID)
+	if errors.Is(err, core.ErrNotFound) {
+		return errDeleted
+	} else if err != nil {
+		return err
+	}
+	c.reader.Close()
+	c.att.Close()
+	c.join(s)
+	c.watch(at)
+	c.running = c.att.State().Turn
+	return nil
 }
 
 // move continues in another session.
@@ -159,11 +262,14 @@ func (c *chat) move(ctx context.Context, to core.Moved) error {
 	c.att.Close()
 	c.enter(s)
 	c.screen.line(c.screen.Faint("now in: " + display.Line(to.Title, 60) + " (" + string(to.To) + ")"))
-	return c.showEarlier(ctx)
+	return c.catchUp(ctx)
 }
 
 // settle applies the choices of the flags to the session.
 func (c *chat) settle(ctx context.Context) error {
+	if c.options.Attach { // it has no such flags, and another process may own the session
+		return nil
+	}
 	set := c.att.State().Settings
 	if c.options.Settings.Model != "" {
 		set.Model = c.options.Settings.Model
@@ -176,6 +282,10 @@ func (c *chat) settle(ctx context.Context) error {
 
 func (c *chat) greet() {
 	if !c.tty {
+		return
+	}
+	if c.options.Attach {
+		c.greetAttached()
 		return
 	}
 	st := c.att.State()
@@ -202,7 +312,11 @@ func (c *chat) greet() {
 
 // leave says goodbye.
 func (c *chat) leave() error {
+	c.screen.clear()
 	c.screen.start()
+	if c.options.Attach {
+		return c.leaveAttached()
+	}
 	if c.tty && c.session.State().Messages > 0 {
 		c.screen.line(c.screen.Faint("continue with: dragoman chat --session " + string(c.session.Meta().ID)))
 	}

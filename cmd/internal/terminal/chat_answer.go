@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,71 +12,75 @@ import (
 	"dragoman/core/display"
 )
 
-// answer puts a question to the user and passes the answer on. If ctx ends first, or the
-// question's time is over, the turn settles it by itself.
-func (c *chat) answer(ctx context.Context, a core.Ask) error {
-	pending := func(p core.Ask) bool { return p.ID == a.ID }
-	if !slices.ContainsFunc(c.att.Pending(), pending) {
-		return nil // settled while another question was answered
-	}
-	c.screen.question(a)
-	if err := c.screen.flush(); err != nil {
-		return err
-	}
-	if a.Secret && c.in.term != nil {
-		restore := c.in.term.hide()
-		c.hidden = true
-		defer func() {
-			c.in.discard() // a part of a secret must not become a prompt
-			c.hidden = false
-			restore()
-		}()
-	}
-	timely, done := context.WithDeadline(ctx, a.Deadline)
-	defer done()
-	choices := c.screen.choices(a)
-	gen := c.beginQuestion(a)
-	defer c.in.answered()
-	for {
-		c.ask(choices)
-		line, err := c.line(timely, choices, gen, nil)
-		if timely.Err() != nil {
-			return nil
-		}
-		if err != nil && !errors.Is(err, errLeft) {
-			return err
-		}
-		r, ok := reply(a, line, err == nil)
-		if !ok {
-			c.notAnAnswer(a, line)
-			continue
-		}
-		if !c.tty {
-			text := answerText(r)
-			if a.Secret && r.Outcome == core.OutcomeAnswered {
-				text = "a secret"
-			}
-			c.screen.line(c.screen.Faint("answered: " + display.Line(text, 100)))
-		}
-		err = c.att.Answer(context.WithoutCancel(ctx), a.ID, r)
-		if errors.Is(err, core.ErrNotAsked) { // settled in the meantime
-			err = nil
-		}
-		return err
+// question is a question that the line on the screen answers.
+type question struct {
+	core.Ask
+	gen     int // of the lines that answer it
+	choices string
+	restore func() // shows what is typed again
+}
+
+// wants notes a question that waits for an answer.
+func (c *chat) wants(a core.Ask) {
+	known := func(b core.Ask) bool { return a.ID == b.ID }
+	if !slices.ContainsFunc(c.asks, known) && (c.question == nil || c.question.ID != a.ID) {
+		c.asks = append(c.asks, a)
 	}
 }
 
+// put puts the next question to the user, if there is one and the line is free. A line that was
+// begun as a prompt is not turned into an answer: the question waits until it is sent or erased.
+func (c *chat) put() error {
+	if len(c.asks) == 0 || c.question != nil || c.options.ReadOnly || (c.leaving || !c.tty) && !c.ours() {
+		return nil
+	}
+	a := c.asks[0]
+	if !slices.ContainsFunc(c.att.Pending(), func(p core.Ask) bool { return p.ID == a.ID }) {
+		c.asks = c.asks[1:] // settled meanwhile
+		c.seen = ""
+		return nil
+	}
+	if c.seen != a.ID {
+		c.seen = a.ID
+		c.screen.question(a)
+	}
+	q := &question{Ask: a, choices: c.screen.choices(a), restore: func() {}}
+	if a.Secret && c.in.term != nil { // before what is typed counts as the answer
+		q.restore = c.in.term.hide()
+	}
+	began, err := c.beginQuestion(q)
+	if !began || err != nil {
+		q.restore()
+		return err
+	}
+	c.asks, c.seen = c.asks[1:], ""
+	c.question = q
+	c.hidden = a.Secret && c.in.term != nil
+	return c.screen.flush()
+}
+
 // beginQuestion begins the generation of a question that is on the screen, and shows the user
-// which earlier lines are dropped and which are kept.
-func (c *chat) beginQuestion(a core.Ask) (gen int) {
-	gen, kept, dropped := c.in.next(func(l inputLine) bool {
+// which earlier lines are dropped and which are kept. It reports whether the line was free.
+func (c *chat) beginQuestion(q *question) (bool, error) {
+	if err := c.screen.flush(); err != nil {
+		return false, err
+	}
+	gen, kept, dropped := c.in.next(c.prompting, func(l inputLine) bool {
 		l.pasted = false
-		r, ok := reply(a, l, true)
-		return a.Secret || ok && r.Text == ""
+		r, ok := reply(q.Ask, l, true)
+		return q.Secret || ok && r.Text == ""
 	})
+	if q.gen = gen; gen == 0 {
+		if c.noted != q.ID {
+			c.noted = q.ID
+			c.screen.line(c.screen.Faint("You can answer when your line is sent or erased."))
+		}
+		return false, nil
+	}
+	c.endPrompt()
 	const ahead = "Typed before the question was shown"
 	switch {
-	case a.Secret && len(dropped) > 0: // a line may be a secret
+	case q.Secret && len(dropped) > 0: // a line may be a secret
 		c.screen.line(
 			c.screen.Warm(
 				ahead + ", so it is not the answer and was dropped: " + display.Counted(len(dropped), "line"),
@@ -89,7 +94,84 @@ func (c *chat) beginQuestion(a core.Ask) (gen int) {
 			c.screen.Faint(ahead + "; it becomes the next prompt when this turn has ended: " + heads(kept)),
 		)
 	}
-	return gen
+	return true, nil
+}
+
+// endQuestion takes the question off the line. With drop, what was typed as its answer is dropped.
+func (c *chat) endQuestion(drop bool) {
+	q := c.question
+	if q == nil {
+		return
+	}
+	c.question = nil
+	c.screen.clear()
+	if drop || c.hidden { // a part of a secret must not become a prompt
+		c.in.discard()
+	}
+	if c.hidden {
+		c.hidden = false
+		q.restore()
+	}
+	c.in.answered()
+}
+
+// putAside leaves the question of another client's turn to others, so that the line is free.
+func (c *chat) putAside() {
+	q := c.question
+	if q == nil {
+		return
+	}
+	c.endQuestion(true)
+	c.aside = append(c.aside, q.Ask)
+	c.screen.line(c.screen.Faint("Left to the others; /answer puts the question to you again."))
+}
+
+// answerAside puts the questions again that were left to others.
+func (c *chat) answerAside(context.Context, string) error {
+	asks := c.aside
+	c.aside = nil
+	for _, a := range asks {
+		c.wants(a)
+	}
+	if len(c.asks) == 0 {
+		c.screen.line(c.screen.Faint("No question was left to others."))
+	}
+	return c.screen.flush()
+}
+
+// answer passes a line on as the answer to the question, if it is one; more is false at the end of
+// the input.
+func (c *chat) answer(ctx context.Context, line inputLine, more bool) error {
+	q := c.question
+	if cmd, args, ok := local(line.text()); ok && c.options.Attach && c.tty && !line.pasted && q.Kind == core.AskApproval {
+		return cmd.run(c, ctx, args)
+	}
+	r, ok := reply(q.Ask, line, more)
+	if !ok {
+		c.notAnAnswer(q.Ask, line)
+		return c.screen.flush()
+	}
+	c.endQuestion(false)
+	if !c.tty {
+		text := answerText(r)
+		if q.Secret && r.Outcome == core.OutcomeAnswered {
+			text = "a secret"
+		}
+		c.screen.line(c.screen.Faint("answered: " + display.Line(text, 100)))
+	}
+	c.mine = q.ID
+	err := c.att.Answer(context.WithoutCancel(ctx), q.ID, r)
+	if err == nil {
+		return nil
+	}
+	c.mine = "" // somebody else's answer, if there is one, is shown
+	if !errors.Is(err, core.ErrNotAsked) {
+		return err
+	}
+	if slices.ContainsFunc(c.att.Pending(), func(p core.Ask) bool { return p.ID == q.ID }) {
+		c.screen.failure("The answer was not taken: the process that runs this session takes none from here; answer there.")
+	}
+	return c.screen.flush()
 }
 
 // notAnAnswer shows the reason why a line does not answer a question. A paste is kept as a
@@ -104,6 +186,38 @@ func (c *chat) notAnAnswer(a core.Ask, line inputLine) {
 		)
 	}
 	c.screen.line("Please answer " + c.screen.choices(a))
+}
+
+// answered shows the end of a question that this chat has not settled.
+func (c *chat) answered(e core.Answered) {
+	settled := func(a core.Ask) bool { return a.ID == e.Ask }
+	c.asks, c.aside = slices.DeleteFunc(c.asks, settled), slices.DeleteFunc(c.aside, settled)
+	secret := false
+	if q := c.question; q != nil && q.ID == e.Ask {
+		secret = q.Secret
+		c.endQuestion(true)
+	}
+	if c.mine == e.Ask {
+		c.mine = ""
+		return
+	}
+	by := display.Line(cmp.Or(e.Reply.By, "another client"), maxName)
+	switch e.Reply.Outcome {
+	case core.OutcomeDecided:
+		c.screen.line(c.screen.Faint(by + " decided: " + display.Line(answerText(e.Reply), 200)))
+	case core.OutcomeAnswered:
+		text := display.Line(answerText(e.Reply), 200)
+		if text == "" || secret {
+			c.screen.line(c.screen.Faint(by + " has answered."))
+		} else {
+			c.screen.line(c.screen.Faint(by + " answered: " + text))
+		}
+	case core.OutcomeDeclined:
+		c.screen.line(c.screen.Faint(by + " did not answer."))
+	case core.OutcomeExpired:
+		c.screen.line(c.screen.Warm("The time to answer is over."))
+	case core.OutcomeLater, core.OutcomeAlone, core.OutcomeCanceled:
+	}
 }
 
 // reply interprets an answer; more is false at the end of the input. A paste may be the text of

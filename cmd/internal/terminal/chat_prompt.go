@@ -2,33 +2,54 @@ package terminal
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	"dragoman/core/display"
 )
 
-// prompt waits for the user's next prompt.
-func (c *chat) prompt(ctx context.Context, interrupts <-chan os.Signal) (inputLine, error) {
+// promptLabel stands in front of a prompt.
+const promptLabel = "> "
+
+// beginPrompt has the next line be a prompt.
+func (c *chat) beginPrompt() {
+	if c.prompting {
+		return
+	}
+	c.prompting = true
 	if lost := c.in.lost(); len(lost) > 0 {
 		c.screen.line(c.screen.Warm("Typed before the turn was stopped, and not sent: " + heads(lost)))
 	}
 	c.recall()
-	defer c.in.recall(false, nil)
 	c.in.resume()
-	for {
-		c.ask("> ")
-		line, err := c.line(ctx, "> ", 0, interrupts)
-		if err != nil {
-			return line, err
-		}
-		if line.cut {
-			c.screen.line(c.screen.Warm("The line is longer than 1 MiB and was not sent."))
-		} else if text := line.text(); strings.TrimSpace(text) != "" {
-			c.remember(ctx, text)
-			return line, nil
-		}
+}
+
+// endPrompt takes the prompt off the screen: the next line is none, or not yet.
+func (c *chat) endPrompt() {
+	if c.prompting {
+		c.prompting = false
+		c.screen.clear()
+		c.in.recall(false, nil)
 	}
+}
+
+// prompt carries out a line that was typed as a prompt.
+func (c *chat) prompt(ctx context.Context, line inputLine) error {
+	c.prompting = false // the list of earlier prompts changes
+	c.in.recall(false, nil)
+	if line.cut {
+		c.screen.line(c.screen.Warm("The line is longer than 1 MiB and was not sent."))
+		return nil
+	}
+	text := line.text()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	c.remember(ctx, text)
+	if cmd, args, ok := local(text); ok {
+		return cmd.run(c, ctx, args)
+	}
+	c.send(ctx, line)
+	return nil
 }
 
 // recall lets the user recall earlier prompts. A history that cannot be read is reported once.
@@ -57,76 +78,42 @@ func (c *chat) remember(ctx context.Context, prompt string) {
 	}
 }
 
-// line waits for a line of a generation (0: any), after a label on the screen, and shows it as it
-// is typed. It returns errLeft when the input has ended or the user wants to leave.
-func (c *chat) line(
-	ctx context.Context,
-	label string,
-	gen int,
-	interrupts <-chan os.Signal,
-) (inputLine, error) {
-	for {
-		ended := c.in.end() // checked first: a line may come with the end
-		line, ok := c.in.take(gen)
-		switch {
-		case ok:
-			line.at = len(line.pieces)
-			c.draw(label, line.keyLine)
-			if c.echoes() {
-				c.screen.write("\n")
-			}
-			return line, c.screen.flush()
-		case ended:
-			return inputLine{}, errLeft
+// line shows the line that is being typed behind a label, and returns the next whole one of a
+// generation (0: any). It returns errEnded when the input has ended.
+func (c *chat) line(ctx context.Context, label string, gen int) (line inputLine, ok bool, err error) {
+	ended := c.in.end() // checked first: a line may come with the end
+	if line, ok = c.in.take(gen); ok {
+		line.at = len(line.pieces)
+		if c.prompting {
+			label = promptLabel // without the sign that a turn runs
 		}
-		if c.in.lostScreen() {
-			c.screen.mid = false // the shell has written something
-			c.ask(label)
-		}
-		c.draw(label, c.in.line())
-		tab, clearing := c.in.pressed()
-		if clearing && c.live {
-			c.screen.write(clearScreen)
-			c.screen.mid = false
-			c.ask(label)
-		}
-		if tab && c.complete(ctx, c.in.line()) {
-			c.ask(label)
-		}
-		c.draw(label, c.in.line())
-		if err := c.screen.flush(); err != nil {
-			return inputLine{}, err
-		}
-		select {
-		case <-c.in.came:
-		case <-interrupts:
-			return inputLine{}, errLeft
-		case <-ctx.Done():
-			return inputLine{}, context.Cause(ctx)
-		}
+		c.leaveLine(label, line.keyLine)
+		return line, true, c.screen.flush()
 	}
+	if ended {
+		return inputLine{}, false, errEnded
+	}
+	if c.in.lostScreen() {
+		c.screen.lost() // the shell has written something
+	}
+	tab, clearing := c.in.pressed()
+	if clearing && c.live {
+		c.screen.put(clearScreen)
+		c.screen.lost()
+	}
+	if tab {
+		c.complete(ctx, c.in.line())
+	}
+	typed := c.in.line()
+	if !c.live && c.screen.lift == nil && c.running != "" && c.question == nil && len(typed.pieces) == 0 {
+		return inputLine{}, false, c.screen.flush() // nothing is typed, and the answer goes on
+	}
+	c.show(label, typed)
+	return inputLine{}, false, c.screen.flush()
 }
 
 // clearScreen erases everything and goes to the first line.
 const clearScreen = "\x1b[H\x1b[2J"
-
-// ask shows a prompt to a person; over a pipe it does nothing.
-func (c *chat) ask(text string) {
-	if c.tty {
-		c.screen.start()
-		c.screen.write(c.screen.Strong(text))
-		if !c.echoes() {
-			c.screen.prompted()
-		}
-		c.drawn = drawing{label: text}
-		if c.live && c.echoes() {
-			c.drawn.columns = c.in.term.columns()
-			_, _, cursor := rows(text, nil, 0, c.drawn.columns)
-			c.drawn.row = cursor.row
-		}
-	}
-	c.screen.flush()
-}
 
 // echoes reports whether we have to show the typed text.
 func (c *chat) echoes() bool { return c.in.term != nil && c.in.term.echo }

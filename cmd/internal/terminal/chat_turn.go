@@ -2,85 +2,146 @@ package terminal
 
 import (
 	"context"
-	"os"
+	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	"dragoman/core"
 	"dragoman/core/display"
 )
 
-// turn prompts and shows the events until the turn has ended. The first interrupt stops the
-// turn, a second one the chat. Esc only stops the turn.
-func (c *chat) turn(ctx context.Context, line inputLine, interrupts <-chan os.Signal) error {
-	ctx, end := context.WithCancelCause(ctx)
-	prompted, stop := context.WithCancelCause(ctx)
-	over := make(chan struct{})
-	c.in.unstop()
-	var listening sync.WaitGroup
-	listening.Go(func() {
-		for n := 0; ; {
-			select {
-			case <-interrupts:
-				if n++; n > 1 {
-					end(errLeft)
-					return
-				}
-			case <-c.in.stop:
-			case <-over:
-				return
-			}
-			c.in.forget()
-			stop(core.ErrCanceled)
-		}
-	})
-	defer func() {
-		close(over)
-		listening.Wait()
-		end(nil)
-	}()
-	c.progress, c.usage = progress{since: time.Now(), quiet: time.Now()}, core.Usage{}
-	id, err := c.att.Prompt(prompted, core.Prompt{Blocks: c.attached(prompted, line)})
-	if err != nil {
-		c.failed = true
-		c.screen.failure("The prompt was not taken: " + display.Line(err.Error(), 1000))
-		return c.screen.flush()
+// sending is a prompt on its way.
+type sending struct {
+	line   inputLine
+	before core.TurnID // the turn that ran before; empty: none
+	stop   context.CancelCauseFunc
+	done   chan sent // holds the one result
+}
+
+// sent is the result of a prompt.
+type sent struct {
+	turn  core.TurnID
+	names []string // of the files that go with it
+	err   error
+}
+
+// send prompts. The context of the prompt lasts until its turn has ended.
+func (c *chat) send(ctx context.Context, line inputLine) {
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	s := &sending{line: line, before: c.att.State().Turn, stop: stop, done: make(chan sent, 1)}
+	busy := core.BusyQueue
+	if s.before != "" && c.tty { // over a pipe each line has a turn of its own
+		busy = core.BusySteer
 	}
-	var moved core.Moved
-	for {
-		recs, err := c.next(ctx)
-		if err != nil {
-			return err
+	c.in.unstop()
+	if len(c.own) == 0 {
+		c.stops = 0
+	}
+	if c.running == "" {
+		c.quiet()
+	}
+	c.sending = s
+	att := c.att
+	c.work.Go(func() {
+		blocks, names := c.attached(ctx, line)
+		id, err := att.Prompt(ctx, core.Prompt{Blocks: blocks, Busy: busy})
+		s.done <- sent{id, names, err}
+	})
+}
+
+// quiet begins to measure the time in which nothing is shown.
+func (c *chat) quiet() {
+	c.progress, c.usage = progress{since: time.Now(), quiet: time.Now()}, core.Usage{}
+}
+
+// taken shows the fate of a prompt.
+func (c *chat) taken(r sent) {
+	s := c.sending
+	c.sending = nil
+	if len(r.names) > 0 {
+		c.screen.line(c.screen.Faint("with " + strings.Join(r.names, ", ")))
+	}
+	switch {
+	case r.err != nil:
+		s.stop(nil)
+		c.failed = true
+		c.screen.failure("The prompt was not taken: " + display.Line(r.err.Error(), 1000))
+	case s.before != "" && r.turn == s.before:
+		s.stop(nil)
+		c.steers = append(c.steers, s.line)
+		c.screen.line(c.screen.Faint("Sent to the turn that runs."))
+	default:
+		c.own[r.turn] = s.stop
+		if slices.Contains(c.att.State().Queued, r.turn) {
+			c.waiting[r.turn] = true
+			c.screen.line(c.screen.Faint("Queued: it begins when " + c.whose("the turn that runs", "'s turn") + " has ended."))
 		}
-		var asks []core.Ask
-		for _, r := range recs {
-			c.screen.record(r)
-			if e, ok := r.Event.(core.Asked); ok {
-				asks = append(asks, e.Ask)
-			}
-			if e, ok := r.Event.(core.Moved); ok {
-				moved = e
-			}
-			if e, ok := r.Event.(core.UsageChanged); ok && e.Turn == id {
-				c.usage = c.usage.Add(e.Last)
-			}
-			if e, ok := r.Event.(core.TurnEnded); ok && e.Turn == id {
-				c.showUsage()
-				c.failed = c.failed || e.Stop == core.StopError
-				if err := c.screen.flush(); err != nil || moved.To == "" {
-					return err
-				}
-				return c.move(ctx, moved)
-			}
-		}
-		if err := c.screen.flush(); err != nil {
-			return err
-		}
-		for _, a := range asks {
-			if err := c.answer(prompted, a); err != nil {
-				return err
-			}
+	}
+}
+
+// stop stops the turns that this chat has prompted.
+func (c *chat) stop() {
+	c.in.forget()
+	if q := c.question; q != nil && c.ours() {
+		c.endQuestion(false)
+	}
+	if c.sending != nil {
+		c.sending.stop(core.ErrCanceled)
+	}
+	for _, stop := range c.own {
+		stop(core.ErrCanceled)
+	}
+}
+
+// busy reports whether this chat waits for a turn of its own.
+func (c *chat) busy() bool { return c.sending != nil || len(c.own) > 0 }
+
+// ours reports whether this chat has prompted the turn that runs.
+func (c *chat) ours() bool {
+	_, own := c.own[c.running]
+	return own
+}
+
+// ended notes the end of a turn.
+func (c *chat) ended(ctx context.Context, e core.TurnEnded) error {
+	stop, own := c.own[e.Turn]
+	if own {
+		stop(nil)
+		delete(c.own, e.Turn)
+		delete(c.waiting, e.Turn)
+		c.failed = c.failed || e.Stop == core.StopError
+	}
+	if e.Turn != c.running {
+		return nil
+	}
+	c.running = ""
+	c.showUsage()
+	c.unsteered(e.Stop)
+	moved := c.moved
+	c.moved = core.Moved{}
+	switch {
+	case moved.To == "":
+	case own:
+		return c.move(ctx, moved)
+	default:
+		c.screen.line(c.screen.Faint(display.Line(c.by, maxName) + " goes on in another session: " + display.Line(moved.Title, 60) + " (" + string(moved.To) + ")"))
+	}
+	return nil
+}
+
+// unsteered sends the messages that a turn has not taken up as prompts, unless it was stopped.
+func (c *chat) unsteered(stop core.StopReason) {
+	lines := c.steers
+	c.steers = nil
+	switch {
+	case len(lines) == 0:
+	case stop == core.StopCanceled || stop == core.StopInterrupted:
+		c.screen.line(c.screen.Warm("The turn ended before it took this up, which was not sent: " + heads(lines)))
+	default:
+		c.screen.line(c.screen.Faint("The turn ended before it took this up, which is sent again: " + heads(lines)))
+		for _, l := range lines {
+			c.in.later(l)
 		}
 	}
 }

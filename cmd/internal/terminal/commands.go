@@ -23,6 +23,8 @@ func localCommands() []localCommand {
 		{command("help", "List the commands and keys"), (*chat).help},
 		{command("agents", "List the agents, or choose one: /agents NAME"), (*chat).agents},
 		{command("clear", "Begin a new session on an empty screen; this one is kept"), (*chat).clear},
+		{command("stop", "Stop what runs in the session, whoever has prompted it"), (*chat).stopAll},
+		{command("answer", "Put a question again that Esc has left to others"), (*chat).answerAside},
 		{command("quit", "Leave the chat; /exit does the same"), (*chat).quit},
 		{command("exit", ""), (*chat).quit},
 	}
@@ -39,7 +41,16 @@ func local(prompt string) (cmd localCommand, args string, ok bool) {
 	return localCommand{}, "", false
 }
 
-func (c *chat) quit(context.Context, string) error { return errLeft }
+func (c *chat) quit(context.Context, string) error { return c.part() }
+
+// stopAll stops the running and the queued turns of all clients.
+func (c *chat) stopAll(ctx context.Context, _ string) error {
+	if c.running == "" {
+		c.screen.line(c.screen.Faint("Nothing runs."))
+		return c.screen.flush()
+	}
+	return c.att.Cancel(ctx, "", core.ErrCanceled)
+}
 
 // commands lists the commands that work here: those of the chat, and those of the agent and the
 // workspace. A mistake in the configuration leaves the chat's.
@@ -79,8 +90,9 @@ func (c *chat) help(ctx context.Context, _ string) error {
 		{"Left, Right, Home, End", "move; with Ctrl or Alt by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K", "remove the word, the line before or after the cursor; Ctrl-Y inserts it again"},
 		{"Ctrl-L", "clear the screen"},
-		{"Esc, Ctrl-C", "stop what runs"},
-		{"Ctrl-C, Ctrl-D", "at the prompt: leave"},
+		{"Esc, Ctrl-C", "stop what was prompted here"},
+		{"Esc", "at a question of another client's turn: leave it to others"},
+		{"Ctrl-C, Ctrl-D", "at the prompt: leave; what others have prompted goes on"},
 	} {
 		c.entry(k[0], k[1])
 	}
@@ -133,8 +145,8 @@ func (c *chat) agents(ctx context.Context, name string) error {
 func (c *chat) clear(ctx context.Context, _ string) error {
 	if c.live {
 		c.screen.start()
-		c.screen.write(clearScreen)
-		c.screen.mid = false
+		c.screen.put(clearScreen)
+		c.screen.lost()
 	}
 	was := c.att.State()
 	if was.Messages == 0 {

@@ -19,12 +19,11 @@ const (
 	maxOffered = 30
 )
 
-// complete completes the word at the cursor, or lists the possible words below the line. It
-// reports whether it has listed any.
-func (c *chat) complete(ctx context.Context, line keyLine) (listed bool) {
+// complete completes the word at the cursor, or lists the possible words above the line.
+func (c *chat) complete(ctx context.Context, line keyLine) {
 	word, mark := typedWord(line)
 	if mark == 0 {
-		return false
+		return
 	}
 	ctx, done := context.WithTimeout(ctx, findTime)
 	defer done()
@@ -41,13 +40,13 @@ func (c *chat) complete(ctx context.Context, line keyLine) (listed bool) {
 	common := commonPrefix(list)
 	switch {
 	case len(list) == 0:
-		return false
+		return
 	case len(list) == 1 && (mark == '/' || !strings.HasSuffix(common, "/")):
 		c.in.insert(line, len([]rune(word)), common+" ")
-		return false
+		return
 	case len(common) > len(word) && strings.HasPrefix(common, word) || len(list) == 1:
 		c.in.insert(line, len([]rune(word)), common)
-		return false
+		return
 	}
 	var b strings.Builder
 	for _, name := range list[:min(len(list), maxOffered)] {
@@ -56,9 +55,7 @@ func (c *chat) complete(ctx context.Context, line keyLine) (listed bool) {
 	if more := len(list) - maxOffered; more > 0 {
 		b.WriteString("… " + display.Number(more) + " more")
 	}
-	c.screen.write("\n")
 	c.screen.line(c.screen.Faint(strings.TrimSpace(b.String())))
-	return true
 }
 
 // typedWord returns the word in front of the cursor that can be completed, without its mark: / at
@@ -151,20 +148,19 @@ func commonPrefix(list []string) string {
 	return common
 }
 
-// attached returns a prompt with the files and resources that it refers to with @. What is pasted
-// refers to nothing.
-func (c *chat) attached(ctx context.Context, line inputLine) []core.Block {
-	blocks := []core.Block{core.Text{Text: strings.TrimRight(line.text(), "\n")}}
+// attached returns a prompt with the files and resources that it refers to with @, and their
+// names. What is pasted refers to nothing.
+func (c *chat) attached(ctx context.Context, line inputLine) (blocks []core.Block, names []string) {
+	blocks = []core.Block{core.Text{Text: strings.TrimRight(line.text(), "\n")}}
 	if c.in.term == nil || line.pasted && len(line.pieces) == 0 || !strings.Contains(line.text(), "@") {
-		return blocks
+		return blocks, nil
 	}
 	ctx, done := context.WithTimeout(ctx, findTime)
 	defer done()
 	in, ok := c.workspace(ctx)
 	if !ok {
-		return blocks
+		return blocks, nil
 	}
-	var names []string
 	for _, word := range typedWords(line.pieces) {
 		if !strings.HasPrefix(word, "@") || len(word) < 2 {
 			continue
@@ -177,10 +173,7 @@ func (c *chat) attached(ctx context.Context, line inputLine) []core.Block {
 			}
 		}
 	}
-	if len(names) > 0 {
-		c.screen.line(c.screen.Faint("with " + strings.Join(names, ", ")))
-	}
-	return blocks
+	return blocks, names
 }
 
 // typedWords returns the words that were typed, and not pasted.

@@ -58,6 +58,85 @@ func rows(label string, pieces []piece, at, width int) (text string, end, cursor
 	return b.String(), p, cursor
 }
 
+// maxTail limits the lines of an unfinished text above the line that is being typed.
+const maxTail = 3
+
+// show puts the line that is being typed on the screen, behind its label and below the
+// conversation; over a pipe it does nothing.
+func (c *chat) show(label string, line keyLine) {
+	switch {
+	case !c.tty:
+	case c.screen.lift != nil:
+		c.draw(label, line)
+	case c.live:
+		c.below = c.screen.mid
+		if c.below && tailRows(c.screen.tail, c.in.term.columns()) > maxTail {
+			c.screen.start()
+			c.below = false
+		}
+		if c.below {
+			c.screen.put("\n")
+		}
+		c.begin(label)
+		c.draw(label, line)
+	default:
+		c.screen.start()
+		c.begin(label)
+		c.draw(label, line)
+	}
+}
+
+// begin writes a label.
+func (c *chat) begin(label string) {
+	c.screen.put(c.screen.Strong(label))
+	c.screen.lift = c.lift
+	c.drawn = drawing{label: label}
+	if c.live {
+		c.drawn.columns = c.in.term.columns()
+		_, _, cursor := rows(label, nil, 0, c.drawn.columns)
+		c.drawn.row = cursor.row
+	}
+}
+
+// lift takes the line that is being typed off the screen, and returns to the end of what is above
+// it. Where the cursor cannot be moved the line stays, and what comes begins below.
+func (c *chat) lift() {
+	if !c.live {
+		c.screen.put("\n")
+		return
+	}
+	width := c.in.term.columns()
+	up, tail := c.drawn.row, ""
+	if width != c.drawn.columns {
+		_, _, was := rows(c.drawn.label, c.drawn.pieces, c.drawn.at, width)
+		up = was.row
+	}
+	if c.below {
+		tail = c.screen.tail
+		up += tailRows(tail, width)
+	}
+	c.screen.put("\r" + cursorUp(up) + "\x1b[J" + tail)
+}
+
+// tailRows returns the number of rows that a text without ends of lines takes.
+func tailRows(text string, width int) int { return max(columns.Width(text)-1, 0)/width + 1 }
+
+// leaveLine ends the line that was typed, which stays on the screen as a part of the conversation.
+func (c *chat) leaveLine(label string, line keyLine) {
+	if !c.tty {
+		return
+	}
+	if c.echoes() {
+		if c.screen.in != "" || c.screen.mid {
+			c.screen.clear()
+			c.screen.start()
+		}
+		c.show(label, line)
+		c.screen.put("\n")
+	}
+	c.screen.lost()
+}
+
 // draw shows the typed part of a line behind its label.
 func (c *chat) draw(label string, line keyLine) {
 	if !c.echoes() || c.hidden {
@@ -77,7 +156,7 @@ func (c *chat) draw(label string, line keyLine) {
 	same := len(d.pieces)
 	if d.label == label && d.columns == now.columns && d.at == same && now.at == len(now.pieces) && same <= now.at &&
 		slices.Equal(d.pieces, now.pieces[:same]) && d.row == end.row {
-		c.screen.write(shownText(now.pieces[same:]))
+		c.screen.put(shownText(now.pieces[same:]))
 	} else {
 		up := d.row
 		if d.columns != now.columns { // the terminal has laid it out anew
@@ -88,7 +167,7 @@ func (c *chat) draw(label string, line keyLine) {
 		if begins.row == 0 {
 			text = c.screen.Strong(label) + strings.TrimPrefix(text, label)
 		}
-		c.screen.write("\r" + cursorUp(up) + "\x1b[J" + text + cursorUp(end.row-cursor.row) + "\r" + cursorRight(cursor.column))
+		c.screen.put("\r" + cursorUp(up) + "\x1b[J" + text + cursorUp(end.row-cursor.row) + "\r" + cursorRight(cursor.column))
 	}
 	now.pieces = slices.Clone(now.pieces)
 	*d = now
@@ -118,12 +197,12 @@ func (c *chat) drawPlain(now drawing) {
 	width := columns.Width(now.label) + columns.Width(shownText(c.drawn.pieces))
 	gone := shownText(c.drawn.pieces[same:])
 	if columns.Width(gone) == len(gone) && !strings.Contains(gone, "\n") && width < now.columns {
-		c.screen.write(strings.Repeat("\b \b", len(gone)))
+		c.screen.put(strings.Repeat("\b \b", len(gone)))
 	} else if gone != "" {
-		c.screen.write("\n" + now.label)
+		c.screen.put("\n" + now.label)
 		same = 0
 	}
-	c.screen.write(shownText(now.pieces[same:]))
+	c.screen.put(shownText(now.pieces[same:]))
 	now.pieces = slices.Clone(now.pieces)
 	c.drawn = now
 }

@@ -13,35 +13,56 @@ import (
 // maxEarlier limits the lines of the earlier conversation that are shown.
 const maxEarlier = 40
 
-// showEarlier shows the last part of what was said in the session before.
-func (c *chat) showEarlier(ctx context.Context) error {
-	if !c.tty || c.att.State().Messages == 0 {
-		return nil
-	}
+// catchUp reads what there is in the session that was entered. It shows the last part of what was
+// said to a person, and what waits for an answer. The reader goes on behind it.
+func (c *chat) catchUp(ctx context.Context) error {
 	last := &lastLines{most: maxEarlier}
 	s := c.newScreen(bufio.NewWriter(last))
-	head := c.att.Head()
-	r := c.att.Read(core.Pos{})
-	defer r.Close()
-	for r.Pos().Before(head) {
-		recs, err := r.Next(ctx)
+	if c.options.Attach {
+		s.me = c.name()
+	}
+	open := map[core.CallID]core.Call{}
+	for head := c.att.Head(); c.reader.Pos().Before(head); {
+		at := c.reader.Pos()
+		recs, err := c.reader.Take(ctx)
 		if err != nil {
 			return err
 		}
 		for _, rec := range recs {
+			c.follow(rec.Event)
+			switch e := any(rec.Event).(type) {
+			case core.CallChanged:
+				open[e.Call.ID] = e.Call
+				if e.Call.State.Ended() {
+					delete(open, e.Call.ID)
+				}
+			case core.Truncated:
+				clear(open)
+			}
 			s.earlier(rec)
+		}
+		if len(recs) == 0 && c.reader.Pos() == at {
+			break
 		}
 	}
 	s.start()
 	if err := s.flush(); err != nil {
 		return err
 	}
-	if last.left > 0 {
-		c.screen.line(c.screen.Faint("… " + display.Counted(last.left, "earlier line") + "; /export FILE writes all of them"))
+	if c.tty {
+		if last.left > 0 {
+			c.screen.line(c.screen.Faint("… " + display.Counted(last.left, "earlier line") + "; /export FILE writes all of them"))
+		}
+		c.screen.start()
+		c.screen.write(last.text())
+		c.screen.lost()
 	}
-	c.screen.start()
-	c.screen.write(last.text())
-	c.screen.mid = false
+	for _, a := range c.att.Pending() {
+		c.wants(a)
+		if call, ok := open[a.Call]; ok && call.State == core.Awaiting {
+			c.screen.call(call)
+		}
+	}
 	return c.screen.flush()
 }
 
@@ -49,9 +70,9 @@ func (c *chat) showEarlier(ctx context.Context) error {
 func (s *screen) earlier(r core.Record) {
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
-		s.said(e.Prompt)
+		s.said(s.speaker(e.Origin), e.Prompt)
 	case core.Steered:
-		s.said(e.Prompt)
+		s.said(s.speaker(e.Origin), e.Prompt)
 	case core.TextDelta, core.PlanChanged, core.TurnEnded, core.Missing:
 		s.record(r)
 	case core.CallChanged:
@@ -61,15 +82,27 @@ func (s *screen) earlier(r core.Record) {
 	}
 }
 
-// said shows a prompt of the user.
-func (s *screen) said(prompt []core.Block) {
+// speaker returns the client of a prompt for a label; empty: it needs no name.
+func (s *screen) speaker(o core.Origin) string {
+	if s.me == "" || o.Client == s.me {
+		return ""
+	}
+	return o.Client
+}
+
+// said shows a prompt, with the name of the client if there is one.
+func (s *screen) said(who string, prompt []core.Block) {
+	label := "> "
+	if who != "" {
+		label = display.Line(who, maxName) + ": "
+	}
 	for _, b := range prompt {
 		if t, ok := b.(core.Text); ok {
 			text, more := display.FirstLines(display.Printable(t.Text), 5)
 			if more > 0 {
 				text += "\n… " + display.Counted(more, "more line")
 			}
-			s.line(s.Strong("> ") + strings.ReplaceAll(text, "\n", "\n  "))
+			s.line(s.Strong(label) + strings.ReplaceAll(text, "\n", "\n  "))
 		} else {
 			text, _ := display.FirstLines(blockText(b), 1)
 			s.line(s.Faint("  with " + display.Line(text, 100)))

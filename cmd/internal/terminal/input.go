@@ -212,13 +212,16 @@ func (in *input) insert(was keyLine, drop int, text string) {
 // next begins a generation, when a question is on the screen. Everything typed up to now is read
 // and belongs to earlier generations. Lines that answers accepts are dropped, because they could
 // be meant as the answer; the others are kept as prompts. An unfinished line is put aside for the
-// next prompt.
-func (in *input) next(answers func(inputLine) bool) (gen int, kept, dropped []inputLine) {
+// next prompt. With waits there is no generation, and gen is 0, while anything is typed or unread.
+func (in *input) next(waits bool, answers func(inputLine) bool) (gen int, kept, dropped []inputLine) {
 	if in.term != nil {
 		in.term.drain(in)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if waits && in.term != nil && (len(in.lines) > 0 || len(in.keys.line.pieces) > 0 || in.keys.open || len(in.keys.raw) > 0) {
+		return 0, nil, nil
+	}
 	was := in.gen
 	in.gen++
 	in.asking = true

@@ -1,9 +1,7 @@
 package terminal
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"dragoman/core"
@@ -58,31 +56,13 @@ func (c *chat) doing() string {
 	case core.PhaseCompacting:
 		return "Summing up the conversation"
 	}
+	if c.options.Attach && !c.busy() { // a process tells no other in which phase its turn is
+		return "The turn goes on"
+	}
 	return "Preparing the turn"
 }
 
-// next waits for the turn's next records, and shows meanwhile that it runs.
-func (c *chat) next(ctx context.Context) (recs []core.Record, err error) {
-	got := make(chan struct{})
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer close(got)
-		recs, err = c.reader.Next(ctx)
-	})
-	defer reading.Wait()
-	ticks := time.NewTicker(progressEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-got:
-			c.progress.took(recs, time.Now())
-			return recs, err
-		case now := <-ticks.C:
-			c.showProgress(now)
-		}
-	}
-}
-
+// showProgress shows a sign of the turn that runs.
 func (c *chat) showProgress(now time.Time) {
 	p := &c.progress
 	words := wordsAfter
@@ -95,7 +75,9 @@ func (c *chat) showProgress(now time.Time) {
 		if took := now.Sub(p.since); took >= time.Second {
 			text += fmt.Sprintf(" · %d s", int(took.Seconds()))
 		}
-		text += " · Esc stops"
+		if c.busy() {
+			text += " · Esc stops"
+		}
 		if ahead := c.in.line(); len(ahead.pieces) > 0 {
 			text += " · typed ahead: " + display.Line(ahead.text(), 60)
 		}

@@ -24,20 +24,46 @@ type screen struct {
 	body    body       // shows the text that is being streamed; nil: it is written as it is
 	held    string     // the end of that text: more of the same picture may come
 	waits   bool       // the sign of progress is on the line
+	tail    string     // written since the last end of a line
+	lift    func()     // takes the line that is being typed off the screen; nil: it is not there
 
 	shown core.CallID // the call that was shown last
+	me    string      // the client whose earlier prompts need no name; empty: none needs one
 }
 
+// write writes a part of the conversation. The line that is being typed makes room for it.
 func (s *screen) write(text string) {
-	if text != "" {
-		if s.waits {
-			s.waits = false
-			s.w.WriteString("\r\x1b[2K")
-		}
-		s.w.WriteString(text)
-		s.mid = !strings.HasSuffix(text, "\n")
+	if text == "" {
+		return
+	}
+	s.clear()
+	s.put(text)
+	s.mid = !strings.HasSuffix(text, "\n")
+	s.tail += text
+	if i := strings.LastIndexByte(s.tail, '\n'); i >= 0 {
+		s.tail = s.tail[i+1:]
 	}
 }
+
+// clear takes the line that is being typed off the screen.
+func (s *screen) clear() {
+	if lift := s.lift; lift != nil {
+		s.lift = nil
+		lift()
+	}
+}
+
+// put writes what is no part of the conversation, at the cursor.
+func (s *screen) put(text string) {
+	if s.waits {
+		s.waits = false
+		s.w.WriteString("\r\x1b[2K")
+	}
+	s.w.WriteString(text)
+}
+
+// lost notes that the cursor is at the beginning of an empty line, whatever was on the screen.
+func (s *screen) lost() { s.mid, s.tail, s.lift, s.waits = false, "", nil, false }
 
 // start goes to the beginning of a line.
 func (s *screen) start() {
@@ -51,9 +77,6 @@ func (s *screen) start() {
 	}
 	s.in = ""
 }
-
-// prompted: the user types after this, and ends the line.
-func (s *screen) prompted() { s.mid = false }
 
 func (s *screen) line(text string) {
 	s.start()
@@ -130,16 +153,21 @@ func (s *screen) stream(id, head, text string, faint bool) {
 
 // busy shows a sign of progress and a text on the current line, if it is empty.
 func (s *screen) busy(frame int, text string, width int) {
-	if s.mid {
+	if s.mid || s.lift != nil {
 		return
 	}
-	signs := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	text = string(signs[frame%len(signs)]) + " " + text
+	text = signOf(frame) + " " + text
 	for columns.Width(text) >= width {
 		text = display.Cut(text, len(text)-1)
 	}
 	s.w.WriteString("\r\x1b[2K" + s.Faint(text))
 	s.waits = true
+}
+
+// signOf returns a picture of the sign that moves.
+func signOf(frame int) string {
+	signs := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	return string(signs[frame%len(signs)])
 }
 
 // aside shows a line that is no part of the conversation.
@@ -165,8 +193,6 @@ func (s *screen) record(r core.Record) {
 		s.output(e)
 	case core.PlanChanged:
 		s.line(planText(e.Entries))
-	case core.Answered:
-		s.settled(e.Reply)
 	case core.Notice:
 		s.line(s.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
 	case core.Missing:
@@ -260,16 +286,6 @@ func callTitle(c core.Call) string {
 		return display.Line(c.Title, 1000)
 	}
 	return display.Line(c.Tool, 200)
-}
-
-// settled shows the outcome of a question that was not answered here.
-func (s *screen) settled(r core.Reply) {
-	switch r.Outcome {
-	case core.OutcomeExpired:
-		s.line(s.Warm("The time to answer is over."))
-	case core.OutcomeDecided, core.OutcomeAnswered, core.OutcomeDeclined, core.OutcomeLater,
-		core.OutcomeAlone, core.OutcomeCanceled:
-	}
 }
 
 // question shows a question or an approval to the user.
