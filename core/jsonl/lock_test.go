@@ -74,8 +74,8 @@ func TestOwnerIsNamed(t *testing.T) {
 	j := logOf(t, s, "s1")
 	owned := func(want string, wantHere bool) {
 		t.Helper()
-		if node, here := s.Owner(j.meta.Principal, "s1"); node != want || here != wantHere {
-			t.Errorf("%q, %v; want %q, %v", node, here, want, wantHere)
+		if o := s.Owner(j.meta.Principal, "s1"); o.Node != want || o.Here != wantHere {
+			t.Errorf("%+v; want %q, %v", o, want, wantHere)
 		}
 	}
 	owned("", false)
@@ -95,7 +95,7 @@ func TestOwnerIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	owned(owner{PID: os.Getpid(), Host: "elsewhere"}.String(), false)
-	if node, _ := s.Owner("", "s1"); node != "" {
-		t.Errorf("a session of nobody: %q", node)
+	if o := s.Owner("", "s1"); o != (Holder{}) {
+		t.Errorf("a session of nobody: %+v", o)
 	}
 }

@@ -29,7 +29,7 @@ type guest struct {
 	mu      sync.Mutex // guards the fields below
 	known   bool       // it has named the key
 	node    string
-	config  string // of the other process
+	config  string        // of the other process
 	session *session      // nil: it has opened none
 	core    *core.Session // of session
 	clients map[string]*member

@@ -46,6 +46,8 @@ func (g *connection) attach(ctx context.Context, env *program.Environment, a Att
 		Profiles:  g.profiles,
 		Session:   session,
 		History:   history.In(folder),
+		Present:   g.present,
+		Changes:   g.presentChanges,
 		Plain:     a.Plain,
 		Attach:    true,
 		ReadOnly:  a.ReadOnly,

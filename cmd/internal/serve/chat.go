@@ -57,6 +57,8 @@ func (g *connection) chat(
 		Model:     inference.ModelsOf(&begin.profile.Profile).Default,
 		Offline:   begin.profile.Finder.Choice.Offline(),
 		History:   history.In(folder),
+		Present:   g.present,
+		Changes:   g.presentChanges,
 		Plain:     plain,
 		Hosts:     g.hosts,
 	})

@@ -46,6 +46,8 @@ type ChatOptions struct {
 	// Present lists the other clients of the session, for people; nil: they are not known. It is
 	// asked whenever something has come, and must not block.
 	Present func(*core.Attachment) []string
+	// Changes calls changed after the clients of a session have changed, until ctx ends; nil: nothing does.
+	Changes func(ctx context.Context, changed func())
 }
 
 // Chat talks over standard input and output, which may be a terminal or pipes, until one side
@@ -86,7 +88,12 @@ func converse(ctx context.Context, o ChatOptions, in io.ReadCloser, out io.Write
 	if !o.ReadOnly || term != nil { // who only watches reads no lines
 		reading.Go(func() { c.in.read(in) })
 	}
+	watching, enough := context.WithCancel(ctx)
+	if o.Changes != nil {
+		reading.Go(func() { o.Changes(watching, func() { wake(c.news) }) })
+	}
 	err := c.talk(ctx)
+	enough()
 	if err == nil && c.failed && !c.tty {
 		err = program.ErrReported // the error was shown
 	}
