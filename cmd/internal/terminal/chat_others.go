@@ -89,9 +89,10 @@ func (c *chat) present() {
 	}
 	names := c.options.Present(c.att)
 	if c.others == nil {
-		if len(names) > 0 {
-			c.screen.line(c.screen.Faint(alsoHere(names)))
+		if len(names) == 0 { // the owner of the session may not have said it yet
+			return
 		}
+		c.screen.line(c.screen.Faint(alsoHere(names)))
 	} else {
 		for _, name := range without(names, c.others) {
 			c.screen.line(c.screen.Faint(display.Line(name, maxName) + " has come."))
