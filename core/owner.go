@@ -121,6 +121,7 @@ func (s local) Admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, erro
 	} else if errors.Is(context.Cause(ctx), ErrCanceled) {
 		turn.cancel(ErrCanceled)
 	}
+	s.startQueued(false)
 	s.work()
 	return turn.id, err
 }
@@ -228,6 +229,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 		return nil, Pos{}, nil, ErrClosed
 	}
 	if id, ok := s.state.keys.Get(p.Key); ok {
+		s.adoptLocked(ctx, a, id, p) // its client was not told that the last owner had queued it
 		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.Head(), nil, nil
 	}
 	var events []Event

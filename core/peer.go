@@ -184,14 +184,18 @@ func (s *Session) startQueued(orphans bool) {
 
 func (s local) Adopt(ctx context.Context, a *Attachment, id TurnID, p Prompt) {
 	s.mu.Lock()
+	s.adoptLocked(ctx, a, id, p)
+	s.mu.Unlock()
+	s.startQueued(false)
+}
+
+func (s *Session) adoptLocked(ctx context.Context, a *Attachment, id TurnID, p Prompt) {
 	for _, t := range s.queue {
 		if t.id == id && t.orphan {
 			t.orphan, t.by, t.prompt = false, a, p
 			t.watch(ctx)
 		}
 	}
-	s.mu.Unlock()
-	s.startQueued(false)
 }
 
 // shownFor is the longest time for which a decision waits until all clients have been shown it.

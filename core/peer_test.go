@@ -28,9 +28,10 @@ func (alonePeer) Shown(context.Context, core.Pos) {}
 func (alonePeer) End()                            {}
 
 // A process that opens a session as its owner dies keeps the prompts that wait there for their clients, which
-// may live in other processes. After a while it ends those whose clients have not come.
+// may live in other processes. After a while it ends those whose clients have not come. A client that was not
+// told that its prompt is queued prompts again.
 func TestQueuedPromptsWaitForTheirClients(t *testing.T) {
-	for _, comes := range []bool{true, false} {
+	for _, way := range []string{"comes back", "prompts again", "stays away"} {
 		synctest.Test(t, func(t *testing.T) {
 			store, _ := storeOf(t,
 				core.Claimed{Epoch: 1, After: core.Pos{Epoch: 1, Seq: 2}},
@@ -49,8 +50,15 @@ func TestQueuedPromptsWaitForTheirClients(t *testing.T) {
 				t.Errorf("queued at first: %q", queued)
 			}
 			a := s.Attach(core.Client{Name: "back"})
-			if comes {
+			switch way {
+			case "comes back":
 				sharing.is.Adopt(t.Context(), a, "t2", say("waits"))
+			case "prompts again":
+				again := say("waits")
+				again.Key = "k2"
+				if id := prompt(t, a, again); id != "t2" {
+					t.Errorf("the prompt is turn %s", id)
+				}
 			}
 			<-time.After(3 * time.Second)
 			synctest.Wait()
@@ -59,9 +67,13 @@ func TestQueuedPromptsWaitForTheirClients(t *testing.T) {
 				lines = append(lines, line(r.Event))
 			}
 			got, want := strings.Join(lines[4:], "\n"), "TurnEnded interrupted interrupted: the process that ran it has ended\n"
-			want += map[bool]string{true: "TurnStarted\nTitleChanged waits\nTextDelta waits\nTurnEnded end_turn", false: "TurnEnded interrupted interrupted: the process that ran it has ended"}[comes]
+			if way == "stays away" {
+				want += "TurnEnded interrupted interrupted: the process that ran it has ended"
+			} else {
+				want += "TurnStarted\nTitleChanged waits\nTextDelta waits\nTurnEnded end_turn"
+			}
 			if _, got, _ = strings.Cut(got, "Claimed\n"); got != want {
-				t.Errorf("the client comes: %v; got\n%s\nwant\n%s", comes, got, want)
+				t.Errorf("the client %s:\n%s\nwant\n%s", way, got, want)
 			}
 		})
 	}
