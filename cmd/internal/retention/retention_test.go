@@ -261,7 +261,9 @@ func TestDaily(t *testing.T) {
 				defer func() { ends <- struct{}{} }()
 				Daily{
 					Dir: dir, Store: unused{store}, Gateway: coretest.Gateway(store, nil, nil), Log: zap.New(level),
-					Rules: func() (configs.Sessions, error) { return configs.Sessions{DeleteAfter: time.Duration(rules.Load())}, nil },
+					Rules: func() (configs.Sessions, error) {
+						return configs.Sessions{DeleteAfter: time.Duration(rules.Load())}, nil
+					},
 				}.Run(ctx)
 			}()
 		}
