@@ -9,7 +9,8 @@
 // models finds its language models;
 // imports reads the settings of other programs; logs writes the program's own log and those of
 // MCP servers; doctor looks for problems that keep the program from working; sessions lists,
-// repairs and removes stored sessions; export writes them into files; translate shows what protocols
+// copies, archives, repairs and removes stored sessions; retention does so with those that nobody uses;
+// export writes them as text into files of a workspace; translate shows what protocols
 // carry, and sessions as their messages; setup makes profiles; keys
 // reads keys of providers from a person. serve builds the gateway and lets adapters, or the
 // terminal, serve it.
@@ -62,6 +63,10 @@
 //	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotChecked
 //	watch of a session                      Session          1; 0 of what is ours            its readers leave               core.TestNothingIsWatchedForNobody
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep
+//	files of dead imports                   Store            none                            the next sweep                  core/jsonl.TestArrivalFails
+//	file of a session, unpacked             bundle           4 GiB, or --max-mib             it is refused                   core/bundle.TestHostileFiles
+//	open calls and questions of a file      bundle           64 MiB together                 it is refused                   core/bundle.TestOpenCallsAreBounded
+//	looking after old sessions              serve            1 goroutine                     the program ends                cmd/internal/retention.TestDaily
 //	encoded histories                       llm              64, and 64 MiB together         the least recently used         core/llm.TestPastCacheIsShared
 //	requests to a provider                  llm              max_concurrent                  the next waits                  core/llm.TestGateConcurrent
 //	what is known of models                 llm              256 of each provider            no more is remembered           core/llm.TestExperienceIsBounded
@@ -98,7 +103,8 @@
 //	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
 //	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //
-// Sessions on disk stay until a user deletes them. There may be any number of open sessions,
+// Sessions on disk stay until a user deletes them, or until nobody has used them for the time that
+// the configuration says (package retention). There may be any number of open sessions,
 // because one at rest costs so little, not counting its list of ended jobs, its servers, and
 // daemons that a command has left.
 package main

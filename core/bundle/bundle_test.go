@@ -80,7 +80,7 @@ func into(t *testing.T, s *jsonl.Store, file []byte, o bundle.Options) (bundle.I
 	if o.Now.IsZero() {
 		o.Now = now
 	}
-	o.By = "test"
+	o.By, o.Principal = "test", core.Local
 	a := s.Receive()
 	info, err := bundle.Read(t.Context(), bytes.NewReader(file), o, a)
 	if err != nil {

@@ -38,7 +38,7 @@
 // The log of a file shows what was said and done. It grants nothing here, and names nothing that is
 // outside of it.
 //
-//   - The principal of sessions, prompts and answers becomes core.Local. Programs that have prompted or
+//   - The principal of sessions, prompts and answers becomes that of the import. Programs that have prompted or
 //     answered get another name (core.Caller), which no client has: else one of ours that has the same
 //     would be one that has prompted there.
 //   - Answers count as answers and are not remembered (core.Reply.Remember), whether for the session or

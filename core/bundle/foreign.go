@@ -19,21 +19,21 @@ func (s *session) foreign(ev core.Event, seq uint64) (core.Event, error) {
 	case core.Opened, core.Phase, nil:
 		return nil, errForm
 	case core.PromptQueued:
-		e.Key, e.Origin, e.Prompt = "", origin(e.Origin), shown(e.Prompt)
+		e.Key, e.Origin, e.Prompt = "", s.origin(e.Origin), shown(e.Prompt)
 		return e, nil
 	case core.TurnStarted:
-		e.Key, e.Origin = "", origin(e.Origin)
+		e.Key, e.Origin = "", s.origin(e.Origin)
 		e.Prompt, e.Standing = shown(e.Prompt), shown(e.Standing)
 		e.Passing = min(max(e.Passing, 0), len(e.Prompt))
 		return e, nil
 	case core.Steered:
-		e.Origin, e.Prompt = origin(e.Origin), shown(e.Prompt)
+		e.Origin, e.Prompt = s.origin(e.Origin), shown(e.Prompt)
 		return e, nil
 	case core.Answered:
 		if e.Reply.Remember != "" && e.Reply.Caller == "person" { // as a person is called only in answers that are remembered
 			e.Reply.Caller = ""
 		}
-		e.Reply.Remember, e.Reply.Principal, e.Reply.Caller = "", core.Local, caller(e.Reply.Caller)
+		e.Reply.Remember, e.Reply.Principal, e.Reply.Caller = "", s.file.Principal, caller(e.Reply.Caller)
 		return e, nil
 	case core.ThoughtEnded:
 		e.Took, e.Sealed = max(e.Took, 0), nil
@@ -88,8 +88,8 @@ func (s *session) foreign(ev core.Event, seq uint64) (core.Event, error) {
 	return nil, errForm
 }
 
-func origin(o core.Origin) core.Origin {
-	o.Principal, o.Caller = core.Local, caller(o.Caller)
+func (s *session) origin(o core.Origin) core.Origin {
+	o.Principal, o.Caller = s.file.Principal, caller(o.Caller)
 	return o
 }
 

@@ -192,7 +192,7 @@ func TestImportStops(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	a := s.Receive()
-	_, err := bundle.Read(ctx, bytes.NewReader(export(t, from, "main")), bundle.Options{Now: now, Folders: func(roots []string) ([]string, error) {
+	_, err := bundle.Read(ctx, bytes.NewReader(export(t, from, "main")), bundle.Options{Now: now, Principal: core.Local, Folders: func(roots []string) ([]string, error) {
 		stop(gone)
 		return roots, nil
 	}}, a)

@@ -24,7 +24,8 @@ import (
 
 // Options are how a file is read.
 type Options struct {
-	Max int64 // most bytes when it is unpacked; 0: MaxSize
+	Principal core.Principal // whose the sessions are then
+	Max       int64          // most bytes when it is unpacked; 0: MaxSize
 	// IDs chooses the ids of the sessions of a file, one for each; nil: those in the file.
 	IDs func(inFile []core.SessionID) ([]core.SessionID, error)
 	// Folders checks the folders of the session's workspace, or replaces them; nil: those in the file, if

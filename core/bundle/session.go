@@ -85,7 +85,7 @@ func (s *session) opened(r core.Record) error {
 	if was.Forks < 0 || was.Forks > 1<<20 {
 		return fmt.Errorf("the session is the copy of %d others: no session is", was.Forks)
 	}
-	m := core.Meta{ID: f.ids[s.id], Principal: core.Local, Forks: was.Forks, Created: s.past(was.Created)}
+	m := core.Meta{ID: f.ids[s.id], Principal: f.Principal, Forks: was.Forks, Created: s.past(was.Created)}
 	if s.main {
 		roots := was.Roots
 		if !slices.Contains(roots, was.Cwd) {
@@ -206,7 +206,7 @@ type open struct {
 }
 
 func (o *open) add(ev core.Event, size int) error {
-	switch e := ev.(type) {
+	switch e := any(ev).(type) {
 	case core.CallChanged:
 		if o.set("call "+string(e.Call.ID), size); e.Call.State.Ended() {
 			o.drop("call " + string(e.Call.ID))

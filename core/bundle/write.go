@@ -126,7 +126,7 @@ func (w *writer) session(ctx context.Context, id core.SessionID, main bool) (err
 		if err != nil {
 			return err
 		}
-		switch e := r.Event.(type) {
+		switch e := any(r.Event).(type) {
 		case core.TitleChanged:
 			if main {
 				w.info.Title = e.Title

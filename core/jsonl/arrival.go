@@ -65,8 +65,10 @@ func (a *Arrival) begin(ctx context.Context, meta core.Meta) error {
 	if err != nil {
 		return err
 	}
-	if len(a.parts) == 0 { // what an earlier import has left may have an id that is needed now
-		_ = a.store.changeIndex(ctx, func(root string) error { return a.store.sweep(ctx, root) })
+	if len(a.parts) == 0 {
+		if err := a.announce(ctx, f, meta); err != nil {
+			return err
+		}
 	}
 	if exists(f.log) || slices.ContainsFunc(a.parts, func(p *arriving) bool { return p.files == f }) {
 		return core.ErrExists
@@ -84,6 +86,19 @@ func (a *Arrival) begin(ctx context.Context, meta core.Meta) error {
 	p := &arriving{files: f, meta: meta, lock: held, names: map[string]bool{}}
 	a.parts = append(a.parts, p) // from here on Abort removes it
 	return p.open()
+}
+
+// announce puts the session into the index, which has a list sweep if it dies before there is a log. It
+// first sweeps what an earlier import has left: that may have an id that is needed now.
+func (a *Arrival) announce(ctx context.Context, f files, meta core.Meta) error {
+	return a.store.changeIndex(ctx, func(root string) error {
+		_ = a.store.sweep(ctx, root) // what it cannot remove is refused as core.ErrExists
+		if exists(f.log) {
+			return core.ErrExists
+		}
+		_, err := a.store.appendEntries(ctx, root, true, indexEntry{Principal: meta.Principal, Summary: newSummary(meta)})
+		return err
+	})
 }
 
 // open creates the log, and removes what else there is under the session's name.

@@ -103,12 +103,13 @@
 // The sessions of an Arrival are written under the names of logs that are being
 // deleted, with their locks held. They get the names of logs together: those of tasks
 // first, after their keys were noted, and the session itself last. A sweep that finds
-// the keys and not the session removes the tasks.
+// the keys and not the session removes the tasks. The session is in the index before
+// anything is written, so a list that finds no log sweeps.
 //
 // # After a crash
 //
 // A crash leaves owner files, unfinished files, locks of sessions that were never
-// made, and sessions that were being deleted. A list that finds one of them sweeps the
+// made, and sessions that were being deleted or imported. A list that finds one of them sweeps the
 // whole folder, and so does rewriting a large index or making a new one. A session is
 // locked while it is swept, so it is not in use; sessions with an owner on another
 // host are left alone.

@@ -49,8 +49,7 @@ func Import(ctx context.Context, env *program.Environment, o ImportOptions) erro
 			Folders: func(roots []string) ([]string, error) {
 				return o.folders(env.Home(), roots)
 			},
-			By:  client,
-			Now: time.Now(),
+			By: client, Now: time.Now(), Principal: core.Local,
 		}
 		info, err := importFrom(ctx, in, store, read, o)
 		if err != nil {
