@@ -1,9 +1,9 @@
 package core
 
 import (
-	"fmt"
-	"strings"
 	"time"
+
+	"dragoman/core/internal/decision"
 )
 
 // AskKind is the kind of an Ask.
@@ -52,30 +52,11 @@ type Ask struct {
 
 // Fits reports whether yes, yes for the session and no are all that an approval offers: a client
 // that has just these may show them instead of Options. Any other list must be shown as it is.
-func (a Ask) Fits() bool {
-	seen := map[Decision]bool{}
-	for _, o := range a.Options {
-		if seen[o.Decision] || o.Decision != AllowOnce && o.Decision != AllowSession && o.Decision != RejectOnce {
-			return false
-		}
-		seen[o.Decision] = true
-	}
-	return len(a.Options) == 0 || seen[AllowOnce] && seen[RejectOnce]
-}
+func (a Ask) Fits() bool { return decision.Plain(a.Options) }
 
-// Option returns the option of an id; ok is false if it was not offered, or if the id names none or several.
-func (a Ask) Option(id string) (o Option, ok bool) {
-	for _, offered := range a.Options {
-		switch {
-		case offered.ID != id || id == "":
-		case ok:
-			return Option{}, false
-		default:
-			o, ok = offered, true
-		}
-	}
-	return o, ok
-}
+// Option returns the option of an id; ok is false if it was not offered, or if the id names none or
+// several.
+func (a Ask) Option(id string) (o Option, ok bool) { return decision.Find(a.Options, id) }
 
 // read returns a reply with what it means: the decision of its option, and what is remembered. A yes
 // that was not offered is no decision.
@@ -97,41 +78,23 @@ func (a Ask) read(r Reply) Reply {
 	return r
 }
 
-// Option is one answer that is offered to a question.
-type Option struct {
-	ID          string `json:"id"`
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-	// Decision is the decision on a consent or an approval that the option means; empty: the
-	// option is an ordinary answer, and of an approval one that allows nothing.
-	Decision Decision `json:"decision,omitempty"`
-}
+// Option is one answer that is offered to a question, with the Decision on a consent or an approval that
+// it means; empty: it is an ordinary answer, and of an approval one that allows nothing.
+type Option = decision.Option
 
 // InWords returns the ask as text, for a chat, where no form can be shown.
-func (a Ask) InWords() string {
-	text := strings.TrimSpace(a.Text)
-	if a.URL != "" {
-		return strings.TrimSpace(text + "\n" + a.URL)
-	}
-	for i, o := range a.Options {
-		text += strings.Repeat("\n", max(1, 2-i)) + fmt.Sprintf("%d. %s", i+1, strings.TrimSuffix(o.Label+": "+o.Description, ": "))
-	}
-	return text
-}
+func (a Ask) InWords() string { return decision.InWords(a.Text, a.URL, a.Options) }
 
-// Decision is the answer of a person or a rule to an approval.
-type Decision string
+// Decision is the answer of a person or a rule to an approval. Allows says whether the call may run.
+type Decision = decision.Decision
 
 const (
-	AllowOnce    Decision = "allow_once"
-	AllowSession Decision = "allow_session" // and whatever Ask.Remember says, while the session lives
-	AllowAlways  Decision = "allow_always"  // and in all sessions of these folders; only a person may say so
-	RejectOnce   Decision = "reject_once"
-	RejectAlways Decision = "reject_session"
+	AllowOnce    = decision.AllowOnce
+	AllowSession = decision.AllowSession // and whatever Ask.Remember says, while the session lives
+	AllowAlways  = decision.AllowAlways  // and in all sessions of these folders; only a person may say so
+	RejectOnce   = decision.RejectOnce
+	RejectAlways = decision.RejectAlways
 )
-
-// Allows reports whether the call may run.
-func (d Decision) Allows() bool { return d == AllowOnce || d == AllowSession || d == AllowAlways }
 
 // Outcome is the way in which an Ask was settled.
 type Outcome string

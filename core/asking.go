@@ -168,7 +168,7 @@ func ruled(allowed bool, why string) Reply {
 // that the turn must end.
 func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (Reply, error) {
 	s := t.s
-	s.view(func(st *State) { check.Remembered, check.Settings = st.answers.of(check.Origin), st.Settings })
+	s.view(func(st *State) { check.Remembered, check.Settings = st.answers.Of(check.Origin.turn()), st.Settings })
 	check.Call, check.Meta = c, s.Meta()
 	var options []Option
 	if req != nil {

@@ -168,8 +168,8 @@ func (s *Session) refoldLocked(st State, next uint64) {
 	st.Meta = s.meta
 	st.sides = s.state.sides.Truncated(func(p Pos) bool { return s.log.Hidden.Covers(p.Seq - 1) }, st.Settings.Agent)
 	st.Bound = Bound(st.sides.Present())
-	st.answers.Merge(s.state.answers.Ledger) // decisions are never undone
-	maps.Copy(st.callers, s.state.callers)   // who has prompted has prompted
+	st.answers.Merge(s.state.answers)      // decisions are never undone
+	maps.Copy(st.callers, s.state.callers) // who has prompted has prompted
 	s.state = st
 }
 

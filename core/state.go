@@ -8,8 +8,8 @@ import (
 
 	"dragoman/core/internal/choices"
 	"dragoman/core/internal/given"
-	"dragoman/core/internal/ledger"
 	"dragoman/core/internal/recent"
+	"dragoman/core/internal/remembered"
 	"dragoman/core/internal/sides"
 	"dragoman/core/internal/tail"
 	"dragoman/core/internal/title"
@@ -45,7 +45,7 @@ type State struct {
 	queued    []PromptQueued
 	calls     map[CallID]Call // calls that have not ended
 	printed   map[CallID]*tail.Tail
-	answers   answers
+	answers   remembered.Answers[Caller]
 	origin    Origin             // of the newest turn
 	keys      recent.Map[TurnID] // by the keys of prompts
 	callers   map[Caller]bool    // callers that have prompted
@@ -57,7 +57,7 @@ type State struct {
 }
 
 func newState() State {
-	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: answers{ledger.Ledger[Caller, Decision]{}}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}, left: choices.Left{}}
+	return State{calls: map[CallID]Call{}, printed: map[CallID]*tail.Tail{}, answers: remembered.Answers[Caller]{}, keys: recent.Map[TurnID]{Max: maxKeys}, callers: map[Caller]bool{}, flags: map[MessageID]string{}, left: choices.Left{}}
 }
 
 // public returns a copy of what others may see. Its cost does not grow with the session's history.
@@ -115,7 +115,9 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
-		s.answers.add(e.Reply, s.origin)
+		if r := e.Reply; r.Remember != "" && r.Outcome == OutcomeDecided {
+			s.answers.Add(r.Caller, r.By, r.Remember, r.Decision, s.origin.turn())
+		}
 	case Missing:
 		if !e.Final {
 			s.Missing = e.Text
