@@ -75,5 +75,11 @@ type listener struct {
 	dir     string
 }
 
+// there reports whether the socket still has its name.
+func (l *listener) there() bool {
+	_, err := os.Lstat(l.address.path)
+	return err == nil
+}
+
 // close stops it, and removes the socket.
 func (l *listener) close() { _ = l.net.Close() }

@@ -110,11 +110,12 @@ func (s *session) Changed() {
 
 // clientsChanged notes who the clients are, if this process knows, and shows that.
 func (s *session) clientsChanged() {
-	if s.linked.Load() {
-		return // the owner says it
-	}
 	list := s.Attendees()
 	s.mu.Lock()
+	if s.link != nil && !s.link.gone() { // the other process says it
+		s.mu.Unlock()
+		return
+	}
 	s.present = list
 	s.mu.Unlock()
 	s.of.present(s.key, list)

@@ -75,6 +75,10 @@ func (s *Sharing) Address() string {
 	if s.closed {
 		return ""
 	}
+	if s.listener != nil && !s.listener.there() { // it was swept with other files of /tmp
+		s.listener.close()
+		s.listener = nil
+	}
 	if s.listener == nil {
 		l, err := listen(s.o.Dir)
 		if err != nil {

@@ -525,3 +525,20 @@ func TestProfilesOfAnotherProcess(t *testing.T) {
 		t.Errorf("made %q", made)
 	}
 }
+
+// A socket that was swept is made again for the next claim.
+func TestSweptSocket(t *testing.T) {
+	at := newPlace(t)
+	p := at.start(t, "one", nil)
+	was := p.sharing.Address()
+	if was == "" || p.sharing.Address() != was {
+		t.Fatalf("the address is %q, and then %q", was, p.sharing.Address())
+	}
+	path, _, _ := strings.Cut(was, " ")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if now := p.sharing.Address(); now == was || now == "" {
+		t.Errorf("the address is %q", now)
+	}
+}
