@@ -374,7 +374,7 @@ func (s *session) add(ctx context.Context, a *core.Attachment, p *additions) (co
 	var list []core.Event
 	for _, e := range p.Events {
 		by := a.Client().Name
-		switch e := e.Event.(type) {
+		switch e := any(e.Event).(type) {
 		case core.SettingsChanged:
 			e.By = by
 			list = append(list, e)

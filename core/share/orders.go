@@ -180,7 +180,7 @@ func (s *session) recorded(ctx context.Context, a *core.Attachment, o *order, fr
 		if err != nil {
 			return false
 		}
-		switch e := rec.Event.(type) {
+		switch e := any(rec.Event).(type) {
 		case core.Answered:
 			if o.Settle != nil && e.Ask == o.Settle.Ask && e.Reply.By == o.Settle.Reply.By && e.Reply.Decision == o.Settle.Reply.Decision {
 				return true
