@@ -82,7 +82,7 @@ func TestDelegateDeleted(t *testing.T) {
 		prompt(t, f.parent, say("go"))
 		c := f.child(0, core.Client{Name: "another"})
 		c.Close()
-		if err := f.g.Delete(t.Context(), core.Local, c.Meta().ID); err != nil {
+		if err := f.g.Delete(t.Context(), core.Local, c.Meta().ID, core.Deletion{All: true}); err != nil {
 			t.Fatal(err)
 		}
 		if end := f.over(); end.Stop != core.StopEnd {
@@ -197,7 +197,7 @@ func TestDeleteWithChildren(t *testing.T) {
 		if _, err := f.g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "other", Cwd: "/w"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.g.Delete(t.Context(), core.Local, f.parent.Meta().ID); err != nil {
+		if err := f.g.Delete(t.Context(), core.Local, f.parent.Meta().ID, core.Deletion{All: true}); err != nil {
 			t.Fatal(err)
 		}
 		var left []core.SessionID

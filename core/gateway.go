@@ -255,8 +255,8 @@ func (g *Gateway) live(key sessionKey) *Session {
 	}
 }
 
-// Has reports whether a session is open in this process. ErrNotFound: there is none. It changes
-// nothing, and opens nothing.
+// Has reports whether a session is open in this process, or owned by another one. ErrNotFound: there is
+// none. It changes nothing, and opens nothing.
 func (g *Gateway) Has(ctx context.Context, p Principal, id SessionID) (open bool, err error) {
 	if g.live(sessionKey{p, id}) != nil {
 		return true, nil
@@ -265,49 +265,7 @@ func (g *Gateway) Has(ctx context.Context, p Principal, id SessionID) (open bool
 	if err != nil {
 		return false, err
 	}
-	return false, j.Close()
-}
-
-// Delete stops what runs in a session and removes it, and its sub-sessions with it; no error if
-// there is none. A session that another process owns is not removed: *OwnedError.
-func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID) error {
-	var children []SessionID
-	for sum, err := range g.cfg.Store.List(ctx, p) {
-		if err != nil {
-			return fmt.Errorf("delete session %s: %w", id, err)
-		}
-		if sum.Parent == id && id != "" {
-			children = append(children, sum.ID)
-		}
-	}
-	if err := g.remove(ctx, sessionKey{p, id}); err != nil { // first: it starts no more of them then
-		return err
-	}
-	for _, child := range children {
-		if err := g.remove(ctx, sessionKey{p, child}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// remove is Delete of one session alone.
-func (g *Gateway) remove(ctx context.Context, key sessionKey) error {
-	if s := g.live(key); s != nil {
-		if err := s.close(ctx, ErrCanceled); err != nil {
-			return err
-		}
-		g.mu.Lock()
-		delete(g.sessions, key)
-		g.mu.Unlock()
-	}
-	if err := g.cfg.Store.Delete(ctx, key.principal, key.id); err != nil {
-		return err
-	}
-	if g.cfg.Listing != nil {
-		g.cfg.Listing.Unlisted(key.principal, key.id)
-	}
-	return nil
+	return j.Owner() != "", j.Close()
 }
 
 // Close ends all turns and closes all sessions, and behind them all back ends; nothing can

@@ -203,7 +203,9 @@ func (s *Session) followAll() {
 		if !news {
 			return
 		}
-		// Nobody waits for this error; the next command will report it.
-		_ = s.follow(s.base)
+		// Nobody waits for another error; the next command will report it.
+		if errors.Is(s.follow(s.base), ErrNotFound) {
+			s.deleted()
+		}
 	}
 }

@@ -13,7 +13,7 @@ type Sharing interface {
 	// nothing.
 	Join(LocalSession) Peer
 	// Delete has the process at an address (Journal.Owner) delete a session.
-	Delete(ctx context.Context, address string, p Principal, id SessionID) error
+	Delete(ctx context.Context, address string, p Principal, id SessionID, d Deletion) error
 }
 
 // Peer is an Owner that reaches the session's owner in another process.

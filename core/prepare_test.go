@@ -203,7 +203,7 @@ func TestPrepareEnds(t *testing.T) {
 
 func remove(t *testing.T, g *core.Gateway) {
 	t.Helper()
-	if err := g.Delete(t.Context(), core.Local, "s"); err != nil {
+	if err := g.Delete(t.Context(), core.Local, "s", core.Deletion{All: true}); err != nil {
 		t.Error(err)
 	}
 }

@@ -334,7 +334,7 @@ func TestRollbackOfADeletedChild(t *testing.T) {
 				child = c.Call.Child
 			}
 		}
-		if err := e.g.Delete(t.Context(), core.Local, child); err != nil || child == "" {
+		if err := e.g.Delete(t.Context(), core.Local, child, core.Deletion{All: true}); err != nil || child == "" {
 			t.Fatal(child, err)
 		}
 		ed := &recorder{}

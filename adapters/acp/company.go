@@ -85,3 +85,15 @@ func clients(dst []byte, v *View, list []core.Attendee) []byte {
 	u.Meta.Dragoman.Clients = list
 	return update(dst, v, u)
 }
+
+// gone says that another client has deleted a session.
+func (s *Server) gone(id string) {
+	sess, err := s.session(id)
+	if err != nil {
+		return // or this one has
+	}
+	s.pump.Do(func() {
+		// Nobody reads after the connection has ended.
+		_ = s.conn.PutLines(notice(nil, sess.feed.view, core.Notice{Severity: core.Warning, Text: "This session was deleted by another client."}))
+	})
+}

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,58 @@ func TestOthersAreShown(t *testing.T) {
 			t.Error(line)
 		}
 		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A session to which another client is attached is deleted when the user agrees; a client without forms is
+// refused. The other one is told.
+func TestDeletionWithOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := board.New()
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), NewID: func() string { return "s1" }, Listing: b,
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) {
+				return &core.Profile{Policy: asks, Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: act}}}}, nil
+			}),
+		})
+		zed, stop1 := serveWith(t, g, b)
+		emacs, stop2 := serveWith(t, g, b)
+		send(t, zed, strings.Replace(named("Zed"), `"protocolVersion":1`, `"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{}}}`, 1),
+			`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+		zed.Until(t, `"id":1`)
+		send(t, emacs, named("Emacs"), resumeLine)
+		emacs.Until(t, `"id":1`)
+		send(t, emacs, `{"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"s1"}}`)
+		if line := emacs.Until(t, `"id":2`); !strings.Contains(line, "Zed 1 is attached to this session.") || !strings.Contains(line, `"error"`) {
+			t.Errorf("without a form: %s", line)
+		}
+		send(t, emacs, promptLine(3, "hang"))
+		emacs.Until(t, "one moment")
+
+		for _, answer := range []string{"keep", "delete"} {
+			send(t, zed, `{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
+			asked := zed.Until(t, `"method":"elicitation/create"`)
+			if !strings.Contains(asked, `"requestId":"d","message":"Emacs 1 is attached to this session. Delete it for all?"`) {
+				t.Fatalf("the question: %s", asked)
+			}
+			_, id, _ := strings.Cut(asked, `"id":`)
+			id, _, _ = strings.Cut(id, ",")
+			send(t, zed, `{"jsonrpc":"2.0","id":`+id+`,"result":{"action":"accept","content":{"choice":"`+answer+`"}}}`)
+			line := zed.Until(t, `"id":"d"`)
+			if has := strings.Contains(line, `"result"`); has != (answer == "delete") {
+				t.Errorf("%s: %s", answer, line)
+			}
+			if answer == "keep" && emacs.Pending() {
+				t.Error("a session that was kept has changed")
+			}
+		}
+		emacs.Until(t, `"id":3,"result":{"stopReason":"cancelled"}`)
+		emacs.Until(t, "This session was deleted by another client.")
+		stop1()
+		stop2()
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

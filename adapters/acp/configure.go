@@ -171,8 +171,11 @@ func (s *Server) watch(ctx context.Context) {
 					}
 				})
 			case board.Gone:
-				if p.Topic.Kind == "server" {
+				switch p.Topic.Kind {
+				case "server":
 					s.each(func(sess *session) { sess.sendChangedCommands(ctx) })
+				case "session":
+					s.gone(p.Topic.Name)
 				}
 			case board.Commands:
 				if sess, err := s.session(p.Topic.Name); err == nil {

@@ -12,6 +12,8 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/company"
+	"dragoman/core/forms"
 	"dragoman/core/fork"
 )
 
@@ -38,7 +40,7 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	e.att = s.attach(sess, e)
 	if err := s.opts.Gateway.Prepare(call.Context(), e.att); err != nil {
 		e.att.Close()
-		if gone := s.opts.Gateway.Delete(context.WithoutCancel(ctx), s.opts.Principal, sess.Meta().ID); gone != nil {
+		if gone := s.opts.Gateway.Delete(context.WithoutCancel(ctx), s.opts.Principal, sess.Meta().ID, core.Deletion{All: true}); gone != nil {
 			s.log.Warn("the session of an agent that did not start stays", sessionField(sess.Meta().ID), zap.Error(gone))
 		}
 		return err
@@ -185,15 +187,19 @@ func (s *Server) closeSession(_ context.Context, call *wire.Call, p acp.SessionI
 	return nil
 }
 
-// deleteSession handles session/delete. It is idempotent.
+// deleteSession handles session/delete. It is idempotent. If others are attached, the user decides.
 func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.SessionID) error {
+	agreed, err := s.agreed(call, p.SessionID)
+	if err != nil {
+		return err
+	}
 	s.letGo(p.SessionID, func(sess *session) {
 		var head core.Pos
 		if sess != nil {
 			head = sess.att.Head()
 			sess.att.Close()
 		}
-		err := s.opts.Gateway.Delete(ctx, s.opts.Principal, core.SessionID(p.SessionID))
+		err := s.opts.Gateway.Delete(ctx, s.opts.Principal, core.SessionID(p.SessionID), core.Deletion{All: agreed})
 		if err == nil {
 			call.Reply(acp.Marker{}, nil)
 			return
@@ -206,6 +212,33 @@ func (s *Server) deleteSession(ctx context.Context, call *wire.Call, p acp.Sessi
 		s.keep(ctx, sess, head, fail)
 	})
 	return nil
+}
+
+// agreed reports whether the user has agreed to delete a session to which other clients are attached.
+func (s *Server) agreed(call *wire.Call, id string) (bool, error) {
+	d := core.Deletion{Check: true}
+	if sess, err := s.session(id); err == nil {
+		d.By = sess.att.Client().ID
+	}
+	err := s.opts.Gateway.Delete(call.Context(), s.opts.Principal, core.SessionID(id), d)
+	var attended *core.AttendedError
+	if !errors.As(err, &attended) {
+		return false, err
+	}
+	if !s.who().caps.Elicitation.Form {
+		return false, company.Kept(attended)
+	}
+	question := company.Deletion(attended)
+	req := Elicitation(&View{}, question)
+	req.RequestID = call.ID
+	var res acp.ElicitationResponse
+	if err := s.conn.Ask(call.Context(), "elicitation/create", req, &res); err != nil {
+		return false, err
+	}
+	if res.Action != "accept" || !company.Deletes(forms.Of(question).ReplyTo(res.Content)) {
+		return false, jrpc2.Errorf(acp.CodeCancelled, "session %.60s was kept", id)
+	}
+	return true, nil
 }
 
 // keep brings a session that could not be deleted back onto the connection, and then calls then.

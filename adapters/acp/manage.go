@@ -40,7 +40,8 @@ func (s *Server) setTitle(ctx context.Context, call *wire.Call, p acp.SetTitleRe
 	return nil
 }
 
-// status handles session/status. It opens nothing.
+// status handles session/status. A session that is open, here or in another process, is read but not
+// changed, and no client is attached.
 func (s *Server) status(ctx context.Context, call *wire.Call, p acp.SessionID) error {
 	open, err := s.opts.Gateway.Has(ctx, s.opts.Principal, core.SessionID(p.SessionID))
 	if errors.Is(err, core.ErrNotFound) {
@@ -49,11 +50,17 @@ func (s *Server) status(ctx context.Context, call *wire.Call, p acp.SessionID) e
 	if err != nil {
 		return err
 	}
-	status := acp.SessionSaved
+	res := acp.StatusResponse{Status: acp.SessionSaved}
 	if open {
-		status = acp.SessionOpen
+		sess, err := s.opts.Gateway.Open(ctx, s.opts.Principal, core.SessionID(p.SessionID))
+		if err != nil {
+			return err
+		}
+		res.Status, res.Meta = acp.SessionOpen, &acp.StatusMeta{}
+		st := sess.State()
+		res.Meta.Dragoman.Running, res.Meta.Dragoman.Waiting = st.Turn != "", len(st.Asks) > 0
 	}
-	call.Reply(acp.StatusResponse{Status: status}, nil)
+	call.Reply(res, nil)
 	return nil
 }
 

@@ -231,7 +231,7 @@ func (c *chat) begin(
 	set.Trust = false // it was given for the other chat
 	if err := errors.Join(att.Rename(ctx, title), att.Set(ctx, set)); err != nil {
 		att.Close()
-		return errors.Join(err, c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id))
+		return errors.Join(err, c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id, core.Deletion{All: true}))
 	}
 	c.show(att, o, nil, func() { c.srv.opened(c.id, title) }, func(*feed) { shown(title) })
 	return nil

@@ -188,7 +188,7 @@ func (c *chat) delete(ctx context.Context) error {
 	}
 	c.chosen, c.plan, c.trusted = offer.Choice{}, false, false
 	c.shown.Store(false)
-	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id)
+	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id, core.Deletion{All: true})
 }
 
 // deleted sends chat/deleted.

@@ -197,5 +197,5 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 func (c *client) discard(ctx context.Context, h *heldSession) error {
 	c.drop(h)
 	h.a.Leave()
-	return c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.of.Principal, h.id)
+	return c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.of.Principal, h.id, core.Deletion{All: true})
 }

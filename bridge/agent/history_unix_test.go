@@ -262,7 +262,7 @@ func TestSessionsOfAnAgentAreListedAndImported(t *testing.T) {
 
 	// What is deleted here stays away, imported or not.
 	for i, id := range []core.SessionID{old, rich} {
-		if err := r.gateway.Delete(r.ctx, core.Local, id); err != nil {
+		if err := r.gateway.Delete(r.ctx, core.Local, id, core.Deletion{All: true}); err != nil {
 			t.Error(err)
 		}
 		if _, err := b.List(r.ctx); err != nil {
@@ -300,7 +300,7 @@ func TestDeletedSessionsAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []core.SessionID{mine.at.Meta().ID, imported, elsewhere.ImportID("scripted", "unopened")} {
-		if err := r.gateway.Delete(r.ctx, core.Local, id); err != nil {
+		if err := r.gateway.Delete(r.ctx, core.Local, id, core.Deletion{All: true}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -487,7 +487,7 @@ func TestNothingHidesOurOwnSessions(t *testing.T) {
 			mine.say("say one")
 			id := mine.at.Meta().ID
 			r.wantsList(string(id) + ": say one")
-			if err := r.gateway.Delete(r.ctx, core.Local, id); err != nil {
+			if err := r.gateway.Delete(r.ctx, core.Local, id, core.Deletion{All: true}); err != nil {
 				t.Error(err)
 			}
 			r.wantsList()

@@ -40,7 +40,7 @@ func Session(
 		err = to.ForkSide(ctx, from, own)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.Meta().ID))
+		return nil, errors.Join(fmt.Errorf("fork session %s: %w", of, err), g.Delete(ctx, m.Principal, to.Meta().ID, core.Deletion{All: true}))
 	}
 	return to, nil
 }

@@ -22,6 +22,9 @@ type fault struct {
 	Agent string          `json:"agent,omitempty"`
 	What  core.Capability `json:"what,omitempty"`
 	Text  string          `json:"text,omitempty"`
+
+	Session core.SessionID  `json:"session,omitempty"`
+	Clients []core.Attendee `json:"clients,omitempty"`
 }
 
 // plain are the errors without data, by their names.
@@ -40,6 +43,7 @@ func withFault(err error) error {
 	var owned *core.OwnedError
 	var lacks *core.UnsupportedError
 	var login *core.SignInError
+	var attended *core.AttendedError
 	switch {
 	case errors.As(err, &owned):
 		f.Kind = "moved"
@@ -47,6 +51,8 @@ func withFault(err error) error {
 		f.Kind, f.Turn = "busy", busy.Turn
 	case errors.As(err, &lacks):
 		f.Kind, f.Agent, f.What = "unsupported", lacks.Agent, lacks.What
+	case errors.As(err, &attended):
+		f.Kind, f.Session, f.Clients = "attended", attended.Session, attended.Clients
 	case errors.As(err, &login):
 		f.Kind, f.Agent, f.Text = "sign_in", login.Agent, login.Text
 	default:
@@ -84,6 +90,8 @@ func faultOf(err error) (is error, ok bool) {
 		return &core.BusyError{Turn: f.Turn}, true
 	case "unsupported":
 		return &core.UnsupportedError{Agent: f.Agent, What: f.What}, true
+	case "attended":
+		return &core.AttendedError{Session: f.Session, Clients: f.Clients}, true
 	case "sign_in":
 		return &core.SignInError{Agent: f.Agent, Text: f.Text}, true
 	}

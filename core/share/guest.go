@@ -289,7 +289,7 @@ func (g *guest) delete(ctx context.Context, p deleteParams) (struct{}, error) {
 	if !known || gateway == nil {
 		return struct{}{}, withFault(errStranger)
 	}
-	return struct{}{}, withFault(gateway.Delete(ctx, p.Principal, p.Session))
+	return struct{}{}, withFault(gateway.Delete(ctx, p.Principal, p.Session, p.Deletion))
 }
 
 var errLate = errors.New("the command came too late")

@@ -44,7 +44,10 @@ type openParams struct {
 	Session   core.SessionID `json:"session"`
 }
 
-type deleteParams = openParams
+type deleteParams struct {
+	openParams
+	core.Deletion
+}
 
 // attachParams describes a client (core.Client).
 type attachParams struct {

@@ -142,13 +142,19 @@ func (s *Sharing) find(k key) (*session, *core.Gateway) {
 }
 
 // Delete implements core.Sharing.
-func (s *Sharing) Delete(ctx context.Context, address string, p core.Principal, id core.SessionID) error {
+func (s *Sharing) Delete(ctx context.Context, address string, p core.Principal, id core.SessionID, d core.Deletion) error {
 	l, err := s.dial(ctx, address)
+	if err == nil {
+		defer l.close()
+		err = l.call(ctx, methodDelete, deleteParams{openParams{p, id}, d}, nil)
+	}
+	if is, ok := faultOf(err); ok {
+		return is
+	}
 	if err != nil {
 		return fmt.Errorf("delete session %s, which another process has open: %w", id, err)
 	}
-	defer l.close()
-	return l.call(ctx, methodDelete, deleteParams{Principal: p, Session: id}, nil)
+	return nil
 }
 
 // Close stops listening and ends all connections. It waits for that.

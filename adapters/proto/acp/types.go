@@ -258,7 +258,16 @@ type SetTitleResponse struct {
 
 // StatusResponse answers `session/status`.
 type StatusResponse struct {
-	Status string `json:"status"`
+	Status string      `json:"status"`
+	Meta   *StatusMeta `json:"_meta,omitempty"` // of a session that is open
+}
+
+// StatusMeta says what happens in a session.
+type StatusMeta struct {
+	Dragoman struct {
+		Running bool `json:"running"` // a turn runs
+		Waiting bool `json:"waiting"` // something waits for a person
+	} `json:"dragoman"`
 }
 
 // Values of StatusResponse.Status.
@@ -340,7 +349,8 @@ type WriteTextFile struct {
 // ElicitationRequest holds the params of `elicitation/create` in the mode "form".
 type ElicitationRequest struct {
 	Mode            string            `json:"mode"`
-	SessionID       string            `json:"sessionId"`
+	SessionID       string            `json:"sessionId,omitempty"`
+	RequestID       json.RawMessage   `json:"requestId,omitempty"` // of the client's request that it belongs to, without a session
 	ToolCallID      string            `json:"toolCallId,omitempty"`
 	Message         string            `json:"message"`
 	RequestedSchema ElicitationSchema `json:"requestedSchema"`

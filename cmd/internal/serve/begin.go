@@ -71,5 +71,5 @@ func (b beginning) end(ctx context.Context, s *core.Session) error {
 	if b.found != nil || s.State().Messages > 0 {
 		return nil
 	}
-	return b.Gateway.Delete(context.WithoutCancel(ctx), b.principal, s.Meta().ID)
+	return b.Gateway.Delete(context.WithoutCancel(ctx), b.principal, s.Meta().ID, core.Deletion{All: true})
 }

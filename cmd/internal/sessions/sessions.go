@@ -69,7 +69,7 @@ func remove(ctx context.Context, g *core.Gateway, id core.SessionID) error {
 		return noSession(string(id))
 	}
 	// A session that cannot be opened can still be removed.
-	if err := g.Delete(ctx, core.Local, id); err != nil {
+	if err := g.Delete(ctx, core.Local, id, core.Deletion{All: true}); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return nil

@@ -173,5 +173,5 @@ func (c *chat) dropUnused(ctx context.Context) error {
 	if c.created == nil || c.created.State().Messages > 0 {
 		return nil
 	}
-	return c.options.Gateway.Delete(context.WithoutCancel(ctx), c.options.Principal, c.created.Meta().ID)
+	return c.options.Gateway.Delete(context.WithoutCancel(ctx), c.options.Principal, c.created.Meta().ID, core.Deletion{All: true})
 }
