@@ -222,10 +222,7 @@ func (p peer) asks() bool {
 
 // client describes the peer to the core.
 func (p peer) client() core.Client {
-	name := cmp.Or(p.name, "an ECA client")
-	if p.version != "" {
-		name += " " + p.version
-	}
+	name := strings.TrimSpace(cmp.Or(p.name, "an ECA client") + " " + p.version)
 	return core.Client{Name: name, Role: core.Decide, Asks: true, Questions: p.asks(), FixedAnswers: true}
 }
 
@@ -254,7 +251,8 @@ func peerOf(p eca.InitializeParams) peer {
 		out.caps = *p.Capabilities.CodeAssistant
 	}
 	if p.ClientInfo != nil {
-		out.name, out.version = firstLine(p.ClientInfo.Name), firstLine(p.ClientInfo.Version)
+		out.name = firstLine(p.ClientInfo.Name)
+		out.version, _, _ = strings.Cut(firstLine(p.ClientInfo.Version), " (") // others need not read how Emacs was built
 	}
 	return out
 }

@@ -2,7 +2,8 @@
 //
 // # What holds
 //
-//   - A [Lock] has one holder at a time among all processes. It ends with its process.
+//   - A [Lock] has one holder at a time among all processes, or several that share it
+//     ([WaitShared]). It ends with its process.
 //     It is released by unlocking, and not only by closing the file: a program that is
 //     being started at that moment has a copy of every descriptor until it executes,
 //     and would keep the lock until then. A process that was given the file on purpose

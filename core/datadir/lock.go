@@ -14,7 +14,7 @@ import (
 // one.
 var ErrHeld = errors.New("another process has it")
 
-// Lock is a held lock on a file.
+// Lock is a held lock on a file: alone, or with others (WaitShared).
 type Lock struct{ f *os.File }
 
 // TryLock locks the file at path. It creates the file if there is none, for this user only. It
@@ -22,7 +22,10 @@ type Lock struct{ f *os.File }
 //
 // A lock on a removed file excludes no one, so TryLock checks afterwards that the name
 // still refers to the locked file.
-func TryLock(path string) (*Lock, error) {
+func TryLock(path string) (*Lock, error) { return try(path, take) }
+
+// try locks the file at path in a way.
+func try(path string, take func(*os.File) (bool, error)) (*Lock, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {
@@ -72,8 +75,19 @@ func WaitLock(ctx context.Context, path string) (*Lock, error) {
 // LockWhile is like WaitLock, but gives up with ErrHeld when the lock is taken and worth returns
 // false. It calls worth between tries, which are up to 5 ms apart.
 func LockWhile(ctx context.Context, path string, worth func() bool) (*Lock, error) {
+	return wait(ctx, worth, func() (*Lock, error) { return TryLock(path) })
+}
+
+// WaitShared is like WaitLock for a lock that others may have at the same time, all of them by
+// WaitShared. While anybody has it so, nobody gets it by the other functions.
+func WaitShared(ctx context.Context, path string) (*Lock, error) {
+	return wait(ctx, func() bool { return true }, func() (*Lock, error) { return try(path, takeShared) })
+}
+
+// wait calls try until the lock is not taken, ctx ends or worth returns false.
+func wait(ctx context.Context, worth func() bool, try func() (*Lock, error)) (*Lock, error) {
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
-		f, err := TryLock(path)
+		f, err := try()
 		if !errors.Is(err, ErrHeld) || !worth() {
 			return f, err
 		}

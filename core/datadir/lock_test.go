@@ -36,6 +36,39 @@ func TestOneHolder(t *testing.T) {
 	}
 }
 
+// TestSeveralHolders: a shared lock excludes nobody but those who want it alone.
+func TestSeveralHolders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lock")
+	var held []*datadir.Lock
+	for range 2 {
+		lock, err := datadir.WaitShared(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, lock)
+	}
+	for _, lock := range held {
+		if _, err := datadir.TryLock(path); !errors.Is(err, datadir.ErrHeld) {
+			t.Errorf("alone beside a holder: %v", err)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone, err := datadir.TryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := datadir.WaitShared(ended, path); !errors.Is(err, datadir.ErrHeld) || !errors.Is(err, context.Canceled) {
+		t.Errorf("beside one who has it alone: %v", err)
+	}
+	if err := alone.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.lock")

@@ -28,8 +28,13 @@ func keepOwner(f *os.File, path string) {
 }
 
 // take locks a file for this open file only; false: another one has the lock.
-func take(f *os.File) (bool, error) {
-	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
+func take(f *os.File) (bool, error) { return lock(f, unix.LOCK_EX) }
+
+// takeShared locks it beside others that do so; false: another one has it alone.
+func takeShared(f *os.File) (bool, error) { return lock(f, unix.LOCK_SH) }
+
+func lock(f *os.File, how int) (bool, error) {
+	err := flock(f, how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}

@@ -15,9 +15,13 @@ const noFollow = 0
 func keepOwner(*os.File, string) {}
 
 // take locks a file for this open file only; false: another one has the lock.
-func take(f *os.File) (bool, error) {
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+func take(f *os.File) (bool, error) { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// takeShared locks it beside others that do so; false: another one has it alone.
+func takeShared(f *os.File) (bool, error) { return lock(f, 0) }
+
+func lock(f *os.File, how uint32) (bool, error) {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
 	}

@@ -33,3 +33,29 @@ func TestScratchIsSwept(t *testing.T) {
 		t.Errorf("%v is left, %v", entries, err)
 	}
 }
+
+// The processes that use a session one after the other have the same folder, and the last of them removes
+// it: one whose session rests keeps it, and does not keep the others from working.
+func TestScratchIsShared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tmp", "session")
+	first, err := newTmpFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "note"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, err := newTmpFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.remove()
+	sweep(filepath.Dir(dir))
+	if _, err := os.Stat(filepath.Join(dir, "note")); err != nil {
+		t.Errorf("what the other process uses is gone: %v", err)
+	}
+	second.remove()
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) > 0 {
+		t.Errorf("%v is left, %v", entries, err)
+	}
+}
