@@ -18,7 +18,7 @@ type alone struct{ is core.LocalSession }
 type alonePeer struct{ core.LocalSession }
 
 func (s *alone) Join(l core.LocalSession) core.Peer { s.is = l; return alonePeer{l} }
-func (s *alone) Delete(context.Context, string, core.Principal, core.SessionID) error {
+func (s *alone) Delete(context.Context, string, core.Principal, core.SessionID, core.Deletion) error {
 	return core.ErrNotFound
 }
 

@@ -161,6 +161,9 @@ func Apply(ctx context.Context, g *core.Gateway, store Store, old Old, now time.
 	if owned := (*core.OwnedError)(nil); errors.As(err, &owned) {
 		return owned.Error(), nil
 	}
+	if used := (*core.AttendedError)(nil); errors.As(err, &used) {
+		return used.Error(), nil
+	}
 	if errors.Is(err, core.ErrNotFound) { // another process was faster
 		return "", nil
 	}
@@ -171,7 +174,7 @@ func Apply(ctx context.Context, g *core.Gateway, store Store, old Old, now time.
 // later.
 func remove(ctx context.Context, g *core.Gateway, old Old) error {
 	for _, id := range old.ids() {
-		if err := g.Delete(ctx, core.Local, id); err != nil {
+		if err := g.Delete(ctx, core.Local, id, core.Deletion{}); err != nil {
 			return err
 		}
 	}
