@@ -314,7 +314,7 @@ func TestADeletedSessionEndsTheChat(t *testing.T) {
 		s := share(t)
 		defer s.close()
 		s.attach(nil)
-		if err := s.gateway.Delete(t.Context(), core.Local, s.session.Meta().ID); err != nil {
+		if err := s.gateway.Delete(t.Context(), core.Local, s.session.Meta().ID, core.Deletion{All: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-s.over; !errors.Is(err, errDeleted) {
