@@ -169,3 +169,53 @@ func TestDeletionWithOthers(t *testing.T) {
 		}
 	})
 }
+
+// A client that closes a session, or whose connection ends, takes its own prompts along and no others.
+func TestClosingLeavesTheOthersTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(coretest.NewMemory(), nil, true)
+		zed, stop1 := serve(t, g)
+		emacs, stop2 := serve(t, g)
+		gone, stop3 := serve(t, g)
+		newSessionAs(t, zed, "Zed")
+		for name, peer := range map[string]*wiretest.Peer{"Emacs": emacs, "Gone": gone} {
+			send(t, peer, named(name), resumeLine)
+			peer.Until(t, `"id":1`)
+		}
+		send(t, zed, promptLine(2, "hang"))
+		zed.Until(t, "one moment")
+		send(t, emacs, promptLine(2, "say mine"))
+		zed.Until(t, "Emacs 1 has queued")
+		send(t, zed, promptLine(3, "say after"))
+		emacs.Until(t, "Zed 1 has queued")
+		send(t, gone, promptLine(2, "say never"))
+		zed.Until(t, "Gone 1 has queued")
+
+		send(t, emacs, `{"jsonrpc":"2.0","id":3,"method":"session/close","params":{"sessionId":"s1"}}`)
+		emacs.Until(t, `"id":2,"result":{"stopReason":"cancelled"}`)
+		emacs.Until(t, `"id":3,"result":{}`)
+		stop3()
+		synctest.Wait()
+		if st := stateOf(t, g); st.Turn == "" || len(st.Queued) != 1 {
+			t.Errorf("turn %q runs, and %d wait", st.Turn, len(st.Queued))
+		}
+		send(t, zed, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`)
+		zed.Until(t, `"id":2,"result":{"stopReason":"cancelled"}`)
+		zed.Until(t, `"text":"after"`)
+		zed.Until(t, `"id":3,"result":{"stopReason":"end_turn"}`)
+		stop1()
+		stop2()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func stateOf(t *testing.T, g *core.Gateway) core.State {
+	t.Helper()
+	s, err := g.Open(t.Context(), core.Local, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.State()
+}

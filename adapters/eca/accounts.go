@@ -6,19 +6,17 @@ import (
 	"errors"
 	"strings"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core/control"
 )
 
-// loginCommand is the beginning of a prompt that is treated as a login.
-const loginCommand = "/login"
-
 // logsIn reports whether a prompt begins a login.
 func logsIn(p eca.PromptParams) bool {
 	words := strings.Fields(p.Message)
-	return len(words) > 0 && words[0] == loginCommand
+	return len(words) > 0 && words[0] == content.LoginCommand
 }
 
 // providersList handles providers/list.

@@ -1,7 +1,12 @@
 package eca
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+
 	"dragoman/adapters/eca/content"
+	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
 	"dragoman/core"
 	"dragoman/core/board"
@@ -47,4 +52,36 @@ func (v *View) promptQueued(dst []byte, e core.PromptQueued) []byte {
 		return dst
 	}
 	return v.systemText(dst, name+" has queued a prompt: "+display.Line(content.Prompt(e.Prompt), maxQueued))
+}
+
+// others lists the other clients of the chat.
+func (c *chat) others() []core.Attendee {
+	return company.Others(board.Clients(c.srv.opts.Board, c.id), c.client())
+}
+
+// client is the id of the chat's client; "": there is none.
+func (c *chat) client() string {
+	if att := c.att.Load(); att != nil {
+		return att.Client().ID
+	}
+	return ""
+}
+
+// agreed reports whether the user has agreed to delete a chat that other clients show.
+func (c *chat) agreed(ctx context.Context) (bool, error) {
+	err := c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id, core.Deletion{By: c.client(), Check: true})
+	var attended *core.AttendedError
+	switch {
+	case !errors.As(err, &attended):
+		return false, err
+	case !c.srv.peerNow().asks():
+		return false, company.Kept(attended)
+	}
+	question := company.Deletion(attended)
+	var answer json.RawMessage
+	err = c.srv.conn.Ask(ctx, eca.MethodAskQuestion, (&View{chat: string(c.id)}).asking(question), &answer)
+	if err != nil || !company.Deletes(replyTo(question, answer, nil)) {
+		return false, errors.Join(errors.New("the chat was kept"), err)
+	}
+	return true, nil
 }

@@ -23,7 +23,6 @@ const (
 	callingText    = "Calling tool"
 	compactingText = "Summing the conversation up"
 	queueingText   = "Waiting until the model's service may be asked"
-	stoppedText    = "Prompt stopped"
 )
 
 // encode appends the client's messages for a record, each ended by a line feed. Its only inputs
@@ -208,7 +207,7 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 		}
 		clear(v.thoughts)
 	}
-	if text := endText(e); text != "" {
+	if text := content.End(e); text != "" {
 		dst = v.systemText(dst, text)
 	}
 	if v.turn != "" || !v.live {
@@ -224,30 +223,6 @@ func (v *View) finished(dst []byte) []byte {
 	}
 	dst = v.status(dst, eca.ChatIdle)
 	return v.content(dst, eca.RoleSystem, eca.ProgressContent{Type: eca.TypeProgress, State: eca.ProgressFinished})
-}
-
-// endText describes the end of a turn; "" for a normal end.
-func endText(e core.TurnEnded) string {
-	if e.Login != "" {
-		return e.Err + "\n" + loginText(e.Login)
-	}
-	switch e.Stop {
-	case core.StopEnd:
-		return e.Err
-	case core.StopCanceled:
-		return stoppedText
-	case core.StopTokens:
-		return "The answer was cut off at the model's limit for one answer."
-	case core.StopRequests:
-		return "The turn was ended: it came to the limit of requests to the model."
-	case core.StopRefusal:
-		return "The model declined to answer."
-	case core.StopError, core.StopInterrupted:
-		if e.Err == "" {
-			return "The turn failed."
-		}
-	}
-	return e.Err
 }
 
 // phase is shown only live, and only for a turn that the client knows.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
 )
@@ -59,11 +60,6 @@ func lacking(e *core.UnsupportedError) string {
 	return e.Error() + "; choose another agent"
 }
 
-// loginText says how to log in to an agent behind the gateway.
-func loginText(agent string) string {
-	return "Send " + loginCommand + " " + agent + " to log in, and then the prompt again."
-}
-
 // plain returns an error's text, for answers that hold the error as a text.
 func plain(err error) string {
 	if own := (*jrpc2.Error)(nil); errors.As(err, &own) {
@@ -73,7 +69,7 @@ func plain(err error) string {
 		return lacking(lacks)
 	}
 	if login := (*core.SignInError)(nil); errors.As(err, &login) {
-		return err.Error() + "\n" + loginText(login.Agent)
+		return err.Error() + "\n" + content.LoginText(login.Agent)
 	}
 	return err.Error()
 }

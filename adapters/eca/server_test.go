@@ -278,9 +278,29 @@ func TestTwoClients(t *testing.T) {
 		}
 		b.until(func(m message) bool { return m.Method == "chat/cleared" })
 
-		if m := a.ask("chat/delete", `{"chatId":"c"}`); m.Error != nil {
-			t.Errorf("delete: %s", m.raw)
+		if m := a.ask("chat/delete", `{"chatId":"c"}`); m.Error == nil || !strings.Contains(m.raw, "IntelliJ is attached to this session.") {
+			t.Errorf("delete by a client without questions: %s", m.raw)
 		}
+		third, stop3 := serve(t, g)
+		defer stop3()
+		c := &editor{t: t, peer: third}
+		c.ask("initialize", strings.Replace(fmt.Sprintf(hello, "Neovim", "null"), `"capabilities":{}`, `"capabilities":{"codeAssistant":{"chatCapabilities":{"askQuestion":true}}}`, 1))
+		c.tell("initialized", "{}")
+		c.ask("chat/open", `{"chatId":"c"}`)
+		for _, answer := range []string{"Keep it", "Delete it for all"} {
+			c.send(c.request("chat/delete", `{"chatId":"c"}`))
+			asked := c.until(func(m message) bool { return m.Method == "chat/askQuestion" })
+			if !strings.Contains(asked.raw, "IntelliJ and VsCode are attached to this session. Delete it for all?") {
+				t.Errorf("the question: %s", asked.raw)
+			}
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"answer":%q}}`, asked.ID, answer))
+			id := fmt.Sprint(c.last)
+			m := c.until(func(m message) bool { return m.Method == "" && string(m.ID) == id })
+			if kept := m.Error != nil; kept != (answer == "Keep it") {
+				t.Errorf("%s: %s", answer, m.raw)
+			}
+		}
+		a.until(func(m message) bool { return m.Method == "chat/deleted" && m.Params.ChatID == "c" })
 		b.until(func(m message) bool { return m.Method == "chat/deleted" && m.Params.ChatID == "c" })
 		if m := b.ask("chat/open", `{"chatId":"c"}`); m.Result["found"] != false {
 			t.Errorf("open after the deletion: %s", m.raw)

@@ -153,16 +153,25 @@ func (c *chat) show(att *core.Attachment, o *offer.Offer, part *page, first func
 	c.serve(att, core.Pos{}, f, first)
 }
 
-// delete handles chat/delete. Running turns are stopped first.
+// delete handles chat/delete. Running turns are stopped first. If others are attached, the user decides.
 func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) error {
 	if checkID(p.ChatID) != nil { // 000 and 001 omit the chat if there is none yet
 		s.reply(ctx, call, struct{}{}, nil)
 		return nil
 	}
 	c := s.chatOf(p.ChatID)
-	c.prompts.Cancel()
+	alone := len(c.others()) == 0
+	if alone {
+		c.prompts.Cancel()
+	}
 	c.queue.Go(func() {
-		err := c.delete(ctx)
+		agreed, err := c.agreed(ctx)
+		if err == nil {
+			if !alone {
+				c.prompts.Cancel()
+			}
+			err = c.delete(ctx, agreed)
+		}
 		s.pump.Do(func() {
 			if err == nil {
 				s.deleted(c.id)
@@ -173,7 +182,7 @@ func (s *Server) delete(ctx context.Context, call *wire.Call, p eca.ChatParams) 
 	return nil
 }
 
-func (c *chat) delete(ctx context.Context) error {
+func (c *chat) delete(ctx context.Context, agreed bool) error {
 	if att := c.att.Load(); att != nil {
 		// Wait until everything before the request is sent: then every accepted prompt is known,
 		// and its end announced. Prompts after the delete are not waited for.
@@ -188,7 +197,7 @@ func (c *chat) delete(ctx context.Context) error {
 	}
 	c.chosen, c.plan, c.trusted = offer.Choice{}, false, false
 	c.shown.Store(false)
-	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id, core.Deletion{All: true})
+	return c.srv.opts.Gateway.Delete(ctx, c.srv.opts.Principal, c.id, core.Deletion{All: agreed})
 }
 
 // deleted sends chat/deleted.

@@ -84,3 +84,35 @@ func Prompt(prompt []core.Block) string {
 	}
 	return strings.Join(strings.Fields(between.String()), " ")
 }
+
+// LoginCommand is the beginning of a prompt that is treated as a login.
+const LoginCommand = "/login"
+
+// LoginText says how to log in to an agent behind the gateway.
+func LoginText(agent string) string {
+	return "Send " + LoginCommand + " " + agent + " to log in, and then the prompt again."
+}
+
+// End describes the end of a turn; "" for a normal end.
+func End(e core.TurnEnded) string {
+	if e.Login != "" {
+		return e.Err + "\n" + LoginText(e.Login)
+	}
+	switch e.Stop {
+	case core.StopEnd:
+		return e.Err
+	case core.StopCanceled:
+		return "Prompt stopped"
+	case core.StopTokens:
+		return "The answer was cut off at the model's limit for one answer."
+	case core.StopRequests:
+		return "The turn was ended: it came to the limit of requests to the model."
+	case core.StopRefusal:
+		return "The model declined to answer."
+	case core.StopError, core.StopInterrupted:
+		if e.Err == "" {
+			return "The turn failed."
+		}
+	}
+	return e.Err
+}
