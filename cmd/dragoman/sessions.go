@@ -71,18 +71,21 @@ beginning of an ID is enough if no other session's begins with it.`,
 }
 
 func (a *app) sessionsRemove() *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "rm ID…",
 		Short: "Remove sessions permanently",
-		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session
-that another process has open is not removed.`,
-		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae",
+		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session to
+which editors or other clients are attached is removed only with --force: what runs in it ends.`,
+		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae\n  dragoman sessions rm --force 7xk2m5q3vy4n6c2jdh5ftwz3ae",
 		Args:              atLeast(1),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			return sessions.Remove(ctx, a.Environment, args...)
+			return sessions.Remove(ctx, a.Environment, force, args...)
 		}),
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove sessions that clients are attached to as well")
+	return cmd
 }
 
 func (a *app) sessionsRepair() *cobra.Command {

@@ -58,6 +58,16 @@ func (e *Environment) ConfigFile() string {
 	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
 }
 
+// ConfigPlace returns the absolute path of the configuration, which tells processes with different ones
+// apart.
+func (e *Environment) ConfigPlace() string {
+	path := e.ConfigFile()
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		return abs
+	}
+	return path
+}
+
 // ServersFile returns the path of mcp.json, in which the program stores MCP servers. The file
 // need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }

@@ -14,7 +14,6 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/jsonl"
-	"dragoman/core/share"
 )
 
 // Which says which sessions a list has.
@@ -30,7 +29,7 @@ func (w Which) has(archived bool) bool { return w == All || archived == (w == Ar
 
 // List prints the sessions, the one used last first: as a table, or one JSON object a line.
 func List(ctx context.Context, env *program.Environment, which Which, asJSON bool) error {
-	sharing := share.New(share.Options{Node: program.Node(), Dir: share.Dir(env.Getenv)})
+	sharing := reaching(env)
 	defer sharing.Close()
 	return with(env, func(store *jsonl.Store, g *core.Gateway) error {
 		live := asked(store, g, sharing)

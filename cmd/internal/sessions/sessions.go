@@ -10,6 +10,7 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
 	"dragoman/core/jsonl"
+	"dragoman/core/share"
 )
 
 // noTurns has no profiles, so that a gateway with it runs nothing.
@@ -21,20 +22,28 @@ func (noTurns) Profile(context.Context, []string) (*core.Profile, error) { retur
 func (noTurns) Rules(context.Context, []string) (*core.Profile, error)   { return nil, errNoTurns }
 func (noTurns) Before(context.Context, core.Meta, core.Host)             {}
 
-// with opens the store for a command that only reads, repairs or removes.
+// with opens the store for a command that runs no turn. What it changes in a session that another process
+// owns is changed there.
 func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) error {
+	sharing := reaching(env)
+	defer sharing.Close()
 	dir, err := env.DataDir()
 	if err != nil {
 		return err
 	}
 	store := jsonl.New(dir)
 	g := core.New(core.Config{
-		Store: store, Profiles: noTurns{}, Node: program.Node(),
+		Store: store, Profiles: noTurns{}, Node: program.Node(), Sharing: sharing,
 	})
 	err = f(store, g)
 	last, done := context.WithTimeout(context.Background(), program.ShutdownFor)
 	defer done()
 	return errors.Join(err, g.Close(last), store.Close())
+}
+
+// reaching returns a Sharing that reaches other processes, and is not reached by them.
+func reaching(env *program.Environment) *share.Sharing {
+	return share.New(share.Options{Node: program.Node(), Config: env.ConfigPlace(), Dir: share.Dir(env.Getenv)})
 }
 
 // Show prints a session as text.
@@ -53,23 +62,27 @@ func Read(ctx context.Context, env *program.Environment, id string, f func(*core
 	})
 }
 
-// Remove removes sessions, whose ids must be complete.
-func Remove(ctx context.Context, env *program.Environment, ids ...string) error {
+// Remove removes sessions, whose ids must be complete; with force also those that clients are attached to.
+func Remove(ctx context.Context, env *program.Environment, force bool, ids ...string) error {
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		var errs []error
 		for _, id := range ids {
-			errs = append(errs, remove(ctx, g, core.SessionID(id)))
+			errs = append(errs, remove(ctx, g, core.SessionID(id), force))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-func remove(ctx context.Context, g *core.Gateway, id core.SessionID) error {
+func remove(ctx context.Context, g *core.Gateway, id core.SessionID, force bool) error {
 	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
 		return noSession(string(id))
 	}
 	// A session that cannot be opened can still be removed.
-	if err := g.Delete(ctx, core.Local, id, core.Deletion{All: true}); err != nil {
+	err := g.Delete(ctx, core.Local, id, core.Deletion{All: force})
+	if used := (*core.AttendedError)(nil); errors.As(err, &used) {
+		return fmt.Errorf("%w; --force removes it for all of them", err)
+	}
+	if err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"dragoman/cmd/internal/program"
@@ -37,12 +36,8 @@ type routeSpec struct {
 // Share makes the Sharing of this process with others of the same user. It is called once, before the
 // first session.
 func (p *Process) Share() *share.Sharing {
-	config := p.env.ConfigFile()
-	if abs, err := filepath.Abs(config); err == nil && config != "" {
-		config = abs
-	}
 	p.sharing = share.New(share.Options{
-		Node: program.Node(), Config: config, Dir: share.Dir(p.env.Getenv),
+		Node: program.Node(), Config: p.env.ConfigPlace(), Dir: share.Dir(p.env.Getenv),
 		Spec: spec, Profiles: p.guest, Present: p.present, Boards: boards{p},
 	})
 	return p.sharing
