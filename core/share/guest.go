@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -23,6 +24,8 @@ type guest struct {
 	srv   *jrpc2.Server
 	dirty chan struct{} // holds one token: there may be something to tell
 	over  chan struct{} // closed when the connection has ended
+	in    *frames
+	greet sync.Once // the end of its silence
 
 	mu      sync.Mutex // guards the fields below
 	known   bool       // it has named the key
@@ -58,7 +61,7 @@ const maxMembers = 256
 
 func newGuest(s *Sharing, conn net.Conn, key string) *guest {
 	return &guest{
-		of: s, conn: conn, key: key, dirty: make(chan struct{}, 1), over: make(chan struct{}),
+		of: s, conn: conn, key: key, in: newFrames(conn, maxGreeting), dirty: make(chan struct{}, 1), over: make(chan struct{}),
 		clients: map[string]*member{}, results: map[string]*result{},
 	}
 }
@@ -69,7 +72,13 @@ func (g *guest) serve() {
 		methodHello: handler.New(g.hello), methodOpen: handler.New(g.open), methodAttach: handler.New(g.attach),
 		methodDetach: handler.New(g.detach), methodDo: handler.New(g.do), methodDelete: handler.New(g.delete),
 	}, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 256, NewContext: func() context.Context { return g.of.base }})
-	g.srv.Start(newFrames(g.conn))
+	g.srv.Start(g.in)
+	late := time.AfterFunc(cmp.Or(g.of.o.Greeting, 5*time.Second), func() {
+		if !g.isKnown() {
+			g.close()
+		}
+	})
+	defer late.Stop()
 	var telling sync.WaitGroup
 	telling.Go(g.tell)
 	_ = g.srv.Wait() // however it has ended
@@ -97,6 +106,12 @@ func (g *guest) leave() {
 		delete(s.guests, g)
 		s.mu.Unlock()
 	}
+}
+
+func (g *guest) isKnown() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.known
 }
 
 func (g *guest) nodeOf() string {
@@ -174,6 +189,8 @@ func (g *guest) hello(_ context.Context, p helloParams) (struct{}, error) {
 	case p.Config != g.of.o.Config:
 		return none, withFault(fmt.Errorf("%s uses another configuration (%s), and this process uses %s", g.of.o.Node, g.of.o.Config, p.Config))
 	}
+	g.greet.Do(g.of.greeted)
+	g.in.most.Store(maxMessage)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known, g.node = true, p.Node
@@ -221,6 +238,8 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 		return none, withFault(errNotOpen)
 	case has != nil:
 		return none, nil
+	case p.Principal != cs.Meta().Principal:
+		return none, withFault(fmt.Errorf("attach a client of %q to a session of %q: only its own clients may use it", p.Principal, cs.Meta().Principal))
 	case n >= maxMembers:
 		return none, withFault(fmt.Errorf("a process may attach %d clients to a session", maxMembers))
 	}
@@ -244,8 +263,15 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	}
 	m.at = cs.Attach(c)
 	g.mu.Lock()
-	g.clients[p.ID] = m
+	twice := g.clients[p.ID] != nil
+	if !twice {
+		g.clients[p.ID] = m
+	}
 	g.mu.Unlock()
+	if twice { // another request was quicker
+		m.at.Close()
+		m.leave()
+	}
 	select {
 	case <-g.over: // leave may have missed it
 		g.leave()
@@ -332,6 +358,7 @@ func (s *session) carry(ctx context.Context, a *core.Attachment, o order) (is do
 	if err := s.elsewhere(); err != nil {
 		return is, err
 	}
+	s.rebase(&o)
 	switch {
 	case o.Prompt != nil && o.Prompt.Adopt != "":
 		s.LocalSession.Adopt(s.of.base, a, o.Prompt.Adopt, o.Prompt.of())
