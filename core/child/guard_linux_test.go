@@ -166,6 +166,43 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// What a guard has started is known by its mark; if it takes that off, by its guard.
+func TestGuarded(t *testing.T) {
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command(shell(), "-c", "echo $$; exec sleep 61")
+	cmd.Stdout = theirs
+	g, err := guarding(t).Start(cmd)
+	theirs.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var pid int
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	if Guarded(os.Getpid()) || !Guarded(pid) {
+		t.Errorf("this process: %v, the program: %v", Guarded(os.Getpid()), Guarded(pid))
+	}
+	none := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(pid, markLimit, &none, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.pid == pid && (Guarded(pid) || !Guarded(p.parent)) {
+			t.Errorf("without its mark: the program: %v, its guard: %v", Guarded(pid), Guarded(p.parent))
+		}
+	}
+}
+
 // A group is ended whole, whatever has left it, and nothing of the guard's other groups.
 func TestGroupsOfOneGuard(t *testing.T) {
 	guard := guarding(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -172,4 +173,14 @@ func markOf(pid int) uint64 {
 		return 0
 	}
 	return limit.Cur
+}
+
+// Guarded reports whether a guard of this program, or what one has started, is the process: of any user's
+// gateway. What a guard has started can take its mark off; its guard, an ancestor of it, keeps one.
+func Guarded(pid int) bool {
+	if markOf(pid) != 0 {
+		return true
+	}
+	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	return err == nil && strings.TrimSuffix(string(name), "\n") == guardName
 }

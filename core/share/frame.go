@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2/channel"
 )
 
 const (
-	// maxMessage limits a message, in bytes: a prompt with its images.
-	maxMessage = 64 << 20
+	// maxMessage limits a message, in bytes: a prompt with its images. maxGreeting limits one of a process
+	// that has not named the key.
+	maxMessage  = 64 << 20
+	maxGreeting = 16 << 10
 	// writeFor is the time for a message to be taken by the other process. One that takes nothing for
 	// so long has stopped, and its connection ends.
 	writeFor = 10 * time.Second
@@ -21,11 +24,16 @@ const (
 type frames struct {
 	conn net.Conn
 	in   *bufio.Reader
+	most atomic.Int64 // bytes of a message that is received
 }
 
 var _ channel.Channel = (*frames)(nil)
 
-func newFrames(conn net.Conn) *frames { return &frames{conn, bufio.NewReaderSize(conn, 16<<10)} }
+func newFrames(conn net.Conn, most int64) *frames {
+	f := &frames{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
+	f.most.Store(most)
+	return f
+}
 
 // Send implements channel.Channel.
 func (f *frames) Send(msg []byte) error {
@@ -44,7 +52,7 @@ func (f *frames) Recv() ([]byte, error) {
 	var msg []byte
 	for {
 		part, err := f.in.ReadSlice('\n')
-		if len(msg)+len(part) > maxMessage {
+		if int64(len(msg)+len(part)) > f.most.Load() {
 			return nil, errors.New("the message is too long")
 		}
 		msg = append(msg, part...)

@@ -25,6 +25,8 @@ type guest struct {
 	feeds sync.WaitGroup
 	dirty chan struct{} // holds one token: there may be something to tell
 	over  chan struct{} // closed when the connection has ended
+	in    *frames
+	greet sync.Once // the end of its silence
 
 	mu      sync.Mutex // guards the fields below
 	known   bool       // it has named the key
@@ -61,7 +63,7 @@ const maxMembers = 256
 
 func newGuest(s *Sharing, conn net.Conn, key string) *guest {
 	return &guest{
-		of: s, conn: conn, key: key, dirty: make(chan struct{}, 1), over: make(chan struct{}),
+		of: s, conn: conn, key: key, in: newFrames(conn, maxGreeting), dirty: make(chan struct{}, 1), over: make(chan struct{}),
 		clients: map[string]*member{}, results: map[string]*result{},
 	}
 }
@@ -72,7 +74,13 @@ func (g *guest) serve() {
 		methodHello: handler.New(g.hello), methodOpen: handler.New(g.open), methodAttach: handler.New(g.attach),
 		methodDetach: handler.New(g.detach), methodDo: handler.New(g.do), methodDelete: handler.New(g.delete), methodStatus: handler.New(g.status),
 	}, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 256, NewContext: func() context.Context { return g.of.base }})
-	g.srv.Start(newFrames(g.conn))
+	g.srv.Start(g.in)
+	late := time.AfterFunc(cmp.Or(g.of.o.Greeting, 5*time.Second), func() {
+		if !g.isKnown() {
+			g.close()
+		}
+	})
+	defer late.Stop()
 	var telling sync.WaitGroup
 	telling.Go(g.tell)
 	_ = g.srv.Wait() // however it has ended
@@ -101,6 +109,12 @@ func (g *guest) leave() {
 		delete(s.guests, g)
 		s.mu.Unlock()
 	}
+}
+
+func (g *guest) isKnown() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.known
 }
 
 // poke says that there may be something to tell.
@@ -170,6 +184,8 @@ func (g *guest) hello(_ context.Context, p helloParams) (struct{}, error) {
 	case subtle.ConstantTimeCompare([]byte(p.Key), []byte(g.key)) != 1:
 		return none, withFault(errStranger)
 	}
+	g.greet.Do(g.of.greeted)
+	g.in.most.Store(maxMessage)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known, g.node, g.config = true, p.Node, p.Config
@@ -220,6 +236,8 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 		return none, withFault(errNotOpen)
 	case has != nil:
 		return none, nil
+	case p.Principal != cs.Meta().Principal:
+		return none, withFault(fmt.Errorf("attach a client of %q to a session of %q: only its own clients may use it", p.Principal, cs.Meta().Principal))
 	case n >= maxMembers:
 		return none, withFault(fmt.Errorf("a process may attach %d clients to a session", maxMembers))
 	}
@@ -246,9 +264,16 @@ func (g *guest) attach(_ context.Context, p attachParams) (struct{}, error) {
 	ends := m.leave
 	m.leave = func() { stop(); ends() }
 	g.mu.Lock()
-	g.clients[p.ID] = m
+	twice := g.clients[p.ID] != nil
+	if !twice {
+		g.clients[p.ID] = m
+	}
 	g.mu.Unlock()
-	if c.Profiles != nil && c.Visible {
+	switch {
+	case twice: // another request was quicker
+		m.at.Close()
+		m.leave()
+	case c.Profiles != nil && c.Visible:
 		g.feeds.Go(func() { g.feed(ctx, p.ID, m, cs.Meta().ID) })
 	}
 	select {
@@ -337,6 +362,7 @@ func (s *session) carry(ctx context.Context, a *core.Attachment, o order) (is do
 	if err := s.elsewhere(); err != nil {
 		return is, err
 	}
+	s.rebase(&o)
 	switch {
 	case o.Prompt != nil && o.Prompt.Adopt != "":
 		s.LocalSession.Adopt(s.of.base, a, o.Prompt.Adopt, o.Prompt.of())

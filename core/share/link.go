@@ -54,7 +54,7 @@ func (s *Sharing) dial(ctx context.Context, at string) (*link, error) {
 		return nil, err
 	}
 	l := &link{of: s, address: at, ended: make(chan struct{}), attached: map[string]*attaching{}, shown: map[board.Topic]core.Profiles{}}
-	l.client = jrpc2.NewClient(newFrames(conn), &jrpc2.ClientOptions{
+	l.client = jrpc2.NewClient(newFrames(conn, maxMessage), &jrpc2.ClientOptions{
 		OnNotify: l.notified, OnCallback: l.asked,
 		OnStop: func(*jrpc2.Client, error) { close(l.ended) },
 	})

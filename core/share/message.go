@@ -82,6 +82,9 @@ type order struct {
 	// Until is the time after which it must not be carried out: the client has given it up.
 	Until   time.Time `json:"until"`
 	Folders []string  `json:"folders,omitempty"` // the client's of now
+	// Was are the settings in the client's process. Those that the order does not change stay as they are
+	// where it is carried out.
+	Was *core.Settings `json:"was,omitempty"`
 
 	Prompt   *prompt      `json:"prompt,omitempty"`
 	Steer    *blocks      `json:"steer,omitempty"`

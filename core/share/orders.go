@@ -15,7 +15,7 @@ func (s *session) Admit(ctx context.Context, a *core.Attachment, p core.Prompt) 
 	}
 	running := a.State().Turn
 	o := orderOf(a)
-	o.Prompt = promptOf(p)
+	o.Prompt, o.Was = promptOf(p), settingsOf(a)
 	is, err := s.command(ctx, a, patience, func() (err error) {
 		id, err = s.LocalSession.Admit(ctx, a, p)
 		return err
@@ -115,7 +115,7 @@ func (s *session) Settle(ctx context.Context, a *core.Attachment, id core.AskID,
 // Append implements core.Owner.
 func (s *session) Append(ctx context.Context, a *core.Attachment, idle bool, events ...core.Event) (id core.MessageID, err error) {
 	o := orderOf(a)
-	o.Append = &additions{Idle: idle}
+	o.Append, o.Was = &additions{Idle: idle}, settingsOf(a)
 	for _, ev := range events {
 		o.Append.Events = append(o.Append.Events, event{ev})
 	}
@@ -206,6 +206,50 @@ func matches(logged, wanted core.Event) bool {
 		return is.Text == said.Text
 	}
 	return reflect.DeepEqual(logged, wanted)
+}
+
+func settingsOf(a *core.Attachment) *core.Settings {
+	set := a.State().Settings
+	return &set
+}
+
+// rebase has an order change only the settings that it was to change: another client may have set the others
+// meanwhile.
+func (s *session) rebase(o *order) {
+	if o.Was == nil {
+		return
+	}
+	var now core.Settings
+	s.View(func(st *core.State) { now = st.Settings })
+	if o.Prompt != nil && o.Prompt.Settings != nil {
+		set := changed(*o.Was, *o.Prompt.Settings, now)
+		o.Prompt.Settings = &set
+	}
+	if o.Append == nil {
+		return
+	}
+	for i, e := range o.Append.Events {
+		if e, ok := e.Event.(core.SettingsChanged); ok {
+			e.Settings = changed(*o.Was, e.Settings, now)
+			o.Append.Events[i] = event{e}
+		}
+	}
+}
+
+// changed returns settings with the changes from was to wanted.
+func changed(was, wanted, now core.Settings) core.Settings {
+	return core.Settings{
+		Agent: either(was.Agent, wanted.Agent, now.Agent), Model: either(was.Model, wanted.Model, now.Model),
+		Effort: either(was.Effort, wanted.Effort, now.Effort), Trust: either(was.Trust, wanted.Trust, now.Trust),
+		Choices: either(was.Choices, wanted.Choices, now.Choices),
+	}
+}
+
+func either[T comparable](was, wanted, now T) T {
+	if wanted == was {
+		return now
+	}
+	return wanted
 }
 
 // promptOf returns a prompt as a message.

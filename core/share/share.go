@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"dragoman/core"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	Boards Boards
 	// Dir is the folder of the sockets; empty: Dir().
 	Dir string
+	// Greeting is the time in which a process that has connected must name the key; 0: 5 s.
+	Greeting time.Duration
 }
 
 // Sharing lets this process and others use each other's sessions. It listens from the first session on
@@ -44,7 +47,15 @@ type Sharing struct {
 	closed   bool
 	sessions map[key]*session // those that are open
 	guests   map[*guest]struct{}
+	silent   int // guests that have not named the key
 }
+
+const (
+	// maxSilent limits the connections that have not named the key, and maxGuests all of them. More are
+	// closed at once; an honest process tries again.
+	maxSilent = 64
+	maxGuests = 4096
+)
 
 type key struct {
 	principal core.Principal
@@ -102,20 +113,29 @@ func (s *Sharing) accept(l *listener) {
 		}
 		g := newGuest(s, conn, l.address.key)
 		s.mu.Lock()
-		closed := s.closed
-		if !closed {
+		full := s.closed || s.silent >= maxSilent || len(s.guests) >= maxGuests
+		if !full {
+			s.silent++
 			s.guests[g] = struct{}{}
 			s.wg.Go(g.serve)
 		}
 		s.mu.Unlock()
-		if closed {
+		if full {
 			conn.Close()
 		}
 	}
 }
 
+// greeted notes that a connection is not silent any more: it has named the key, or has ended.
+func (s *Sharing) greeted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent--
+}
+
 // gone notes that a connection has ended.
 func (s *Sharing) gone(g *guest) {
+	g.greet.Do(s.greeted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.guests, g)

@@ -96,6 +96,8 @@ func strangers(pid, self int, gateways map[int][]string) error {
 	for at, deep := pid, 0; ; deep++ {
 		parent, known := parentOf(at)
 		switch {
+		case child.Guarded(at): // by a gateway whose sockets are in another folder, say
+			return fmt.Errorf("process %d, which a gateway has started", pid)
 		case !known:
 			return nil // the system does not say
 		case parent < 0 || deep > maxDeep:
