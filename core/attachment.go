@@ -150,8 +150,8 @@ func (a *Attachment) Watch(after Pos, signal func(*Reader)) *Reader {
 func (a *Attachment) Head() Pos { return a.owner.Head() }
 
 // Follow reads what another process has added, and closes a turn that has ended with
-// that process. In a session that is ours it does nothing. It blocks while the store
-// reads the log.
+// that process. In a session that is ours it does nothing; ErrClosed if it was closed. It blocks
+// while the store reads the log.
 func (a *Attachment) Follow(ctx context.Context) error { return a.owner.Follow(ctx) }
 
 // State returns the current state of the session.

@@ -34,12 +34,16 @@ func (s *Session) closedLocked(calls CallState, why string, end TurnEnded, conti
 	return events
 }
 
-// follow reads the stored records after the head, and closes the turn of a dead owner.
+// follow reads the stored records after the head, and closes the turn of a dead owner. ErrClosed: the
+// session must be opened again.
 func (s *Session) follow(ctx context.Context) error {
 	s.mu.Lock()
-	refused := s.refusalLocked() != nil // its next command will return the reason
+	refused := s.refusalLocked()
 	s.mu.Unlock()
-	if refused {
+	if errors.Is(refused, ErrClosed) {
+		return refused
+	}
+	if refused != nil { // its next command will return the reason
 		return nil
 	}
 	if err := s.refresh(ctx); err != nil {

@@ -160,6 +160,8 @@ func (h *host) follow(ctx context.Context) {
 					listed, sessions = listed || known, true
 					delete(titles, p.Topic.Name)
 				}
+			case board.Present:
+				h.updated(ctx, sessionURI+escaped(p.Topic.Name))
 			case board.Models, board.Agents, board.Commands, board.Job, board.Account: // not resources of ours
 			}
 		}

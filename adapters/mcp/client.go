@@ -16,6 +16,7 @@ import (
 	"dragoman/adapters/mcp/edge"
 	"dragoman/core"
 	"dragoman/core/access"
+	"dragoman/core/board"
 )
 
 // client holds the state of one sender of requests. Over a pipe and in a session over HTTP, the
@@ -66,10 +67,11 @@ type clientRequest interface {
 // heldSession is a session that the client has named, with the client's attachment, which lives
 // as long as the connection or until session_close.
 type heldSession struct {
-	id   core.SessionID
-	meta core.Meta
-	a    *core.Attachment
-	made bool // created by this client
+	id    core.SessionID
+	meta  core.Meta
+	a     *core.Attachment
+	made  bool // created by this client
+	board board.Reader
 
 	mu        sync.Mutex  // guards the fields below
 	used      time.Time   // the time of the last request that named it
@@ -171,7 +173,11 @@ func (c *client) open(ctx context.Context, req clientRequest, id core.SessionID)
 		return nil, core.ErrNotFound
 	}
 	h.touch()
-	if err := h.a.Follow(ctx); err != nil { // additions of another process
+	err = h.a.Follow(ctx) // additions of another process
+	if errors.Is(err, core.ErrClosed) {
+		return c.again(ctx, req, h)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -197,7 +203,7 @@ func (c *client) hold(req clientRequest, s *core.Session, made bool) *heldSessio
 		as.Role = core.Observe
 	}
 	h := &heldSession{
-		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made,
+		id: s.Meta().ID, meta: s.Meta(), a: s.Attach(as), made: made, board: c.server.opts.Board,
 		asking: map[core.AskID]context.CancelCauseFunc{}, limits: map[core.AskID]func(){}, used: time.Now(),
 		dismissed: map[core.AskID]int{}, closed: make(chan struct{}),
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/adapters/mcp/loan"
 	"dragoman/core"
+	"dragoman/core/company"
 )
 
 var (
@@ -231,6 +232,9 @@ func (f *follower) mustAsk(samples []*loan.Request) bool {
 func (f *follower) answer() (*mcp.CallToolResult, any, error) {
 	asks := f.pending()
 	r := f.turn.result(f.h.id, asks)
+	if r.By = company.Speaker(f.turn.by, f.h.a.Client().Name); r.By != "" {
+		r.note("Prompted by " + r.By + ".")
+	}
 	if missing := f.h.a.State().Missing; missing != "" { // anywhere in the log
 		r.note(missing)
 	}

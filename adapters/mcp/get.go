@@ -12,6 +12,8 @@ import (
 
 	"dragoman/adapters/mcp/options"
 	"dragoman/core"
+	"dragoman/core/board"
+	"dragoman/core/company"
 	"dragoman/core/cursor"
 	"dragoman/core/display"
 )
@@ -46,6 +48,14 @@ type getHead struct {
 	Missing string           `json:"missing,omitempty"`
 	Agent   string           `json:"agent,omitempty"`   // "": the default one
 	Options []options.Option `json:"options,omitempty"` // of an external agent
+	Clients []string         `json:"clients,omitempty"` // the others that are attached
+}
+
+// head returns the current state of the session.
+func (h *heldSession) head() getHead {
+	is := headOf(h.a.State())
+	is.Clients = company.Names(board.Clients(h.board, h.id), h.a.Client().ID)
+	return is
 }
 
 func headOf(st core.State) getHead {
@@ -93,17 +103,18 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 
 // page returns the transcript after a position, at most limit entries of it.
 func (h *heldSession) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
-	t := transcript{limit: limit, pos: after}
+	t := transcript{limit: limit, pos: after, self: h.a.Client().Name}
 	if err := t.read(ctx, h.a); err != nil {
 		return getResult{}, err
 	}
-	return getResult{getHead: headOf(h.a.State()), Entries: t.page(), Cursor: cursor.Format(t.pos), More: t.full}, nil
+	return getResult{getHead: h.head(), Entries: t.page(), Cursor: cursor.Format(t.pos), More: t.full}, nil
 }
 
 // transcript is a page of a session's log. Records come in order, runs in any pieces.
 type transcript struct {
 	limit   int
 	pos     core.Pos // the end of the page
+	self    string   // the client's name: what others have said has theirs
 	entries []entry
 	turn    core.TurnID
 	bytes   int
@@ -188,9 +199,9 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 	switch e := any(ev).(type) {
 	case core.TurnStarted:
 		t.turn = e.Turn
-		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt)}, len(e.Prompt) > 0
+		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt), Name: company.Speaker(e.Origin, t.self)}, len(e.Prompt) > 0
 	case core.Steered:
-		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt)}, true
+		return entry{Type: entryUser, Turn: e.Turn, Text: blocksText(e.Prompt), Name: company.Speaker(e.Origin, t.self)}, true
 	case core.TextDelta:
 		return entry{Type: entryAgent, Turn: t.turn, Text: e.Text, message: e.Message}, true
 	case core.CallChanged:
@@ -238,13 +249,16 @@ func (r getResult) say() string {
 	if r.Missing != "" { // anywhere in the session
 		fmt.Fprintf(&b, "%s\n", r.Missing)
 	}
+	if others := company.Attached(r.Clients); others != "" {
+		fmt.Fprintf(&b, "%s\n", others)
+	}
 	for _, o := range r.Options {
 		fmt.Fprintf(&b, "Option of agent %s: %s\n", r.Agent, o)
 	}
 	for _, e := range r.Entries {
 		switch e.Type {
 		case entryUser:
-			fmt.Fprintf(&b, "\nUser: %s\n", e.Text)
+			fmt.Fprintf(&b, "\nUser%s: %s\n", inParentheses(e.Name), e.Text)
 		case entryAgent:
 			fmt.Fprintf(&b, "\nAgent: %s\n", e.Text)
 		case eventTool:
@@ -270,7 +284,7 @@ func (r getResult) markdown() string {
 	for _, e := range r.Entries {
 		switch e.Type {
 		case entryUser:
-			fmt.Fprintf(&b, "\n## User\n\n%s\n", e.Text)
+			fmt.Fprintf(&b, "\n## User%s\n\n%s\n", inParentheses(e.Name), e.Text)
 		case entryAgent:
 			fmt.Fprintf(&b, "\n## Agent\n\n%s\n", e.Text)
 		case eventTool:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/company"
 )
 
 type listArgs struct {
@@ -173,6 +175,12 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 	if in.Delete && !h.mine() {
 		return refusal(notItsSession, "delete it"), nil, nil
 	}
+	all := false
+	if in.Delete {
+		if all, err = c.agreed(ctx, req, h); err != nil {
+			return failed(h.id, err)
+		}
+	}
 	if turn := h.a.State().Turn; turn != "" && h.from(turn) != (core.Pos{}) {
 		if err := h.a.Cancel(ctx, turn, core.ErrCanceled); err != nil {
 			return failed(h.id, err)
@@ -187,15 +195,36 @@ func (c *client) closeSession(ctx context.Context, _ *call, req *mcp.CallToolReq
 		h.a.Leave()
 		return said("The session was closed. agent_prompt with its session_id continues it."), out, nil
 	}
-	if err := c.discard(ctx, h); err != nil {
+	if err := c.discard(ctx, h, all); err != nil {
 		return failed(h.id, err)
 	}
 	return said("The session was deleted."), out, nil
 }
 
+// agreed reports whether the client's user has agreed to delete a session to which others are attached.
+func (c *client) agreed(ctx context.Context, req *mcp.CallToolRequest, h *heldSession) (bool, error) {
+	err := c.server.opts.Gateway.Delete(ctx, c.host.of.Principal, h.id, core.Deletion{By: h.a.Client().ID, Check: true})
+	attended, ok := errors.AsType[*core.AttendedError](err)
+	switch {
+	case !ok:
+		return false, err
+	case askerOf(req) != asksNow:
+		return false, company.Kept(attended)
+	}
+	a := company.Deletion(attended)
+	asking, stop := context.WithTimeoutCause(ctx, c.server.asking(), errUnasked)
+	defer stop()
+	var answer mcp.ElicitResult
+	_, err = req.Session.Elicit(context.WithValue(asking, rawAnswer{}, &answer), elicitation(req.ProtocolVersion(), false, h.meta, a, core.Call{}))
+	if err != nil || !company.Deletes(reply(a, &answer)) {
+		return false, errors.Join(errors.New("the session was kept"), err)
+	}
+	return true, nil
+}
+
 // discard releases a session and deletes it.
-func (c *client) discard(ctx context.Context, h *heldSession) error {
+func (c *client) discard(ctx context.Context, h *heldSession, all bool) error {
 	c.drop(h)
 	h.a.Leave()
-	return c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.of.Principal, h.id, core.Deletion{All: true})
+	return c.server.opts.Gateway.Delete(context.WithoutCancel(ctx), c.host.of.Principal, h.id, core.Deletion{All: all})
 }

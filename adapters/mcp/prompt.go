@@ -73,7 +73,7 @@ func (c *client) prompt(ctx context.Context, by *call, req *mcp.CallToolRequest,
 	}
 	if err != nil {
 		if in.Session == "" {
-			err = errors.Join(err, c.discard(ctx, h))
+			err = errors.Join(err, c.discard(ctx, h, true))
 		}
 		return failed(h.id, err)
 	}

@@ -227,7 +227,7 @@ type sessionInfo struct {
 func (h *heldSession) about() sessionInfo {
 	st := h.a.State()
 	a := sessionInfo{
-		getHead: headOf(st), Roots: st.Meta.Roots, Agent: st.Settings.Agent,
+		getHead: h.head(), Roots: st.Meta.Roots, Agent: st.Settings.Agent,
 		Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued,
 	}
 	if u := st.Usage; u != (core.Usage{}) {

@@ -21,6 +21,7 @@ type turnResult struct {
 	Text      string            `json:"text"`
 	Next      string            `json:"next,omitempty"` // the tool to call; "": the turn has ended
 	Stop      string            `json:"stop_reason,omitempty"`
+	By        string            `json:"prompted_by,omitempty"` // another client
 	Calls     []callResult      `json:"tool_calls,omitempty"`
 	Approvals []approval        `json:"pending_approvals,omitempty"`
 	Questions []pendingQuestion `json:"pending_questions,omitempty"`

@@ -75,6 +75,11 @@ func TestAnsweringInSessionsOfOthers(t *testing.T) {
 				t.Errorf("another prompts: %s", got)
 			}
 			asked(t, other, "session_close", map[string]any{"session_id": session}) // the session that it has prompted
+			asked(t, elicits, "session_close", map[string]any{"session_id": session})
+			if got := asked(t, other, "session_close", map[string]any{"session_id": session, "delete": true}); !strings.Contains(got, "c 1 is attached to this session.") && !strings.Contains(got, "c 1 (test) is attached to this session.") {
+				t.Errorf("a session that another client has open is deleted: %s", got)
+			}
+			asked(t, began, "session_close", map[string]any{"session_id": session})
 			if got := asked(t, other, "session_close", map[string]any{"session_id": session, "delete": true}); strings.Contains(got, "isError") {
 				t.Errorf("who has prompted deletes: %s", got)
 			}

@@ -28,6 +28,7 @@ type turn struct {
 	at    core.Pos // the end of the fold, while nobody follows
 	line  string   // the newest line about it
 	began time.Time
+	by    core.Origin
 	news  time.Time               // of the newest record
 	asked map[core.AskID]approval // as they were when they were asked
 
@@ -50,7 +51,7 @@ func (t *turn) apply(r core.Record) bool {
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		if e.Turn == t.id && !t.begun {
-			t.began, t.news = r.Time, r.Time
+			t.began, t.news, t.by = r.Time, r.Time, e.Origin
 			t.begun, t.from = true, core.Pos{Epoch: r.Epoch, Seq: r.Seq}
 		}
 		if e.Turn != t.id && t.begun && !t.ended { // one runs at a time

@@ -42,7 +42,7 @@ func TurnOutput(more string) string {
 	return `{"type":"object","required":["session_id","turn_id","status","text"],"properties":{
 "session_id":{"type":"string"},"turn_id":{"type":"string"},
 "status":{"type":"string","enum":["completed","running","awaiting_approval","cancelled","refused","max_turns","failed"]},
-"text":{"type":"string"},"next":{"type":"string","description":"The tool to call next.","enum":["agent_wait","agent_approve"]},"stop_reason":{"type":"string"},
+"text":{"type":"string"},"next":{"type":"string","description":"The tool to call next.","enum":["agent_wait","agent_approve"]},"stop_reason":{"type":"string"},"prompted_by":{"type":"string","description":"Another client that has prompted the turn."},
 "tool_calls":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"},"summary":{"type":"string"}}}},
 "pending_approvals":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"tool":{"type":"string"},"summary":{"type":"string"},"options":{"type":"array","description":"The decisions that agent_approve takes.","items":{"type":"string"}},"choices":{"type":"array","description":"The agent's own answers that agent_approve takes.","items":{"type":"object","properties":{"option_id":{"type":"string"},"label":{"type":"string"},"decision":{"type":"string"}}}},"note":{"type":"string","description":"Why it takes no other decisions."}}}},
 "pending_questions":{"type":"array","items":{"type":"object","properties":{"approval_id":{"type":"string"},"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}},"freeform":{"type":"boolean"},"note":{"type":"string","description":"Why agent_approve can only reject the question."}}}},
@@ -103,7 +103,7 @@ const GetInput = `{"type":"object","additionalProperties":false,"required":["ses
 const GetOutput = `{"type":"object","required":["session_id","cwd","status","entries","cursor","more"],"properties":{
 "session_id":{"type":"string"},"title":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},"updated_at":{"type":"string"},
 "status":{"type":"string","enum":["idle","running","awaiting_approval"]},"turn_id":{"type":"string","description":"The turn that runs."},"missing":{"type":"string","description":"What the session has lost, and what to do."},
-"agent":{"type":"string"},
+"agent":{"type":"string"},"clients":{"type":"array","description":"Others that are attached to the session.","items":{"type":"string"}},
 "options":{"type":"array","description":"What agent_prompt takes as options of an external agent.","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"value":{"type":"string"},"values":{"type":"array","items":{"type":"string"}}}}},
 "entries":{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["user","agent","tool","plan","notice","ended"]},"turn_id":{"type":"string"},"text":{"type":"string"},"name":{"type":"string"},"status":{"type":"string"}}}},
 "cursor":{"type":"string"},"more":{"type":"boolean"}}}`
