@@ -35,8 +35,6 @@ type guest struct {
 	session *session      // nil: it has opened none
 	core    *core.Session // of session
 	clients map[string]*member
-	results map[string]*result // of orders, by their keys
-	order   []string           // keys of results, the oldest first
 }
 
 // member is a client of the other process.
@@ -48,23 +46,13 @@ type member struct {
 	folders []string   // nil: those of the session
 }
 
-// result is that of an order.
-type result struct {
-	done chan struct{} // closed when the others are set
-	is   done
-	err  error
-}
-
-// maxResults limits the results that are kept for orders that come again.
-const maxResults = 1024
-
 // maxMembers limits the clients on a connection.
 const maxMembers = 256
 
 func newGuest(s *Sharing, conn net.Conn, key string) *guest {
 	return &guest{
 		of: s, conn: conn, key: key, in: newFrames(conn, maxGreeting), dirty: make(chan struct{}, 1), over: make(chan struct{}),
-		clients: map[string]*member{}, results: map[string]*result{},
+		clients: map[string]*member{},
 	}
 }
 
@@ -322,22 +310,15 @@ var errLate = errors.New("the command came too late")
 // do carries out an order once: if it comes again, with the same key, its result is sent again.
 func (g *guest) do(ctx context.Context, o order) (done, error) {
 	g.mu.Lock()
-	s, m, was := g.session, g.clients[o.Client], g.results[o.Key]
-	r := &result{done: make(chan struct{})}
-	if s != nil && m != nil && was == nil {
-		g.results[o.Key] = r
-		if g.order = append(g.order, o.Key); len(g.order) > maxResults {
-			delete(g.results, g.order[0])
-			g.order = g.order[1:]
-		}
-	}
+	s, m := g.session, g.clients[o.Client]
 	g.mu.Unlock()
-	switch {
-	case s == nil || m == nil:
+	if s == nil || m == nil {
 		return done{}, withFault(errNotOpen)
-	case was != nil:
-		<-was.done
-		return was.is, withFault(was.err)
+	}
+	r, was := s.results.of(o.Client + " " + o.Key)
+	if was {
+		<-r.done
+		return r.is, withFault(r.err)
 	}
 	defer close(r.done)
 	if time.Now().After(o.Until) {

@@ -32,6 +32,8 @@ type session struct {
 	linked atomic.Bool // there is a link, and the other process owns the session
 	wg     sync.WaitGroup
 
+	results results
+
 	mu      sync.Mutex // guards the fields below
 	locals  int        // clients of this process
 	link    *link      // nil: there is none
