@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// The tests TestAttack01 to TestAttack33 play attackers against the binary. Each is a table of
+// The tests TestAttack01 to TestAttack34 play attackers against the binary. Each is a table of
 // attacks of one kind, and shows by what is left on the disk, by what the model and the clients were
 // told, and by what has run that the attack had no effect. Where a package has a thorough test of its
 // own, the comment names it.
@@ -53,6 +53,7 @@ import (
 //	31 keys in logs, errors and output
 //	32 programs that try to outlive their session
 //	33 what is left over: descriptors, locks, files that others can read
+//	34 programs at the socket of a process
 //
 // Left out, because there is no such thing yet: trust of workspaces and of their configuration,
 // WebSockets, bundles of sessions to import, telemetry. Spellings that only macOS and Windows take for

@@ -218,4 +218,4 @@ func follows(was, is []element, partial bool) (more []element, fault string) {
 	return is, ""
 }
 
-func (e element) String() string { return fmt.Sprintf("%s %s %.300q", e.kind, e.id, e.text) }
+func (e element) String() string { return fmt.Sprintf("%s %s %.100q", e.kind, e.id, e.text) }

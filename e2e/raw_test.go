@@ -292,6 +292,17 @@ func (c *peer) readAhead() {
 	}()
 }
 
+// now returns a message that has come, if there is one.
+func (a *ahead) now() (m message, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.list) == 0 {
+		return m, false
+	}
+	m, a.list = a.list[0], a.list[1:]
+	return m, true
+}
+
 func (a *ahead) next() (message, error) {
 	for {
 		a.mu.Lock()

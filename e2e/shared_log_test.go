@@ -87,16 +87,35 @@ var stagesOf = map[string]int{"proposed": 0, "awaiting": 1, "running": 2, "succe
 type block struct{ Text string }
 
 // shownOf lists what clients show of a log: what was said, the texts and thoughts, and each call's beginning, run
-// and end. An editor is not shown its own prompts.
-func shownOf(t testing.TB, log []logged, own ...string) (list []element) {
+// and end. An ACP client is shown neither its own prompts nor those that did not begin.
+func shownOf(t testing.TB, log []logged, acp bool, own ...string) (list []element) {
 	t.Helper()
 	var b board
+	queued := map[string]string{}
 	for _, r := range log {
 		switch r.Kind {
-		case "turn_started":
-			var e struct{ Prompt []block }
-			if r.into(t, &e); len(e.Prompt) > 0 && !slices.Contains(own, e.Prompt[0].Text) {
-				b.add(elemSaid, "", e.Prompt[0].Text)
+		case "prompt_queued", "turn_started", "steered", "turn_ended":
+			var e struct {
+				Turn   string
+				Prompt []block
+			}
+			r.into(t, &e)
+			said, waits := queued[e.Turn]
+			delete(queued, e.Turn)
+			switch {
+			case r.Kind == "turn_ended":
+				if !waits || acp {
+					continue
+				}
+			case len(e.Prompt) == 0:
+				continue
+			default:
+				said = e.Prompt[0].Text
+			}
+			if r.Kind == "prompt_queued" {
+				queued[e.Turn] = said
+			} else if !slices.Contains(own, said) {
+				b.add(elemSaid, "", said)
 			}
 		case "text", "thought":
 			var e block
@@ -152,6 +171,7 @@ func sameAs(t testing.TB, who string, got, want []element) {
 			return "nothing"
 		}
 		t.Errorf("%s shows %d things and the log has %d; number %d is %s, want %s", who, len(got), len(want), i, at(got), at(want))
+		t.Logf("it shows %v\nthe log has %v", got[max(0, min(i-3, len(got))):min(len(got), i+12)], want[max(0, min(i-3, len(want))):min(len(want), i+12)])
 		return
 	}
 }

@@ -41,10 +41,16 @@ type seat struct {
 // sit starts a client in a process of its own, which reads whatever comes.
 func (p *place) sit(t testing.TB, kind string, l launch, flags ...string) *seat {
 	t.Helper()
+	return p.sitWith(t, kind, l, object{"elicitation": object{}}, flags...)
+}
+
+// sitWith is sit for a caller with capabilities.
+func (p *place) sitWith(t testing.TB, kind string, l launch, caps object, flags ...string) *seat {
+	t.Helper()
 	s := &seat{name: kind}
 	switch kind {
 	case "mcp":
-		s.caller = p.callWith(t, l, object{"elicitation": object{}}, flags...)
+		s.caller = p.callWith(t, l, caps, flags...)
 		s.peer = s.caller.peer
 	default:
 		d := acpDialect()
@@ -175,7 +181,7 @@ func (s *seat) transcript(log []logged) (got, want []element) {
 		s.caller.poll(one, "the turn's end", one.over)
 		got = append(got, one.shown()...)
 		end := slices.IndexFunc(log[i:], func(r logged) bool { return r.Kind == "turn_ended" })
-		want = append(want, shownOf(s.t, log[i+1:i+end])...)
+		want = append(want, shownOf(s.t, log[i+1:i+end], true)...)
 	}
 	return got, want
 }
@@ -188,7 +194,7 @@ func (s *seat) showsAll(log []logged) {
 		sameAs(s.t, s.name, got, want)
 		return
 	}
-	v, want := s.editor.view(s.id), shownOf(s.t, log, s.own...)
+	v, want := s.editor.view(s.id), shownOf(s.t, log, s.name == "acp", s.own...)
 	s.read("all of the log", func() bool { return reached(v.shown(), want) })
 	sameAs(s.t, s.name, v.shown(), want)
 }
