@@ -60,6 +60,9 @@
 //	handles of a workspace                  workspace        1 for each root; at rest 0      rest                            core/files.TestRest
 //	versions of an editor's texts           workspace        10,000                          the session closes              core/files.TestVersionsAreBounded
 //	guards                                  tools, upstream  1 for each session; at rest 0   rest; the session closes        core/child.TestGuardRests
+//	connections of other processes          share            4,096; 64 that say nothing      its end; 5 s of silence         core/share.TestSilentConnections
+//	clients of another process              share            256 for each connection         its end; the next is refused    core/share.TestClientsOfAProcessAreBounded
+//	results of its commands                 share            1,024 for each session          the oldest                      core/share.TestResultsAreBounded
 //	watches of sessions                     Store            1 goroutine, no descriptor      no reader waits                 core/jsonl.TestSessionsWithoutAnOwnerAreNotChecked
 //	watch of a session                      Session          1; 0 of what is ours            its readers leave               core.TestNothingIsWatchedForNobody
 //	files of crashed owners                 Store            none                            the next list                   core/jsonl.TestSweep

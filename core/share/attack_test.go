@@ -484,3 +484,19 @@ func descriptors(t *testing.T) int {
 	}
 	return len(list)
 }
+
+// A process attaches a bounded number of clients to a session.
+func TestClientsOfAProcessAreBounded(t *testing.T) {
+	one := newPlace(t).start(t, "one", nil)
+	a := one.open(core.Client{Name: "Zed"})
+	shown(t, a, prompt(t, a, "first"))
+	s := one.stranger().enter(nil)
+	refused := ""
+	for i := 0; refused == "" && i < 1000; i++ {
+		refused = s.ask("attach", object{"id": fmt.Sprint("more ", i), "name": "one more", "principal": "local", "role": "decide"}).error()
+	}
+	if !strings.Contains(refused, "may attach 256 clients") {
+		t.Errorf("refused: %q", refused)
+	}
+	one.lives(a)
+}
