@@ -13,8 +13,8 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/company"
-	"dragoman/core/forms"
 	"dragoman/core/fork"
+	"dragoman/core/forms"
 )
 
 // newSession handles session/new. An error in the configuration is reported here, where clients

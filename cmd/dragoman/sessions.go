@@ -56,18 +56,22 @@ beginning of an ID is enough if no other session's begins with it.`,
 }
 
 func (a *app) sessionsRemove() *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "rm ID…",
 		Short: "Remove sessions permanently",
 		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session
-that another process has open is not removed.`,
+that an editor or another client has open is not removed, and the client is named. --force removes
+it for all, and stops what runs in it.`,
 		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae",
 		Args:              atLeast(1),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
-			return sessions.Remove(ctx, a.Environment, args...)
+			return sessions.Remove(ctx, a.Environment, force, args...)
 		}),
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove sessions that others have open")
+	return cmd
 }
 
 func (a *app) sessionsRepair() *cobra.Command {

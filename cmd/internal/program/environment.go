@@ -58,6 +58,15 @@ func (e *Environment) ConfigFile() string {
 	return cmp.Or(e.Flags.Config, configs.UserFile(e.Lookup))
 }
 
+// SharedConfig is the path of the configuration in the messages of processes to each other.
+func (e *Environment) SharedConfig() string {
+	config := e.ConfigFile()
+	if abs, err := filepath.Abs(config); err == nil && config != "" {
+		return abs
+	}
+	return config
+}
+
 // ServersFile returns the path of mcp.json, in which the program stores MCP servers. The file
 // need not exist. Empty: the environment names no place for it.
 func (e *Environment) ServersFile() string { return configs.ServersFile(e.Flags.Config, e.Lookup) }

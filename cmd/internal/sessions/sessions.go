@@ -9,7 +9,9 @@ import (
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/terminal"
 	"dragoman/core"
+	"dragoman/core/company"
 	"dragoman/core/jsonl"
+	"dragoman/core/share"
 )
 
 // noTurns has no profiles, so that a gateway with it runs nothing.
@@ -28,13 +30,16 @@ func with(env *program.Environment, f func(*jsonl.Store, *core.Gateway) error) e
 		return err
 	}
 	store := jsonl.New(dir)
+	sharing := share.New(share.Options{Node: program.Node(), Config: env.SharedConfig(), Dir: share.Dir(env.Getenv)})
 	g := core.New(core.Config{
-		Store: store, Profiles: noTurns{}, Node: program.Node(),
+		Store: store, Profiles: noTurns{}, Node: program.Node(), Sharing: sharing,
 	})
 	err = f(store, g)
 	last, done := context.WithTimeout(context.Background(), program.ShutdownFor)
 	defer done()
-	return errors.Join(err, g.Close(last), store.Close())
+	err = errors.Join(err, g.Close(last), store.Close())
+	sharing.Close()
+	return err
 }
 
 // Show prints a session as text.
@@ -53,23 +58,28 @@ func Read(ctx context.Context, env *program.Environment, id string, f func(*core
 	})
 }
 
-// Remove removes sessions, whose ids must be complete.
-func Remove(ctx context.Context, env *program.Environment, ids ...string) error {
+// Remove removes sessions, whose ids must be complete. A session that clients of another process have open
+// is removed only by force, by the process that owns it.
+func Remove(ctx context.Context, env *program.Environment, force bool, ids ...string) error {
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		var errs []error
 		for _, id := range ids {
-			errs = append(errs, remove(ctx, g, core.SessionID(id)))
+			errs = append(errs, remove(ctx, g, core.SessionID(id), force))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-func remove(ctx context.Context, g *core.Gateway, id core.SessionID) error {
+func remove(ctx context.Context, g *core.Gateway, id core.SessionID, force bool) error {
 	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
 		return noSession(string(id))
 	}
 	// A session that cannot be opened can still be removed.
-	if err := g.Delete(ctx, core.Local, id, core.Deletion{All: true}); err != nil {
+	err := g.Delete(ctx, core.Local, id, core.Deletion{All: force})
+	if attended, ok := errors.AsType[*core.AttendedError](err); ok {
+		return fmt.Errorf("remove session %s: %s Close it there first, or use --force", id, company.Attached(company.Names(attended.Clients, "")))
+	}
+	if err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return nil

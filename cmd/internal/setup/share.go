@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"dragoman/cmd/internal/program"
 	"dragoman/configs"
@@ -33,12 +32,8 @@ type routeSpec struct {
 
 // Share returns a Sharing of this process with others of the same user.
 func (p *Process) Share() *share.Sharing {
-	config := p.env.ConfigFile()
-	if abs, err := filepath.Abs(config); err == nil && config != "" {
-		config = abs
-	}
 	return share.New(share.Options{
-		Node: program.Node(), Config: config, Dir: share.Dir(p.env.Getenv),
+		Node: program.Node(), Config: p.env.SharedConfig(), Dir: share.Dir(p.env.Getenv),
 		Spec: spec, Profiles: p.guest, Present: p.present,
 	})
 }
