@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -24,7 +23,7 @@ func (e *AttendedError) Error() string {
 // Deletion describes who deletes a session.
 type Deletion struct {
 	By    string `json:"by,omitempty"`    // the client's id; empty: none that is attached
-	All   bool   `json:"all,omitempty"`   // also if other visible clients are attached; else that is an *AttendedError
+	All   bool   `json:"all,omitempty"`   // also if others are attached that are visible or prompt; else that is an *AttendedError
 	Check bool   `json:"check,omitempty"` // only find that out
 }
 
@@ -36,7 +35,7 @@ func (g *Gateway) Delete(ctx context.Context, p Principal, id SessionID, d Delet
 		return g.deleteAt(ctx, at, key, d)
 	}
 	if s := g.live(key); s != nil && !d.All {
-		others := slices.DeleteFunc(local{s}.Attendees(), func(a Attendee) bool { return a.ID == d.By })
+		others := local{s}.attendees(func(c Client) bool { return c.ID != d.By && (c.Visible || c.Role == Decide) })
 		if len(others) > 0 {
 			return &AttendedError{id, others}
 		}

@@ -101,9 +101,12 @@ func (s local) Clients() (list []*Attachment) {
 	return list
 }
 
-func (s local) Attendees() (list []Attendee) {
+func (s local) Attendees() []Attendee { return s.attendees(func(c Client) bool { return c.Visible }) }
+
+// attendees lists some of the clients.
+func (s local) attendees(of func(Client) bool) (list []Attendee) {
 	for _, a := range s.Clients() {
-		if c := a.client; c.Visible {
+		if c := a.client; of(c) {
 			list = append(list, Attendee{c.ID, c.Name, c.Role == Observe, cmp.Or(c.Remote, s.g.cfg.Node)})
 		}
 	}
