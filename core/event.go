@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"time"
+
+	"dragoman/core/internal/memlog"
 )
 
 type (
@@ -34,12 +36,7 @@ type Record struct {
 }
 
 // End is the position of a reader that has all of r.
-func (r Record) End() Pos {
-	if n, ok := runLen(r.Event); ok {
-		return Pos{r.Epoch, r.Seq, r.Off + uint64(n)}
-	}
-	return Pos{r.Epoch, r.Seq + r.span(), 0}
-}
+func (r Record) End() Pos { return memlog.End(&logEvents, r) }
 
 // span returns how many numbers an atomic record takes.
 func (r Record) span() uint64 {
@@ -53,7 +50,7 @@ func (r Record) span() uint64 {
 // records in front of number seq.
 func (r Record) from(seq uint64) Record {
 	if m, ok := r.Event.(Missing); ok && r.Seq < seq {
-		m.Records = r.End().Seq - seq
+		m.Records = r.Seq + r.span() - seq
 		r.Seq, r.Event = seq, m
 	}
 	return r

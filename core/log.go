@@ -56,15 +56,3 @@ func (s stream) delta(text string) Event {
 		return CallOutput{CallID(s.id), text}
 	}
 }
-
-// runLen is the length in bytes of a delta's text.
-func runLen(e Event) (int, bool) {
-	_, text, ok := runOf(e)
-	return len(text), ok
-}
-
-// cutRun drops the first n bytes of a delta's text.
-func cutRun(e Event, n uint64) Event {
-	s, text, _ := runOf(e)
-	return s.delta(text[min(n, uint64(len(text))):])
-}

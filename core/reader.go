@@ -168,8 +168,8 @@ func (r *Reader) fromStore() ([]Record, error) {
 		}
 		if r.pos = next; ok {
 			r.buf = append(r.buf, rest)
-			n, _ := runLen(rest.Event)
-			size += max(n, eventSize(rest.Event))
+			_, text, _ := runOf(rest.Event)
+			size += max(len(text), eventSize(rest.Event))
 		}
 	}
 	r.s.progress(r, size)
