@@ -116,7 +116,12 @@ func killed(t *testing.T, d *dialect, s scene) (late string) {
 	if told.running && !slices.ContainsFunc(got.facts, func(f string) bool { return strings.Contains(f, "interrupted") }) {
 		t.Errorf("the turn that was under way is not shown as interrupted:\n%s", strings.Join(got.facts, "\n"))
 	}
-	if end := next.run(id, "read notes.txt then stream 1 of 5"); end != endOK {
+	had := len(got.ends)
+	next.prompt(id, "read notes.txt then stream 1 of 5")
+	next.read("the end of a new prompt", func() bool { // what had waited ends before it
+		return slices.ContainsFunc(got.ends[had:], func(end string) bool { return !strings.Contains(end, "interrupted") })
+	})
+	if end := got.ends[len(got.ends)-1]; end != endOK {
 		t.Errorf("a new prompt ended as %q %q", end, got.facts)
 	}
 	for call, state := range next.load(id).calls {

@@ -48,11 +48,14 @@ var nemeses = map[string]func(o *ordeal, w *witness, sessions []string){
 		}
 		o.signal(w, syscall.SIGSTOP)
 		thief := o.watch(o.t, o.p, o.h)
+		refused := map[string]string{}
 		for _, id := range sessions {
 			thief.load(id, true)
-			text := o.text()
-			thief.prompt(id, text)
-			if end := thief.ended(id, text); !strings.Contains(end, inUse) {
+			refused[id] = o.text()
+			thief.prompt(id, refused[id])
+		}
+		for _, id := range sessions {
+			if end := thief.ended(id, refused[id]); !strings.Contains(end, inUse) {
 				o.t.Errorf("what a stopped process has can be prompted: %q", end)
 			}
 		}

@@ -136,7 +136,15 @@ func (s *seat) allow(q message) {
 	s.t.Helper()
 	switch s.name {
 	case "acp":
-		s.send(object{"jsonrpc": "2.0", "id": q.ID, "result": object{"outcome": object{"outcome": "selected", "optionId": "allow_once"}}})
+		var p struct{ Options []struct{ OptionID, Kind string } }
+		if err := json.Unmarshal(q.Params, &p); err != nil {
+			s.t.Fatalf("%s: %v", q.raw, err)
+		}
+		for _, o := range p.Options {
+			if o.Kind == "allow_once" {
+				s.send(object{"jsonrpc": "2.0", "id": q.ID, "result": object{"outcome": object{"outcome": "selected", "optionId": o.OptionID}}})
+			}
+		}
 	case "eca":
 		s.send(s.editor.dialect.decide(question{session: s.id, call: s.callOf(q)}, true))
 	case "mcp":
