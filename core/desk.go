@@ -244,30 +244,83 @@ func (h host) Servers() (list []ServerSpec) {
 // Editor is the one of the client that has prompted last. When that has left or has none, it is the one
 // of another client of the same principal whose folders hold the path.
 func (h host) Editor(path string) Editor {
+	if a := h.serving(path); a != nil {
+		return a.client.Editor
+	}
+	return nil
+}
+
+// serving returns the client whose editor that is; nil: none.
+func (h host) serving(path string) *Attachment {
+	h.s.mu.Lock()
+	by := h.s.by
+	_, here := h.s.clients[by]
+	h.s.mu.Unlock()
+	if here && by.client.Editor != nil {
+		return by
+	}
+	for _, a := range h.near(path) {
+		return a
+	}
+	return nil
+}
+
+// near lists the clients of the prompter's principal with an editor and folders that hold the path, by name.
+func (h host) near(path string) (list []*Attachment) {
 	path = cmp.Or(path, h.s.meta.Cwd)
 	h.s.mu.Lock()
-	by, person := h.s.by, h.s.meta.Principal
-	if by != nil {
-		if _, here := h.s.clients[by]; here && by.client.Editor != nil {
-			h.s.mu.Unlock()
-			return by.client.Editor
-		}
-		person = by.client.Principal
+	person := h.s.meta.Principal
+	if h.s.by != nil {
+		person = h.s.by.client.Principal
 	}
-	var others []*Attachment
 	for a := range h.s.clients {
 		if a.client.Editor != nil && a.client.Role == Decide && a.client.Principal == person {
-			others = append(others, a)
+			list = append(list, a)
 		}
 	}
 	h.s.mu.Unlock()
-	slices.SortFunc(others, func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
-	for _, a := range others {
-		if slices.ContainsFunc(a.folders(), func(dir string) bool { return within(dir, path) }) {
-			return a.client.Editor
+	slices.SortFunc(list, func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
+	return slices.DeleteFunc(list, func(a *Attachment) bool {
+		return !slices.ContainsFunc(a.folders(), func(dir string) bool { return within(dir, path) })
+	})
+}
+
+// Changed implements ToolHost.
+func (h host) Changed(ctx context.Context, path string, unsaved func(Editor) bool) {
+	serving := h.serving(path)
+	for _, a := range h.near(path) {
+		if a != serving && unsaved(a.client.Editor) {
+			text := fmt.Sprintf("%s has unsaved changes in %s, which the agent has changed on the disk.", a.client.Name, path)
+			_ = h.Publish(ctx, Notice{Severity: Warning, Text: text}) // a session that cannot be stored says so
 		}
 	}
-	return nil
+}
+
+// deserted notes that the client that has prompted the running turn has left with its editor.
+func (s *Session) deserted(a *Attachment) {
+	ours := func() bool {
+		return s.turn != nil && s.turn.by == a && s.turn.ctx.Err() == nil && s.closing == nil && s.epoch > 0
+	}
+	s.mu.Lock()
+	goes := ours()
+	s.mu.Unlock()
+	if !goes || a.client.Editor == nil {
+		return
+	}
+	from := "files come from the disk, and commands run here"
+	if next := (host{s}).serving(s.meta.Cwd); next != nil {
+		if next.client.Name == a.client.Name { // it is attached anew
+			return
+		}
+		from = "files come from " + next.client.Name
+	}
+	s.mu.Lock()
+	var wake []*Reader
+	if ours() {
+		wake = s.appendLocked(Notice{Severity: Info, Text: a.client.Name + " has left. Its turn goes on: " + from + "."})
+	}
+	s.mu.Unlock()
+	s.wake(wake)
 }
 
 // folders lists the client's folders of the session.

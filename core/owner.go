@@ -71,6 +71,7 @@ func (s *Session) peerChanged() {
 
 func (s local) Detach(a *Attachment, leave bool) {
 	s.mu.Lock()
+	_, here := s.clients[a]
 	delete(s.clients, a)
 	s.unwatchUnusedLocked()
 	var alone []AskID
@@ -83,6 +84,9 @@ func (s local) Detach(a *Attachment, leave bool) {
 	s.mu.Unlock()
 	for _, id := range alone {
 		s.resolve(id, a, Reply{Outcome: OutcomeAlone, Text: "the client that could decide has left"})
+	}
+	if here {
+		s.deserted(a)
 	}
 	if leave {
 		s.left()

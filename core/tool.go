@@ -53,6 +53,9 @@ type ToolHost interface {
 	Spills() Spills
 	// Editor is the editor to turn to now for a file; empty: for the session's folder. nil: none.
 	Editor(path string) Editor
+	// Changed says that a call has changed a file. Of the other clients that could show it, unsaved
+	// reports whether their editors have changes of their own in it; these are named to all.
+	Changed(ctx context.Context, path string, unsaved func(Editor) bool)
 	// Connection is that of the client that has prompted last (Client.Profiles); nil: it has none.
 	Connection() Profiles
 	// Servers lists the MCP servers that the clients of that connection bring along, by name.

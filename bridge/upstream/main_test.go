@@ -40,6 +40,8 @@ func (h *host) Meta() core.Meta {
 func (h *host) Editor(string) core.Editor { return nil }
 func (h *host) Spills() core.Spills       { return &h.spills }
 
+func (*host) Changed(context.Context, string, func(core.Editor) bool) {}
+
 func (h *host) Servers() []core.ServerSpec { return slices.Clone(h.servers) }
 func (h *host) Connection() core.Profiles  { return nil }
 

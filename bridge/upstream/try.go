@@ -90,6 +90,8 @@ func (a trialHost) Delegate(context.Context, core.Caller) (*core.Attachment, cor
 	return nil, core.Settings{}, errors.New("there is no user here")
 }
 
+func (trialHost) Changed(context.Context, string, func(core.Editor) bool) {}
+
 func (a trialHost) Connection() core.Profiles { return nil }
 
 func (a trialHost) Profile(context.Context) (*core.Profile, error) {

@@ -28,8 +28,11 @@ type bed struct {
 	set  *toolset
 
 	editor core.Editor
+	other  core.Editor // another client's
 	reply  core.Reply
 	asked  []core.Ask
+
+	unsaved []string // files in which it has other changes
 	board  *board.Board
 	spills coretest.Spills
 
@@ -41,6 +44,12 @@ func (b *bed) Connection() core.Profiles                      { return nil }
 func (b *bed) Profile(context.Context) (*core.Profile, error) { return &core.Profile{}, nil }
 func (b *bed) Meta() core.Meta                                { return b.meta }
 func (b *bed) Settings() core.Settings                        { return core.Settings{} }
+
+func (b *bed) Changed(_ context.Context, path string, unsaved func(core.Editor) bool) {
+	if b.other != nil && unsaved(b.other) {
+		b.unsaved = append(b.unsaved, path)
+	}
+}
 
 func (b *bed) Servers() []core.ServerSpec { return nil }
 func (b *bed) Delegate(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"dragoman/core"
 	"dragoman/core/diff"
 	"dragoman/core/files"
+	"dragoman/core/ide"
 )
 
 var writeSpec = core.Spec{
@@ -82,6 +85,7 @@ func (s *toolset) change(
 			if err != nil {
 				return core.Result{}, err
 			}
+			s.host.Changed(ctx, p.Name, func(e core.Editor) bool { return s.unsaved(ctx, e, p.Name, was.Text, d.New) })
 			verb := "wrote"
 			if d.Created {
 				verb = "created"
@@ -89,6 +93,25 @@ func (s *toolset) change(
 			return text(fmt.Sprintf("%s %s %s", verb, visible(p.Show), diff.Size(d)), bracketed(note)), nil
 		},
 	}
+}
+
+// maxLook is the time for the answer of another client's editor.
+const maxLook = time.Second
+
+// unsaved reports whether an editor has a text of a file that is neither the old nor the new one.
+func (s *toolset) unsaved(ctx context.Context, of core.Editor, path, old, text string) bool {
+	e := ide.Of(of)
+	if e == nil || !e.Caps().ReadFile {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, maxLook)
+	defer stop()
+	reply, err := e.Do(ctx, ide.ReadFile{Session: s.host.Meta().ID, Path: path})
+	has, ok := reply.(ide.FileText)
+	same := func(other string) bool {
+		return toLF(strings.TrimPrefix(has.Text, files.BOM)) == toLF(strings.TrimPrefix(other, files.BOM))
+	}
+	return err == nil && ok && !same(old) && !same(text)
 }
 
 var editSpec = core.Spec{

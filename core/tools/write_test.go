@@ -345,3 +345,29 @@ func FuzzArgs(f *testing.F) {
 		}
 	})
 }
+
+// Another client's editor with unsaved changes in a file that a tool has changed is reported. One that has
+// the old text has only not read the file again.
+func TestUnsavedInAnotherEditor(t *testing.T) {
+	b := newBed(t)
+	path := b.put("a.txt", "one\n")
+	e := &buffers{caps: ide.Caps{ReadFile: true}, texts: map[string]string{}}
+	b.other = e
+	step := func(text string, want int) {
+		t.Helper()
+		b.unsaved = nil
+		b.ok("write_file", m{"path": "a.txt", "content": text})
+		if len(b.unsaved) != want || want > 0 && b.unsaved[0] != path {
+			t.Errorf("%q in the editor: reported %v", e.texts[path], b.unsaved)
+		}
+	}
+	step("two\n", 0) // it has no such file
+	e.texts[path] = "two\r\n"
+	step("three\n", 0)
+	e.texts[path] = "four\n"
+	step("four\n", 0)
+	e.texts[path] = "typed\n"
+	step("five\n", 1)
+	e.caps = ide.Caps{}
+	step("six\n", 0)
+}

@@ -142,6 +142,8 @@ type nobody struct{}
 
 var errNobody = errors.New("there is no user here")
 
+func (nobody) Changed(context.Context, string, func(core.Editor) bool) {}
+
 func (nobody) Meta() core.Meta                                { return core.Meta{Cwd: os.TempDir()} }
 func (nobody) Editor(string) core.Editor                      { return nil }
 func (nobody) Servers() []core.ServerSpec                     { return nil }
