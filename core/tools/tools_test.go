@@ -33,8 +33,8 @@ type bed struct {
 	asked  []core.Ask
 
 	unsaved []string // files in which it has other changes
-	board  *board.Board
-	spills coretest.Spills
+	board   *board.Board
+	spills  coretest.Spills
 
 	mu    sync.Mutex // guards the fields below
 	calls int

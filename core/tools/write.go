@@ -96,7 +96,7 @@ func (s *toolset) change(
 }
 
 // maxLook is the time for the answer of another client's editor.
-const maxLook = time.Second
+const maxLook = 300 * time.Millisecond
 
 // unsaved reports whether an editor has a text of a file that is neither the old nor the new one.
 func (s *toolset) unsaved(ctx context.Context, of core.Editor, path, old, text string) bool {
