@@ -134,7 +134,9 @@ func (s *seat) allow(q message) {
 	s.t.Helper()
 	switch s.name {
 	case "acp":
-		var p struct{ Options []struct{ OptionID, Kind string } }
+		var p struct {
+			Options []struct{ OptionID, Kind string }
+		}
 		if err := json.Unmarshal(q.Params, &p); err != nil {
 			s.t.Fatalf("%s: %v", q.raw, err)
 		}
