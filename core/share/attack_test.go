@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -499,4 +500,36 @@ func TestClientsOfAProcessAreBounded(t *testing.T) {
 		t.Errorf("refused: %q", refused)
 	}
 	one.lives(a)
+}
+
+// A process that takes nothing holds up no approval of another one.
+func TestStoppedProcessHoldsUpNobody(t *testing.T) {
+	at := newPlace(t)
+	one := at.start(t, "one", asking)
+	a := one.open(core.Client{Name: "Zed"})
+	s := one.stranger().enter(nil)
+	line, err := json.Marshal(object{"jsonrpc": "2.0", "id": 99, "method": "do", "params": order("k", object{"client": "nobody"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until the answers have filled the connection, and the owner reads no more
+		if err = s.conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err == nil {
+			_, err = s.conn.Write(append(line, '\n'))
+		}
+	}
+	var times []time.Duration
+	for range 3 {
+		turn := prompt(t, a, "go")
+		ask := asked(t, a)
+		began := time.Now()
+		if err := a.Decide(t.Context(), ask.ID, core.AllowOnce, ""); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the turn ends", func() bool { return a.State().Turn == "" })
+		times = append(times, time.Since(began))
+		shown(t, a, turn)
+	}
+	if slices.Max(times) > 3*time.Second || slices.Min(times) > 150*time.Millisecond {
+		t.Errorf("calls ran %v after they were allowed", times)
+	}
 }

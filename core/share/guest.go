@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -27,6 +28,8 @@ type guest struct {
 	over  chan struct{} // closed when the connection has ended
 	in    *frames
 	greet sync.Once // the end of its silence
+	// showing is set while the other process has not answered a methodShown.
+	showing atomic.Bool
 
 	mu      sync.Mutex // guards the fields below
 	known   bool       // it has named the key

@@ -428,13 +428,25 @@ func (s *session) Shown(ctx context.Context, upto core.Pos) {
 		return
 	}
 	s.mu.Lock()
-	var waiting sync.WaitGroup
+	shown, n := make(chan struct{}, len(s.guests)), 0
 	for g := range s.guests {
-		waiting.Go(func() {
-			// A process that does not answer in time is not waited for.
-			_ = g.callback(ctx, methodShown, shownParams{Upto: upto, Within: time.Until(until)}, &struct{}{})
+		// One that has not answered yet, because its process has stopped, is not asked again.
+		if s.ended || g.showing.Swap(true) {
+			continue
+		}
+		n++
+		s.wg.Go(func() {
+			_ = g.callback(s.of.base, methodShown, shownParams{Upto: upto, Within: time.Until(until)}, &struct{}{})
+			g.showing.Store(false)
+			shown <- struct{}{}
 		})
 	}
 	s.mu.Unlock()
-	waiting.Wait()
+	for range n {
+		select {
+		case <-shown:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
