@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync/atomic"
 
@@ -135,7 +136,9 @@ func (f *feed) retire() {
 
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
-	f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), zap.Error(err))
+	if !errors.Is(err, core.ErrClosed) { // it may have been deleted
+		f.sess.srv.log.Error("session can no longer be read", sessionField(f.view.Session), zap.Error(err))
+	}
 	f.sess.prompts.Abandon(
 		core.TurnEnded{
 			Stop: core.StopError,
