@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/core/internal/opening"
+	"dragoman/core/internal/writing"
 )
 
 // Config configures a Gateway. Store and Profiles are required.
@@ -152,7 +153,7 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	s := &Session{
 		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
 		clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
-		flush: flusher{token: make(chan struct{}, 1)},
+		flush: flusher{Bell: writing.NewBell()},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())
 	if s.front = (local{s}); g.cfg.Sharing != nil {
