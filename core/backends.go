@@ -65,20 +65,11 @@ func (g *Gateway) Retire(agents ...Agent) {
 	for _, a := range agents {
 		g.backends.Retire(a.revision())
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return
-	}
-	for _, o := range g.sessions {
-		select {
-		case <-o.done:
-			if o.s != nil && o.s.stale() {
-				g.parting.Go(o.s.part)
-			}
-		default: // it is being opened, and has no conversation
+	g.sessions.Each(func(s *Session) { // one that is being opened has no conversation
+		if s.stale() {
+			g.parting.Go(s.part)
 		}
-	}
+	})
 }
 
 // stale reports whether the session's conversation is with a retired back end.

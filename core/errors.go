@@ -3,6 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
+
+	"dragoman/core/internal/fault"
 )
 
 // The causes for which a turn is stopped from outside.
@@ -35,12 +37,16 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("the session is busy with turn %s; wait for it or cancel it", e.Turn)
 }
 
-// SignInError says that an agent behind the gateway wants a login first.
-type SignInError struct{ Agent, Text string }
+// SignInError says that an Agent behind the gateway wants a login first, with its Text.
+type SignInError = fault.SignIn
 
-func (e *SignInError) Error() string {
-	return fmt.Sprintf("agent %s wants a login: %s (dragoman agents login %s)", e.Agent, e.Text, e.Agent)
-}
+// OwnedError says that another living process owns a Session: Node names host and process, and
+// Address is Journal.Owner.
+type OwnedError = fault.Owned[SessionID]
+
+// StoreError says that a Session could not be stored, because of Err. The session takes no more
+// prompts until it is opened again.
+type StoreError = fault.Store[SessionID]
 
 // fault returns an error of the agent's back end with the agent's name, unless it has that.
 func (a Agent) fault(err error) error {
@@ -49,27 +55,3 @@ func (a Agent) fault(err error) error {
 	}
 	return fmt.Errorf("agent %s: %w", a.Name, err)
 }
-
-// OwnedError says that another living process owns a session.
-type OwnedError struct {
-	Session SessionID
-	Node    string // host and process
-	Address string // Journal.Owner
-}
-
-func (e *OwnedError) Error() string {
-	return fmt.Sprintf("session %s is in use by another process (%s); close it there first", e.Session, e.Node)
-}
-
-// StoreError says that a session could not be stored. The session takes no more
-// prompts until it is opened again.
-type StoreError struct {
-	Session SessionID
-	Err     error
-}
-
-func (e *StoreError) Error() string {
-	return fmt.Sprintf("session %s could not be stored: %v; free space or fix the data folder, then open the session again", e.Session, e.Err)
-}
-
-func (e *StoreError) Unwrap() error { return e.Err }

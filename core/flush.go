@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"dragoman/core/internal/memlog"
@@ -13,21 +12,8 @@ import (
 // something to write or to sync, and is the only writer. It syncs concurrently with writing,
 // so that a slow disk does not delay records that must survive a kill.
 type flusher struct {
-	token chan struct{} // holds one: look again
-	call  atomic.Bool   // set under the lock: the flusher must look, send it the token
-
+	writing.Bell
 	writing.Plan[Pos] // the session's lock guards it
-}
-
-// kick has the flusher look again, if it was called. It is called without the lock.
-func (f *flusher) kick() {
-	if !f.call.Swap(false) {
-		return
-	}
-	select {
-	case f.token <- struct{}{}:
-	default:
-	}
 }
 
 // writingLocked returns what the flusher has to know about the log.
@@ -45,7 +31,7 @@ func (s *Session) startFlushLocked() {
 	}
 	start, call := s.flush.Start(s.writingLocked(), time.Now())
 	if call {
-		s.flush.call.Store(true)
+		s.flush.Call()
 	}
 	if start {
 		s.wg.Go(s.flushAll)
@@ -69,9 +55,9 @@ func (s *Session) durable(ctx context.Context, pos Pos) error {
 	}
 	done := s.flush.Await(pos)
 	s.startFlushLocked()
-	s.flush.call.Store(true)
+	s.flush.Call()
 	s.mu.Unlock()
-	s.flush.kick()
+	s.flush.Ring()
 	select {
 	case err := <-done:
 		return err
@@ -106,22 +92,12 @@ func (s *Session) flushAll() {
 		case writing.Note:
 			s.note(sum) // behind the records that it sums up
 		case writing.Wait:
-			s.pause(wait)
+			s.flush.Wait(wait)
+			s.mu.Lock()
+			s.flush.Woke()
+			s.mu.Unlock()
 		}
 	}
-}
-
-// pause waits for d, or until the flusher is called.
-func (s *Session) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	select {
-	case <-timer.C:
-	case <-s.flush.token:
-		timer.Stop()
-	}
-	s.mu.Lock()
-	s.flush.Woke()
-	s.mu.Unlock()
 }
 
 func (s *Session) wrote(batch []Record) {
@@ -145,12 +121,12 @@ func (s *Session) sync() {
 	}
 	s.mu.Lock()
 	done := s.flush.Synced(s.writingLocked(), upto)
-	s.flush.call.Store(true)
+	s.flush.Call()
 	s.mu.Unlock()
 	for _, c := range done {
 		c <- nil
 	}
-	s.flush.kick()
+	s.flush.Ring()
 }
 
 // storeFailed ends what depends on the store. What is in memory can still be
@@ -168,7 +144,7 @@ func (s *Session) storeFailed(err error) {
 	turn := s.turn
 	wake := s.readyLocked(nil)
 	s.readers.Moved()
-	s.flush.call.Store(true)
+	s.flush.Call()
 	s.mu.Unlock()
 	s.wake(wake)
 	if turn != nil {

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"dragoman/core/internal/opening"
+	"dragoman/core/internal/writing"
 )
 
 // Config configures a Gateway. Store and Profiles are required.
@@ -47,22 +48,12 @@ type Gateway struct {
 	cfg      Config
 	backends backends
 	parting  sync.WaitGroup // of those who end conversations with retired back ends
-
-	mu       sync.Mutex // guards the fields below
-	sessions map[sessionKey]*opening
-	closed   bool
+	sessions opening.Group[sessionKey, *Session]
 }
 
 type sessionKey struct {
 	principal Principal
 	id        SessionID
-}
-
-// opening is a session that is open, or about to be.
-type opening struct {
-	done chan struct{} // closed when the fields below are set
-	s    *Session
-	err  error
 }
 
 // New returns a gateway. It starts nothing.
@@ -76,7 +67,7 @@ func New(cfg Config) *Gateway {
 	if cfg.AskMark == nil {
 		cfg.AskMark = func() string { return "-" + strings.ToLower(rand.Text()[:16]) }
 	}
-	return &Gateway{cfg: cfg, sessions: map[sessionKey]*opening{}}
+	return &Gateway{cfg: cfg}
 }
 
 // Profile returns the profile of a workspace for a connection (Client.Profiles). An error is for
@@ -131,46 +122,26 @@ func (g *Gateway) open(ctx context.Context, key sessionKey, journal func() (Jour
 		return nil, ErrNoPrincipal
 	}
 	for {
-		g.mu.Lock()
-		if g.closed {
-			g.mu.Unlock()
+		s, made, err := g.sessions.Open(ctx, key, func() (*Session, error) { return g.load(ctx, journal) })
+		switch {
+		case errors.Is(err, opening.ErrEnded):
 			return nil, ErrShutdown
+		case err != nil || made:
+			return s, err
 		}
-		o, there := g.sessions[key]
-		if !there {
-			o = &opening{done: make(chan struct{})}
-			g.sessions[key] = o
-		}
-		g.mu.Unlock()
-		if !there {
-			o.s, o.err = g.load(ctx, journal)
-			if o.err != nil {
-				g.forget(key, o)
-			}
-			close(o.done)
-			return o.s, o.err
-		}
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		if o.err != nil {
-			return nil, o.err
-		}
-		if o.s.usable() {
+		if s.usable() {
 			if create {
 				return nil, fmt.Errorf("create session %s: %w", key.id, ErrExists)
 			}
-			if err := o.s.refresh(ctx); err != nil {
+			if err := s.refresh(ctx); err != nil {
 				return nil, err
 			}
-			return o.s, o.s.mend(ctx)
+			return s, s.mend(ctx)
 		}
 		// It failed or was given back. The error was reported then; only the stored log
 		// matters now.
-		_ = o.s.close(ctx, ErrClosed)
-		g.forget(key, o)
+		_ = s.close(ctx, ErrClosed)
+		g.sessions.Forget(key, s)
 	}
 }
 
@@ -182,7 +153,7 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	s := &Session{
 		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
 		clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
-		flush: flusher{token: make(chan struct{}, 1)},
+		flush: flusher{Bell: writing.NewBell()},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())
 	if s.front = (local{s}); g.cfg.Sharing != nil {
@@ -205,24 +176,8 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	return s, nil
 }
 
-func (g *Gateway) forget(key sessionKey, o *opening) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.sessions[key] == o {
-		delete(g.sessions, key)
-	}
-}
-
 // drop takes a session that has closed off the list of those that are open.
-func (g *Gateway) drop(s *Session) {
-	key := sessionKey{s.meta.Principal, s.meta.ID}
-	g.mu.Lock()
-	o := g.sessions[key]
-	g.mu.Unlock()
-	if g.live(key) == s {
-		g.forget(key, o)
-	}
-}
+func (g *Gateway) drop(s *Session) { g.sessions.Forget(sessionKey{s.meta.Principal, s.meta.ID}, s) }
 
 // List yields the sessions of a principal, last used first.
 func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
@@ -240,20 +195,7 @@ func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, erro
 }
 
 // live returns an open session, or nil.
-func (g *Gateway) live(key sessionKey) *Session {
-	g.mu.Lock()
-	o := g.sessions[key]
-	g.mu.Unlock()
-	if o == nil {
-		return nil
-	}
-	select {
-	case <-o.done:
-		return o.s
-	default:
-		return nil
-	}
-}
+func (g *Gateway) live(key sessionKey) *Session { return g.sessions.Find(key) }
 
 // Has reports whether a session is open in this process, or owned by another one. ErrNotFound: there is
 // none. It changes nothing, and opens nothing.
@@ -272,17 +214,13 @@ func (g *Gateway) Has(ctx context.Context, p Principal, id SessionID) (open bool
 // be opened after. It blocks until everything is stored and everything that the sessions started
 // has ended, or ctx ends.
 func (g *Gateway) Close(ctx context.Context) error {
-	g.mu.Lock()
-	g.closed = true
-	open := slices.Collect(maps.Values(g.sessions))
-	g.mu.Unlock()
+	open := g.sessions.End()
 	errs := make([]error, len(open))
 	var wg sync.WaitGroup
 	for i, o := range open {
 		wg.Go(func() {
-			<-o.done
-			if o.s != nil {
-				errs[i] = o.s.close(ctx, ErrShutdown)
+			if s := o.Wait(); s != nil {
+				errs[i] = s.close(ctx, ErrShutdown)
 			}
 		})
 	}

@@ -23,8 +23,7 @@ type Reader struct {
 	live uint64
 	// strange says that the session is not ours, nor watched, and there is nothing to read.
 	strange bool
-	pull    func() (Record, error, bool) // an open walk through the store; nil: memory is near enough
-	stop    func()
+	walk    memlog.Walk[Event, stream, Record, Pos] // through the store; ended: memory is near enough
 
 	at readers.Progress[Pos] // the session's lock guards it
 }
@@ -87,7 +86,7 @@ func records(ctx context.Context, o Owner, after, head Pos) iter.Seq2[Record, er
 // has only moved past hidden records: then its position has changed.
 func (r *Reader) Take(ctx context.Context) ([]Record, error) {
 	for {
-		if r.pull != nil {
+		if !r.walk.Ended() {
 			recs, err := r.fromStore()
 			if err != nil || len(recs) > 0 {
 				return recs, err
@@ -104,7 +103,7 @@ func (r *Reader) Take(ctx context.Context) ([]Record, error) {
 			return recs, nil
 		}
 		// The walk outlives this call, and the context of a call that waited no longer.
-		r.pull, r.stop = iter.Pull2(r.s.journal.Read(context.WithoutCancel(ctx), r.pos))
+		r.walk.Begin(&logEvents, r.s.journal.Read(context.WithoutCancel(ctx), r.pos), r.s.skip)
 	}
 }
 
@@ -143,50 +142,17 @@ func (r *Reader) fromMemory() (recs []Record, behind, closed bool) {
 
 // fromStore continues the walk through the store until a batch is full; the walk's end closes it.
 func (r *Reader) fromStore() ([]Record, error) {
-	r.buf = r.buf[:0]
-	size := 0
-	for size < memlog.Batch {
-		rec, err, ok := r.pull()
-		if !ok || err != nil {
-			r.endWalk()
-			if err != nil && len(r.buf) == 0 { // else the next walk meets it, behind what there is
-				return nil, fmt.Errorf("read session %s behind record %d: %w", r.s.meta.ID, r.pos.Seq, err)
-			}
-			break
-		}
-		if r.pos.Off > 0 && rec.Seq > r.pos.Seq { // the run has ended
-			r.pos = Pos{rec.Epoch, r.pos.Seq + 1, 0}
-		}
-		r.pos = r.s.skip(r.pos) // Splice leaves out hidden records
-		next, rest, ok, err := r.pos.Splice(rec)
-		if err != nil {
-			r.endWalk()
-			if len(r.buf) > 0 {
-				break
-			}
-			return nil, fmt.Errorf("read session %s: %w", r.s.meta.ID, err)
-		}
-		if r.pos = next; ok {
-			r.buf = append(r.buf, rest)
-			_, text, _ := runOf(rest.Event)
-			size += max(len(text), eventSize(rest.Event))
-		}
+	recs, pos, size, err := r.walk.Read(r.buf[:0], r.pos)
+	if r.buf, r.pos = recs, pos; err != nil {
+		return nil, fmt.Errorf("read session %s behind record %d: %w", r.s.meta.ID, pos.Seq, err)
 	}
 	r.s.progress(r, size)
-	return r.buf, nil
-}
-
-// endWalk closes the walk through the store.
-func (r *Reader) endWalk() {
-	r.stop()
-	r.pull, r.stop = nil, nil
+	return recs, nil
 }
 
 // Close gives the reader up.
 func (r *Reader) Close() {
-	if r.stop != nil {
-		r.endWalk()
-	}
+	r.walk.End()
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.at.Closed = true

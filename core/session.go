@@ -225,7 +225,7 @@ func (s *Session) readyLocked(list []*Reader) []*Reader { return s.readers.Wake(
 
 // wake wakes the flusher and the readers. It is called without the lock.
 func (s *Session) wake(readers []*Reader) {
-	s.flush.kick()
+	s.flush.Ring()
 	s.peerChanged()
 	for _, r := range readers {
 		r.signal()
