@@ -119,7 +119,6 @@ func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 		pages:    map[core.AskID]core.Ask{},
 		consents: map[core.AskID]struct{}{},
 		mine:     map[core.TurnID]core.Pos{},
-		waiting:  map[core.TurnID]struct{}{},
 		children: map[core.SessionID]bool{},
 		followed: map[core.AskID]bool{},
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/core"
@@ -37,16 +38,27 @@ func shellSpec(sh shell.Shell) core.Spec {
 		name = "a shell (none was found)"
 	}
 	return core.Spec{
-		Server: core.Native,
-		Name:   shellCommand,
-		Title:  "Run a command",
-		Description: "Runs a command with " + name + ", without a terminal and without input. Returns what it prints, output and errors in their " +
-			"order, and its exit status; at most 2000 lines or 50 KB, the whole in a file if there is more. Secrets of the environment are not " +
-			"passed on. When the command ends, so does everything that it left running behind it: what is to go on, a server for example, is started " +
-			"with background true.",
-		Schema: shellSchema,
-		Kind:   core.KindExecute,
+		Server:      core.Native,
+		Name:        shellCommand,
+		Title:       "Run a command",
+		Description: shellDescription(name),
+		Schema:      shellSchema,
+		Kind:        core.KindExecute,
 	}
+}
+
+// shellDescriptions has one text for each shell, which all sessions share.
+var shellDescriptions sync.Map
+
+func shellDescription(shell string) string {
+	if text, ok := shellDescriptions.Load(shell); ok {
+		return text.(string) //nolint:forcetypeassert // only texts are stored
+	}
+	text, _ := shellDescriptions.LoadOrStore(shell, "Runs a command with "+shell+", without a terminal and without input. Returns what it prints, output and errors in their "+
+		"order, and its exit status; at most 2000 lines or 50 KB, the whole in a file if there is more. Secrets of the environment are not "+
+		"passed on. When the command ends, so does everything that it left running behind it: what is to go on, a server for example, is started "+
+		"with background true.")
+	return text.(string) //nolint:forcetypeassert // only texts are stored
 }
 
 func (s *toolset) prepareShell(_ context.Context, a *args) (*step, error) {
