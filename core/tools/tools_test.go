@@ -31,10 +31,10 @@ type bed struct {
 	other  core.Editor // another client's
 	reply  core.Reply
 	asked  []core.Ask
-
-	unsaved []string // files in which it has other changes
 	board  *board.Board
 	spills coretest.Spills
+
+	unsaved []string // files in which other has other changes
 
 	mu    sync.Mutex // guards the fields below
 	calls int
