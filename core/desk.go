@@ -298,25 +298,16 @@ func (h host) Changed(ctx context.Context, path string, unsaved func(Editor) boo
 
 // deserted notes that the client that has prompted the running turn has left with its editor.
 func (s *Session) deserted(a *Attachment) {
-	ours := func() bool {
-		return s.turn != nil && s.turn.by == a && s.turn.ctx.Err() == nil && s.closing == nil && s.epoch > 0
-	}
-	s.mu.Lock()
-	goes := ours()
-	s.mu.Unlock()
-	if !goes || a.client.Editor == nil {
+	if a.client.Editor == nil {
 		return
 	}
-	from := "files come from the disk, and commands run here"
+	from, again := "files come from the disk, and commands run here", false
 	if next := (host{s}).serving(s.meta.Cwd); next != nil {
-		if next.client.Name == a.client.Name { // it is attached anew
-			return
-		}
-		from = "files come from " + next.client.Name
+		from, again = "files come from "+next.client.Name, next.client.Name == a.client.Name
 	}
-	s.mu.Lock()
 	var wake []*Reader
-	if ours() {
+	s.mu.Lock()
+	if t := s.turn; t != nil && t.by == a && t.ctx.Err() == nil && s.closing == nil && s.epoch > 0 && !again {
 		wake = s.appendLocked(Notice{Severity: Info, Text: a.client.Name + " has left. Its turn goes on: " + from + "."})
 	}
 	s.mu.Unlock()

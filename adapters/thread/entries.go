@@ -7,12 +7,13 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/company"
 )
 
 // getThreadEntries lists the messages and the files that were read, from the log: so the list is
 // the same in every process.
 func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Call, _ acp.ThreadID) error {
-	e := entries{list: []acp.ThreadEntry{}}
+	e := entries{list: []acp.ThreadEntry{}, self: t.att.Client().Name}
 	for rec, err := range t.att.Records(ctx, core.Pos{}, t.att.Head()) {
 		if err != nil {
 			return err
@@ -27,14 +28,15 @@ func (s *Server) getThreadEntries(ctx context.Context, t *thread, call *wire.Cal
 type entries struct {
 	list    []acp.ThreadEntry
 	message core.MessageID // the message of the last entry
+	self    string         // the client's name: what others have said has theirs
 }
 
 func (e *entries) add(ev core.Event) {
 	switch ev := any(ev).(type) {
 	case core.TurnStarted:
-		e.user(ev.Prompt)
+		e.user(ev.Prompt, ev.Origin)
 	case core.Steered:
-		e.user(ev.Prompt)
+		e.user(ev.Prompt, ev.Origin)
 	case core.TextDelta:
 		if n := len(e.list); n > 0 && ev.Message == e.message {
 			e.list[n-1].Chunks[0].Chunk += ev.Text
@@ -60,8 +62,11 @@ func (e *entries) say(role, text string) {
 }
 
 // user adds a user's message; only text has a form here.
-func (e *entries) user(prompt []core.Block) {
+func (e *entries) user(prompt []core.Block, by core.Origin) {
 	var b strings.Builder
+	if name := company.Speaker(by, e.self); name != "" && len(prompt) > 0 {
+		b.WriteString(name + ": ")
+	}
 	for _, block := range prompt {
 		switch block := block.(type) {
 		case core.Text:
