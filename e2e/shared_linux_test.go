@@ -12,21 +12,6 @@ import (
 	"time"
 )
 
-// sharedPlace is a place whose path is short enough for sockets.
-func sharedPlace(t testing.TB) *place {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "shared-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return placeIn(t, dir)
-}
-
 // seat is a client of a session that several processes share: an editor, or an agent over MCP.
 type seat struct {
 	*peer
