@@ -469,14 +469,6 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 
 func (e *editor) pid() string { return fmt.Sprint(e.cmd.Process.Pid) }
 
-// said reports whether an editor was told something about a session, in an end or
-// in a note.
-func (e *editor) said(id, text string) bool {
-	has := func(s string) bool { return strings.Contains(s, text) }
-	v := e.view(id)
-	return slices.ContainsFunc(v.ends, has) || slices.ContainsFunc(v.facts, has)
-}
-
 // refused prompts, reads until that has ended and returns what the user was told.
 func (e *editor) refused(id, text string) string {
 	e.t.Helper()

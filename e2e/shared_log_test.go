@@ -12,6 +12,21 @@ import (
 	"time"
 )
 
+// sharedPlace is a place whose path is short enough for sockets.
+func sharedPlace(t testing.TB) *place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "shared-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return placeIn(t, dir)
+}
+
 // logged is a record of a session's log.
 type logged struct {
 	Epoch uint64          `json:"e"`
