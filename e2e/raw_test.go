@@ -443,18 +443,3 @@ func memoryOf(pid int, figure string) float64 {
 	}
 	return 0
 }
-
-// sharedPlace is a place whose path is short enough for sockets.
-func sharedPlace(t testing.TB) *place {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "shared-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return placeIn(t, dir)
-}
