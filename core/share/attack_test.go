@@ -407,6 +407,32 @@ func TestSettingsOfOthersStay(t *testing.T) {
 	}
 }
 
+// The same holds for a process that becomes the owner before it has read all of the last one's log.
+func TestSettingsOfTheLastOwnerStay(t *testing.T) {
+	at := newPlace(t)
+	one, two := at.start(t, "one", nil), at.start(t, "two", nil)
+	a := one.open(core.Client{Name: "Zed"})
+	was, now := core.Settings{Model: "old/m"}, core.Settings{Model: "new/m"}
+	if err := a.Set(t.Context(), was); err != nil {
+		t.Fatal(err)
+	}
+	b := two.open(core.Client{Name: "Emacs"})
+	until(t, "the other process has read it", func() bool { return b.State().Settings == was })
+	one.sharing.Close() // the other process looks at the log now and then alone
+	err := a.Set(t.Context(), now)
+	if err := errors.Join(err, one.store.Close()); err != nil { // it has died
+		t.Fatal(err)
+	}
+	p := say("hello")
+	p.Settings = &was
+	if _, err := b.Prompt(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.State().Settings; got != now {
+		t.Errorf("after a prompt that changes nothing: %+v", got)
+	}
+}
+
 // Lines that are too long or make no sense end their connection at most.
 func TestSenselessLines(t *testing.T) {
 	at := newPlace(t)

@@ -17,6 +17,8 @@ func (s *session) Admit(ctx context.Context, a *core.Attachment, p core.Prompt) 
 	o := orderOf(a)
 	o.Prompt, o.Was = promptOf(p), settingsOf(a)
 	is, err := s.command(ctx, a, patience, func() (err error) {
+		s.catchUpAlone(ctx, o)
+		p.Settings = o.Prompt.Settings
 		id, err = s.LocalSession.Admit(ctx, a, p)
 		return err
 	}, o)
@@ -120,6 +122,10 @@ func (s *session) Append(ctx context.Context, a *core.Attachment, idle bool, eve
 		o.Append.Events = append(o.Append.Events, event{ev})
 	}
 	is, err := s.command(ctx, a, patience, func() (err error) {
+		s.catchUpAlone(ctx, o)
+		for i, e := range o.Append.Events {
+			events[i] = e.Event
+		}
 		id, err = s.LocalSession.Append(ctx, a, idle, events...)
 		return err
 	}, o)
@@ -213,6 +219,18 @@ func settingsOf(a *core.Attachment) *core.Settings {
 	return &set
 }
 
+// catchUpAlone reads what the last owner has written, before this process becomes the owner to carry out an
+// order, which is then based on that.
+func (s *session) catchUpAlone(ctx context.Context, o *order) {
+	if s.elsewhere() != nil {
+		return
+	}
+	if !s.Owned() {
+		_ = s.Follow(ctx) // the claim reports that the log cannot be read
+	}
+	s.rebase(o)
+}
+
 // rebase has an order change only the settings that it was to change: another client may have set the others
 // meanwhile.
 func (s *session) rebase(o *order) {
@@ -225,15 +243,15 @@ func (s *session) rebase(o *order) {
 		set := changed(*o.Was, *o.Prompt.Settings, now)
 		o.Prompt.Settings = &set
 	}
-	if o.Append == nil {
-		return
-	}
-	for i, e := range o.Append.Events {
-		if e, ok := e.Event.(core.SettingsChanged); ok {
-			e.Settings = changed(*o.Was, e.Settings, now)
-			o.Append.Events[i] = event{e}
+	if o.Append != nil {
+		for i, e := range o.Append.Events {
+			if e, ok := e.Event.(core.SettingsChanged); ok {
+				e.Settings = changed(*o.Was, e.Settings, now)
+				o.Append.Events[i] = event{e}
+			}
 		}
 	}
+	o.Was = &now
 }
 
 // changed returns settings with the changes from was to wanted.
