@@ -62,13 +62,14 @@ func (s *Session) claim(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.journal.Release())
 	}
+	alone := s.peer == nil || s.peer.Alone()
 	s.mu.Lock()
 	s.resting = false
 	s.state.Missing = "" // a log that can be claimed is sound
 	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...)
-	shared := s.peer != nil
+	shared := !alone || s.peer != nil && len(s.clients) > 0
 	events = append(events, s.interruptedLocked(ownerDied, shared)...)
 	wake := s.appendLocked(events...)
 	if shared {

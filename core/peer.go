@@ -24,6 +24,8 @@ type Peer interface {
 	Changed()
 	// Linked reports whether another process owns the session and is known to live.
 	Linked() bool
+	// Alone reports whether no other process can have the session open.
+	Alone() bool
 	// Shown blocks until the clients of other processes have been shown the log up to a position, or
 	// ctx ends.
 	Shown(ctx context.Context, upto Pos)

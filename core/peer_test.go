@@ -24,6 +24,7 @@ func (s *alone) Delete(context.Context, string, core.Principal, core.SessionID, 
 
 func (alonePeer) Changed()                        {}
 func (alonePeer) Linked() bool                    { return false }
+func (alonePeer) Alone() bool                     { return false }
 func (alonePeer) Shown(context.Context, core.Pos) {}
 func (alonePeer) End()                            {}
 

@@ -32,9 +32,9 @@ func (a *app) sessionsList() *cobra.Command {
 		Long: `List the sessions, most recently used first: the time of last use, the number of messages, the
 id, the folder and the title. If a process has a session open the list also has its state
 (running, waiting for a person, or idle), the process, the clients that are attached, and what
-waits; "dragoman attach" joins it. --json prints one object per line, also for the sessions of tasks.
-Archived sessions are left out, as in editors, unless --archived or --all asks for them. Sessions
-that exist only in an external agent are listed by "dragoman agents sessions".`,
+waits; "dragoman attach" joins it. --json prints one object per line, also for the sessions of
+tasks. Archived sessions are left out, as in editors, unless --archived or --all asks for them.
+Sessions that exist only in an external agent are listed by "dragoman agents sessions".`,
 		Example: "  dragoman sessions list\n  dragoman sessions list --archived\n  dragoman sessions list --json | head -n 1",
 		Args:    none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
@@ -75,8 +75,8 @@ func (a *app) sessionsRemove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID…",
 		Short: "Remove sessions permanently",
-		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session to
-which editors or other clients are attached is removed only with --force: what runs in it ends.`,
+		Long: `Remove sessions permanently, with everything that belongs to them. IDs must be complete. A session
+to which editors or other clients are attached is removed only with --force: what runs in it ends.`,
 		Example:           "  dragoman sessions rm 7xk2m5q3vy4n6c2jdh5ftwz3ae\n  dragoman sessions rm --force 7xk2m5q3vy4n6c2jdh5ftwz3ae",
 		Args:              atLeast(1),
 		ValidArgsFunction: a.completeSessions,

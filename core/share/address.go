@@ -81,5 +81,8 @@ func (l *listener) there() bool {
 	return err == nil
 }
 
-// close stops it, and removes the socket.
-func (l *listener) close() { _ = l.net.Close() }
+// close stops it, and removes the socket, and the folder if no other process has one there.
+func (l *listener) close() {
+	_ = l.net.Close()
+	_ = os.Remove(l.dir)
+}

@@ -97,6 +97,9 @@ func (s *session) Detach(a *core.Attachment, leave bool) {
 // Linked implements core.Peer.
 func (s *session) Linked() bool { return s.linked.Load() }
 
+// Alone implements core.Peer.
+func (s *session) Alone() bool { return s.of.alone() }
+
 // Changed implements core.Peer.
 func (s *session) Changed() {
 	s.mu.Lock()
@@ -292,6 +295,7 @@ func (s *session) linkTo(ctx context.Context, at string) (*link, error) {
 	s.wg.Go(func() { s.await(next) })
 	s.mu.Unlock()
 	s.linked.Store(next.owns())
+	s.of.Address() // the socket shows others that this process has sessions of theirs open
 	if l != nil {
 		l.close()
 	}

@@ -1,14 +1,17 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"dragoman/core"
+	"dragoman/core/child"
 )
 
 // Options are the parts of a Sharing that its process provides.
@@ -66,6 +69,7 @@ var _ core.Sharing = (*Sharing)(nil)
 
 // New returns a Sharing. It starts nothing.
 func New(o Options) *Sharing {
+	o.Dir = cmp.Or(o.Dir, Dir(os.Getenv))
 	s := &Sharing{o: o, sessions: map[key]*session{}, guests: map[*guest]struct{}{}}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -139,6 +143,16 @@ func (s *Sharing) gone(g *guest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.guests, g)
+}
+
+// alone reports whether no other process shares sessions: those that do have a socket.
+func (s *Sharing) alone() bool {
+	for pid := range processes(s.o.Dir) {
+		if pid != os.Getpid() && child.Alive(pid) {
+			return false
+		}
+	}
+	return true
 }
 
 // Join implements core.Sharing.

@@ -17,10 +17,16 @@ import (
 
 // listen makes a socket in the folder, which it creates if necessary, and removes those of processes
 // that have ended.
-func listen(dir string) (*listener, error) {
-	if dir == "" {
-		dir = Dir(os.Getenv)
+func listen(dir string) (l *listener, err error) {
+	for range 3 { // another process may remove the folder that it leaves empty
+		if l, err = listenIn(dir); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
 	}
+	return l, err
+}
+
+func listenIn(dir string) (*listener, error) {
 	if err := ownDir(dir); err != nil {
 		return nil, err
 	}
