@@ -22,9 +22,9 @@ import (
 	"dragoman/core"
 )
 
-// Options are how a file is read.
+// Options configure the reading of a file.
 type Options struct {
-	Principal core.Principal // whose the sessions are then
+	Principal core.Principal // the owner of the imported sessions
 	Max       int64          // most bytes when it is unpacked; 0: MaxSize
 	// IDs chooses the ids of the sessions of a file, one for each; nil: those in the file.
 	IDs func(inFile []core.SessionID) ([]core.SessionID, error)

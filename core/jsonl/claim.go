@@ -37,7 +37,7 @@ type owner struct {
 	PID   int    `json:"pid"`
 	Epoch uint64 `json:"epoch"`
 	Host  string `json:"host"`
-	// Address is where the process can be reached (Options.Address); empty: nowhere.
+	// Address is Store.Address of the process; empty: it cannot be reached.
 	Address string `json:"address,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	// markEvery is the time between two marks of a session that a process watches.
 	markEvery = time.Hour
-	// marked is how long a mark says that the session is watched.
+	// marked is the time for which a mark counts.
 	marked = 2 * markEvery
 )
 

@@ -14,7 +14,7 @@ import (
 	"dragoman/core/jsonl"
 )
 
-// settled is how long the log of a session must be unchanged before it goes.
+// settled is the time for which the log of a session must be unchanged before it goes.
 const settled = time.Hour
 
 // client is the name under which sessions are archived.

@@ -23,7 +23,7 @@ import (
 // client is the name under which these commands change sessions.
 const client = "dragoman sessions"
 
-// ImportOptions are how a file is imported.
+// ImportOptions configure an import.
 type ImportOptions struct {
 	File   string         // "-": standard input
 	ID     core.SessionID // of the session; empty: that in the file

@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// picture is what a terminal shows: an emulation of the sequences that the chat writes.
+// picture emulates the screen of a terminal, as far as the chat uses it.
 type picture struct {
 	width    int
 	lines    [][]rune
