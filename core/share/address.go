@@ -37,6 +37,15 @@ func Dir(getenv func(string) string) string {
 	return filepath.Join(os.TempDir(), "dragoman-"+strconv.Itoa(os.Getuid()))
 }
 
+// nodeAt describes the process at an address, for people.
+func nodeAt(at string) string {
+	to, err := parseAddress(at)
+	if err != nil {
+		return "another one"
+	}
+	return fmt.Sprint("process ", processOf(filepath.Base(to.path)))
+}
+
 // socketName returns the name of a process's socket. Its beginning is the number of the process.
 func socketName(pid int, random string) string { return strconv.Itoa(pid) + "-" + random }
 

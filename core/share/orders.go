@@ -50,9 +50,6 @@ func (s *session) Steer(a *core.Attachment, list []core.Block) (took bool) {
 	o := orderOf(a)
 	o.Steer = (*blocks)(&list)
 	is, err := s.command(context.Background(), a, patience, func() error {
-		if err := s.elsewhere(); err != nil {
-			return err
-		}
 		took = s.LocalSession.Steer(a, list)
 		return nil
 	}, o)
@@ -65,9 +62,6 @@ func (s *session) Unsteer(a *core.Attachment) {
 	o.Unsteer = true
 	// Without an answer the turn has ended with its process, and the messages with it.
 	_, _ = s.command(context.Background(), a, patience, func() error {
-		if err := s.elsewhere(); err != nil {
-			return err
-		}
 		s.LocalSession.Unsteer(a)
 		return nil
 	}, o)
@@ -82,9 +76,6 @@ func (s *session) Cancel(a *core.Attachment, id core.TurnID, reason error) {
 	}
 	// Without an answer the turn has ended with its process.
 	_, _ = s.command(context.Background(), a, patience, func() error {
-		if err := s.elsewhere(); err != nil {
-			return err
-		}
 		s.LocalSession.Cancel(a, id, reason)
 		return nil
 	}, o)
@@ -96,7 +87,7 @@ func (s *session) elsewhere() error {
 		return nil
 	}
 	if at := s.Address(); at != "" {
-		return &core.OwnedError{Session: s.key.id, Node: "another process", Address: at}
+		return &core.OwnedError{Session: s.key.id, Node: nodeAt(at), Address: at}
 	}
 	return nil
 }
@@ -106,9 +97,6 @@ func (s *session) Settle(ctx context.Context, a *core.Attachment, id core.AskID,
 	o := orderOf(a)
 	o.Settle = &settle{id, r}
 	_, err := s.command(ctx, a, patience, func() error {
-		if err := s.elsewhere(); err != nil {
-			return err
-		}
 		return s.LocalSession.Settle(ctx, a, id, r)
 	}, o)
 	return err
@@ -161,9 +149,6 @@ func (s *session) Can(ctx context.Context, a *core.Attachment, needs ...core.Cap
 	o := orderOf(a)
 	o.Can = needs
 	_, err := s.command(ctx, a, startFor, func() error {
-		if err := s.elsewhere(); err != nil {
-			return err
-		}
 		return s.LocalSession.Can(ctx, a, needs...)
 	}, o)
 	return err
@@ -222,9 +207,6 @@ func settingsOf(a *core.Attachment) *core.Settings {
 // catchUpAlone reads what the last owner has written, before this process becomes the owner to carry out an
 // order, which is then based on that.
 func (s *session) catchUpAlone(ctx context.Context, o *order) {
-	if s.elsewhere() != nil {
-		return
-	}
 	if !s.Owned() {
 		_ = s.Follow(ctx) // the claim reports that the log cannot be read
 	}

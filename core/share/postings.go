@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -158,17 +158,7 @@ func (l *link) prefix() string {
 	if err != nil {
 		return "0:"
 	}
-	return strconv.Itoa(processOf(base(at.path))) + ":"
-}
-
-// base returns the last element of a path.
-func base(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if os.IsPathSeparator(path[i]) {
-			return path[i+1:]
-		}
-	}
-	return path
+	return strconv.Itoa(processOf(filepath.Base(at.path))) + ":"
 }
 
 // hide takes all that the owner has posted off the board.

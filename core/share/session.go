@@ -347,7 +347,8 @@ func (s *session) drop(l *link) {
 	s.mu.Unlock()
 }
 
-// command carries out a command here, or sends it to the session's owner.
+// command carries out a command here, or sends it to the session's owner. It does not wait for this process
+// to read the log, which its owner may write more quickly.
 func (s *session) command(ctx context.Context, a *core.Attachment, wait time.Duration, here func() error, o *order) (done, error) {
 	if wait == patience { // it is carried out even if nobody waits for it any more
 		ctx = context.WithoutCancel(ctx)
@@ -356,7 +357,10 @@ func (s *session) command(ctx context.Context, a *core.Attachment, wait time.Dur
 	defer cancel()
 	from := s.Head()
 	for {
-		err := here()
+		err := s.elsewhere()
+		if err == nil {
+			err = here()
+		}
 		var owned *core.OwnedError
 		if !errors.As(err, &owned) || owned.Address == "" || a.Client().Remote != "" {
 			return done{}, err
@@ -404,8 +408,13 @@ func (s *session) send(ctx context.Context, at string, a *core.Attachment, o *or
 	return l.do(ctx, a, o)
 }
 
-// catchUp reads the log up to what a command has added.
+// showFor is the longest time for which a command that was carried out waits for its effect to show here.
+const showFor = time.Second
+
+// catchUp reads the log up to what a command has added, for at most showFor.
 func (s *session) catchUp(ctx context.Context, head core.Pos) {
+	ctx, cancel := context.WithTimeout(ctx, showFor)
+	defer cancel()
 	for s.Head().Before(head) && ctx.Err() == nil {
 		before := s.Head()
 		if err := s.Follow(ctx); err != nil || s.Head() == before {

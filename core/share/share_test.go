@@ -25,6 +25,7 @@ import (
 type process struct {
 	t       *testing.T
 	store   *jsonl.Store
+	over    func(core.Store) core.Store // nil: the store as it is
 	sharing *share.Sharing
 	gateway *core.Gateway
 	backend *coretest.Backend
@@ -67,8 +68,12 @@ func (at place) start(t *testing.T, name string, change func(*process, *share.Op
 	}
 	p.sharing = share.New(o)
 	p.store.Address = p.sharing.Address
+	store := core.Store(p.store)
+	if p.over != nil {
+		store = p.over(store)
+	}
 	p.gateway = core.New(core.Config{
-		Store: p.store, Node: name, Sharing: p.sharing,
+		Store: store, Node: name, Sharing: p.sharing,
 		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) {
 			return &core.Profile{
 				Agents: []core.Agent{{Name: "code", Backend: p.backend}}, Toolboxes: []core.Toolbox{p.tools}, Policy: p.policy,
