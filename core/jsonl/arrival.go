@@ -70,18 +70,12 @@ func (a *Arrival) begin(ctx context.Context, meta core.Meta) error {
 			return err
 		}
 	}
-	if exists(f.log) || slices.ContainsFunc(a.parts, func(p *arriving) bool { return p.files == f }) {
+	if slices.ContainsFunc(a.parts, func(p *arriving) bool { return p.files == f }) {
 		return core.ErrExists
 	}
-	held, err := f.disk.lock(ctx, f.lock, func() bool { return !exists(f.log) })
-	if err != nil && exists(f.log) {
-		return core.ErrExists // and its owner keeps the lock
-	}
+	held, err := f.lockNew(ctx)
 	if err != nil {
 		return err
-	}
-	if exists(f.log) {
-		return errors.Join(core.ErrExists, held.unlock())
 	}
 	p := &arriving{files: f, meta: meta, lock: held, names: map[string]bool{}}
 	a.parts = append(a.parts, p) // from here on Abort removes it
@@ -104,14 +98,14 @@ func (a *Arrival) announce(ctx context.Context, f files, meta core.Meta) error {
 // open creates the log, and removes what else there is under the session's name.
 func (p *arriving) open() (err error) {
 	const flag = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	f, err := p.disk.open(p.gone, flag)
+	f, err := p.disk.open(p.gone(), flag)
 	if err == nil {
 		err = errors.Join(f.Close(), p.clearGone())
 	}
 	if err != nil {
 		return err
 	}
-	if p.log, err = p.disk.open(p.gone, flag); err != nil {
+	if p.log, err = p.disk.open(p.gone(), flag); err != nil {
 		return err
 	}
 	if err := p.disk.syncDir(p.dir); err != nil { // without it a loss of power would leave the other files alone
@@ -160,7 +154,7 @@ func (p *arriving) write(r core.Record) error {
 	}
 	p.buf = p.enc.Append(p.buf[:0], r)
 	if len(p.buf) > p.maxBody {
-		if p.buf, err = moveOut(p.buf, 0, p.disk, p.values); err != nil {
+		if p.buf, err = moveOut(p.buf, 0, p.disk, p.values()); err != nil {
 			return err
 		}
 	}
@@ -196,10 +190,10 @@ func (p *arriving) spilled(name string, content io.Reader) error {
 	default:
 		p.names[fold] = true
 	}
-	if err := p.disk.makeDir(p.spill); err != nil {
+	if err := p.disk.makeDir(p.spill()); err != nil {
 		return err
 	}
-	f, err := p.disk.open(filepath.Join(p.spill, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	f, err := p.disk.open(filepath.Join(p.spill(), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
@@ -223,13 +217,13 @@ func (a *Arrival) finish(ctx context.Context) error {
 	p.log, p.out, p.buf = nil, nil, nil
 	p.enc.Reset()
 	if err == nil && len(p.names) > 0 {
-		err = p.disk.syncDir(p.spill)
+		err = p.disk.syncDir(p.spill())
 	}
 	if err != nil {
 		return err
 	}
 	f := p.files
-	f.log = p.gone
+	f.log = p.gone()
 	if err := verify(f.log, f, p.meta.ID); err != nil {
 		return err
 	}
@@ -269,7 +263,7 @@ func (a *Arrival) show(ctx context.Context) error {
 		for _, p := range a.parts[1:] {
 			keys = append(append(keys, p.key()...), '\n')
 		}
-		if err := first.disk.replace(first.arrival, keys, true); err != nil {
+		if err := first.disk.replace(first.arrival(), keys, true); err != nil {
 			return err
 		}
 		if err := first.disk.syncDir(first.dir); err != nil {
@@ -284,7 +278,7 @@ func (a *Arrival) show(ctx context.Context) error {
 		_, err := a.store.appendEntries(ctx, root, true, entries...)
 		for _, p := range slices.Backward(a.parts) {
 			if err == nil {
-				err = p.disk.rename(p.gone, p.files.log)
+				err = p.disk.rename(p.gone(), p.files.log)
 				p.shown = err == nil || exists(p.files.log)
 			}
 			if err == nil {
@@ -294,7 +288,7 @@ func (a *Arrival) show(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = first.disk.remove(first.arrival)
+		err = first.disk.remove(first.arrival())
 	}
 	return err
 }
@@ -306,7 +300,7 @@ func (a *Arrival) Abort() error {
 		errs = append(errs, p.abort())
 	}
 	if len(a.parts) > 0 && errors.Join(errs...) == nil {
-		errs = append(errs, a.parts[0].disk.remove(a.parts[0].arrival), a.parts[0].disk.remove(a.parts[0].arrival+unfinished))
+		errs = append(errs, a.parts[0].disk.remove(a.parts[0].arrival()), a.parts[0].disk.remove(a.parts[0].arrival()+unfinished))
 	}
 	a.parts = nil
 	return errors.Join(errs...)
@@ -318,7 +312,7 @@ func (p *arriving) abort() error {
 		err = p.log.Close()
 	}
 	if p.shown {
-		err = errors.Join(err, p.disk.rename(p.files.log, p.gone))
+		err = errors.Join(err, p.disk.rename(p.files.log, p.gone()))
 	}
 	if err = errors.Join(err, p.clearLeft(), p.clearGone()); err != nil {
 		return errors.Join(err, p.lock.unlock())
@@ -332,11 +326,11 @@ func (f files) key() string { return strings.TrimSuffix(filepath.Base(f.log), ".
 // sweepArrival removes what an import that has died has left of the sessions of tasks: their own is
 // missing then. Their keys stay noted while one of them cannot be removed. The session must be locked.
 func (f files) sweepArrival(ctx context.Context) error {
-	if err := f.disk.remove(f.arrival + unfinished); err != nil || !exists(f.arrival) {
+	if err := f.disk.remove(f.arrival() + unfinished); err != nil || !exists(f.arrival()) {
 		return err
 	}
 	if !exists(f.log) {
-		keys, err := readKeys(f.arrival)
+		keys, err := readKeys(f.arrival())
 		for _, key := range keys {
 			if err == nil {
 				err = filesIn(f.disk, f.maxBody, filepath.Join(filepath.Dir(f.dir), key[:2]), key).sweepTask(ctx)
@@ -346,7 +340,7 @@ func (f files) sweepArrival(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.disk.remove(f.arrival)
+	return f.disk.remove(f.arrival())
 }
 
 // sweepTask removes the session of a task.
@@ -358,7 +352,7 @@ func (f files) sweepTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = f.disk.rename(f.log, f.gone); err == nil {
+	if err = f.disk.rename(f.log, f.gone()); err == nil {
 		err = f.disk.syncDir(f.dir)
 	}
 	if err == nil {

@@ -299,8 +299,8 @@ func TestSpillNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, filepath.Join(j.files.spill, ".hidden"), nil)
-	if err := os.Symlink("/etc/passwd", filepath.Join(j.files.spill, "link")); err != nil {
+	put(t, filepath.Join(j.files.spill(), ".hidden"), nil)
+	if err := os.Symlink("/etc/passwd", filepath.Join(j.files.spill(), "link")); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := s.SpillNames(core.Local, "s1"); err != nil || !slices.Equal(names, []string{"a.txt", "b.txt"}) {

@@ -452,7 +452,7 @@ func TestBigValues(t *testing.T) {
 	if fi, err := os.Stat(j.files.log); err != nil || fi.Size() > 4096 {
 		t.Errorf("the log has %d bytes, %v", fi.Size(), err)
 	}
-	files, err := filepath.Glob(filepath.Join(j.files.values, "*"))
+	files, err := filepath.Glob(filepath.Join(j.files.values(), "*"))
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%d files for three values that differ", len(files))
 	}
@@ -474,7 +474,7 @@ func TestBigValues(t *testing.T) {
 	lost := 0
 	damaged := readAll(t, j)
 	for i, r := range damaged {
-		if m, ok := r.Event.(core.Missing); ok && strings.Contains(m.Text, j.files.values) {
+		if m, ok := r.Event.(core.Missing); ok && strings.Contains(m.Text, j.files.values()) {
 			lost++
 		}
 		if r.Seq != uint64(i)+1 {
@@ -490,7 +490,7 @@ func TestBigValues(t *testing.T) {
 	if err := errors.Join(j.Release(), s.Delete(t.Context(), core.Local, "s1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(j.files.values); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(j.files.values()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Delete left the values: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func readLog(
 		return nil, err
 	}
 	s := scanLog(l)
-	d := recordReader{values: f.values, after: after, at: after, yield: yield}
+	d := recordReader{values: f.values(), after: after, at: after, yield: yield}
 	t := reporter{log: f.log, advice: repairAdvice(id)}
 	if from.follows(log, after) {
 		l.goTo(from.size)

@@ -16,14 +16,14 @@ import (
 func (j *journal) Spill(name string) (io.WriteCloser, string, error) {
 	err := core.CheckSpill(name)
 	if err == nil {
-		err = j.files.disk.makeDir(j.files.spill)
+		err = j.files.disk.makeDir(j.files.spill())
 	}
 	if err == nil {
-		err = checkDir(j.files.spill)
+		err = checkDir(j.files.spill())
 	}
 	var f *file
 	if err == nil {
-		f, err = j.files.disk.open(filepath.Join(j.files.spill, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		f, err = j.files.disk.open(filepath.Join(j.files.spill(), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	}
 	if err != nil {
 		return nil, "", spillError(core.SpillRef+name, err)
@@ -36,7 +36,7 @@ func (j *journal) Spill(name string) (io.WriteCloser, string, error) {
 func (j *journal) Spilled(ref string) (fs.File, error) {
 	path, err := j.spillPath(ref)
 	if err == nil {
-		err = checkDir(j.files.spill)
+		err = checkDir(j.files.spill())
 	}
 	var info fs.FileInfo
 	if err == nil {
@@ -72,11 +72,11 @@ func (j *journal) spillPath(ref string) (string, error) {
 	name, ok := strings.CutPrefix(ref, core.SpillRef)
 	if !ok {
 		var dir string
-		if dir, name = filepath.Split(ref); filepath.Clean(dir) != j.files.spill {
+		if dir, name = filepath.Split(ref); filepath.Clean(dir) != j.files.spill() {
 			return "", fs.ErrNotExist
 		}
 	}
-	return filepath.Join(j.files.spill, name), core.CheckSpill(name)
+	return filepath.Join(j.files.spill(), name), core.CheckSpill(name)
 }
 
 // spillError returns an error with the reference, but without a path of the data
@@ -94,7 +94,7 @@ func (s *Store) SpillNames(p core.Principal, id core.SessionID) (names []string,
 	f, err := s.repairable(p, id)
 	var found []fs.DirEntry
 	if err == nil {
-		found, err = os.ReadDir(f.spill)
+		found, err = os.ReadDir(f.spill())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

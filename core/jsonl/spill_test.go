@@ -21,7 +21,7 @@ func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
 	j := logOf(t, s, "s1")
-	folder := j.files.spill
+	folder := j.files.spill()
 	if exists(folder) {
 		t.Fatal("the folder is there before it is needed")
 	}

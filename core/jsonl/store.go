@@ -56,12 +56,17 @@ func (s *Store) Dir() string { return s.dir }
 
 // files holds the paths of one session.
 type files struct {
-	disk                                 disk
-	maxBody                              int
-	dir, log, lock, owner, values, spill string
-	gone                                 string // the log of a session that is being deleted, or imported
-	arrival                              string // the keys of the sessions that are imported with it
+	disk                        disk
+	maxBody                     int
+	dir, base, log, lock, owner string // base is log without its ending
 }
+
+// The paths that are seldom needed are made when they are, because open sessions are many. gone is the log of
+// a session that is being deleted, or imported; arrival has the keys of the sessions that are imported with it.
+func (f files) values() string  { return f.base + ".values" }
+func (f files) spill() string   { return f.base + ".spill" }
+func (f files) gone() string    { return f.base + ".gone" }
+func (f files) arrival() string { return f.base + ".arrival" }
 
 // find returns the folder of dir; with make it is created if necessary. The error is
 // fs.ErrNotExist if it is missing.
@@ -123,18 +128,16 @@ func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
 func (s *Store) filesOf(dir, key string) files { return filesIn(s.disk, s.maxBody, dir, key) }
 
 func filesIn(d disk, maxBody int, dir, key string) files {
-	base := filepath.Join(dir, key)
+	log := filepath.Join(dir, key) + ".jsonl"
+	base := log[:len(log)-len(".jsonl")] // it shares the memory
 	return files{
+		base:    base,
 		disk:    d,
 		maxBody: maxBody,
 		dir:     dir,
-		log:     base + ".jsonl",
+		log:     log,
 		lock:    base + ".lock",
 		owner:   base + ".owner",
-		values:  base + ".values",
-		spill:   base + ".spill",
-		gone:    base + ".gone",
-		arrival: base + ".arrival",
 	}
 }
 
@@ -169,18 +172,9 @@ func (s *Store) Create(ctx context.Context, meta core.Meta) (core.Journal, error
 }
 
 func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
-	if exists(f.log) {
-		return core.ErrExists
-	}
-	held, err := f.disk.lock(ctx, f.lock, func() bool { return !exists(f.log) })
-	if err != nil && exists(f.log) {
-		return core.ErrExists // and its owner keeps the lock
-	}
+	held, err := f.lockNew(ctx)
 	if err != nil {
 		return err
-	}
-	if exists(f.log) {
-		return errors.Join(core.ErrExists, held.unlock())
 	}
 	if err := f.clearGone(); err != nil {
 		return errors.Join(err, held.unlock())
@@ -197,6 +191,23 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	}
 	_ = held.unlock() // in any case it is not locked any more
 	return nil
+}
+
+// lockNew locks a session that has no log; core.ErrExists if it has one.
+func (f files) lockNew(ctx context.Context) (*heldLock, error) {
+	if exists(f.log) {
+		return nil, core.ErrExists
+	}
+	held, err := f.disk.lock(ctx, f.lock, func() bool { return !exists(f.log) })
+	if exists(f.log) {
+		if err == nil {
+			err = held.unlock()
+		} else {
+			err = nil // its owner keeps the lock
+		}
+		return nil, errors.Join(core.ErrExists, err)
+	}
+	return held, err
 }
 
 func exists(path string) bool {
@@ -264,7 +275,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 	}
 	// The log first: without it there is no session. After a crash, its other name
 	// means that the session's other files must be removed as well.
-	if err = f.disk.rename(f.log, f.gone); errors.Is(err, fs.ErrNotExist) {
+	if err = f.disk.rename(f.log, f.gone()); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	if err == nil {

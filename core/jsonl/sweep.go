@@ -81,10 +81,10 @@ func (f files) clearLeft() error {
 // clearGone removes the rest of a session that is being deleted; it does nothing for
 // others. The session must be locked, and have no log.
 func (f files) clearGone() error {
-	if !exists(f.gone) {
+	if !exists(f.gone()) {
 		return nil
 	}
-	errs := []error{f.disk.clear(f.values), f.disk.clear(f.spill)}
+	errs := []error{f.disk.clear(f.values()), f.disk.clear(f.spill())}
 	kept := 0
 	for exists(f.damaged(kept + 1)) {
 		kept++
@@ -95,5 +95,5 @@ func (f files) clearGone() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return f.disk.remove(f.gone)
+	return f.disk.remove(f.gone())
 }

@@ -208,11 +208,11 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = session("deleted") // the deleter died before the end
-	if err := os.Rename(f.log, f.gone); err != nil {
+	if err := os.Rename(f.log, f.gone()); err != nil {
 		t.Fatal(err)
 	}
-	folder(f.values)
-	folder(f.spill)
+	folder(f.values())
+	folder(f.spill())
 	f = session("claimed")
 	put(t, f.owner+unfinished, nil)
 	f = session("never") // the creator died at once
@@ -234,8 +234,8 @@ func TestSweep(t *testing.T) {
 	}
 	put(t, f.owner+unfinished, nil)
 	f = session("whole")
-	folder(f.values)
-	folder(f.spill)
+	folder(f.values())
+	folder(f.spill())
 	put(t, indexPath(dir)+unfinished, nil)
 
 	if got := ids(listAll(t, s)); len(got) != 5 {
@@ -265,7 +265,7 @@ func TestInterruptedDelete(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if f := j.(*journal).files; exists(f.gone) || exists(f.values) {
+			if f := j.(*journal).files; exists(f.gone()) || exists(f.values()) {
 				t.Error("files of the deleted session are there")
 			}
 			return errors.Join(j.Close(), s.Delete(t.Context(), core.Local, "s1"))
@@ -275,7 +275,7 @@ func TestInterruptedDelete(t *testing.T) {
 			dir := t.TempDir()
 			s := New(dir)
 			f := logOf(t, s, "s1").files
-			if err := errors.Join(os.Rename(f.log, f.gone), os.MkdirAll(filepath.Join(f.values, "deep"), 0o700)); err != nil {
+			if err := errors.Join(os.Rename(f.log, f.gone()), os.MkdirAll(filepath.Join(f.values(), "deep"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Open(t.Context(), core.Local, "s1"); !errors.Is(err, core.ErrNotFound) {

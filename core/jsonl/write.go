@@ -109,7 +109,7 @@ func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 		start := len(c.buf)
 		c.buf = c.enc.Append(c.buf, rest)
 		if len(c.buf)-start > f.maxBody {
-			if c.buf, err = moveOut(c.buf, start, f.disk, f.values); err != nil {
+			if c.buf, err = moveOut(c.buf, start, f.disk, f.values()); err != nil {
 				return end, err
 			}
 		}
