@@ -22,12 +22,15 @@ func TestPromptsAndResources(t *testing.T) {
 	for _, way := range []string{"stdio", "http", "http2026"} {
 		t.Run(way, func(t *testing.T) {
 			h := &host{board: board.New()}
-			b, s := open(t, h, Options{Servers: []Server{ways(t)[way]}})
-			t.Cleanup(b.Close)
-			roots := []string{t.TempDir()}
-			if len(b.Commands("")) > 0 {
+			o := Options{Servers: []Server{ways(t)[way]}, Board: h.board}
+			idle := New(o)
+			t.Cleanup(idle.Close)
+			if len(idle.Commands("")) > 0 {
 				t.Error("there are commands before anything was started")
 			}
+			b, s := open(t, h, o) // starts the server
+			t.Cleanup(b.Close)
+			roots := []string{t.TempDir()}
 			toolOf(t, s, "echo")
 			for ctx := bridgetest.Patient(t); len(b.Commands("")) == 0; { // they are listed after the tools
 				if ctx.Err() != nil {
