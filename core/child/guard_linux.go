@@ -419,7 +419,12 @@ func (l *link) ask(m message, body []byte, files []*os.File) (int64, error) {
 		case n := <-answer:
 			return n, nil
 		case <-l.done:
-			return 0, errGuardGone
+			select {
+			case n := <-answer: // its last one
+				return n, nil
+			default:
+				return 0, errGuardGone
+			}
 		case <-slow.C:
 			_ = l.proc.Signal(unix.SIGCONT)
 		}
@@ -451,9 +456,9 @@ func (l *link) tell(m message, body []byte, files []*os.File) error {
 		return werr
 	}
 	runtime.KeepAlive(files)
-	if err == nil {
-		_, err = l.socket.Write(append(head[sent:], body...))
-	} else if len(files) > 0 && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+	if rest := append(head[sent:], body...); err == nil && len(rest) > 0 {
+		_, err = l.socket.Write(rest) // not without need: the guard may have ended by now, as it was asked to
+	} else if err != nil && len(files) > 0 && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		return fmt.Errorf("%w: %w", errUnsent, err)
 	}
 	if err != nil {
