@@ -340,7 +340,7 @@ func (g *guest) do(ctx context.Context, o order) (done, error) {
 
 // carry carries out an order of a client of another process.
 func (s *session) carry(ctx context.Context, a *core.Attachment, o order) (is done, err error) {
-	if a.Client().Role != core.Decide {
+	if a.Client().Role != core.Decide && o.Can == nil { // who watches may know what the agent can do
 		return is, core.ErrObserver
 	}
 	if err := s.elsewhere(); err != nil {

@@ -215,6 +215,9 @@ func TestCommandsInAnotherProcess(t *testing.T) {
 	check("reverted", b.Reverted(ctx, []core.RevertedFile{{Path: "/w/x"}}))
 	check("prepare", two.gateway.Prepare(ctx, b))
 	check("can", two.gateway.Can(ctx, b, core.CanRewind))
+	watcher := b.Attach(core.Client{Name: "session/fork", Role: core.Observe})
+	check("can, of who only watches", two.gateway.Can(ctx, watcher, core.CanRewind))
+	watcher.Close()
 	var lacks *core.UnsupportedError
 	if err := two.gateway.Can(ctx, b, core.CanImages); !errors.As(err, &lacks) || lacks.Agent != "code" || lacks.What != core.CanImages {
 		t.Errorf("can: %v", err)
