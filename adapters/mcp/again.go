@@ -68,7 +68,7 @@ func (c *client) askAgain(f *follower) (*mcp.CallToolResult, any, error) {
 	}
 	requests := mcp.InputRequestMap{}
 	if f.asker == asksAgain {
-		for _, a := range f.askable() {
+		for _, a := range f.askable(f.pending()) {
 			requests[string(a.ID)] = elicitation(proto.Modern, leavesTexts(f.req), f.h.meta, a, f.turn.callOf(a))
 			c.limit(f.h, a)
 		}

@@ -61,9 +61,9 @@ type dialog struct {
 }
 
 // requests lists the dialogs for the pending asks and samples that are sent as requests.
-func (f *follower) requests(samples []*loan.Request) (list []dialog) {
+func (f *follower) requests(asks []core.Ask, samples []*loan.Request) (list []dialog) {
 	if f.asker == asksNow {
-		for _, a := range f.askable() {
+		for _, a := range f.askable(asks) {
 			call := f.turn.callOf(a)
 			list = append(list, dialog{a.ID, func(ctx context.Context) bool { return f.c.elicit(ctx, f.req, f.h, a, call) }, func(ctx context.Context) { f.h.settled(ctx, a.ID) }})
 		}
@@ -78,8 +78,8 @@ func (f *follower) requests(samples []*loan.Request) (list []dialog) {
 
 // ask opens the dialogs that are not open yet. They stay open when the call is answered, so that
 // a slow user is not asked twice. A dialog whose answer is no longer wanted is withdrawn.
-func (f *follower) ask(ctx context.Context, samples []*loan.Request) {
-	for _, a := range f.requests(samples) {
+func (f *follower) ask(ctx context.Context, asks []core.Ask, samples []*loan.Request) {
+	for _, a := range f.requests(asks, samples) {
 		asking, end := context.WithCancelCause(context.WithoutCancel(ctx))
 		if !f.h.claim(a.id, end) {
 			end(nil)

@@ -96,14 +96,14 @@ func (f *follower) follow(ctx context.Context, from core.Pos) (outcome, error) {
 		if !f.turn.begun && !slices.Contains(f.h.a.State().Queued, f.turn.id) {
 			return timeUp, errNoTurn
 		}
-		samples := f.samples()
 		f.passOver()
+		asks, samples := f.pending(), f.samples()
 		switch {
 		case f.h.ending(f.turn.id): // open questions will be withdrawn
-		case f.mustAsk(samples):
+		case f.mustAsk(asks, samples):
 			return mustAsk, nil
 		case f.wait > 0:
-			f.ask(ctx, samples)
+			f.ask(ctx, asks, samples)
 		}
 		if f.wait <= 0 {
 			return timeUp, nil
@@ -179,7 +179,8 @@ func (f *follower) next(ctx context.Context, r *core.Reader) ([]core.Record, err
 	return recs, err
 }
 
-// pending returns the turn's open approvals and questions.
+// pending returns the turn's open approvals and questions. What is decided on them is decided on one
+// list: another client may settle them at any time.
 func (f *follower) pending() []core.Ask {
 	if len(f.turn.asks) == 0 {
 		return nil
@@ -202,13 +203,13 @@ func (f *follower) samples() (list []*loan.Request) {
 	return list
 }
 
-// askable returns the open asks that are being put to the client's user, or are to be put in this
-// call. A closed dialog is opened again only by a later call, and only if the calling model may
-// not pass on an answer.
-func (f *follower) askable() (list []core.Ask) {
+// askable returns those of the open asks that are being put to the client's user, or are to be put
+// in this call. A closed dialog is opened again only by a later call, and only if the calling model
+// may not pass on an answer.
+func (f *follower) askable(asks []core.Ask) (list []core.Ask) {
 	var dismissed map[core.AskID]int
 	dismissed, f.closed = f.h.dismissals()
-	for _, a := range f.pending() {
+	for _, a := range asks {
 		n := dismissed[a.ID]
 		if n == 0 || n == f.seen[a.ID] && !f.c.modelMay(a) {
 			list = append(list, a)
@@ -221,11 +222,11 @@ func (f *follower) askable() (list []core.Ask) {
 }
 
 // mustAsk reports whether there is an open question that only the call's result can announce.
-func (f *follower) mustAsk(samples []*loan.Request) bool {
-	if len(f.pending()) > 0 && (f.asker == asksNobody || len(f.askable()) == 0) {
+func (f *follower) mustAsk(asks []core.Ask, samples []*loan.Request) bool {
+	if len(asks) > 0 && (f.asker == asksNobody || len(f.askable(asks)) == 0) {
 		return true
 	}
-	return f.wait > 0 && (f.asker == asksAgain && len(f.pending()) > 0 || f.lends == asksAgain && len(samples) > 0)
+	return f.wait > 0 && (f.asker == asksAgain && len(asks) > 0 || f.lends == asksAgain && len(samples) > 0)
 }
 
 // answer returns the call's result, for any outcome of follow.
