@@ -12,6 +12,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // arrives have a prompt as an agent of a protocol gets it; that of ACP gets it as it is.
@@ -83,8 +84,8 @@ func ours(a core.Ask) bool {
 func (c *chat) add(ev core.Event) { c.list = append(c.list, ev) }
 
 func (c *chat) event(ev core.Event) {
-	if n, ok := ev.(core.Notifier); ok {
-		ev = n.Notice()
+	if n, ok := notices.Of(ev); ok {
+		ev = n
 	}
 	switch e := ev.(type) {
 	case core.TextDelta: // messages have no ids

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/fidelity"
+	"dragoman/core/notices"
 )
 
 // teller describes events, without what the lists have, and with ids by their order.
@@ -81,8 +82,8 @@ func (d *teller) grow(key, text string) {
 func (d *teller) add(line string) { d.list, d.grows = append(d.list, line), "" }
 
 func (d *teller) event(ev core.Event) {
-	if n, ok := ev.(core.Notifier); ok { // whether it is one already is another test's
-		ev = n.Notice()
+	if n, ok := notices.Of(ev); ok { // whether it is one already is another test's
+		ev = n
 	}
 	if how, _ := d.becomes(fidelity.Fact(reflect.TypeOf(ev).Name())); how == fidelity.Lost {
 		return

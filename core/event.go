@@ -140,9 +140,6 @@ type Phase struct {
 	After time.Duration // of PhaseRetrying: until the next try
 }
 
-// Pause returns After as text for people, in whole seconds and at least one.
-func (p Phase) Pause() string { return max(p.After.Round(time.Second), time.Second).String() }
-
 // TextDelta is a part of the agent's answer. Deltas of one Message concatenate.
 type TextDelta struct {
 	Message MessageID
@@ -268,21 +265,6 @@ type Notice struct {
 	Text     string   `json:"text"`
 }
 
-// Notice returns n.
-func (n Notice) Notice() Notice { return n }
-
-// Notifier is an event that can be shown as a notice by a client that has no other form for it: a
-// Notice, a Missing or a FellBack.
-type Notifier interface{ Notice() Notice }
-
-// NoticeOf returns the notice of a Notifier; for other events it is empty.
-func NoticeOf(ev Event) Notice {
-	if n, ok := ev.(Notifier); ok {
-		return n.Notice()
-	}
-	return Notice{}
-}
-
 // Missing takes the place of records that a log has lost because they were damaged or are not
 // there. Its number is that of the first of them, and the next record has the number after the
 // last of them. Only a store makes it: when it reads such a log, and in the repaired log.
@@ -291,9 +273,6 @@ type Missing struct {
 	Text    string `json:"text"`            // for people: the loss, its place, and advice
 	Final   bool   `json:"final,omitempty"` // nothing has to be done: the log was repaired, or the rest of it is sound
 }
-
-// Notice returns a notice with the same text, for a client that does not know Missing.
-func (m Missing) Notice() Notice { return Notice{Severity: Warning, Text: m.Text} }
 
 // FellBack says that a model could not answer and that another one is asked instead, at least
 // until the end of the turn's next answer. It precedes the first word of that answer.
@@ -304,22 +283,12 @@ type FellBack struct {
 	Reason  string `json:"reason"`  // for people: why the first one could not answer
 }
 
-// Notice returns the event as a notice, for a client that does not know FellBack.
-func (f FellBack) Notice() Notice {
-	return Notice{Severity: Warning, Text: f.Model + " could not answer, so " + f.Instead + " is asked instead: " + f.Reason}
-}
-
 // Instructed adds the instructions of a folder to the conversation, for the model, after a tool
 // has used a file in that folder.
 type Instructed struct {
 	Turn TurnID `json:"turn"`
 	File string `json:"file"` // absolute: the file that contains them
 	Text string `json:"text"` // for the model, with the name of the file
-}
-
-// Notice returns the event as a notice, for a client that does not know Instructed.
-func (i Instructed) Notice() Notice {
-	return Notice{Severity: Info, Text: "The agent has read the instructions in " + i.File + "."}
 }
 
 // Bound stores the data by which a back end finds its side of the session again. A session has one
@@ -339,11 +308,6 @@ type Briefed struct {
 	Turn  TurnID `json:"turn"`
 	Agent string `json:"agent"`
 	Text  string `json:"text"`
-}
-
-// Notice returns the event as a notice, for a client that does not know Briefed.
-func (b Briefed) Notice() Notice {
-	return Notice{Severity: Info, Text: "Agent " + b.Agent + " was told:\n\n" + b.Text}
 }
 
 // Flagged marks a message for its user, who finds it again by that; an empty Text takes the mark off.

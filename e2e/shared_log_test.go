@@ -147,7 +147,7 @@ func shownOf(t testing.TB, log []logged, acp bool, own ...string) (list []elemen
 	return b.list
 }
 
-// board is what a client shows, in the form in which all clients are compared.
+// board lists the elements that a client shows, in the form in which all clients are compared.
 type board struct {
 	list []element
 	at   map[string]int // stages of calls
@@ -199,7 +199,7 @@ func reached(got, want []element) bool {
 	return len(got) > n || len(got) == n && (n == 0 || len(got[n-1].text) >= len(want[n-1].text))
 }
 
-// shown is what an editor has shown of a session.
+// shown lists the elements of a session that an editor has shown.
 func (v *view) shown() []element {
 	var b board
 	for _, e := range v.seen {

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // Encode appends the notifications for a record, each ended by a line feed. It depends only on
@@ -72,9 +73,10 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Offered:
 		return offered(dst, v, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
-		return notice(dst, v, core.NoticeOf(e))
+		n, _ := notices.Of(e)
+		return notice(dst, v, n)
 	case core.Briefed: // clients fold thoughts, and a brief is long
-		return chunks(dst, v, acp.ThoughtChunk, "brief-"+string(e.Turn), e.Notice().Text)
+		return chunks(dst, v, acp.ThoughtChunk, "brief-"+string(e.Turn), notices.Text(e))
 	case core.Compacted:
 		return compacted(dst, v, e, r.Seq)
 	case core.Reverted:
@@ -140,7 +142,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	case p.Kind != core.PhaseRetrying:
 		return dst
 	case p.After > 0:
-		text = fmt.Sprintf("Waiting for the model's service, next try in %s", p.Pause())
+		text = fmt.Sprintf("Waiting for the model's service, next try in %s", notices.Pause(p))
 	}
 	if v.Display.Notices {
 		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})

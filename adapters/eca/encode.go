@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // Texts that a client shows while a turn runs.
@@ -85,7 +86,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Offered:
 		return v.offered(dst, e)
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
-		return v.systemText(dst, core.NoticeOf(e).Text)
+		return v.systemText(dst, notices.Text(e))
 	case core.Briefed:
 		return v.briefed(dst, e)
 	case core.Foreign:
@@ -166,7 +167,7 @@ func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
 func (v *View) briefed(dst []byte, e core.Briefed) []byte {
 	id := core.ThoughtID("brief-" + string(e.Turn))
 	dst = v.content(dst, eca.RoleAssistant, eca.ReasonContent{Type: eca.TypeReasonStarted, ID: string(id)})
-	return v.thoughtEnd(v.thought(dst, core.ThoughtDelta{Thought: id, Text: e.Notice().Text}), id, 0)
+	return v.thoughtEnd(v.thought(dst, core.ThoughtDelta{Thought: id, Text: notices.Text(e)}), id, 0)
 }
 
 func (v *View) thoughtEnd(dst []byte, id core.ThoughtID, took time.Duration) []byte {
@@ -245,7 +246,7 @@ func (v *View) phase(dst []byte, e core.Phase) []byte {
 		if e.After == 0 { // the wait has no known end
 			return v.running(dst, queueingText)
 		}
-		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", e.Pause()))
+		return v.running(dst, fmt.Sprintf("Waiting for the model's service, next try in %s", notices.Pause(e)))
 	}
 	return dst
 }

@@ -70,7 +70,7 @@ func (p *pager) item(ev core.Event) int {
 		if e.Text != "" {
 			p.n++
 		}
-	case core.Notifier, core.Reverted:
+	case core.Notice, core.Missing, core.FellBack, core.Instructed, core.Briefed, core.Reverted:
 		p.n++
 	case core.Compacted:
 		p.n++

@@ -6,6 +6,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/cursor"
 	"dragoman/core/forms"
+	"dragoman/core/notices"
 )
 
 const (
@@ -103,10 +104,10 @@ func happened(t *turn, ev core.Event) (event, bool) {
 	case core.PlanChanged:
 		return event{Type: eventPlan, Text: planLine(e)}, true
 	case core.Notice, core.Missing, core.FellBack, core.Instructed:
-		n := core.NoticeOf(e)
+		n, _ := notices.Of(e)
 		return event{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.Briefed: // the caller has what was said already
-		return event{Type: eventNotice, Status: string(core.Info), Text: line(e.Notice().Text, maxSummary)}, true
+		return event{Type: eventNotice, Status: string(core.Info), Text: line(notices.Text(e), maxSummary)}, true
 	case core.Foreign:
 		return event{Type: eventNotice, Status: string(core.Info), Text: e.Text}, e.Text != ""
 	case core.TurnEnded:

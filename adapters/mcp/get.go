@@ -16,6 +16,7 @@ import (
 	"dragoman/core/company"
 	"dragoman/core/cursor"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 const (
@@ -208,8 +209,8 @@ func (t *transcript) entry(ev core.Event) (entry, bool) {
 		return entry{Type: eventTool, Turn: e.Call.Turn, Name: toolName(e.Call), Status: callStatus(e.Call.State), Text: summary(e.Call)}, e.Call.State.Ended()
 	case core.PlanChanged:
 		return entry{Type: eventPlan, Turn: t.turn, Text: planText(e)}, true
-	case core.Notifier:
-		n := e.Notice()
+	case core.Notice, core.Missing, core.FellBack, core.Instructed, core.Briefed:
+		n, _ := notices.Of(ev)
 		return entry{Type: eventNotice, Status: string(n.Severity), Text: n.Text}, true
 	case core.Foreign:
 		return entry{Type: eventNotice, Turn: t.turn, Status: string(core.Info), Text: e.Text}, e.Text != ""

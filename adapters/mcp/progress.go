@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/core"
+	"dragoman/core/notices"
 )
 
 // progressEvery is the minimum time between two progress notifications of one call.
@@ -32,8 +33,8 @@ func progressLine(t *turn, ev core.Event) string {
 		return callLine(e.Call)
 	case core.PlanChanged:
 		return planLine(e)
-	case core.Notifier:
-		return line(e.Notice().Text, maxSummary)
+	case core.Notice, core.Missing, core.FellBack, core.Instructed, core.Briefed:
+		return line(notices.Text(ev), maxSummary)
 	case core.Foreign:
 		return line(e.Text, maxSummary)
 	}
@@ -52,7 +53,7 @@ func phaseLine(p core.Phase) string {
 		if p.After == 0 { // the wait has no known end
 			return "waiting until the model's service may be asked"
 		}
-		return fmt.Sprintf("waiting for the model's service; next try in %s", p.Pause())
+		return fmt.Sprintf("waiting for the model's service; next try in %s", notices.Pause(p))
 	case core.PhaseGenerating, core.PhaseCalling: // text and calls have lines of their own
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // turnResult is the structured result of agent_prompt and, with events, of agent_wait.
@@ -75,7 +76,7 @@ func (t *turn) result(session core.SessionID, asks []core.Ask) turnResult {
 		r.Status = statusRunning
 	}
 	if t.fell.Instead != "" {
-		r.note(t.fell.Notice().Text)
+		r.note(notices.Text(t.fell))
 	}
 	if t.ended {
 		r.media = t.media

@@ -20,6 +20,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
+	"dragoman/core/notices"
 	"dragoman/core/policy"
 )
 
@@ -252,7 +253,7 @@ func (c *chat) text() string {
 func (c *chat) notices() string {
 	var list []string
 	for _, ev := range c.events {
-		if n := core.NoticeOf(ev); n.Text != "" {
+		if n, ok := notices.Of(ev); ok {
 			list = append(list, n.Text)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/coretest"
 	"dragoman/core/jsonl"
+	"dragoman/core/notices"
 	"dragoman/core/policy"
 )
 
@@ -237,7 +238,7 @@ func (c *chat) text() string {
 func (c *chat) notices() string {
 	var list []string
 	for _, ev := range c.events {
-		if n := core.NoticeOf(ev); n.Text != "" {
+		if n, ok := notices.Of(ev); ok {
 			list = append(list, n.Text)
 		}
 	}

@@ -57,6 +57,7 @@ var parts = []string{
 	"dragoman/core/fork",
 	"dragoman/core/ide",
 	"dragoman/core/inference",
+	"dragoman/core/notices",
 	"dragoman/core/sandbox",
 	"dragoman/core/shell",
 	"dragoman/core/toolsearch",
@@ -99,6 +100,8 @@ var importRules = []rule{
 	{from: "dragoman/core/workspace", forbidden: thirdParty, why: "what prompts can refer to is plain data"},
 	{from: "dragoman/core/company", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/display"}, why: "a client has one name in every protocol"},
 	{from: "dragoman/core/company", forbidden: thirdParty, why: "names are plain data"},
+	{from: "dragoman/core/notices", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "an event has the same words in every protocol"},
+	{from: "dragoman/core/notices", forbidden: thirdParty, why: "words are plain data"},
 	{from: "dragoman/core/cursor", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a position is the same text in a log and for every client"},
 	{from: "dragoman/core/cursor", forbidden: thirdParty, why: "a position is the same text in a log and for every client"},
 	{from: "dragoman/core/commands", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/control", "dragoman/core/fork", "dragoman/core/inference"}, leaves...), why: "commands know sessions; what else they do is handed in"},
@@ -337,7 +340,7 @@ func upstreamImports(more ...string) []string {
 }
 
 func adapterImports(name string) []string {
-	return append([]string{"dragoman/core", "dragoman/core/company", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
+	return append([]string{"dragoman/core", "dragoman/core/company", "dragoman/core/notices", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
 }
 
 // onlyIn is a rule for all packages except some. except means importers here.

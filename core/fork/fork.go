@@ -66,7 +66,7 @@ func copies(ctx context.Context, from *core.Attachment, upto core.Pos) iter.Seq2
 			case core.TurnEnded:
 				running = false
 			case core.Missing: // nothing is missing in the copy's own log
-				ev = e.Notice()
+				ev = core.Notice{Severity: core.Warning, Text: e.Text}
 			}
 			if !yield(ev, err) {
 				return

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// address is where a process can be reached: the path of a socket, and a key that only readers of the
-// data folder know.
+// address leads to a process: it has the path of a socket, and a key that only readers of the data
+// folder know.
 type address struct{ path, key string }
 
 // String returns the form of core.Journal.Owner.

@@ -45,7 +45,7 @@ func (p *process) stranger() *stranger {
 	return &stranger{t: p.t, conn: conn, in: bufio.NewReader(conn), key: key, kept: map[int]answer{}}
 }
 
-// answer is what a stranger is answered.
+// answer is a message to a stranger.
 type answer struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`

@@ -25,7 +25,7 @@ type Boards interface {
 	Control(ctx context.Context, of core.Profiles, by core.Client, roots []string, server string, start bool) error
 }
 
-// posting is what one process has posted, for another.
+// posting is an item on one process's board, for another process.
 type posting struct {
 	Kind      string          `json:"kind"`
 	Name      string          `json:"name"`

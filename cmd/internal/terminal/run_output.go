@@ -13,6 +13,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/codec"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // runOutput prints a turn: the answer, or all events, to standard output, and everything that a
@@ -68,8 +69,8 @@ func (o *runOutput) record(r core.Record) {
 		o.asked(e.Ask)
 	case core.Notice:
 		o.note(o.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
-	case core.Notifier:
-		o.note(o.Warm(display.Line(e.Notice().Text, 1000)))
+	case core.FellBack, core.Instructed, core.Briefed:
+		o.note(o.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
 			o.note(o.Faint(retryText(e)))

@@ -10,6 +10,7 @@ import (
 	"dragoman/cmd/internal/terminal/markdown"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // screen shows a conversation as it happens, line by line, on any output for text.
@@ -197,8 +198,8 @@ func (s *screen) record(r core.Record) {
 		s.line(s.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
 	case core.Missing:
 		s.line(s.Warm(display.Printable(e.Text)))
-	case core.Notifier:
-		s.line(s.Warm(display.Line(e.Notice().Text, 1000)))
+	case core.FellBack, core.Instructed, core.Briefed:
+		s.line(s.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
 		switch {
 		case e.Kind == core.PhaseRetrying && e.After > 0:
@@ -218,7 +219,7 @@ func (s *screen) record(r core.Record) {
 
 // retryText returns the line about a model's service that is asked again later.
 func retryText(p core.Phase) string {
-	return "waiting for the model's service; next try in " + p.Pause()
+	return "waiting for the model's service; next try in " + notices.Pause(p)
 }
 
 // call shows a call when it is put to the user or begins, and its error when it fails. Its

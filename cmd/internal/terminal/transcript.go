@@ -11,6 +11,7 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/notices"
 )
 
 // PrintTranscript writes a session as Markdown, in constant memory.
@@ -120,8 +121,8 @@ func (t *Transcript) Record(r core.Record) {
 		t.block("_" + string(e.Severity) + ": " + display.Line(e.Text, 500) + "_")
 	case core.Missing:
 		t.block("_" + display.Printable(e.Text) + "_")
-	case core.Notifier:
-		t.block("_" + display.Line(e.Notice().Text, 500) + "_")
+	case core.FellBack, core.Instructed, core.Briefed:
+		t.block("_" + display.Line(notices.Text(r.Event), 500) + "_")
 	case core.TurnEnded:
 		if text := endText(e); text != "" {
 			t.block("_" + display.Printable(text) + "_")
