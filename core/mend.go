@@ -61,30 +61,12 @@ func (s *Session) refresh(ctx context.Context) error {
 	if s.owned() {
 		return nil
 	}
-	closing, err := s.catchUp(ctx)
+	err := s.load(ctx)
 	s.mu.Lock()
-	s.showLocked(closing)
 	wake := s.readyLocked(nil)
 	s.mu.Unlock()
 	s.wake(wake)
 	return err
-}
-
-// catchUp reads the additions of another process; the caller has the owning token. It drops the
-// events that show put into memory to close the log's open turn, and returns them, unless that
-// process has continued from there.
-func (s *Session) catchUp(ctx context.Context) (closing []Event, err error) {
-	s.mu.Lock()
-	closing, s.shown = s.shown, nil
-	if closing != nil {
-		s.log.Cut()
-	}
-	from := s.log.Head()
-	s.mu.Unlock()
-	if err := s.load(ctx); err != nil || from.Before(s.Head()) {
-		return nil, err
-	}
-	return closing, nil
 }
 
 // mend closes a turn that a dead process has left open: in the log where that is
@@ -143,6 +125,14 @@ func (s *Session) showLocked(closing []Event) {
 		s.log.Append(ev, used)
 		s.state.apply(ev, used)
 	}
+}
+
+// unshowLocked takes the events of showLocked out of memory again and returns them.
+func (s *Session) unshowLocked() (closing []Event) {
+	if closing, s.shown = s.shown, nil; closing != nil {
+		s.log.Cut()
+	}
+	return closing
 }
 
 // watch watches the store for additions of other processes, while a reader waits and the session

@@ -58,8 +58,7 @@ func (s *Session) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	closing, err := s.catchUp(ctx)
-	if err != nil {
+	if err := s.load(ctx); err != nil {
 		return errors.Join(err, s.journal.Release())
 	}
 	alone := s.peer == nil || s.peer.Alone()
@@ -68,6 +67,7 @@ func (s *Session) claim(ctx context.Context) error {
 	s.state.Missing = "" // a log that can be claimed is sound
 	s.epoch, s.log.Epoch, s.lastID = epoch, epoch, 0
 	s.unwatchLocked()
+	closing := s.unshowLocked()
 	events := append([]Event{Claimed{Epoch: epoch, Node: s.g.cfg.Node, After: s.log.Head()}}, closing...)
 	shared := !alone || s.peer != nil && len(s.clients) > 0
 	events = append(events, s.interruptedLocked(ownerDied, shared)...)

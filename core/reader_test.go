@@ -226,9 +226,13 @@ func testReadOnly(t *testing.T, other bool) {
 	}
 	var damaged atomic.Bool
 	damaged.Store(true)
+	var reading func() // called while the store is read; nil: nothing is
 	store.Before = func(_ context.Context, op string, _ core.SessionID) error {
-		if damaged.Load() && op == "claim" {
+		switch {
+		case damaged.Load() && op == "claim":
 			return fmt.Errorf("%w: byte 7 of it is damaged", core.ErrReadOnly)
+		case reading != nil && op == "read":
+			reading()
 		}
 		return nil
 	}
@@ -257,6 +261,16 @@ func testReadOnly(t *testing.T, other bool) {
 	if _, err := g2.Open(t.Context(), core.Local, "s"); err != nil || s2.Head() != a.Head() || a.State().Turn != "" {
 		t.Errorf("opened once more: %v, %+v", err, a.State())
 	}
+	head, looks := a.Head(), 0
+	reading = func() {
+		if looks++; a.Head() != head {
+			t.Errorf("the end is %v while the store is read again, and was %v", a.Head(), head)
+		}
+	}
+	if err := a.Follow(t.Context()); err != nil || looks == 0 {
+		t.Errorf("%v, the store was read %d times", err, looks)
+	}
+	reading = nil
 
 	damaged.Store(false)
 	if other {

@@ -92,10 +92,15 @@ func (s *Session) Meta() Meta {
 	return m
 }
 
-// load reads the stored records after the head. It runs before the session is shared, or
-// with the owning token.
+// load reads the stored records that memory lacks. They take the place of the events with which show
+// closed the log's open turn. It runs before the session is shared, or with the owning token.
 func (s *Session) load(ctx context.Context) error {
-	at := s.Head()
+	s.mu.Lock()
+	at := s.log.Head()
+	if s.shown != nil {
+		at = s.log.Written()
+	}
+	s.mu.Unlock()
 	for r, err := range s.journal.Read(ctx, at) {
 		var news bool
 		if err == nil {
@@ -109,6 +114,7 @@ func (s *Session) load(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		s.resting = false
+		s.unshowLocked()
 		s.log.Restore(r)
 		_, truncated := r.Event.(Truncated)
 		s.state.apply(r.Event, r.Time)
