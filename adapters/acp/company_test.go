@@ -219,3 +219,51 @@ func stateOf(t *testing.T, g *core.Gateway) core.State {
 	}
 	return s.State()
 }
+
+// gathering is a Sharing that looks at the clients of a session whenever one is attached.
+type gathering struct {
+	core.LocalSession
+	most *int // the largest number of clients at a time
+}
+
+func (g gathering) Join(s core.LocalSession) core.Peer { return gathering{s, g.most} }
+
+func (g gathering) Delete(context.Context, string, core.Principal, core.SessionID, core.Deletion) error {
+	return nil
+}
+
+func (g gathering) Attach(a *core.Attachment) {
+	g.LocalSession.Attach(a)
+	*g.most = max(*g.most, len(g.Attendees()))
+}
+
+func (g gathering) Changed()                        {}
+func (g gathering) Linked() bool                    { return false }
+func (g gathering) Alone() bool                     { return true }
+func (g gathering) Shown(context.Context, core.Pos) {}
+func (g gathering) End()                            {}
+
+// A client that opens its session again stays the only one that others see.
+func TestOpenedAgainByItsOnlyClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most := 0
+		prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{}}}}
+		g := core.New(core.Config{
+			Store: coretest.NewMemory(), Node: "test", Sharing: gathering{most: &most}, NewID: func() string { return "s1" },
+			Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+		})
+		peer, stop := serve(t, g)
+		newSessionAs(t, peer, "Zed")
+		for _, line := range []string{resumeLine, strings.Replace(resumeLine, "resume", "load", 1), resumeLine} {
+			send(t, peer, strings.Replace(line, `"id":1`, `"id":2`, 1))
+			peer.Until(t, `"id":2,"result"`)
+		}
+		if most != 1 {
+			t.Errorf("%d clients were attached at a time", most)
+		}
+		stop()
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

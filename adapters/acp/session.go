@@ -203,13 +203,9 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 // other servers, or another system prompt, need a new one.
 func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	is := s.who()
-	if e.att == nil {
-		e.att = s.attach(cs, e)
-	}
 	sess = &session{
 		srv:     s,
 		id:      cs.Meta().ID,
-		att:     e.att,
 		queue:   pump.NewQueue(&s.wg),
 		choices: pump.NewQueue(&s.wg),
 		prompts: &pump.Prompts{},
@@ -220,30 +216,29 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		foreign: e.foreign,
 		missing: e.missing,
 	}
-	spare := sess.att // the unused attachment
 	s.mu.Lock()
-	old = s.sessions[sess.id]
-	others := old != nil && !(reflect.DeepEqual(specsOf(old.servers), specsOf(e.servers)) && reflect.DeepEqual(old.system, e.system))
-	switch {
+	for !s.left && e.att == nil && !s.keepsLocked(cs, e) {
+		s.mu.Unlock()
+		e.att = s.attach(cs, e)
+		s.mu.Lock()
+	}
+	spare := e.att // the attachment that is not used
+	switch old = s.sessions[sess.id]; {
 	case s.left:
 		sess = nil
 	case old == nil:
-		spare = nil
-	case !old.att.To(cs): // it could not be stored, or was closed
-		spare = old.att
+		sess.att, spare = e.att, nil
+	case !s.keepsLocked(cs, e):
+		sess.att, spare = e.att, old.att
 		sess.take(old)
-	case !e.replay && !others:
-		sess = old
+		if !e.replay && old.att.To(cs) {
+			sess.feed = old.feed
+		}
 	case !e.replay:
-		spare = old.att
-		sess.take(old)
-		sess.feed = old.feed
-	case others:
-		spare = old.att
-		sess.take(old)
+		sess = old
 	default:
-		sess.take(old)
 		sess.att = old.att
+		sess.take(old)
 	}
 	if sess != nil && sess != old {
 		sess.offer.Store(e.offer)
@@ -259,6 +254,13 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		spare.Close()
 	}
 	return sess, old
+}
+
+// keepsLocked reports whether the attachment that the connection has stays when its session is opened
+// again. A new one would be shown to others as one more client.
+func (s *Server) keepsLocked(cs *core.Session, e entrance) bool {
+	old := s.sessions[cs.Meta().ID]
+	return old != nil && old.att.To(cs) && reflect.DeepEqual(specsOf(old.servers), specsOf(e.servers)) && reflect.DeepEqual(old.system, e.system)
 }
 
 // attach attaches the connection's client to a session.
