@@ -17,6 +17,10 @@ const maxHidden = 16 << 10
 // ReadHidden reads a line from a terminal, which does not show it, and returns it without the
 // blanks around it. what names it in errors. SIGINT and SIGTERM end the reading with an error.
 func ReadHidden(in *os.File, what string) (string, error) {
+	// From before the terminal is changed until after it is restored, no signal ends the process.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupted)
 	restore, err := hideInput(in)
 	if err != nil {
 		return "", fmt.Errorf(
@@ -25,10 +29,7 @@ func ReadHidden(in *os.File, what string) (string, error) {
 			err,
 		)
 	}
-	defer restore() // also when it is left with Ctrl-C
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(interrupted)
+	defer restore()
 	type answer struct {
 		line string
 		err  error
