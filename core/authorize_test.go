@@ -280,6 +280,7 @@ func TestAuthorizeWithoutATurn(t *testing.T) {
 		if err := a.Decide(t.Context(), q[0].ID, core.AllowOnce, ""); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // the first call runs
 		if err := a.Decide(t.Context(), q[1].ID, core.RejectOnce, ""); err != nil {
 			t.Fatal(err)
 		}
