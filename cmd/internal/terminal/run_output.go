@@ -69,7 +69,7 @@ func (o *runOutput) record(r core.Record) {
 		o.asked(e.Ask)
 	case core.Notice:
 		o.note(o.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
-	case core.FellBack, core.Instructed, core.Briefed:
+	case core.Missing, core.FellBack, core.Instructed, core.Briefed:
 		o.note(o.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
 		if e.Kind == core.PhaseRetrying && e.After > 0 {
