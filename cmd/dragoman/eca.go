@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,6 @@ The exit code is 0 if the editor requested the shutdown before it left, else 1.`
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
 		Args:    none,
-		Version: a.Version,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			if verbose && a.Flags.LogLevel == "" {
 				a.Flags.LogLevel = "debug"
@@ -35,7 +35,8 @@ The exit code is 0 if the editor requested the shutdown before it left, else 1.`
 			return serve.ECA(ctx, a.profiledFor(agent))
 		}),
 	}
-	cmd.SetVersionTemplate(ecaVersionTemplate)
+	// ECA's clients run the server with --version and look for a line that begins with its name.
+	versioned(cmd, fmt.Sprintf("dragoman %[1]s\neca %[1]s\n", a.Version))
 	agentFlag(cmd, &agent)
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
 	cmd.Flags().StringVar(&a.Flags.Config, "config-file", "", "the same as --config: the configuration `FILE`")

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dragoman/cmd/internal/logs"
 	"dragoman/cmd/internal/program"
@@ -38,7 +41,6 @@ func (a *app) root() *cobra.Command {
 		Long:    rootLong,
 		Example: rootExample,
 		Args:    subcommand,
-		Version: a.Version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.Is(a.In) {
 				return cmd.Help()
@@ -52,8 +54,8 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
 	root.SetFlagErrorFunc(flagError)
-	root.SetVersionTemplate(versionTemplate)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 98"))
+	root.SetHelpFunc(help)
+	versioned(root, "dragoman "+a.Version+"\n")
 
 	f := root.PersistentFlags()
 	f.StringVar(&a.Flags.Config, "config", "", "the configuration `FILE` (default: see dragoman config path)")
@@ -100,6 +102,19 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// help writes what a command does and how it is used, with the flags wrapped at 98 columns.
+// It does not change cobra's template, because templates make the linker keep every
+// exported method of the program.
+func help(cmd *cobra.Command, _ []string) {
+	usage := cmd.UsageString()
+	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		wide := strings.TrimRightFunc(flags.FlagUsages(), unicode.IsSpace)
+		usage = strings.Replace(usage, wide, strings.TrimRightFunc(flags.FlagUsagesWrapped(98), unicode.IsSpace), 1)
+	}
+	about := strings.TrimRightFunc(cmp.Or(cmd.Long, cmd.Short), unicode.IsSpace)
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", about, usage)
 }
 
 // group returns a command that only has subcommands; without one it lists them.

@@ -3,17 +3,32 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
 )
 
-// versionTemplate is the output of --version. ECA's clients run the server with --version and
-// look for a line that begins with its name.
-const (
-	versionTemplate    = "dragoman {{.Version}}\n"
-	ecaVersionTemplate = versionTemplate + "eca {{.Version}}\n"
-)
+// versioned gives a command the flag --version, which prints text instead of running it.
+// It does not use cobra's own flag, because that takes a text/template, which makes the
+// linker keep every exported method of the program.
+func versioned(cmd *cobra.Command, text string) {
+	show := cmd.Flags().BoolP("version", "v", false, "version for "+cmd.Name())
+	args, run := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		if *show {
+			return nil
+		}
+		return args(cmd, list)
+	}
+	cmd.RunE = func(cmd *cobra.Command, list []string) error {
+		if *show {
+			_, err := io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		}
+		return run(cmd, list)
+	}
+}
 
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
