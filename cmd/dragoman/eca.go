@@ -27,7 +27,7 @@ level debug, and --config.
 The exit code is 0 if the editor requested the shutdown before it left, else 1.`,
 		Example: `  dragoman eca
   dragoman server --log-level debug --log-file /tmp/dragoman.log`,
-		Args:    none,
+		Args: none,
 		RunE: a.begin(func(ctx context.Context, _ []string) error {
 			if verbose && a.Flags.LogLevel == "" {
 				a.Flags.LogLevel = "debug"

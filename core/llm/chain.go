@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -43,9 +42,6 @@ type link struct {
 	// fixed means that the library uses an address of its own and ignores the
 	// configured one.
 	fixed bool
-	// kept means that a model is expensive to create and is reused for further requests.
-	// It has a client of its own. It depends on a key, a name and an address.
-	kept bool
 }
 
 // chainSettings are the settings of a link.
@@ -131,7 +127,7 @@ func (m *chain) ask(
 	if key == "" {
 		return nil, 0, errNoKey
 	}
-	model, err := m.open(ctx, chainSettings{
+	model, err := m.link.open(ctx, chainSettings{
 		m.model,
 		key,
 		m.base,
@@ -151,39 +147,6 @@ func (m *chain) ask(
 		err = errNoEnd
 	}
 	return res, sent, err
-}
-
-// open makes the library's model, or returns the one of the previous request.
-func (m *chain) open(ctx context.Context, s chainSettings) (llms.Model, error) {
-	if !m.link.kept {
-		return m.link.open(ctx, s)
-	}
-	return m.p.opened.get(modelKey{s.model, s.key, s.base},
-		func() (llms.Model, error) { return m.link.open(ctx, s) })
-}
-
-// modelCache keeps the last used model of the library. It is safe for concurrent use.
-type modelCache struct {
-	mu    sync.Mutex // guards the fields below
-	key   modelKey
-	model llms.Model
-}
-
-// modelKey identifies a cached model by its settings.
-type modelKey struct{ model, key, base string }
-
-// get returns the cached model if it was made from the same settings, or else a new one.
-func (o *modelCache) get(key modelKey, open func() (llms.Model, error)) (llms.Model, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.model == nil || o.key != key {
-		model, err := open()
-		if err != nil {
-			return nil, err
-		}
-		o.key, o.model = key, model
-	}
-	return o.model, nil
 }
 
 var errNoKey = errors.New("no key was sent")

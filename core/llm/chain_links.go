@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/cloudflare"
-	"github.com/tmc/langchaingo/llms/cohere"
 	"github.com/tmc/langchaingo/llms/ernie"
 	"github.com/tmc/langchaingo/llms/huggingface"
 	"github.com/tmc/langchaingo/llms/maritaca"
@@ -18,17 +16,16 @@ import (
 	"dragoman/core/inference"
 )
 
-// KindChain is the prefix of the kinds behind langchaingo, as in langchain/cohere.
+// KindChain is the prefix of the kinds behind langchaingo, as in langchain/ernie.
 const KindChain = "langchain/"
 
 // links are the services that are reached through langchaingo. It has no services with
-// a format of ours (OpenAI, Anthropic, Ollama, Gemini, Mistral, llamafile, and Bedrock
-// at …/openai/v1, which accepts tools as well and saves 5 MB of AWS's libraries), and
-// not watsonx, whose calls cannot be cancelled.
+// a format of ours (OpenAI, Anthropic, Ollama, Gemini, Mistral, llamafile, Cohere, and
+// Bedrock at …/openai/v1, which accepts tools as well and saves 5 MB of AWS's libraries),
+// and not watsonx, whose calls cannot be cancelled.
 func links() map[string]link {
 	return map[string]link{
 		"cloudflare":  {open: openCloudflare},
-		"cohere":      {open: openCohere, flat: true, kept: true},
 		"ernie":       {open: openErnie, flat: true, fixed: true},
 		"huggingface": {open: openHuggingFace, flat: true},
 		"maritaca":    {open: openMaritaca, fixed: true},
@@ -75,17 +72,6 @@ func openCloudflare(_ context.Context, s chainSettings) (llms.Model, error) {
 		o = append(o, cloudflare.WithServerURL(s.base))
 	}
 	return cloudflare.New(o...)
-}
-
-// openCohere is slow: the client reads a tokenizer of 50,000 words, which we never use.
-// The library's own address is set explicitly, because the client would otherwise store
-// it during the first request, while others may be running.
-func openCohere(_ context.Context, s chainSettings) (llms.Model, error) {
-	return cohere.New(
-		cohere.WithToken(s.key),
-		cohere.WithModel(s.model),
-		cohere.WithBaseURL(cmp.Or(s.base, "https://api.cohere.ai")),
-	)
 }
 
 // openErnie requires the option secret_key in addition to the key.

@@ -8,11 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/tmc/langchaingo/llms"
 
 	"dragoman/core"
 	"dragoman/core/coretest"
@@ -22,7 +19,6 @@ import (
 // chained are the answers of the services behind langchaingo; %s is a JSON string.
 var chained = map[string]string{
 	"cloudflare":  `{"result":{"response":%s},"success":true,"errors":[]}`,
-	"cohere":      `{"id":"x","generations":[{"id":"y","text":%s}]}`,
 	"ernie":       `{"id":"x","result":%s}`,
 	"huggingface": `[{"generated_text":%s}]`,
 	"maritaca":    `{"answer":%s}`,
@@ -101,7 +97,7 @@ func TestChainFails(t *testing.T) {
 			if !errors.As(h.Err, &e) || strings.Contains(h.Err.Error(), key) {
 				t.Fatalf("error %v", h.Err)
 			}
-			if name != "cohere" && (e.Kind != inference.ErrRateLimit || e.RetryAfter == 0) { // that client checks no status, and does not let others do it
+			if e.Kind != inference.ErrRateLimit || e.RetryAfter == 0 {
 				t.Errorf("kind %q, retry after %v: %v", e.Kind, e.RetryAfter, e)
 			}
 
@@ -126,76 +122,6 @@ func TestChainFails(t *testing.T) {
 			}
 		})
 	}
-}
-
-// An expensive model is made once, even for concurrent requests and after other
-// changes of the configuration; another key, model or address gets another one.
-func TestChainIsKept(t *testing.T) {
-	key, base := "key-0123", "http://svc.test"
-	reg := func(before ...*Registry) *Registry {
-		return New(Config{Before: before, Providers: []Provider{{Name: "svc", Kind: KindChain + "cohere", BaseURL: base}}})
-	}
-	open := func(r *Registry, id string) any {
-		m, err := r.Model(id)
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		c := m.(*chain)
-		opened, err := c.open(t.Context(), chainSettings{model: c.model, key: key, base: c.base})
-		if err != nil {
-			t.Error(err)
-		}
-		return opened
-	}
-	r := reg()
-	first := open(r, "svc/m")
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			if open(r, "svc/m") != first {
-				t.Error("it was made again")
-			}
-		})
-	}
-	all.Wait()
-	if r = reg(r); open(r, "svc/m") != first {
-		t.Error("it was made again for a configuration that says the same")
-	}
-	if open(r, "svc/other") == first {
-		t.Error("another model has the same")
-	}
-	first = open(r, "svc/m")
-	if key = "key-4567"; open(r, "svc/m") == first {
-		t.Error("another key has the same")
-	}
-	first = open(r, "svc/m")
-	if base = "http://other.test"; open(reg(r), "svc/m") == first {
-		t.Error("another address has the same")
-	}
-}
-
-// Many requests use the same model at once, with the library's own address.
-func TestChainIsShared(t *testing.T) {
-	r := New(Config{Providers: []Provider{{
-		Name: "svc", Kind: KindChain + "cohere", Key: func(context.Context) (string, error) { return "key-0123", nil },
-	}}})
-	m := model(t, r)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	opened, err := m.(*chain).open(ctx, chainSettings{model: "m", key: "key-0123"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if _, err := llms.GenerateFromSinglePrompt(ctx, opened, "x"); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled: %v", err)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // An address that would not be used is refused, not ignored.

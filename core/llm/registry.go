@@ -38,6 +38,7 @@ func kinds() []kind {
 		{name: KindAnthropic, wire: messagesWire{}},
 		{name: KindAzure, wire: azureWire{}},
 		{name: KindOllama, wire: ollamaWire{}},
+		{name: KindCohere, open: openCohere},
 		{name: KindReplay, open: openReplay},
 		{name: KindSampling, open: openSampling},
 	}
@@ -127,7 +128,6 @@ type experience struct {
 	traits    traits     // that were refused
 	played    replaySeen // of the kind replay
 	recording recording  // of the option record
-	opened    modelCache // of the kinds behind langchaingo
 }
 
 // New makes a Registry. Nothing is checked, resolved or opened before a model is
@@ -272,7 +272,7 @@ func (p *provider) info(model string) inference.ModelInfo {
 			info = m
 		}
 	}
-	if strings.HasPrefix(p.Kind, KindChain) { // limited to what the library supports
+	if _, chained := links()[strings.TrimPrefix(p.Kind, KindChain)]; chained { // limited to what the library supports
 		info.Tools, info.Images, info.Thinks, info.Efforts = false, false, false, nil
 	}
 	info.ID, info.Provider = p.Name+"/"+model, p.Name
