@@ -1,8 +1,6 @@
 package llm
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"slices"
 	"strconv"
@@ -12,28 +10,19 @@ import (
 	"dragoman/core/inference"
 )
 
-// The file names its source. catalogue.mjs generates it.
+// catalogueText has a line for each model, sorted, so that those of a provider follow one
+// another. The file names its source. catalogue.mjs generates it.
 //
-//go:embed catalogue.tsv.gz
-var catalogueFile []byte
+//go:embed catalogue.tsv
+var catalogueText string
 
-// catalogue is the file's text, with the parts of it that were read.
-var catalogue = sync.OnceValue(func() *descriptions {
-	all := &descriptions{read: map[string][]inference.ModelInfo{}}
-	z, err := gzip.NewReader(bytes.NewReader(catalogueFile))
-	if err != nil {
-		return all // embedded, and checked by a test
-	}
-	text := bytes.NewBuffer(make([]byte, 0, 7*len(catalogueFile)))
-	_, _ = text.ReadFrom(z)
-	all.text = text.Bytes()
-	return all
-})
+// catalogue are the descriptions that the program comes with.
+var catalogue = descriptions{text: catalogueText}
 
-// descriptions are the built-in descriptions of models. Those of a provider are read
-// when they are first needed: few users have keys for many providers.
+// descriptions describe models. Those of a provider are read when they are first needed: few
+// users have keys for many providers.
 type descriptions struct {
-	text []byte
+	text string
 
 	mu   sync.Mutex                       // guards read
 	read map[string][]inference.ModelInfo // by the catalogue's names of providers
@@ -47,17 +36,22 @@ func (d *descriptions) of(provider string) []inference.ModelInfo {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list, read := d.read[provider]
-	if !read {
-		for line := range bytes.Lines(d.text) {
-			if name, _, _ := bytes.Cut(line, []byte("\t")); string(name) != provider {
-				continue
-			}
-			if _, info, ok := catalogued(strings.TrimSuffix(string(line), "\n")); ok {
-				list = append(list, info)
-			}
-		}
-		d.read[provider] = list
+	if read {
+		return list
 	}
+	if at := strings.Index(d.text, "\n"+provider+"\t"); at >= 0 {
+		for line := range strings.Lines(d.text[at+1:]) {
+			name, info, ok := catalogued(strings.TrimSuffix(line, "\n"))
+			if name != provider || !ok {
+				break
+			}
+			list = append(list, info)
+		}
+	}
+	if d.read == nil {
+		d.read = map[string][]inference.ModelInfo{}
+	}
+	d.read[provider] = list
 	return list
 }
 
@@ -96,7 +90,7 @@ var catalogueNames = map[string]string{"gemini": "google", "bedrock": "amazon-be
 // Catalogue lists the known models of a provider, by their ids there, without a
 // request. It returns none for a provider that is not in the catalogue.
 func Catalogue(provider string) []inference.ModelInfo {
-	return slices.Clone(catalogue().of(provider))
+	return slices.Clone(catalogue.of(provider))
 }
 
 // unknown describes a model that is not in the catalogue.
@@ -114,7 +108,7 @@ func Known(provider, model string) inference.ModelInfo {
 
 // known finds a model in the catalogue.
 func known(provider, model string) (inference.ModelInfo, bool) {
-	list := catalogue().of(provider)
+	list := catalogue.of(provider)
 	i := slices.IndexFunc(list, func(m inference.ModelInfo) bool { return m.ID == model })
 	if i < 0 {
 		return inference.ModelInfo{}, false

@@ -1,10 +1,9 @@
-// Makes catalogue.tsv.gz from the npm package @mariozechner/pi-ai (MIT). In a folder outside of the repository:
+// Makes catalogue.tsv from the npm package @mariozechner/pi-ai (MIT). In a folder outside of the repository:
 //   npm install --ignore-scripts @mariozechner/pi-ai@VERSION
-//   node …/core/llm/catalogue.mjs node_modules/@mariozechner/pi-ai DATE >…/core/llm/catalogue.tsv.gz
+//   node …/core/llm/catalogue.mjs node_modules/@mariozechner/pi-ai DATE >…/core/llm/catalogue.tsv
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
 
 const [dir, date] = process.argv.slice(2);
 const { version, author } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
@@ -30,4 +29,4 @@ for (const [provider, models] of Object.entries(MODELS))
     const prices = [m.cost.input, m.cost.output, m.cost.cacheRead, m.cost.cacheWrite].map((p) => Math.round(p * 1e6) / 1e6);
     rows.push([provider, m.id, m.name.replace(/[\t\n]/g, " "), m.contextWindow, m.maxTokens, flags, ...prices].join("\t"));
   }
-process.stdout.write(gzipSync(head + rows.sort().join("\n") + "\n", { level: 9 }));
+process.stdout.write(head + rows.sort().join("\n") + "\n");
