@@ -42,10 +42,13 @@ type Options struct {
 // New returns the models of a configuration. It reads variables and files that settings refer to,
 // and the kept lists of services, and never uses the network.
 func New(c *configs.Config, o Options) *Finder {
-	env, given, keyFile := o.Env, o.Given, o.KeyFile
-	m := &Finder{Choice: c.ChooseModel(env, given), offers: o.Offers, fallback: c.Fallback, broken: map[string]error{}}
-	known := knownModels(c, m.Choice, env, given)
-	demo := offline.Config{KeyFile: keyFile}
+	env, given := o.Env, o.Given
+	if file, ok := given.(*secrets.Logins); ok {
+		o.Given = file.Look() // for all questions below; a request looks for itself
+	}
+	m := &Finder{Choice: c.ChooseModel(env, o.Given), offers: o.Offers, fallback: c.Fallback, broken: map[string]error{}}
+	known := knownModels(c, m.Choice, env, o.Given)
+	demo := offline.Config{KeyFile: o.KeyFile}
 	var providers []llm.Provider
 	run := secrets.NewPrograms().Run
 	for _, name := range c.ProviderNames() {
@@ -53,7 +56,7 @@ func New(c *configs.Config, o Options) *Finder {
 			m.broken[name] = errors.New("the editor has taken the provider out of use")
 			continue
 		}
-		p, err := newProvider(c, env, given, run, name, keyFile)
+		p, err := newProvider(c, o, given, run, name)
 		if err != nil {
 			m.broken[name] = err
 			continue
@@ -104,15 +107,16 @@ func described(known, offered []inference.ModelInfo) []inference.ModelInfo {
 func (m *Finder) Close() { m.registry.Close() }
 
 // newProvider fills in a provider's address and headers. Its key is looked up with each request,
-// and so is a header that a program prints: run runs it.
+// and so is a header that a program prints: run runs it. given are the keys for that.
 func newProvider(
 	c *configs.Config,
-	env configs.Env,
+	o Options,
 	given configs.Logins,
 	run configs.Run,
-	name, keyFile string,
+	name string,
 ) (llm.Provider, error) {
 	p, _ := c.Provider(name)
+	env := o.Env
 	address, err := p.BaseURL.Resolve(env)
 	if err != nil {
 		return llm.Provider{}, err
@@ -146,7 +150,7 @@ func newProvider(
 		BaseURL: address,
 		Headers: headers,
 		Options: options,
-		KeyHint: keyHint(c, env, given, name, keyFile),
+		KeyHint: keyHint(c, env, o.Given, name, o.KeyFile),
 		Key: func(ctx context.Context) (string, error) {
 			key, err := c.Key(ctx, name, env, given, run)
 			return key, keyError(err)

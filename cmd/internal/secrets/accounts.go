@@ -35,16 +35,18 @@ func (Accounts) Keys() {}
 
 // List implements control.Accounts.
 func (a Accounts) List(context.Context) []control.Account {
-	c := a.Config()
+	c, given := a.Config(), a.Logins.Look()
 	var list []control.Account
 	for _, name := range c.ProviderNames() {
-		list = append(list, a.Of(c, name))
+		list = append(list, a.of(c, name, given))
 	}
 	return list
 }
 
 // Of returns the account of a provider in a configuration.
-func (a Accounts) Of(c *configs.Config, name string) control.Account {
+func (a Accounts) Of(c *configs.Config, name string) control.Account { return a.of(c, name, a.Logins) }
+
+func (a Accounts) of(c *configs.Config, name string, given configs.Logins) control.Account {
 	env := a.Env
 	acc := control.Account{Provider: name, Label: name, Methods: []control.LoginMethod{keyMethod}}
 	if k, ok := configs.KnownProvider(name); ok {
@@ -55,11 +57,11 @@ func (a Accounts) Of(c *configs.Config, name string) control.Account {
 			acc.EnvVar = k.Keys[0]
 		}
 	}
-	source, variable := c.KeySource(name, env, a.Logins)
+	source, variable := c.KeySource(name, env, given)
 	if acc.Source = string(source); variable != "" {
 		acc.EnvVar = variable
 	}
-	acc.Configured = c.CheckKey(name, env, a.Logins) == nil
+	acc.Configured = c.CheckKey(name, env, given) == nil
 	return acc
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/configs"
 	"dragoman/core/datadir"
 )
 
@@ -86,6 +87,29 @@ func (l *Logins) Has(provider string) bool {
 	}
 	kept, _ := l.all() // errors are reported where people manage the keys
 	_, ok := kept[provider]
+	return ok
+}
+
+// Look returns the keys as they are now, for a list of providers: Has of it does not look at the
+// file again.
+func (l *Logins) Look() configs.Logins {
+	if l == nil {
+		return l
+	}
+	kept, _ := l.all() // as in Has
+	return lookedLogins{l, kept}
+}
+
+// lookedLogins implements Look.
+type lookedLogins struct {
+	*Logins
+
+	kept map[string]keptLogin
+}
+
+// Has implements configs.Logins.
+func (l lookedLogins) Has(provider string) bool {
+	_, ok := l.kept[provider]
 	return ok
 }
 
