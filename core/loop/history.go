@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -245,9 +246,11 @@ func (h *history) turnEnded(e core.TurnEnded) {
 	if asked && !said {
 		h.entries = append(h.entries, &entry{note: noteOf(e)})
 	}
-	if len(h.open) == 0 {
-		h.settled, h.entries, h.first = h.messages(), nil, 0
+	if len(h.open) > 0 {
+		return
 	}
+	h.settled = h.folded()
+	h.entries, h.first = nil, 0
 }
 
 // says reports whether a model would see the entry as an answer.
@@ -275,11 +278,20 @@ func noteOf(e core.TurnEnded) string {
 	return "(There was no answer.)"
 }
 
-// messages returns the messages for a model. They share blocks with the history and must
-// not be changed.
-func (h *history) messages() []inference.Message {
-	list := make([]inference.Message, len(h.settled), len(h.settled)+3*len(h.entries))
-	copy(list, h.settled)
+// messages returns the messages for a model. They share memory with the history, must not
+// be changed, and hold until the next call: those of the growing turn are written behind the
+// settled ones, so that a request costs nothing for the turns before it.
+func (h *history) messages() []inference.Message { return slices.Clip(h.folded()) }
+
+func (h *history) folded() []inference.Message {
+	n := len(h.settled)
+	if need := 4 * len(h.entries); cap(h.settled)-n < need {
+		h.settled = slices.Grow(h.settled, max(need, n/4))
+	}
+	list := h.settled
+	if n > 0 && len(h.entries) > 0 && (list[n-1].Role == inference.RoleUser || len(h.entries[0].user) == 0) {
+		list = slices.Clone(list) // its last message may become a longer one
+	}
 	for _, e := range h.entries {
 		list = e.messages(list)
 	}

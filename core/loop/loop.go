@@ -251,27 +251,33 @@ func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 func (c *conversation) messages(info inference.ModelInfo) []inference.Message {
 	list := c.history.messages()
 	if !info.Images {
-		withoutImages(list, info)
+		list = withoutImages(list, info)
 	}
 	return list
 }
 
 // withoutImages replaces pictures by text, for a model that does not accept them.
-func withoutImages(messages []inference.Message, info inference.ModelInfo) {
+func withoutImages(messages []inference.Message, info inference.ModelInfo) []inference.Message {
+	list := messages
 	for i := range messages {
 		m := &messages[i]
-		m.Blocks, m.Result.Blocks = inWords(m.Blocks, info), inWords(m.Result.Blocks, info)
+		if !slices.ContainsFunc(m.Blocks, isImage) && !slices.ContainsFunc(m.Result.Blocks, isImage) {
+			continue
+		}
+		if &list[0] == &messages[0] {
+			list = slices.Clone(messages)
+		}
+		list[i].Blocks, list[i].Result.Blocks = inWords(m.Blocks, info), inWords(m.Result.Blocks, info)
 	}
+	return list
 }
 
+func isImage(b core.Block) bool { _, is := b.(core.Image); return is }
+
 func inWords(blocks []core.Block, info inference.ModelInfo) []core.Block {
-	picture := func(b core.Block) bool { _, is := b.(core.Image); return is }
-	if !slices.ContainsFunc(blocks, picture) {
-		return blocks
-	}
 	list := slices.Clone(blocks)
 	for i, b := range list {
-		if picture(b) {
+		if isImage(b) {
 			list[i] = core.Text{Text: fmt.Sprintf("(There was a picture here. The model %s does not accept pictures.)", info.ID)}
 		}
 	}
