@@ -51,11 +51,7 @@ func (d *desk) quiet() bool {
 }
 
 // prepare opens the tools that the turn needs, or takes those that are open.
-func (s *Session) prepare(ctx context.Context, t *Turn) error {
-	prof, err := s.look(ctx, t)
-	if err != nil {
-		return err
-	}
+func (s *Session) prepare(ctx context.Context, t *Turn, prof *Profile) error {
 	if err := s.prepareTools(ctx, prof); err != nil {
 		return err
 	}

@@ -39,30 +39,31 @@ func (s *Session) startFlushLocked() {
 }
 
 // durable blocks until everything before pos would survive the loss of power.
-func (s *Session) durable(ctx context.Context, pos Pos) error {
+func (s *Session) durable(ctx context.Context, pos Pos) error { return s.syncing(pos)(ctx) }
+
+// syncing has everything before pos synced, and returns a function that waits for it.
+func (s *Session) syncing(pos Pos) (await func(context.Context) error) {
 	s.mu.Lock()
-	if s.storeErr != nil {
-		s.mu.Unlock()
-		return s.storeErr
+	err, over := s.storeErr, s.flush.Durable(pos)
+	if err == nil && !over && s.closed && !s.flush.Active() {
+		err = ErrClosed
 	}
-	if s.flush.Durable(pos) {
+	if err != nil || over {
 		s.mu.Unlock()
-		return nil
-	}
-	if s.closed && !s.flush.Active() {
-		s.mu.Unlock()
-		return ErrClosed
+		return func(context.Context) error { return err }
 	}
 	done := s.flush.Await(pos)
 	s.startFlushLocked()
 	s.flush.Call()
 	s.mu.Unlock()
 	s.flush.Ring()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	return func(ctx context.Context) error {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

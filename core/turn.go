@@ -315,11 +315,16 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if t.ctx.Err() != nil {
 		return StopCanceled, context.Cause(t.ctx)
 	}
-	if err := s.durable(t.ctx, s.Head()); err != nil { // the prompt, before the model is asked
+	durable := s.syncing(s.Head()) // the prompt, before the model or a server is asked
+	s.g.profiles(s.connection()).Before(t.ctx, s.Meta(), host{s})
+	prof, err := s.look(t.ctx, t)
+	if err := durable(t.ctx); err != nil {
 		return StopError, err
 	}
-	s.g.profiles(s.connection()).Before(t.ctx, s.Meta(), host{s})
-	if err := s.prepare(t.ctx, t); err != nil {
+	if err == nil {
+		err = s.prepare(t.ctx, t, prof)
+	}
+	if err != nil {
 		return StopError, err
 	}
 	if over, err := s.carryOut(t.ctx, t); over || err != nil {

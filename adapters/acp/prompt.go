@@ -39,7 +39,6 @@ func (s *Server) prompt(call *wire.Call, p acp.PromptRequest) error {
 		}
 	})
 	sess.queue.Go(func() {
-		sess.refresh(context.Background())
 		sess.awaitChoices(ctx)
 		if _, err := sess.att.Prompt(ctx, core.Prompt{Blocks: blocks, Key: ticket.Key}); err != nil &&
 			sess.prompts.Forget(ticket) {
