@@ -148,8 +148,7 @@ func (s *Session) prepareTools(ctx context.Context, prof *Profile) error {
 		return d.tools.Refresh(ctx)
 	}
 	b, err := bench.Open(d.tools, prof.Toolboxes,
-		func(box Toolbox) (Toolset, error) { return box.Open(ctx, host{s}) },
-		func(s Spec) bench.Name { return bench.Name{Server: s.Server, Tool: s.Name} })
+		func(box Toolbox) (Toolset, error) { return box.Open(ctx, host{s}) }, s.g.shelf)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/core/internal/bench"
 	"dragoman/core/internal/opening"
 	"dragoman/core/internal/writing"
 )
@@ -49,6 +50,7 @@ type Gateway struct {
 	backends backends
 	parting  sync.WaitGroup // of those who end conversations with retired back ends
 	sessions opening.Group[sessionKey, *Session]
+	shelf    *bench.Shelf[Spec]
 }
 
 type sessionKey struct {
@@ -67,7 +69,7 @@ func New(cfg Config) *Gateway {
 	if cfg.AskMark == nil {
 		cfg.AskMark = func() string { return "-" + strings.ToLower(rand.Text()[:16]) }
 	}
-	return &Gateway{cfg: cfg}
+	return &Gateway{cfg: cfg, shelf: bench.NewShelf(Spec.name, Spec.equal)}
 }
 
 // Profile returns the profile of a workspace for a connection (Client.Profiles). An error is for

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"encoding/json"
+
+	"dragoman/core/internal/bench"
 )
 
 // Spec describes a tool to a model and to policy.
@@ -15,6 +17,13 @@ type Spec struct {
 	Kind        CallKind
 	ReadOnly    bool // has no effect
 	Idempotent  bool // may be repeated after a failure
+}
+
+func (s Spec) name() bench.Name { return bench.Name{Server: s.Server, Tool: s.Name} }
+
+func (s Spec) equal(o Spec) bool {
+	return s.Server == o.Server && s.Name == o.Name && s.Title == o.Title && s.Description == o.Description &&
+		string(s.Schema) == string(o.Schema) && s.Kind == o.Kind && s.ReadOnly == o.ReadOnly && s.Idempotent == o.Idempotent
 }
 
 // Toolbox offers tools. Every session opens its own Toolset.

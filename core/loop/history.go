@@ -285,7 +285,11 @@ func (h *history) messages() []inference.Message { return slices.Clip(h.folded()
 
 func (h *history) folded() []inference.Message {
 	n := len(h.settled)
-	if need := 4 * len(h.entries); cap(h.settled)-n < need {
+	need := 0
+	for _, e := range h.entries {
+		need += e.most()
+	}
+	if cap(h.settled)-n < need {
 		h.settled = slices.Grow(h.settled, max(need, n/4))
 	}
 	list := h.settled
@@ -296,6 +300,11 @@ func (h *history) folded() []inference.Message {
 		list = e.messages(list)
 	}
 	return list
+}
+
+// most returns the number of messages that an entry has at most.
+func (e *entry) most() int {
+	return min(len(e.user), 1) + 1 + len(e.uses) + min(len(e.instructions)+len(e.steered), 1)
 }
 
 func (e *entry) messages(list []inference.Message) []inference.Message {

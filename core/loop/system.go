@@ -3,6 +3,7 @@ package loop
 import (
 	"slices"
 	"strings"
+	"unique"
 
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -79,7 +80,7 @@ func System(name string, m core.Meta) string {
 		b.WriteString("- " + root + "\n")
 	}
 	b.WriteString(rules)
-	return b.String()
+	return unique.Make(b.String()).Value() // sessions in the same folders share it
 }
 
 const rules = `What lies outside of these folders needs the user's approval each time; leave it alone unless the task needs it.

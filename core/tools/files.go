@@ -60,7 +60,7 @@ func (b callHost) Spills() core.Spills       { return nil }
 // desk returns a toolset for one call; close returns its roots.
 func desk(m core.Meta, e core.Editor) *toolset {
 	host := callHost{meta: m, editor: e}
-	return &toolset{host: host, files: files.New(host), steps: map[stepKey]*step{}}
+	return &toolset{host: host, opts: &Options{}, files: files.New(host), steps: map[stepKey]*step{}}
 }
 
 // Undo implements workspace.Files. Files are reached like by the session's tools: through

@@ -36,14 +36,17 @@ func (s *toolset) Changed() <-chan struct{} {
 }
 
 func (s *toolset) offered() []core.Tool {
-	list := append([]core.Tool(nil), s.tools...)
+	list := make([]core.Tool, 0, len(s.tools)+1)
+	for i := range s.tools {
+		list = append(list, &s.tools[i])
+	}
 	if s.host == nil { // only for listing the tools
 		return list
 	}
 	if e := ide.Of(s.host.Editor("")); e != nil {
 		caps := e.Caps()
-		for _, o := range s.optional {
-			if caps.Serves(o.spec.Name) {
+		for i := range s.optional {
+			if o := &s.optional[i]; caps.Serves(o.spec.Name) {
 				list = append(list, o)
 			}
 		}

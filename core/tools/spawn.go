@@ -41,11 +41,21 @@ func (s *toolset) spawnTool() *tool {
 	if len(agents) == 0 {
 		return nil
 	}
-	return &tool{
-		set:  s,
-		spec: spawnSpec(agents),
-		prep: func(_ context.Context, a *args) (*step, error) { return s.prepareSpawn(a, agents) },
+	return &tool{set: s, native: s.box.spawner(agents)}
+}
+
+// spawner returns the tool that delegates to these agents. Sessions share it: they mostly have the
+// same agents, and its schema lists them.
+func (b *toolbox) spawner(agents []Subagent) *native {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spawn == nil || !slices.Equal(b.agents, agents) {
+		b.agents = agents
+		b.spawn = &native{spawnSpec(agents), func(s *toolset, _ context.Context, a *args) (*step, error) {
+			return s.prepareSpawn(a, agents)
+		}}
 	}
+	return b.spawn
 }
 
 // spawnSpec is ReadOnly: the call itself has no effect. The agent acts there by calls

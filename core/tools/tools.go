@@ -67,24 +67,66 @@ func New(opts Options) core.Toolbox {
 	if opts.Board == nil {
 		opts.Board = board.New()
 	}
-	return &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
+	b := &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
+	b.shell = sync.OnceValues(func() (shell.Shell, *native) {
+		sh := shell.Find(opts.Shell)
+		return sh, &native{shellSpec(sh), (*toolset).prepareShell}
+	})
+	return b
 }
 
+// toolbox has what all sessions share.
 type toolbox struct {
 	opts  Options
+	shell func() (shell.Shell, *native) // looked for once, with the tool that runs it
 	net   web.Fetcher
 	grace time.Duration // between SIGTERM and SIGKILL
 	most  int64         // bytes of a command's output that are kept
+
+	mu     sync.Mutex // guards the fields below
+	spawn  *native    // the tool that delegates to agents
+	agents []Subagent
+}
+
+// native is a native tool without a session.
+type native struct {
+	spec core.Spec
+	prep func(*toolset, context.Context, *args) (*step, error) // makes the plan of a call, without carrying out any of it
+}
+
+// always are the tools that are always offered.
+var always = [...]native{
+	{readSpec, (*toolset).prepareRead},
+	{treeSpec, (*toolset).prepareTree},
+	{globSpec, (*toolset).prepareGlob},
+	{grepSpec, (*toolset).prepareGrep},
+	{writeSpec, (*toolset).prepareWrite},
+	{editSpec, (*toolset).prepareEdit},
+	{moveSpec, (*toolset).prepareMove},
+	{}, // the shell of the toolbox
+	{jobsSpec, (*toolset).prepareJobs},
+	{fetchSpec, (*toolset).prepareFetch},
+	{planSpec, (*toolset).preparePlan},
+	{askSpec, (*toolset).prepareAsk},
+}
+
+// optional are the tools that an editor can make possible.
+var optional = [...]native{
+	{diagnoseSpec, (*toolset).prepareDiagnose},
+	{definitionSpec, (*toolset).prepareDefinition},
+	{referencesSpec, (*toolset).prepareReferences},
 }
 
 // Open implements core.Toolbox. It touches no file: roots are opened when a call
 // needs them, and need not exist before. host may be nil for a caller that only lists
 // the tools.
 func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, error) {
+	found, sh := b.shell()
 	s := &toolset{
+		box:      b,
 		host:     host,
-		opts:     b.opts,
-		shell:    shell.Find(b.opts.Shell),
+		opts:     &b.opts,
+		shell:    found,
 		grace:    b.grace,
 		most:     b.most,
 		net:      b.net,
@@ -98,37 +140,26 @@ func (b *toolbox) Open(_ context.Context, host core.ToolHost) (core.Toolset, err
 		m := host.Meta()
 		s.guard, s.release = b.opts.Guards.Hold(string(m.Principal) + " " + string(m.ID))
 	}
-	for _, t := range []struct {
-		spec core.Spec
-		prep planner
-	}{
-		{readSpec, s.prepareRead},
-		{treeSpec, s.prepareTree},
-		{globSpec, s.prepareGlob},
-		{grepSpec, s.prepareGrep},
-		{writeSpec, s.prepareWrite},
-		{editSpec, s.prepareEdit},
-		{moveSpec, s.prepareMove},
-		{shellSpec(s.shell), s.prepareShell},
-		{jobsSpec, s.prepareJobs},
-		{fetchSpec, s.prepareFetch},
-		{planSpec, s.preparePlan},
-		{askSpec, s.prepareAsk},
-	} {
-		s.tools = append(s.tools, &tool{set: s, spec: t.spec, prep: t.prep})
+	all := make([]tool, 0, len(always)+len(optional))
+	for i := range always {
+		n := &always[i]
+		if n.prep == nil {
+			n = sh
+		}
+		all = append(all, tool{n, s})
 	}
-	s.optional = []*tool{
-		{set: s, spec: diagnoseSpec, prep: s.prepareDiagnose},
-		{set: s, spec: definitionSpec, prep: s.prepareDefinition},
-		{set: s, spec: referencesSpec, prep: s.prepareReferences},
+	for i := range optional {
+		all = append(all, tool{&optional[i], s})
 	}
+	s.tools, s.optional = all[:len(always)], all[len(always):]
 	return s, nil
 }
 
 // toolset holds the tools of one session.
 type toolset struct {
+	box   *toolbox
 	host  core.ToolHost
-	opts  Options
+	opts  *Options
 	shell shell.Shell
 	grace time.Duration
 	most  int64
@@ -138,11 +169,11 @@ type toolset struct {
 	// handOver runs a task in a session of its own.
 	handOver func(context.Context, core.ToolHost, delegate.Task) (delegate.Result, error)
 	guard    *child.Guard // of the session's programs outside of a sandbox; nil: without a host
-	tools    []core.Tool  // always offered
+	tools    []tool       // always offered
 
 	release func() // releases guard
 
-	optional []*tool       // offered while the editor makes them possible
+	optional []tool        // offered while the editor makes them possible
 	changed  chan struct{} // see Changed
 
 	mu    sync.Mutex // guards the fields below
@@ -197,9 +228,6 @@ func (s *toolset) Rest() bool {
 	return true
 }
 
-// planner makes the plan of a call, without carrying out any of it.
-type planner func(context.Context, *args) (*step, error)
-
 // step is the plan of a call.
 type step struct {
 	core.Preview
@@ -217,11 +245,11 @@ type stepKey struct {
 	call core.CallID
 }
 
-// tool is one native tool.
+// tool is one native tool of a session.
 type tool struct {
-	set  *toolset
-	spec core.Spec
-	prep planner
+	*native
+
+	set *toolset
 }
 
 // Spec implements core.Tool.
@@ -275,7 +303,7 @@ func (t *tool) work(ctx context.Context, inv core.Invocation) (*step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.spec.Name, err)
 	}
-	st, err := t.prep(ctx, a)
+	st, err := t.prep(t.set, ctx, a)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.spec.Name, hinted(err))
 	}

@@ -30,20 +30,21 @@ type Name struct{ Server, Tool string }
 type Bench[B any, S Toolset[T], T Tool[D], D any] struct {
 	boxes  []B
 	sets   []S // in the order of boxes
-	name   func(D) Name
+	shelf  *Shelf[D]
 	listed atomic.Pointer[catalog[T, D]] // nil: to be listed
 }
 
 // catalog is a list of tools. It never changes.
 type catalog[T, D any] struct {
-	specs  []D
-	byName map[Name]T
+	*descriptions[D]
+
+	tools []T
 }
 
 // Open opens a toolset of every toolbox, and takes over those that the bench before it has. An error
-// leaves them open. name returns the name of a tool by its description.
-func Open[B any, S Toolset[T], T Tool[D], D any](before *Bench[B, S, T, D], boxes []B, open func(B) (S, error), name func(D) Name) (*Bench[B, S, T, D], error) {
-	b := &Bench[B, S, T, D]{boxes: boxes, name: name}
+// leaves them open. The descriptions of its tools are kept in shelf.
+func Open[B any, S Toolset[T], T Tool[D], D any](before *Bench[B, S, T, D], boxes []B, open func(B) (S, error), shelf *Shelf[D]) (*Bench[B, S, T, D], error) {
+	b := &Bench[B, S, T, D]{boxes: boxes, shelf: shelf}
 	for _, box := range boxes {
 		set, ok := before.of(box)
 		if !ok {
@@ -104,7 +105,9 @@ func (b *Bench[B, S, T, D]) Forget() { b.listed.Store(nil) }
 
 // List lists the tools. Those that were listed before stay until that is done.
 func (b *Bench[B, S, T, D]) List(ctx context.Context) error {
-	c := &catalog[T, D]{byName: map[Name]T{}}
+	var specs []D
+	var all []T
+	taken := map[Name]struct{}{}
 	for _, set := range b.sets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
@@ -113,15 +116,15 @@ func (b *Bench[B, S, T, D]) List(ctx context.Context) error {
 		}
 		for _, tool := range tools {
 			spec := tool.Spec()
-			name := b.name(spec)
-			if _, dup := c.byName[name]; dup {
+			name := b.shelf.name(spec)
+			if _, dup := taken[name]; dup {
 				continue // the first one keeps the name
 			}
-			c.byName[name] = tool
-			c.specs = append(c.specs, spec)
+			taken[name] = struct{}{}
+			specs, all = append(specs, spec), append(all, tool)
 		}
 	}
-	b.listed.Store(c)
+	b.listed.Store(&catalog[T, D]{b.shelf.share(specs), slices.Clip(all)})
 	return nil
 }
 
@@ -158,7 +161,10 @@ func (b *Bench[B, S, T, D]) Tool(name Name) (tool T, ok bool) {
 		return tool, false
 	}
 	if c := b.listed.Load(); c != nil {
-		tool, ok = c.byName[name]
+		var at int
+		if at, ok = c.at[name]; ok {
+			tool = c.tools[at]
+		}
 	}
 	return tool, ok
 }

@@ -55,9 +55,11 @@ func name(spec string) Name {
 	return Name{server, tool}
 }
 
+var shelf = NewShelf(name, func(a, b string) bool { return a == b })
+
 func open(t *testing.T, b boxes, before *Bench[any, *set, tool, string], list ...any) *Bench[any, *set, tool, string] {
 	t.Helper()
-	got, err := Open(before, list, b.open, name)
+	got, err := Open(before, list, b.open, shelf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,7 @@ func TestTakeOver(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	b := boxes{1: {}, 2: {}}
 	before := open(t, b, nil, 1)
-	got, err := Open(before, []any{2, 1, 3}, b.open, name)
+	got, err := Open(before, []any{2, 1, 3}, b.open, shelf)
 	if got != nil || err == nil || !strings.HasPrefix(err.Error(), "open the tools: no such box") {
 		t.Fatalf("opened %v, %v", got, err)
 	}
@@ -100,7 +102,7 @@ func TestOpenFails(t *testing.T) {
 func TestIncomparableBox(t *testing.T) {
 	box := []int{1}
 	s := &set{}
-	first, err := Open(nil, []any{box}, func(any) (*set, error) { return s, nil }, name)
+	first, err := Open(nil, []any{box}, func(any) (*set, error) { return s, nil }, shelf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,5 +194,31 @@ func TestAListIsReplacedWhole(t *testing.T) {
 	s.listing = func() { _, found = b.Tool(Name{"a", "x"}) }
 	if err := b.List(t.Context()); err != nil || !found {
 		t.Errorf("during a second list: found %v, %v", found, err)
+	}
+}
+
+// Benches with the same tools share the descriptions, and each finds its own tools.
+func TestShelf(t *testing.T) {
+	b := boxes{"one": {tools: []tool{"s/a", "s/b"}}, "same": {tools: []tool{"s/a", "s/b"}}, "other": {tools: []tool{"s/a"}}}
+	listed := func(box string) *Bench[any, *set, tool, string] {
+		got := open(t, b, nil, box)
+		if err := got.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one, same, other := listed("one"), listed("same"), listed("other")
+	if &one.Specs()[0] != &same.Specs()[0] || &one.Specs()[0] == &other.Specs()[0] || len(other.Specs()) != 1 {
+		t.Errorf("%v, %v, %v", one.Specs(), same.Specs(), other.Specs())
+	}
+	if got, ok := same.Tool(Name{"s", "b"}); !ok || got != "s/b" {
+		t.Errorf("%v %v", got, ok)
+	}
+	for i := range 2 * maxShelf {
+		b["one"].tools = []tool{tool("s/" + string(rune('a'+i)))}
+		listed("one")
+	}
+	if n := len(shelf.kept); n > maxShelf {
+		t.Errorf("it keeps %d lists", n)
 	}
 }
