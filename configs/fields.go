@@ -1,8 +1,10 @@
 package configs
 
 import (
+	"iter"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,32 +39,74 @@ func fieldsOf(t reflect.Type) []field {
 	}
 	var fields []field
 	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		name := tag.Get("yaml")
-		if name == "" {
-			continue
+		f := field{index: i}
+		for key, value := range tags(t.Field(i).Tag) {
+			f.tag(key, value)
 		}
-		fields = append(fields, field{
-			index:     i,
-			name:      name,
-			doc:       tag.Get("doc"),
-			def:       tag.Get("default"),
-			min:       tag.Get("min"),
-			max:       tag.Get("max"),
-			enum:      enumOf(tag.Get("enum")),
-			other:     tag.Get("other"),
-			aka:       list(tag.Get("aka")),
-			names:     tag.Get("names"),
-			pattern:   patterns[tag.Get("pattern")],
-			emptyOK:   tag.Get("empty") != "",
-			workspace: tag.Get("workspace") != "",
-			line:      tag.Get("line") != "",
-			needs:     tag.Get("needs"),
-			without:   tag.Get("without"),
-		})
+		if f.name != "" {
+			fields = append(fields, f)
+		}
 	}
 	described.Store(t, fields)
 	return fields
+}
+
+// tag takes one tag of a field.
+func (f *field) tag(key, value string) {
+	switch key {
+	case "yaml":
+		f.name = value
+	case "doc":
+		f.doc = value
+	case "default":
+		f.def = value
+	case "min":
+		f.min = value
+	case "max":
+		f.max = value
+	case "enum":
+		f.enum = enumOf(value)
+	case "other":
+		f.other = value
+	case "aka":
+		f.aka = list(value)
+	case "names":
+		f.names = value
+	case "pattern":
+		f.pattern = patterns[value]
+	case "empty":
+		f.emptyOK = value != ""
+	case "workspace":
+		f.workspace = value != ""
+	case "line":
+		f.line = value != ""
+	case "needs":
+		f.needs = value
+	case "without":
+		f.without = value
+	}
+}
+
+// tags takes a field's tags apart, in the form of reflect.StructTag. Its Get would read them from
+// the start for each of the keys, and there are a hundred fields to be read before the first answer.
+func tags(tag reflect.StructTag) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for rest := string(tag); ; {
+			key, after, ok := strings.Cut(strings.TrimLeft(rest, " "), ":")
+			quoted, err := strconv.QuotedPrefix(after)
+			if !ok || err != nil {
+				return
+			}
+			value := quoted[1 : len(quoted)-1]
+			if strings.Contains(value, `\`) {
+				value, _ = strconv.Unquote(quoted) //nolint:errcheck // QuotedPrefix has checked it
+			}
+			if !yield(key, value) {
+				return
+			}
+			rest = after[len(quoted):]
+		}
+	}
 }
 
 // enumOf reads the values of a tag "enum". KINDS means the kinds of providers.

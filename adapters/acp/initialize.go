@@ -57,11 +57,12 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if s.opts.SignIn != nil || s.opts.Logins != nil {
 		auth = &acp.AuthCapabilities{Logout: &acp.Marker{}, Status: &acp.Marker{}}
 	}
-	methods, external := []acp.AuthMethod{}, s.defaultAgent(call.Context()) != ""
+	prof, agent := s.choices(call.Context())
+	methods, external := []acp.AuthMethod{}, agent != ""
 	if !external {
 		methods, _ = s.authMethods(call.Context())
 	}
-	methods = append(methods, s.logins(call.Context())...)
+	methods = append(methods, s.logins(prof, agent)...)
 	call.Reply(acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       acp.Implementation{Name: "dragoman", Title: &title, Version: s.opts.Version},

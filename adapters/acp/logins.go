@@ -57,14 +57,30 @@ type AuthStatus = acp.AuthStatus
 // loginFlag begins the words that log in to an agent, behind our own command line.
 const loginFlag = "--login"
 
-// externals lists the external agents that users can choose.
-func (s *Server) externals(ctx context.Context) (names []string) {
+// choices returns the profile without a workspace, and the agent of new sessions if it is an
+// external one; empty: it is not. Without a profile, which sessions report, or logins, both are
+// missing.
+func (s *Server) choices(ctx context.Context) (prof *core.Profile, agent string) {
 	if s.opts.Logins == nil {
-		return nil
+		return nil, ""
 	}
 	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, nil)
 	if err != nil {
-		return nil // sessions report it
+		return nil, ""
+	}
+	return prof, NewOffer(prof, false).external(Chosen{})
+}
+
+// defaultAgent returns the agent of choices.
+func (s *Server) defaultAgent(ctx context.Context) string {
+	_, agent := s.choices(ctx)
+	return agent
+}
+
+// externals lists the external agents of a profile that users can choose; nil: there is none.
+func externals(prof *core.Profile) (names []string) {
+	if prof == nil {
+		return nil
 	}
 	for _, a := range prof.Agents {
 		if a.External {
@@ -74,24 +90,12 @@ func (s *Server) externals(ctx context.Context) (names []string) {
 	return names
 }
 
-// defaultAgent returns the agent of new sessions if it is an external one with a login; empty: it
-// is not.
-func (s *Server) defaultAgent(ctx context.Context) string {
-	if s.opts.Logins == nil {
-		return ""
-	}
-	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, nil)
-	if err != nil {
-		return ""
-	}
-	return NewOffer(prof, false).external(Chosen{})
-}
-
 // loginOf finds the external agent of a method, and the method's own id. Without an agent it is
 // none of theirs.
 func (s *Server) loginOf(ctx context.Context, id string) (agent, method string) {
 	name, method, _ := strings.Cut(id, "/")
-	for _, agent := range s.externals(ctx) {
+	prof, _ := s.choices(ctx)
+	for _, agent := range externals(prof) {
 		if agent == name {
 			return agent, method
 		}
@@ -153,11 +157,11 @@ func (s *Server) pages(call *wire.Call) (show ShowPage, done func()) {
 	}
 }
 
-// logins lists the methods of all external agents.
-func (s *Server) logins(ctx context.Context) (list []acp.AuthMethod) {
-	for _, agent := range s.externals(ctx) {
+// logins lists the methods of all external agents of a profile. first is the agent of new sessions.
+func (s *Server) logins(prof *core.Profile, first string) (list []acp.AuthMethod) {
+	for _, agent := range externals(prof) {
 		_, wanted, _ := s.opts.Logins.Methods(agent)
-		list = append(list, s.loginsOf(agent, wanted && agent == s.defaultAgent(ctx))...)
+		list = append(list, s.loginsOf(agent, wanted && agent == first)...)
 	}
 	return list
 }
