@@ -67,10 +67,12 @@ func build(dir string) (string, error) {
 		out += ".exe"
 	}
 	args := slices.Concat(building, []string{"-o", out})
+	cgo := "CGO_ENABLED=0"
 	if raced() {
-		args = append(args, "-race")
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
 	cmd := exec.Command("go", append(args, "../cmd/dragoman")...)
+	cmd.Env = append(os.Environ(), cgo)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, text)
 	}
