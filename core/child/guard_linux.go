@@ -213,11 +213,22 @@ type link struct {
 	programs map[uint64]*runningProgram
 }
 
-// runningProgram is a program that the guard has started. how is set before ended is closed.
+// runningProgram is a program that the guard has started. how and gone are set before ended is closed.
 type runningProgram struct {
 	mark  uint64
 	ended chan struct{}
 	how   syscall.WaitStatus
+	gone  bool // nothing of its group is left, and the guard has forgotten it
+}
+
+// over reports whether the program has ended, and all of its group with it.
+func (r *runningProgram) over() bool {
+	select {
+	case <-r.ended:
+		return r.gone
+	default:
+		return false
+	}
 }
 
 var (
@@ -303,7 +314,7 @@ func (l *link) listen() {
 		l.sweep()
 	}
 	for _, r := range left {
-		r.how = syscall.WaitStatus(unix.SIGKILL)
+		r.how, r.gone = syscall.WaitStatus(unix.SIGKILL), true
 		close(r.ended)
 	}
 }
@@ -320,7 +331,7 @@ func (l *link) take(m message) {
 	case saidEnded:
 		if r := l.programs[m.mark]; r != nil {
 			delete(l.programs, m.mark)
-			r.how = syscall.WaitStatus(m.value)
+			r.how, r.gone = syscall.WaitStatus(m.value), m.serial == 1
 			close(r.ended)
 		}
 	}
@@ -513,6 +524,9 @@ func (t *tree) await() { <-t.running.ended }
 
 // signal sends a signal to all living processes and returns their number.
 func (t *tree) signal(sig syscall.Signal) int64 {
+	if t.running.over() {
+		return 0
+	}
 	n, err := t.link.ask(message{op: opSignal, mark: t.running.mark, value: int64(sig)}, nil, nil)
 	if err != nil {
 		return 0 // everything ended with the guard
@@ -534,12 +548,18 @@ func (t *tree) kill() {
 	}
 }
 
-func (t *tree) spare() { _, _ = t.link.ask(message{op: opSpare, mark: t.running.mark}, nil, nil) }
+func (t *tree) spare() {
+	if !t.running.over() {
+		_, _ = t.link.ask(message{op: opSpare, mark: t.running.mark}, nil, nil)
+	}
+}
 
 func (t *tree) close() Ending {
 	t.kill()
 	t.await()
-	_ = t.link.tell(message{op: opForget, mark: t.running.mark}, nil, nil)
+	if !t.running.gone {
+		_ = t.link.tell(message{op: opForget, mark: t.running.mark}, nil, nil)
+	}
 	t.streams.finish(t.delay)
 	how := t.running.how
 	if how.Signaled() {

@@ -264,6 +264,47 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// Of a program that leaves nothing the guard says so when it ends, also beside others; then it is not asked about
+// the group again.
+func TestNothingLeft(t *testing.T) {
+	guard := guarding(t)
+	odd := childtest.OddSleep()
+	t.Cleanup(func() { childtest.Wake(t, odd) })
+	end := func(line string) *Group {
+		t.Helper()
+		g, err := guard.Start(exec.Command(shell(), "-c", line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Await()
+		return g
+	}
+	for _, beside := range []bool{false, true} {
+		if beside {
+			begun(t, guard, "echo; exec sleep "+odd, nil)
+		}
+		for line, gone := range map[string]bool{"exit 3": true, "sleep 0.01 & wait": true, "sleep " + odd + " & exit 3": false} {
+			g := end(line)
+			if g.tree.running.gone != gone {
+				t.Errorf("%q (beside another: %v) has left nothing: %v", line, beside, !gone)
+			}
+			if g.Alive() == gone {
+				t.Errorf("%q (beside another: %v) has left something: %v", line, beside, gone)
+			}
+			g.Close()
+		}
+	}
+	daemon := end("setsid -f sleep " + odd)
+	childtest.Soon(t, "the daemon runs", func() bool { return len(childtest.Asleep(t, odd)) == 2 })
+	daemon.Spare()
+	daemon.Close()
+	if g := end("exit 0"); g.tree.running.gone {
+		t.Error("a daemon is taken for a program")
+	} else {
+		g.Close()
+	}
+}
+
 // A daemon that was not there yet when its group was asked to end is asked the next time.
 func TestTerminateAgain(t *testing.T) {
 	guard := guarding(t)

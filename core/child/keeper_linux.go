@@ -236,17 +236,15 @@ func errno(err error) int64 {
 
 // reap collects the processes that have ended, and reports those that are programs.
 func (k *keeper) reap() {
+	var ended []message
 	for {
 		var how unix.WaitStatus
 		pid, err := unix.Wait4(-1, &how, unix.WNOHANG, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
+		if errors.Is(err, unix.EINTR) {
 			continue
-		case err != nil:
-			k.childless = true
-			return
-		case pid <= 0:
-			return
+		}
+		if k.childless = err != nil; pid <= 0 {
+			break
 		}
 		for _, p := range k.programs {
 			if p.pid == pid && !p.ended {
@@ -254,10 +252,35 @@ func (k *keeper) reap() {
 				if how.Signaled() && how.Signal() == p.sig {
 					k.askLate(p)
 				}
-				k.say(message{op: saidEnded, mark: p.mark, value: int64(how)})
+				ended = append(ended, message{op: saidEnded, mark: p.mark, value: int64(how)})
 			}
 		}
 	}
+	if len(ended) == 0 {
+		return
+	}
+	alone := k.childless || k.onlyPrograms()
+	for _, m := range ended {
+		if alone {
+			m.serial = 1
+			delete(k.programs, m.mark)
+		}
+		k.say(m)
+	}
+}
+
+// onlyPrograms reports whether our own children are programs that run. Then nothing is left of those that
+// have ended, because whatever loses its parent becomes a child of ours.
+func (k *keeper) onlyPrograms() bool {
+	list, err := children()
+	if err != nil {
+		return false // an old system
+	}
+	run := map[int]bool{}
+	for _, p := range k.programs {
+		run[p.pid] = !p.ended
+	}
+	return !slices.ContainsFunc(list, func(pid int) bool { return !run[pid] })
 }
 
 // signal sends a signal to a group, and returns how many it has.

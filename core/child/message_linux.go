@@ -20,7 +20,7 @@ const (
 	opKeep // value: a number for the file that comes along; in the answer: 0, or a negative errno
 	opDrop // value: the number of the file
 	saidAnswer
-	saidEnded // value: the wait status
+	saidEnded // value: the wait status; serial: 1 if nothing of the program's group is left, which is then forgotten
 )
 
 // The value of opStart has a bit for each stream that comes along, and startHere for a program that

@@ -59,10 +59,3 @@ func BenchmarkReadEnd(b *testing.B) {
 		bed.ok("read_file", m{"path": "f", "offset": 99_999})
 	}
 }
-
-func BenchmarkShell(b *testing.B) {
-	bed := newBed(b, Options{Shell: "sh"})
-	for b.Loop() {
-		bed.ok("shell_command", m{"command": ":"})
-	}
-}

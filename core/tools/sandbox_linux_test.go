@@ -13,7 +13,7 @@ import (
 )
 
 // boxed is a bed whose commands are confined at a level.
-func boxed(t *testing.T, level child.Level) *bed {
+func boxed(t testing.TB, level child.Level) *bed {
 	t.Helper()
 	data := t.TempDir()
 	var b *bed
