@@ -459,15 +459,15 @@ func (l *link) tell(m message, body []byte, files []*os.File) error {
 		}
 		rights = unix.UnixRights(fds...)
 	}
-	head, sent := m.encode(), 0
+	whole, sent := append(m.encode(), body...), 0
 	if werr := conn.Write(func(fd uintptr) bool {
-		sent, err = unix.SendmsgN(int(fd), head, rights, nil, unix.MSG_NOSIGNAL)
+		sent, err = unix.SendmsgN(int(fd), whole, rights, nil, unix.MSG_NOSIGNAL)
 		return !errors.Is(err, unix.EAGAIN)
 	}); werr != nil {
 		return werr
 	}
 	runtime.KeepAlive(files)
-	if rest := append(head[sent:], body...); err == nil && len(rest) > 0 {
+	if rest := whole[sent:]; err == nil && len(rest) > 0 {
 		_, err = l.socket.Write(rest) // not without need: the guard may have ended by now, as it was asked to
 	} else if err != nil && len(files) > 0 && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		return fmt.Errorf("%w: %w", errUnsent, err)

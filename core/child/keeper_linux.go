@@ -30,12 +30,18 @@ func init() {
 	}
 }
 
-// keeper is the inside of a guard's process. One goroutine does all of its work, on the
-// first thread: the system kills the programs when the thread that started them ends.
+// keeper is the inside of a guard's process. Requests are read and carried out on the first thread: the
+// system kills the programs when the thread that started them ends. Another one waits for the programs to end.
+// Each sleeps in the system and does itself what it was woken for: handing work from one goroutine to another
+// would cost more than the work.
 type keeper struct {
-	socket    int
-	lenient   bool
-	null      int // the null device
+	socket  int
+	lenient bool
+	null    int           // the null device
+	begun   chan struct{} // has room for one; a program was started
+	reaped  chan struct{} // has room for one; something below us has ended
+
+	turn      chan struct{} // taken by who uses the fields below, or writes to the socket
 	programs  map[uint64]*startedProgram
 	kept      map[int64]int // files that stay open as long as programs run
 	childless bool          // nothing is left below us
@@ -68,8 +74,6 @@ func keep(socket int, lenient bool) int {
 	// They are caught and not ignored: programs inherit what their parent ignores.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP)
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, unix.SIGCHLD)
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 1
@@ -78,34 +82,42 @@ func keep(socket int, lenient bool) int {
 		socket:    socket,
 		lenient:   lenient,
 		null:      null,
+		begun:     make(chan struct{}, 1),
+		reaped:    make(chan struct{}, 1),
+		turn:      make(chan struct{}, 1),
 		programs:  map[uint64]*startedProgram{},
 		kept:      map[int64]int{},
 		childless: true,
 	}
-	requests := make(chan request)
-	go func() {
-		defer close(requests)
-		for {
-			m, body, files, err := receive(socket)
-			if err != nil {
-				return
-			}
-			requests <- request{m, body, files}
+	go k.watch() // as long as the process lives
+	for !k.resting {
+		m, body, files, err := receive(socket)
+		if err != nil {
+			k.end()
+			return 0
 		}
-	}()
-	for {
-		select {
-		case r, ok := <-requests:
-			if !ok {
-				k.end(ended)
-				return 0
-			}
-			if k.do(r); k.resting {
-				return 0
-			}
-		case <-ended:
+		k.do(request{m, body, files})
+	}
+	return 0
+}
+
+// watch reports the ends of programs.
+func (k *keeper) watch() {
+	for range k.begun {
+		for awaitChild() {
+			k.turn <- struct{}{}
 			k.reap()
+			<-k.turn
+			nudge(k.reaped)
 		}
+	}
+}
+
+// nudge leaves a word in a channel that has room for one.
+func nudge(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -117,6 +129,8 @@ type request struct {
 
 // do carries out a request and answers it.
 func (k *keeper) do(r request) {
+	k.turn <- struct{}{}
+	defer func() { <-k.turn }()
 	k.reap()
 	p := k.programs[r.mark]
 	var answer int64
@@ -223,6 +237,7 @@ func (k *keeper) start(r request) int64 {
 	}
 	k.programs[r.mark] = &startedProgram{mark: r.mark, pid: pid}
 	k.childless = false
+	nudge(k.begun)
 	return int64(pid)
 }
 
@@ -364,7 +379,7 @@ func (k *keeper) members(p *startedProgram) []process {
 // end ends all that is left, and waits for that. Only the system knows that nothing is:
 // while we look, processes start, end and change their parents. What we may not end is
 // waited for half a second.
-func (k *keeper) end(ended <-chan os.Signal) {
+func (k *keeper) end() {
 	find := k.below
 	if k.lenient {
 		find = func() []process {
@@ -375,16 +390,25 @@ func (k *keeper) end(ended <-chan os.Signal) {
 			return list
 		}
 	}
-	for tries := 0; tries < 100; tries++ {
+	over := func() (done bool, killed int) {
+		k.turn <- struct{}{}
+		defer func() { <-k.turn }()
 		k.reap()
 		if k.childless || k.lenient && len(find()) == 0 {
+			return true, 0
+		}
+		return false, killAll(find)
+	}
+	for tries := 0; tries < 100; tries++ {
+		done, killed := over()
+		if done {
 			return
 		}
-		if killAll(find) > 0 {
+		if killed > 0 {
 			tries = 0 // at 0 killed, only processes are left that we may not end, or that are ending
 		}
 		select {
-		case <-ended:
+		case <-k.reaped:
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

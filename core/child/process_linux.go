@@ -52,6 +52,16 @@ func children() (list []int, err error) {
 	return list, err
 }
 
+// awaitChild blocks until a child of ours has ended, without collecting it; false: there is none.
+func awaitChild() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil
+		}
+	}
+}
+
 // survey looks at processes one after the other. Whose parent has ended meanwhile is
 // looked at again, since it has another one by then: whoever follows parents down to it
 // would miss it.
