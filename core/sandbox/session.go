@@ -215,7 +215,10 @@ func (s *Session) leave() []Aside {
 // renew makes a new sandbox where what the profile is made from has changed.
 func (s *Session) renew() error {
 	w := s.workspace()
-	now := basis{workspace: w, sockets: w.listening()}
+	now := basis{workspace: w}
+	if w.Most != child.None { // nothing is masked there
+		now.sockets = w.listening()
+	}
 	fresh := s.guard == nil || !s.made.equal(now)
 	if !fresh && s.marks.hold(s.running > 0) {
 		return nil

@@ -70,7 +70,7 @@ func look(p Profile, m marks, before snapshot) snapshot {
 		if err != nil {
 			continue
 		}
-		found := map[string]state{}
+		found, folder := map[string]state{}, openFolder{root: root}
 		for _, path := range sorted(append(controls(dir, false), below(dir, p.ReadOnly)...)) {
 			locked := m.locks(path)
 			for _, leaf := range leaves(path, maxLeaves-len(found)) {
@@ -78,13 +78,15 @@ func look(p Profile, m marks, before snapshot) snapshot {
 				if err != nil || !filepath.IsLocal(name) {
 					continue
 				}
-				if s, err := stateOf(root, name, before[dir]); err == nil {
+				was, known := before[dir][name]
+				if s, err := folder.state(name, was, known); err == nil {
 					s.locked = locked
 					found[name] = s
 				}
 			}
 		}
 		now[dir] = found
+		folder.close()
 		root.Close()
 	}
 	return now
@@ -95,13 +97,48 @@ func below(dir string, paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !within(dir, path) })
 }
 
-func stateOf(root *os.Root, name string, before map[string]state) (state, error) {
+// openFolder keeps one folder below a root open: files that are looked at one after the other mostly share
+// theirs, and to open it anew for each would take most of the time.
+type openFolder struct {
+	root *os.Root
+	name string
+	open *os.Root // nil: none is
+}
+
+// in returns the folder of that name.
+func (f *openFolder) in(name string) (*os.Root, error) {
+	if name == "." {
+		return f.root, nil
+	}
+	if f.open != nil && f.name == name {
+		return f.open, nil
+	}
+	f.close()
+	open, err := f.root.OpenRoot(name)
+	f.name, f.open = name, open
+	return open, err
+}
+
+func (f *openFolder) close() {
+	if f.open != nil {
+		f.open.Close()
+		f.open = nil
+	}
+}
+
+// state returns the state of a file; was is an earlier one, if it is known.
+func (f *openFolder) state(path string, was state, known bool) (state, error) {
+	root, err := f.in(filepath.Dir(path))
+	if err != nil {
+		return state{}, err
+	}
+	name := filepath.Base(path)
 	info, err := root.Lstat(name)
 	if err != nil {
 		return state{}, err
 	}
 	s := state{mode: info.Mode(), size: info.Size(), changed: changeTime(info)}
-	if was, ok := before[name]; ok && was.mode == s.mode && was.size == s.size && was.changed.Equal(s.changed) {
+	if known && was.mode == s.mode && was.size == s.size && was.changed.Equal(s.changed) {
 		return was, nil
 	}
 	switch s.mode.Type() {
