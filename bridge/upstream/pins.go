@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/adapters/wire"
+	"dragoman/bridge/upstream/definition"
 	"dragoman/core"
 	"dragoman/core/datadir"
 	"dragoman/core/display"
@@ -35,29 +35,6 @@ type pinSet map[string]map[string]string
 // pinsIn returns the pins in a file; "": nothing is pinned.
 func pinsIn(path string) *pins {
 	return &pins{file: datadir.Document[pinSet]{Path: path}, young: map[string]time.Time{}}
-}
-
-// pinnedFields are the pinned members of a tool: all that a model reads, and its permissions.
-var pinnedFields = []string{"title", "description", "inputSchema", "outputSchema", "annotations"}
-
-// canonical returns a tool's description with its members in a fixed order; "": it is not an
-// object. A member whose name differs from a pinned one only in case counts too, because some
-// clients accept it.
-func canonical(item json.RawMessage) string {
-	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(item))
-	d.UseNumber()
-	if d.Decode(&all) != nil {
-		return ""
-	}
-	some := map[string]any{}
-	for name, v := range all {
-		pinned := slices.ContainsFunc(pinnedFields, func(f string) bool { return strings.EqualFold(f, name) })
-		if v != nil && pinned || name != "name" && strings.EqualFold(name, "name") {
-			some[name] = v
-		}
-	}
-	return string(wire.JSON(some)) // sorted by name
 }
 
 // kept reports whether anything is pinned at all.
@@ -141,7 +118,7 @@ func (p *pins) look(server string, list []*listedTool) error {
 	}
 	tools := map[string]string{}
 	for _, l := range list {
-		tools[l.spec.Name] = canonical(l.raw)
+		tools[l.spec.Name] = definition.Canonical(l.raw)
 	}
 	known, err := p.first(server, tools)
 	if err != nil || known == nil {
@@ -216,7 +193,7 @@ func (p *pins) agree(server string, tools ...Change) error {
 			known = map[string]string{}
 		}
 		for _, c := range tools {
-			known[c.Tool] = canonical(c.item)
+			known[c.Tool] = definition.Canonical(c.item)
 		}
 		return known
 	})
@@ -224,7 +201,7 @@ func (p *pins) agree(server string, tools ...Change) error {
 
 func (p *pins) agreed(server string, l *listedTool) bool {
 	known, err := p.known(server)
-	return err == nil && known[l.spec.Name] == canonical(l.raw)
+	return err == nil && known[l.spec.Name] == definition.Canonical(l.raw)
 }
 
 // change replaces a server's pins by the result of change on a copy of them; nil: none. Processes

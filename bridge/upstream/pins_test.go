@@ -229,20 +229,3 @@ func TestFirstSightLasts(t *testing.T) {
 		see("a1 b1", map[string]string{"c": "1"})
 	})
 }
-
-// A client that ignores the case of names reads another member.
-func TestCanonical(t *testing.T) {
-	plain := canonical([]byte(`{"name":"t","description":"adds","inputSchema":{"b":1.50,"a":1e999},"icons":[]}`))
-	if plain != `{"description":"adds","inputSchema":{"a":1e999,"b":1.50}}` {
-		t.Errorf("canonical: %s", plain)
-	}
-	for _, other := range []string{
-		`{"name":"t","description":"adds","Description":"evil","inputSchema":{"b":1.50,"a":1e999}}`,
-		`{"name":"t","NAME":"u","description":"adds","inputSchema":{"b":1.50,"a":1e999}}`,
-		`{"name":"t","description":"adds","inputSchema":{"b":1.50,"a":1e998}}`,
-	} {
-		if canonical([]byte(other)) == plain {
-			t.Errorf("%s is taken for the same", other)
-		}
-	}
-}

@@ -20,6 +20,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/glob"
+	"dragoman/core/jsonscan"
 )
 
 const (
@@ -78,21 +79,7 @@ func (u *upstream) tools(ctx context.Context, p *Peer) ([]*listedTool, error) {
 
 // parseTool reads a tool of a list, repaired.
 func parseTool(server string, item json.RawMessage) (*listedTool, error) {
-	var t struct {
-		Name        string          `json:"name"`
-		Title       string          `json:"title"`
-		Description string          `json:"description"`
-		Schema      json.RawMessage `json:"inputSchema"`
-		Annotations struct {
-			Title      string `json:"title"`
-			ReadOnly   bool   `json:"readOnlyHint"`
-			Idempotent bool   `json:"idempotentHint"`
-		} `json:"annotations"`
-	}
-	_, fit, err := definition.Fit(item)
-	if err == nil {
-		err = wire.Unmarshal(fit, &t)
-	}
+	t, err := definition.Read(item)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +105,9 @@ func parseTool(server string, item json.RawMessage) (*listedTool, error) {
 // seenSchema returns a schema with visible forms of its texts. One without hidden characters
 // stays unchanged.
 func seenSchema(raw json.RawMessage) json.RawMessage {
+	if isSeen(raw) {
+		return raw
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
@@ -154,6 +144,22 @@ func seenSchema(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return out
+}
+
+// isSeen reports whether all characters in the texts of a JSON value are visible. It takes only
+// ASCII for visible.
+func isSeen(raw json.RawMessage) bool {
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\':
+			if i++; i == len(raw) || strings.IndexByte(`"\/nt`, raw[i]) < 0 {
+				return false
+			}
+		case c < ' ' && !jsonscan.IsSpace(c), c > '~':
+			return false
+		}
+	}
+	return true
 }
 
 // offers reports whether the configuration offers a tool. A list with an invalid pattern offers

@@ -132,7 +132,7 @@ func (v *View) learn(ctx context.Context, all *partialList, page askPage) error 
 		for _, item := range items {
 			name, _, err := definition.Fit(item)
 			if _, taken := all.tools[name]; err == nil && !taken && v.Server.offers(name) {
-				all.tools[name] = canonical(item)
+				all.tools[name] = definition.Canonical(item)
 			}
 		}
 		return len(all.tools)
@@ -222,7 +222,7 @@ func (v *View) took(list []*listedTool) error {
 	all := partialList{tools: map[string]string{}, at: v.at}
 	v.mu.Unlock()
 	for _, l := range list {
-		all.tools[l.spec.Name] = canonical(l.raw)
+		all.tools[l.spec.Name] = definition.Canonical(l.raw)
 	}
 	return v.complete(all)
 }
@@ -265,7 +265,7 @@ func (v *View) shown(cursor string, result json.RawMessage, at int) json.RawMess
 			same = false
 			continue
 		}
-		is := canonical(item)
+		is := definition.Canonical(item)
 		page[name] = is
 		was, ok := known[name]
 		if v.Pins() && known != nil && was != is && (ok || !young) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // anyObject replaces the schema of a tool that does not describe an object.
@@ -18,14 +19,14 @@ type checks map[string]func(json.RawMessage) bool
 
 // optionalMembers validates a tool's members other than its name and its schemas.
 var optionalMembers = checks{
-	"title":       decodes[string],
-	"description": decodes[string],
+	"title":       isText,
+	"description": isText,
 	"annotations": checks{
-		"title":           decodes[string],
-		"readOnlyHint":    decodes[bool],
-		"destructiveHint": decodes[bool],
-		"idempotentHint":  decodes[bool],
-		"openWorldHint":   decodes[bool],
+		"title":           isText,
+		"readOnlyHint":    isBool,
+		"destructiveHint": isBool,
+		"idempotentHint":  isBool,
+		"openWorldHint":   isBool,
 	}.pass,
 	"icons":     areIcons,
 	"execution": checks{"taskSupport": oneOf("required", "optional", "forbidden")}.pass,
@@ -33,8 +34,8 @@ var optionalMembers = checks{
 }
 
 var iconMembers = checks{
-	"src":      decodes[string],
-	"mimeType": decodes[string],
+	"src":      isText,
+	"mimeType": isText,
 	"sizes":    decodes[[]string],
 	"theme":    oneOf("light", "dark"),
 }
@@ -67,6 +68,10 @@ func oneOf(words ...string) func(json.RawMessage) bool {
 	}
 }
 
+func isText(value json.RawMessage) bool { return jsonscan.IsString(value) }
+
+func isBool(value json.RawMessage) bool { return string(value) == "true" || string(value) == "false" }
+
 func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
 
 // decodes reports whether a value is a T.
@@ -80,9 +85,17 @@ const MaxName = 256
 
 // Fit returns the name of a listed tool, and the tool in a form that every client can read. An
 // input schema that does not describe an object is replaced by one that allows every object,
-// because the server checks arguments anyway; an optional member of the wrong type is removed. A well-formed tool is
-// returned unchanged. A tool without a usable name is an error.
-func Fit(item json.RawMessage) (name string, tool json.RawMessage, err error) {
+// because the server checks arguments anyway; an optional member of the wrong type is removed. A
+// well-formed tool is returned unchanged. A tool without a usable name is an error.
+func Fit(item json.RawMessage) (named string, tool json.RawMessage, err error) {
+	if m, ok := read(item); ok && m.wellFormed() {
+		return jsonscan.Text(m[name]), item, nil
+	}
+	return repaired(item)
+}
+
+// repaired is Fit for any tool.
+func repaired(item json.RawMessage) (named string, tool json.RawMessage, err error) {
 	var t struct {
 		Name string `json:"name"`
 	}
