@@ -135,6 +135,10 @@ func (c *Conn) Ask(ctx context.Context, method string, params, result any) error
 	if got.err != nil || result == nil {
 		return got.err
 	}
+	if raw, ok := result.(*json.RawMessage); ok && len(got.result) > 0 {
+		*raw = got.result // it is part of a message that was parsed
+		return nil
+	}
 	if err := Unmarshal(got.result, result); err != nil {
 		return fmt.Errorf("the answer to %s: %w", method, err)
 	}

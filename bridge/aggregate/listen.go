@@ -206,7 +206,7 @@ func (s *side) followAgain(p *part) {
 	}
 	p.mu.Lock()
 	var uris []string
-	for uri := range p.kept {
+	for uri := range p.wanted {
 		uris = append(uris, uri)
 	}
 	p.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *part) unfollow(uri string) {
 	p.mu.Lock()
 	a, have := p.subs[uri]
 	delete(p.subs, uri)
-	delete(p.kept, uri)
+	delete(p.wanted, uri)
 	p.mu.Unlock()
 	peer := p.running()
 	switch {
@@ -261,7 +261,7 @@ func (s *side) subscribe(call *wire.Call, q request, p *part) {
 	x := s.newPass(p, call, q)
 	x.after = func(res json.RawMessage) json.RawMessage {
 		p.mu.Lock()
-		p.kept[q.uri] = true
+		p.wanted[q.uri] = true
 		p.subs[q.uri] = nil
 		p.mu.Unlock()
 		return res
@@ -272,7 +272,7 @@ func (s *side) subscribe(call *wire.Call, q request, p *part) {
 		return
 	}
 	p.mu.Lock()
-	p.kept[q.uri] = true
+	p.wanted[q.uri] = true
 	p.mu.Unlock()
 	p.followOne(peer, q.uri)
 	x.finish(json.RawMessage(`{}`), nil)
@@ -286,7 +286,7 @@ func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
 		return
 	}
 	p.mu.Lock()
-	delete(p.kept, q.uri)
+	delete(p.wanted, q.uri)
 	delete(p.subs, q.uri)
 	p.mu.Unlock()
 	x.send()

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +16,6 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
-	"dragoman/core/display"
 )
 
 // kind is a kind of list.
@@ -111,9 +109,14 @@ func (s *side) list(ctx context.Context, call *wire.Call, q request) {
 }
 
 // page returns a page of a list, with a cursor if there is more.
-func (s *side) page(k kind, of *snapshot, from int) json.RawMessage {
+func (s *side) page(k kind, of *snapshot, from int) wire.ValidJSON {
 	to := min(from+pageItems, len(of.items))
-	b := append([]byte(`{"`), kinds[k].field...)
+	size := 256
+	for _, item := range of.items[from:to] {
+		size += len(item) + 1
+	}
+	b := append(make([]byte, 0, size), `{"`...)
+	b = append(b, kinds[k].field...)
 	b = append(b, `":[`...)
 	for i, item := range of.items[from:to] {
 		if i > 0 {
@@ -258,98 +261,6 @@ func (p *part) lookForCall(ctx context.Context) *upstream.Peer {
 	}
 }
 
-// request asks the server for a list and keeps it. It returns the connection that has given the list;
-// nil: none has.
-func (p *part) request(ctx context.Context, k kind) *upstream.Peer {
-	ctx, cancel := context.WithTimeout(ctx, max(p.server.StartFor(), time.Minute))
-	defer cancel()
-	var list []json.RawMessage
-	var peer *upstream.Peer
-	at := 0
-	for range 2 {
-		var err error
-		if peer, err = p.acquire(ctx, false); err != nil {
-			return nil // it was logged
-		}
-		if p.view != nil {
-			at = p.view.Changes()
-		}
-		if !p.has(k, peer) {
-			break
-		}
-		list, err = peer.List(ctx, kinds[k].method, kinds[k].field)
-		if errors.Is(err, wire.ErrClosed) {
-			peer = nil
-			continue
-		}
-		if err != nil {
-			if refused := (*jrpc2.Error)(nil); !errors.As(err, &refused) || refused.Code != jrpc2.MethodNotFound {
-				p.log("warn", kinds[k].method+": "+display.Plain(err.Error()))
-			}
-			return nil
-		}
-		break
-	}
-	if peer == nil {
-		return nil
-	}
-	if k == toolList && p.view != nil {
-		list = p.view.Agreed(list, at)
-	}
-	p.keep(k, list)
-	return peer
-}
-
-// keep stores a list. Items that cannot be used are left out and logged.
-func (p *part) keep(k kind, list []json.RawMessage) {
-	items := make([]item, 0, len(list))
-	taken := map[string]bool{}
-	var out []string
-	for _, words := range list {
-		var t struct {
-			Name     string `json:"name"`
-			URI      string `json:"uri"`
-			Template string `json:"uriTemplate"`
-			Task     string `json:"taskId"`
-		}
-		err := wire.Unmarshal(words, &t)
-		id := [...]string{toolList: t.Name, promptList: t.Name, resourceList: t.URI, templateList: t.Template, taskList: t.Task}[k]
-		switch {
-		case err != nil:
-			out = append(out, err.Error())
-			continue
-		case id == "" || k < namedKinds && len(id) > upstream.MaxName || len(id) > maxURI:
-			out = append(out, fmt.Sprintf("its %s %.40q has %d bytes", kinds[k].id, id, len(id)))
-			continue
-		case taken[id]:
-			out = append(out, fmt.Sprintf("there are two of the %s %.100q", kinds[k].id, id))
-			continue
-		}
-		taken[id] = true
-		items = append(items, item{id, words})
-	}
-	runs := p.running() != nil
-	p.mu.Lock()
-	same := slices.EqualFunc(p.known[k], items, func(a, b item) bool { return string(a.raw) == string(b.raw) })
-	late := p.late && !same
-	p.known[k] = items
-	if runs {
-		p.late = false
-	}
-	p.mu.Unlock()
-	if !same {
-		for _, why := range out {
-			p.log("warn", "left out of "+kinds[k].method+": "+display.Plain(why))
-		}
-	}
-	if late {
-		p.side.changed(k)
-	}
-}
-
-// maxURI limits a URI, in bytes.
-const maxURI = 8 << 10
-
 // put combines the known lists of all servers into one.
 func (s *side) put(k kind) *snapshot {
 	type named struct {
@@ -357,11 +268,16 @@ func (s *side) put(k kind) *snapshot {
 		item
 	}
 	var all []named
-	var refs, expected []ref
+	var refs, expected, held []ref
 	for _, p := range s.parts() {
 		up := p.running() != nil
 		p.mu.Lock()
 		known := p.known[k]
+		if k == toolList {
+			for _, name := range p.held {
+				held = append(held, ref{p.server.Name, name})
+			}
+		}
 		p.mu.Unlock()
 		for _, it := range known {
 			all = append(all, named{p, it})
@@ -378,6 +294,7 @@ func (s *side) put(k kind) *snapshot {
 	s.mu.Lock()
 	if k < namedKinds {
 		left = s.names[k].assign(refs, expected)
+		s.names[k].hold(held)
 	}
 	owners := map[string]*part{}
 	for _, it := range all {
@@ -390,11 +307,13 @@ func (s *side) put(k kind) *snapshot {
 			if name != it.id {
 				words = wire.Edit(words, wire.Set("name", wire.JSON(name)))
 			}
-		} else if owners[it.id] != nil {
-			left = append(left, ref{it.part.server.Name, it.id})
-			continue
+		} else {
+			if owners[it.id] != nil {
+				left = append(left, ref{it.part.server.Name, it.id})
+				continue
+			}
+			owners[it.id] = it.part
 		}
-		owners[it.id] = it.part
 		snap.items = append(snap.items, words)
 	}
 	if k == toolList {

@@ -34,7 +34,20 @@ func (s *side) named(ctx context.Context, call *wire.Call, q request) {
 		s.toNamed(ctx, call, q, k, r)
 		return
 	}
+	if r, ok := s.heldBack(k, q.name); ok {
+		s.toNamed(ctx, call, q, k, r)
+		return
+	}
 	s.seek(ctx, call, q, k)
+}
+
+// heldBack finds a tool that is not listed because a user must agree to it first. No server needs to
+// be asked for it, and calls are refused until then.
+func (s *side) heldBack(k kind, name string) (ref, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.names[k].held[name]
+	return r, ok
 }
 
 // seek is named for a name that is not known yet: the client may have it from an earlier session.

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -29,6 +30,7 @@ type names struct {
 	given  map[ref]string
 	by     map[string]ref
 	long   map[string]ref // by the name with the server's prefix, which always works
+	held   map[string]ref // by names that they would get: tools that are not listed
 }
 
 func newNames(p Prefix, legal bool) *names {
@@ -44,24 +46,10 @@ func newNames(p Prefix, legal bool) *names {
 // assign names what has no name yet. expected are tools that may come later; they count as
 // collisions. It returns those that get no name.
 func (n *names) assign(list []ref, expected []ref) (left []ref) {
-	have := map[string]string{} // the one server that has a name, or "" for several
-	note := func(r ref) {
-		name := n.bare(r.name)
-		if server, ok := have[name]; ok && server != r.server {
-			have[name] = ""
-			return
-		}
-		have[name] = r.server
+	if !slices.ContainsFunc(list, func(r ref) bool { return n.given[r] == "" }) {
+		return nil
 	}
-	for r := range n.given {
-		note(r)
-	}
-	for _, r := range list {
-		note(r)
-	}
-	for _, r := range expected {
-		note(r)
-	}
+	have := n.owners(list, expected)
 	for _, r := range list {
 		if _, ok := n.given[r]; ok {
 			continue
@@ -77,6 +65,51 @@ func (n *names) assign(list []ref, expected []ref) (left []ref) {
 		}
 	}
 	return left
+}
+
+// owners returns the one server that has a name without a prefix, by name, or "" for several. Tools
+// that have got their names count, too.
+func (n *names) owners(lists ...[]ref) map[string]string {
+	have := map[string]string{}
+	note := func(r ref) {
+		name := n.bare(r.name)
+		if server, ok := have[name]; ok && server != r.server {
+			have[name] = ""
+			return
+		}
+		have[name] = r.server
+	}
+	for r := range n.given {
+		note(r)
+	}
+	for _, list := range lists {
+		for _, r := range list {
+			note(r)
+		}
+	}
+	return have
+}
+
+// hold replaces the tools that are not listed because a user must agree to them first. Clients may
+// know their names from elsewhere.
+func (n *names) hold(list []ref) {
+	n.held = nil
+	if len(list) == 0 {
+		return
+	}
+	n.held = map[string]ref{}
+	have := n.owners(list)
+	for _, r := range list {
+		if n.given[r] != "" {
+			continue // it was listed before
+		}
+		if name := n.choose(r, have[n.bare(r.name)] == ""); name != "" && n.held[name] == (ref{}) {
+			n.held[name] = r
+		}
+		if long := inference.ToolName(r.server, r.name); n.held[long] == (ref{}) {
+			n.held[long] = r
+		}
+	}
 }
 
 // choose returns a name for a tool that has none; "": it gets none.

@@ -36,19 +36,21 @@ type part struct {
 	mu     sync.Mutex // guards the fields below
 	late   bool       // a list has waited for the server in vain
 	known  [allKinds][]item
+	kept   keptTools
+	held   []string             // new tools that must be agreed to first, and are not in known
 	looks  [allKinds][]*listing // that are open, oldest first
 	judges *listing             // that calls wait for; nil: none do
 	open   []*pass              // calls in which the server may ask, oldest first
 	level  level                // that the server was given
 	subs   map[string]*wire.Ask // subscriptions at the server, by URI; values are nil at the older versions
-	kept   map[string]bool      // URIs that the client has subscribed to
+	wanted map[string]bool      // URIs that the client has subscribed to
 }
 
 // newPart makes the part of an export, or of our agent if export is nil.
 func newPart(s *side, export *upstream.Export, hops int) *part {
 	p := &part{
 		side: s, server: upstream.Server{Name: core.Native}, export: export, hops: hops,
-		subs: map[string]*wire.Ask{}, kept: map[string]bool{},
+		subs: map[string]*wire.Ask{}, wanted: map[string]bool{},
 	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)

@@ -101,7 +101,7 @@ func (e *Export) View(c *Consents) *View {
 		Export:   e,
 		consents: cmp.Or(c, &Consents{}),
 		said:     map[string]string{},
-		warned:   map[string]string{},
+		warned:   map[string]bool{},
 	}
 }
 

@@ -67,6 +67,9 @@ func (e Endpoint) Remote() bool { return e.URL != "" }
 type Link struct {
 	In  io.ReadCloser
 	Out io.WriteCloser
+	// Whole: every message of the server arrives, in the order of the stream. Over HTTP those that
+	// belong to no request may be missed.
+	Whole bool
 	// Settled receives the negotiated version.
 	Settled func(version string)
 	// Close ends the transport of the link, and waits for that.
@@ -160,7 +163,7 @@ func (d dialer) dialStdio(e Endpoint) (*Link, error) {
 	}
 	s := &sieve{in: p.Stdout, frames: wire.Lines(p.Stdout, d.limit), junk: d.junk, whole: d.whole}
 	return &Link{
-		In: s, Out: p.Stdin,
+		In: s, Out: p.Stdin, Whole: true,
 		Close: func() {
 			p.Close(politeFor/2, politeFor/2)
 			release()

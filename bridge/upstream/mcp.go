@@ -148,7 +148,9 @@ type Box struct {
 	exported  map[*Keeper]Server   // connections of clients that servers are exported to
 	// introduced holds the descriptions that servers gave to clients of an aggregate.
 	introduced map[string]Introduction
-	closed     bool
+	// reported holds the tools that were logged because they differ from their pins, by server.
+	reported map[string]map[string]string
+	closed   bool
 
 	owned sync.WaitGroup // of sides
 	guard child.Guard    // of servers without a session
@@ -177,7 +179,7 @@ func New(o Options) *Box {
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listedTool{}, live: map[string][]*upstream{}, confirmed: map[consentKey]bool{},
-		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{},
+		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{}, reported: map[string]map[string]string{},
 	}
 }
 

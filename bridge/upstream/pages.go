@@ -3,10 +3,11 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // The limits of a list.
@@ -44,35 +45,52 @@ func eachPage(
 	}
 }
 
-// pageOf decodes the response to a request for a page.
+// pageOf decodes the response to a request for a page, which is known to be JSON. The items share
+// its memory.
 func pageOf(
 	result json.RawMessage,
 	method, field string,
 ) (items []json.RawMessage, next string, err error) {
-	page := map[string]json.RawMessage{}
-	if err = wire.Unmarshal(result, &page); err == nil {
-		err = once(result, field, "nextCursor")
+	var list, cursor json.RawMessage
+	page := jsonscan.MembersOf(result, wire.MaxDepth)
+	for err == nil && page.Next() {
+		switch string(jsonscan.Unescaped(page.Key)) {
+		case field:
+			list, err = only(list, page.Val, field)
+		case "nextCursor":
+			cursor, err = only(cursor, page.Val, "nextCursor")
+		}
 	}
-	if list := page[field]; err == nil && list != nil {
-		err = wire.Unmarshal(list, &items)
+	switch {
+	case err != nil:
+	case page.Bad && string(result) != "null":
+		err = errors.New("expected an object")
+	case list != nil && string(list) != "null":
+		items, err = elementsOf(list)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the answer to %s: %v", method, err)
 	}
-	_ = json.Unmarshal(page["nextCursor"], &next) // a value that is not a text is ignored
-	return items, next, nil
+	return items, jsonscan.Text(cursor), nil // a cursor that is not a text is ignored
 }
 
-// once returns an error if an object has one of these members twice.
-func once(object json.RawMessage, names ...string) error {
-	seen := map[string]bool{}
-	for key := range wire.Members(object) {
-		if name := string(key); slices.Contains(names, name) {
-			if seen[name] {
-				return fmt.Errorf("duplicate member %q", name)
-			}
-			seen[name] = true
-		}
+// only returns the value of a member; an error if the object has it twice.
+func only(before, value json.RawMessage, name string) (json.RawMessage, error) {
+	if before != nil {
+		return nil, fmt.Errorf("duplicate member %q", name)
 	}
-	return nil
+	return value, nil
+}
+
+// elementsOf returns the elements of a list.
+func elementsOf(list json.RawMessage) ([]json.RawMessage, error) {
+	items := []json.RawMessage{}
+	all := jsonscan.ElementsOf(list, wire.MaxDepth)
+	for all.Next() {
+		items = append(items, all.Val)
+	}
+	if all.Bad {
+		return nil, errors.New("expected an array")
+	}
+	return items, nil
 }

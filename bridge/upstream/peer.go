@@ -316,6 +316,12 @@ func (p *Peer) Lists() bool { return p.Version != proto.Numbered }
 // Modern reports whether every request has the version.
 func (p *Peer) Modern() bool { return p.Version == proto.Modern }
 
+// AnnouncesTools reports whether no change of the list of tools is missed: the server announces them,
+// without being asked to, and every message of it arrives.
+func (p *Peer) AnnouncesTools() bool {
+	return p.link != nil && p.link.Whole && !p.Modern() && p.Caps.Tools != nil && p.Caps.Tools.ListChanged
+}
+
 // With builds params; token is for progress, or nil.
 func (p *Peer) With(token json.RawMessage, members ...wire.Member) json.RawMessage {
 	var meta []wire.Member

@@ -72,7 +72,7 @@ const firstSight = time.Minute
 // the pins; nil: nothing is pinned, because this is only a look.
 func (p *pins) first(server string, tools map[string]string) (map[string]string, error) {
 	known, err := p.known(server)
-	if err != nil || p.onlyLooks() || known != nil && !p.isYoung(server) {
+	if err != nil || p.onlyLooks() || known != nil && (!p.isYoung(server) || hasAll(known, tools)) {
 		return known, err
 	}
 	err = p.change(server, func(now map[string]string) map[string]string {
@@ -93,6 +93,16 @@ func (p *pins) first(server string, tools map[string]string) (map[string]string,
 		return now
 	})
 	return known, err
+}
+
+// hasAll reports whether all tools are pinned, in whatever form.
+func hasAll(known, tools map[string]string) bool {
+	for name := range tools {
+		if _, ok := known[name]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // sawFirst begins the first sight of a server.

@@ -18,6 +18,7 @@ import (
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream/definition"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // View is the knowledge about the tools of an Export's server on one connection. Every list for a
@@ -36,8 +37,9 @@ type View struct {
 	at     int  // the number of changes of the list
 	pages  partialList
 	own    *toolListing
-	taken  []*listedTool     // from KnowFromBox
-	warned map[string]string // logged changes, by tool
+	taken  []*listedTool   // from KnowFromBox
+	warned map[string]bool // logged reasons for leaving tools out
+	last   *agreedList     // of Agreed; nil: there was none
 }
 
 // partialList is a list of which some pages have arrived.
@@ -208,7 +210,10 @@ func (v *View) complete(all partialList) (err error) {
 	v.said, v.saidAt, v.silent = maps.Clone(all.tools), all.at, false // it is modified by the next page
 	v.mu.Unlock()
 	if v.Pins() { // before calls are judged with it
-		_, err = v.box.pins.first(v.Server.Name, all.tools)
+		var known map[string]string
+		if known, err = v.box.pins.first(v.Server.Name, all.tools); err == nil && known != nil {
+			v.warnOf(known, all.tools)
+		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -242,59 +247,37 @@ func (v *View) shown(cursor string, result json.RawMessage, at int) json.RawMess
 		v.Log("warn", err.Error())
 		return json.RawMessage(`{"tools":[]}`) // a client might still find tools in it
 	}
-	known, err := v.box.pins.known(v.Server.Name)
-	if err != nil {
-		v.Log("error", err.Error())
-		known = map[string]string{} // nothing is agreed to
-	}
-	young := v.box.pins.isYoung(v.Server.Name)
-	page := map[string]string{}
-	earlier := v.earlier(cursor)
-	kept := make([][]byte, 0, len(items))
-	same := items != nil
-	for _, item := range items {
-		name, tool, err := definition.Fit(item)
-		_, taken := page[name]
-		switch {
-		case err != nil:
-			v.warn(leftOut(err), leftOut(err))
-		case taken || earlier[name]:
-			v.warn(name, leftOut(errTwice(name)))
-		}
-		if err != nil || taken || earlier[name] || !v.Server.offers(name) {
-			same = false
-			continue
-		}
-		is := definition.Canonical(item)
-		page[name] = is
-		was, ok := known[name]
-		if v.Pins() && known != nil && was != is && (ok || !young) {
-			v.warn(name, v.change(name, was, is, ok))
-			if !ok {
-				same = false
-				continue
-			}
-			if _, tool, err = definition.Fit(withName(was, name)); err != nil {
-				same = false
-				continue
-			}
-		}
-		same = same && string(tool) == string(item)
-		kept = append(kept, tool)
-	}
-	v.gather(cursor, next, page, at)
+	pinned := v.pinned()
+	page := v.judged(items, v.earlier(cursor), pinned)
+	v.gather(cursor, next, page.tools, at)
 	var changes []wire.Member
-	if !same {
-		list := append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
-		changes = append(changes, wire.Set("tools", list))
+	if !page.same || items == nil {
+		list := append(make([]byte, 0, len(result)), '[')
+		for i, tool := range page.shown {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = append(list, tool...)
+		}
+		changes = append(changes, wire.Set("tools", append(list, ']')))
 	}
-	if raw, ok := wire.Object(result)["nextCursor"]; ok && !bytes.HasPrefix(raw, []byte{'"'}) {
+	if raw, ok := member(result, "nextCursor"); ok && !jsonscan.IsString(raw) {
 		changes = append(changes, wire.Set("nextCursor", nil))
 	}
 	if changes == nil {
 		return result
 	}
 	return wire.Edit(result, changes...)
+}
+
+// member returns a member of an object.
+func member(object json.RawMessage, name string) (json.RawMessage, bool) {
+	for key, value := range wire.Members(object) {
+		if string(key) == name {
+			return value, true
+		}
+	}
+	return nil, false
 }
 
 // errTwice is the reason for leaving out the second tool of a name.
@@ -343,19 +326,6 @@ func (v *View) gather(cursor, next string, page map[string]string, at int) {
 	if err := v.complete(all); err != nil {
 		v.Log("error", err.Error())
 	}
-}
-
-// Agreed returns a whole list of tools in its form for a client. The list was requested after at
-// changes (Changes).
-func (v *View) Agreed(list []json.RawMessage, at int) []json.RawMessage {
-	var page struct {
-		Tools []json.RawMessage `json:"tools"`
-	}
-	result := v.shown("", wire.Edit(nil, wire.Set("tools", wire.JSON(list))), at)
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil // an empty list is still a list
-	}
-	return page.Tools
 }
 
 // Call is a client's call of a tool.
@@ -460,7 +430,7 @@ func (v *View) unchanged(tool string) error {
 		return jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
 	}
 	change := v.change(tool, was, is, pinned)
-	v.warn(tool, change)
+	v.warnOf(known, map[string]string{tool: is})
 	return jrpc2.Errorf(jrpc2.InvalidRequest, "%s", change)
 }
 
@@ -486,15 +456,4 @@ func (v *View) change(tool, was, is string, pinned bool) string {
 		display.Word(v.Server.Name),
 		display.Word(tool),
 	)
-}
-
-// warn logs a change once.
-func (v *View) warn(tool, change string) {
-	v.mu.Lock()
-	told := v.warned[tool] == change
-	v.warned[tool] = change
-	v.mu.Unlock()
-	if !told {
-		v.Log("warn", change)
-	}
 }
