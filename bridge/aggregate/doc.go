@@ -7,7 +7,7 @@
 // its initialize, or, at 2026-07-28, of its requests (side.go). A part is a server behind a side,
 // or our agent, which gets messages within the process (part.go, agent.go). A pass is a request on
 // its way to a part, and its answer on the way back (calls.go, named.go). The lists of all parts
-// are combined into a snapshot, of which the client gets pages (lists.go). Names (names.go) and
+// are kept (kept.go) and combined into a snapshot, of which the client gets pages (lists.go). Names (names.go) and
 // routes (routes.go) find the server of a tool, prompt or resource. A client with too many tools
 // gets two that find and call the others (search.go).
 //
@@ -62,6 +62,12 @@
 //   - A server's question is refused if it is not clear which call it belongs to, or if the client
 //     does not offer to answer such questions. Other requests of servers, outside of the protocol,
 //     are passed to clients of the older versions.
+//   - The list of tools of a program that announces changes is kept for the connection until a change
+//     is announced (kept.go). Other servers are asked for each list: over HTTP an announcement may
+//     be missed. A kept list is compared with the pins as they are when a client asks.
+//   - A tool that is not listed because a user must agree to it first is refused without asking its
+//     server. All tools of a list that differ from their pins are logged in one line, once for all
+//     clients.
 //   - A tool's pin is compared with a list of the connection that the call is sent on, which was
 //     requested after all changes that were announced before the call.
 //   - Errors pass as they were written, with their data, in both directions.

@@ -15,8 +15,8 @@
 // the connections that they start or end (logins.go).
 //
 // An [Export] is a server as offered to MCP clients (export.go). A [View] is the server's list of
-// tools on one connection: it removes from lists the tools that clients do not get, and judges
-// calls (view.go). A [Ruling] describes how to proceed with a call that is not refused; if a rule
+// tools on one connection: it removes from lists the tools that clients do not get (judged.go), and
+// judges calls (view.go). A [Ruling] describes how to proceed with a call that is not refused; if a rule
 // requires that the client's user is asked, a consent is the call that waits for the answer
 // (consent.go). An [Audit] is the record of one call.
 //

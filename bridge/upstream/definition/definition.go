@@ -1,5 +1,8 @@
-// Package definition repairs the tools in lists of MCP servers: many clients reject a whole list
-// because of one malformed tool.
+// Package definition reads the tools in lists of MCP servers, and repairs them: many clients reject a
+// whole list because of one malformed tool.
+//
+// A list may have thousands of tools, nearly all of them well-formed. Those are read by one walk over
+// their members (read.go); what readers might disagree about is decoded.
 package definition
 
 import (
