@@ -25,3 +25,20 @@ func TestEdited(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A member is found by its exact name, the last of several counts, and what is no object has none.
+func TestValue(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"a":1,"b":{"a":2}}`:   "1",
+		`{"a":1,"A":2, "a" :3}`: "3",
+		`{"\u0061":"x"}`:        `"x"`,
+		`{"a":null}`:            "null",
+		`{"b":1}`:               "",
+		`["a",1]`:               "",
+		``:                      "",
+	} {
+		if got := wire.Value([]byte(object), "a"); string(got) != want {
+			t.Errorf("%s: %s", object, got)
+		}
+	}
+}

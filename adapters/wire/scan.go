@@ -41,6 +41,18 @@ func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	}
 }
 
+// Value returns the value of a member of an object that is known to be JSON, as it is written; of
+// several it is the last. nil: there is none, or the text is no object.
+func Value(object json.RawMessage, name string) (value json.RawMessage) {
+	m := jsonscan.MembersOf(object, maxValue)
+	for m.Next() {
+		if string(jsonscan.Unescaped(m.Key)) == name {
+			value = m.Val
+		}
+	}
+	return value
+}
+
 // elements yields the elements of the array b, which is known to be JSON; one that is
 // nested too deeply as nil, as the last.
 func elements(b []byte) iter.Seq[[]byte] {

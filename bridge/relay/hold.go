@@ -279,7 +279,7 @@ func (c *pipeSession) learn(ctx context.Context, s *connection, call wire.Messag
 		until(ctx, greets)
 	}
 	err := c.view.Know(ctx, func(ctx context.Context, cursor string) (json.RawMessage, error) {
-		return c.ask(ctx, s, proto.MethodListTools, listParams(cursor, metaOf(call)))
+		return c.ask(ctx, s, proto.MethodListTools, listParams(cursor, metaOf(streamable.ReadParams(call.Params))))
 	})
 	if streamable.SessionLost(err) {
 		until(ctx, s.over) // the connection ends now
@@ -289,8 +289,8 @@ func (c *pipeSession) learn(ctx context.Context, s *connection, call wire.Messag
 
 // metaOf returns the metadata of a call without its progress token, for a request of our own: at
 // 2026-07-28 each request describes the client.
-func metaOf(call wire.Message) json.RawMessage {
-	meta := wire.Object(wire.Object(call.Params)["_meta"])
+func metaOf(call streamable.Params) json.RawMessage {
+	meta := wire.Object(call.Meta)
 	delete(meta, proto.MetaToken)
 	return wire.JSON(meta)
 }

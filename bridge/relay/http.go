@@ -1,10 +1,8 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,7 +96,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e, err := h.relay.export.Server.Endpoint(r.Context())
 		if err == nil && e.Remote() && !e.SSE {
-			h.proxy(w, r, e.In(""), nil, wire.Message{})
+			h.proxy(w, r, e.In(""), nil, wire.Message{}, streamable.Params{})
 			return
 		}
 		s := h.find(r)
@@ -130,7 +128,8 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	modern := streamable.IsModern(r, m)
+	p := streamable.ReadParams(m.Params)
+	modern := streamable.IsModern(r, m.Method, p)
 	if r.Header.Get(proto.HeaderSession) != "" && !modern {
 		ctx, end := h.calls.Take(r.Context(), h.callID(r, nil).session, m)
 		defer end()
@@ -145,21 +144,19 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
 		return
 	}
-	var line bytes.Buffer
-	if json.Compact(&line, body) != nil {
-		return // it was parsed
-	}
 	switch {
 	case e.Remote() && !e.SSE:
-		h.proxy(w, r, e.In(""), body, m)
+		h.proxy(w, r, e.In(""), body, m, p)
 	case modern:
-		h.postModern(w, r, line.Bytes(), m)
+		h.postModern(w, r, inLine(body), m, p)
 	default:
-		h.postLegacy(w, r, line.Bytes(), m)
+		h.postLegacy(w, r, inLine(body), m, p)
 	}
 }
 
-func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
+func (h *HTTP) postLegacy(
+	w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, p streamable.Params,
+) {
 	var s *httpSession
 	if m.Method != proto.MethodInitialize || m.Kind() != wire.Request {
 		s = h.find(r)
@@ -186,13 +183,16 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, line []byte, m
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	call, v, err := s.permits(r.Context(), m, len(line))
+	call, v, err := s.permits(r.Context(), m, p, len(line))
 	w, end := h.decide(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
 	defer end()
-	s.exchange(w, r, lineOf(v, line), m, call)
+	if v.Resumed {
+		p = streamable.ReadParams(v.Params)
+	}
+	s.exchange(w, r, lineOf(v, line), m, tokenOf(p), call)
 }
 
 // find returns the session that a request names, with a request open: Done of its place

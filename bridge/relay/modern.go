@@ -13,12 +13,14 @@ import (
 )
 
 // postModern takes a request of 2026-07-28, which belongs to no session.
-func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m wire.Message) {
+func (h *HTTP) postModern(
+	w http.ResponseWriter, r *http.Request, line []byte, m wire.Message, p streamable.Params,
+) {
 	if m.Kind() != wire.Request {
 		w.WriteHeader(http.StatusAccepted) // no request can be cancelled by a notification at this version
 		return
 	}
-	if err := streamable.Mismatch(r, m); err != nil {
+	if err := streamable.Mismatch(r, m.Method, p); err != nil {
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
@@ -29,20 +31,23 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, line []byte, m
 		return
 	}
 	defer s.place.Done()
-	call, v, err := s.permits(r.Context(), m, len(line))
+	call, v, err := s.permits(r.Context(), m, p, len(line))
 	w, end := h.decide(w, r, s.view, &m, call, v, err)
 	if w == nil {
 		return
 	}
 	defer end()
+	if v.Resumed {
+		p = streamable.ReadParams(v.Params)
+	}
 	if m.Method == proto.MethodCallTool {
-		if err := s.mismatch(r, m); err != nil {
+		if err := s.mismatch(r, p); err != nil {
 			call.End(upstream.OutcomeRefused, 0)
 			streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 			return
 		}
 	}
-	s.exchange(w, r, lineOf(v, line), m, call)
+	s.exchange(w, r, lineOf(v, line), m, tokenOf(p), call)
 }
 
 // shared returns the connection that a holder's requests share, with a request open:
@@ -78,25 +83,27 @@ func (h *HTTP) shared(ctx context.Context, of access.Holder) (*httpSession, erro
 }
 
 // mismatch returns an error if a header differs from the argument that it repeats.
-func (s *httpSession) mismatch(r *http.Request, m wire.Message) error {
-	var p struct {
-		Name string                     `json:"name"`
-		Args map[string]json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil {
-		return nil // the server refuses it
-	}
+func (s *httpSession) mismatch(r *http.Request, p streamable.Params) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.headers.Mismatch(r.Header, p.Name, p.Args)
+	return s.headers.Mismatch(r.Header, p)
 }
 
 // withID replaces the id of a message. The rest stays as it was written.
 func withID(line []byte, id json.RawMessage) []byte { return wire.Edit(line, wire.Set("id", id)) }
 
-// withToken replaces the progress token of a request.
+// withToken replaces the id of a request and its progress token by another one for both.
 func withToken(line []byte, m wire.Message, token json.RawMessage) []byte {
-	return wire.Edit(line, wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaToken, token))))
+	return wire.Edit(line, wire.Set("id", token),
+		wire.Set("params", upstream.EditMeta(m.Params, wire.Set(proto.MetaToken, token))))
+}
+
+// tokenOf returns the token for the progress of a request; nil: it wants none.
+func tokenOf(p streamable.Params) json.RawMessage {
+	if string(p.Token) == "null" {
+		return nil
+	}
+	return p.Token
 }
 
 // withParam replaces a member of a notification's parameters.

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -237,10 +236,11 @@ func (c *pipeSession) forward(h heldLine) bool {
 				return false
 			}
 		}
-		o := c.requestOf(m, h)
+		p := streamable.ReadParams(m.Params)
+		o := c.requestOf(m, p, h)
 		if o.judged = at; m.Method == proto.MethodCallTool {
 			var err error
-			if v, err = c.permits(m, o, len(line), h.unlisted(at), batch); err != nil {
+			if v, err = c.permits(m, p, o, len(line), h.unlisted(at), batch); err != nil {
 				c.refuseCall(o, began, batch, err)
 				return true
 			}
@@ -270,8 +270,8 @@ func (c *pipeSession) forward(h heldLine) bool {
 }
 
 // requestOf returns the request of a message in a held line.
-func (c *pipeSession) requestOf(m wire.Message, h heldLine) *request {
-	o := &request{id: m.ID, method: m.Method, token: upstream.ProgressToken(m.Params)}
+func (c *pipeSession) requestOf(m wire.Message, p streamable.Params, h heldLine) *request {
+	o := &request{id: m.ID, method: m.Method, token: tokenOf(p)}
 	if before := h.request; before != nil {
 		o.call, o.agreed, o.repeated = before.call, before.agreed, before.repeated
 	}
@@ -383,18 +383,18 @@ func (c *pipeSession) await(o *request) {
 
 // permits judges a call.
 func (c *pipeSession) permits(
-	m wire.Message, o *request, size int, unknown error, batch bool,
+	m wire.Message, p streamable.Params, o *request, size int, unknown error, batch bool,
 ) (upstream.Ruling, error) {
 	c.mu.Lock()
 	from := visitor{c.client, c.offers}
 	c.mu.Unlock()
-	asked, err := callOf(m, from)
+	asked, err := callOf(m, p, from)
 	if batch { // of a version that has no forms
 		asked.Offers, asked.Modern = upstream.Offers{}, false
 	}
 	o.tool, asked.Asked = asked.Tool, o.agreed
 	if o.call == nil {
-		client := cmp.Or(upstream.ClientOf(m), from.client)
+		client := clientOf(p, from.client)
 		o.call = c.relay.export.Record(access.Owner(c.principal), client, asked.Tool, size)
 	}
 	switch {

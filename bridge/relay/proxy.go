@@ -2,7 +2,6 @@ package relay
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +37,7 @@ func (h *HTTP) proxy(
 	e upstream.Endpoint,
 	body []byte,
 	m wire.Message,
+	p streamable.Params,
 ) {
 	if !h.owns(r) {
 		streamable.RefuseSession(w, r, m.ID)
@@ -47,7 +47,7 @@ func (h *HTTP) proxy(
 	if m.Method == proto.MethodCallTool && m.Kind() == wire.Request {
 		var v upstream.Ruling
 		var err error
-		call, v, err = h.permits(r, m, len(body))
+		call, v, err = h.permits(r, m, p, len(body))
 		to, end := h.decide(w, r, h.view, &m, call, v, err)
 		if to == nil {
 			return
@@ -216,11 +216,12 @@ func isStream(header http.Header) bool {
 func (h *HTTP) permits(
 	r *http.Request,
 	m wire.Message,
+	p streamable.Params,
 	size int,
 ) (call *upstream.Record, v upstream.Ruling, err error) {
 	from := h.visitor(r.Header.Get(proto.HeaderSession))
-	asked, err := callOf(m, from)
-	call = h.relay.export.Record(h.holder(r), cmp.Or(upstream.ClientOf(m), from.client), asked.Tool, size)
+	asked, err := callOf(m, p, from)
+	call = h.relay.export.Record(h.holder(r), clientOf(p, from.client), asked.Tool, size)
 	if err == nil {
 		err = h.view.KnowFromBox(r.Context(), h.dir)
 	}

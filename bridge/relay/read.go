@@ -1,42 +1,40 @@
 package relay
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/creachadair/jrpc2"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
+	"dragoman/core/jsonscan"
 )
 
 // callOf reads a call of the client from. A request of 2026-07-28 says itself how its user can be
 // asked.
-func callOf(m wire.Message, from visitor) (c upstream.Call, err error) {
-	c = upstream.Call{
-		Params: m.Params,
-		Offers: from.offers,
-		Modern: proto.VersionOf(m.Params) >= proto.Modern,
-	}
+func callOf(m wire.Message, p streamable.Params, from visitor) (c upstream.Call, err error) {
+	c = upstream.Call{Params: m.Params, Args: p.Args, Offers: from.offers, Modern: p.Modern()}
 	if c.Modern {
-		c.Offers = upstream.OffersOf(m)
+		c.Offers = upstream.ReadOffers(p.Caps)
 	}
 	if err := checkDistinct(m.Params, "name", "arguments"); err != nil {
 		return c, err
 	}
-	var name json.RawMessage
-	for key, value := range wire.Members(m.Params) {
-		switch string(key) {
-		case "name":
-			name = value
-		case "arguments":
-			c.Args = value
-		}
-	}
-	if len(name) == 0 || name[0] != '"' || json.Unmarshal(name, &c.Tool) != nil {
+	if !jsonscan.IsString(p.Name) {
 		return c, jrpc2.Errorf(jrpc2.InvalidParams, "tools/call: name must be a string")
 	}
+	c.Tool = jsonscan.Text(p.Name)
 	return c, nil
+}
+
+// clientOf returns the name of the client's program according to its call, or else as it
+// introduced itself.
+func clientOf(p streamable.Params, introduced string) string {
+	return cmp.Or(upstream.ClientNamed(p.Client), introduced)
 }
 
 // lineOf returns the call that came as line as the server gets it.
@@ -45,6 +43,14 @@ func lineOf(v upstream.Ruling, line []byte) []byte {
 		return line
 	}
 	return wire.Edit(line, wire.Set("params", v.Params))
+}
+
+// inLine returns a message as one line.
+func inLine(text []byte) []byte {
+	if text = bytes.TrimSpace(text); bytes.ContainsAny(text, "\r\n") {
+		return wire.AppendRaw(nil, text)
+	}
+	return text
 }
 
 // checkPlain refuses messages of a client's that a server might read differently from us.

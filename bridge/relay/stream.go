@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -32,15 +31,16 @@ type exchange struct {
 func (s *httpSession) permits(
 	ctx context.Context,
 	m wire.Message,
+	p streamable.Params,
 	size int,
 ) (call *upstream.Record, v upstream.Ruling, err error) {
 	if m.Method != proto.MethodCallTool {
 		return nil, upstream.Ruling{}, nil
 	}
-	asked, err := callOf(m, visitor{s.client, s.offers})
-	call = s.relay.export.Record(s.of, cmp.Or(upstream.ClientOf(m), s.client), asked.Tool, size)
-	if err == nil && (s.id == "" || !s.view.Known()) {
-		err = s.know(ctx, metaOf(m))
+	asked, err := callOf(m, p, visitor{s.client, s.offers})
+	call = s.relay.export.Record(s.of, clientOf(p, s.client), asked.Tool, size)
+	if err == nil && !s.view.Listed() && (s.id == "" || !s.view.Known()) {
+		err = s.know(ctx, metaOf(p))
 	}
 	if err == nil {
 		v, err = s.view.Rule(asked)
@@ -97,6 +97,7 @@ func (s *httpSession) exchange(
 	r *http.Request,
 	line []byte,
 	m wire.Message,
+	token json.RawMessage,
 	call *upstream.Record,
 ) {
 	x := &exchange{
@@ -110,7 +111,6 @@ func (s *httpSession) exchange(
 	if m.Method == proto.MethodListTools {
 		x.cursor = cursorOf(m.Params)
 	}
-	token := upstream.ProgressToken(m.Params)
 	id, ok := s.begin(x, token)
 	if !ok {
 		text := "a request of this id is still open"
@@ -121,19 +121,19 @@ func (s *httpSession) exchange(
 		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%s", text))
 		return
 	}
-	if s.id == "" {
-		if token != nil {
-			line = withToken(line, m, json.RawMessage(id))
-		}
-		line = withID(line, json.RawMessage(id))
-	}
-	if s.id == "" && token != nil {
+	switch {
+	case s.id == "" && token != nil:
 		token = json.RawMessage(id)
+		line = withToken(line, m, token)
+	case s.id == "":
+		line = withID(line, json.RawMessage(id))
 	}
 	s.patience.begin(json.RawMessage(id), m.Method, token, func(err error) { s.giveUp(x, id, err) })
 	defer s.patience.end(json.RawMessage(id))
 	s.send(r.Context(), line)
-	s.calls.Passed(sessionKey(s.of, s.id), string(m.ID))
+	if s.id != "" {
+		s.calls.Passed(sessionKey(s.of, s.id), string(m.ID))
+	}
 	if !s.write(w, r, x) && s.forget(x, id) {
 		call.End(upstream.OutcomeCancelled, 0)
 		if s.id == "" {

@@ -85,7 +85,7 @@ func (c *conn) receive(call *wire.Call) {
 		}
 		return
 	}
-	if version := proto.VersionOf(call.Params); c.modern && version != proto.Modern {
+	if version := streamable.VersionOf(call.Params); c.modern && version != proto.Modern {
 		call.Reply(nil, &jrpc2.Error{
 			Code:    proto.CodeUnsupportedVersion,
 			Message: "the version is not supported",

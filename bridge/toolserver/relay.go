@@ -108,7 +108,7 @@ func (r *relay) sent(m wire.Message) {
 	if m.Method == proto.MethodInitialize {
 		r.hello = string(m.ID)
 	}
-	modern := !r.knows && proto.VersionOf(m.Params) >= proto.Modern
+	modern := !r.knows && streamable.VersionOf(m.Params) >= proto.Modern
 	r.knows = r.knows || modern
 	r.mu.Unlock()
 	if modern {

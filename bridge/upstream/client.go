@@ -1,32 +1,33 @@
 package upstream
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // ClientOf returns the name of the client's program according to a request: initialize, or one of
 // 2026-07-28. "": unknown.
 func ClientOf(m wire.Message) string {
-	if !bytes.Contains(m.Params, []byte("clientInfo")) {
+	if m.Method == proto.MethodInitialize {
+		return ClientNamed(wire.Value(m.Params, "clientInfo"))
+	}
+	return ClientNamed(wire.Value(wire.Value(m.Params, "_meta"), proto.MetaClient))
+}
+
+// ClientNamed returns the name of the client's program according to its own description; "": unknown.
+func ClientNamed(info json.RawMessage) string {
+	if info == nil {
 		return ""
 	}
-	var p struct {
-		Client proto.Implementation `json:"clientInfo"`
-		Meta   struct {
-			Client proto.Implementation `json:"io.modelcontextprotocol/clientInfo"`
-		} `json:"_meta"`
+	is := proto.Implementation{
+		Name: jsonscan.Text(wire.Value(info, "name")), Version: jsonscan.Text(wire.Value(info, "version")),
 	}
-	_ = json.Unmarshal(m.Params, &p) // missing members stay empty
-	if m.Method == proto.MethodInitialize {
-		return short(p.Client.String())
-	}
-	return short(p.Meta.Client.String())
+	return short(is.String())
 }
 
 // Offers lists the kinds of requests that a client accepts.
@@ -41,18 +42,19 @@ type Offers struct {
 
 // ReadOffers reads a client's capabilities.
 func ReadOffers(caps json.RawMessage) (o Offers) {
-	_ = json.Unmarshal(caps, &o) // unknown members are ignored
+	if len(caps) > len("{}") {
+		_ = json.Unmarshal(caps, &o) // unknown members are ignored
+	}
 	return o
 }
 
 // OffersOf returns the kinds of requests that a client accepts, according to initialize or a
 // request of 2026-07-28.
 func OffersOf(m wire.Message) Offers {
-	params := wire.Object(m.Params)
 	if m.Method == proto.MethodInitialize {
-		return ReadOffers(params["capabilities"])
+		return ReadOffers(wire.Value(m.Params, "capabilities"))
 	}
-	return ReadOffers(wire.Object(params["_meta"])[proto.MetaCapabilities])
+	return ReadOffers(wire.Value(wire.Value(m.Params, "_meta"), proto.MetaCapabilities))
 }
 
 // forms reports whether the client's user can be asked by a form.
@@ -64,12 +66,12 @@ func (o Offers) forms() bool {
 // ProgressToken returns the token for the progress of a request with these params; nil: it wants
 // none.
 func ProgressToken(params json.RawMessage) json.RawMessage {
-	return present(wire.Object(wire.Object(params)["_meta"])[proto.MetaToken])
+	return present(wire.Value(wire.Value(params, "_meta"), proto.MetaToken))
 }
 
 // EditMeta returns the parameters with members of their _meta replaced, added or removed.
 func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
-	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Object(params)["_meta"], changes...)))
+	return wire.Edit(params, wire.Set("_meta", wire.Edit(wire.Value(params, "_meta"), changes...)))
 }
 
 // Distinct returns an error if an object has a member of these names twice, or one whose name
@@ -77,9 +79,12 @@ func EditMeta(params json.RawMessage, changes ...wire.Member) json.RawMessage {
 // the case.
 func Distinct(object []byte, names ...string) error {
 	seen := 0
-	for key := range wire.Members(object) {
+	m := jsonscan.MembersOf(object, wire.MaxDepth)
+	for m.Next() {
+		key := jsonscan.Unescaped(m.Key)
 		for i, name := range names {
-			if !strings.EqualFold(string(key), name) {
+			// No letter folds to one of another length but two: ſ and the Kelvin sign.
+			if len(key) < len(name) || !strings.EqualFold(string(key), name) {
 				continue
 			}
 			if string(key) != name || seen&(1<<i) != 0 {

@@ -88,6 +88,13 @@ func (v *View) Known() bool {
 	return v.whole
 }
 
+// Listed reports whether the server's whole list is known.
+func (v *View) Listed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.whole
+}
+
 // Know has the server's tools listed if they are not known: page asks for one page of them, the
 // first with the cursor "". Concurrent callers wait for one listing, unless the list has changed
 // since it began. A list that changes in the meantime is requested again the next time.

@@ -1,10 +1,6 @@
 package mcp
 
-import (
-	"bytes"
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // Implementation identifies a program.
 type Implementation struct {
@@ -35,16 +31,3 @@ const (
 	ModeURL  = "url"
 )
 
-// VersionOf returns the version that the parameters of a request of 2026-07-28 name; "": none.
-func VersionOf(params json.RawMessage) string {
-	if !bytes.Contains(params, []byte(MetaVersion)) {
-		return ""
-	}
-	var p struct {
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(params, &p) // invalid: no version
-	return p.Meta.Version
-}

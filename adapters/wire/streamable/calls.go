@@ -48,8 +48,10 @@ type callKey struct{} // the key of the call in a request's context
 // [Calls.Passed]; if its cancellation came first it has ended already. A cancellation waits until
 // its request was passed on or has ended, so that it can be passed on after it.
 func (c *Calls) Take(ctx context.Context, session string, m wire.Message) (_ context.Context, end func()) {
-	if id := CancelledID(m.Params); m.Method == proto.NoteCancelled && id != nil {
-		c.cancel(keyOf(session, string(id)))
+	if m.Method == proto.NoteCancelled {
+		if id := CancelledID(m.Params); id != nil {
+			c.cancel(keyOf(session, string(id)))
+		}
 	}
 	if m.Kind() != wire.Request {
 		return ctx, func() {}
@@ -141,7 +143,8 @@ func (o *call) takeBack() {
 // memory remembers the newest keys.
 type memory struct {
 	keys  map[string]struct{}
-	order []string // oldest first
+	order []string
+	first int // where in order the oldest is; those before it are the newest
 }
 
 func (m *memory) has(key string) bool {
@@ -156,12 +159,14 @@ func (m *memory) remember(key string) {
 	if m.has(key) {
 		return
 	}
-	if len(m.order) == maxRemembered {
-		delete(m.keys, m.order[0])
-		m.order = slices.Delete(m.order, 0, 1)
-	}
 	m.keys[key] = struct{}{}
-	m.order = append(m.order, key)
+	if len(m.order) < maxRemembered {
+		m.order = append(m.order, key)
+		return
+	}
+	delete(m.keys, m.order[m.first])
+	m.order[m.first] = key
+	m.first = (m.first + 1) % maxRemembered
 }
 
 // forget reports whether the key was remembered.
@@ -170,6 +175,7 @@ func (m *memory) forget(key string) bool {
 		return false
 	}
 	delete(m.keys, key)
+	m.order, m.first = slices.Concat(m.order[m.first:], m.order[:m.first]), 0
 	m.order = slices.DeleteFunc(m.order, func(k string) bool { return k == key })
 	return true
 }

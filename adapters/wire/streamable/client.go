@@ -372,7 +372,8 @@ func (h *Client) head(req *http.Request, m wire.Message) {
 	h.mu.Lock()
 	version, session := h.version, h.session
 	h.mu.Unlock()
-	if v := proto.VersionOf(m.Params); v != "" {
+	p := ReadParams(m.Params)
+	if v := p.Says(); v != "" {
 		version = v
 	}
 	if version != "" && version != proto.Numbered && m.Method != proto.MethodInitialize {
@@ -382,7 +383,7 @@ func (h *Client) head(req *http.Request, m wire.Message) {
 		req.Header.Set(proto.HeaderSession, session)
 	}
 	if version >= proto.Modern && m.Method != "" {
-		h.headModern(req, m)
+		h.headModern(req, m.Method, p)
 	}
 }
 

@@ -118,8 +118,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	if IsModern(r, m) {
-		h.postModern(w, r, m)
+	if p := ReadParams(m.Params); IsModern(r, m.Method, p) {
+		h.postModern(w, r, m, p)
 		return
 	}
 	h.postLegacy(w, r, m)
@@ -159,22 +159,22 @@ func (h *Handler) postLegacy(w http.ResponseWriter, r *http.Request, m wire.Mess
 }
 
 // postModern handles a request of 2026-07-28, which belongs to no session. Hanging up cancels it.
-func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Message) {
+func (h *Handler) postModern(w http.ResponseWriter, r *http.Request, m wire.Message, p Params) {
 	if m.Kind() != wire.Request {
 		w.WriteHeader(http.StatusAccepted) // no notification means anything here
 		return
 	}
-	if err := Mismatch(r, m); err != nil {
+	if err := Mismatch(r, m.Method, p); err != nil {
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
-	s, err := h.sharedBy(r, m)
+	s, err := h.sharedBy(r, p)
 	if err != nil {
 		RefuseGuest(w, m.ID, err)
 		return
 	}
 	defer s.place.Done()
-	if err := s.mismatch(r, m); err != nil {
+	if err := s.mismatch(r, m, p); err != nil {
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
@@ -226,9 +226,9 @@ func (h *Handler) note(list map[string]*session, key string, s *session) error {
 
 // sharedBy returns the connection of all requests of 2026-07-28 with the same name and capabilities
 // of their client, and counts the request as open: Done of its place must follow.
-func (h *Handler) sharedBy(r *http.Request, m wire.Message) (*session, error) {
+func (h *Handler) sharedBy(r *http.Request, p Params) (*session, error) {
 	owner := h.opts.Owner(r)
-	key := owner + "\x00" + saysOf(m)
+	key := owner + "\x00" + string(p.Client) + "\x00" + string(p.Caps)
 	for {
 		h.mu.Lock()
 		s, closed := h.shared[key], h.closed
@@ -295,26 +295,6 @@ func introduced(m wire.Message) string {
 	return p.Client.String()
 }
 
-// saysOf returns the name and capabilities of the client in a request of 2026-07-28, as they were
-// written.
-func saysOf(m wire.Message) string {
-	var client, caps json.RawMessage
-	for name, meta := range wire.Members(m.Params) {
-		if string(name) != "_meta" {
-			continue
-		}
-		for name, value := range wire.Members(meta) {
-			switch string(name) {
-			case proto.MetaClient:
-				client = value
-			case proto.MetaCapabilities:
-				caps = value
-			}
-		}
-	}
-	return string(client) + "\x00" + string(caps)
-}
-
 // readBody reads a body into memory of its announced size, if there is one.
 func readBody(r *http.Request, limit int) ([]byte, error) {
 	if n := r.ContentLength; n > 0 && n <= int64(limit) {
@@ -329,7 +309,7 @@ const headersFor = time.Minute
 
 // mismatch returns an error if the header of an argument differs from the argument. The tools are
 // listed first, unless they were listed before.
-func (s *session) mismatch(r *http.Request, m wire.Message) error {
+func (s *session) mismatch(r *http.Request, m wire.Message, p Params) error {
 	if m.Method != proto.MethodCallTool {
 		return nil
 	}
@@ -343,17 +323,7 @@ func (s *session) mismatch(r *http.Request, m wire.Message) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.headers.tools == nil {
-		return nil
-	}
-	var p struct {
-		Name string                     `json:"name"`
-		Args map[string]json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil {
-		return nil // the answer reports the error
-	}
-	return s.headers.Mismatch(r.Header, p.Name, p.Args)
+	return s.headers.Mismatch(r.Header, p)
 }
 
 // list asks for all pages of the tools on behalf of a request.

@@ -14,6 +14,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // ParamHeaders are the arguments of tools that also travel as headers (2026-07-28,
@@ -40,17 +41,31 @@ func (p *ParamHeaders) Learn(line []byte) {
 }
 
 // set sets the headers of a call.
-func (p *ParamHeaders) set(h http.Header, tool string, args map[string]json.RawMessage) {
-	for _, ph := range p.tools[tool] {
+func (p *ParamHeaders) set(h http.Header, call Params) {
+	list, args := p.of(call)
+	for _, ph := range list {
 		if value, ok := headerValue(args, ph.path); ok {
 			h.Set(proto.HeaderParam+ph.name, headerText(value))
 		}
 	}
 }
 
+// of returns the arguments of a call that are headers, and all its arguments, which are read only if
+// some are.
+func (p *ParamHeaders) of(call Params) (list []paramHeader, args map[string]json.RawMessage) {
+	if len(p.tools) == 0 {
+		return nil, nil
+	}
+	if list = p.tools[jsonscan.Text(call.Name)]; len(list) > 0 {
+		args = wire.Object(call.Args)
+	}
+	return list, args
+}
+
 // Mismatch returns an error if a call's header differs from the argument.
-func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json.RawMessage) error {
-	for _, ph := range p.tools[tool] {
+func (p *ParamHeaders) Mismatch(h http.Header, call Params) error {
+	list, args := p.of(call)
+	for _, ph := range list {
 		value, there := headerValue(args, ph.path)
 		name := proto.HeaderParam + ph.name
 		got := h.Get(name)
@@ -70,40 +85,17 @@ func (p *ParamHeaders) Mismatch(h http.Header, tool string, args map[string]json
 	return nil
 }
 
-// nameParams has the parameters that the header Mcp-Name of a request repeats, by method.
-type nameParams struct {
-	Name string `json:"name"`
-	URI  string `json:"uri"`
-	Task string `json:"taskId"`
-}
-
-// name returns the value of the header Mcp-Name for a method; false: the method has none.
-func (p *nameParams) name(method string) (_ string, ok bool) {
-	switch method {
-	case proto.MethodCallTool, proto.MethodGetPrompt:
-		return p.Name, true
-	case proto.MethodReadResource:
-		return p.URI, true
-	}
-	return p.Task, proto.NamesTask(method)
-}
-
 // headModern sets the headers that repeat parameters of a request of 2026-07-28.
-func (h *Client) headModern(req *http.Request, m wire.Message) {
-	req.Header.Set(proto.HeaderMethod, m.Method)
-	var p struct {
-		nameParams
-		Args map[string]json.RawMessage `json:"arguments"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // missing members have no header
-	if name, ok := p.name(m.Method); ok {
+func (h *Client) headModern(req *http.Request, method string, p Params) {
+	req.Header.Set(proto.HeaderMethod, method)
+	if name, ok := p.named(method); ok {
 		req.Header.Set(proto.HeaderName, headerText(name))
 	}
-	if m.Method != proto.MethodCallTool {
+	if method != proto.MethodCallTool {
 		return
 	}
 	h.mu.Lock()
-	h.params.set(req.Header, p.Name, p.Args)
+	h.params.set(req.Header, p)
 	h.mu.Unlock()
 }
 

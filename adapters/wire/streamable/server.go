@@ -67,9 +67,8 @@ func RefuseMethod(w http.ResponseWriter) {
 }
 
 // IsModern reports whether any part of a request belongs to 2026-07-28.
-func IsModern(r *http.Request, m wire.Message) bool {
-	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || m.Method == proto.MethodDiscover ||
-		proto.VersionOf(m.Params) >= proto.Modern
+func IsModern(r *http.Request, method string, p Params) bool {
+	return r.Header.Get(proto.HeaderVersion) >= proto.Modern || method == proto.MethodDiscover || p.Modern()
 }
 
 // Machine returns the address that a request comes from, without its port.
@@ -95,22 +94,17 @@ func EventOf(line []byte) []byte {
 
 // Mismatch returns an error if the headers of a request differ from its body (2026-07-28,
 // Streamable HTTP), or if its body lacks the parameters that they repeat.
-func Mismatch(r *http.Request, m wire.Message) error {
-	var p struct {
-		nameParams
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // missing members have no header
+func Mismatch(r *http.Request, method string, p Params) error {
 	got := r.Header.Get(proto.HeaderName)
-	name, ok := p.name(m.Method)
+	name, ok := p.named(method)
 	if !ok {
 		name = got
 	}
 	means, ok := HeaderMeans(got)
-	switch version := proto.VersionOf(m.Params); {
-	case version == "" && m.Method != proto.MethodInitialize:
+	switch version := p.Says(); {
+	case version == "" && method != proto.MethodInitialize:
 		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaVersion)
-	case p.Meta[proto.MetaCapabilities] == nil && m.Method != proto.MethodInitialize:
+	case p.Caps == nil && method != proto.MethodInitialize:
 		return jrpc2.Errorf(jrpc2.InvalidParams, "_meta does not say %s", proto.MetaCapabilities)
 	case version != "" && r.Header.Get(proto.HeaderVersion) != version:
 		return jrpc2.Errorf(
@@ -118,7 +112,7 @@ func Mismatch(r *http.Request, m wire.Message) error {
 			"the header %s is not the version in _meta",
 			proto.HeaderVersion,
 		)
-	case r.Header.Get(proto.HeaderMethod) != m.Method:
+	case r.Header.Get(proto.HeaderMethod) != method:
 		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Method is not the method")
 	case got != name && (means != name || !ok):
 		return jrpc2.Errorf(proto.CodeHeaderMismatch, "the header Mcp-Name is not the name")
