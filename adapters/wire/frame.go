@@ -72,6 +72,17 @@ type Parser interface {
 	Parsed() (m Message, ok bool)
 }
 
+// ParseFrom is [Parse] for the line that a framer returned last. It does not parse again what the
+// framer has parsed.
+func ParseFrom(f Framer, line []byte) (Message, error) {
+	if p, is := f.(Parser); is {
+		if m, ok := p.Parsed(); ok {
+			return m, nil
+		}
+	}
+	return Parse(line)
+}
+
 // FrameError is a fault in the framing of one message; the framer can read on.
 type FrameError struct {
 	Msg  string // describes the fault to the peer

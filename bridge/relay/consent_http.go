@@ -90,8 +90,8 @@ func sessionKey(of access.Holder, session string) string { return of.Key() + "\x
 // aboutDialogs handles a message about a form of ours: the answer, or the cancellation of a call
 // that was not sent to the server. It reports whether the message was one.
 func (h *HTTP) aboutDialogs(r *http.Request, m wire.Message) bool {
-	if h.dialogs.takes(h.callID(r, nil).session, m) {
-		return true
+	if answersUs(m) {
+		return h.dialogs.takes(h.callID(r, nil).session, m)
 	}
 	if m.Method != proto.NoteCancelled {
 		return false

@@ -98,8 +98,7 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 	defer c.leave()
 	for {
 		line, err := frames.Next()
-		var fault *wire.FrameError
-		if errors.As(err, &fault) {
+		if fault, ok := errors.AsType[*wire.FrameError](err); ok {
 			c.refuse(nil, jrpc2.Errorf(jrpc2.ParseError, "%s", fault.Msg))
 			continue
 		}

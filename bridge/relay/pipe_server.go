@@ -17,16 +17,21 @@ import (
 // fromServer sends the server's messages to the client until the connection ends.
 func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
 	frames := wire.Lines(s.link.In, upstream.MaxMessage)
+	var one [1]wire.Message // of a line that is no batch
 	for {
 		line, err := frames.Next()
-		var fault *wire.FrameError
-		if errors.As(err, &fault) {
+		if _, ok := errors.AsType[*wire.FrameError](err); ok {
 			continue
 		}
 		if err != nil {
 			return
 		}
-		messages, err := parts(line)
+		messages := one[:]
+		if line[0] == '[' {
+			messages, err = parts(line)
+		} else {
+			one[0], err = wire.ParseFrom(frames, line)
+		}
 		if err != nil {
 			messages = nil // the client refuses it
 		}

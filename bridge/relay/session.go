@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -75,7 +76,7 @@ func (s *httpSession) read() {
 			}
 			return
 		}
-		if m, err := wire.Parse(line); err == nil {
+		if m, err := wire.ParseFrom(frames, line); err == nil {
 			s.route(line, m)
 		}
 	}
@@ -127,11 +128,8 @@ func (s *httpSession) route(line []byte, m wire.Message) {
 		line = withSubscription(line, m, to.id)
 	}
 	select {
-	case to.lines <- line:
+	case to.lines <- output{line, answer, m.Error}:
 	case <-to.gone:
-	}
-	if answer {
-		close(to.lines)
 	}
 }
 
@@ -168,7 +166,7 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 	}
 	for i, o := range s.order {
 		if o == x {
-			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			s.order = slices.Delete(s.order, i, i+1)
 			return
 		}
 	}
@@ -213,7 +211,7 @@ func (s *httpSession) lost() {
 		}
 		x.call.End(upstream.OutcomeError, 0)
 		select {
-		case x.lines <- wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)):
+		case x.lines <- output{line: wire.AppendAnswer(nil, x.id, nil, jrpc2.Errorf(jrpc2.InternalError, "%s", why)), answer: true}:
 		case <-x.gone:
 		}
 		close(x.lines)

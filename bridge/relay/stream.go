@@ -22,8 +22,15 @@ type exchange struct {
 	cursor string
 	token  json.RawMessage
 	call   *upstream.Record
-	lines  chan []byte   // what to write, in order; the answer ends it
+	lines  chan output   // what to write, in order; the answer ends it
 	gone   chan struct{} // closed when lines are no longer written
+}
+
+// output is a line for a client.
+type output struct {
+	line   []byte
+	answer bool            // it answers the request
+	fault  json.RawMessage // its error; nil: it has none, or one of ours
 }
 
 // permits judges a call, after the tools are listed; at 2026-07-28 their headers are needed, too. It
@@ -67,7 +74,7 @@ func (s *httpSession) ask(
 	method string,
 	params json.RawMessage,
 ) (json.RawMessage, error) {
-	x := &exchange{method: method, own: true, lines: make(chan []byte), gone: make(chan struct{})}
+	x := &exchange{method: method, own: true, lines: make(chan output), gone: make(chan struct{})}
 	defer close(x.gone)
 	id, ok := s.begin(x, nil)
 	if !ok {
@@ -75,11 +82,11 @@ func (s *httpSession) ask(
 	}
 	s.send(ctx, requestLine(json.RawMessage(id), method, params))
 	select {
-	case line, ok := <-x.lines:
+	case out, ok := <-x.lines:
 		if !ok {
 			return nil, wire.ErrClosed
 		}
-		m, err := wire.Parse(line)
+		m, err := wire.Parse(out.line)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +111,7 @@ func (s *httpSession) exchange(
 		id:     m.ID,
 		method: m.Method,
 		call:   call,
-		lines:  make(chan []byte),
+		lines:  make(chan output),
 		gone:   make(chan struct{}),
 	}
 	defer close(x.gone)
@@ -152,10 +159,9 @@ func (s *httpSession) giveUp(x *exchange, id string, err error) {
 		_ = s.out.Put(withdrawal(json.RawMessage(id), "the call was given up")) // the reading end notices
 	}
 	select {
-	case x.lines <- wire.AppendAnswer(nil, x.id, nil, err):
+	case x.lines <- output{line: wire.AppendAnswer(nil, x.id, nil, err), answer: true}:
 	case <-x.gone:
 	}
-	close(x.lines)
 }
 
 // notice handles a client's answers and cancellations.
@@ -234,24 +240,27 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 	}
 	for {
 		select {
-		case line, ok := <-x.lines:
+		case next, ok := <-x.lines:
 			if !ok {
 				return true
 			}
-			if m, err := wire.Parse(line); !streams && err == nil && m.Kind() == wire.Response {
+			if next.answer && !streams {
 				w.Header().Set("Content-Type", "application/json")
 				if s.id == "" {
-					w.WriteHeader(streamable.Status(m))
+					w.WriteHeader(streamable.Status(wire.Message{Error: next.fault}))
 				}
-				_, _ = w.Write(line)
-				continue
+				_, _ = w.Write(next.line) // the client has left
+				return true
 			}
 			if !streams {
 				streams = true
 				streamable.Begin(w)
 			}
-			if _, err := w.Write(streamable.EventOf(line)); err != nil {
+			if _, err := w.Write(streamable.EventOf(next.line)); err != nil {
 				return false
+			}
+			if next.answer {
+				return true // it is flushed with the end of the response
 			}
 			_ = out.Flush()
 		case <-r.Context().Done():
@@ -262,7 +271,7 @@ func (s *httpSession) write(w http.ResponseWriter, r *http.Request, x *exchange,
 
 // listen serves a client the stream of messages that belong to no request.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{lines: make(chan []byte), gone: make(chan struct{})}
+	x := &exchange{lines: make(chan output), gone: make(chan struct{})}
 	defer close(x.gone)
 	s.mu.Lock()
 	if s.stream != nil || s.ended {

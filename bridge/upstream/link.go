@@ -243,6 +243,7 @@ func (s *sieve) pass(line []byte) []byte {
 	}
 	m, err := wire.Parse(line)
 	if m.Kind() == wire.Response && s.whole {
+		s.parsed, s.valid = m, err == nil
 		return line
 	}
 	if m.Kind() == wire.Response && m.ID == nil && m.Error != nil {

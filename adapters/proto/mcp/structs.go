@@ -30,4 +30,3 @@ const (
 	ModeForm = "form"
 	ModeURL  = "url"
 )
-
