@@ -28,7 +28,7 @@ type arguments struct {
 func readArguments(raw json.RawMessage, at place) *arguments {
 	a := &arguments{}
 	var v any
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "{}" {
 		return a
 	}
 	if json.Unmarshal(raw, &v) != nil {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
+	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 )
 
@@ -32,33 +34,39 @@ func OpenAudit(data string) *Audit {
 	return &Audit{path: filepath.Join(data, AuditFile)}
 }
 
-// record is a line of the file.
-type record struct {
-	Time      time.Time        `json:"time"`
-	Principal string           `json:"principal"`
-	Client    string           `json:"client,omitempty"`
-	Token     string           `json:"token,omitempty"`
-	Server    string           `json:"server"`
-	Tool      string           `json:"tool"`
-	Outcome   upstream.Outcome `json:"outcome"`
-	MS        float64          `json:"ms"`
-	In        int              `json:"in"`
-	Out       int              `json:"out"`
-}
-
 // Add records a call.
 func (l *Audit) Add(c upstream.Audit) {
-	line, err := json.Marshal(record{
-		Time: c.Time.UTC(), Principal: string(c.Principal), Client: c.Client, Token: c.Token,
-		Server: c.Server, Tool: c.Tool, Outcome: c.Outcome,
-		MS: float64(c.Took.Microseconds()) / 1000, In: c.In, Out: c.Out,
-	})
-	if err != nil || l.path == "" {
+	if l.path == "" {
 		return
 	}
 	if w := l.writer(); w != nil {
-		_, _ = w.Write(append(line, '\n')) // it never fails
+		var room [512]byte
+		_, _ = w.Write(appendRecord(room[:0], c)) // it never fails
 	}
+}
+
+// appendRecord appends the line of a call. It does without reflection, because there is one for each
+// call.
+func appendRecord(b []byte, c upstream.Audit) []byte {
+	b = append(c.Time.UTC().AppendFormat(append(b, `{"time":"`...), time.RFC3339Nano), '"')
+	b = appendText(b, `,"principal":`, string(c.Principal))
+	if c.Client != "" {
+		b = appendText(b, `,"client":`, c.Client)
+	}
+	if c.Token != "" {
+		b = appendText(b, `,"token":`, c.Token)
+	}
+	b = appendText(b, `,"server":`, c.Server)
+	b = appendText(b, `,"tool":`, c.Tool)
+	b = appendText(b, `,"outcome":`, string(c.Outcome))
+	b = strconv.AppendFloat(append(b, `,"ms":`...), float64(c.Took.Microseconds())/1000, 'f', -1, 64)
+	b = strconv.AppendInt(append(b, `,"in":`...), int64(c.In), 10)
+	b = strconv.AppendInt(append(b, `,"out":`...), int64(c.Out), 10)
+	return append(b, '}', '\n')
+}
+
+func appendText(b []byte, name, value string) []byte {
+	return wire.AppendString(append(b, name...), value)
 }
 
 func (l *Audit) writer() *writer {

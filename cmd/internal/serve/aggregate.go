@@ -47,7 +47,7 @@ func (g aggregateServer) Serve(ctx context.Context, in io.ReadCloser, out io.Wri
 		g.gateway.log.Warn("no MCP servers are offered to MCP clients", zap.Error(err))
 		return g.agent.Serve(ctx, in, out)
 	}
-	all := aggregate.New(g.gateway.profiles.Servers(), g.options(made, g.gateway.profiles.Load))
+	all := aggregate.New(g.gateway.profiles.Servers(), g.options(made, g.gateway.profiles.LoadRules))
 	if all.Empty() {
 		return g.agent.Serve(ctx, in, out)
 	}
@@ -106,7 +106,7 @@ func (h *allHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // look looks at the configuration, and reports whether it has servers. While it has an error the
 // previous state stays.
 func (h *allHTTP) look() bool {
-	made, err := h.gateway.profiles.Load()
+	made, err := h.gateway.profiles.LoadRules()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {

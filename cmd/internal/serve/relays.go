@@ -41,7 +41,7 @@ func newRelays(h *connection, cwd string) *relays {
 // find returns a relay to a server of the current configuration. rules judges the calls of
 // clients.
 func (r *relays) find(name string, rules profile) (*relay.Server, error) {
-	if _, err := r.gateway.profiles.Load(); err != nil {
+	if _, err := r.gateway.profiles.LoadRules(); err != nil {
 		return nil, err
 	}
 	box := r.gateway.profiles.Servers()
@@ -53,7 +53,7 @@ func (r *relays) find(name string, rules profile) (*relay.Server, error) {
 	return nil, fmt.Errorf("there is no MCP server %q in the configuration, or it is disabled", name)
 }
 
-// profile returns the profile of the configuration: after a look at its files (Profiles.Load),
+// profile returns the profile of the configuration: after a look at its files (Client.LoadRules),
 // or as of the look with which an HTTP request began (Profiles.Last).
 type profile func() (*setup.Profile, error)
 
@@ -89,15 +89,22 @@ func denied(rules core.Policy, cwd string) upstream.Check {
 
 // face returns the relay of a server over HTTP.
 func (r *relays) face(name string) (*relayHTTP, error) {
+	r.mu.Lock()
+	have := r.open[name]
+	r.mu.Unlock()
+	if have != nil { // the usual case: nothing is made for it
+		if _, err := r.gateway.profiles.LoadRules(); err == nil && have.of.Current() {
+			return have, nil
+		}
+	}
 	relay, err := r.find(name, r.gateway.profiles.Last)
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	have := r.open[name]
-	if have != nil && have.of.Current() {
+	if have = r.open[name]; have != nil && have.of.Current() {
 		r.mu.Unlock()
-		return have, nil
+		return have, nil // another request was quicker
 	}
 	if r.closed {
 		r.mu.Unlock()
@@ -147,7 +154,7 @@ type singleServer struct {
 
 // Serve implements server: one client over a pipe.
 func (o singleServer) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	relay, err := o.find(o.name, o.gateway.profiles.Load)
+	relay, err := o.find(o.name, o.gateway.profiles.LoadRules)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}

@@ -155,6 +155,9 @@ func (c *Client) In(ctx context.Context, roots []string) (*Profile, error) {
 // Load returns the profile without any workspace after a look at the files that it comes from.
 func (c *Client) Load() (*Profile, error) { return c.edition().Load() }
 
+// LoadRules is Load after a look only at the files that rules and MCP servers come from.
+func (c *Client) LoadRules() (*Profile, error) { return c.edition().LoadRules() }
+
 // Last returns the profile without any workspace as of the last look.
 func (c *Client) Last() (*Profile, error) { return c.edition().Last() }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -50,6 +51,7 @@ type edition struct {
 	layer    overlay
 	made     *Profile           // nil: none yet
 	seen     configs.FileStates // the files that it was made from
+	ruling   configs.FileStates // those of them that rules and MCP servers come from
 	stale    bool               // made is out of date, even if no file has changed
 	settled  *models.Finder     // the one that the last ask has seen
 	tried    bool
@@ -333,6 +335,18 @@ func (p *edition) Load() (*Profile, error) {
 	return made, err
 }
 
+// LoadRules is Load for who needs the rules and the MCP servers alone, such as each call of a server's
+// tool: it looks at no other files.
+func (p *edition) LoadRules() (*Profile, error) {
+	p.mu.Lock()
+	made, ruling, stale := p.made, p.ruling, p.stale
+	p.mu.Unlock()
+	if made == nil || stale || p.changed(ruling) {
+		return p.Load()
+	}
+	return made, nil
+}
+
 // current returns the present profile; nil if it is out of date.
 func (p *edition) current() *Profile {
 	p.mu.Lock()
@@ -360,9 +374,12 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	if err == nil {
 		made, err = p.make(config, l, old)
 	}
+	ruling := maps.Clone(seen)
+	delete(ruling, p.env.AgentsFile())
+	delete(ruling, p.logins.Path())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen = seen
+	p.seen, p.ruling = seen, ruling
 	if err != nil {
 		return p.keepOldLocked(err)
 	}
