@@ -34,6 +34,7 @@ type Guest struct {
 	open  int       // open requests and streams
 	since time.Time // when the last of them ended
 	clock *time.Timer
+	runs  bool // the clock does; it may have been set before since
 	gone  bool
 }
 
@@ -192,17 +193,19 @@ func (o *Guest) Done() {
 		return
 	}
 	o.since = time.Now()
-	o.windLocked()
+	o.windLocked(o.of.Idle)
 }
 
-// windLocked starts the clock of a silent guest.
-func (o *Guest) windLocked() {
-	switch {
-	case o.gone || o.of.closed || o.of.Idle <= 0:
-	case o.clock == nil:
-		o.clock = time.AfterFunc(o.of.Idle, o.expire)
-	default:
-		o.clock.Reset(o.of.Idle)
+// windLocked starts the clock of a silent guest. One that runs is left alone, because a guest may come
+// thousands of times a second; expire looks how long the guest has been silent.
+func (o *Guest) windLocked(d time.Duration) {
+	if o.runs || o.gone || o.of.closed || o.of.Idle <= 0 {
+		return
+	}
+	if o.runs = true; o.clock == nil {
+		o.clock = time.AfterFunc(d, o.expire)
+	} else {
+		o.clock.Reset(d)
 	}
 }
 
@@ -211,7 +214,10 @@ func (o *Guest) windLocked() {
 func (o *Guest) expire() {
 	o.of.mu.Lock()
 	silent := time.Since(o.since)
-	if o.gone || o.open > 0 || o.of.closed || silent < o.of.Idle { // it was used while the clock went off
+	if o.runs = false; o.gone || o.open > 0 || o.of.closed || silent < o.of.Idle {
+		if o.open == 0 { // it was used since the clock was set
+			o.windLocked(o.of.Idle - silent)
+		}
 		o.of.mu.Unlock()
 		return
 	}
@@ -224,7 +230,7 @@ func (o *Guest) expire() {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
 	if o.open == 0 {
-		o.windLocked()
+		o.windLocked(o.of.Idle)
 	}
 }
 

@@ -252,19 +252,19 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	if x.after != nil {
 		res = x.after(res)
 	}
-	if s.modern() && !peer.Modern() {
-		var r struct {
-			Type json.RawMessage `json:"resultType"`
-		}
-		if json.Unmarshal(res, &r) == nil && r.Type == nil {
-			res = wire.Edit(res, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
-		}
+	if s.modern() && !peer.Modern() && isObject(res) && wire.Value(res, "resultType") == nil {
+		res = wire.Edit(res, wire.Set("resultType", complete))
 	}
 	if bytes.Contains(res, []byte(`"taskId"`)) {
 		s.learn(x.part, res)
 	}
 	return res
 }
+
+var complete = wire.JSON(proto.ResultComplete)
+
+// isObject reports whether a value, without white space around it, is an object.
+func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
 
 // finish answers the client; only the first call counts.
 func (x *pass) finish(res json.RawMessage, err error) {

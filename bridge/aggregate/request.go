@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/creachadair/jrpc2"
@@ -81,9 +82,9 @@ func (q *request) inspectMeta() (err error) {
 				q.token = value
 			}
 		case proto.MetaVersion:
-			err = json.Unmarshal(value, &q.version)
+			q.version, err = textOf(value)
 		case proto.MetaLevel:
-			err = json.Unmarshal(value, &q.level)
+			q.level, err = textOf(value)
 		case proto.MetaClient:
 			q.client = value
 		case proto.MetaCapabilities:
@@ -99,4 +100,12 @@ func (q *request) inspectMeta() (err error) {
 		}
 	}
 	return nil
+}
+
+// textOf returns a text, or "" for null.
+func textOf(value json.RawMessage) (string, error) {
+	if !jsonscan.IsString(value) && string(value) != "null" {
+		return "", errors.New("not a text")
+	}
+	return jsonscan.Text(value), nil
 }

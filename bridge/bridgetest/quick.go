@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 
 	proto "dragoman/adapters/proto/mcp"
@@ -133,4 +135,50 @@ func (w *quickResponse) WriteHeader(int) {}
 func (w *quickResponse) Write(b []byte) (int, error) {
 	w.body = append(w.body, b...)
 	return len(b), nil
+}
+
+// Quicks are the ways of a quick client, by transport and version: pipe and http begin one of a
+// version.
+func Quicks(pipe, http func(tb testing.TB, version string) *Quick) map[string]func(testing.TB) *Quick {
+	all := map[string]func(testing.TB) *Quick{}
+	for _, version := range Eras {
+		all["pipe/"+version] = func(tb testing.TB) *Quick { return pipe(tb, version) }
+		all["http/"+version] = func(tb testing.TB) *Quick { return http(tb, version) }
+	}
+	return all
+}
+
+// Bench measures the calls of quick clients.
+func Bench(b *testing.B, ways map[string]func(testing.TB) *Quick) {
+	b.Helper()
+	for _, name := range slices.Sorted(maps.Keys(ways)) {
+		b.Run(name, func(b *testing.B) {
+			q := ways[name](b)
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Call()
+			}
+		})
+	}
+}
+
+// Budget fails if a call of a quick client allocates more often than its budget allows.
+func Budget(t *testing.T, ways map[string]func(testing.TB) *Quick, most map[string]float64) {
+	t.Helper()
+	if Race {
+		t.Skip("the race detector allocates, too")
+	}
+	for _, name := range slices.Sorted(maps.Keys(ways)) {
+		t.Run(name, func(t *testing.T) {
+			q := ways[name](t)
+			for range 2000 { // until tables and buffers have their sizes
+				q.Call()
+			}
+			if n := testing.AllocsPerRun(1000, q.Call); n > most[name] {
+				t.Errorf("%v allocations for a call, of %v", n, most[name])
+			} else {
+				t.Logf("%v allocations for a call", n)
+			}
+		})
+	}
 }

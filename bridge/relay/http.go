@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -39,6 +40,7 @@ type HTTP struct {
 	view    *upstream.View // of a server that is an address; a program has one for each session
 	guests  wire.Guests
 	dialogs *dialogs
+	starts  atomic.Bool      // the server is known not to be an address that this is a proxy to
 	calls   streamable.Calls // of all sessions; at 2026-07-28 whoever cancels a call hangs up
 
 	mu       sync.Mutex // guards the fields below
@@ -94,8 +96,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			h.dialogs.withdraw(h.callID(r, nil), wire.ErrCanceled)
 		}
-		e, err := h.relay.export.Server.Endpoint(r.Context())
-		if err == nil && e.Remote() && !e.SSE {
+		if e, proxied, err := h.address(r.Context()); err == nil && proxied {
 			h.proxy(w, r, e.In(""), nil, wire.Message{}, streamable.Params{})
 			return
 		}
@@ -107,6 +108,20 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		streamable.RefuseMethod(w)
 	}
+}
+
+// address returns where the server is, if this is a proxy to it. A program's endpoint, which may have
+// secrets that are looked up by another program, is needed again only when it is started.
+func (h *HTTP) address(ctx context.Context) (e upstream.Endpoint, proxied bool, err error) {
+	if h.starts.Load() {
+		return e, false, nil
+	}
+	if e, err = h.relay.export.Server.Endpoint(ctx); err != nil {
+		return e, false, err
+	}
+	proxied = e.Remote() && !e.SSE
+	h.starts.Store(!proxied)
+	return e, proxied, nil
 }
 
 // post takes one message of a client's.
@@ -139,13 +154,11 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	e, err := h.relay.export.Server.Endpoint(r.Context())
-	if err != nil {
-		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
-		return
-	}
+	e, proxied, err := h.address(r.Context())
 	switch {
-	case e.Remote() && !e.SSE:
+	case err != nil:
+		streamable.Refuse(w, http.StatusOK, m.ID, jrpc2.Errorf(jrpc2.InternalError, "%v", err))
+	case proxied:
 		h.proxy(w, r, e.In(""), body, m, p)
 	case modern:
 		h.postModern(w, r, inLine(body), m, p)

@@ -193,7 +193,7 @@ func (s *httpSession) begin(x *exchange, token json.RawMessage) (id string, ok b
 		id = string(wire.JSON(s.secret + strconv.FormatInt(s.last, 10)))
 	case s.id == "":
 		s.last++
-		id = string(wire.JSON(s.last))
+		id = strconv.FormatInt(s.last, 10)
 		if token != nil {
 			x.token, token = token, json.RawMessage(id)
 		}

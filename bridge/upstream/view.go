@@ -401,8 +401,11 @@ func (v *View) judge(tool string, args json.RawMessage) (ask *AskFirst, err erro
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "there is no tool %.100q", tool)
 	}
 	if v.check != nil {
-		if err := v.check(v.Server.Name, tool, args); err != nil && !errors.As(err, &ask) {
-			return nil, v.refuse(tool, err)
+		if err := v.check(v.Server.Name, tool, args); err != nil {
+			var ok bool
+			if ask, ok = errors.AsType[*AskFirst](err); !ok {
+				return nil, v.refuse(tool, err)
+			}
 		}
 	}
 	if v.Pins() {
