@@ -11,12 +11,11 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
-	"dragoman/bridge/upstream"
 )
 
 // fromServer sends the server's messages to the client until the connection ends.
 func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
-	frames := wire.Lines(s.link.In, upstream.MaxMessage)
+	frames := s.link.Frames()
 	var one [1]wire.Message // of a line that is no batch
 	for {
 		line, err := frames.Next()

@@ -67,7 +67,7 @@ func (s *httpSession) close() {
 
 // read routes the server's messages until it ends.
 func (s *httpSession) read() {
-	frames := wire.Lines(s.link.In, upstream.MaxMessage)
+	frames := s.link.Frames()
 	for {
 		line, err := frames.Next()
 		if err != nil {

@@ -78,6 +78,15 @@ type Link struct {
 	Why func() string
 }
 
+// Frames returns the messages from the server. One that parses them (wire.Parser) is not read as a
+// stream, whose lines would be looked for again.
+func (l *Link) Frames() wire.Framer {
+	if f, ok := l.In.(wire.Framer); ok {
+		return f
+	}
+	return wire.Lines(l.In, MaxMessage)
+}
+
 // dialer opens links.
 type dialer struct {
 	environ []string
