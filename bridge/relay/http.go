@@ -126,7 +126,7 @@ func (h *HTTP) address(ctx context.Context) (e upstream.Endpoint, proxied bool, 
 
 // post takes one message of a client's.
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
-	body, err := streamable.ReadAll(r.Body, upstream.MaxMessage)
+	body, err := streamable.ReadBody(r, upstream.MaxMessage)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return

@@ -108,7 +108,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // post handles a message of a client. The message is checked here, and nowhere else.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	body, err := readBody(r, h.opts.Limit)
+	body, err := ReadBody(r, h.opts.Limit)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("read the message: %v", err), http.StatusRequestEntityTooLarge)
 		return
@@ -295,8 +295,8 @@ func introduced(m wire.Message) string {
 	return p.Client.String()
 }
 
-// readBody reads a body into memory of its announced size, if there is one.
-func readBody(r *http.Request, limit int) ([]byte, error) {
+// ReadBody reads a body into memory of its announced size, if there is one.
+func ReadBody(r *http.Request, limit int) ([]byte, error) {
 	if n := r.ContentLength; n > 0 && n <= int64(limit) {
 		return readN(r.Body, int(n), limit)
 	}
