@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 )
 
@@ -66,7 +65,17 @@ func appendRecord(b []byte, c upstream.Audit) []byte {
 }
 
 func appendText(b []byte, name, value string) []byte {
-	return wire.AppendString(append(b, name...), value)
+	b = append(b, name...)
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			text, err := json.Marshal(value)
+			if err != nil {
+				text = []byte(`""`) // a string always can be
+			}
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), value...), '"')
 }
 
 func (l *Audit) writer() *writer {
