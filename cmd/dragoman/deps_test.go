@@ -32,7 +32,7 @@ const thirdParty = "third party" // packages that are neither ours nor in the st
 // leaves are the small packages below core that import nothing of ours. Packages without a rule
 // that lists each import may use them.
 var leaves = []string{
-	"dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/netguard", "dragoman/core/sse",
+	"dragoman/core/display", "dragoman/core/fileuri", "dragoman/core/glob", "dragoman/core/jsonscan", "dragoman/core/linesearch", "dragoman/core/netguard", "dragoman/core/sse",
 }
 
 // inner are the parts of core that no other package imports.
@@ -125,6 +125,8 @@ var importRules = []rule{
 	{from: "dragoman/core/datadir", forbidden: thirdParty, direct: true, except: []string{"golang.org/x/sys/..."}, why: "locks are the system's, and JSON the standard library's"},
 	{from: "dragoman/core/glob", forbidden: "dragoman/...", why: "a pattern is a pattern, whoever wrote it"},
 	{from: "dragoman/core/glob", forbidden: thirdParty, why: "patterns cost what they are long, which no library promises"},
+	{from: "dragoman/core/linesearch", forbidden: "dragoman/...", why: "lines of a text match, whoever looks for them"},
+	{from: "dragoman/core/linesearch", forbidden: thirdParty, why: "an expression is the standard library's, and what makes it quick is ours"},
 	{from: "dragoman/core/control", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what a person does with servers depends on no protocol"},
 	{from: "dragoman/core/control", forbidden: thirdParty, why: "actions are plain data"},
 	{from: "dragoman/core/delegate", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/delegate/asks"}, why: "a task needs sessions, and no tool or model"},

@@ -13,6 +13,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/files"
 	"dragoman/core/glob"
+	"dragoman/core/linesearch"
 )
 
 // maxSearched is the size of the largest file that grep searches.
@@ -39,7 +40,8 @@ var grepSpec = core.Spec{
 
 // search has the arguments of a grep.
 type search struct {
-	lines   *matcher
+	pattern string
+	lines   *linesearch.Matcher
 	include string
 	wanted  *glob.Pattern // include; nil: all
 	inside  bool          // the search is in the workspace
@@ -51,6 +53,7 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 	pattern, path, include := a.text("pattern"), a.optText("path", "."), a.optText("include", "")
 	fold := a.boolean("ignore_case", false)
 	q := search{
+		pattern: pattern,
 		include: include,
 		context: a.integer("context", 0, 0, 20),
 		limit:   a.integer("limit", 200, 1, 2000),
@@ -59,8 +62,8 @@ func (s *toolset) prepareGrep(_ context.Context, a *args) (*step, error) {
 		return nil, err
 	}
 	var err error
-	if q.lines, err = newMatcher(pattern, fold); err != nil {
-		return nil, err
+	if q.lines, err = linesearch.New(pattern, fold); err != nil {
+		return nil, fmt.Errorf("argument %q %w", "pattern", err)
 	}
 	title := "Search " + code(pattern)
 	if include != "" {
@@ -125,7 +128,7 @@ func (s *toolset) grep(ctx context.Context, p files.Place, q search) (core.Resul
 		return core.Result{}, err
 	}
 	if out.matches == 0 {
-		return text("no matches for "+visible(q.lines.pattern)+visibleIn(p), notes(more)), nil
+		return text("no matches for "+visible(q.pattern)+visibleIn(p), notes(more)), nil
 	}
 	return text(out.text.String(), notes(
 		note(
