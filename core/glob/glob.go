@@ -3,6 +3,7 @@ package glob
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,6 +13,10 @@ import (
 type Pattern struct {
 	ways [][]way // by state; state 0 is the start
 	end  int     // the accepting state
+
+	head string   // what every match begins with
+	need string   // what every match contains
+	free []uint64 // by state, the set of those that it leads to without a character; nil: they are too many for a set
 }
 
 // way is a transition to another state: with a character of a set, or without one
@@ -108,6 +113,53 @@ func Meet(a, b *Pattern) (ok bool, steps int) {
 // Matches reports whether the pattern matches a text. It takes at most as many steps as the
 // text has characters times the pattern has ways.
 func (a *Pattern) Matches(text string) bool {
+	switch {
+	case !strings.HasPrefix(text, a.head) || !strings.Contains(text, a.need):
+		return false
+	case a.free == nil:
+		return a.matchesLong(text)
+	}
+	now := a.free[0]
+	for _, r := range text {
+		next := uint64(0)
+		for ; now != 0; now &= now - 1 {
+			for _, w := range a.ways[bits.TrailingZeros64(now)] {
+				if w.by != nil && w.by.has(r) {
+					next |= a.free[w.to]
+				}
+			}
+		}
+		if now = next; now == 0 {
+			return false
+		}
+	}
+	return now&(1<<a.end) != 0
+}
+
+// finish ends the making of a pattern.
+func (a *Pattern) finish() *Pattern {
+	if len(a.ways) > 64 {
+		return a
+	}
+	a.free = make([]uint64, len(a.ways))
+	for s := range a.ways {
+		in := uint64(1) << s
+		for todo := in; todo != 0; {
+			at := bits.TrailingZeros64(todo)
+			todo &= todo - 1
+			for _, w := range a.ways[at] {
+				if next := uint64(1) << w.to; w.by == nil && in&next == 0 {
+					in, todo = in|next, todo|next
+				}
+			}
+		}
+		a.free[s] = in
+	}
+	return a
+}
+
+// matchesLong is Matches for a pattern with many states.
+func (a *Pattern) matchesLong(text string) bool {
 	now, next := make([]bool, len(a.ways)), make([]bool, len(a.ways))
 	list, after := make([]int, 0, len(a.ways)), make([]int, 0, len(a.ways))
 	enter := func(list []int, in []bool, s int) []int {
@@ -151,8 +203,11 @@ type builder struct {
 	path bool // a pattern for paths, not a shell word: ** matches folders, and a backslash escapes
 	dots bool // a wildcard matches a dot at the start of a name
 
-	groups int   // of braces
-	err    error // why the pattern for paths is invalid
+	groups int    // of braces
+	deep   int    // in how many of them the current piece is
+	run    string // the literal text before the current piece
+	inner  bool   // something else was before it
+	err    error  // why the pattern for paths is invalid
 }
 
 // Word parses a word of the shell. Its quotes and backslashes are already removed, so
@@ -161,7 +216,8 @@ type builder struct {
 func Word(word string, dots bool) *Pattern {
 	b := &builder{dots: dots}
 	b.end, _ = b.part(word, b.state(), true)
-	return &b.Pattern
+	b.cut()
+	return b.finish()
 }
 
 // The limits of a pattern for paths.
@@ -207,7 +263,7 @@ func Path(pattern string) (*Pattern, error) {
 		return nil, err
 	}
 	b.end = end
-	return &b.Pattern, nil
+	return b.finish(), nil
 }
 
 // Tree is like Path, and also matches everything in a folder that it matches.
@@ -217,7 +273,7 @@ func Tree(pattern string) (*Pattern, error) {
 		return nil, err
 	}
 	b.end = b.below(named)
-	return &b.Pattern, nil
+	return b.finish(), nil
 }
 
 // parsePath makes the states of a pattern for paths and returns the last one.
@@ -234,6 +290,7 @@ func parsePath(pattern string) (b *builder, end int, err error) {
 	if end, _ = b.part(pattern, b.state(), true); b.err != nil {
 		return nil, 0, b.err
 	}
+	b.cut()
 	return b, end, nil
 }
 
@@ -262,6 +319,7 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 		by := &set{pairs: []rune{r, r}}
 		switch {
 		case r == '*':
+			b.cut()
 			at, s, start = b.star(s, at, start)
 			continue
 		case r == '{':
@@ -271,6 +329,7 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 				return at, start
 			}
 			if ok {
+				b.cut()
 				at, start = b.either(alternatives, at, start)
 				s = rest
 				continue
@@ -296,14 +355,44 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 		case r == '/':
 			by = divider
 			if b.path && s == "/**" {
+				b.cut()
 				return b.below(at), false
 			}
 		}
+		b.literal(by)
 		next := b.state()
 		b.way(at, next, by)
 		at, s, start = next, s[n:], by == divider
 	}
 	return at, start
+}
+
+// literal adds a set to the text that every match contains, if it has a single character. U+FFFD
+// stands for bytes that are no characters.
+func (b *builder) literal(by *set) {
+	switch one := len(by.pairs) == 2 && by.pairs[0] == by.pairs[1] && !by.not; {
+	case b.deep > 0:
+	case by == divider:
+		b.run += "/"
+	case one && by.pairs[0] != '/' && by.pairs[0] != utf8.RuneError:
+		b.run += string(by.pairs[0])
+	default:
+		b.cut()
+	}
+}
+
+// cut ends a text that every match contains.
+func (b *builder) cut() {
+	if b.deep > 0 {
+		return
+	}
+	if !b.inner {
+		b.head = b.run
+	}
+	if len(b.run) > len(b.need) {
+		b.need = b.run
+	}
+	b.run, b.inner = "", true
 }
 
 // wrong keeps the first reason why the pattern is invalid.
@@ -357,6 +446,8 @@ func (b *builder) star(s string, at int, start bool) (next int, rest string, sta
 // either adds alternatives between two states.
 func (b *builder) either(alternatives []string, at int, start bool) (end int, starts bool) {
 	end = b.state()
+	b.deep++
+	defer func() { b.deep-- }()
 	for _, s := range alternatives {
 		last, begins := b.part(s, at, start)
 		b.way(last, end, nil)
