@@ -199,10 +199,10 @@ func (s *Server) globSearch(ctx context.Context, t *thread, call *wire.Call, p a
 		return may(a) != nil
 	}
 	res := acp.GlobSearchResponse{Matches: []string{}}
-	err = below(ctx, dir, ".", func(name string, d fs.DirEntry) (into, on bool) {
+	err = below(ctx, dir, ".", func(name string, d files.Entry) (into, on bool) {
 		switch {
-		case d.IsDir():
-			return d.Name() != ".git" && !denied(name), true
+		case d.Kind.IsDir():
+			return d.Name != ".git" && !denied(name), true
 		case !want.Matches(name) || denied(name):
 			return false, true
 		case len(res.Matches) == maxMatches:
@@ -225,14 +225,14 @@ func below(
 	ctx context.Context,
 	dir *files.Folder,
 	rel string,
-	visit func(name string, d fs.DirEntry) (into, on bool),
+	visit func(name string, d files.Entry) (into, on bool),
 ) error {
 	list, _ := dir.Read(0)
 	for _, d := range list {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		name := path.Join(rel, d.Name())
+		name := path.Join(rel, d.Name)
 		into, on := visit(name, d)
 		if !on {
 			return fs.SkipAll
@@ -240,7 +240,7 @@ func below(
 		if !into {
 			continue
 		}
-		inner, err := dir.Folder(d.Name())
+		inner, err := dir.Folder(d.Name)
 		if err != nil {
 			continue
 		}

@@ -16,13 +16,13 @@ func (p Place) Create(name string, write func(io.Writer) error) error {
 		return err
 	}
 	defer dir.Close()
-	f, err := dir.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := dir.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
 	if err = errors.Join(write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
-		err = errors.Join(err, dir.dir.Remove(name))
+		err = errors.Join(err, dir.root.Remove(name))
 	}
 	return err
 }

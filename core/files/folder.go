@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,8 +14,15 @@ import (
 // Folder is an open folder whose entries are visited one by one. Names are opened one at a
 // time, and one that has become a link is refused. Any goroutine may use it.
 type Folder struct {
-	dir   *os.Root
+	opened // by the system: folder_linux.go, folder_other.go
+
 	holds atomic.Int32 // who still needs it, without the first one
+}
+
+// Entry is a name in a folder, and its type.
+type Entry struct {
+	Name string
+	Kind fs.FileMode // the type bits
 }
 
 // Hold keeps the folder open until one more Close.
@@ -28,7 +34,7 @@ func (f *Folder) Hold() *Folder {
 // Close gives the folder back; the last of those who hold it closes it.
 func (f *Folder) Close() {
 	if f.holds.Add(-1) < 0 {
-		f.dir.Close()
+		f.close()
 	}
 }
 
@@ -40,7 +46,7 @@ func (p Place) Folder() (*Folder, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Folder{dir: dir}, nil
+		return folderOf(dir)
 	}
 	h, err := p.Reach()
 	if err != nil {
@@ -60,16 +66,24 @@ func (r *Root) Folder() (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{dir: dir}, nil
+	return folderOf(dir)
 }
 
 // Folder opens a folder in it, which the caller closes.
 func (f *Folder) Folder(name string) (*Folder, error) {
-	dir, err := down(f.dir, name)
-	if err != nil {
-		return nil, err
+	if !single(name) {
+		return nil, errName
 	}
-	return &Folder{dir: dir}, nil
+	return f.folder(name)
+}
+
+// errName says that something was asked for by more than a name.
+var errName = errors.New("it is not a name in the folder")
+
+// single reports whether a name leads to something in the folder itself.
+func single(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") &&
+		!strings.ContainsRune(name, os.PathSeparator)
 }
 
 // Under opens the folder that rel, with slashes, leads to from here; the caller closes
@@ -90,34 +104,71 @@ func (f *Folder) Under(rel string) (*Folder, error) {
 	return at, nil
 }
 
-// Read lists the names in the folder, in their order. It reads at most most of them; 0
-// means all. With an error it returns the names that were read before it.
-func (f *Folder) Read(most int) ([]fs.DirEntry, error) {
-	dir, err := f.dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	list, err := dir.ReadDir(most)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
+// Read lists what is in the folder, in the order of names. It reads at most most of them; 0
+// means all. With an error it returns what was read before it.
+func (f *Folder) Read(most int) ([]Entry, error) {
+	list, err := f.read(most)
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return list, err
 }
 
 // Regular opens a file in the folder for reading, which the caller closes. Everything but
 // a regular file is refused before it is opened, and again after.
 func (f *Folder) Regular(name string) (*os.File, fs.FileInfo, error) {
-	return Handle{dir: f.dir, base: name}.Regular()
+	if !single(name) {
+		return nil, nil, errName
+	}
+	return f.regular(name)
 }
 
 // Lstat looks at a name in the folder, not following a link.
-func (f *Folder) Lstat(name string) (fs.FileInfo, error) { return f.dir.Lstat(name) }
+func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
+	if !single(name) {
+		return nil, errName
+	}
+	return f.lstat(name)
+}
 
-// Stat looks at what rel, with slashes, leads to below the folder. Links are followed
-// unless they lead out of it.
-func (f *Folder) Stat(rel string) (fs.FileInfo, error) { return f.dir.Stat(filepath.FromSlash(rel)) }
+// Text is a text file as Folder.Text reads it.
+type Text struct {
+	Data   []byte
+	Large  bool // it is larger than what was asked for, and was not read
+	Linked bool // it has other names
+}
 
-// Readlink returns the target of a link in the folder.
-func (f *Folder) Readlink(name string) (string, error) { return f.dir.Readlink(name) }
+// Text reads a file in the folder, like Regular, into buf, which grows where the file does not fit.
+// What is not text counts as empty, and so does a file of more than most bytes.
+func (f *Folder) Text(name string, most int64, buf *[]byte) (t Text, err error) {
+	if !single(name) {
+		return t, errName
+	}
+	file, size, linked, err := f.source(name)
+	if err != nil {
+		return t, err
+	}
+	defer file.Close()
+	t.Linked = linked
+	if t.Large = size > most; t.Large {
+		return t, nil
+	}
+	if int64(cap(*buf)) < size {
+		*buf = make([]byte, size+size/2)
+	}
+	data := (*buf)[:cap(*buf)]
+	n, err := io.ReadFull(file, data[:min(size, firstRead)])
+	if err == nil && !Binary(data[:n]) && int64(n) < size {
+		var more int
+		more, err = io.ReadFull(file, data[n:size])
+		n += more
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it has become shorter
+		err = nil
+	}
+	if err == nil && !Binary(data[:n]) {
+		t.Data = data[:n]
+	}
+	return t, err
+}
+
+// firstRead is the number of bytes of a file that are read before it is known to be text.
+const firstRead = 64 << 10

@@ -147,7 +147,7 @@ func (h Handle) Folder() (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{dir: dir}, nil
+	return folderOf(dir)
 }
 
 // Regular opens the place as a file for reading, which the caller closes.

@@ -50,6 +50,14 @@ func KeepsKeys(path string) bool {
 	return slices.Contains(keyFiles, names[len(names)-1])
 }
 
+// KeepsKeysIn is KeepsKeys for a name in a folder, of which the last name is given, that keeps none
+// itself.
+func KeepsKeysIn(folder, name string) bool {
+	name = strings.ToLower(name)
+	inner, ok := keyFolders[name]
+	return ok && inner == nil || slices.Contains(keyFolders[strings.ToLower(folder)], name) || slices.Contains(keyFiles, name)
+}
+
 // KeyFile reports whether the name of a file says that it holds keys or passwords, be it a file
 // of the user's or of a project's.
 func KeyFile(name string) bool {

@@ -30,12 +30,12 @@ func (p Place) List(dir, begin string, most int, denied func(real string) bool) 
 	entries, _ := folder.Read(maxListed) // as many as can be read
 	var list []workspace.FileName
 	for _, e := range entries {
-		n := e.Name()
+		n := e.Name
 		real := filepath.Join(p.Real, n)
 		if !begins(n, begin) || denied(real) {
 			continue
 		}
-		kind := Target(e.Type(), func() (fs.FileInfo, error) { return os.Stat(real) })
+		kind := Target(e.Kind, func() (fs.FileInfo, error) { return os.Stat(real) })
 		if kind.IsRegular() || kind.IsDir() {
 			list = append(list, workspace.FileName{Path: filepath.Join(dir, n), Folder: kind.IsDir()})
 		}

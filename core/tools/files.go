@@ -197,7 +197,7 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 		return
 	}
 	defer done()
-	w.most = maxListed
+	w.most, r.top = maxListed, top.Real
 	// Rules are asked only about matching entries: below a folder that must not be
 	// read nothing may be read either, so nothing is missed.
 	barred := w.bar
@@ -219,6 +219,7 @@ func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until
 type ranking struct {
 	query  string // in lower case, with slashes
 	most   int
+	top    string // the real path of the root that is ranked
 	looked int
 	list   []candidate
 }
@@ -231,9 +232,9 @@ type candidate struct {
 }
 
 // add takes an entry if it matches, and is not barred.
-func (r *ranking) add(e entry, f workspace.FileName, barred func(rel string) bool) {
+func (r *ranking) add(e entry, f workspace.FileName, barred func(real string) bool) {
 	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
-	if class < 0 || barred(e.rel) {
+	if class < 0 || barred(filepath.Join(r.top, filepath.FromSlash(e.rel))) {
 		return
 	}
 	r.list = append(r.list, candidate{f, class, e.depth, len(e.rel)})

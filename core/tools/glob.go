@@ -105,16 +105,17 @@ func (s *toolset) glob(ctx context.Context, p files.Place, pattern string) (core
 		return core.Result{}, err
 	}
 	goInto := below(pattern)
-	err = w.each(ctx, func(e entry) (into, on bool) {
+	w.readAhead(func(e *entry) (visit, into bool) {
 		if e.kind.IsDir() {
-			return goInto(e), true
+			return false, goInto(e)
 		}
-		if wanted.Matches(e.rel) {
-			if total++; total <= maxFound {
-				found = append(found, join(p.Show, e.rel))
-			}
+		return wanted.Matches(e.rel), false
+	})
+	err = w.each(ctx, func(e entry) (into, on bool) {
+		if total++; total <= maxFound {
+			found = append(found, join(p.Show, e.rel))
 		}
-		return true, true
+		return false, true
 	})
 	if err != nil {
 		return core.Result{}, p.Explain(err)
@@ -138,9 +139,9 @@ func globResult(found []string, total int, p files.Place, pattern string, left .
 
 // below returns a function that reports whether a folder can contain matches of a
 // pattern.
-func below(pattern string) func(entry) bool {
+func below(pattern string) func(*entry) bool {
 	if strings.ContainsAny(pattern, `{\`) { // a slash may be within these
-		return func(entry) bool { return true }
+		return func(*entry) bool { return true }
 	}
 	deepest := strings.Count(pattern, "/")
 	if strings.Contains(pattern, "**") {
@@ -152,7 +153,7 @@ func below(pattern string) func(entry) bool {
 	} else {
 		base += "/"
 	}
-	return func(e entry) bool {
+	return func(e *entry) bool {
 		rel := e.rel + "/"
 		return e.depth <= deepest && (strings.HasPrefix(rel, base) || strings.HasPrefix(base, rel))
 	}

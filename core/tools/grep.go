@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -164,7 +163,6 @@ func grepFile(h files.Handle, p files.Place, q search, out *report) error {
 
 // finding is the result of a worker for one file.
 type finding struct {
-	seq   int // the file's place in the order of the walk
 	name  string
 	base  string        // its name in the folder in
 	in    *files.Folder // held until the worker has read it
@@ -172,6 +170,15 @@ type finding struct {
 	large bool
 	other bool // it has other names (hard links), and is left out
 }
+
+// batch is some files that follow each other in the order of the walk.
+type batch struct {
+	seq  int
+	list []finding
+}
+
+// maxBatch is the number of files in a batch.
+const maxBatch = 32
 
 // grepFolder searches below a folder with several workers. It reports their findings
 // in the order of the walk, and stops everything when there are enough of them.
@@ -187,17 +194,17 @@ func (s *toolset) grepFolder(
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	todo, finds := make(chan finding), make(chan finding)
+	todo, finds := make(chan batch), make(chan batch)
 	var walkErr error // set before todo is closed
-	var walker, workers sync.WaitGroup
+	var walker, searchers sync.WaitGroup
 	walker.Go(func() {
 		defer close(todo)
 		walkErr = q.files(ctx, w, todo)
 	})
-	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
-		workers.Go(func() { q.work(ctx, p.Show, todo, finds) })
+	for range workers() {
+		searchers.Go(func() { q.work(ctx, p.Show, todo, finds) })
 	}
-	walker.Go(func() { workers.Wait(); close(finds) })
+	walker.Go(func() { searchers.Wait(); close(finds) })
 
 	large := out.collect(finds, stop)
 	walker.Wait()
@@ -217,80 +224,86 @@ func (s *toolset) grepFolder(
 }
 
 // files sends the files to search.
-func (q search) files(ctx context.Context, w *walk, todo chan<- finding) error {
-	seq := 0
-	return w.each(ctx, func(e entry) (into, on bool) {
-		if !e.kind.IsRegular() {
-			return true, true
-		}
-		if q.wanted != nil {
-			name := e.name
-			if strings.Contains(q.include, "/") {
-				name = e.rel
-			}
-			if !q.wanted.Matches(name) {
-				return true, true
-			}
-		}
+func (q search) files(ctx context.Context, w *walk, todo chan<- batch) error {
+	var b batch
+	send := func() (on bool) {
 		select {
-		case todo <- finding{seq: seq, name: e.rel, base: e.name, in: e.in.Hold()}:
-			seq++
-			return true, true
+		case todo <- b:
+			b = batch{seq: b.seq + 1}
+			return true
 		case <-ctx.Done():
-			e.in.Close()
-			return false, false
+			b.release()
+			return false
 		}
+	}
+	w.readAhead(q.searches)
+	err := w.each(ctx, func(e entry) (into, on bool) {
+		b.list = append(b.list, finding{name: e.rel, base: e.name, in: e.in.Hold()})
+		return false, len(b.list) < maxBatch || send()
 	})
+	if err != nil {
+		b.release()
+		return err
+	}
+	if len(b.list) > 0 {
+		send()
+	}
+	return nil
+}
+
+// searches reports whether a file is searched. All folders are entered.
+func (q search) searches(e *entry) (visit, into bool) {
+	if !e.kind.IsRegular() {
+		return false, true
+	}
+	if q.wanted == nil {
+		return true, false
+	}
+	name := e.name
+	if strings.Contains(q.include, "/") {
+		name = e.rel
+	}
+	return q.wanted.Matches(name), false
+}
+
+// release gives the folders of files back that are not searched.
+func (b *batch) release() {
+	for _, f := range b.list {
+		f.in.Close()
+	}
+	b.list = nil
 }
 
 // work searches files until there are no more.
-func (q search) work(ctx context.Context, show string, todo <-chan finding, finds chan<- finding) {
+func (q search) work(ctx context.Context, show string, todo <-chan batch, finds chan<- batch) {
 	var buf []byte
-	for f := range todo {
-		var data []byte
-		var linked bool
-		data, f.large, linked, buf = slurp(f.in, f.base, buf)
-		f.in.Close()
-		if f.hits = q.find(data); len(f.hits) > 0 && linked && q.inside {
-			f.hits, f.other = nil, true
-		}
-		if len(f.hits) > 0 {
-			f.name = visible(join(show, f.name))
+	for b := range todo {
+		for i := range b.list {
+			if f := &b.list[i]; ctx.Err() == nil {
+				q.file(f, show, &buf)
+			}
+			b.list[i].in.Close()
 		}
 		select {
-		case finds <- f:
+		case finds <- b:
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
-// slurp reads a file for searching, into buf if it fits. A file that cannot be read,
-// is not text, or was replaced by another one counts as empty.
-func slurp(dir *files.Folder, name string, buf []byte) (data []byte, large, linked bool, next []byte) {
-	f, info, err := dir.Regular(name)
+// file searches one file. What cannot be read or is not text counts as empty.
+func (q search) file(f *finding, show string, buf *[]byte) {
+	text, err := f.in.Text(f.base, maxSearched, buf)
 	if err != nil {
-		return nil, false, false, buf
+		return
 	}
-	defer f.Close()
-	size := info.Size()
-	if size > maxSearched {
-		return nil, true, false, buf
+	f.large = text.Large
+	if f.hits = q.find(text.Data); len(f.hits) > 0 && text.Linked && q.inside {
+		f.hits, f.other = nil, true
 	}
-	if int64(cap(buf)) < size {
-		buf = make([]byte, size+size/2)
+	if len(f.hits) > 0 {
+		f.name = visible(join(show, f.name))
 	}
-	buf = buf[:cap(buf)]
-	n, err := io.ReadFull(f, buf[:min(size, files.Sniffed)])
-	if err == nil && !files.Binary(buf[:n]) {
-		var m int
-		m, err = io.ReadFull(f, buf[n:size])
-		n += m
-	}
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || files.Binary(buf[:n]) {
-		return nil, false, false, buf
-	}
-	return buf[:n], false, files.ManyNames(info), buf
 }
 
 // report writes findings in the order of the walk.
@@ -306,31 +319,39 @@ type report struct {
 
 // collect receives findings until there are no more, and calls stop once the report
 // is full. It returns the number of files that were too large.
-func (r *report) collect(finds <-chan finding, stop func()) (large int) {
-	ahead := map[int]finding{} // those that came before their turn
+func (r *report) collect(finds <-chan batch, stop func()) (large int) {
+	ahead := map[int]batch{} // those that came before their turn
 	next := 0
-	for f := range finds {
-		ahead[f.seq] = f
+	for b := range finds {
+		ahead[b.seq] = b
 		for {
-			f, ok := ahead[next]
+			b, ok := ahead[next]
 			if !ok {
 				break
 			}
 			delete(ahead, next)
 			next++
-			if f.large {
-				large++
-			}
-			if f.other {
-				r.linked++
-			}
-			if !r.full {
-				r.add(f.name, f.hits)
+			for _, f := range b.list {
+				large += r.take(f)
 			}
 		}
 		if r.full {
 			stop()
 		}
+	}
+	return large
+}
+
+// take adds the findings of a file, and returns 1 if it was too large.
+func (r *report) take(f finding) (large int) {
+	if f.large {
+		large = 1
+	}
+	if f.other {
+		r.linked++
+	}
+	if !r.full {
+		r.add(f.name, f.hits)
 	}
 	return large
 }

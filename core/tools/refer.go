@@ -287,9 +287,9 @@ func (b *bundle) take(e entry) string {
 	if int64(maxAttached-b.out.Len()-len(head)-2) < info.Size() {
 		return fmt.Sprintf("no room for its %d bytes", info.Size())
 	}
-	var data []byte
-	data, _, _, b.buf = slurp(e.in, e.name, b.buf)
-	if len(data) == 0 {
+	file, err := e.in.Text(e.name, maxSearched, &b.buf)
+	data := file.Data
+	if err != nil || len(data) == 0 {
 		if info.Size() > 0 {
 			return "not text"
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"dragoman/core"
 	"dragoman/core/files"
@@ -32,11 +33,16 @@ type walk struct {
 	top    string        // from the folder where ignore rules start, with slashes; "": dir itself
 	rules  *ignores      // that apply in dir
 	closed bool          // some folders could not be read
-	bar    func(rel string) bool
+	bar    func(real string) bool
 	barred int  // number of entries left out
 	keys   int  // number of entries where programs keep keys
 	among  bool // it started among keys, and visits them
 	most   int  // maximum number of entries of one folder; 0: all
+
+	// pick says, in any goroutine, whether an entry is visited, and whether its folder is entered;
+	// nil: both hold for all.
+	pick  func(e *entry) (visit, into bool)
+	ahead *ahead // nil: nothing is read before the walk comes to it
 }
 
 // walkFrom prepares a walk through a place that must be a folder. The ignore files of
@@ -61,7 +67,7 @@ func (s *toolset) walkFrom(p files.Place) (w *walk, close func(), err error) {
 	}
 	w = &walk{
 		dir: dir, real: p.Real, among: files.KeepsKeys(p.Real),
-		bar: func(rel string) bool { return bar(filepath.Join(p.Real, filepath.FromSlash(rel))) },
+		bar: bar,
 	}
 	if p.Root != nil {
 		if top, err := p.Root.Folder(); err == nil {
@@ -111,72 +117,181 @@ func (ig *ignores) within(dir *files.Folder, at string) *ignores {
 // each calls visit for every entry, a folder before its contents; visit returns
 // whether to descend into a folder, and whether to continue at all.
 func (w *walk) each(ctx context.Context, visit func(entry) (into, on bool)) error {
-	_, err := w.list(ctx, w.dir, ".", 1, w.rules, visit)
+	top := &folder{rel: ".", depth: 1, rules: w.rules, dir: w.dir.Hold(), read: make(chan struct{})}
+	defer top.release()
+	if w.ahead != nil {
+		defer w.ahead.start(w)()
+	}
+	_, err := w.enter(ctx, top, visit)
 	return err
 }
 
-// list visits the contents of the folder dir, whose path is rel.
-func (w *walk) list(
-	ctx context.Context, dir *files.Folder, rel string, depth int, rules *ignores, visit func(entry) (into, on bool),
-) (on bool, err error) {
+// enter visits the contents of a folder.
+func (w *walk) enter(ctx context.Context, f *folder, visit func(entry) (into, on bool)) (on bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	list, err := dir.Read(w.most)
-	if err != nil {
-		if rel == "." {
-			return false, files.Cause(err)
+	if f.take() {
+		w.fill(f)
+		w.ahead.add(f)
+	} else {
+		<-f.read
+		w.ahead.gone()
+	}
+	if f.err != nil {
+		if f.rel == "." {
+			return false, files.Cause(f.err)
 		}
 		w.closed = true
 		return true, nil
 	}
-	rules = w.rulesOf(dir, rel, list, rules)
-	for _, d := range list {
-		e := entry{rel: path.Join(rel, d.Name()), name: d.Name(), kind: d.Type(), depth: depth, in: dir}
-		if !w.shows(e, rules) {
-			continue
+	for i := range f.list {
+		it := &f.list[i]
+		into, on := true, true
+		switch {
+		case it.left == leftKeys:
+			w.keys++
+		case it.left == leftBarred:
+			w.barred++
+		case it.visit:
+			into, on = visit(it.entry)
 		}
-		into, on := visit(e)
-		if on && into && d.IsDir() {
-			on, err = w.descend(ctx, e, rules, visit)
+		if on && into && it.sub != nil {
+			on, err = w.enter(ctx, it.sub, visit)
 		}
 		if !on || err != nil {
 			return false, err
 		}
 	}
+	f.release()
 	return true, nil
 }
 
-// descend visits the contents of a folder.
-func (w *walk) descend(
-	ctx context.Context,
-	e entry,
-	rules *ignores,
-	visit func(entry) (into, on bool),
-) (on bool, err error) {
-	dir, err := e.in.Folder(e.name)
-	if err != nil {
-		w.closed = true
-		return true, nil
-	}
-	defer dir.Close()
-	return w.list(ctx, dir, e.rel, e.depth+1, rules, visit)
+// folder is a folder of a walk, which is read when the walk comes to it, or ahead of that.
+type folder struct {
+	rel   string
+	depth int           // of its contents
+	rules *ignores      // from above
+	in    *files.Folder // its folder, open until the walk has left it
+	name  string
+
+	taken atomic.Bool   // somebody reads it
+	read  chan struct{} // closed when another goroutine has set the fields below
+	dir   *files.Folder // set from the beginning for the folder where a walk starts
+	list  []item
+	err   error
 }
 
-// shows reports whether an entry is visible.
-func (w *walk) shows(e entry, rules *ignores) bool {
-	if vcs(e.name) || rules.match(path.Join(w.top, e.rel), e.kind.IsDir()) {
-		return false
+// item is an entry of a folder, and what a walk does with it.
+type item struct {
+	entry
+
+	left  left
+	visit bool
+	sub   *folder // it, if it is a folder to descend into
+}
+
+// left is the reason why an entry is left out; 0: it is not.
+type left int
+
+const (
+	leftIgnored left = iota + 1
+	leftKeys
+	leftBarred
+)
+
+// take reports whether the caller is the first one, who reads the folder.
+func (f *folder) take() bool { return f.taken.CompareAndSwap(false, true) }
+
+// release closes the folder and those below it.
+func (f *folder) release() {
+	if f.dir != nil {
+		f.dir.Close()
 	}
-	if !w.among && files.KeepsKeys(filepath.Join(w.real, filepath.FromSlash(e.rel))) {
-		w.keys++
-		return false
+	for _, it := range f.list {
+		if it.sub != nil {
+			it.sub.release()
+		}
 	}
-	if w.bar(e.rel) {
-		w.barred++
-		return false
+	f.dir, f.list = nil, nil
+}
+
+// fill reads a folder.
+func (w *walk) fill(f *folder) {
+	if f.dir == nil {
+		if f.dir, f.err = f.in.Folder(f.name); f.err != nil {
+			return
+		}
 	}
-	return true
+	list, err := f.dir.Read(w.most)
+	if err != nil {
+		f.err = err
+		return
+	}
+	rules := w.rulesOf(f.dir, f.rel, list, f.rules)
+	f.list = make([]item, 0, len(list))
+	paths := w.paths(f.rel)
+	for _, d := range list {
+		real, rel := paths.of(d.Name)
+		it := item{entry: entry{rel: rel, name: d.Name, kind: d.Kind, depth: f.depth, in: f.dir}, visit: true}
+		into := d.Kind.IsDir()
+		if it.left = w.hides(&it.entry, real, paths.last, rules); it.left == 0 && w.pick != nil {
+			var enters bool
+			it.visit, enters = w.pick(&it.entry)
+			into = into && enters
+		}
+		switch {
+		case it.left == leftIgnored:
+			continue
+		case it.left != 0:
+		case into:
+			it.sub = &folder{rel: rel, depth: f.depth + 1, rules: rules, in: f.dir, name: d.Name, read: make(chan struct{})}
+		case !it.visit:
+			continue
+		}
+		f.list = append(f.list, it)
+	}
+}
+
+// paths makes the paths of entries of one folder.
+type paths struct {
+	real, rel string // what comes before a name
+	from      int    // where the relative path begins in the other one; 0: it is another text
+	last      string // the folder's own name
+}
+
+func (w *walk) paths(rel string) paths {
+	at := filepath.Join(w.real, filepath.FromSlash(rel))
+	p := paths{real: strings.TrimSuffix(at, string(filepath.Separator)) + string(filepath.Separator), last: filepath.Base(at)}
+	if rel != "." {
+		p.rel = rel + "/"
+	}
+	if filepath.Separator == '/' {
+		p.from = len(p.real) - len(p.rel)
+	}
+	return p
+}
+
+// of returns the path of a name, and its path from the start of the walk.
+func (p *paths) of(name string) (real, rel string) {
+	real = p.real + name
+	if p.from > 0 {
+		return real, real[p.from:]
+	}
+	return real, p.rel + name
+}
+
+// hides returns the reason why an entry is left out. Any goroutine may call it.
+func (w *walk) hides(e *entry, real, folder string, rules *ignores) left {
+	switch {
+	case vcs(e.name) || rules != nil && rules.match(path.Join(w.top, e.rel), e.kind.IsDir()):
+		return leftIgnored
+	case !w.among && files.KeepsKeysIn(folder, e.name):
+		return leftKeys
+	case w.bar(real):
+		return leftBarred
+	}
+	return 0
 }
 
 // missed describes what the walk left out, except for ignored files.
@@ -205,8 +320,8 @@ func (s *toolset) forbids() (func(core.Access) bool, error) {
 }
 
 // rulesOf adds the rules of a folder's own ignore file to those from above it.
-func (w *walk) rulesOf(dir *files.Folder, rel string, list []fs.DirEntry, rules *ignores) *ignores {
-	if rel != "." && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+func (w *walk) rulesOf(dir *files.Folder, rel string, list []files.Entry, rules *ignores) *ignores {
+	if rel != "." && slices.ContainsFunc(list, func(e files.Entry) bool { return e.Name == ".gitignore" }) {
 		return rules.with(dir, path.Join(w.top, rel))
 	}
 	return rules

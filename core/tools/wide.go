@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"io/fs"
 	"path"
 
 	"dragoman/core/files"
@@ -12,14 +11,14 @@ import (
 // before those of its subfolders. It stops when visit asks for it. It is made for
 // searches in very large trees: of one folder it visits at most w.most entries.
 func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
-	type folder struct {
+	type next struct {
 		in, name string // its parent below dir, and its name; "." for dir
 		depth    int
 		rules    *ignores
 	}
 	near := opener{top: w.dir}
 	defer near.close()
-	for todo := []folder{{".", ".", 1, w.rules}}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
+	for todo := []next{{".", ".", 1, w.rules}}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
 		f := todo[0]
 		dir, list, err := near.read(f.in, f.name, w.most)
 		if err != nil {
@@ -29,23 +28,19 @@ func (w *walk) wide(ctx context.Context, visit func(entry) (into, on bool)) {
 		rel := path.Join(f.in, f.name)
 		rules := w.rulesOf(dir, rel, list, f.rules)
 		on := true
+		paths := w.paths(rel)
 		for _, d := range list {
-			e := entry{
-				rel:   path.Join(rel, d.Name()),
-				name:  d.Name(),
-				kind:  d.Type(),
-				depth: f.depth,
-				in:    dir,
-			}
-			if !w.shows(e, rules) {
+			real, below := paths.of(d.Name)
+			e := entry{rel: below, name: d.Name, kind: d.Kind, depth: f.depth, in: dir}
+			if w.hides(&e, real, paths.last, rules) != 0 {
 				continue
 			}
 			var into bool
 			if into, on = visit(e); !on {
 				break
 			}
-			if into && d.IsDir() {
-				todo = append(todo, folder{rel, d.Name(), f.depth + 1, rules})
+			if into && d.Kind.IsDir() {
+				todo = append(todo, next{rel, d.Name, f.depth + 1, rules})
 			}
 		}
 		dir.Close()
@@ -64,7 +59,7 @@ type opener struct {
 }
 
 // read opens a folder, which the caller closes, and reads its names.
-func (n *opener) read(in, name string, most int) (*files.Folder, []fs.DirEntry, error) {
+func (n *opener) read(in, name string, most int) (*files.Folder, []files.Entry, error) {
 	if n.dir == nil || n.at != in {
 		n.close()
 		dir, err := n.top.Under(in)
