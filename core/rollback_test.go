@@ -31,6 +31,9 @@ func (*disk) List(context.Context, []string, string, string, int) []workspace.Fi
 
 func (*disk) Read(context.Context, []string, workspace.Reference) core.Block { return core.Text{} }
 
+// Keep implements workspace.Files. Nothing is found here.
+func (d *disk) Keep([]string) workspace.Finder { return nil }
+
 // Undo implements workspace.Files in the plainest way.
 func (d *disk) Undo(_ context.Context, _ core.Meta, e core.Editor, changes []core.Diff) (list []core.RevertedFile) {
 	d.undone, d.editor = changes, e

@@ -91,6 +91,7 @@ func (s *Server) foldersChanged(ctx context.Context, _ *wire.Call, p eca.Folders
 	}
 	s.folders, s.roots = folders, s.workspace(folders)
 	s.mu.Unlock()
+	s.typing.Drop()
 	if o := s.refresh(ctx); o.Profile != nil {
 		if servers := control.Of(o.Profile); servers != nil {
 			servers.Moved()

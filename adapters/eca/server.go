@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"dragoman/adapters/eca/offer"
+	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -60,6 +61,7 @@ type Server struct {
 	end    context.CancelCauseFunc // ends the reading, and with it the connection
 	wg     sync.WaitGroup          // every goroutine of the server
 	setups *pump.Queue             // the work on MCP servers
+	typing refer.Typing            // what is found for the user
 
 	known     *offer.Known
 	told      servers           // of the pump's goroutine
@@ -179,6 +181,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	end(nil)
 	left(core.ErrClientGone) // it also stops the turns
 	s.wg.Wait()
+	s.typing.Drop()
 	s.leave()
 	return err
 }

@@ -76,6 +76,19 @@ func (f files) Find(_ context.Context, roots []string, query string, most int) [
 	return list
 }
 
+// Keep implements workspace.Files.
+func (f files) Keep(roots []string) workspace.Finder { return keptFiles{f, roots} }
+
+type keptFiles struct {
+	files files
+	roots []string
+}
+
+// Find implements workspace.Finder.
+func (k keptFiles) Find(ctx context.Context, query string, most int) []workspace.FileName {
+	return k.files.Find(ctx, k.roots, query, most)
+}
+
 // List implements workspace.Files. No test of this dialect uses it.
 func (f files) List(context.Context, []string, string, string, int) []workspace.FileName { return nil }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Folder is an open folder whose entries are visited one by one. Names are opened one at a
@@ -128,6 +129,25 @@ func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
 	}
 	return f.lstat(name)
 }
+
+// Stamp identifies the state of a file or a folder: while it stays the same, no name was added to the
+// folder, and none taken away. It is zero for what does not exist.
+type Stamp struct {
+	id      [2]uint64 // device and number, where they are known
+	size    int64
+	changed int64 // nanoseconds since 1970
+}
+
+// coarse is the resolution of the times of the coarsest file systems.
+const coarse = 2 * time.Second
+
+// Settled reports whether a later change is sure to change the stamp, too. A stamp taken soon after a
+// change may be that of the next one as well.
+func (s Stamp) Settled(taken time.Time) bool { return s.changed < taken.Add(-coarse).UnixNano() }
+
+// Stamp returns the stamp of what is at rel, with slashes, below the folder. Nothing is opened. It
+// serves to compare: folders on the way may have become links.
+func (f *Folder) Stamp(rel string) Stamp { return f.stamp(rel) }
 
 // Text is a text file as Folder.Text reads it.
 type Text struct {

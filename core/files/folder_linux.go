@@ -229,6 +229,14 @@ func (f *opened) Stat(rel string) (fs.FileInfo, error) {
 	return f.root.Stat(rel)
 }
 
+func (f *opened) stamp(rel string) Stamp {
+	var st unix.Stat_t
+	if unix.Fstatat(f.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return Stamp{}
+	}
+	return Stamp{id: [2]uint64{uint64(st.Dev), st.Ino}, size: st.Size, changed: st.Mtim.Nano()}
+}
+
 // Readlink returns the target of a link in the folder.
 func (f *opened) Readlink(name string) (string, error) {
 	target := make([]byte, 4<<10)

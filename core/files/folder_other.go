@@ -61,5 +61,13 @@ func (f *opened) lstat(name string) (fs.FileInfo, error) { return f.root.Lstat(n
 // followed unless they lead out of it.
 func (f *opened) Stat(rel string) (fs.FileInfo, error) { return f.root.Stat(filepath.FromSlash(rel)) }
 
+func (f *opened) stamp(rel string) Stamp {
+	info, err := f.root.Lstat(filepath.FromSlash(rel))
+	if err != nil {
+		return Stamp{}
+	}
+	return Stamp{size: info.Size(), changed: info.ModTime().UnixNano()}
+}
+
 // Readlink returns the target of a link in the folder.
 func (f *opened) Readlink(name string) (string, error) { return f.root.Readlink(name) }

@@ -1,9 +1,7 @@
 package tools
 
 import (
-	"cmp"
 	"context"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 
 const (
 	maxLooked  = 50_000          // entries that Find visits
+	maxNamed   = 8 << 20         // bytes that a finder keeps
 	maxListed  = 5_000           // of one folder
 	maxResults = 1_000           // of Find, even if more were requested
 	findTime   = 2 * time.Second // after which Find returns its results so far
@@ -32,8 +31,8 @@ type FilesOptions struct {
 	Policy core.Policy
 }
 
-// Files is the workspace for references in prompts. It keeps nothing between calls
-// and may be used by any goroutine.
+// Files is the workspace for references in prompts. It keeps nothing between calls, and
+// may be used by any goroutine; only what Keep returns keeps something.
 type Files struct {
 	opts FilesOptions
 	net  web.Fetcher
@@ -96,26 +95,16 @@ func (f *Files) deskOf(roots []string) *toolset {
 // seconds, nearer ones first, and then returns its results so far. It leaves out
 // files that a rule forbids to read.
 func (f *Files) Find(ctx context.Context, roots []string, query string, most int) []workspace.FileName {
-	if most = min(most, maxResults); most <= 0 {
-		return nil
+	k := f.keep(roots)
+	if k.limit = maxLooked; query == "" { // the nearest match
+		k.limit = min(maxLooked, 4*max(most, 0)+100)
 	}
-	ctx, stop := context.WithTimeout(ctx, findTime)
-	defer stop()
-	s := f.deskOf(roots)
-	defer s.Close()
-	if dir, name, ok := listing(s.host.Meta().Cwd, query); ok {
-		p, err := s.files.At(dir)
-		if err != nil {
-			return nil
-		}
-		return s.list(p, dir, name, most)
+	found := k.Find(ctx, query, most)
+	if len(found) < most && k.limit < maxLooked {
+		k.limit, k.at = maxLooked, time.Time{}
+		found = k.Find(ctx, query, most)
 	}
-	r := ranking{query: strings.ToLower(filepath.ToSlash(query)), most: most}
-	tops := s.outermost()
-	for i, top := range tops {
-		s.findIn(ctx, top, &r, maxLooked*(i+1)/len(tops))
-	}
-	return r.best()
+	return found
 }
 
 // List implements workspace.Files.
@@ -187,113 +176,4 @@ func (s *toolset) outermost() (list []*files.Root) {
 		}
 	}
 	return list
-}
-
-// findIn ranks the entries below a root, until the number of visited entries reaches
-// until.
-func (s *toolset) findIn(ctx context.Context, top *files.Root, r *ranking, until int) {
-	w, done, err := s.walkFrom(files.Place{Name: top.Given, Real: top.Real, Show: top.Given, Root: top})
-	if err != nil {
-		return
-	}
-	defer done()
-	w.most, r.top = maxListed, top.Real
-	// Rules are asked only about matching entries: below a folder that must not be
-	// read nothing may be read either, so nothing is missed.
-	barred := w.bar
-	w.bar = func(string) bool { return false }
-	w.wide(ctx, func(e entry) (into, on bool) {
-		r.looked++
-		if kind := files.Target(e.kind, func() (fs.FileInfo, error) { return w.dir.Stat(e.rel) }); kind.IsDir() ||
-			kind.IsRegular() {
-			r.add(e, workspace.FileName{
-				Path:   filepath.Join(top.Given, filepath.FromSlash(e.rel)),
-				Folder: kind.IsDir(),
-			}, barred)
-		}
-		return true, r.looked < until && !r.full()
-	})
-}
-
-// ranking keeps the best matches.
-type ranking struct {
-	query  string // in lower case, with slashes
-	most   int
-	top    string // the real path of the root that is ranked
-	looked int
-	list   []candidate
-}
-
-type candidate struct {
-	workspace.FileName
-	class int // how well it matches; 0 is best
-	depth int
-	size  int // of the path from the root
-}
-
-// add takes an entry if it matches, and is not barred.
-func (r *ranking) add(e entry, f workspace.FileName, barred func(real string) bool) {
-	class := fit(r.query, strings.ToLower(e.name), strings.ToLower(e.rel))
-	if class < 0 || barred(filepath.Join(r.top, filepath.FromSlash(e.rel))) {
-		return
-	}
-	r.list = append(r.list, candidate{f, class, e.depth, len(e.rel)})
-	if len(r.list) >= 8*r.most+1000 {
-		r.sort()
-		r.list = r.list[:r.most]
-	}
-}
-
-// full reports whether no better entry can come: everything matches an empty query,
-// and the nearest came first.
-func (r *ranking) full() bool { return r.query == "" && len(r.list) >= r.most }
-
-func (r *ranking) sort() {
-	slices.SortFunc(r.list, func(a, b candidate) int {
-		if c := cmp.Compare(a.class, b.class); c != 0 {
-			return c
-		}
-		if r.query == "" {
-			return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.Path, b.Path))
-		}
-		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.Path, b.Path))
-	})
-}
-
-func (r *ranking) best() []workspace.FileName {
-	r.sort()
-	var list []workspace.FileName
-	for _, f := range r.list[:min(len(r.list), r.most)] {
-		list = append(list, f.FileName)
-	}
-	return list
-}
-
-// fit returns how well an entry matches a query: 0 the name is equal, 1 it begins
-// with the query, 2 it contains it, 3 the path contains it, 4 the path has its
-// letters in the same order; -1 no match. All are in lower case.
-func fit(query, name, rel string) int {
-	switch {
-	case query == "":
-		return 0
-	case name == query || rel == query:
-		return 0
-	case strings.HasPrefix(name, query):
-		return 1
-	case strings.Contains(name, query):
-		return 2
-	case strings.Contains(rel, query):
-		return 3
-	}
-	for _, c := range query {
-		if c == ' ' {
-			continue
-		}
-		i := strings.IndexRune(rel, c)
-		if i < 0 {
-			return -1
-		}
-		rel = rel[i+len(string(c)):]
-	}
-	return 4
 }

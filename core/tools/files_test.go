@@ -99,12 +99,9 @@ func TestFindIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := ranking{query: "d", most: 3}
-	s := NewFiles(FilesOptions{}).deskOf([]string{b.dir})
-	defer s.Close()
-	s.findIn(t.Context(), s.outermost()[0], &r, 1000)
-	if r.looked != 1000 {
-		t.Errorf("looked at %d", r.looked)
+	k := NewFiles(FilesOptions{}).keep([]string{b.dir})
+	if k.limit = 1000; len(k.Find(t.Context(), "d", 3)) != 3 || k.tops[0].entries.now != 1000 {
+		t.Errorf("looked at %d", k.tops[0].entries.now)
 	}
 	if got := b.found(NewFiles(FilesOptions{}), "d0", 2); len(strings.Fields(got)) != 2 {
 		t.Errorf("found %s", got)

@@ -33,6 +33,8 @@ type Files interface {
 	// empty query matches all. Ignored files are left out. A query that begins with ~, ./,
 	// ../ or / lists that folder.
 	Find(ctx context.Context, roots []string, query string, most int) []FileName
+	// Keep returns a finder for whoever types, query by query.
+	Keep(roots []string) Finder
 	// List lists at most most names in an absolute folder that start with begin: folders
 	// first. Names that start with a dot are left out unless begin does too. Nothing outside
 	// of the roots is listed, not even through a link.
@@ -43,6 +45,13 @@ type Files interface {
 	// Undo reverts changes, the last one first: a file that is as a change left it gets its
 	// old content or its old name back. editor may be nil.
 	Undo(ctx context.Context, m core.Meta, editor core.Editor, changes []core.Diff) []core.RevertedFile
+}
+
+// Finder is Files.Find for one workspace. It keeps names between queries, within bounds, and looks
+// again at least once a second. They are dropped with it. What a rule forbids to read is not found,
+// even if its name is kept.
+type Finder interface {
+	Find(ctx context.Context, query string, most int) []FileName
 }
 
 // Resources are the resources of MCP servers. Methods may block on the servers.

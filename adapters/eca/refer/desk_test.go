@@ -139,6 +139,7 @@ func (r *reader) Read(_ context.Context, _ []string, ref workspace.Reference) co
 	return core.Resource{Text: ref.Path + strings.Repeat("x", r.size)}
 }
 
+func (r *reader) Keep([]string) workspace.Finder { return nil }
 func (r *reader) Undo(context.Context, core.Meta, core.Editor, []core.Diff) []core.RevertedFile {
 	return nil
 }
