@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"dragoman/core/display"
 )
@@ -13,6 +14,9 @@ import (
 // same file: case, full-width letters, invisible characters, dots and spaces at
 // the end of a name, streams. The leading slash is dropped.
 func foldPath(p string) string {
+	if plainPath(p) {
+		return strings.ToLower(p[1:])
+	}
 	p = filepath.ToSlash(filepath.Clean(p))
 	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
 	for i, part := range parts {
@@ -26,6 +30,23 @@ func foldPath(p string) string {
 		parts[i] = s
 	}
 	return strings.Join(parts, "/")
+}
+
+// plainPath reports whether foldPath changes nothing of an absolute path but its leading slash and the
+// case of ASCII letters, as of nearly all.
+func plainPath(p string) bool {
+	if len(p) < 2 || p[0] != '/' {
+		return false
+	}
+	before := p[0]
+	for i := 1; i < len(p); i++ {
+		c := p[i]
+		if c >= utf8.RuneSelf || c == ':' || c == '\\' || c == '/' && (before == '/' || before == '.' || before == ' ') {
+			return false
+		}
+		before = c
+	}
+	return before != '/' && before != '.' && before != ' '
 }
 
 func fold(s string) string {

@@ -108,6 +108,31 @@ func (p Rights) Forbids(m core.Meta, a core.Access) bool {
 	})
 }
 
+// Reads is Forbids for reading files in a session, by their real paths. It finds out once which rules
+// are about the session, so that a search can ask about every file.
+func (p Rights) Reads(m core.Meta) (forbidden func(real string) bool) {
+	f := p.Rules.look(core.Check{
+		Call: core.Call{Server: core.Native, Tool: "read_file", Kind: core.KindRead},
+		Spec: core.Spec{Server: core.Native, Name: "read_file", Kind: core.KindRead, ReadOnly: true},
+		Meta: m,
+	})
+	var rules []*rule
+	for i := range p.Rules.deny {
+		if r := &p.Rules.deny[i]; r.names(f) && r.Command == "" && r.URL == "" {
+			rules = append(rules, r)
+		}
+	}
+	if len(rules) == 0 {
+		return func(string) bool { return false }
+	}
+	return func(real string) bool {
+		folded := foldPath(real)
+		return slices.ContainsFunc(rules, func(r *rule) bool {
+			return r.Path == "" || real != "" && r.path.Matches(folded)
+		})
+	}
+}
+
 // lookOnly holds a call to looking. What only looks may be asked for, where the
 // rules would ask.
 func lookOnly(rules core.Policy, c core.Check) core.Verdict {

@@ -70,7 +70,7 @@ func ownRules(t testing.TB) func(core.ToolHost) (func(core.Access) bool, error) 
 		t.Fatal(err)
 	}
 	return func(h core.ToolHost) (func(core.Access) bool, error) {
-		m := h.Meta()
-		return func(a core.Access) bool { return policy.Rights{Rules: p}.Forbids(m, a) }, nil
+		reads := policy.Rights{Rules: p}.Reads(h.Meta())
+		return func(a core.Access) bool { return reads(a.Path) }, nil
 	}
 }

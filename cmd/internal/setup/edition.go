@@ -244,7 +244,13 @@ func forbids(h core.ToolHost) (func(core.Access) bool, error) {
 		return nil, err
 	}
 	m := h.Meta()
-	return func(a core.Access) bool { return made.Rights.Forbids(m, a) }, nil
+	reads := made.Rights.Reads(m)
+	return func(a core.Access) bool {
+		if a.Op == core.OpRead {
+			return reads(a.Path)
+		}
+		return made.Rights.Forbids(m, a)
+	}, nil
 }
 
 // keep lists the variables that a session's commands get in addition to the usual ones.
