@@ -13,8 +13,22 @@ import (
 func TestReadsIsForbids(t *testing.T) {
 	paths := []string{"", "/", "/w", "/w/a", "/w/.env", "/w/sub/.ENV", "/w/sub/.env./x", "/home/u/Key", "/W/\uff41", "/w/a:b", "/w/a\u200bb", "/w/ x ", "/w//a", "/w/./a/..", "rel/a", "/w/\xff"}
 	given := []Rule{
-		{Path: "**/.env"}, {Path: "~/key"}, {Path: "/w/a"}, {Path: "ab"}, {}, {Tool: "grep"}, {Tool: "read_*", Path: "sub"}, {Server: "other"},
-		{Command: "rm"}, {URL: "example.com"}, {Path: "a", Command: "rm"}, {Agent: "x"}, {Client: "zed"}, {Workspace: "/w", Path: "x"}, {Workspace: "/v"}, {Path: "/w/.env", Own: true},
+		{Path: "**/.env"},
+		{Path: "~/key"},
+		{Path: "/w/a"},
+		{Path: "ab"},
+		{},
+		{Tool: "grep"},
+		{Tool: "read_*", Path: "sub"},
+		{Server: "other"},
+		{Command: "rm"},
+		{URL: "example.com"},
+		{Path: "a", Command: "rm"},
+		{Agent: "x"},
+		{Client: "zed"},
+		{Workspace: "/w", Path: "x"},
+		{Workspace: "/v"},
+		{Path: "/w/.env", Own: true},
 	}
 	for i := range given {
 		for j := range given {

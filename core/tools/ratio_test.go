@@ -2,11 +2,11 @@ package tools
 
 import (
 	"cmp"
+	"go/build"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -21,7 +21,7 @@ func BenchmarkSearchAgainst(b *testing.B) {
 	if err != nil {
 		b.Skip("there is no rg")
 	}
-	dir := cmp.Or(os.Getenv("TREE"), filepath.Join(runtime.GOROOT(), "src"))
+	dir := cmp.Or(os.Getenv("TREE"), filepath.Join(build.Default.GOROOT, "src"))
 	bed := newBed(b, Options{Forbids: ownRules(b)})
 	bed.meta.Cwd, bed.meta.Roots = dir, []string{dir}
 	for _, c := range []struct {
