@@ -8,6 +8,7 @@
 //     being started at that moment has a copy of every descriptor until it executes,
 //     and would keep the lock until then. A process that was given the file on purpose
 //     (Lock.File) keeps it for as long as it lives, if ours dies before.
+//   - A lock that is taken often keeps its file open in between (Lock.Pause, Lock.Resume).
 //   - Locks are advisory. They work on local file systems, and on network ones that
 //     support them.
 //   - [Replace] and [Create] (with [ReplaceBy] and [CreateBy] for long contents) write a temporary file with an unpredictable name, and

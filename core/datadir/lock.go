@@ -14,8 +14,14 @@ import (
 // one.
 var ErrHeld = errors.New("another process has it")
 
+// ErrMoved means that the name of a lock does not refer to its file any more.
+var ErrMoved = errors.New("its file was removed or replaced")
+
 // Lock is a held lock on a file: alone, or with others (WaitShared).
-type Lock struct{ f *os.File }
+type Lock struct {
+	f    *os.File
+	info fs.FileInfo // of f, to recognize it by its name
+}
 
 // TryLock locks the file at path. It creates the file if there is none, for this user only. It
 // does not wait: if the lock is taken it returns ErrHeld.
@@ -27,7 +33,7 @@ func TryLock(path string) (*Lock, error) { return try(path, take) }
 // try locks the file at path in a way.
 func try(path string, take func(*os.File) (bool, error)) (*Lock, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		f, err := Open(path, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, err
 		}
@@ -39,19 +45,27 @@ func try(path string, take func(*os.File) (bool, error)) (*Lock, error) {
 			_ = f.Close()
 			return nil, err
 		}
-		held := &Lock{f}
-		mine, err := f.Stat()
+		held := &Lock{f: f}
+		if held.info, err = f.Stat(); err == nil {
+			err = held.named()
+		}
 		if err == nil {
-			var named fs.FileInfo
-			if named, err = os.Lstat(path); err == nil && os.SameFile(mine, named) {
-				return held, private(held, mine)
-			}
+			return held, private(held, held.info)
 		}
 		_ = held.Unlock()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, ErrMoved) {
 			return nil, err
 		}
 	}
+}
+
+// named returns ErrMoved if the name of the lock does not refer to its file any more.
+func (l *Lock) named() error {
+	now, err := os.Lstat(l.f.Name())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(l.info, now) {
+		return ErrMoved
+	}
+	return err
 }
 
 // private restricts a new lock file to this user, whatever the umask.
@@ -100,6 +114,31 @@ func wait(ctx context.Context, worth func() bool, try func() (*Lock, error)) (*L
 		}
 	}
 }
+
+// Pause releases the lock and keeps its file open, for Resume.
+func (l *Lock) Pause() error { return release(l.f) }
+
+// Resume takes a lock again that was released by Pause, and waits for it until ctx ends, as WaitLock does. With an
+// error it is not held and its file is closed; ErrMoved: it is to be taken by its name.
+func (l *Lock) Resume(ctx context.Context) error {
+	_, err := wait(ctx, func() bool { return true }, func() (*Lock, error) {
+		ok, err := take(l.f)
+		if err == nil && !ok {
+			err = fmt.Errorf("lock %s: %w", l.f.Name(), ErrHeld)
+		}
+		return l, err
+	})
+	if err == nil {
+		if err = l.named(); err == nil {
+			return nil
+		}
+		_ = release(l.f)
+	}
+	return errors.Join(err, l.f.Close())
+}
+
+// Discard closes the file of a lock that Pause has released.
+func (l *Lock) Discard() error { return l.f.Close() }
 
 // File returns the locked file. A process that is given its descriptor has the lock as well, if we die
 // without releasing it; on Windows none can.

@@ -132,3 +132,36 @@ func TestHoldersRemoveTheFile(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestPause: a lock that pauses is free for others, and is had again by Resume, unless its file was replaced.
+func TestPause(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	held, err := datadir.TryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := datadir.TryLock(path)
+	if err != nil {
+		t.Fatalf("TryLock while the lock pauses: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := other.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Resume(t.Context()); err != nil {
+		t.Fatalf("Resume of a free lock: %v", err)
+	}
+	if err := other.Resume(ctx); !errors.Is(err, datadir.ErrHeld) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Resume of a lock that is held: %v", err)
+	}
+	if err := errors.Join(held.Pause(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Resume(t.Context()); !errors.Is(err, datadir.ErrMoved) {
+		t.Errorf("Resume of a lock whose file was removed: %v", err)
+	}
+}

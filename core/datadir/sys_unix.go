@@ -11,8 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow makes opening a file fail if its name is a symbolic link.
-const noFollow = unix.O_NOFOLLOW
+// Open opens a regular file, which must not be a symbolic link. A new one is for this user only, as far as the
+// umask allows. It does not try to have the system poll the file, as os.OpenFile does: regular files cannot be
+// polled, and finding that out takes four system calls.
+func Open(path string, flag int) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+}
 
 // keepOwner gives a new file to the owner of the file that it replaces, or else of the
 // folder. Only root can do that: changing a user's file with sudo must not change its

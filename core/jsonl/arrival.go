@@ -79,7 +79,10 @@ func (a *Arrival) begin(ctx context.Context, meta core.Meta) error {
 	}
 	p := &arriving{files: f, meta: meta, lock: held, names: map[string]bool{}}
 	a.parts = append(a.parts, p) // from here on Abort removes it
-	return p.open()
+	if err := p.open(); err != nil {
+		return err
+	}
+	return a.store.syncFolder(f) // without it a loss of power would leave the other files alone
 }
 
 // announce puts the session into the index, which has a list sweep if it dies before there is a log. It
@@ -106,9 +109,6 @@ func (p *arriving) open() (err error) {
 		return err
 	}
 	if p.log, err = p.disk.open(p.gone(), flag); err != nil {
-		return err
-	}
-	if err := p.disk.syncDir(p.dir); err != nil { // without it a loss of power would leave the other files alone
 		return err
 	}
 	p.out = bufio.NewWriterSize(p.log, 64<<10)

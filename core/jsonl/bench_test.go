@@ -162,6 +162,74 @@ func BenchmarkDurable(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
+// BenchmarkCreate makes sessions. x-raw is the ratio of its shortest time to that of making a file under another
+// name and renaming it.
+func BenchmarkCreate(b *testing.B) {
+	s, dir := newStore(b), b.TempDir()
+	whole, raw := time.Hour, time.Hour
+	n := 0
+	create := func() {
+		n++
+		began := time.Now()
+		if _, err := s.Create(b.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", n)), Principal: core.Local, Cwd: "/home/ada/app", Created: time.Now()}); err != nil {
+			b.Fatal(err)
+		}
+		whole = min(whole, time.Since(began))
+	}
+	for range 2000 { // all folders
+		create()
+	}
+	whole = time.Hour
+	b.ReportAllocs()
+	for b.Loop() {
+		create()
+		began := time.Now()
+		path := filepath.Join(dir, fmt.Sprint(n))
+		if err := os.WriteFile(path+".new", make([]byte, 300), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			b.Fatal(err)
+		}
+		raw = min(raw, time.Since(began))
+	}
+	b.ReportMetric(float64(whole.Nanoseconds()), "min-ns/create")
+	b.ReportMetric(float64(whole)/float64(raw), "x-raw")
+}
+
+// BenchmarkNote notes a summary. x-raw is the ratio of its shortest time to that of appending as much to an open
+// file.
+func BenchmarkNote(b *testing.B) {
+	s := newStore(b)
+	for i := range 1000 {
+		if _, err := s.Create(b.Context(), core.Meta{ID: core.SessionID(fmt.Sprint("s", i)), Principal: core.Local, Cwd: "/home/ada/app", Created: time.Now()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // its content does not matter
+	sum := core.Summary{ID: "s7", Title: "a title of some words", Cwd: "/home/ada/app", Created: time.Now(), Updated: time.Now(), Model: "some/model", Agent: "main"}
+	line := make([]byte, 250)
+	whole, raw := time.Hour, time.Hour
+	b.ReportAllocs()
+	for b.Loop() {
+		began := time.Now()
+		if err := s.Note(b.Context(), core.Local, sum); err != nil {
+			b.Fatal(err)
+		}
+		noted := time.Now()
+		if _, err := f.Write(line); err != nil {
+			b.Fatal(err)
+		}
+		whole, raw = min(whole, noted.Sub(began)), min(raw, time.Since(noted))
+	}
+	b.ReportMetric(float64(whole.Nanoseconds()), "min-ns/note")
+	b.ReportMetric(float64(whole)/float64(raw), "x-raw")
+}
+
 // BenchmarkListEmpty lists 2,000 sessions in which nothing has happened, and 50 of
 // them; x-noted is the ratio of its time to that of a page of sessions with a summary.
 func BenchmarkListEmpty(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"dragoman/core"
 	"dragoman/core/child"
@@ -27,6 +28,8 @@ type claim struct {
 	end  core.Pos // after its last record
 	enc  codec.Encoder
 	buf  []byte
+
+	placed atomic.Bool // the session's place in its folder and in the index is durable
 
 	mu     sync.Mutex // guards broken
 	broken error      // the error after which nothing more is written

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"dragoman/core/datadir"
 )
 
 // DefaultDir returns the default folder of sessions: $XDG_STATE_HOME/dragoman, else
@@ -76,7 +78,7 @@ func what(mode fs.FileMode) string {
 // openFile opens a file, which must not be a symbolic link. A new file is only for
 // this user, whatever the umask.
 func openFile(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|noFollow, 0o600)
+	f, err := datadir.Open(path, flag)
 	if err != nil || flag&os.O_CREATE == 0 {
 		return f, err
 	}

@@ -138,9 +138,18 @@ func (d disk) clear(dir string) error {
 }
 
 // makeDir makes one folder for this user only, whatever the umask; an existing folder
-// is no error.
+// is no error. A new one is durable.
 func (d disk) makeDir(dir string) error {
-	err := d.call(&call{op: opMakeDir, path: dir}, func() error {
+	made, err := d.newDir(dir)
+	if made {
+		err = d.syncDir(filepath.Dir(dir))
+	}
+	return err
+}
+
+// newDir is makeDir of a folder that need not be durable yet; made is false if there is one.
+func (d disk) newDir(dir string) (made bool, err error) {
+	err = d.call(&call{op: opMakeDir, path: dir}, func() error {
 		err := os.Mkdir(dir, 0o700)
 		if err == nil {
 			err = os.Chmod(dir, 0o700)
@@ -148,12 +157,9 @@ func (d disk) makeDir(dir string) error {
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return false, nil
 	}
-	if err == nil {
-		err = d.syncDir(filepath.Dir(dir))
-	}
-	return err
+	return err == nil, err
 }
 
 // makeDirs makes a folder and those above it. The new ones are only for this user, and
@@ -227,6 +233,26 @@ func always() bool { return true }
 func (h *heldLock) unlock() error {
 	return h.disk.call(&call{op: opUnlock, path: h.path, lock: h.file}, h.file.Unlock)
 }
+
+// pause releases the lock and keeps its file open, for resume.
+func (h *heldLock) pause() error {
+	return h.disk.call(&call{op: opUnlock, path: h.path, lock: h.file}, h.file.Pause)
+}
+
+// resume takes the lock again after pause. With an error it is closed, and must be taken by its name.
+func (h *heldLock) resume(ctx context.Context) error {
+	c := &call{op: opLock, path: h.path}
+	return h.disk.call(c, func() error {
+		err := h.file.Resume(ctx)
+		if err == nil {
+			c.lock = h.file
+		}
+		return err
+	})
+}
+
+// discard closes the file of a lock that is not held.
+func (h *heldLock) discard() error { return h.file.Discard() }
 
 // remove releases the lock and removes its file, after its session was removed.
 func (h *heldLock) remove() error {

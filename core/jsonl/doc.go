@@ -68,13 +68,18 @@
 // waits for it for up to 5 s.
 //
 // Write returns when the operating system has the bytes: they survive the death of the
-// process. Sync makes them survive a loss of power. A failed write is cut off, so that
+// process. Sync makes them survive a loss of power, and the first one of a claim also the
+// names of the session's files and its entry in the index. So making a session syncs nothing:
+// until it is synced for the first time, a loss of power may undo it, or leave an empty log,
+// which a list removes, or one without a beginning if more was written. A failed write is cut off, so that
 // the file ends with a whole line; after a failed Sync nothing more is written,
 // because the content of the medium is unknown.
 //
 // # The index
 //
-// The index is derived from the logs. Every summary is appended to it, so the sessions
+// The index is derived from the logs. It stays open with its lock file between changes, so a
+// note takes the lock, looks whether the names still refer to the open files, and appends.
+// Every summary is appended to it, so the sessions
 // used last are at its end, and a list is read from there. A summary is used as long
 // as the log has the length that it had then, or its owner lives. Otherwise the list
 // derives it from the log and appends it, marked so that the session keeps its place

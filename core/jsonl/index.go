@@ -63,9 +63,8 @@ func (s *Store) Note(ctx context.Context, p core.Principal, sum core.Summary) er
 	return nil
 }
 
-// note appends an entry to the index, for a log of size bytes. With create the entry
-// is made durable, then the log is created, before anyone else may change the index:
-// no loss of power leaves a session that is not listed.
+// note appends an entry to the index, for a log of size bytes. With create the log is created after that, before
+// anyone else may change the index: a session that is there is listed.
 func (s *Store) note(
 	ctx context.Context,
 	p core.Principal,
@@ -74,7 +73,7 @@ func (s *Store) note(
 	create func() error,
 ) error {
 	return s.changeIndex(ctx, func(root string) error {
-		large, err := s.appendEntries(ctx, root, create != nil, indexEntry{Principal: p, Log: size, Summary: sum})
+		large, err := s.appendEntries(ctx, root, false, indexEntry{Principal: p, Log: size, Summary: sum})
 		if err == nil && create != nil {
 			err = create()
 		}
@@ -84,113 +83,6 @@ func (s *Store) note(
 		}
 		return err
 	})
-}
-
-// appendEntries appends to the index, durably with sync; large means that the index
-// should be compacted.
-func (s *Store) appendEntries(
-	ctx context.Context,
-	root string,
-	sync bool,
-	all ...indexEntry,
-) (large bool, err error) {
-	var lines []byte
-	for _, e := range all {
-		line, err := e.line()
-		if err != nil {
-			return false, err
-		}
-		lines = append(lines, line...)
-	}
-	index, size, err := s.openIndex(ctx, root)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-	if n, err := index.Write(lines); err != nil {
-		if n > 0 {
-			err = errors.Join(err, index.cut(size))
-		}
-		return false, err
-	}
-	if sync {
-		if err := index.sync(); err != nil {
-			return false, err
-		}
-	}
-	if size += int64(len(lines)); size <= indexSlack {
-		return false, nil
-	}
-	h, ok := readIndexHeader(newLines(index))
-	return !ok || size > 2*h.Size+indexSlack, nil
-}
-
-// changeIndex calls change while no one else may change the index.
-func (s *Store) changeIndex(ctx context.Context, change func(root string) error) error {
-	root, err := s.find(false)
-	if err != nil {
-		return err
-	}
-	select {
-	case s.indexing <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.indexing }()
-	held, err := s.disk.lock(ctx, filepath.Join(root, "index.lock"), always)
-	if err != nil {
-		return err
-	}
-	return errors.Join(change(root), held.unlock())
-}
-
-func indexPath(root string) string { return filepath.Join(root, "index.jsonl") }
-
-// openIndex opens the index for appending, and makes it from the logs if it is
-// missing. It cuts off an unfinished line that a crash has left at its end.
-func (s *Store) openIndex(ctx context.Context, root string) (*file, int64, error) {
-	for tries := 0; ; tries++ {
-		index, err := s.disk.open(indexPath(root), os.O_RDWR|os.O_APPEND)
-		if err == nil {
-			size, ok, err := mendTail(index)
-			if ok || err != nil {
-				return index, size, err
-			}
-			_ = index.Close()
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, err
-		}
-		if tries > 0 {
-			return nil, 0, fmt.Errorf("%s cannot be used", indexPath(root))
-		}
-		if err := s.rebuildIndex(ctx, root); err != nil {
-			return nil, 0, err
-		}
-	}
-}
-
-// mendTail makes an index end with a whole line; ok is false if it is damaged.
-func mendTail(index *file) (size int64, ok bool, err error) {
-	if _, ok := readIndexHeader(newLines(index)); !ok {
-		return 0, false, nil
-	}
-	fi, err := index.Stat()
-	if err != nil {
-		return 0, false, err
-	}
-	size = fi.Size()
-	for line, err := range backwards(index, size) {
-		if err != nil {
-			return 0, false, nil // it will be rebuilt
-		}
-		if line.whole {
-			if end := line.at + int64(len(line.text)) + 1; end < size {
-				return end, true, index.cut(end)
-			}
-			return size, true, nil
-		}
-	}
-	return 0, false, nil
 }
 
 func readIndexHeader(l *lines) (h indexHeader, ok bool) {
@@ -426,9 +318,12 @@ func newSummary(m core.Meta) core.Summary {
 	}
 }
 
-// derive derives a session's summary from its log.
+// derive derives a session's summary from its log; fs.ErrNotExist if there is none, or one without content.
 func derive(ctx context.Context, f files) (indexEntry, error) {
 	meta, err := readMeta(f)
+	if errors.Is(err, errHead) && f.unborn() {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return indexEntry{}, err
 	}

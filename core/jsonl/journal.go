@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,6 +94,24 @@ func (h header) unknownFeatures() []string {
 	return slices.DeleteFunc(slices.Clone(h.Features), func(f string) bool { return slices.Contains(known, f) })
 }
 
+// maxUnborn is the size of the longest file that counts as a log without content.
+const maxUnborn = 64 << 10
+
+// unborn reports whether the log has nothing but a length: the power was lost before it was ever synced. There is no
+// session then.
+func (f files) unborn() bool {
+	log, err := openFile(f.log, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = log.Close() }()
+	b, err := io.ReadAll(io.LimitReader(log, maxUnborn+1))
+	return err == nil && len(b) <= maxUnborn && len(bytes.Trim(b, "\x00")) == 0
+}
+
+// there reports whether there is a session.
+func (f files) there() bool { return exists(f.log) && !f.unborn() }
+
 // readMeta reads the Meta of a session. It may return one even with errHead.
 func readMeta(f files) (core.Meta, error) {
 	log, err := openFile(f.log, os.O_RDONLY)
@@ -122,9 +141,33 @@ type journal struct {
 	files files
 	meta  core.Meta
 
-	mu    sync.Mutex // guards the fields below
-	claim *claim     // nil: not claimed
-	read  *tail      // how far the log was read or written; nil: not to its end
+	mu    sync.Mutex   // guards the fields below
+	claim *claim       // nil: not claimed
+	read  *tail        // how far the log was read or written; nil: not to its end
+	fresh *core.Record // the first record of a log that was just made and not read since; nil: it was
+}
+
+// begin remembers the content of a new log, so that it need not be read at once.
+func (j *journal) begin(log []byte) {
+	object, ok := unseal(lastLine(log))
+	if !ok {
+		return
+	}
+	if r, err := new(codec.Decoder).Decode(object); err == nil {
+		j.fresh, j.read = &r, &tail{end: r.End(), size: int64(len(log))}
+	}
+}
+
+// begun returns the records of a log that was just made, the first time; ok is false if it has to be read.
+func (j *journal) begun(after core.Pos) (r core.Record, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.fresh == nil {
+		return r, false
+	}
+	r, ok = *j.fresh, after.Before(core.Pos{Seq: 1}) && j.claim == nil
+	j.fresh = nil
+	return r, ok
 }
 
 // readTo returns how far the log was read, and removes it from the journal.
@@ -158,6 +201,10 @@ func (j *journal) Close() error {
 // the same memory for a log of any length.
 func (j *journal) Read(ctx context.Context, after core.Pos) iter.Seq2[core.Record, error] {
 	return func(yield func(core.Record, error) bool) {
+		if r, ok := j.begun(after); ok {
+			yield(r, nil)
+			return
+		}
 		end, err := readLog(
 			ctx,
 			j.files,

@@ -58,6 +58,12 @@ func unseal(line []byte) (object []byte, ok bool) {
 	return line[:n+1], true
 }
 
+// lastLine returns the last line of whole lines, without its end.
+func lastLine(b []byte) []byte {
+	b = bytes.TrimSuffix(b, []byte("\n"))
+	return b[bytes.LastIndexByte(b, '\n')+1:]
+}
+
 // lines reads lines from a file that another process may be writing.
 type lines struct {
 	file io.ReaderAt

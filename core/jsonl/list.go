@@ -129,6 +129,10 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 	}
 	l.crashed = l.crashed || o.PID != 0
 	now, err := derive(ctx, f)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.gone = append(l.gone, f)
+		return core.Summary{}, false
+	}
 	if err != nil {
 		return e.Summary, true
 	}
@@ -153,7 +157,12 @@ func (l *listing) settle(ctx context.Context) {
 			}
 		}
 		// A session without a log may have been about to be created.
-		dead := slices.ContainsFunc(l.gone, func(f files) bool { return !exists(f.log) })
+		dead := slices.ContainsFunc(l.gone, func(f files) bool { return !f.there() })
+		for _, f := range l.gone {
+			if exists(f.log) && f.unborn() {
+				_ = f.sweep(ctx) // the next list tries again
+			}
+		}
 		if large || dead {
 			if err := l.store.compactIndex(ctx, root); err != nil {
 				return err

@@ -178,10 +178,11 @@ func (v *volatileDisk) after(t *testing.T, dir string, keep func() bool) {
 }
 
 // checkPower compares the files after a power cut with the results reported to the
-// process. A created session exists and is listed, a deleted one does not, and records
+// process. A session that was synced exists and is listed, a deleted one does not, and records
 // written before a successful sync are there, in order, and listed. Anything written
 // after the last sync may be missing, any part of it, so that the log may be damaged
-// there; then it can be read and is not continued.
+// there; then it can be read and is not continued. A session that was never synced may be
+// missing, or its list entry, or its beginning; its id can be used again.
 func (r *run) checkPower(dir string) (damaged bool) {
 	r.t.Helper()
 	s := New(dir)
@@ -189,22 +190,33 @@ func (r *run) checkPower(dir string) (damaged bool) {
 	listed := ids(listAll(r.t, s))
 	for _, id := range slices.Sorted(maps.Keys(r.begun)) {
 		opened, err := s.Open(r.t.Context(), core.Local, id)
+		sure := r.acked[id][:r.synced[id]]
 		switch {
 		case errors.Is(err, core.ErrNotFound):
-			if r.created[id] && !r.deleting[id] {
-				r.t.Errorf("session %s was made and is gone", id)
+			if len(sure) > 0 && !r.deleting[id] {
+				r.t.Errorf("session %s was synced and is gone", id)
 			}
+			if slices.Contains(listed, id) {
+				r.t.Errorf("session %s is gone and listed", id)
+			}
+			r.checkNew(s, id)
+			continue
+		case errors.Is(err, errHead) && len(sure) == 0:
+			damaged = true
+			if err := s.Delete(r.t.Context(), core.Local, id); err != nil {
+				r.t.Errorf("Delete %s without its beginning: %v", id, err)
+			}
+			r.checkNew(s, id)
 			continue
 		case err != nil:
 			r.t.Errorf("Open %s: %v", id, err)
 			continue
 		case r.deleted[id]:
 			r.t.Errorf("session %s was deleted and is there", id)
-		case r.created[id] && !slices.Contains(listed, id):
+		case len(sure) > 0 && !slices.Contains(listed, id):
 			r.t.Errorf("session %s is there and not listed", id)
 		}
 		got := saidIn(readAll(r.t, opened))
-		sure := r.acked[id][:r.synced[id]]
 		if len(got) < len(sure) || !slices.Equal(got[:len(sure)], sure) {
 			r.t.Errorf("session %s has\n%q\nand these were synced\n%q", id, got, sure)
 		}
@@ -218,6 +230,25 @@ func (r *run) checkPower(dir string) (damaged bool) {
 		}
 	}
 	return damaged
+}
+
+// checkNew makes a session in the place of one that is gone.
+func (r *run) checkNew(s *Store, id core.SessionID) {
+	r.t.Helper()
+	j, err := s.Create(r.t.Context(), core.Meta{ID: id, Principal: core.Local, Cwd: "/x", Created: time.Unix(3, 0)})
+	if err != nil {
+		r.t.Errorf("Create %s, which is gone: %v", id, err)
+		return
+	}
+	if !slices.Contains(ids(listAll(r.t, s)), id) {
+		r.t.Errorf("session %s was made again and is not listed", id)
+	}
+	if got := readAll(r.t, j.(*journal)); len(got) != 1 {
+		r.t.Errorf("session %s was made again and has %d records", id, len(got))
+	}
+	if err := errors.Join(j.Close(), s.Delete(r.t.Context(), core.Local, id)); err != nil {
+		r.t.Errorf("Delete %s, which was made again: %v", id, err)
+	}
 }
 
 // TestPowerCut cuts the power after each call of the file system. Of the unsynced

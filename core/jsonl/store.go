@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/core"
+	"dragoman/core/datadir"
 )
 
 // maxID is the longest id of a session, in bytes.
@@ -32,10 +33,12 @@ type Store struct {
 	root    atomic.Pointer[string] // the path of dir; nil: not checked yet, or missing
 
 	indexing chan struct{} // holds one element while this process changes the index
+	index    kept          // guarded by indexing
 	watches  watches
 
-	mu   sync.Mutex // guards the fields below
-	open map[*journal]struct{}
+	mu      sync.Mutex // guards the fields below
+	open    map[*journal]struct{}
+	durable map[string]bool // folders of sessions whose names are known to be durable
 }
 
 var _ core.Store = (*Store)(nil)
@@ -48,6 +51,7 @@ func New(dir string) *Store {
 		maxBody:  maxBody,
 		indexing: make(chan struct{}, 1),
 		open:     map[*journal]struct{}{},
+		durable:  map[string]bool{},
 	}
 }
 
@@ -97,24 +101,29 @@ func (s *Store) find(make bool) (string, error) {
 }
 
 // session returns the paths of a session; with make its folder is created if
-// necessary. The error is fs.ErrNotExist if it is missing.
+// necessary, and becomes durable with syncFolder. The error is fs.ErrNotExist if it is missing.
 func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, error) {
 	root, err := s.find(make)
 	if err != nil {
 		return files{}, err
 	}
 	f := s.files(root, p, id)
-	if make {
-		err := f.disk.makeDir(f.dir)
-		if errors.Is(err, fs.ErrNotExist) { // the data folder was removed meanwhile
-			s.root.Store(nil)
-			if _, err = s.find(true); err == nil {
-				err = f.disk.makeDir(f.dir)
-			}
+	err = checkDir(f.dir)
+	if !make || !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	s.mu.Lock()
+	delete(s.durable, f.dir)
+	s.mu.Unlock()
+	_, err = f.disk.newDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) { // the data folder was removed meanwhile
+		s.root.Store(nil)
+		if _, err = s.find(true); err == nil {
+			_, err = f.disk.newDir(f.dir)
 		}
-		if err != nil {
-			return files{}, err
-		}
+	}
+	if err != nil {
+		return files{}, err
 	}
 	return f, checkDir(f.dir)
 }
@@ -156,22 +165,26 @@ func checkID(p core.Principal, id core.SessionID) error {
 	return nil
 }
 
-// Create implements core.Store. When it returns, the session is durable.
+// Create implements core.Store. When it returns, the session survives the death of the process. A loss of power may
+// undo it until it is synced for the first time (journal.Sync): nothing was said in it before.
 func (s *Store) Create(ctx context.Context, meta core.Meta) (core.Journal, error) {
 	if err := checkID(meta.Principal, meta.ID); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
+	log := newLog(meta)
 	f, err := s.session(meta.Principal, meta.ID, true)
 	if err == nil {
-		err = s.create(ctx, f, meta)
+		err = s.create(ctx, f, meta, log)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create session %q: %w", meta.ID, err)
 	}
-	return s.journal(f, meta), nil
+	j := s.journal(f, meta)
+	j.begin(log)
+	return j, nil
 }
 
-func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
+func (s *Store) create(ctx context.Context, f files, meta core.Meta, log []byte) error {
 	held, err := f.lockNew(ctx)
 	if err != nil {
 		return err
@@ -179,12 +192,8 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 	if err := f.clearGone(); err != nil {
 		return errors.Join(err, held.unlock())
 	}
-	log := newLog(meta)
 	err = s.note(ctx, meta.Principal, newSummary(meta), int64(len(log)), func() error {
-		if err := f.disk.replace(f.log, log, true); err != nil {
-			return err
-		}
-		return f.disk.syncDir(f.dir)
+		return f.disk.replace(f.log, log, false)
 	})
 	if err != nil { // it may exist nevertheless
 		return errors.Join(err, f.disk.remove(f.log), held.remove())
@@ -195,19 +204,23 @@ func (s *Store) create(ctx context.Context, f files, meta core.Meta) error {
 
 // lockNew locks a session that has no log; core.ErrExists if it has one.
 func (f files) lockNew(ctx context.Context) (*heldLock, error) {
-	if exists(f.log) {
-		return nil, core.ErrExists
-	}
-	held, err := f.disk.lock(ctx, f.lock, func() bool { return !exists(f.log) })
-	if exists(f.log) {
-		if err == nil {
-			err = held.unlock()
-		} else {
-			err = nil // its owner keeps the lock
+	for {
+		if f.there() {
+			return nil, core.ErrExists
 		}
-		return nil, errors.Join(core.ErrExists, err)
+		held, err := f.disk.lock(ctx, f.lock, func() bool { return !f.there() })
+		if f.there() {
+			if err == nil {
+				err = held.unlock()
+			} else {
+				err = nil // its owner keeps the lock
+			}
+			return nil, errors.Join(core.ErrExists, err)
+		}
+		if !errors.Is(err, datadir.ErrHeld) || ctx.Err() != nil { // else it was there, and deleted meanwhile
+			return held, err
+		}
 	}
-	return held, err
 }
 
 func exists(path string) bool {
@@ -306,5 +319,5 @@ func (s *Store) Close() error {
 	for _, j := range open {
 		errs = append(errs, j.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.closeIndex())...)
 }

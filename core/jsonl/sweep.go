@@ -63,6 +63,9 @@ func (f files) sweep(ctx context.Context) error {
 		return held.unlock()
 	}
 	err = errors.Join(f.clearLeft(), f.sweepArrival(ctx))
+	if err == nil && exists(f.log) && f.unborn() {
+		err = f.disk.remove(f.log)
+	}
 	if err == nil && !exists(f.log) {
 		err = f.clearGone()
 	}

@@ -7,12 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// noFollow makes opening a file fail if its name is a symbolic link.
-const noFollow = unix.O_NOFOLLOW
 
 // checkOwner refuses a folder that other users own or may write to.
 func checkOwner(dir string, fi fs.FileInfo) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"dragoman/core"
 )
@@ -30,7 +31,7 @@ func (j *journal) Write(ctx context.Context, records []core.Record) error {
 	return nil
 }
 
-// Sync implements core.Journal.
+// Sync implements core.Journal. The first one of a claim also makes durable that there is such a session.
 func (j *journal) Sync(ctx context.Context) error {
 	c := j.claimed()
 	err := context.Cause(ctx)
@@ -38,15 +39,58 @@ func (j *journal) Sync(ctx context.Context) error {
 		err = core.ErrFenced
 	}
 	if err == nil {
-		if err = c.brokenBy(); err == nil {
-			if err = c.log.sync(); err != nil {
-				c.breakDown(fmt.Errorf("an earlier sync failed, and what the disk has is unknown: %w", err))
-			}
-		}
+		err = c.sync()
+	}
+	if err == nil && !c.placed.Load() {
+		err = c.settle(j.store.place(ctx, j.files))
+		c.placed.Store(err == nil)
 	}
 	if err != nil {
 		return fmt.Errorf("sync session %q: %w", j.meta.ID, err)
 	}
+	return nil
+}
+
+func (c *claim) sync() error {
+	if err := c.brokenBy(); err != nil {
+		return err
+	}
+	return c.settle(c.log.sync())
+}
+
+// settle returns the error of a sync, after which nothing more is written.
+func (c *claim) settle(err error) error {
+	if err != nil {
+		c.breakDown(fmt.Errorf("an earlier sync failed, and what the disk has is unknown: %w", err))
+	}
+	return err
+}
+
+// place makes the names of a session's files durable, and its entry in the index.
+func (s *Store) place(ctx context.Context, f files) error {
+	if err := s.syncFolder(f); err != nil {
+		return err
+	}
+	return s.changeIndex(ctx, func(root string) error { return s.syncIndex(ctx, root) })
+}
+
+// syncFolder makes the names of a session's files durable.
+func (s *Store) syncFolder(f files) error {
+	if err := f.disk.syncDir(f.dir); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	known := s.durable[f.dir]
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := f.disk.syncDir(filepath.Dir(f.dir)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.durable[f.dir] = true
+	s.mu.Unlock()
 	return nil
 }
 
