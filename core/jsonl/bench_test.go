@@ -269,6 +269,63 @@ func BenchmarkListEmpty(b *testing.B) {
 	}
 }
 
+// BenchmarkListLarge lists 10,000 sessions: by a new process, and again. x-raw is the ratio of the shortest time to
+// that of reading the index.
+func BenchmarkListLarge(b *testing.B) {
+	dir := b.TempDir()
+	s := jsonl.New(dir)
+	for i := range 10_000 {
+		meta := core.Meta{ID: core.SessionID(fmt.Sprintf("session-with-26-letters-%05d", i)), Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app"}, Created: time.Now()}
+		if _, err := s.Create(b.Context(), meta); err != nil {
+			b.Fatal(err)
+		}
+	}
+	now := time.Now().Add(-time.Hour)
+	folders, err := filepath.Glob(filepath.Join(dir, "sessions", "??"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range folders { // as if nothing had happened since
+		if err := os.Chtimes(f, now, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+	list := func(s *jsonl.Store) time.Duration {
+		began, n := time.Now(), 0
+		for _, err := range s.List(b.Context(), core.Local) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 10_000 {
+			b.Fatalf("listed %d", n)
+		}
+		return time.Since(began)
+	}
+	list(jsonl.New(dir))
+	for _, again := range []bool{false, true} {
+		b.Run(map[bool]string{false: "first", true: "again"}[again], func(b *testing.B) {
+			whole, raw := time.Hour, time.Hour
+			list(s)
+			b.ReportAllocs()
+			for b.Loop() {
+				if !again {
+					s = jsonl.New(dir)
+				}
+				whole = min(whole, list(s))
+				began := time.Now()
+				if _, err := os.ReadFile(filepath.Join(dir, "index.jsonl")); err != nil {
+					b.Fatal(err)
+				}
+				raw = min(raw, time.Since(began))
+			}
+			b.ReportMetric(float64(whole.Nanoseconds()), "min-ns/list")
+			b.ReportMetric(float64(whole)/float64(raw), "x-raw")
+		})
+	}
+}
+
 // BenchmarkList lists 2,000 sessions, and the ten used last.
 func BenchmarkList(b *testing.B) {
 	s := newStore(b)

@@ -177,7 +177,10 @@ func entries(index *os.File) iter.Seq2[indexEntry, error] {
 				return
 			case err == nil && ok && line.at == 0 && isIndexHeader(object):
 				return
-			case err != nil || !ok || json.Unmarshal(object, &e) != nil || e.Summary.ID == "":
+			case err == nil && ok:
+				e, ok = decodeEntry(object)
+			}
+			if err != nil || !ok {
 				yield(indexEntry{}, errBad)
 				return
 			}

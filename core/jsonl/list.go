@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"time"
 
 	"dragoman/core"
 )
@@ -19,7 +20,6 @@ func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summa
 		l := listing{
 			store:     s,
 			principal: p,
-			listed:    map[core.SessionID]bool{},
 			yield:     func(sum core.Summary) bool { return yield(sum, nil) },
 		}
 		if err := l.run(ctx); err != nil {
@@ -32,12 +32,12 @@ func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summa
 type listing struct {
 	store     *Store
 	principal core.Principal
-	listed    map[core.SessionID]bool
 	yield     func(core.Summary) bool
 
-	lookedUp []indexEntry // of logs whose length differs from the index
-	gone     []files      // of sessions in the index that have no log
-	crashed  bool         // an owner is dead
+	sure     []listedPlace // whose logs have the length that the index says
+	lookedUp []indexEntry  // of logs whose length differs from the index
+	gone     []files       // of sessions in the index that have no log
+	crashed  bool          // an owner is dead
 }
 
 func (l *listing) run(ctx context.Context) error {
@@ -70,25 +70,23 @@ func (l *listing) run(ctx context.Context) error {
 	}
 }
 
-// index yields the principal's sessions in the index that are not listed yet.
+// index yields the principal's sessions in the index.
 func (l *listing) index(ctx context.Context, root string) error {
-	index, err := openFile(indexPath(root), os.O_RDONLY)
+	places, err := l.places(ctx, root)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = index.Close() }()
-	for e, err := range entries(index) {
-		if err == nil {
-			err = context.Cause(ctx)
+	for n, p := range slices.Backward(places) {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		if err != nil {
-			return err
-		}
-		if e.Principal != l.principal || l.listed[e.Summary.ID] {
+		if p.entry.Principal != l.principal {
 			continue
 		}
-		l.listed[e.Summary.ID] = true
-		sum, ok := l.current(ctx, root, e)
+		sum, ok := p.entry.Summary, p.trusted
+		if !ok {
+			sum, ok = l.current(ctx, root, p)
+		}
 		if ok && !l.yield(sum) {
 			return nil
 		}
@@ -96,11 +94,58 @@ func (l *listing) index(ctx context.Context, root string) error {
 	return nil
 }
 
-// logs yields the principal's sessions that have a log and are not listed yet.
+// listedPlace is a place in the catalog, as it was when the list began.
+type listedPlace struct {
+	entry   *indexEntry
+	place   *place    // it belongs to whoever has Store.reading
+	at      time.Time // folder.at
+	trusted bool
+}
+
+// places brings the catalog up to date, and returns its places in their order.
+func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error) {
+	done, err := l.store.catalogue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	index, err := openFile(indexPath(root), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = index.Close() }()
+	c := &l.store.catalog
+	if err := c.update(ctx, index); err != nil {
+		return nil, err
+	}
+	for _, f := range c.folders {
+		f.listed = false
+	}
+	all := make([]listedPlace, 0, len(c.places))
+	for _, p := range c.order {
+		if p != nil {
+			p.folder.look(root)
+			all = append(all, listedPlace{p.entry, p, p.folder.at, p.trusted()})
+		}
+	}
+	return all, nil
+}
+
+// catalogue waits until no other list of this process uses the catalog; done ends the use.
+func (s *Store) catalogue(ctx context.Context) (done func(), err error) {
+	select {
+	case s.reading <- struct{}{}:
+		return func() { <-s.reading }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// logs yields the principal's sessions that have a log.
 func (l *listing) logs(ctx context.Context, root string) error {
 	all, err := l.store.deriveAll(ctx, root)
 	for _, e := range slices.Backward(all) {
-		if e.Principal == l.principal && !l.listed[e.Summary.ID] && !l.yield(e.Summary) {
+		if e.Principal == l.principal && !l.yield(e.Summary) {
 			return nil
 		}
 	}
@@ -108,8 +153,9 @@ func (l *listing) logs(ctx context.Context, root string) error {
 }
 
 // current returns the up-to-date summary for an entry. ok is false if the session is gone.
-func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum core.Summary, ok bool) {
-	f := l.store.files(root, e.Principal, e.Summary.ID)
+func (l *listing) current(ctx context.Context, root string, p listedPlace) (sum core.Summary, ok bool) {
+	e := *p.entry
+	f := l.store.filesAt(root, p.place.key)
 	fi, err := os.Lstat(f.log)
 	switch {
 	case err != nil:
@@ -118,6 +164,9 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 		}
 		return core.Summary{}, false
 	case fi.Size() == e.Log:
+		if !p.at.IsZero() {
+			l.sure = append(l.sure, p)
+		}
 		return e.Summary, true
 	}
 	o := readOwner(f.owner)
@@ -141,10 +190,28 @@ func (l *listing) current(ctx context.Context, root string, e indexEntry) (sum c
 	return now.Summary, true
 }
 
+// remember notes which logs agree with the index, if their folders have not changed since.
+func (l *listing) remember(ctx context.Context) {
+	if len(l.sure) == 0 {
+		return
+	}
+	done, err := l.store.catalogue(ctx)
+	if err != nil {
+		return
+	}
+	defer done()
+	for _, p := range l.sure {
+		if p.place.entry == p.entry && p.place.folder.at.Equal(p.at) {
+			p.place.sure = true
+		}
+	}
+}
+
 // settle stores the summaries that the list has derived, so that the next list need
 // not, and sweeps if the list has found remains of a crash. If it fails the next list
 // tries again.
 func (l *listing) settle(ctx context.Context) {
+	l.remember(ctx)
 	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed {
 		return
 	}

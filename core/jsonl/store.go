@@ -34,6 +34,8 @@ type Store struct {
 
 	indexing chan struct{} // holds one element while this process changes the index
 	index    kept          // guarded by indexing
+	reading  chan struct{} // holds one element while this process reads the index for a list
+	catalog  catalog       // guarded by reading
 	watches  watches
 
 	mu      sync.Mutex // guards the fields below
@@ -50,6 +52,7 @@ func New(dir string) *Store {
 		dir:      dir,
 		maxBody:  maxBody,
 		indexing: make(chan struct{}, 1),
+		reading:  make(chan struct{}, 1),
 		open:     map[*journal]struct{}{},
 		durable:  map[string]bool{},
 	}
@@ -129,9 +132,20 @@ func (s *Store) session(p core.Principal, id core.SessionID, make bool) (files, 
 }
 
 func (s *Store) files(root string, p core.Principal, id core.SessionID) files {
-	sum := sha256.Sum256([]byte(string(p) + "\x00" + string(id)))
-	key := hex.EncodeToString(sum[:16])
+	return s.filesAt(root, keyOf(p, id))
+}
+
+func (s *Store) filesAt(root, key string) files {
 	return s.filesOf(filepath.Join(root, "sessions", key[:2]), key)
+}
+
+// keyOf returns the part of the names of a session's files that they share.
+func keyOf(p core.Principal, id core.SessionID) string {
+	var both [128]byte
+	sum := sha256.Sum256(append(append(append(both[:0], p...), 0), id...))
+	var key [32]byte
+	hex.Encode(key[:], sum[:16])
+	return string(key[:])
 }
 
 func (s *Store) filesOf(dir, key string) files { return filesIn(s.disk, s.maxBody, dir, key) }
