@@ -183,8 +183,21 @@ func (g *Gateway) drop(s *Session) { g.sessions.Forget(sessionKey{s.meta.Princip
 
 // List yields the sessions of a principal, last used first.
 func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
+	return g.lived(p, g.cfg.Store.List(ctx, p))
+}
+
+// ListNow is List for people who wait: it may end with ErrIncomplete (ListerNow).
+func (g *Gateway) ListNow(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
+	if s, ok := g.cfg.Store.(ListerNow); ok {
+		return g.lived(p, s.ListNow(ctx, p))
+	}
+	return g.List(ctx, p)
+}
+
+// lived is a list with the newest summaries of the sessions that are open here.
+func (g *Gateway) lived(p Principal, stored iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
-		for sum, err := range g.cfg.Store.List(ctx, p) {
+		for sum, err := range stored {
 			if s := g.live(sessionKey{p, sum.ID}); s != nil && err == nil {
 				st := s.State()
 				sum = st.Summary()

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -48,6 +49,15 @@ type Store interface {
 	// Delete removes a session and all that belongs to it; no error if there is none.
 	Delete(context.Context, Principal, SessionID) error
 	Close() error
+}
+
+// ErrIncomplete ends a list of ListNow that lacks sessions, because it is made from their logs right now.
+var ErrIncomplete = errors.New("the list of sessions is incomplete: it is being rebuilt from their logs; try again soon")
+
+// ListerNow is a Store whose lists may have to be made from the logs, which takes long.
+type ListerNow interface {
+	// ListNow is List, but does not wait for that: then it yields what is known, and ErrIncomplete at the end.
+	ListNow(context.Context, Principal) iter.Seq2[Summary, error]
 }
 
 // Journal is one session's stored log. Reading needs nothing; writing needs a

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -32,8 +33,18 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 	if err != nil {
 		return err
 	}
-	var list []core.Summary
-	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
+	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
+	var list []core.Summary // the first of the page, and some more
+	cut := func() {
+		slices.SortFunc(list, func(a, b core.Summary) int { return rankOf(a).compare(rankOf(b)) })
+		list = list[:min(len(list), page+1)]
+	}
+	for sum, err := range s.opts.Gateway.ListNow(ctx, s.opts.Principal) {
+		if errors.Is(err, core.ErrIncomplete) {
+			res.Meta = &acp.ListMeta{}
+			res.Meta.Dragoman.Incomplete = true
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -44,9 +55,11 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 		if after.before(rankOf(sum)) {
 			list = append(list, sum)
 		}
+		if len(list) == 4*page { // nearly all are in order already
+			cut()
+		}
 	}
-	slices.SortFunc(list, func(a, b core.Summary) int { return rankOf(a).compare(rankOf(b)) })
-	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
+	cut()
 	for _, sum := range list[:min(len(list), page)] {
 		res.Sessions = append(res.Sessions, infoOf(sum))
 	}

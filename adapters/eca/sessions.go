@@ -25,17 +25,20 @@ func (s *Server) list(ctx context.Context, call *wire.Call, p eca.ListParams) er
 
 func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSummary, error) {
 	roots, o := s.rootsNow(), s.offered()
-	limit := 0
+	limit := 1 << 30
 	if p.Limit != nil && *p.Limit >= 1 {
 		limit = int(min(*p.Limit, 1<<30))
 	}
 	byBirth := said(p.SortBy) == "createdAt"
 	list := []eca.ChatSummary{}
-	for sum, err := range s.opts.Gateway.List(ctx, s.opts.Principal) {
-		if err != nil {
+	for sum, err := range s.opts.Gateway.ListNow(ctx, s.opts.Principal) {
+		switch {
+		case errors.Is(err, core.ErrIncomplete):
+			s.pump.Do(func() { s.showMessage(eca.MessageInfo, plain(err)) })
+			continue
+		case err != nil:
 			return nil, err
-		}
-		if sum.ID == "" || sum.Parent != "" || sum.Archived || sum.Messages == 0 || !shared(roots, sum) {
+		case sum.ID == "" || sum.Parent != "" || sum.Archived || sum.Messages == 0 || !shared(roots, sum):
 			continue
 		}
 		list = append(list, summaryOf(sum, o))
@@ -45,9 +48,7 @@ func (s *Server) summaries(ctx context.Context, p eca.ListParams) ([]eca.ChatSum
 	}
 	if byBirth {
 		slices.SortStableFunc(list, func(a, b eca.ChatSummary) int { return int(b.CreatedAt - a.CreatedAt) })
-		if limit > 0 {
-			list = list[:min(limit, len(list))]
-		}
+		list = list[:min(limit, len(list))]
 	}
 	return list, nil
 }

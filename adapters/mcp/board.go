@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,14 +14,19 @@ import (
 )
 
 // summaries lists the sessions within the client's roots that work in a directory, or all of
-// them. A delegated task is a part of the session of its agent, and not listed.
+// them. A delegated task is a part of the session of its agent, and not listed. With core.ErrIncomplete some are missing.
 func (c *client) summaries(ctx context.Context, req clientRequest, cwd string) ([]core.Summary, error) {
 	may, err := c.reach(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	var all []core.Summary
-	for sum, err := range c.server.opts.Gateway.List(ctx, c.host.of.Principal) {
+	var lacks error
+	for sum, err := range c.server.opts.Gateway.ListNow(ctx, c.host.of.Principal) {
+		if errors.Is(err, core.ErrIncomplete) {
+			lacks = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -28,17 +34,19 @@ func (c *client) summaries(ctx context.Context, req clientRequest, cwd string) (
 			all = append(all, sum)
 		}
 	}
-	return all, nil
+	return all, lacks
 }
 
 func (h *host) readSessions(ctx context.Context, req *mcp.ReadResourceRequest) (any, error) {
 	c := h.client(req)
 	all, err := c.summaries(ctx, req, "")
-	if err != nil {
+	if err != nil && !errors.Is(err, core.ErrIncomplete) {
 		return nil, err
 	}
 	const most = 1000
-	return c.page(all, nil, most), nil
+	out := c.page(all, nil, most)
+	out.Incomplete = err != nil
+	return out, nil
 }
 
 // serverInfo describes an MCP server in dragoman://servers.

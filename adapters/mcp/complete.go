@@ -60,7 +60,7 @@ func completed(values []string, begin string) *mcp.CompleteResult {
 
 func (h *host) sessionIDs(ctx context.Context, req *mcp.CompleteRequest) (ids []string, err error) {
 	all, err := h.client(req).summaries(ctx, req, "")
-	if _, none := errors.AsType[errText](err); err != nil && !none {
+	if _, none := errors.AsType[errText](err); err != nil && !none && !errors.Is(err, core.ErrIncomplete) {
 		return nil, err
 	}
 	for _, sum := range all {

@@ -25,6 +25,8 @@ type listArgs struct {
 type listResult struct {
 	Sessions []listedSession `json:"sessions"`
 	Next     string          `json:"next_cursor,omitempty"`
+	// Incomplete: some are missing, because the list is being rebuilt.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 type listedSession struct {
@@ -51,11 +53,15 @@ func (c *client) list(ctx context.Context, _ *call, req *mcp.CallToolRequest, in
 		return refusal("cursor: it is not one that session_list gave out."), nil, nil
 	}
 	all, err := c.summaries(ctx, req, in.Cwd)
-	if err != nil {
+	if err != nil && !errors.Is(err, core.ErrIncomplete) {
 		return failed("", err)
 	}
 	out := c.page(all, after, cmp.Or(in.Limit, 50))
-	return said(listText(out)), out, nil
+	text := listText(out)
+	if out.Incomplete = err != nil; out.Incomplete {
+		text += "\n" + line(err.Error(), 200)
+	}
+	return said(text), out, nil
 }
 
 // page cuts a page out of the sessions, the one used last first.

@@ -106,7 +106,7 @@ func (h *host) listResources(ctx context.Context, req *mcp.ListResourcesRequest,
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one that resources/list gave out"}
 	}
 	all, err := c.summaries(ctx, req, "")
-	if _, none := errors.AsType[errText](err); err != nil && !none {
+	if _, none := errors.AsType[errText](err); err != nil && !none && !errors.Is(err, core.ErrIncomplete) {
 		return nil, err
 	}
 	p := page(all, from, resourcePage)

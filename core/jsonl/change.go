@@ -104,6 +104,9 @@ func (s *Store) appendEntries(ctx context.Context, root string, sync bool, all .
 		lines = append(lines, line...)
 	}
 	index, err := s.openIndex(ctx, root)
+	if errors.Is(err, errRebuilding) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -125,6 +128,9 @@ func (s *Store) appendEntries(ctx context.Context, root string, sync bool, all .
 // syncIndex makes all of the index durable.
 func (s *Store) syncIndex(ctx context.Context, root string) error {
 	index, err := s.openIndex(ctx, root)
+	if errors.Is(err, errRebuilding) {
+		return nil
+	}
 	if err != nil || index.synced == index.size {
 		return err
 	}
@@ -176,6 +182,9 @@ func (s *Store) openIndex(ctx context.Context, root string) (*kept, error) {
 		}
 		if tries > 0 {
 			return nil, fmt.Errorf("%s cannot be used", indexPath(root))
+		}
+		if s.rebuilds() != nil {
+			return nil, errRebuilding
 		}
 		if err := s.rebuildIndex(ctx, root); err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"dragoman/core"
@@ -243,103 +241,4 @@ func (s *Store) liveEntries(root string) (all []indexEntry, err error) {
 		}
 	}
 	return all, nil
-}
-
-// rebuildIndex makes the index from the logs.
-func (s *Store) rebuildIndex(ctx context.Context, root string) error {
-	all, err := s.deriveAll(ctx, root)
-	if err != nil {
-		return err
-	}
-	_ = s.sweep(ctx, root) // the next sweep removes what is left
-	return s.writeIndex(root, all)
-}
-
-// deriveAll derives the summaries of all sessions from their logs, the one used last
-// at the end. Unreadable logs are left out.
-func (s *Store) deriveAll(ctx context.Context, root string) (all []indexEntry, err error) {
-	logs, err := fs.Glob(os.DirFS(root), "sessions/??/*.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	for _, log := range logs {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		dir, base := filepath.Split(filepath.Join(root, filepath.FromSlash(log)))
-		f := s.filesOf(filepath.Clean(dir), base[:len(base)-len(".jsonl")])
-		e, err := derive(ctx, f)
-		if errors.Is(err, errHead) {
-			e, err = headless(f)
-		}
-		if err == nil {
-			all = append(all, e)
-		}
-	}
-	slices.SortFunc(all, func(a, b indexEntry) int {
-		return cmp.Or(a.Summary.Updated.Compare(b.Summary.Updated), cmp.Compare(a.Summary.ID, b.Summary.ID))
-	})
-	return all, nil
-}
-
-// writeIndex replaces the index. Entries come in the order of their use.
-func (s *Store) writeIndex(root string, all []indexEntry) error {
-	var lines []byte
-	for _, e := range all {
-		if line, err := e.line(); err == nil {
-			lines = append(lines, line...)
-		}
-	}
-	b, err := json.Marshal(indexHeader{indexName, 1, int64(len(lines))})
-	if err != nil {
-		return err
-	}
-	if err := s.disk.replace(indexPath(root), append(seal(b, 0), lines...), true); err != nil {
-		return err
-	}
-	return s.disk.syncDir(root)
-}
-
-// headless returns the entry for a log whose first line is damaged: it is listed, so
-// that users can find and repair it.
-func headless(f files) (indexEntry, error) {
-	m, err := readMeta(f)
-	if m.ID == "" {
-		return indexEntry{}, err
-	}
-	fi, err := os.Lstat(f.log)
-	if err != nil {
-		return indexEntry{}, err
-	}
-	return indexEntry{Principal: m.Principal, Log: fi.Size(), Summary: newSummary(m)}, nil
-}
-
-// newSummary returns the summary of a new session.
-func newSummary(m core.Meta) core.Summary {
-	return core.Summary{
-		ID: m.ID, Cwd: m.Cwd, Roots: m.Roots, Parent: m.Parent, Created: m.Created, Updated: m.Created,
-	}
-}
-
-// derive derives a session's summary from its log; fs.ErrNotExist if there is none, or one without content.
-func derive(ctx context.Context, f files) (indexEntry, error) {
-	meta, err := readMeta(f)
-	if errors.Is(err, errHead) && f.unborn() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return indexEntry{}, err
-	}
-	fi, err := os.Lstat(f.log)
-	if err != nil {
-		return indexEntry{}, err
-	}
-	sum, err := core.Summarize(func() iter.Seq2[core.Record, error] {
-		return func(yield func(core.Record, error) bool) {
-			if _, err := readLog(ctx, f, meta.ID, core.Pos{}, nil, func(r core.Record) bool { return yield(r, nil) }); err != nil {
-				yield(core.Record{}, err)
-			}
-		}
-	})
-	return indexEntry{Principal: meta.Principal, Log: fi.Size(), Summary: sum}, err
 }

@@ -16,22 +16,41 @@ import (
 // List implements core.Store. If the index is needed and the data folder cannot be
 // written, it reads all logs instead.
 func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	return s.list(ctx, p, false)
+}
+
+// ListNow implements core.ListerNow.
+func (s *Store) ListNow(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	return s.list(ctx, p, true)
+}
+
+func (s *Store) list(ctx context.Context, p core.Principal, now bool) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
 		l := listing{
 			store:     s,
 			principal: p,
+			now:       now,
 			yield:     func(sum core.Summary) bool { return yield(sum, nil) },
 		}
-		if err := l.run(ctx); err != nil {
+		err := l.run(ctx)
+		switch {
+		case errors.Is(err, errStopped):
+		case errors.Is(err, core.ErrIncomplete):
+			yield(core.Summary{}, err)
+		case err != nil:
 			yield(core.Summary{}, fmt.Errorf("list sessions: %w", err))
 		}
 	}
 }
 
+// errStopped means that the caller wants no more of a list.
+var errStopped = errors.New("the list was left")
+
 // listing is one list, with its findings about the index.
 type listing struct {
 	store     *Store
 	principal core.Principal
+	now       bool // it does not wait for an index that is rebuilt
 	yield     func(core.Summary) bool
 
 	sure     []listedPlace // whose logs have the length that the index says
@@ -54,6 +73,11 @@ func (l *listing) run(ctx context.Context) error {
 		if tries > 1 || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errBad) {
 			return err
 		}
+		if waited, err := l.aside(ctx, root); err != nil {
+			return err
+		} else if waited {
+			continue
+		}
 		damaged := errors.Is(err, errBad)
 		err = l.store.changeIndex(ctx, func(root string) error {
 			if damaged || !exists(indexPath(root)) { // not made by another process meanwhile
@@ -68,6 +92,31 @@ func (l *listing) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// aside deals with a lost index that is rebuilt in the background: the list has waited for that, or it yields what is
+// known by now and ends with core.ErrIncomplete.
+func (l *listing) aside(ctx context.Context, root string) (waited bool, err error) {
+	r := l.store.rebuilds()
+	switch {
+	case l.now && (r != nil || l.store.mayRebuild() && l.store.hasMany(root)):
+		found := slices.Clone(l.store.startRebuild(root))
+		byUse(found)
+		for _, e := range slices.Backward(found) {
+			if e.Principal == l.principal && !l.yield(e.Summary) {
+				return false, errStopped
+			}
+		}
+		return false, core.ErrIncomplete
+	case r != nil:
+		select {
+		case <-r.done:
+			return true, nil
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+	return false, nil
 }
 
 // index yields the principal's sessions in the index.

@@ -38,9 +38,16 @@ type Store struct {
 	catalog  catalog       // guarded by reading
 	watches  watches
 
+	rebuildWG sync.WaitGroup // of the goroutine that rebuilds the index
+
 	mu      sync.Mutex // guards the fields below
 	open    map[*journal]struct{}
 	durable map[string]bool // folders of sessions whose names are known to be durable
+	closed  bool
+	rebuilt *rebuilding // nil: the index is not being rebuilt in the background
+
+	stopRebuild   context.CancelFunc // of rebuilt
+	cannotRebuild bool               // it has failed: the folder cannot be written
 }
 
 var _ core.Store = (*Store)(nil)
@@ -323,6 +330,7 @@ func (s *Store) delete(ctx context.Context, f files, id core.SessionID) error {
 // Close releases all claims and closes all journals.
 func (s *Store) Close() error {
 	s.watches.close()
+	s.endRebuild()
 	s.mu.Lock()
 	open := make([]*journal, 0, len(s.open))
 	for j := range s.open {

@@ -233,6 +233,14 @@ const (
 type ListResponse struct {
 	Sessions   []SessionInfo `json:"sessions"`
 	NextCursor string        `json:"nextCursor,omitempty"`
+	Meta       *ListMeta     `json:"_meta,omitempty"` // of a list that lacks sessions
+}
+
+// ListMeta says that a list lacks sessions, because it is being rebuilt.
+type ListMeta struct {
+	Dragoman struct {
+		Incomplete bool `json:"incomplete"`
+	} `json:"dragoman"`
 }
 
 // SessionInfo is one entry of the list. UpdatedAt is RFC 3339.

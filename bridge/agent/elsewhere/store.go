@@ -37,13 +37,26 @@ func (a Agent) has(dir string) bool { return dir != "" && (a.Has == nil || a.Has
 
 // List implements core.Store.
 func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	return s.with(p, s.Store.List(ctx, p))
+}
+
+// ListNow implements core.ListerNow.
+func (s Store) ListNow(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
+	if now, ok := s.Store.(core.ListerNow); ok {
+		return s.with(p, now.ListNow(ctx, p))
+	}
+	return s.List(ctx, p)
+}
+
+// with adds the sessions that agents had by themselves to a list.
+func (s Store) with(p core.Principal, ours iter.Seq2[core.Summary, error]) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
 		more := s.foreign(p)
 		theirs := make(map[core.SessionID]bool, len(more))
 		for _, sum := range more {
 			theirs[sum.ID] = true
 		}
-		for sum, err := range s.Store.List(ctx, p) {
+		for sum, err := range ours {
 			for err == nil && len(more) > 0 && more[0].Updated.After(sum.Updated) {
 				if !yield(more[0], nil) {
 					return
