@@ -27,7 +27,11 @@ type catalog struct {
 	order   []*place // the one used last at the end; nil: it has another place by now
 	moved   int      // how many are nil
 	folders map[string]*folder
+	known   stamps // of an earlier process, while its part of the index is read
 }
+
+// usualEntry is the usual length of a line of the index.
+const usualEntry = 250
 
 type placeKey struct {
 	principal core.Principal
@@ -54,8 +58,8 @@ type folder struct {
 	listed bool            // it was looked at for the current list
 }
 
-// update reads what was added to the index. errBad: it is damaged.
-func (c *catalog) update(ctx context.Context, index *os.File) error {
+// update reads what was added to the index in root. errBad: it is damaged.
+func (c *catalog) update(ctx context.Context, root string, index *os.File) error {
 	fi, err := index.Stat()
 	if err != nil {
 		return err
@@ -66,7 +70,9 @@ func (c *catalog) update(ctx context.Context, index *os.File) error {
 			return err
 		}
 	}
-	*c = catalog{places: map[placeKey]*place{}, folders: map[string]*folder{}}
+	sessions := fi.Size() / usualEntry
+	*c = catalog{places: make(map[placeKey]*place, sessions), order: make([]*place, 0, sessions), folders: map[string]*folder{}}
+	c.known = readStamps(root, index)
 	if err = c.read(ctx, index, fi); err != nil {
 		*c = catalog{}
 	}
@@ -101,7 +107,7 @@ func (c *catalog) read(ctx context.Context, index *os.File, fi os.FileInfo) erro
 		line, err := l.read()
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, errUnfinished): // a crash, or a write in progress
-			c.file = fi
+			c.file, c.known = fi, stamps{}
 			return c.ends(l, index)
 		case errors.Is(err, errTooLong):
 			return errBad
@@ -116,7 +122,7 @@ func (c *catalog) read(ctx context.Context, index *os.File, fi os.FileInfo) erro
 		if !decoded {
 			return errBad
 		}
-		c.add(&e)
+		c.add(&e, l.next <= c.known.Size)
 	}
 }
 
@@ -129,15 +135,15 @@ func (c *catalog) ends(l *lines, index io.ReaderAt) error {
 	return err
 }
 
-// add applies an entry.
-func (c *catalog) add(e *indexEntry) {
+// add applies an entry. sure says that its log agreed with it, if its folder has not changed.
+func (c *catalog) add(e *indexEntry, sure bool) {
 	k := placeKey{e.Principal, e.Summary.ID}
 	p := c.places[k]
 	switch {
 	case e.Keeps && (p == nil || e.Log < p.base): // the session was deleted, or has changed meanwhile
 		return
 	case e.Keeps:
-		p.entry, p.sure = e, false
+		p.entry, p.sure = e, sure
 		return
 	case p == nil:
 		p = &place{key: keyOf(e.Principal, e.Summary.ID)}
@@ -148,7 +154,7 @@ func (c *catalog) add(e *indexEntry) {
 		c.order[p.at] = nil
 		c.moved++
 	}
-	p.at, p.base, p.entry, p.sure = len(c.order), e.Log, e, false
+	p.at, p.base, p.entry, p.sure = len(c.order), e.Log, e, sure
 	c.order = append(c.order, p)
 	if c.moved > len(c.places)+1000 {
 		c.pack()
@@ -158,7 +164,7 @@ func (c *catalog) add(e *indexEntry) {
 func (c *catalog) folder(name string) *folder {
 	f := c.folders[name]
 	if f == nil {
-		f = &folder{name: strings.Clone(name)}
+		f = c.known.folder(strings.Clone(name))
 		c.folders[f.name] = f
 	}
 	return f

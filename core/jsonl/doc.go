@@ -1,6 +1,7 @@
 // Package jsonl keeps sessions in files: the embedded store.
 //
 //	<dir>/index.jsonl                      summaries, for lists
+//	<dir>/index.folders                    times of folders whose summaries are those of the logs
 //	<dir>/sessions/<2 hex>/<key>.jsonl     a session's log
 //	                       <key>.lock      locked by the session's owner
 //	                       <key>.owner     the owner's description, for people
@@ -79,12 +80,21 @@
 //
 // The index is derived from the logs. It stays open with its lock file between changes, so a
 // note takes the lock, looks whether the names still refer to the open files, and appends.
-// Every summary is appended to it, so the sessions
-// used last are at its end, and a list is read from there. A summary is used as long
-// as the log has the length that it had then, or its owner lives. Otherwise the list
+// Every summary is appended to it, so the sessions used last are at its end. A process keeps
+// in memory what it has read of it, and a list reads what was added.
+//
+// A summary is used as long as the log has the length that it had then, or its owner lives. Otherwise the list
 // derives it from the log and appends it, marked so that the session keeps its place
-// among the others. An index that is missing or damaged is rebuilt from the logs,
-// which takes as long as reading them all. It is rewritten without obsolete entries
+// among the others. A log that had this length is not looked at again while the time of its folder
+// stays, since a claim makes a file there; the first sync of a claim makes that time durable. Sessions
+// with an owner are always looked at, and so is a folder that has changed in the last three seconds.
+// <dir>/index.folders has these times for other processes; it counts only for the index that it was
+// written for.
+//
+// An index that is missing or damaged is rebuilt from the logs, which takes as long as reading
+// them all. ListNow does not wait for that if they are many: they are read in the background, the
+// index is locked only at the end, and what was to be added meanwhile is in the logs. It is
+// rewritten without obsolete entries
 // when it has doubled, and when a session is deleted. A log that was copied in by hand
 // is not listed until the index is removed. In a data folder that cannot be written,
 // lists are made from the logs.
@@ -123,7 +133,7 @@
 //
 // A Store may be used by any number of goroutines and processes. A journal is written
 // by one goroutine at a time, and may be read at the same time. A Store has one
-// goroutine, while sessions are watched. The package holds no mutex while it waits for
+// goroutine while sessions are watched, and one while it rebuilds the index. The package holds no mutex while it waits for
 // a file.
 //
 // # Why

@@ -148,6 +148,7 @@ type listedPlace struct {
 	entry   *indexEntry
 	place   *place    // it belongs to whoever has Store.reading
 	at      time.Time // folder.at
+	owned   bool
 	trusted bool
 }
 
@@ -164,7 +165,7 @@ func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error
 	}
 	defer func() { _ = index.Close() }()
 	c := &l.store.catalog
-	if err := c.update(ctx, index); err != nil {
+	if err := c.update(ctx, root, index); err != nil {
 		return nil, err
 	}
 	for _, f := range c.folders {
@@ -174,7 +175,7 @@ func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error
 	for _, p := range c.order {
 		if p != nil {
 			p.folder.look(root)
-			all = append(all, listedPlace{p.entry, p, p.folder.at, p.trusted()})
+			all = append(all, listedPlace{p.entry, p, p.folder.at, p.folder.owned[p.key], p.trusted()})
 		}
 	}
 	return all, nil
@@ -213,7 +214,7 @@ func (l *listing) current(ctx context.Context, root string, p listedPlace) (sum 
 		}
 		return core.Summary{}, false
 	case fi.Size() == e.Log:
-		if !p.at.IsZero() {
+		if !p.at.IsZero() && !p.owned {
 			l.sure = append(l.sure, p)
 		}
 		return e.Summary, true
@@ -261,10 +262,14 @@ func (l *listing) remember(ctx context.Context) {
 // tries again.
 func (l *listing) settle(ctx context.Context) {
 	l.remember(ctx)
-	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed {
+	kept := len(l.sure) >= stampsFrom
+	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed && !kept {
 		return
 	}
 	_ = l.store.changeIndex(ctx, func(root string) error {
+		if kept {
+			_ = l.store.keepStamps(ctx, root) // the next list tries again
+		}
 		var large bool
 		if len(l.lookedUp) > 0 {
 			var err error

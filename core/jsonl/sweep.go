@@ -15,7 +15,7 @@ import (
 // Each session is locked while it is swept. A session that a living process has
 // locked, or that another host may use, is left alone.
 func (s *Store) sweep(ctx context.Context, root string) error {
-	errs := []error{s.disk.remove(indexPath(root) + unfinished)}
+	errs := []error{s.disk.remove(indexPath(root) + unfinished), s.disk.remove(stampsPath(root) + unfinished)}
 	dirs, err := os.ReadDir(filepath.Join(root, "sessions"))
 	errs = append(errs, err)
 	for _, d := range dirs {
