@@ -93,9 +93,9 @@
 //
 // An index that is missing or damaged is rebuilt from the logs, which takes as long as reading
 // them all. ListNow does not wait for that if they are many: they are read in the background, the
-// index is locked only at the end, and what was to be added meanwhile is in the logs. It is
-// rewritten without obsolete entries
-// when it has doubled, and when a session is deleted. A log that was copied in by hand
+// index is locked only at the end, and what was to be added meanwhile is in the logs. The index
+// is rewritten without obsolete entries when it has doubled, and when a session is deleted. A
+// log that was copied in by hand
 // is not listed until the index is removed. In a data folder that cannot be written,
 // lists are made from the logs.
 //
