@@ -30,7 +30,7 @@ it ends when the editor closes its standard input.`,
 			return serve.ACP(ctx, a.profiledFor(agent))
 		}),
 	}
-	agentFlag(c, &agent)
+	a.servingFlags(c, &agent)
 	c.Flags().StringVar(&login, "login", "", "log in to an external agent in this terminal instead: `AGENT` or AGENT/METHOD (see agents login; editors append this)")
 	keys := a.login() // for editors that append the words of a login to their command
 	keys.Hidden = true

@@ -64,7 +64,13 @@ func (a *app) profiledFor(agent string) setup.Options {
 	return o
 }
 
-// agentFlag adds the flag --agent to a command that serves clients.
+// servingFlags adds the flags of every command that serves clients.
+func (a *app) servingFlags(cmd *cobra.Command, agent *string) {
+	agentFlag(cmd, agent)
+	cmd.Flags().StringVar(&a.Flags.Pprof, "pprof", "", "serve profiles of this process for go tool pprof at `unix:PATH`, a socket that only you can connect to (default: off)")
+}
+
+// agentFlag adds the flag --agent.
 func agentFlag(cmd *cobra.Command, agent *string) {
 	cmd.Flags().StringVar(agent, "agent", "", "the `AGENT` of sessions for which nobody chooses one (default: default_agent of the configuration, else code)")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 
 	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
@@ -13,6 +14,7 @@ import (
 var version = "dev"
 
 func main() {
+	runtime.MemProfileRate = 0 // until --pprof asks for it
 	_ = program.Seal() // where /proc is not what it should be, it holds as far as it can
 	wire.SurviveSIGPIPE()
 	env := &program.Environment{

@@ -78,7 +78,7 @@ there a client starts a new session when its server has ended.`,
 			return serve.MCP(ctx, a.profiledFor(agent), o)
 		}),
 	}
-	agentFlag(cmd, &agent)
+	a.servingFlags(cmd, &agent)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Roots, "root", nil, "a `FOLDER` in which sessions may work; may be repeated")
 	flags.StringVar(&o.HTTP, "http", "", "serve over HTTP at `HOST:PORT`, path /mcp; port 0: any free port")

@@ -31,6 +31,7 @@ type Flags struct {
 	DataDir  string // the folder that stores sessions
 	LogLevel string
 	LogFile  string
+	Pprof    string // where a command that serves clients serves profiles of itself: unix:PATH
 }
 
 // Getenv returns a variable of the environment; empty: unset.

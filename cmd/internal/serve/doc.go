@@ -6,7 +6,7 @@
 // connect it to their protocols, chat.go and run.go to a person; begin.go finds the session for
 // these two. aggregate.go offers our agent together with the MCP servers of the configuration,
 // relays.go one of these servers alone. http.go serves clients over HTTP, as far as the rights of their
-// tokens go.
+// tokens go. pprof.go serves profiles of the process (--pprof).
 //
 // # What holds
 //

@@ -74,7 +74,7 @@ func run(
 		c, err := o.Env.LoadConfig(nil) // an editor's settings do not count
 		return c.Sessions, err
 	}}
-	err = g.watched(ctx, old, f)
+	err = withProfiles(ctx, o.Env.Flags.Pprof, log.Logger, func() error { return g.watched(ctx, old, f) })
 	if errors.Is(err, core.ErrShutdown) { // a signal requested the end
 		err = nil
 	}
