@@ -15,6 +15,7 @@ var version = "dev"
 
 func main() {
 	runtime.MemProfileRate = 0 // until --pprof asks for it
+	raiseHeapFloor()
 	_ = program.Seal() // where /proc is not what it should be, it holds as far as it can
 	wire.SurviveSIGPIPE()
 	env := &program.Environment{
