@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ func paced(b *testing.B) (agent, relay string) {
 }
 
 // streaming is a service of models that answers each prompt "flat N SIZE" with N chunks.
-func streaming(b *testing.B, n, size int) (url string) {
+func streaming(b testing.TB, n, size int) (url string) {
 	chunk := `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", size) + `"}}]}` + "\n\n"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -50,7 +52,7 @@ func streaming(b *testing.B, n, size int) (url string) {
 // the agent alone and a program that copies lines; and session/new. All in one run, by turns.
 func BenchmarkPassingThrough(b *testing.B) {
 	const updates, size = 20_000, 40
-	dragoman, _ := needPlain(b)
+	dragoman := quickly(b)
 	agent, relay := paced(b)
 	p := newPlace(b)
 	p.userConfig(b, fmt.Sprintf(
@@ -141,6 +143,30 @@ func (e *editor) delays(id, prompt string) (list []time.Duration) {
 				e.t.Fatalf("%q: %v", text, err)
 			}
 			list = append(list, now.Sub(time.Unix(0, sent)))
+		}
+	}
+}
+
+// median is in milliseconds.
+func median(list []time.Duration) float64 {
+	slices.Sort(list)
+	return float64(list[len(list)/2].Microseconds()) / 1000
+}
+
+// gulp reads until a frame holds an end, without looking at the others, and counts
+// them.
+func (e *editor) gulp(end string) (frames int) {
+	e.t.Helper()
+	if err := e.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		e.t.Fatal(err)
+	}
+	for {
+		frame, err := e.frame()
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if frames++; bytes.Contains(frame, []byte(end)) {
+			return frames
 		}
 	}
 }
