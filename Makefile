@@ -10,7 +10,7 @@ TOOL     = $(GO) tool -modfile=.ci/tools.mod
 # The race detector needs cgo and a C compiler that works; only trying tells.
 RACE     = $(shell $(GO) build -race runtime/cgo >/dev/null 2>&1 && echo -race)
 
-# make bench: which benchmarks, how often (benchstat wants six or more), for how long.
+# make bench: which parts, such as start,stream. make gobench: which benchmarks, how often (benchstat wants six or more), for how long.
 BENCH     ?= .
 COUNT     ?= 6
 BENCHTIME ?= 1s
@@ -25,7 +25,7 @@ TORTURE ?= 20m
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := build
-.PHONY: build install run test test-hosts test-agents test-all race-e2e torture conformance check formatted vet lint imports golden cross typecheck vet-windows fmt bench benchstat vuln clean help
+.PHONY: build install run test budgets test-hosts test-agents test-all race-e2e torture conformance check formatted vet lint imports golden cross typecheck vet-windows fmt bench gobench benchstat pgo vuln clean help
 
 build: ## build bin/dragoman
 	$(BUILD) -o $(BINARY) ./cmd/dragoman
@@ -58,11 +58,17 @@ ifeq ($(PKG),./...)
 test: ## run all tests; those of packages with the race detector where a C compiler is found (RACE=: without it, in half the time)
 	@CGO_ENABLED=0 $(TESTS) -p 2 -parallel 6 ./e2e/conformance ./e2e/... & outside=$$!; \
 	$(CGO) $(TESTS) $(RACE) -p 3 ./bridge/... $(filter-out dragoman/e2e%,$(shell $(GO) list ./...)); inside=$$?; \
-	wait $$outside && exit $$inside
+	wait $$outside && test $$inside = 0
+	$(if $(strip $(RACE)),$(MAKE) budgets)
 else
 test:
 	$(CGO) $(TESTS) $(RACE) -p 4 $(PKG)
 endif
+
+# Tests named TestBudget… count allocations and system calls. The race detector makes more of them, so they skip under it; without
+# it, "make test" runs them with the others.
+budgets: ## run the tests that count allocations and system calls, without the race detector
+	CGO_ENABLED=0 $(TESTS) -p 4 -run '^TestBudget' $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func TestBudget' ./*)))
 
 # The programs come from npm, 1 GB of them, and stay in the user's cache. "make test" runs the tests of those that are installed quickly.
 test-hosts: ## run the tests with other people's programs in front of the binary (Claude Code, Codex, Gemini CLI, OpenCode, acpx)
@@ -124,11 +130,22 @@ vet-windows: ## go vet for Windows, which takes CI too long
 fmt: ## rewrite all Go files with gofumpt
 	$(TOOL) gofumpt -w .
 
-bench: ## run the benchmarks (BENCH=regexp PKG=./... COUNT=6 BENCHTIME=1s)
+# Beside a bare Go program and an agent without anything. It takes minutes and a machine that does nothing else: it refuses to run
+# when that is busy, but for BENCH_FORCE=1. All parts together write e2e/BENCHMARKS.md and e2e/bench.svg; some are only printed.
+bench: ## measure what users notice, and write e2e/BENCHMARKS.md (BENCH=start,turn,stream,latency,long,sessions,list,search,complete,shell,calls,idle)
+	@BENCH='$(BENCH)' $(GO) run ./e2e/bench
+
+gobench: ## run the benchmarks of packages (BENCH=regexp PKG=./... COUNT=6 BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -benchtime $(BENCHTIME) -timeout 30m $(PKG)
 
-benchstat: ## compare two runs of `make bench` (OLD=file NEW=file)
+benchstat: ## compare two runs of `make gobench` (OLD=file NEW=file)
 	$(TOOL) benchstat $(OLD) $(NEW)
+
+# The profiles are those of a binary that streams, runs turns, searches and relays calls: see default.pgo in go help build.
+pgo: ## take the profiles that the compiler optimizes with (bin/dragoman.pgo), while the load of "make bench" runs
+	rm -rf bin/profiles && mkdir -p bin/profiles
+	@BENCH_FORCE=1 BENCH_PROFILES='$(CURDIR)/bin/profiles' BENCH=turn,stream,latency,search,calls $(GO) run ./e2e/bench
+	$(GO) tool pprof -proto -output bin/dragoman.pgo bin/profiles/*.pb.gz
 
 vuln: ## look for known vulnerabilities in what the binary uses (asks vuln.go.dev)
 	$(TOOL) govulncheck $(PKG)

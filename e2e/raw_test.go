@@ -70,6 +70,8 @@ type launch struct {
 	binary string   // another one than the one under test
 	stderr *os.File // where its log goes; nil: into a file
 	stdout *os.File // where its output goes instead of to this peer
+	// run starts it, says how that went, and waits for its end; nil: as usual.
+	run func(cmd *exec.Cmd, started chan<- error)
 }
 
 // start starts the binary. Whatever is left of it at the end of the test is
@@ -99,19 +101,32 @@ func (p *place) start(t testing.TB, l launch, framed bool, args ...string) *peer
 		theirOut = l.stdout
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, l.stderr
+	if l.run == nil {
+		l.run = toItsEnd
+	}
+	started := make(chan error, 1)
 	c.began = time.Now()
-	err := c.cmd.Start()
+	go func() {
+		defer close(c.exited)
+		l.run(c.cmd, started)
+	}()
+	err := <-started
 	theirIn.Close()
 	theirOut.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		_ = c.cmd.Wait() // what became of it is in ProcessState
-		close(c.exited)
-	}()
 	t.Cleanup(c.end)
 	return c
+}
+
+// toItsEnd is launch.run for a plain child process.
+func toItsEnd(cmd *exec.Cmd, started chan<- error) {
+	err := cmd.Start()
+	started <- err
+	if err == nil {
+		_ = cmd.Wait() // what became of it is in ProcessState
+	}
 }
 
 func pipe(t testing.TB) (r, w *os.File) {

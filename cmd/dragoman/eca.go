@@ -37,7 +37,6 @@ The exit code is 0 if the editor requested the shutdown before it left, else 1.`
 	}
 	// ECA's clients run the server with --version and look for a line that begins with its name.
 	versioned(cmd, fmt.Sprintf("dragoman %[1]s\neca %[1]s\n", a.Version))
-	agentFlag(cmd, &agent)
 	a.servingFlags(cmd, &agent)
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log at level debug, unless --log-level says otherwise")
 	cmd.Flags().StringVar(&a.Flags.Config, "config-file", "", "the same as --config: the configuration `FILE`")
