@@ -44,7 +44,7 @@ var parts = []struct {
 	name string
 	run  func(*bench)
 }{
-	{"start", (*bench).start15},
+	{"start", (*bench).starts},
 	{"turn", (*bench).turns},
 	{"stream", (*bench).stream},
 	{"latency", (*bench).latency},

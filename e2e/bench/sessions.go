@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -186,7 +185,6 @@ func (b *bench) list() {
 		}
 		b.stop(c)
 	}
-	check(os.RemoveAll(home))
 	b.heading("Lists", fmt.Sprintf("`session/list` among %d sessions with a turn each, in ms: the first page of a process, and later ones (n = 9 and 18).", many))
 	b.table(row("", "first", "later"), row(fmt.Sprintf("%d of %d", page, many), first.both(), later.both()))
 }

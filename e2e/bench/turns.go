@@ -9,8 +9,8 @@ const rounds = 2
 // small is a small turn: one chunk.
 const small = "flood 1 0 20"
 
-// start15 is from the start of a process to its first answer, fifteen times a round.
-func (b *bench) start15() {
+// starts is from the start of a process to its first answer, fifteen times a round.
+func (b *bench) starts() {
 	home, work := b.home("")
 	subjects := []program{b.bare, b.limit, b.serving("acp"), b.serving("eca"), b.serving("mcp")}
 	took, resident, anonymous := make([]sample, len(subjects)), make([]sample, len(subjects)), make([]sample, len(subjects))
