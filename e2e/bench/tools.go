@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -56,10 +55,9 @@ func ran(dir string, args ...string) (s sample) {
 func (b *bench) search() {
 	_, err := exec.LookPath("rg")
 	installed := err == nil
-	goroot, wide := filepath.Join(runtime.GOROOT(), "src"), b.wide()
-	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-		goroot = filepath.Join(strings.TrimSpace(string(out)), "src")
-	}
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	check(err)
+	goroot, wide := filepath.Join(strings.TrimSpace(string(out)), "src"), b.wide()
 	home, _ := b.home("")
 	cases := []struct {
 		what, dir, tool string
