@@ -50,6 +50,8 @@ var fronts = map[string]func(ctx context.Context, g *core.Gateway) error{
 // noLogins are the logins of an agent that has none. With them the gateway takes what its agent takes.
 type noLogins struct{ acp.Logins }
 
+func (noLogins) External() (names []string, first string) { return []string{below}, below }
+
 func (noLogins) Methods(string) (list []acp.Login, wanted, known bool) { return nil, false, true }
 
 func (noLogins) Status(context.Context, string) (s acp.AuthStatus) { return s }

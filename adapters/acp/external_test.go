@@ -135,9 +135,12 @@ func (x *external) kid(ctx context.Context, t *core.Turn, h core.Host, announcem
 
 // logins implements acp.Logins: claude has logins.
 type logins struct {
+	first  string // claude, if it is the agent of new sessions
 	wanted bool
 	did    []string
 }
+
+func (l *logins) External() (names []string, first string) { return []string{"claude"}, l.first }
 
 func (l *logins) Methods(string) ([]acp.Login, bool, bool) {
 	return []acp.Login{
@@ -220,6 +223,9 @@ func TestExternalAgents(t *testing.T) {
 					Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
 				})
 				l := &logins{wanted: has("wanted")}
+				if prof.Agents[0].External {
+					l.first = prof.Agents[0].Name
+				}
 				server := acp.New(acp.Options{Gateway: g, Principal: core.Local, Version: "1.2.3", SignIn: &accounts{is: control.Account{Provider: "cloud", Label: "Cloud", Configured: has("keyed")}}, Logins: l})
 				peer, stop := wiretest.Serve(t, wire.Newline, server.Serve)
 				got, err := peer.Play(string(f.Data), synctest.Wait)

@@ -57,12 +57,12 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if s.opts.SignIn != nil || s.opts.Logins != nil {
 		auth = &acp.AuthCapabilities{Logout: &acp.Marker{}, Status: &acp.Marker{}}
 	}
-	prof, agent := s.choices(call.Context())
-	methods, external := []acp.AuthMethod{}, agent != ""
+	names, first := s.externals()
+	methods, external := []acp.AuthMethod{}, first != ""
 	if !external {
 		methods, _ = s.authMethods(call.Context())
 	}
-	methods = append(methods, s.logins(prof, agent)...)
+	methods = append(methods, s.logins(names, first)...)
 	call.Reply(acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       acp.Implementation{Name: "dragoman", Title: &title, Version: s.opts.Version},

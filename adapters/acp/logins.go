@@ -23,6 +23,9 @@ import (
 
 // Logins knows the logins of external agents. Any goroutine may call the methods.
 type Logins interface {
+	// External lists the external agents that users can choose, and the one of new sessions; first is
+	// empty if that is another agent. It reads the configuration at most.
+	External() (names []string, first string)
 	// Methods lists the ways to log in to an agent, under its own ids, as far as it has listed them.
 	// wanted says that its last answer was that it wants a login; known, that it has ever run. It may
 	// read a file.
@@ -57,45 +60,21 @@ type AuthStatus = acp.AuthStatus
 // loginFlag begins the words that log in to an agent, behind our own command line.
 const loginFlag = "--login"
 
-// choices returns the profile without a workspace, and the agent of new sessions if it is an
-// external one; empty: it is not. Without a profile, which sessions report, or logins, both are
-// missing.
-func (s *Server) choices(ctx context.Context) (prof *core.Profile, agent string) {
+// externals lists the external agents that users can choose, and the one of new sessions; first is
+// empty if that is another agent.
+func (s *Server) externals() (names []string, first string) {
 	if s.opts.Logins == nil {
 		return nil, ""
 	}
-	prof, err := s.opts.Gateway.Profile(ctx, s.opts.Profiles, nil)
-	if err != nil {
-		return nil, ""
-	}
-	return prof, NewOffer(prof, false).external(Chosen{})
-}
-
-// defaultAgent returns the agent of choices.
-func (s *Server) defaultAgent(ctx context.Context) string {
-	_, agent := s.choices(ctx)
-	return agent
-}
-
-// externals lists the external agents of a profile that users can choose; nil: there is none.
-func externals(prof *core.Profile) (names []string) {
-	if prof == nil {
-		return nil
-	}
-	for _, a := range prof.Agents {
-		if a.External {
-			names = append(names, a.Name)
-		}
-	}
-	return names
+	return s.opts.Logins.External()
 }
 
 // loginOf finds the external agent of a method, and the method's own id. Without an agent it is
 // none of theirs.
 func (s *Server) loginOf(ctx context.Context, id string) (agent, method string) {
 	name, method, _ := strings.Cut(id, "/")
-	prof, _ := s.choices(ctx)
-	for _, agent := range externals(prof) {
+	names, _ := s.externals()
+	for _, agent := range names {
 		if agent == name {
 			return agent, method
 		}
@@ -157,9 +136,9 @@ func (s *Server) pages(call *wire.Call) (show ShowPage, done func()) {
 	}
 }
 
-// logins lists the methods of all external agents of a profile. first is the agent of new sessions.
-func (s *Server) logins(prof *core.Profile, first string) (list []acp.AuthMethod) {
-	for _, agent := range externals(prof) {
+// logins lists the methods of external agents. first is the one of new sessions.
+func (s *Server) logins(names []string, first string) (list []acp.AuthMethod) {
+	for _, agent := range names {
 		_, wanted, _ := s.opts.Logins.Methods(agent)
 		list = append(list, s.loginsOf(agent, wanted && agent == first)...)
 	}

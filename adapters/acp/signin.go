@@ -61,7 +61,7 @@ func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.Authen
 		if err := s.login(call, agent, method); err != nil {
 			return err
 		}
-	} else if agent := s.defaultAgent(ctx); agent != "" {
+	} else if _, agent := s.externals(); agent != "" {
 		if _, wanted, _ := s.opts.Logins.Methods(agent); wanted {
 			return s.noMethod(agent, p.MethodID)
 		}
@@ -78,7 +78,7 @@ func (s *Server) authenticate(ctx context.Context, call *wire.Call, p acp.Authen
 
 // logout forgets the stored key of the chosen provider. It is idempotent.
 func (s *Server) logout(ctx context.Context, call *wire.Call, _ struct{}) error {
-	if agent := s.defaultAgent(ctx); agent != "" {
+	if _, agent := s.externals(); agent != "" {
 		if err := s.opts.Logins.Logout(call.Context(), agent); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (s *Server) sendAuthStatus(ctx context.Context) {
 
 // signInStatus returns the present status. Its accounts are for display alone and never logged.
 func (s *Server) signInStatus(ctx context.Context) acp.AuthStatus {
-	if agent := s.defaultAgent(ctx); agent != "" {
+	if _, agent := s.externals(); agent != "" {
 		is := s.opts.Logins.Status(ctx, agent)
 		is.State = cmp.Or(is.State, acp.AuthUnknown)
 		return is

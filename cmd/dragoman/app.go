@@ -32,7 +32,7 @@ func newApp(env *program.Environment, ring secrets.Ring, args ...string) *app {
 
 // run executes the command line and returns the exit code.
 func (a *app) run(ctx context.Context) int {
-	root := a.root()
+	root := a.root(a.args...)
 	root.SetArgs(a.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	var code program.ExitError

@@ -33,8 +33,9 @@ const rootExample = `  dragoman demo              play all three protocols, with
   dragoman chat              talk to the agent in this terminal
   dragoman run 'PROMPT'      carry out one prompt, also in scripts`
 
-// root returns the command line.
-func (a *app) root() *cobra.Command {
+// root returns the command line. If args begin with a command that clients start, it has this one
+// alone: the others would take a tenth of the time to the first answer.
+func (a *app) root(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "dragoman",
 		Short:   "One agent for every editor: over ECA, ACP and MCP",
@@ -81,10 +82,21 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "speak", Title: "Speak a protocol over standard input and output:"},
 		&cobra.Group{ID: "use", Title: "For people:"},
 	)
-	for _, c := range []*cobra.Command{a.eca(), a.acp(), a.mcp()} {
-		c.GroupID = "speak"
-		root.AddCommand(c)
+	speak := func(list ...*cobra.Command) {
+		for _, c := range list {
+			c.GroupID = "speak"
+			root.AddCommand(c)
+		}
 	}
+	if len(args) > 0 {
+		serving := map[string]func() *cobra.Command{"eca": a.eca, "server": a.eca, "acp": a.acp, "mcp": a.mcp}
+		if begin, ok := serving[args[0]]; ok {
+			speak(begin())
+			root.CompletionOptions.DisableDefaultCmd = true
+			return root
+		}
+	}
+	speak(a.eca(), a.acp(), a.mcp())
 	for _, c := range []*cobra.Command{a.demo(), a.chat(), a.attach(), a.runCommand(), a.doctor(), a.sessions(), a.translate(), a.agents(), a.modelsCommand(), a.config(), a.mcpServers(), a.policyCommand(), a.login(), a.logout(), a.token(), a.keyringCommand(), a.sessionTools(), a.scriptedAgent(), a.version()} {
 		c.GroupID = "use"
 		root.AddCommand(c)

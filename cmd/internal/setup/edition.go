@@ -44,6 +44,7 @@ type edition struct {
 	guides *guides
 	slash  *commands.Commands
 
+	early *reading   // of configured, until a profile is made; the loading token guards it
 	users int        // connections; guarded, like key, by the process's lock
 	key   overlayKey // key of the overlay
 
@@ -364,6 +365,44 @@ func (p *edition) current() *Profile {
 	return made
 }
 
+// configured returns the configuration after a look at its files, without making a profile of it:
+// the answer to a client's first request needs no more.
+func (p *edition) configured() (*configs.Config, error) {
+	if made := p.current(); made != nil {
+		return made.Config, nil
+	}
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
+	if made := p.current(); made != nil {
+		return made.Config, nil
+	}
+	config, _, err := p.read(p.layerNow())
+	return config, err
+}
+
+// reading is a configuration that was read.
+type reading struct {
+	of     overlayKey
+	config *configs.Config
+	seen   configs.FileStates
+	err    error
+}
+
+// read reads the configuration with a layer, or returns the early one if it still holds. It is
+// called with the loading token.
+func (p *edition) read(l overlay) (*configs.Config, configs.FileStates, error) {
+	if r := p.early; r == nil || r.of != l.key() || p.changed(r.seen) {
+		seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.env.AgentsFile(), p.logins.Path())
+		config, err := p.env.LoadConfig(l.editor)
+		config = allowing(directed(config, l.routes), l.allow)
+		for _, f := range config.Files(p.env.Lookup) {
+			seen[f] = configs.FileStateOf(f)
+		}
+		p.early = &reading{l.key(), config, seen, err}
+	}
+	return p.early.config, p.early.seen, p.early.err
+}
+
 // reload reads everything again. It is called with the loading token; tell must be called without
 // it.
 func (p *edition) reload() (made *Profile, tell func(), err error) {
@@ -371,12 +410,8 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	l, old, tried := p.layer, p.made, p.tried
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
-	seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.env.AgentsFile(), p.logins.Path())
-	config, err := p.env.LoadConfig(l.editor)
-	config = allowing(directed(config, l.routes), l.allow)
-	for _, f := range config.Files(p.env.Lookup) {
-		seen[f] = configs.FileStateOf(f)
-	}
+	config, seen, err := p.read(l)
+	p.early = nil
 	if err == nil {
 		made, err = p.make(config, l, old)
 	}

@@ -1,9 +1,11 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -23,6 +25,28 @@ func (c *Client) Logins() acp.Logins { return logins{c} }
 type logins struct{ c *Client }
 
 var _ acp.Logins = logins{}
+
+// External implements acp.Logins.
+func (l logins) External() (names []string, first string) {
+	e := l.c.edition()
+	c, err := e.configured()
+	if err != nil {
+		return nil, "" // sessions report it
+	}
+	roles, err := newRoles(c, e.env.Lookup)
+	if err != nil {
+		return nil, ""
+	}
+	for _, r := range roles {
+		if r.program != nil && r.Primary {
+			names = append(names, r.Name)
+		}
+	}
+	if chosen := cmp.Or(e.chosen, c.DefaultAgent, codeAgent); slices.Contains(names, chosen) {
+		first = chosen
+	}
+	return names, first
+}
 
 // program returns the back end of an external agent; nil: there is none of that name.
 func (l logins) program(ctx context.Context, name string) agents.Backend {

@@ -17,12 +17,12 @@ var _ acp.SignIn = signIn{}
 
 // Chosen implements acp.SignIn.
 func (s signIn) Chosen(context.Context) (control.Account, error) {
-	made, err := s.c.Load()
+	c, err := s.c.edition().configured()
 	if err != nil {
 		return control.Account{}, err
 	}
 	keys := s.c.Accounts()
-	return keys.Of(made.Config, made.Config.ChooseModel(keys.Env, keys.Logins).Provider), nil
+	return keys.Of(c, c.ChooseModel(keys.Env, keys.Logins.Look()).Provider), nil
 }
 
 // List implements acp.SignIn.
