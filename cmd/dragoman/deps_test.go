@@ -229,6 +229,7 @@ var importRules = []rule{
 	{from: "dragoman/configs/jsonc", forbidden: "dragoman/...", except: []string{"dragoman/core/jsonscan"}, why: "a text is changed in the same way, whatever it configures"},
 	{from: "dragoman/configs/configstest", forbidden: "dragoman/...", except: append([]string{"dragoman/configs", "dragoman/configs/jsonc", "dragoman/core/datadir"}, leaves...), why: "a configuration for tests is one that a file could give"},
 	{from: "dragoman/e2e", forbidden: "dragoman/...", why: "the end-to-end tests see the binary from outside"},
+	{from: "dragoman/e2e/bench", forbidden: "dragoman/...", why: "what users notice is measured from outside"},
 	{from: "dragoman/e2e/models", forbidden: "dragoman/...", except: append([]string{"dragoman/core", "dragoman/core/inference", "dragoman/core/coretest", "dragoman/core/llm"}, leaves...), why: "the suite of models looks at models alone, against a service that others wrote"},
 	{from: "dragoman/e2e/conformance", forbidden: "dragoman/...", except: append([]string{"dragoman/adapters/mcp/...", "dragoman/adapters/proto/mcp", "dragoman/adapters/gate", "dragoman/adapters/wire/...", "dragoman/bridge/...", "dragoman/core", "dragoman/core/access", "dragoman/core/board", "dragoman/core/cursor", "dragoman/core/control", "dragoman/core/inference", "dragoman/core/coretest"}, leaves...), why: "the suites look at the adapter and the relay behind the gate, with the fixtures that they want added"},
 

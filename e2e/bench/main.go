@@ -107,10 +107,10 @@ func run() (err error) {
 		}
 		at, from := time.Now(), b.report.Len()
 		p.run(b)
-		fmt.Printf("%s\n%s: %.0f s\n", b.report.Bytes()[from:], p.name, time.Since(at).Seconds())
+		fmt.Fprintf(os.Stderr, "%s\n%s: %.0f s\n", b.report.Bytes()[from:], p.name, time.Since(at).Seconds())
 	}
 	after, _ := load()
-	fmt.Printf("load %.2f before, %.2f after; %.0f s\n", before, after, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "load %.2f before, %.2f after; %.0f s\n", before, after, time.Since(began).Seconds())
 	if len(wanted) < len(parts) || b.profiles != "" {
 		return nil
 	}
