@@ -2,7 +2,9 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -36,7 +38,7 @@ func (c *Cursor) Text(to *string) bool {
 	switch {
 	case !ok:
 		return false
-	case plain && utf8.Valid(inner):
+	case plain, bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner):
 		*to = string(inner)
 		return true
 	}
@@ -102,7 +104,7 @@ func (c *Cursor) str() (inner []byte, plain, ok bool) {
 	}
 	rest := c.data[c.at:]
 	plain = true
-	for i := 0; i < len(rest); i++ {
+	for i := ascii(rest); i < len(rest); i += 1 + ascii(rest[i+1:]) {
 		switch b := rest[i]; {
 		case b == '"':
 			c.at += i + 1
@@ -143,6 +145,41 @@ func escape(b []byte) int {
 		return 5
 	}
 	return 0
+}
+
+// Offset returns where in the text the cursor is.
+func (c *Cursor) Offset() int { return c.at }
+
+// Plain reports whether a text can be in a JSON string as it is.
+func Plain(text []byte) bool {
+	n := ascii(text)
+	if n == len(text) {
+		return true
+	}
+	for i := n; i < len(text); i += 1 + ascii(text[i+1:]) {
+		if text[i] < utf8.RuneSelf {
+			return false
+		}
+	}
+	return utf8.Valid(text[n:])
+}
+
+// ascii returns how many bytes at the beginning of a text are ASCII characters that mean themselves
+// in a string.
+func ascii(b []byte) (n int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := w^each*'"', w^each*'\\'
+		// The lowest bit that is set marks the first byte that is below ' ', a quote, a backslash or not ASCII.
+		if marks := ((w - each*' ') | (quote-each)&^quote | (slash-each)&^slash | w) & high; marks != 0 {
+			return n + bits.TrailingZeros64(marks)/8
+		}
+	}
+	for n < len(b) && b[n] >= ' ' && b[n] != '"' && b[n] != '\\' && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
 }
 
 // Value takes any value and returns its text. Those that are nested deeper than 20 levels

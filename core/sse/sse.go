@@ -44,6 +44,7 @@ type Reader struct {
 	scanned int // buf[from:scanned] has no line end
 	skipLF  bool
 	begun   bool
+	more    bool // the last read has filled the buffer
 	err     error
 
 	event Event // the fields so far
@@ -53,7 +54,10 @@ type Reader struct {
 }
 
 const (
-	firstBuffer = 16 << 10
+	firstBuffer = 1 << 10
+	// usualBuffer is how far a buffer grows for a source that fills it: twice what one read of an
+	// HTTP body brings, so that the beginning of an event in front of it leaves room for all of it.
+	usualBuffer = 8 << 10
 	// keptBuffer is the largest buffer in bytes that is kept for the next event.
 	keptBuffer = 1 << 20
 )
@@ -68,6 +72,9 @@ func NewReader(src io.Reader, limit int) *Reader {
 // an ErrTooLong for an event beyond the limit.
 func (r *Reader) Next() (*Event, error) {
 	r.begin()
+	if r.whole() {
+		return &r.event, nil
+	}
 	for {
 		line, err := r.line()
 		if err != nil {
@@ -103,6 +110,31 @@ func (r *Reader) begin() {
 	}
 	e := &r.event
 	e.Name, e.ID, e.Data, e.Retry, r.size = e.Name[:0], e.ID[:0], nil, 0, 0
+}
+
+// whole reads an event of the usual form, without a copy of its data: one line of data, maybe behind
+// one with its name. It reports whether there is one, and all of it is in the buffer.
+func (r *Reader) whole() bool {
+	if !r.begun || r.skipLF {
+		return false
+	}
+	rest, ended := r.buf[r.from:], true
+	var name []byte
+	if from, named := bytes.CutPrefix(rest, []byte("event: ")); named {
+		if name, rest, ended = bytes.Cut(from, []byte{'\n'}); !ended || bytes.IndexByte(name, '\r') >= 0 {
+			return false
+		}
+	}
+	data, is := bytes.CutPrefix(rest, []byte("data: "))
+	end := bytes.IndexByte(data, '\n')
+	if !is || end < 0 || end+1 == len(data) || data[end+1] != '\n' || len(name)+len("event: data: ")+end > r.limit ||
+		bytes.IndexByte(data[:end], '\r') >= 0 {
+		return false
+	}
+	r.event.Name, r.event.Data, r.some = append(r.event.Name, name...), data[:end:end], true
+	r.from = len(r.buf) - len(data) + end + len("\n\n")
+	r.scanned = r.from
+	return true
 }
 
 // field reads a line that is not empty.
@@ -187,14 +219,16 @@ func (r *Reader) fill() error {
 		r.buf = r.buf[:copy(r.buf, r.buf[r.from:])]
 	}
 	r.scanned, r.from = r.scanned-r.from, 0
-	if len(r.buf) == cap(r.buf) {
-		if r.size+unread > r.limit {
-			return r.tooLong()
-		}
+	full := len(r.buf) == cap(r.buf)
+	if full && r.size+unread > r.limit {
+		return r.tooLong()
+	}
+	if full || r.more && cap(r.buf) < usualBuffer {
 		r.buf = append(make([]byte, 0, 2*cap(r.buf)), r.buf...)
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
+	r.more = len(r.buf) == cap(r.buf)
 	return nil
 }
 
