@@ -17,6 +17,8 @@ import (
 const (
 	maxCalls = 256
 	maxArgs  = 16 << 20 // bytes, of one answer's calls together
+	// maxGathered is about how much text one delta has, in bytes, if it has several pieces.
+	maxGathered = 4 << 10
 )
 
 // answer assembles one answer and yields it as deltas. A listener feeds it.
@@ -26,16 +28,20 @@ type answer struct {
 	request *inference.Request
 	yield   func(inference.Delta, error) bool
 	sent    int // characters of the request
+	// gathers means that pieces of one part that have come together are yielded as one.
+	gathers bool
 
 	gone      bool // the consumer has stopped reading
 	begun     bool // a part of the answer was yielded
 	done      bool // its terminal was yielded
 	requestID string
 
-	blocks int    // numbered so far
-	open   partOf // the part that text is added to
-	block  int    // its number
-	field  string // the field of the open thought
+	blocks int             // numbered so far
+	open   partOf          // the part that text is added to
+	block  int             // its number
+	field  string          // the field of the open thought
+	piece  inference.Delta // the delta of held, without its text
+	held   []byte          // text that is to be yielded
 	calls  []*toolCall
 	args   int // bytes, of all calls
 	chars  int // of text and thoughts
@@ -69,8 +75,13 @@ type toolCall struct {
 	extra   json.RawMessage
 }
 
-// emit yields a delta, unless the consumer has left.
+// emit yields a delta behind the held text, unless the consumer has left.
 func (a *answer) emit(d inference.Delta) bool {
+	a.flush()
+	return a.send(d)
+}
+
+func (a *answer) send(d inference.Delta) bool {
 	if a.gone {
 		return false
 	}
@@ -89,13 +100,30 @@ func (a *answer) waits(d time.Duration) bool {
 // errLeft: the consumer has stopped reading while a request was waiting.
 var errLeft = errors.New("the reader has left")
 
-// say yields a piece of a part that has a number of its service.
-func (a *answer) say(block int, kind inference.DeltaKind, s string) {
-	if s == "" {
+// say yields a piece of the text or thought of that number, or holds it until flush.
+func say[T string | []byte](a *answer, block int, kind inference.DeltaKind, s T) {
+	if len(s) == 0 {
 		return
 	}
-	a.chars += utf8.RuneCountInString(s)
-	a.emit(inference.Delta{Kind: kind, Block: block, Text: s})
+	if len(a.held) > 0 && (a.piece.Block != block || a.piece.Kind != kind) {
+		a.flush()
+	}
+	a.piece.Block, a.piece.Kind = block, kind
+	if a.held = append(a.held, s...); !a.gathers || len(a.held) >= maxGathered {
+		a.flush()
+	}
+}
+
+// flush yields the held text.
+func (a *answer) flush() {
+	if len(a.held) == 0 {
+		return
+	}
+	d := a.piece
+	d.Text = string(a.held)
+	a.held = a.held[:0]
+	a.chars += utf8.RuneCountInString(d.Text)
+	a.send(d)
 }
 
 // more adds a piece of a call's arguments.
@@ -115,8 +143,7 @@ func (a *answer) text(s string) {
 		return
 	}
 	a.openPart(partText)
-	a.chars += utf8.RuneCountInString(s)
-	a.emit(inference.Delta{Kind: inference.DeltaText, Block: a.block, Text: s})
+	say(a, a.block, inference.DeltaText, s)
 }
 
 func (a *answer) thought(field, s string) {
@@ -125,8 +152,7 @@ func (a *answer) thought(field, s string) {
 	}
 	a.openPart(partThought)
 	a.field = field
-	a.chars += utf8.RuneCountInString(s)
-	a.emit(inference.Delta{Kind: inference.DeltaThought, Block: a.block, Text: s})
+	say(a, a.block, inference.DeltaThought, s)
 }
 
 // openPart opens the part p, under a new number unless it is open already. A thought

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"dragoman/core"
+	"dragoman/core/inference"
 )
 
 // chatAnswer reads an answer of a chat completions service.
@@ -13,6 +14,7 @@ type chatAnswer struct {
 	*answer
 	refused bool
 	skim    skimmer
+	shape   chatShape // of the event that was skimmed last
 }
 
 // event processes one event. The error is one that the service has reported, or an
@@ -25,9 +27,16 @@ func (a *chatAnswer) event(name string, data []byte) error {
 		a.whole = true
 		return nil
 	}
-	if m, u, ok := a.skim.read(data); ok && name != "error" {
-		a.used(u)
-		return a.said(m)
+	if name != "error" {
+		if text, ok := a.shape.text(data); ok {
+			a.again(text)
+			return nil
+		}
+		if m, u, ok := a.skim.read(data); ok {
+			a.shape.learn(&a.skim, data)
+			a.used(u)
+			return a.said(m)
+		}
 	}
 	var c wireChunk
 	if err := decode(data, &c); err != nil {
@@ -88,6 +97,20 @@ func (a *chatAnswer) said(m *wireMessage) error {
 		}
 	}
 	return nil
+}
+
+// again processes the text of an event that has the form of an earlier one.
+func (a *chatAnswer) again(text []byte) {
+	switch field := a.shape.field; {
+	case len(text) == 0:
+	case field == "":
+		a.openPart(partText)
+		say(a.answer, a.block, inference.DeltaText, text)
+	default:
+		a.openPart(partThought)
+		a.field = field
+		say(a.answer, a.block, inference.DeltaThought, text)
+	}
 }
 
 // toolDelta adds a piece of a call.

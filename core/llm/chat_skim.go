@@ -17,6 +17,9 @@ type skimmer struct {
 	delta wireMessage
 	calls [1]wireToolCall
 	index int // of the call
+
+	texts    int // members of the message that are a text
+	from, to int // where the last one is, with its quotes
 }
 
 // read reads an event that contains only a piece of text, of a thought or of one call,
@@ -91,17 +94,29 @@ func (s *skimmer) choice(key []byte) bool {
 func (s *skimmer) message(key []byte) bool {
 	switch string(key) {
 	case "content":
-		return s.once(sawContent) && s.Text(&s.delta.Content.text)
+		return s.once(sawContent) && s.piece(&s.delta.Content.text)
 	case "reasoning":
-		return s.once(sawReasoning) && s.Text(&s.delta.Reasoning)
+		return s.once(sawReasoning) && s.piece(&s.delta.Reasoning)
 	case "reasoning_content":
-		return s.once(sawReasoningContent) && s.Text(&s.delta.ReasoningContent)
+		return s.once(sawReasoningContent) && s.piece(&s.delta.ReasoningContent)
 	case "refusal":
 		return s.once(sawRefusal) && s.Null()
 	case "tool_calls":
 		return s.once(sawToolCalls) && (s.Null() || s.oneCall())
 	}
 	return s.foreign(key, "content", "reasoning", "reasoning_content", "refusal", "tool_calls")
+}
+
+// piece reads a text, and notes where it is.
+func (s *skimmer) piece(to *string) bool {
+	if s.Null() {
+		return true
+	}
+	s.texts++
+	s.from = s.Offset() // Null has skipped the space in front of it
+	ok := s.Text(to)
+	s.to = s.Offset()
+	return ok
 }
 
 // oneCall reads a list of one call, or of none.

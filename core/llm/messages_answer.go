@@ -175,9 +175,9 @@ func (a *messagesAnswer) piece(e *messagesEvent) error {
 func (a *messagesAnswer) speak(p *messagesPart, text, thought string) {
 	switch p.kind {
 	case "text":
-		a.say(p.block, inference.DeltaText, text)
+		say(a.answer, p.block, inference.DeltaText, text)
 	case "thinking":
-		a.say(p.block, inference.DeltaThought, thought)
+		say(a.answer, p.block, inference.DeltaThought, thought)
 	}
 }
 

@@ -49,7 +49,7 @@ func (ollamaWire) adapt(m *remote, r *inference.Request, err error) bool {
 var levels = map[string]bool{"low": true, "medium": true, "high": true}
 
 func (ollamaWire) frames(src io.Reader) frames {
-	return &lineReader{src: bufio.NewReaderSize(src, 64<<10)}
+	return &lineReader{src: bufio.NewReaderSize(src, 8<<10)}
 }
 
 func (ollamaWire) listen(a *answer) listener { return &ollamaAnswer{answer: a} }

@@ -78,7 +78,7 @@ func (m *remote) Info() inference.ModelInfo { return m.info }
 // except for the end of ctx, which is ctx.Err().
 func (m *remote) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield}
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, gathers: true}
 		if err := m.stream(ctx, r, a); err != nil && !a.gone {
 			yield(inference.Delta{}, err)
 		}
@@ -154,7 +154,7 @@ func (p *provider) tries(
 func (m *remote) try(ctx context.Context, cred credentials, body payload, a *answer) (again bool, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := m.newRequest(inner, cred, body)
+	req, err := m.newRequest(inner, cred, &body)
 	if err != nil {
 		return false, m.failure(inference.ErrBadRequest, "the request could not be made", err)
 	}
@@ -163,6 +163,7 @@ func (m *remote) try(ctx context.Context, cred credentials, body payload, a *ans
 		return m.unreachable(err)
 	}
 	defer resp.Body.Close()
+	body = payload{} // the request is not sent again, and the response refers to it until its end
 	m.p.gate.heed(m.model, resp.Header, resp.StatusCode)
 	in := guard(resp.Body, idleTimeout, cancel)
 	if resp.StatusCode/100 != 2 {
@@ -178,7 +179,8 @@ func (m *remote) try(ctx context.Context, cred credentials, body payload, a *ans
 	return false, nil
 }
 
-func (m *remote) newRequest(ctx context.Context, cred credentials, body payload) (*http.Request, error) {
+// newRequest returns a request. Its GetBody works as long as body does not change.
+func (m *remote) newRequest(ctx context.Context, cred credentials, body *payload) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.wire.endpoint(m.base).String(), body.reader())
 	if err != nil {
 		return nil, err
@@ -198,6 +200,7 @@ func (m *remote) newRequest(ctx context.Context, cred credentials, body payload)
 // read reads an answer to its end. A nil error means that the answer is complete and
 // was yielded with its terminal, or that the consumer has stopped reading.
 func read(ctx context.Context, in *idleReader, w wire, a *answer) error {
+	defer a.flush()
 	head, err := firstBytes(in)
 	switch {
 	case len(head) > 0 && head[0] == '<':
@@ -207,7 +210,7 @@ func read(ctx context.Context, in *idleReader, w wire, a *answer) error {
 	case len(head) == 0 && err != nil:
 		return err
 	}
-	src, l := io.MultiReader(bytes.NewReader(head), in), w.listen(a)
+	src, l := io.MultiReader(bytes.NewReader(head), &flushedReader{in, a}), w.listen(a)
 	events := w.frames(src)
 	if _, streams := events.(*eventFrames); streams && head[0] == '{' {
 		return readWhole(ctx, src, l, a)
@@ -218,6 +221,8 @@ func read(ctx context.Context, in *idleReader, w wire, a *answer) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
+		case a.gone:
+			return nil
 		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, errIdle)):
 			return a.complete(ctx) // idle after the finish: only the usage is missing
 		case errors.Is(err, io.EOF):
@@ -241,6 +246,19 @@ func read(ctx context.Context, in *idleReader, w wire, a *answer) error {
 			in.idle = afterFinish
 		}
 	}
+}
+
+// flushedReader is the body of an answer. Before it waits for more, all text that has come is yielded.
+type flushedReader struct {
+	io.Reader
+	a *answer
+}
+
+func (r *flushedReader) Read(p []byte) (int, error) {
+	if r.a.flush(); r.a.gone {
+		return 0, errLeft
+	}
+	return r.Reader.Read(p)
 }
 
 // firstBytes reads until there is a byte other than white space, and returns the data

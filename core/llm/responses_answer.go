@@ -148,14 +148,14 @@ func (a *responsesAnswer) speak(index int, kind inference.DeltaKind, s string) {
 	if it.block < 0 {
 		it.block = a.newBlock()
 	}
-	a.say(it.block, kind, s)
+	say(a.answer, it.block, kind, s)
 }
 
 // think adds a piece of reasoning. The parts of a summary are paragraphs.
 func (a *responsesAnswer) think(e *responsesEvent) {
 	if it := a.items[e.Index]; it != nil && it.block >= 0 && it.part != e.Part {
 		it.part = e.Part
-		a.say(it.block, inference.DeltaThought, "\n\n")
+		say(a.answer, it.block, inference.DeltaThought, "\n\n")
 	}
 	a.speak(e.Index, inference.DeltaThought, e.Delta)
 }
