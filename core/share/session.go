@@ -106,9 +106,9 @@ func (s *session) Changed() {
 	for g := range s.guests {
 		g.poke()
 	}
-	needed := s.link != nil || s.locals > 0
+	linked, here := s.link != nil || len(s.sent) > 0, s.locals > 0
 	s.mu.Unlock()
-	if needed {
+	if linked || here && !s.Owned() { // an owner without either has nothing to look at
 		s.look()
 	}
 }
