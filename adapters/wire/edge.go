@@ -59,6 +59,12 @@ func (c *Conn) PutLines(lines []byte) error {
 // Room waits until fewer than limit bytes are queued, as [Writer.Room] does.
 func (c *Conn) Room(ctx context.Context, limit int) error { return c.out.Room(ctx, limit) }
 
+// Queued and Unread are those of its Writer.
+func (c *Conn) Queued() int { return c.out.Queued() }
+
+// Unread implements pump.Gauge.
+func (c *Conn) Unread() (n int, ok bool) { return c.out.Unread() }
+
 // Pending knows the methods of requests until they are answered, for an [Edge] that
 // rewrites answers. It keeps DefaultMaxOpen of them: one that is never answered makes room
 // in the end. The zero value is ready, and may be used by many goroutines.

@@ -16,6 +16,8 @@ type shortcut struct {
 	try  func(fd uintptr) bool // writes b, and sets n; made once
 	b    []byte
 	n    int
+
+	unreadBy uint // the request for what is not read; 0: unknown
 }
 
 // shortcutTo returns the shortcut to a pipe, socket or terminal that does not block; nil: out is
@@ -32,11 +34,10 @@ func shortcutTo(out io.Writer) *shortcut {
 	if err != nil {
 		return nil
 	}
-	blocks := true
-	if conn.Control(func(fd uintptr) { blocks = waits(fd) }) != nil || blocks {
+	s, blocks := &shortcut{conn: conn}, true
+	if conn.Control(func(fd uintptr) { blocks, s.unreadBy = waits(fd), unreadRequest(fd) }) != nil || blocks {
 		return nil
 	}
-	s := &shortcut{conn: conn}
 	s.try = func(fd uintptr) bool {
 		s.n, _ = syscall.Write(int(fd), s.b)
 		return true
@@ -52,6 +53,19 @@ func waits(fd uintptr) bool {
 	}
 	flags, err := unix.FcntlInt(fd, syscall.F_GETFL, 0)
 	return err != nil || flags&syscall.O_NONBLOCK == 0
+}
+
+// unread returns how many bytes the peer has not read of what was written, or somewhat more than that
+// but for 0; ok is false if that cannot be seen.
+func (s *shortcut) unread() (n int, ok bool) {
+	if s.unreadBy == 0 {
+		return 0, false
+	}
+	err := s.conn.Control(func(fd uintptr) {
+		got, err := unread(fd, s.unreadBy)
+		n, ok = got, err == nil
+	})
+	return n, ok && err == nil
 }
 
 // write writes as many bytes as the stream accepts without waiting, and returns their number. Errors

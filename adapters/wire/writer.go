@@ -207,6 +207,18 @@ func (w *Writer) Queued() int {
 	return len(w.buf) + w.flying.end
 }
 
+// Unread returns how many bytes were put and not read by the peer, or somewhat more than that if there
+// are any. ok is false if that cannot be seen: only Linux shows it, of pipes and local sockets.
+func (w *Writer) Unread() (n int, ok bool) {
+	w.mu.Lock()
+	n, s := len(w.buf)+w.flying.end, w.shortcut
+	w.mu.Unlock()
+	if n > 0 || s == nil {
+		return n, n > 0
+	}
+	return s.unread()
+}
+
 // Stalled returns for how long the peer has read nothing of the queue; 0 if nothing is queued. Only
 // whole Writes count, of about 1 MiB at most.
 func (w *Writer) Stalled() time.Duration {
