@@ -98,8 +98,8 @@ const (
 	phaseDown // shutdown was requested
 )
 
-// pace is the interval between parts of a text: the Emacs client takes a millisecond for each
-// message, however short.
+// pace is the interval between parts of a text for a client that has not read the last one: the Emacs
+// client takes a millisecond for each message, however short.
 const pace = 20 * time.Millisecond
 
 // Reasons for ending a connection from this side.

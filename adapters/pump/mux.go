@@ -7,24 +7,66 @@ import (
 	"dragoman/core"
 )
 
-// mux waits on many readers at once, for one goroutine that serves them all.
-// Its cost does not depend on how many of them are idle.
+// mux waits on many readers at once, for one pump. Its cost does not depend on how many of them are
+// idle. The pump's state belongs to whoever has its turn: the goroutine that runs the pump, or, while
+// that waits, one that has just written something to read and passes it on by itself.
 type mux struct {
-	wake chan struct{} // holds one token
+	wake   chan struct{}      // holds one token
+	direct func(*core.Reader) // serves a reader, with the turn of the pump; nil: the pump serves all
 
 	mu    sync.Mutex // guards the fields below
+	turn  turn
 	queue []*core.Reader
+	taken []core.Record // of the first reader of the queue, and not served yet; nil: none
 	poked bool
+	ended bool // nobody gets the turn any more
 }
 
-// newMux returns an empty mux.
-func newMux() *mux { return &mux{wake: make(chan struct{}, 1)} }
+// turn is the right to use the pump's state.
+type turn uint8
 
+const (
+	nobodys turn = iota
+	pumps        // of the goroutine that runs the pump
+	writers      // of one that has written a record
+)
+
+// newMux returns an empty mux. The turn is the pump's until it waits in next.
+func newMux() *mux { return &mux{wake: make(chan struct{}, 1), turn: pumps} }
+
+// push says that a reader may have something to read. If the pump waits, the caller serves the reader,
+// which saves the time until another goroutine runs.
 func (m *mux) push(r *core.Reader) {
 	m.mu.Lock()
-	m.queue = append(m.queue, r)
+	if m.direct == nil || m.turn != nobodys || m.poked || len(m.queue) > 0 {
+		m.queue = append(m.queue, r)
+		m.mu.Unlock()
+		m.token()
+		return
+	}
+	m.turn = writers
 	m.mu.Unlock()
-	m.token()
+	defer m.release()
+	m.direct(r)
+}
+
+// release ends the turn of a writer. The pump does what is left.
+func (m *mux) release() {
+	m.mu.Lock()
+	m.turn = nobodys
+	left := m.ended || m.poked || len(m.queue) > 0
+	m.mu.Unlock()
+	if left {
+		m.token()
+	}
+}
+
+// putBack leaves a reader to the pump, before all others, with the records that were taken from it.
+func (m *mux) putBack(r *core.Reader, taken []core.Record) {
+	m.mu.Lock()
+	m.queue = append([]*core.Reader{r}, m.queue...)
+	m.taken = taken
+	m.mu.Unlock()
 }
 
 // poke makes next return without a reader, once.
@@ -47,7 +89,7 @@ func (m *mux) token() {
 // after a poke. An error of a reader is returned with it; that reader is not waited on any more.
 func (m *mux) next(ctx context.Context) (*core.Reader, []core.Record, error) {
 	for {
-		r, poked := m.pop()
+		r, recs, poked := m.pop()
 		if poked {
 			return nil, nil, nil
 		}
@@ -58,6 +100,10 @@ func (m *mux) next(ctx context.Context) (*core.Reader, []core.Record, error) {
 			case <-ctx.Done():
 				return nil, nil, context.Cause(ctx)
 			}
+		}
+		if recs != nil {
+			m.push(r) // there may be more
+			return r, recs, nil
 		}
 		was := r.Pos()
 		recs, err := r.Take(ctx)
@@ -74,16 +120,41 @@ func (m *mux) next(ctx context.Context) (*core.Reader, []core.Record, error) {
 	}
 }
 
-func (m *mux) pop() (r *core.Reader, poked bool) {
+// pop takes the turn and returns what the pump does next. If there is nothing, it gives the turn up;
+// there is nothing as long as a writer has it.
+func (m *mux) pop() (r *core.Reader, taken []core.Record, poked bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if poked = m.poked; poked {
+	if m.turn == writers {
+		return nil, nil, false
+	}
+	m.turn = pumps
+	if taken, m.taken = m.taken, nil; taken == nil && m.poked { // what was taken is older than the poke
 		m.poked = false
-		return nil, true
+		return nil, nil, true
 	}
 	if len(m.queue) > 0 {
 		r = m.queue[0]
 		m.queue = m.queue[1:]
+		return r, taken, false
 	}
-	return r, false
+	m.turn = nobodys
+	return nil, nil, false
+}
+
+// end takes the turn for ever, once a writer has given it back.
+func (m *mux) end() {
+	for {
+		m.mu.Lock()
+		m.ended = true
+		writing := m.turn == writers
+		if !writing {
+			m.turn = pumps
+		}
+		m.mu.Unlock()
+		if !writing {
+			return
+		}
+		<-m.wake
+	}
 }

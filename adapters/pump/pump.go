@@ -20,6 +20,15 @@ type Output interface {
 	Room(context.Context, int) error
 }
 
+// Gauge is an Output that knows how far its client is.
+type Gauge interface {
+	// Queued returns how many bytes wait to be written.
+	Queued() int
+	// Unread returns how many bytes the client has not read, whether they are written or not. ok is
+	// false if that cannot be seen.
+	Unread() (n int, ok bool)
+}
+
 // Feed is one session on the connection, in its dialect; implementations are pointers. Only the
 // pump calls its methods.
 type Feed interface {
@@ -35,15 +44,20 @@ type Feed interface {
 
 // Pump reads the sessions of one connection.
 type Pump struct {
-	// Pace is the least time between two messages of a streamed text; text that arrives
-	// meanwhile becomes one message. Any other event or job first sends the held text.
-	// Zero: no text is held. It is set before Run.
+	// Pace is the least time between two messages of a streamed text to a client that has not read
+	// the last one; text that arrives meanwhile becomes one message. Any other event or job first
+	// sends the held text. Zero: no text is held. It is set before Run.
 	Pace time.Duration
 
 	out   Output
+	gauge Gauge // out, if it is one
 	mux   *mux
-	feeds map[*core.Reader]Feed  // of the pump's goroutine
-	texts map[*core.Reader]*text // the same
+
+	// The fields below belong to whoever has the turn.
+	feeds map[*core.Reader]Feed
+	texts map[*core.Reader]*text
+	buf   []byte
+	err   error // of a write
 
 	mu   sync.Mutex // guards the field below
 	jobs []func()
@@ -51,12 +65,16 @@ type Pump struct {
 
 // New returns a pump that writes to out. Run starts it.
 func New(out Output) *Pump {
-	return &Pump{
+	p := &Pump{
 		out:   out,
 		mux:   newMux(),
 		feeds: map[*core.Reader]Feed{},
 		texts: map[*core.Reader]*text{},
 	}
+	if p.gauge, _ = out.(Gauge); p.gauge != nil {
+		p.mux.direct = p.direct
+	}
+	return p
 }
 
 // Add begins to serve a session after a position. first, if not nil, is called before the first
@@ -95,8 +113,7 @@ func (p *Pump) Do(job func()) {
 // Run serves until ctx or the connection ends.
 func (p *Pump) Run(ctx context.Context) error {
 	defer p.closeAll()
-	var buf []byte
-	for {
+	for p.err == nil {
 		if err := p.out.Room(ctx, room); err != nil {
 			return err
 		}
@@ -104,45 +121,63 @@ func (p *Pump) Run(ctx context.Context) error {
 		if lost != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		// Only now, since the records may be younger than a job that was given meanwhile.
-		var err error
-		if buf, err = p.work(buf); err != nil {
-			return err
-		}
+		p.work() // only now, since the records may be younger than a job that was given meanwhile
 		feed := p.feeds[r]
 		switch {
 		case r == nil || feed == nil:
-			continue
 		case lost != nil:
-			if buf, err = p.serve(buf, r, p.take(r)); err != nil {
-				return err
-			}
+			p.serve(r, p.take(r))
 			p.drop(r)
 			feed.Lost(lost)
-			continue
-		case p.hold(r, recs):
-			continue
-		}
-		if buf, err = p.serve(buf, r, append(p.take(r), recs...)); err != nil {
-			return err
-		}
-		if cap(buf) > 4*room {
-			buf = nil
+		default:
+			p.serve(r, p.paced(r, recs))
 		}
 	}
+	return p.err
+}
+
+// maxDirect limits how often direct looks for more of a reader before it leaves that to the pump.
+const maxDirect = 4
+
+// direct serves a reader that has text, as Run does. What is not text, or has no room, it leaves to Run.
+func (p *Pump) direct(r *core.Reader) {
+	for range maxDirect {
+		if p.feeds[r] == nil || p.gauge.Queued() >= room {
+			break
+		}
+		was := r.Pos()
+		recs, err := r.Take(context.Background())
+		switch {
+		case err != nil: // Run gets it, too
+			p.mux.putBack(r, nil)
+			return
+		case len(recs) == 0 && r.Pos() == was:
+			return
+		case !textual(recs):
+			p.mux.putBack(r, recs)
+			return
+		}
+		if p.serve(r, p.paced(r, recs)); p.err != nil {
+			p.mux.poke() // ends Run
+			return
+		}
+	}
+	p.mux.putBack(r, nil)
 }
 
 // serve encodes a reader's records and reports the position to its feed.
-func (p *Pump) serve(buf []byte, r *core.Reader, recs []core.Record) ([]byte, error) {
-	if len(recs) == 0 {
-		return buf, nil
+func (p *Pump) serve(r *core.Reader, recs []core.Record) {
+	if len(recs) == 0 || p.err != nil {
+		return
 	}
 	feed := p.feeds[r]
-	buf, err := p.batch(buf[:0], feed, recs)
-	if err == nil {
+	p.batch(feed, recs)
+	if p.err == nil {
 		feed.Caught(r.Pos())
 	}
-	return buf, err
+	if cap(p.buf) > 4*room {
+		p.buf = nil
+	}
 }
 
 // drop ends the serving of a reader.
@@ -154,52 +189,55 @@ func (p *Pump) drop(r *core.Reader) {
 }
 
 // batch encodes records and writes them, in as few pieces as the actions between them allow.
-func (p *Pump) batch(buf []byte, feed Feed, recs []core.Record) ([]byte, error) {
+func (p *Pump) batch(feed Feed, recs []core.Record) {
+	buf := p.buf[:0]
 	for _, rec := range recs {
 		var then func()
 		if buf, then = feed.Encode(buf, rec); then == nil {
 			continue
 		}
-		if err := p.put(buf); err != nil {
-			return buf, err
+		p.buf = buf
+		if p.put(buf); p.err != nil {
+			return
 		}
 		buf = buf[:0]
 		then()
 	}
-	return buf, p.put(buf)
+	p.buf = buf
+	p.put(buf)
 }
 
-func (p *Pump) put(lines []byte) error {
+func (p *Pump) put(lines []byte) {
 	if len(lines) == 0 {
-		return nil
+		return
 	}
 	if err := p.out.PutLines(lines); err != nil {
-		return fmt.Errorf("write to the client: %w", err)
+		p.err = fmt.Errorf("write to the client: %w", err)
 	}
-	return nil
 }
 
 // work runs the jobs, after all text that is held, and writes the text that is due.
-func (p *Pump) work(buf []byte) ([]byte, error) {
+func (p *Pump) work() {
 	p.mu.Lock()
 	jobs := p.jobs
 	p.jobs = nil
 	p.mu.Unlock()
+	was := p.err
 	for _, r := range p.due(len(jobs) > 0) {
-		var err error
-		if buf, err = p.serve(buf, r, p.take(r)); err != nil {
-			return buf, err
-		}
+		p.serve(r, p.take(r))
+	}
+	if p.err != was {
+		return
 	}
 	for _, job := range jobs {
 		job()
 	}
-	return buf, nil
 }
 
 // closeAll closes the readers.
 func (p *Pump) closeAll() {
-	_, _ = p.work(nil) // nobody reads after a failed write
+	p.mux.end()
+	p.work() // nobody reads after a failed write
 	for r := range p.feeds {
 		p.drop(r)
 	}

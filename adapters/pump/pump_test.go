@@ -103,11 +103,17 @@ func newBench(t *testing.T) *bench { return newBenchOver(t, coretest.NewMemory()
 
 func newBenchOver(t *testing.T, store core.Store) *bench {
 	b := &bench{t: t, g: coretest.Gateway(store, echo, nil), out: &sink{}, ran: make(chan error, 1)}
-	b.pump = pump.New(b.out)
-	var ctx context.Context
-	ctx, b.end = context.WithCancel(t.Context())
-	go func() { b.ran <- b.pump.Run(ctx) }()
+	b.run(b.out, 0)
 	return b
+}
+
+// run starts the pump.
+func (b *bench) run(out pump.Output, pace time.Duration) {
+	b.pump = pump.New(out)
+	b.pump.Pace = pace
+	var ctx context.Context
+	ctx, b.end = context.WithCancel(b.t.Context())
+	go func() { b.ran <- b.pump.Run(ctx) }()
 }
 
 func (b *bench) close() {

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"slices"
 	"time"
 
 	"dragoman/core"
@@ -45,47 +46,70 @@ func pieceOf(rec core.Record) (p piece, ok bool) {
 	return p, true
 }
 
-// pieces returns the records that are text, and whether all are.
-func pieces(recs []core.Record) (list []piece, all bool) {
-	for _, r := range recs {
-		if p, ok := pieceOf(r); ok {
-			list = append(list, p)
-		}
+// isText reports whether pieceOf takes a record.
+func isText(r core.Record) bool {
+	switch any(r.Event).(type) {
+	case core.TextDelta, core.ThoughtDelta, core.CallArgs, core.CallOutput:
+		return true
 	}
-	return list, len(list) == len(recs)
+	return false
 }
 
-// hold holds text back that follows other text soon. If it returns false, the held text has to be
-// written now, and then recs.
-func (p *Pump) hold(r *core.Reader, recs []core.Record) bool {
-	if p.Pace <= 0 {
-		return false
+// textual reports whether all records are text.
+func textual(recs []core.Record) bool {
+	for _, r := range recs {
+		if !isText(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// paced returns what is to be written of a reader now that it has new records: these behind the text
+// that is held, or nothing if all of it is text that has to wait.
+func (p *Pump) paced(r *core.Reader, recs []core.Record) []core.Record {
+	if p.Pace <= 0 || len(recs) == 0 {
+		return recs
 	}
 	t := p.texts[r]
 	if t == nil {
 		t = &text{}
 		p.texts[r] = t
 	}
-	list, all := pieces(recs)
 	now := time.Now()
-	if !all || t.timer == nil && now.Sub(t.at) >= p.Pace {
-		if len(list) > 0 {
+	if !textual(recs) {
+		if slices.ContainsFunc(recs, isText) {
 			t.at = now
 		}
-		return false
+		return append(p.take(r), recs...)
 	}
-	for _, piece := range list {
-		t.add(piece)
-	}
-	if t.size >= most {
+	free := now.Sub(t.at) >= p.Pace || p.read()
+	if free && len(t.held) == 0 {
 		t.at = now
-		p.mux.poke()
-		return true // held, and due now
+		return recs
+	}
+	for _, rec := range recs {
+		if piece, ok := pieceOf(rec); ok {
+			t.add(piece)
+		}
+	}
+	if free || t.size >= most {
+		t.at = now
+		return p.take(r)
 	}
 	if t.timer == nil {
 		t.timer = time.AfterFunc(t.at.Add(p.Pace).Sub(now), p.mux.poke)
 	}
-	return true
+	return nil
+}
+
+// read reports whether the client has read everything, as far as that can be seen.
+func (p *Pump) read() bool {
+	if p.gauge == nil {
+		return false
+	}
+	n, ok := p.gauge.Unread()
+	return ok && n == 0
 }
 
 func (t *text) add(p piece) {
@@ -104,7 +128,7 @@ func (t *text) add(p piece) {
 func (p *Pump) due(all bool) (list []*core.Reader) {
 	now := time.Now()
 	for r, t := range p.texts {
-		if len(t.held) > 0 && (all || t.size >= most || now.Sub(t.at) >= p.Pace) {
+		if len(t.held) > 0 && (all || now.Sub(t.at) >= p.Pace) {
 			t.at = now
 			list = append(list, r)
 		}

@@ -23,8 +23,14 @@ type textBench struct {
 }
 
 func newWriting(t *testing.T) *textBench {
+	out := &sink{}
+	return newWritingTo(t, out, out, 20*time.Millisecond)
+}
+
+// newWritingTo is newWriting for an output whose lines are those of a sink.
+func newWritingTo(t *testing.T, lines *sink, out pump.Output, pace time.Duration) *textBench {
 	w := &textBench{emit: make(chan []core.Event)}
-	b := &bench{t: t, out: &sink{}, ran: make(chan error, 1)}
+	b := &bench{t: t, out: lines, ran: make(chan error, 1)}
 	b.g = coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 		for {
 			select {
@@ -40,11 +46,7 @@ func newWriting(t *testing.T) *textBench {
 			}
 		}
 	}, nil)
-	b.pump = pump.New(b.out)
-	b.pump.Pace = 20 * time.Millisecond
-	var ctx context.Context
-	ctx, b.end = context.WithCancel(t.Context())
-	go func() { b.ran <- b.pump.Run(ctx) }()
+	b.run(out, pace)
 	w.bench = b
 	var q *pump.Queue
 	w.att, w.feed, q = b.session("s")
