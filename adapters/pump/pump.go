@@ -222,11 +222,11 @@ func (p *Pump) work() {
 	jobs := p.jobs
 	p.jobs = nil
 	p.mu.Unlock()
-	was := p.err
+	failed := p.err != nil
 	for _, r := range p.due(len(jobs) > 0) {
 		p.serve(r, p.take(r))
 	}
-	if p.err != was {
+	if p.err != nil && !failed {
 		return
 	}
 	for _, job := range jobs {

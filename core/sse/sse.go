@@ -118,9 +118,10 @@ func (r *Reader) whole() bool {
 	if !r.begun || r.skipLF {
 		return false
 	}
-	rest, ended := r.buf[r.from:], true
+	rest := r.buf[r.from:]
 	var name []byte
 	if from, named := bytes.CutPrefix(rest, []byte("event: ")); named {
+		var ended bool
 		if name, rest, ended = bytes.Cut(from, []byte{'\n'}); !ended || bytes.IndexByte(name, '\r') >= 0 {
 			return false
 		}
