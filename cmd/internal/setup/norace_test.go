@@ -1,0 +1,5 @@
+//go:build !race
+
+package setup
+
+const raced = false
