@@ -38,7 +38,7 @@ func BenchmarkCalls(b *testing.B) {
 }
 
 // A call allocates no more than this.
-func TestCallAllocations(t *testing.T) {
+func TestBudgetCalls(t *testing.T) {
 	bridgetest.Budget(t, quick, map[string]float64{
 		"pipe/2025-11-25": 18, "pipe/2026-07-28": 22, "http/2025-11-25": 40, "http/2026-07-28": 34,
 	})

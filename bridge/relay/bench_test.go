@@ -28,7 +28,7 @@ func BenchmarkCalls(b *testing.B) {
 }
 
 // A call allocates no more than this. Before its parts were read once it was 30, 108, 51 and 208.
-func TestCallAllocations(t *testing.T) {
+func TestBudgetCalls(t *testing.T) {
 	bridgetest.Budget(t, quick, map[string]float64{
 		"pipe/2025-11-25": 15, "pipe/2026-07-28": 19, "http/2025-11-25": 31, "http/2026-07-28": 26,
 	})

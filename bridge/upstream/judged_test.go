@@ -50,7 +50,7 @@ func TestOneWarningForAChange(t *testing.T) {
 }
 
 // A list is judged with few allocations, and again with nearly none.
-func TestListBudget(t *testing.T) {
+func TestBudgetLists(t *testing.T) {
 	const n = 1000
 	list := manyTools(n, "")
 	page := pageOfTools(list)

@@ -28,9 +28,9 @@ func (d countingDisk) String() string {
 	return strings.Join(all, ", ")
 }
 
-// TestCallsOfASession counts the calls of the file system that a session needs: none syncs before the first prompt,
+// TestBudgetSession counts the calls of the file system that a session needs: none syncs before the first prompt,
 // and a note neither opens nor reads anything.
-func TestCallsOfASession(t *testing.T) {
+func TestBudgetSession(t *testing.T) {
 	if !keepsIndex {
 		t.Skip("the index is opened for each change here")
 	}

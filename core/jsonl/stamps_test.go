@@ -140,8 +140,8 @@ func TestStampsOfAnotherIndex(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfAList bounds what a list of a process that has listed before takes for each session.
-func TestAllocationsOfAList(t *testing.T) {
+// TestBudgetList bounds what a list of a process that has listed before takes for each session.
+func TestBudgetList(t *testing.T) {
 	const sessions = 1000
 	s := New(agedFolder(t, sessions))
 	listAll(t, s)

@@ -10,8 +10,8 @@ import (
 
 // Reading a delta of the usual form allocates nothing of its own: only what is yielded is allocated,
 // once for all deltas of one read.
-func TestAllocationsPerDelta(t *testing.T) {
-	if raced {
+func TestBudgetDeltas(t *testing.T) {
+	if coretest.Race {
 		t.Skip("the race detector allocates")
 	}
 	const few, many = 1000, 11000

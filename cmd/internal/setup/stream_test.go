@@ -118,8 +118,8 @@ func stream(tb testing.TB, n, each int) {
 
 // From the model's connection to the client's messages, text that comes together costs next to no
 // allocations for each piece, and a piece that comes alone costs few.
-func TestStreamAllocations(t *testing.T) {
-	if raced {
+func TestBudgetStream(t *testing.T) {
+	if coretest.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range []struct {

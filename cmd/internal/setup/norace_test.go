@@ -1,5 +1,0 @@
-//go:build !race
-
-package setup
-
-const raced = false
