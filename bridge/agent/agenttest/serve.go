@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errCanceled is the cause of a turn's end that the client wanted.
@@ -41,6 +43,7 @@ type agent struct {
 // Run is the main function of an agent: it serves a client until its input ends, and returns the
 // exit code. With the argument --login it signs in at the terminal instead.
 func Run(ctx context.Context, o Options, args []string, in io.Reader, out, errs io.Writer) int {
+	time.AfterFunc(math.MaxInt64, func() {}) // an agent that is told to hang is no deadlock, for which Go would end it
 	a := &agent{o: o, peer: newPeer(out), in: in, errs: errs, faults: maps.Clone(o.Faults), still: make(chan struct{}), sessions: map[string]*session{}}
 	if a.faults == nil {
 		a.faults = map[string]string{}

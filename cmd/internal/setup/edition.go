@@ -44,7 +44,7 @@ type edition struct {
 	guides *guides
 	slash  *commands.Commands
 
-	early *reading   // of configured, until a profile is made; the loading token guards it
+	ahead *reading   // of configured, until a profile is made; the loading token guards it
 	users int        // connections; guarded, like key, by the process's lock
 	key   overlayKey // key of the overlay
 
@@ -388,19 +388,19 @@ type reading struct {
 	err    error
 }
 
-// read reads the configuration with a layer, or returns the early one if it still holds. It is
+// read reads the configuration with a layer, or returns the one that was read ahead if it still holds. It is
 // called with the loading token.
 func (p *edition) read(l overlay) (*configs.Config, configs.FileStates, error) {
-	if r := p.early; r == nil || r.of != l.key() || p.changed(r.seen) {
+	if r := p.ahead; r == nil || r.of != l.key() || p.changed(r.seen) {
 		seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.env.AgentsFile(), p.logins.Path())
 		config, err := p.env.LoadConfig(l.editor)
 		config = allowing(directed(config, l.routes), l.allow)
 		for _, f := range config.Files(p.env.Lookup) {
 			seen[f] = configs.FileStateOf(f)
 		}
-		p.early = &reading{l.key(), config, seen, err}
+		p.ahead = &reading{l.key(), config, seen, err}
 	}
-	return p.early.config, p.early.seen, p.early.err
+	return p.ahead.config, p.ahead.seen, p.ahead.err
 }
 
 // reload reads everything again. It is called with the loading token; tell must be called without
@@ -411,7 +411,7 @@ func (p *edition) reload() (made *Profile, tell func(), err error) {
 	p.stale, p.tried = false, true
 	p.mu.Unlock()
 	config, seen, err := p.read(l)
-	p.early = nil
+	p.ahead = nil
 	if err == nil {
 		made, err = p.make(config, l, old)
 	}
