@@ -27,7 +27,7 @@ var suiteSays = map[coretest.ModelCase]string{
 	coretest.ModelParallel: `"chunkSize":6,"response":{"content":"Let me look.","toolCalls":[{"id":"call_a","name":"get_weather","arguments":{"city":"Bern"}},` +
 		`{"id":"call_b","name":"get_time","arguments":{"tz":"CET"}}]}`,
 	coretest.ModelBadArgs:   `"response":{"toolCalls":[{"id":"call_1","name":"get_weather","arguments":"{\"city\":"}]}`,
-	coretest.ModelEndless:   `"chunkSize":5,"response":{"content":"` + strings.Repeat("word ", 1500) + `"}`,
+	coretest.ModelEndless:   `"chunkSize":5,"response":{"content":"` + strings.Repeat("word ", 8000) + `"}`,
 	coretest.ModelRateLimit: `"response":{"error":{"message":"slow down","type":"rate_limit_error","code":"rate_limit_exceeded"},"status":429,"retryAfter":1}`,
 	coretest.ModelFlaky:     `"response":{"error":{"message":"boom","type":"server_error"},"status":500}`,
 	coretest.ModelReset:     `"chunkSize":1,"latency":5,"truncateAfterChunks":10,"response":{"content":"abcdefghijklmnopqrstuvwxyz"}`,
