@@ -119,6 +119,7 @@ func (s local) Admit(ctx context.Context, a *Attachment, p Prompt) (TurnID, erro
 	if err != nil || turn == nil {
 		return turn.ID(), err
 	}
+	s.work() // the turn looks at its files meanwhile, and waits for the prompt to be durable before it asks anybody
 	err = s.durable(context.WithoutCancel(ctx), head)
 	if err != nil {
 		turn.cancel(err)

@@ -93,7 +93,10 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if !q.noStreamOptions && m.takes(traitStreamOptions) {
 		tail.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	head := sentHead{Model: m.model, Tools: sentTools(r.Tools)}
+	head, err := m.p.heads.of(m.model, r.Tools, func() any { return sentHead{Model: m.model, Tools: sentTools(r.Tools)} })
+	if err != nil {
+		return payload{}, err
+	}
 	var first []any
 	if r.System != "" {
 		first = []any{sentMessage{Role: "system", Content: r.System}}

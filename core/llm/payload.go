@@ -60,11 +60,11 @@ func compose(
 	pictures int,
 ) (payload, error) {
 	var p payload
-	h, err := jsonscan.Append(nil, head)
+	h, err := objectOf(head)
 	if err != nil {
 		return p, err
 	}
-	h = append(h[:len(h)-1], `,"`+name+`":[`...)
+	h = append(h[:len(h)-1:len(h)-1], `,"`+name+`":[`...)
 	if h, err = encodeList(h, first); err != nil {
 		return p, err
 	}
@@ -85,6 +85,14 @@ func compose(
 	}
 	t = append(t[:at], t[at+1:]...) // without its brace
 	return payload{h, past.json, t, utf8.RuneCount(h) + past.chars + utf8.RuneCount(t) - pictures}, nil
+}
+
+// objectOf encodes an object, unless it is encoded. The result must not be changed.
+func objectOf(v any) (objectText, error) {
+	if text, ok := v.(objectText); ok {
+		return text, nil
+	}
+	return jsonscan.Append(nil, v)
 }
 
 // encodeList appends the elements of a list, with commas between them.

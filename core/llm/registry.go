@@ -119,6 +119,7 @@ type provider struct {
 	Provider
 	client func() *http.Client
 	pasts  *pastCache
+	heads  heads
 	*experience
 }
 
