@@ -46,7 +46,7 @@ func (s *Session) offers(a Agent) (list []Command, known bool) {
 // (Command.GivesWay). Commands that need a capability which the agent is known to lack are left out.
 func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error) {
 	m := a.Meta()
-	prof, err := g.Profile(ctx, a.client.Profiles, m.Roots)
+	prof, err := g.profiles(a.client.Profiles).Rules(ctx, m.Roots) // turns and openings look for changes
 	if err != nil {
 		return nil, err
 	}

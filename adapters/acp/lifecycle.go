@@ -27,7 +27,8 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	if err := s.workable(roots); err != nil {
 		return err
 	}
-	if e.offer.external(Chosen{}) == "" {
+	external := e.offer.external(Chosen{}) != ""
+	if !external {
 		if err := s.signedIn(ctx); err != nil {
 			return err
 		}
@@ -38,7 +39,10 @@ func (s *Server) newSession(ctx context.Context, call *wire.Call, p acp.SessionR
 	}
 	// An external agent starts now: the answer has its options. Nobody knows the session yet.
 	e.att = s.attach(sess, e)
-	if err := s.opts.Gateway.Prepare(call.Context(), e.att); err != nil {
+	if external {
+		err = s.opts.Gateway.Prepare(call.Context(), e.att)
+	}
+	if err != nil {
 		e.att.Close()
 		if gone := s.opts.Gateway.Delete(context.WithoutCancel(ctx), s.opts.Principal, sess.Meta().ID, core.Deletion{All: true}); gone != nil {
 			s.log.Warn("the session of an agent that did not start stays", sessionField(sess.Meta().ID), zap.Error(gone))
