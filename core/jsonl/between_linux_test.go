@@ -28,8 +28,13 @@ type intruder struct {
 const executes = 2 * ownerless
 
 func (l *intruder) call(c *call, do func() error) error {
-	if l.calls+1 == l.at {
+	l.mu.Lock()
+	now := l.calls+1 == l.at
+	if now {
 		l.at = 0
+	}
+	l.mu.Unlock()
+	if now {
 		l.another()
 	}
 	if c.op == opUnlock || c.op == opTakeLock {

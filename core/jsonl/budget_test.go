@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,12 @@ import (
 // countingDisk counts the calls that change the file system, by their kind.
 type countingDisk map[op]int
 
+var counting sync.Mutex // guards all countingDisks
+
 func (d countingDisk) call(c *call, do func() error) error {
+	counting.Lock()
 	d[c.op]++
+	counting.Unlock()
 	return do()
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +34,8 @@ var errDead = errors.New("the process is dead")
 
 // faultyDisk is a file system of which one call fails. Nothing is really synced.
 type faultyDisk struct {
-	at  int // the call, from 1; 0: none
+	mu  sync.Mutex // one call at a time: the first sync of a session makes some side by side
+	at  int        // the call, from 1; 0: none
 	how fault
 
 	calls  int
@@ -51,6 +53,8 @@ func newFaulty(at int, how fault) *faultyDisk {
 }
 
 func (l *faultyDisk) call(c *call, do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.dead {
 		return errDead
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 // a file is durable when the file was synced, a name when its folder was. Of all
 // others any may be lost, in any order. Nothing is really synced.
 type volatileDisk struct {
+	mu    sync.Mutex // one call at a time: the first sync of a session makes some side by side
 	root  string
 	inner *faultyDisk // determines the call at which the power is cut
 
@@ -48,6 +50,8 @@ func newVolatile(root string, at int) *volatileDisk {
 }
 
 func (v *volatileDisk) call(c *call, do func() error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	_, err := os.Lstat(c.path)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	done := func() error {

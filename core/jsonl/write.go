@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"dragoman/core"
 )
@@ -38,11 +39,17 @@ func (j *journal) Sync(ctx context.Context) error {
 	if c == nil {
 		err = core.ErrFenced
 	}
+	var placing error
+	var wg sync.WaitGroup // the disk takes syncs side by side in hardly more time than one
+	if err == nil && !c.placed.Load() {
+		wg.Go(func() { placing = j.store.place(ctx, j.files) })
+	}
 	if err == nil {
 		err = c.sync()
 	}
+	wg.Wait()
 	if err == nil && !c.placed.Load() {
-		err = c.settle(j.store.place(ctx, j.files))
+		err = c.settle(placing)
 		c.placed.Store(err == nil)
 	}
 	if err != nil {
@@ -68,10 +75,12 @@ func (c *claim) settle(err error) error {
 
 // place makes the names of a session's files durable, and its entry in the index.
 func (s *Store) place(ctx context.Context, f files) error {
-	if err := s.syncFolder(f); err != nil {
-		return err
-	}
-	return s.changeIndex(ctx, func(root string) error { return s.syncIndex(ctx, root) })
+	var named error
+	var wg sync.WaitGroup
+	wg.Go(func() { named = s.syncFolder(f) })
+	listed := s.changeIndex(ctx, func(root string) error { return s.syncIndex(ctx, root) })
+	wg.Wait()
+	return errors.Join(named, listed)
 }
 
 // syncFolder makes the names of a session's files durable.
