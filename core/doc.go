@@ -56,8 +56,9 @@
 //   - A record other than a delta reaches a reader only after the store has written it, so nothing
 //     that a client has seen is lost when the process dies. Text is delivered at once, and written
 //     after 25 ms, or later on a busy machine.
-//   - A prompt is durable before its turn is acknowledged and before a model is asked; a call's
-//     Running record, with the decision in it, is durable before the call has its effect.
+//   - A prompt is durable before its turn is acknowledged and before a model or a server is
+//     asked; the turn reads the files that it goes by meanwhile. A call's Running record, with
+//     the decision in it, is durable before the call has its effect.
 //   - Nothing runs without [Turn.Invoke] or Host.Authorize, and nothing is allowed there without a
 //     rule or a person: if no person can be asked the answer is no, and the call's Why gives the
 //     reason. A loop's search of its own list of tools is shown as a call and runs nothing.

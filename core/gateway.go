@@ -101,7 +101,7 @@ func (g *Gateway) connection(a *Attachment) Profiles {
 }
 
 // Create makes a session; an empty id is made up. ErrExists if there is one of
-// that id. It blocks until the session is durable.
+// that id. The session survives a kill of the process; its first prompt makes it durable.
 func (g *Gateway) Create(ctx context.Context, m Meta) (*Session, error) {
 	if m.ID == "" {
 		m.ID = SessionID(g.cfg.NewID())
