@@ -167,6 +167,12 @@ func (b *bench) list() {
 			ids = append(ids, sessionOf(result))
 		}
 		c.together(ids, atOnce, small)
+		requests = nil
+		for _, id := range ids { // each has files open while it is in use
+			requests = append(requests, c.request("session/close", object{"sessionId": id}))
+		}
+		c.send(requests...)
+		c.answers(requests)
 	}
 	b.stop(c)
 	var first, later sample
