@@ -29,7 +29,7 @@ type stamps struct {
 	Folders map[string]stamp `json:"folders"`
 }
 
-// stamp is what is known of a folder.
+// stamp records the state of a folder at the last look.
 type stamp struct {
 	At    int64    `json:"t"`           // folder.at, in nanoseconds
 	Owned []string `json:"o,omitempty"` // folder.owned

@@ -55,8 +55,8 @@ type Reader struct {
 
 const (
 	firstBuffer = 1 << 10
-	// usualBuffer is how far a buffer grows for a source that fills it: twice what one read of an
-	// HTTP body brings, so that the beginning of an event in front of it leaves room for all of it.
+	// usualBuffer is the size in bytes to which a buffer grows if the source fills it: twice that of
+	// one read of an HTTP body, which then still fits behind the beginning of an event.
 	usualBuffer = 8 << 10
 	// keptBuffer is the largest buffer in bytes that is kept for the next event.
 	keptBuffer = 1 << 20

@@ -214,7 +214,7 @@ func (c *client) prompting(session, text string) object {
 	return c.request("session/prompt", object{"sessionId": session, "prompt": []any{object{"type": "text", "text": text}}})
 }
 
-// ends are what the end of a turn looks like.
+// ends holds, by protocol, the text that marks the end of a turn.
 var ends = map[string][]byte{"acp": []byte(`"stopReason":`), "eca": []byte(`"state":"finished"`), "mcp": []byte(`"structuredContent":`)}
 
 // turn prompts and reads to the end. It returns how long the first text took, and the whole.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sample is what was measured of one thing.
+// sample collects the measurements of one figure.
 type sample []float64
 
 func (s *sample) took(d time.Duration) { *s = append(*s, float64(d)/float64(time.Millisecond)) }

@@ -39,7 +39,7 @@ type bench struct {
 	charts charts
 }
 
-// parts are what can be measured, in the order of the report.
+// parts lists the measurements in the order of the report.
 var parts = []struct {
 	name string
 	run  func(*bench)

@@ -150,7 +150,7 @@ type Tool struct {
 	Annotations Annotations     `json:"annotations"`
 }
 
-// Annotations are what a server says about a tool's effects.
+// Annotations hold a server's own hints about a tool's effects.
 type Annotations struct {
 	Title      string `json:"title"`
 	ReadOnly   bool   `json:"readOnlyHint"`
