@@ -193,7 +193,7 @@ func (s *Server) add(ctx context.Context, cs *core.Session, e entrance) {
 		f.view.Now = state
 	}
 	s.pump.Add(sess.att, e.after, f, first)
-	s.pump.Do(func() { f.present(board.Clients(s.opts.Board, sess.id)) })
+	s.pump.Do(func() { f.present(board.Clients(s.opts.Board, s.opts.Principal, sess.id)) })
 	s.pump.Do(func() { sess.sendInitial(ctx) })
 }
 

@@ -21,7 +21,7 @@ import (
 func (c *chat) join() {
 	c.company.Stop()
 	c.company = &pump.Company{}
-	c.present(board.Clients(c.srv.opts.Board, c.id))
+	c.present(board.Clients(c.srv.opts.Board, c.srv.opts.Principal, c.id))
 }
 
 // present notes the clients of the chat. It belongs to the pump.
@@ -56,7 +56,7 @@ func (v *View) promptQueued(dst []byte, e core.PromptQueued) []byte {
 
 // others lists the other clients of the chat.
 func (c *chat) others() []core.Attendee {
-	return company.Others(board.Clients(c.srv.opts.Board, c.id), c.client())
+	return company.Others(board.Clients(c.srv.opts.Board, c.srv.opts.Principal, c.id), c.client())
 }
 
 // client is the id of the chat's client; "": there is none.

@@ -55,7 +55,7 @@ type getHead struct {
 // head returns the current state of the session.
 func (h *heldSession) head() getHead {
 	is := headOf(h.a.State())
-	is.Clients = company.Names(board.Clients(h.board, h.id), h.a.Client().ID)
+	is.Clients = company.Names(board.Clients(h.board, h.a.Meta().Principal, h.id), h.a.Client().ID)
 	return is
 }
 

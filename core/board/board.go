@@ -66,15 +66,15 @@ type Commands struct{}
 // Present lists the clients of a session, in this process and in others.
 type Present struct{ Clients []core.Attendee }
 
+// PresentTopic returns the topic of a session's clients.
+func PresentTopic(p core.Principal, id core.SessionID) Topic {
+	return Topic{Kind: "present", Name: string(id), Principal: p}
+}
+
 // Clients lists the clients of a session; nil: none are known.
-func Clients(r Reader, id core.SessionID) []core.Attendee {
-	posted, _ := r.Now()
-	for _, p := range posted {
-		if item, ok := p.Item.(Present); ok && p.Topic.Name == string(id) {
-			return item.Clients
-		}
-	}
-	return nil
+func Clients(r Reader, p core.Principal, id core.SessionID) []core.Attendee {
+	item, _ := r.Get(PresentTopic(p, id)).(Present)
+	return item.Clients
 }
 
 // Account announces a login or logout.
@@ -209,8 +209,21 @@ func (b *Board) Now() ([]Posting, uint64) {
 	return b.sinceLocked(0), b.rev
 }
 
+// Get returns the newest value of a topic; nil: it has none, or was removed. It costs the
+// same however many topics there are.
+func (b *Board) Get(t Topic) Item {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	item := b.topics[t].Item
+	if _, gone := item.(Gone); gone {
+		return nil
+	}
+	return item
+}
+
 // Reader reads a board, or a part of it.
 type Reader interface {
+	Get(t Topic) Item
 	Next(ctx context.Context, since uint64) ([]Posting, uint64, error)
 	Now() ([]Posting, uint64)
 }
@@ -249,6 +262,14 @@ func (v *View) Next(ctx context.Context, since uint64) ([]Posting, uint64, error
 func (v *View) Now() ([]Posting, uint64) {
 	list, _ := v.b.Now()
 	return v.seen(list)
+}
+
+// Get is [Board.Get]; nil: also for a topic that is not the view's.
+func (v *View) Get(t Topic) Item {
+	if !v.sees(t) {
+		return nil
+	}
+	return v.b.Get(t)
 }
 
 // seen returns the postings of the view's topics, and the revision of the last one.

@@ -10,7 +10,7 @@ import (
 
 // present names the other clients of a client's session.
 func (g *connection) present(a *core.Attachment) []string {
-	return company.Names(board.Clients(g.profiles.Board(), a.Meta().ID), a.Client().ID)
+	return company.Names(board.Clients(g.profiles.Board(), a.Meta().Principal, a.Meta().ID), a.Client().ID)
 }
 
 // presentChanges calls changed after the clients of a session have changed, until ctx ends.

@@ -45,7 +45,7 @@ func (p *Process) Share() *share.Sharing {
 
 // present shows the clients of a session on the board.
 func (p *Process) present(by core.Principal, id core.SessionID, list []core.Attendee) {
-	topic := board.Topic{Kind: "present", Name: string(id), Principal: by}
+	topic := board.PresentTopic(by, id)
 	if len(list) == 0 {
 		p.board.Drop(topic)
 		return
@@ -172,7 +172,7 @@ type postedServers struct {
 
 // show posts the state of a server, unless it runs in this process.
 func (l *postedServers) show(on *board.Board, t board.Topic, item board.Item) {
-	now := itemOf(on, t)
+	now := on.Get(t)
 	l.mu.Lock()
 	_, replaced := l.own[t]
 	here, _ := now.(board.Server)
@@ -202,15 +202,4 @@ func (l *postedServers) hide(on *board.Board, t board.Topic) {
 	default:
 		on.Put(t, own)
 	}
-}
-
-// itemOf returns the newest value of a topic; nil: it has none.
-func itemOf(on *board.Board, t board.Topic) board.Item {
-	list, _ := on.Now()
-	for _, p := range list {
-		if _, gone := p.Item.(board.Gone); p.Topic == t && !gone {
-			return p.Item
-		}
-	}
-	return nil
 }
