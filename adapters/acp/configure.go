@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/board"
+	"dragoman/core/jsonscan"
 )
 
 // setMode handles session/set_mode.
@@ -34,7 +35,7 @@ func (s *Server) setOption(call *wire.Call, p acp.SetConfigOptionRequest) error 
 	})
 }
 
-func quoted(s string) json.RawMessage { return wire.AppendString(nil, s) }
+func quoted(s string) json.RawMessage { return jsonscan.AppendString(nil, s) }
 
 // choose changes one option of a session. The encoder announces the other forms of the choice
 // from the log, before the answer, and likewise changes by others.

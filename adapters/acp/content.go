@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // Some clients cannot read a line of 64 KiB, so long content is split or cut. Sizes are in bytes,
@@ -30,16 +30,16 @@ const (
 // chunks appends a message's text in pieces that every client can read.
 func chunks(dst []byte, v *View, kind, id, text string) []byte {
 	for len(text) > 0 {
-		n := wire.Fit(text, maxChunk)
+		n := jsonscan.Fit(text, maxChunk)
 		dst = head(dst, v)
 		dst = append(dst, `{"sessionUpdate":"`...)
 		dst = append(dst, kind...)
 		dst = append(dst, `","content":{"type":"text","text":`...)
-		dst = wire.AppendString(dst, text[:n])
+		dst = jsonscan.AppendString(dst, text[:n])
 		dst = append(dst, '}')
 		if id != "" {
 			dst = append(dst, `,"messageId":`...)
-			dst = wire.AppendString(dst, id)
+			dst = jsonscan.AppendString(dst, id)
 		}
 		dst = append(dst, "}}}\n"...)
 		text = text[n:]

@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
@@ -82,19 +83,28 @@ func (e *earlyEdge) Answer(msg []byte) []byte {
 	return msg
 }
 
-// lastUse begins an update that has nothing but the time of a session's last use.
-var lastUse = []byte(`"update":{"sessionUpdate":"session_info_update","updatedAt":`)
+// updateHead stands in front of an update's kind. All updates are encoded alike.
+var updateHead = []byte(`,"update":{"sessionUpdate":"`)
 
-// present begins an update that lists the clients of a session.
-var present = []byte(`"update":{"sessionUpdate":"session_info_update","_meta":`)
+// An update of info begins like this if it has nothing but the time of a session's last use, or lists the
+// clients of a session.
+var lastUse, present = []byte(`session_info_update","updatedAt":`), []byte(`session_info_update","_meta":`)
+
+// textKinds begin updates that hold text alone, most of all messages.
+var textKinds = [][]byte{[]byte(`agent_message_chunk"`), []byte(`agent_thought_chunk"`)}
 
 // laterKind is the kind of a call that is younger than these clients.
 var laterKind, earlyKind = []byte(`"kind":"switch_mode"`), []byte(`"kind":"other"`)
 
 // Send implements wire.Edge.
 func (e *earlyEdge) Send(dst, msg []byte) []byte {
-	if bytes.Contains(msg, lastUse) || bytes.Contains(msg, present) {
+	_, update, _ := bytes.Cut(msg, updateHead)
+	begins := func(kind []byte) bool { return bytes.HasPrefix(update, kind) }
+	switch {
+	case begins(lastUse), begins(present):
 		return dst
+	case slices.ContainsFunc(textKinds, begins):
+		return append(append(dst, msg...), '\n')
 	}
 	return append(append(dst, bytes.ReplaceAll(msg, laterKind, earlyKind)...), '\n')
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 	"dragoman/core/notices"
 )
 
@@ -112,7 +113,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 
 func head(dst []byte, v *View) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`...)
-	dst = wire.AppendString(dst, string(v.Session))
+	dst = jsonscan.AppendString(dst, string(v.Session))
 	return append(dst, `,"update":`...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // call appends the changes of a call since the last update about it.
@@ -255,7 +256,7 @@ func output(dst []byte, v *View, e core.CallOutput) []byte {
 		})
 	}
 	for rest := e.Text; rest != ""; {
-		n := wire.Fit(rest, maxChunk)
+		n := jsonscan.Fit(rest, maxChunk)
 		dst = update(dst, v, acp.ToolCall{
 			SessionUpdate: acp.ToolCallMore,
 			ToolCallID:    string(e.Call),

@@ -9,6 +9,7 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // maxForeign limits an agent's update, so that its line stays below 1 MiB.
@@ -79,7 +80,7 @@ func notification(dst []byte, v *View, e core.Foreign) []byte {
 	}
 	raw := wire.Edit(e.Raw, wire.Set("sessionId", wire.JSON(v.Session)))
 	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
-	dst = append(wire.AppendString(dst, e.Method), `,"params":`...)
+	dst = append(jsonscan.AppendString(dst, e.Method), `,"params":`...)
 	return append(wire.AppendRaw(dst, bytes.ToValidUTF8(raw, []byte("\ufffd"))), "}\n"...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core/coretest"
+	"dragoman/core/jsonscan"
 )
 
 // Whatever the params of a method, it is answered, nothing panics, and the next request is
@@ -44,7 +45,7 @@ func FuzzCalls(f *testing.F) {
 			served <- acp.New(acp.Options{Gateway: g, Principal: "local", Log: zap.New(core)}).Serve(t.Context(), in, out)
 		}()
 		newSession(t, peer)
-		name := wire.AppendString(nil, method)
+		name := jsonscan.AppendString(nil, method)
 		if err := peer.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"fuzz","method":%s,"params":%s}`, name, params), `{"jsonrpc":"2.0","id":"next","method":"session/list"}`); err != nil {
 			t.Fatal(err)
 		}

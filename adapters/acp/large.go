@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/fileuri"
+	"dragoman/core/jsonscan"
 )
 
 // No line is longer than 1 MiB, since some clients cannot read it, and a session with such a line
@@ -84,7 +84,7 @@ func lineBytes(room int, texts ...string) int {
 		if n += len(s); n > room {
 			return n
 		}
-		n += len(wire.AppendString(nil, s)) - len(s)
+		n += len(jsonscan.AppendString(nil, s)) - len(s)
 	}
 	return n
 }

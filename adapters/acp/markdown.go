@@ -9,9 +9,9 @@ import (
 	"unicode"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // Clients render the texts of a tool call as Markdown, and its title, too, unless the call is a
@@ -145,7 +145,7 @@ func commandTitle(root, command, cwd string, background bool) string {
 
 // short is cut in two parts: the text, and the note about the rest.
 func short(s string, room int, v *View) (head, note string) {
-	n := wire.Fit(s, max(room, 1))
+	n := jsonscan.Fit(s, max(room, 1))
 	if n == len(s) {
 		return s, ""
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // Page returns the elicitation/create for a page to open.
@@ -42,7 +42,7 @@ func completed(dst []byte, v *View, over func(core.Ask) bool) []byte {
 		}
 		delete(v.pages, id)
 		dst = append(dst, `{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":`...)
-		dst = append(wire.AppendString(dst, pageID(v, id)), "}}\n"...)
+		dst = append(jsonscan.AppendString(dst, pageID(v, id)), "}}\n"...)
 	}
 	return dst
 }

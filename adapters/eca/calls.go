@@ -8,9 +8,9 @@ import (
 
 	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 )
 
 // call is the client's knowledge of a tool call.
@@ -144,18 +144,18 @@ func (v *View) prepareHead(c *call) []byte {
 		slices.Clone(v.head),
 		string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeToolCallPrepare+`","origin":"`...)
 	b = append(append(b, t.Origin...), `","id":`...)
-	b = wire.AppendString(b, t.ID)
-	b = wire.AppendString(append(b, `,"name":`...), t.Name)
-	b = wire.AppendString(append(b, `,"server":`...), t.Server)
+	b = jsonscan.AppendString(b, t.ID)
+	b = jsonscan.AppendString(append(b, `,"name":`...), t.Name)
+	b = jsonscan.AppendString(append(b, `,"server":`...), t.Server)
 	return append(b, `,"argumentsText":`...)
 }
 
 func prepared(dst []byte, c *call, text string, asks bool) []byte {
 	dst = append(dst, c.head...)
-	dst = wire.AppendString(dst, text)
+	dst = jsonscan.AppendString(dst, text)
 	dst = fmt.Appendf(dst, `,"manualApproval":%t`, asks)
 	if c.now.Title != "" {
-		dst = wire.AppendString(append(dst, `,"summary":`...), c.now.Title)
+		dst = jsonscan.AppendString(append(dst, `,"summary":`...), c.now.Title)
 	}
 	return append(dst, "}}}\n"...)
 }

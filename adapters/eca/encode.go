@@ -14,6 +14,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 	"dragoman/core/notices"
 )
 
@@ -36,7 +37,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.TextDelta:
 		for part := range parts(e.Text) {
 			dst = append(dst, v.text...)
-			dst = wire.AppendString(dst, part)
+			dst = jsonscan.AppendString(dst, part)
 			dst = append(dst, "}}}\n"...)
 		}
 		return dst
@@ -155,9 +156,9 @@ func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
 	for part := range parts(e.Text) {
 		dst = append(dst, v.head...)
 		dst = append(dst, string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeReasonText+`","id":`...)
-		dst = wire.AppendString(dst, string(e.Thought))
+		dst = jsonscan.AppendString(dst, string(e.Thought))
 		dst = append(dst, `,"text":`...)
-		dst = wire.AppendString(dst, part)
+		dst = jsonscan.AppendString(dst, part)
 		dst = append(dst, "}}}\n"...)
 	}
 	return dst

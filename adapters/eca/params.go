@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // camel converts the names of a params object to the protocol's spelling: the Emacs client sends
@@ -35,7 +36,7 @@ func camel(params json.RawMessage) json.RawMessage {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(wire.AppendString(out, to), ':'), val...)
+		out = append(append(jsonscan.AppendString(out, to), ':'), val...)
 	}
 	return append(out, '}')
 }

@@ -8,8 +8,8 @@ import (
 	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
-	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // nameSet holds the names of the protocol (methods, types of contents and details, states) that a
@@ -61,9 +61,9 @@ func newView(chat core.SessionID, l nameSet, client string, o *offer.Offer) *Vie
 // heads writes the beginnings of the view's contents.
 func (v *View) heads() {
 	v.head = append(v.head[:0], `{"jsonrpc":"2.0","method":"`+eca.MethodContentReceived+`","params":{"chatId":`...)
-	v.head = wire.AppendString(v.head, v.chat)
+	v.head = jsonscan.AppendString(v.head, v.chat)
 	if v.parent != "" {
-		v.head = wire.AppendString(append(v.head, `,"parentChatId":`...), v.parent)
+		v.head = jsonscan.AppendString(append(v.head, `,"parentChatId":`...), v.parent)
 	}
 	v.head = append(v.head, `,"role":"`...)
 	v.text = append(slices.Clone(v.head), string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeText+`","text":`...)

@@ -6,6 +6,7 @@ import (
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // Render returns the messages of one turn to a client of 2025-11-25 with a progress token ("p")
@@ -48,7 +49,7 @@ func Render(records []core.Record) []string {
 
 func progressMessage(n int, text string) string {
 	b := []byte(`"method":"` + proto.NoteProgress + `","params":{"progressToken":"p","message":`)
-	b = append(wire.AppendString(b, text), `,"progress":`...)
+	b = append(jsonscan.AppendString(b, text), `,"progress":`...)
 	return `{"jsonrpc":"2.0",` + string(strconv.AppendInt(b, int64(n), 10)) + "}}"
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/files"
+	"dragoman/core/jsonscan"
 )
 
 // owner gives core/files the workspace to open: that of the thread's session, on the disk. The
@@ -74,4 +74,4 @@ func (t *thread) reader(ctx context.Context) (func(core.Access) error, error) {
 	}, nil
 }
 
-func argsOf(abs string) []byte { return append(wire.AppendString([]byte(`{"path":`), abs), '}') }
+func argsOf(abs string) []byte { return append(jsonscan.AppendString([]byte(`{"path":`), abs), '}') }

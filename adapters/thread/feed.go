@@ -12,6 +12,7 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
+	"dragoman/core/jsonscan"
 )
 
 // ackWait is the time that a turn's end waits for the peer to acknowledge its chunks. A peer that
@@ -85,7 +86,7 @@ func (f *feed) Lost(err error) {
 func (f *feed) stream(text string) {
 	t := f.thread
 	for text != "" {
-		n := wire.Fit(text, maxChunk)
+		n := jsonscan.Fit(text, maxChunk)
 		chunk := acp.StreamMessageChunk{
 			ThreadID: string(t.id),
 			Chunk:    acp.MessageChunk{Type: "text", Chunk: text[:n]},

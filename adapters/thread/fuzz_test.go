@@ -15,6 +15,7 @@ import (
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/jsonscan"
 )
 
 // Whatever the params of a method, it is answered, nothing panics, and the next request is
@@ -45,7 +46,7 @@ func FuzzCalls(f *testing.F) {
 			}})
 			served <- conn.ServeFirst(t.Context(), func(string) wire.Protocol { return s })
 		}()
-		name := wire.AppendString(nil, method)
+		name := jsonscan.AppendString(nil, method)
 		if err := peer.Send(`{"id":0,"method":"createThread"}`, fmt.Sprintf(`{"id":"fuzz","method":%s,"params":%s}`, name, params), `{"id":"next","method":"getThreads"}`); err != nil {
 			t.Fatal(err)
 		}

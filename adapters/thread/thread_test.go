@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
 	"dragoman/core"
 	"dragoman/core/coretest"
+	"dragoman/core/jsonscan"
 )
 
 // serveIn is serve for threads in a folder, with a gateway of its own.
@@ -68,7 +68,7 @@ func TestThreadFiles(t *testing.T) {
 		return answer
 	}
 	ask("createThread", "null")
-	path := func(name string) string { return string(wire.AppendString(nil, filepath.Join(dir, name))) }
+	path := func(name string) string { return string(jsonscan.AppendString(nil, filepath.Join(dir, name))) }
 	for _, c := range []struct{ method, params, want string }{
 		{"readTextFile", `"path":` + path("a.txt"), `"content":"one\ntwo\nthree"`},
 		{"readTextFile", `"path":"a.txt"`, `"content":"one\ntwo\nthree"`},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
@@ -141,7 +142,7 @@ func BenchmarkPump(b *testing.B) {
 				lines = lines[:0]
 				for range batch {
 					lines = append(lines, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"0198f3c2-aaaa","text":`...)
-					lines = wire.AppendString(lines, "hello, said the “dragoman”\n")
+					lines = jsonscan.AppendString(lines, "hello, said the “dragoman”\n")
 					lines = append(lines, "}}\n"...)
 				}
 				w.PutLines(lines)

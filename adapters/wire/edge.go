@@ -47,7 +47,7 @@ func (c *Conn) PutLines(lines []byte) error {
 	if e == nil {
 		return c.out.PutLines(lines)
 	}
-	var out []byte
+	out := make([]byte, 0, len(lines))
 	for line := range bytes.SplitSeq(lines, []byte("\n")) {
 		if len(line) > 0 {
 			out = (*e).Send(out, line)

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+
+	"dragoman/core/jsonscan"
 )
 
 // Member is a change that Edit makes to an object. Set makes one.
@@ -23,7 +25,7 @@ func Edit(object json.RawMessage, changes ...Member) json.RawMessage {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(AppendString(b, name), ':'), value...)
+		b = append(append(jsonscan.AppendString(b, name), ':'), value...)
 	}
 members:
 	for name, value := range Members(object) {

@@ -7,74 +7,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
 
 	"dragoman/core/jsonscan"
 )
-
-// AppendString appends s as a JSON string. It escapes what JSON demands and the line
-// separators of JavaScript, nothing for HTML, and puts U+FFFD for bytes that are not
-// UTF-8, as encoding/json does.
-func AppendString[T string | []byte](dst []byte, s T) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	plain := 0 // s[plain:i] needs no escape
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, size := rune(c), 1
-		if c >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
-			if r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
-				i += size
-				continue
-			}
-		}
-		dst = append(dst, s[plain:i]...)
-		switch r {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
-		}
-		i += size
-		plain = i
-	}
-	dst = append(dst, s[plain:]...)
-	return append(dst, '"')
-}
-
-// Fit returns how many bytes of s, in whole characters, take at most room bytes in a
-// JSON text; at least one character.
-func Fit(s string, room int) int {
-	if len(s)*6 <= room {
-		return len(s)
-	}
-	for i, r := range s {
-		size := utf8.RuneLen(r)
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '"' || r == '\\':
-			size = 2
-		case r < ' ' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
-			size = 6
-		}
-		if room -= size; room < 0 && i > 0 {
-			return i
-		}
-	}
-	return len(s)
-}
 
 // AppendRaw appends a JSON text as it is, but with blanks for line ends between its tokens, so
 // that it fits into a line. An empty text becomes null. The text must be valid JSON, whose strings
@@ -133,7 +70,7 @@ func appendHead(dst []byte, bare bool) []byte {
 // envelope.
 func appendMethod(dst []byte, method string, params any) ([]byte, error) {
 	dst = append(dst, `"method":`...)
-	dst = AppendString(dst, method)
+	dst = jsonscan.AppendString(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)
 		var err error
@@ -189,7 +126,7 @@ func appendError(dst []byte, err error) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
-	dst = AppendString(dst, e.Message)
+	dst = jsonscan.AppendString(dst, e.Message)
 	if len(e.Data) > 0 && jsonscan.Valid(e.Data) {
 		dst = AppendRaw(append(dst, `,"data":`...), e.Data)
 	}

@@ -200,39 +200,6 @@ func topLevel(in []byte) (members map[string]json.RawMessage, twice, object bool
 	return members, twice, true
 }
 
-func TestAppendString(t *testing.T) {
-	for _, s := range []string{"", "plain", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "é€😀\u2028\u2029", "\xff\xc3", "a\xe2\x82", "<&>", strings.Repeat("x\n", 100)} {
-		var want bytes.Buffer
-		enc := json.NewEncoder(&want)
-		enc.SetEscapeHTML(false)
-		enc.Encode(s)
-		for _, got := range [][]byte{wire.AppendString(nil, s), wire.AppendString(nil, []byte(s))} {
-			var back, expected string
-			if err := json.Unmarshal(got, &back); err != nil {
-				t.Errorf("%q: %s: %v", s, got, err)
-			}
-			json.Unmarshal(want.Bytes(), &expected)
-			if back != expected {
-				t.Errorf("%q: %s means %q", s, got, back)
-			}
-		}
-	}
-	if n := testing.AllocsPerRun(100, func() { wire.AppendString(make([]byte, 0, 64), "some text\n") }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func FuzzAppendString(f *testing.F) {
-	f.Add("a\"\\\n\xff\u2028")
-	f.Fuzz(func(t *testing.T, s string) {
-		var got string
-		enc := wire.AppendString(nil, s)
-		if err := json.Unmarshal(enc, &got); err != nil || got != string([]rune(s)) || bytes.ContainsAny(enc, "\r\n") {
-			t.Errorf("%q: %s: %v", s, enc, err)
-		}
-	})
-}
-
 func TestAppendWholeMessages(t *testing.T) {
 	dst := []byte("before\n")
 	got, err := wire.AppendNotification(dst, "a/\"b\"", map[string]string{"c": "<d>"})

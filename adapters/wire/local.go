@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+
+	"dragoman/core/jsonscan"
 )
 
 // Send receives the output of a connection without a stream. within is the call that the message
@@ -88,7 +90,7 @@ func AppendMessage(dst []byte, m Message) []byte {
 	}
 	switch {
 	case m.Method != "":
-		dst = AppendString(append(dst, `"method":`...), m.Method)
+		dst = jsonscan.AppendString(append(dst, `"method":`...), m.Method)
 		if m.Params != nil {
 			dst = AppendRaw(append(dst, `,"params":`...), m.Params)
 		}

@@ -15,6 +15,7 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/streamable"
 	"dragoman/bridge/upstream"
+	"dragoman/core/jsonscan"
 )
 
 // pass is a client's request on its way to a server, and its answer on the way back.
@@ -168,7 +169,7 @@ func (x *pass) params(peer *upstream.Peer, token json.RawMessage) json.RawMessag
 		all = append(all, wire.Set("_meta", whole))
 	}
 	if x.own != "" && x.own != x.q.name {
-		all = append(all, wire.Set("name", wire.AppendString(nil, x.own)))
+		all = append(all, wire.Set("name", jsonscan.AppendString(nil, x.own)))
 	}
 	if len(all) == 0 {
 		return x.q.params

@@ -19,6 +19,7 @@ import (
 	"dragoman/bridge/bridgetest"
 	"dragoman/bridge/upstream"
 	"dragoman/core/access"
+	"dragoman/core/jsonscan"
 )
 
 // hostile opens a client's session with a server that a script plays, through each
@@ -256,7 +257,7 @@ tools/list {"jsonrpc":"2.0","id":$ID,"result":{"tools":[` + odd + `]}}
 	}
 	for _, name := range []string{"a.b/c d", "list"} {
 		g.ended = make(chan struct{}, 100)
-		if said := talk(t, g.Server, hello1, strings.Replace(call2, `"t"`, string(wire.AppendString(nil, name)), 1)); !strings.Contains(said, `"done"`) {
+		if said := talk(t, g.Server, hello1, strings.Replace(call2, `"t"`, string(jsonscan.AppendString(nil, name)), 1)); !strings.Contains(said, `"done"`) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}

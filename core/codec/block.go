@@ -56,10 +56,10 @@ func appendBlock(dst []byte, b core.Block) []byte {
 	kind := ""
 	switch b := b.(type) {
 	case core.Text:
-		dst = appendString(append(dst, `{"type":"text","text":`...), b.Text)
+		dst = jsonscan.AppendString(append(dst, `{"type":"text","text":`...), b.Text)
 		return append(dst, '}')
 	case core.Diff:
-		dst = appendString(append(dst, `{"type":"diff","path":`...), b.Path)
+		dst = jsonscan.AppendString(append(dst, `{"type":"diff","path":`...), b.Path)
 		dst = appendStringMember(dst, "old", b.Old)
 		dst = appendStringMember(dst, "new", b.New)
 		dst = appendStringMember(dst, "patch", b.Patch)

@@ -62,7 +62,7 @@ func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendString(dst, name)
+			dst = jsonscan.AppendString(dst, name)
 		}
 		dst = append(dst, ']')
 	}
@@ -89,7 +89,7 @@ func appendLocations(dst []byte, locations []core.Location) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(append(dst, `{"path":`...), l.Path)
+		dst = jsonscan.AppendString(append(dst, `{"path":`...), l.Path)
 		dst = append(appendIntMember(dst, "line", int64(l.Line)), '}')
 	}
 	return append(dst, ']')

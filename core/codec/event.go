@@ -175,7 +175,7 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 	case core.Offered:
 		return appendPlain(dst, kindOffered, ev, nil)
 	case core.Unknown:
-		return appendRawMember(appendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
+		return appendRawMember(jsonscan.AppendString(appendKey(dst, "k"), ev.Kind), "v", ev.Raw)
 	case nil:
 	}
 	return append(appendStringMember(appendKind(dst, kindLost), "err", "a record without an event"), '}')
@@ -189,8 +189,8 @@ func appendKind(dst []byte, kind string) []byte {
 
 // appendDelta appends a piece of a run.
 func appendDelta(dst []byte, kind, id, text string) []byte {
-	dst = appendString(append(appendKind(dst, kind), `"id":`...), id)
-	dst = appendString(append(dst, `,"text":`...), text)
+	dst = jsonscan.AppendString(append(appendKind(dst, kind), `"id":`...), id)
+	dst = jsonscan.AppendString(append(dst, `,"text":`...), text)
 	return append(dst, '}')
 }
 

@@ -3,7 +3,6 @@ package codec
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -43,69 +42,6 @@ func parseTime(b []byte) (t time.Time, ok bool) {
 	return t.UTC(), true
 }
 
-// largeString is the size in bytes above which the space for a string is allocated in
-// advance.
-const largeString = 64 << 10
-
-// escapes returns the number of bytes that appendString adds to a text in UTF-8.
-func escapes(s string) (n int) {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
-			n++
-		case c < ' ':
-			n += len(`u0000`)
-		}
-	}
-	return n
-}
-
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	if len(s) > largeString {
-		dst = slices.Grow(dst, len(s)+escapes(s)+len(`""`)) // one allocation
-	}
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			switch {
-			case r == utf8.RuneError && n == 1:
-				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-				start = i + n
-			case r == '\u2028' || r == '\u2029': // valid in JSON, but a line end for some readers
-				dst = append(append(dst, s[start:i]...), '\\', 'u', '2', '0', '2', hex[r&0xf])
-				start = i + n
-			}
-			i += n
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
 // appendKey begins a member of the object at the end of dst.
 func appendKey(dst []byte, key string) []byte {
 	if dst[len(dst)-1] != '{' {
@@ -120,7 +56,7 @@ func appendStringMember(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	return appendString(appendKey(dst, key), s)
+	return jsonscan.AppendString(appendKey(dst, key), s)
 }
 
 // appendIntMember appends a member; none when n is 0.
@@ -152,5 +88,5 @@ func appendRawMember(dst []byte, key string, raw json.RawMessage) []byte {
 	if oneLine && utf8.Valid(raw) && json.Valid(raw) {
 		return append(appendKey(dst, key), raw...)
 	}
-	return appendString(appendKey(dst, key+"~"), string(raw))
+	return jsonscan.AppendString(appendKey(dst, key+"~"), string(raw))
 }

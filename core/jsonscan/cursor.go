@@ -2,9 +2,7 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"math/bits"
 	"unicode/utf8"
 )
 
@@ -162,24 +160,6 @@ func Plain(text []byte) bool {
 		}
 	}
 	return utf8.Valid(text[n:])
-}
-
-// ascii returns how many bytes at the beginning of a text are ASCII characters that mean themselves
-// in a string.
-func ascii(b []byte) (n int) {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	for ; len(b)-n >= 8; n += 8 {
-		w := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := w^each*'"', w^each*'\\'
-		// The lowest bit that is set marks the first byte that is below ' ', a quote, a backslash or not ASCII.
-		if marks := ((w - each*' ') | (quote-each)&^quote | (slash-each)&^slash | w) & high; marks != 0 {
-			return n + bits.TrailingZeros64(marks)/8
-		}
-	}
-	for n < len(b) && b[n] >= ' ' && b[n] != '"' && b[n] != '\\' && b[n] < utf8.RuneSelf {
-		n++
-	}
-	return n
 }
 
 // Value takes any value and returns its text. Those that are nested deeper than 20 levels

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"dragoman/core"
 	"dragoman/core/inference"
+	"dragoman/core/internal/runes"
 )
 
 const (
@@ -122,7 +122,7 @@ func (a *answer) flush() {
 	d := a.piece
 	d.Text = string(a.held)
 	a.held = a.held[:0]
-	a.chars += utf8.RuneCountInString(d.Text)
+	a.chars += runes.Count(d.Text)
 	a.send(d)
 }
 

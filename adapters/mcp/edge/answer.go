@@ -14,6 +14,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 // answer writes the SDK's answer under the client's own id. A call that the client has cancelled
@@ -141,7 +142,7 @@ func appendFault(dst []byte, err error, f *Filter) []byte {
 	code, data = f.fault(code, data)
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, code, 10)
-	dst = wire.AppendString(append(dst, `,"message":`...), message)
+	dst = jsonscan.AppendString(append(dst, `,"message":`...), message)
 	if len(data) > 0 {
 		dst = wire.AppendRaw(append(dst, `,"data":`...), data)
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 
 	proto "dragoman/adapters/proto/mcp"
-	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/forms"
+	"dragoman/core/jsonscan"
 )
 
 // The fields of the answer to an approval.
@@ -79,8 +79,8 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = wire.AppendString(append(b, `{"const":`...), o.ID)
-			b = append(wire.AppendString(append(b, `,"title":`...), title(o)), '}')
+			b = jsonscan.AppendString(append(b, `{"const":`...), o.ID)
+			b = append(jsonscan.AppendString(append(b, `,"title":`...), title(o)), '}')
 		}
 		return append(b, ']')
 	}
@@ -90,7 +90,7 @@ func appendOptions(b []byte, version string, options []core.Option) []byte {
 		if i > 0 {
 			b, names = append(b, ','), append(names, ',')
 		}
-		b, names = wire.AppendString(b, o.ID), wire.AppendString(names, title(o))
+		b, names = jsonscan.AppendString(b, o.ID), jsonscan.AppendString(names, title(o))
 	}
 	return append(append(b, names...), ']')
 }

@@ -21,6 +21,7 @@ import (
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
+	"dragoman/core/jsonscan"
 )
 
 const (
@@ -423,7 +424,7 @@ func SessionLost(err error) bool {
 // refuse answers a request instead of the server.
 func (h *Client) refuse(m wire.Message, text string) {
 	b := strconv.AppendInt([]byte(`{"code":`), CodeUnreached, 10)
-	h.answer(m, append(wire.AppendString(append(b, `,"message":`...), text), '}'))
+	h.answer(m, append(jsonscan.AppendString(append(b, `,"message":`...), text), '}'))
 }
 
 func (h *Client) answer(m wire.Message, fault []byte) {
