@@ -107,7 +107,7 @@ const maxPast = 1024
 // past reports whether a posting belongs to those whose number grows with time: those
 // of sessions and of removed items. The number of others is limited by the number of
 // items.
-func (p Posting) past() bool {
+func (p *Posting) past() bool {
 	_, gone := p.Item.(Gone)
 	return gone || p.Topic.Kind == "session" || p.Topic.Kind == "commands" || p.Topic.Kind == "present"
 }
@@ -118,24 +118,24 @@ func (p Posting) past() bool {
 type Board struct {
 	mu     sync.Mutex // guards the fields below
 	rev    uint64
-	topics map[Topic]Posting
-	past   int       // the number of past topics
-	order  []Posting // by revision; replaced ones are removed now and then
+	topics map[Topic]*Posting // a posting never changes
+	past   int                // the number of past topics
+	order  []*Posting         // by revision; replaced ones are removed now and then
 	change chan struct{}
 }
 
 var _ core.Listing = (*Board)(nil)
 
 // New returns an empty board.
-func New() *Board { return &Board{topics: map[Topic]Posting{}, change: make(chan struct{})} }
+func New() *Board { return &Board{topics: map[Topic]*Posting{}, change: make(chan struct{})} }
 
 // Put sets a topic's value.
 func (b *Board) Put(t Topic, item Item) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rev++
-	p := Posting{t, item, b.rev}
-	if b.topics[t].past() {
+	p := &Posting{t, item, b.rev}
+	if was := b.topics[t]; was != nil && was.past() {
 		b.past--
 	}
 	if p.past() {
@@ -214,11 +214,14 @@ func (b *Board) Now() ([]Posting, uint64) {
 func (b *Board) Get(t Topic) Item {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	item := b.topics[t].Item
-	if _, gone := item.(Gone); gone {
+	p := b.topics[t]
+	if p == nil {
 		return nil
 	}
-	return item
+	if _, gone := p.Item.(Gone); gone {
+		return nil
+	}
+	return p.Item
 }
 
 // Reader reads a board, or a part of it.
@@ -282,14 +285,14 @@ func (v *View) seen(list []Posting) (seen []Posting, last uint64) {
 	return seen, last
 }
 
-func (b *Board) staleLocked(p Posting) bool { return b.topics[p.Topic].Rev != p.Rev }
+func (b *Board) staleLocked(p *Posting) bool { return b.topics[p.Topic] != p }
 
 func (b *Board) sinceLocked(since uint64) (list []Posting) {
 	i, _ := slices.BinarySearchFunc(b.order, since+1,
-		func(p Posting, rev uint64) int { return cmp.Compare(p.Rev, rev) })
+		func(p *Posting, rev uint64) int { return cmp.Compare(p.Rev, rev) })
 	for _, p := range b.order[i:] {
 		if !b.staleLocked(p) {
-			list = append(list, p)
+			list = append(list, *p)
 		}
 	}
 	return list
