@@ -81,9 +81,10 @@ func (p place) source() Source {
 type disk struct {
 	trees   map[*area]areaTree
 	seen    []observation
-	noted   map[place]int // index in seen
-	left    int           // bytes that may still be read
-	entries int           // names in folders that may still be visited
+	noted   map[place]int  // index in seen
+	missing map[place]bool // whether folders at the top of their area are, as far as this is known
+	left    int            // bytes that may still be read
+	entries int            // names in folders that may still be visited
 }
 
 // areaTree is an area's open folder, or the error of opening it.
@@ -93,7 +94,9 @@ type areaTree struct {
 }
 
 func newDisk() *disk {
-	return &disk{trees: map[*area]areaTree{}, noted: map[place]int{}, left: maxRead, entries: maxEntries}
+	return &disk{
+		trees: map[*area]areaTree{}, noted: map[place]int{}, missing: map[place]bool{}, left: maxRead, entries: maxEntries,
+	}
 }
 
 func (d *disk) close() {
@@ -125,12 +128,43 @@ func (d *disk) stat(p place) (fs.FileInfo, error) {
 	return info, err
 }
 
+// lookAt returns the state of a place. Most places are missing. That takes one system call to see, and
+// one for all places in a missing folder. The area is opened only for what is there.
 func (d *disk) lookAt(p place) (fs.FileInfo, error) {
+	if p.rel == "." {
+		if info, err := os.Stat(p.in.dir); err == nil && info.IsDir() {
+			return info, nil
+		}
+	} else if d.isMissing(p) {
+		return nil, fs.ErrNotExist
+	}
 	t, err := d.tree(p.in)
 	if err != nil {
 		return nil, err
 	}
 	return t.Stat(p.rel)
+}
+
+// isMissing reports whether nothing has the name of a place. Links do not matter: what is missing where
+// they are followed out of the area is missing in it as well.
+func (d *disk) isMissing(p place) bool {
+	if top, _, below := strings.Cut(p.rel, "/"); below {
+		folder := place{p.in, top}
+		missing, known := d.missing[folder]
+		if !known {
+			missing = isMissing(folder.path())
+			d.missing[folder] = missing
+		}
+		if missing {
+			return true
+		}
+	}
+	return isMissing(p.path())
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // read returns at most n bytes of a regular file, and of text whole characters; cut

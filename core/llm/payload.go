@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"dragoman/core"
@@ -21,7 +22,14 @@ type payload struct {
 
 func (p payload) len() int64 { return int64(len(p.head) + len(p.past) + len(p.rest)) }
 
+// oneWrite is the size of a body in bytes up to which it is copied into one piece. Then net/http sends it
+// with the request's head, in one or two system calls, and the server is not woken for each piece.
+const oneWrite = 64 << 10
+
 func (p payload) reader() io.Reader {
+	if p.len() <= oneWrite {
+		return bytes.NewReader(slices.Concat(p.head, p.past, p.rest))
+	}
 	return io.MultiReader(bytes.NewReader(p.head), bytes.NewReader(p.past), bytes.NewReader(p.rest))
 }
 
