@@ -171,9 +171,9 @@ func TestBudgetSystemCalls(t *testing.T) {
 		}
 	}
 	id := ""
-	check("the first session/new", 290, 1, func() { id = e.begin() })
-	check("a later session/new", 115, 5, func() { e.begin() })
+	check("the first session/new", 260, 1, func() { id = e.begin() })
+	check("a later session/new", 90, 5, func() { e.begin() })
 	check("the first turn", 240, 1, func() { e.run(id, "hello") })
-	check("a later turn", 110, 5, func() { e.run(id, "hello") })
+	check("a later turn", 75, 5, func() { e.run(id, "hello") })
 	e.stop()
 }
