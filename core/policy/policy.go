@@ -38,8 +38,17 @@ type Policy struct {
 	links            func(dir string) []string
 }
 
-// New checks the rules and makes a Policy of them. An error names the faulty rule, by its
-// number counted from 1, and describes the fault.
+// A RuleError reports a faulty rule.
+type RuleError struct {
+	Rule int   // its index in Options.Rules
+	Err  error // describes the fault
+}
+
+func (e *RuleError) Error() string { return fmt.Sprintf("policy rule %d: %v", e.Rule+1, e.Err) }
+
+func (e *RuleError) Unwrap() error { return e.Err }
+
+// New checks the rules and makes a Policy of them. The error about a faulty rule is a *RuleError.
 func New(o Options) (*Policy, error) {
 	p := &Policy{fallback: o.Default, anywhere: o.Anywhere, home: o.Home, resolve: o.Resolve, links: o.Links}
 	switch o.Default {
@@ -52,7 +61,7 @@ func New(o Options) (*Policy, error) {
 	for i, r := range o.Rules {
 		c, err := compile(r, i+1, o.Home)
 		if err != nil {
-			return nil, fmt.Errorf("policy rule %d: %w", i+1, err)
+			return nil, &RuleError{i, err}
 		}
 		switch r.Effect {
 		case core.Deny:
@@ -64,6 +73,16 @@ func New(o Options) (*Policy, error) {
 		}
 	}
 	return p, nil
+}
+
+// Strict returns the policy without what allows anything: its rules of that kind, and its default if that allows.
+func (p *Policy) Strict() *Policy {
+	s := *p
+	s.allow = nil
+	if s.fallback == core.Allow {
+		s.fallback = core.MustAsk
+	}
+	return &s
 }
 
 // Decide returns the verdict on a call. The verdict always gives its reason. Remember is

@@ -163,7 +163,7 @@ func (p *edition) keepOldLocked(mistake error) (made *Profile, tell func(), err 
 // make translates a configuration. It opens only the files that agents' instructions refer to.
 // old is the profile to replace; nil: none.
 func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, error) {
-	rules, strict, err := newPolicies(c, p.env.Lookup, append(p.secrets.Files(), p.answers.Path())...)
+	rules, err := newPolicy(c, p.env.Lookup, append(p.secrets.Files(), p.answers.Path())...)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 	m := models.New(c, o)
 	made := &Profile{
 		Config: c, Finder: m, roles: roles,
-		Rights: policy.Rights{Rules: rules, Strict: strict, Roles: rolesOf(roles), Default: first},
+		Rights: policy.Rights{Rules: rules, Strict: rules.Strict(), Roles: rolesOf(roles), Default: first},
 	}
 	box := p.servers.toolbox(c, l.servers, p)
 	made.Profile = core.Profile{

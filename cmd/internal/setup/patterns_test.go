@@ -20,7 +20,7 @@ func TestKeysInOddFolders(t *testing.T) {
 	for _, dir := range []string{"/data", "/d[a/t{a/*b?", `/d\a`, "/" + strings.Repeat("long/", 100) + "x"} {
 		env := &program.Environment{Lookup: func(string) (string, bool) { return "", false }}
 		env.Flags.DataDir = dir
-		rules, strict, err := newPolicies(configs.Defaults(), env.Lookup, secrets.New(env, nil).Files()...)
+		rules, err := newPolicy(configs.Defaults(), env.Lookup, secrets.New(env, nil).Files()...)
 		if err != nil {
 			t.Fatalf("%s: %v", dir, err)
 		}
@@ -29,7 +29,7 @@ func TestKeysInOddFolders(t *testing.T) {
 				Spec: core.Spec{Server: core.Native, Name: "read_file"}, Meta: core.Meta{Cwd: dir},
 				Access: []core.Access{{Op: core.OpRead, Path: filepath.Join(dir, name)}},
 			}
-			if rules.Decide(c).Effect != core.Deny || strict.Decide(c).Effect != core.Deny {
+			if rules.Decide(c).Effect != core.Deny || rules.Strict().Decide(c).Effect != core.Deny {
 				t.Errorf("%s/%s may be read", dir, name)
 			}
 		}

@@ -238,7 +238,7 @@ func TestRuleThatCannotBeUsedIsPointedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Policy.Deny[1].Path = "[" // the file's own check is as strict as the policy's
-	_, _, err = newPolicies(c, func(string) (string, bool) { return "", false })
+	_, err = newPolicy(c, func(string) (string, bool) { return "", false })
 	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:2:") || !strings.Contains(err.Error(), "policy.deny[1]: ") {
 		t.Errorf("%v", err)
 	}

@@ -118,11 +118,11 @@ func (s *upstreams) confine(c *configs.Config, in *sharedBox, name string) upstr
 		s.mu.Lock()
 		c := in.config
 		s.mu.Unlock()
-		rules, strict, err := newPolicies(c, s.env)
+		rules, err := newPolicy(c, s.env)
 		if err != nil {
 			return nil, nil, err
 		}
-		start := s.places.Server(c, name, policy.Rights{Rules: rules, Strict: strict})
+		start := s.places.Server(c, name, policy.Rights{Rules: rules, Strict: rules.Strict()})
 		if start == nil {
 			return nil, nil, errors.New("its sandbox was switched off a moment ago; start it again")
 		}
