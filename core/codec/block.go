@@ -108,11 +108,16 @@ func parseBlocks(b []byte) ([]core.Block, bool) {
 
 // parseBlock decodes one block; ok is false if it is not an object.
 func parseBlock(raw []byte) (b core.Block, ok bool) {
-	kind := ""
+	kind, text := "", []byte(nil)
 	m := membersOf(raw)
 	for m.Next() {
-		if string(m.Key) == "type" {
-			kind = jsonscan.Text(m.Val)
+		switch string(m.Key) {
+		case "type":
+			if kind = blockText; string(m.Val) != `"text"` {
+				kind = jsonscan.Text(m.Val)
+			}
+		case "text":
+			text = m.Val
 		}
 	}
 	if m.Bad {
@@ -120,7 +125,7 @@ func parseBlock(raw []byte) (b core.Block, ok bool) {
 	}
 	switch kind {
 	case blockText:
-		b, ok = parseText(raw)
+		b, ok = core.Text{Text: jsonscan.Text(text)}, text == nil || jsonscan.IsString(text)
 	case blockImage:
 		b, ok = blockOf[core.Image](raw)
 	case blockAudio:
@@ -145,16 +150,6 @@ func parseBlock(raw []byte) (b core.Block, ok bool) {
 		}
 	}
 	return b, true
-}
-
-func parseText(raw []byte) (b core.Text, ok bool) {
-	m, ok := membersOf(raw), true
-	for m.Next() {
-		if string(m.Key) == "text" {
-			b.Text, ok = jsonscan.Text(m.Val), jsonscan.IsString(m.Val)
-		}
-	}
-	return b, ok
 }
 
 func parseDiff(raw []byte) (b core.Diff, ok bool) {

@@ -127,13 +127,13 @@ func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 	for m.Next() {
 		switch string(m.Key) {
 		case "id":
-			c.ID = core.CallID(jsonscan.Text(m.Val))
+			c.ID = core.CallID(d.word(m.Val))
 		case "turn":
-			c.Turn = core.TurnID(jsonscan.Text(m.Val))
+			c.Turn = core.TurnID(d.word(m.Val))
 		case "server":
-			c.Server = jsonscan.Text(m.Val)
+			c.Server = d.word(m.Val)
 		case "tool":
-			c.Tool = jsonscan.Text(m.Val)
+			c.Tool = d.word(m.Val)
 		case "kind":
 			c.Kind = callKind(m.Val)
 		case "state":
@@ -216,16 +216,16 @@ func (d *Decoder) skipCall(v []byte) {
 
 // restore copies the fields that a record only names.
 func restore(c *core.Call, last core.Call, same []byte) {
-	if bytes.Contains(same, []byte(strconv.Quote(sameTitle))) {
+	if bytes.Contains(same, []byte(`"`+sameTitle+`"`)) {
 		c.Title = last.Title
 	}
-	if bytes.Contains(same, []byte(strconv.Quote(sameArgs))) {
+	if bytes.Contains(same, []byte(`"`+sameArgs+`"`)) {
 		c.Args = last.Args
 	}
-	if bytes.Contains(same, []byte(strconv.Quote(sameContent))) {
+	if bytes.Contains(same, []byte(`"`+sameContent+`"`)) {
 		c.Content = last.Content
 	}
-	if bytes.Contains(same, []byte(strconv.Quote(sameOutput))) {
+	if bytes.Contains(same, []byte(`"`+sameOutput+`"`)) {
 		c.Output = last.Output
 	}
 }

@@ -44,6 +44,7 @@ type Decoder struct {
 	calls   map[core.CallID]core.Call // live calls, in their last read form
 	skipped map[core.CallID][][]byte  // bodies of live calls' records that are not in calls
 	id      string                    // of the last delta, for reuse
+	words   *words                    // nil: none yet
 }
 
 var errNotRecord = errors.New("not a record")
@@ -62,6 +63,10 @@ func (d *Decoder) Decode(line []byte) (core.Record, error) {
 // DecodeLine is Decode for a line that ParseLine has read.
 func (d *Decoder) DecodeLine(l Line) (core.Record, error) {
 	r := l.record
+	if l.stream != 0 {
+		r.Event = d.delta(l)
+		return r, nil
+	}
 	var err error
 	if r.Event, err = d.event(l); err != nil {
 		return core.Record{}, fmt.Errorf("record %d.%d: %w", r.Seq, r.Off, err)
@@ -87,6 +92,9 @@ func (d *Decoder) Skip(line []byte) error {
 	return nil
 }
 
+// Rest drops what only saves memory while many records are read, before a long pause.
+func (d *Decoder) Rest() { d.words = nil }
+
 // forget drops all calls, because a turn has ended and its calls before it, or because
 // missing records may belong to them.
 func (d *Decoder) forget() {
@@ -100,6 +108,9 @@ type Line struct {
 	kind   []byte
 	body   []byte // v
 	text   []byte // v~
+	stream byte   // streamKind of a piece of a stream; 0: it is something else, or not parsed
+	id     []byte // of the stream, quoted
+	piece  []byte // its text, quoted
 }
 
 // Place returns the record without its event.
@@ -113,11 +124,11 @@ func (l Line) IsCall() bool { return string(l.kind) == kindCall }
 
 // End returns the position after the record, which ParseLine must have read.
 func (l Line) End() core.Pos {
-	if _, text, ok := l.delta(); ok {
+	if l.stream != 0 {
 		return core.Pos{
 			Epoch: l.record.Epoch,
 			Seq:   l.record.Seq,
-			Off:   l.record.Off + uint64(jsonscan.TextLen(text)),
+			Off:   l.record.Off + uint64(jsonscan.TextLen(l.piece)),
 		}
 	}
 	r := l.record
@@ -130,24 +141,15 @@ func (l Line) End() core.Pos {
 // AppendStream appends the name of the record's stream. It appends nothing if the
 // record is not a piece of a stream. ParseLine must have read the record.
 func (l Line) AppendStream(dst []byte) []byte {
-	id, _, ok := l.delta()
-	if !ok {
+	if l.stream == 0 {
 		return dst
 	}
-	return append(append(dst, streamKind(string(l.kind))), id...)
+	return append(append(dst, l.stream), l.id...)
 }
 
 // StreamDelta makes a piece of a stream with a name from AppendStream.
 func StreamDelta(name []byte, text string) core.Event {
 	return deltaEvent(name[0], jsonscan.Text(name[1:]), text)
-}
-
-// delta finds the two strings of a piece of a run; ok is false for other records.
-func (l Line) delta() (id, text []byte, ok bool) {
-	if streamKind(string(l.kind)) == 0 || len(l.body) == 0 || l.body[0] != '{' {
-		return nil, nil, false
-	}
-	return deltaOf(l.body)
 }
 
 // ParseLine finds the parts of a line.
@@ -168,6 +170,11 @@ func ParseLine(line []byte) (Line, error) {
 	}
 	if m.Bad || l.kind == nil {
 		return Line{}, errNotRecord
+	}
+	if kind := streamKind(string(l.kind)); kind != 0 && len(l.body) > 0 && l.body[0] == '{' {
+		if id, piece, ok := deltaOf(l.body); ok {
+			l.stream, l.id, l.piece = kind, id, piece
+		}
 	}
 	return l, nil
 }

@@ -243,8 +243,6 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return nil
 	}
 	switch kind {
-	case kindTextDelta, kindThoughtDelta, kindCallArgs, kindCallOutput:
-		return d.delta(kind, v)
 	case kindCall:
 		if c, ok := d.call(v); ok {
 			return core.CallChanged{Call: c}
@@ -272,6 +270,9 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		ev.Prompt = prompt
 		return orNil(ev, ok)
 	case kindTurnStarted:
+		if ev, ok := d.turnStarted(v); ok {
+			return ev
+		}
 		ev, prompt, ok := decodePrompt[core.TurnStarted](v)
 		standing, fine := standingOf(v)
 		ev.Prompt, ev.Standing = prompt, standing
@@ -290,6 +291,9 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return orNil(ev, ok)
 	case kindTurnEnded:
 		d.forget()
+		if ev, ok := d.turnEnded(v); ok {
+			return ev
+		}
 		return plainEvent[core.TurnEnded](v)
 	case kindThoughtStarted:
 		return plainEvent[core.ThoughtStarted](v)
@@ -298,6 +302,9 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 	case kindPlanChanged:
 		return plainEvent[core.PlanChanged](v)
 	case kindUsageChanged:
+		if ev, ok := d.usageChanged(v); ok {
+			return ev
+		}
 		return plainEvent[core.UsageChanged](v)
 	case kindTitleChanged:
 		return plainEvent[core.TitleChanged](v)
@@ -335,15 +342,11 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 }
 
 // delta decodes a piece of a run.
-func (d *Decoder) delta(kind string, v []byte) core.Event {
-	id, text, ok := deltaOf(v)
-	if !ok {
-		return nil
+func (d *Decoder) delta(l Line) core.Event {
+	if string(l.id[1:len(l.id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
+		d.id = jsonscan.Text(l.id)
 	}
-	if string(id[1:len(id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
-		d.id = jsonscan.Text(id)
-	}
-	return deltaEvent(streamKind(kind), d.id, jsonscan.Text(text))
+	return deltaEvent(l.stream, d.id, jsonscan.Text(l.piece))
 }
 
 // deltaEvent makes a piece of a stream from its streamKind and id.
@@ -438,7 +441,7 @@ func parseRaw(key, val []byte, ok bool) (json.RawMessage, bool) {
 	if key[len(key)-1] == '~' {
 		return json.RawMessage(jsonscan.Text(val)), ok
 	}
-	return bytes.ToValidUTF8(val, []byte("\uFFFD")), ok && json.Valid(val)
+	return bytes.ToValidUTF8(val, []byte("\uFFFD")), ok && jsonscan.Valid(val)
 }
 
 func decodePlain[T any](v []byte) (ev T, ok bool) {

@@ -85,7 +85,7 @@ func appendRawMember(dst []byte, key string, raw json.RawMessage) []byte {
 	oneLine := !jsonscan.IsSpace(raw[0]) && !jsonscan.IsSpace(raw[len(raw)-1]) &&
 		bytes.IndexByte(raw, '\n') < 0 &&
 		bytes.IndexByte(raw, '\r') < 0
-	if oneLine && utf8.Valid(raw) && json.Valid(raw) {
+	if oneLine && utf8.Valid(raw) && jsonscan.Valid(raw) {
 		return append(appendKey(dst, key), raw...)
 	}
 	return jsonscan.AppendString(appendKey(dst, key+"~"), string(raw))

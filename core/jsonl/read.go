@@ -89,6 +89,7 @@ func readLog(
 			}
 			end := &tail{end: s.end, size: s.size}
 			if s.all.none() {
+				d.dec.Rest()
 				end.epoch, end.run, end.time, end.dec = s.epoch, slices.Clone(s.run), t.last, d.dec
 				end.file, _ = log.Stat() // if it fails, the next read starts from the beginning
 			}

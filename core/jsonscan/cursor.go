@@ -95,6 +95,12 @@ func (c *Cursor) Key() (key []byte, ok bool) {
 	return key, ok && plain && c.Take(':')
 }
 
+// Word takes a string of ASCII characters that mean themselves, and returns them.
+func (c *Cursor) Word() (word []byte, ok bool) {
+	word, plain, ok := c.str()
+	return word, ok && plain
+}
+
 // str takes a string. plain reports that it is ASCII without escapes.
 func (c *Cursor) str() (inner []byte, plain, ok bool) {
 	if !c.Take('"') {
