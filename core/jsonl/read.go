@@ -60,19 +60,43 @@ func readLog(
 	if err != nil {
 		return nil, err
 	}
-	l := newLines(io.NewSectionReader(log, 0, info.Size())) // an owner may write faster than this reads
+	left := info.Size()
+	if from.follows(log, after) {
+		left -= from.size
+	} else {
+		from = nil
+	}
+	read := func(yield func(core.Record, int) bool) (*tail, error) {
+		return readOpen(ctx, f, id, log, info.Size(), after, from, yield)
+	}
+	if left > farAhead {
+		return readAhead(read, yield)
+	}
+	return read(func(r core.Record, _ int) bool { return yield(r) })
+}
+
+// readOpen is readLog for an open log with a size. It also yields the sizes of the records, in bytes.
+func readOpen(
+	ctx context.Context,
+	f files,
+	id core.SessionID,
+	log *os.File,
+	size int64,
+	after core.Pos,
+	from *tail,
+	yield func(core.Record, int) bool,
+) (*tail, error) {
+	l := newLines(io.NewSectionReader(log, 0, size)) // an owner may write faster than this reads
 	if _, err := readHeader(l); err != nil {
 		return nil, err
 	}
 	s := scanLog(l)
 	d := recordReader{values: f.values(), after: after, at: after, yield: yield}
 	t := reporter{log: f.log, advice: repairAdvice(id)}
-	if from.follows(log, after) {
+	if from != nil {
 		l.goTo(from.size)
 		s.size, s.end, s.epoch, s.run = from.size, from.end, from.epoch, from.run
 		d.dec, t.last = from.dec, from.time
-	} else {
-		from = nil
 	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
@@ -80,7 +104,7 @@ func readLog(
 		}
 		err := s.next()
 		if n == 0 && from != nil && !s.all.none() { // the log was cut since, and differs from there
-			return readLog(ctx, f, id, after, nil, yield)
+			return readOpen(ctx, f, id, log, size, after, nil, yield)
 		}
 		if errors.Is(err, io.EOF) {
 			if records := t.behind(s); records != nil && !readOwner(f.owner).alive() {
@@ -135,17 +159,17 @@ type recordReader struct {
 	after  core.Pos
 	at     core.Pos // the reader's position
 	dec    codec.Decoder
-	yield  func(core.Record) bool // returns false to stop
+	yield  func(r core.Record, size int) bool // returns false to stop
 }
 
-// pass yields the part of a record that the reader lacks.
-func (d *recordReader) pass(r core.Record) (more bool, err error) {
+// pass yields the part of a record that the reader lacks. size is that of its stored form.
+func (d *recordReader) pass(r core.Record, size int) (more bool, err error) {
 	next, rest, ok, err := d.at.Splice(r)
 	if err != nil || !ok {
 		return err == nil, err
 	}
 	d.at = next
-	return d.yield(rest), nil
+	return d.yield(rest, size), nil
 }
 
 // replace passes records that replace lost ones. A lost record may be one of a call
@@ -155,7 +179,7 @@ func (d *recordReader) replace(records []core.Record) (more bool, err error) {
 		if _, ok := r.Event.(core.Missing); ok {
 			d.dec = codec.Decoder{}
 		}
-		if more, err := d.pass(r); err != nil || !more {
+		if more, err := d.pass(r, 0); err != nil || !more {
 			return more, err
 		}
 	}
@@ -195,7 +219,7 @@ func (d *recordReader) record(s *scan) (more bool, err error) {
 			return true, nil
 		}
 	} else if r, err = d.dec.DecodeLine(line); err == nil {
-		return d.pass(r)
+		return d.pass(r, len(object))
 	}
 	r = s.line.Place()
 	r.Event = core.Missing{
