@@ -111,6 +111,7 @@ type Line struct {
 	stream byte   // streamKind of a piece of a stream; 0: it is something else, or not parsed
 	id     []byte // of the stream, quoted
 	piece  []byte // its text, quoted
+	plain  bool   // the text is known to mean itself
 }
 
 // Place returns the record without its event.
@@ -128,7 +129,7 @@ func (l Line) End() core.Pos {
 		return core.Pos{
 			Epoch: l.record.Epoch,
 			Seq:   l.record.Seq,
-			Off:   l.record.Off + uint64(jsonscan.TextLen(l.piece)),
+			Off:   l.record.Off + l.pieceLen(),
 		}
 	}
 	r := l.record
@@ -136,6 +137,13 @@ func (l Line) End() core.Pos {
 		r.Event = plainEvent[core.Missing](l.body)
 	}
 	return r.End()
+}
+
+func (l Line) pieceLen() uint64 {
+	if l.plain {
+		return uint64(len(l.piece) - len(`""`))
+	}
+	return uint64(jsonscan.TextLen(l.piece))
 }
 
 // AppendStream appends the name of the record's stream. It appends nothing if the
@@ -154,6 +162,47 @@ func StreamDelta(name []byte, text string) core.Event {
 
 // ParseLine finds the parts of a line.
 func ParseLine(line []byte) (Line, error) {
+	if l, ok := ownLine(line); ok {
+		return l, nil
+	}
+	return anyLine(line)
+}
+
+// ownLine is ParseLine for the form in which Append writes, with the event last, and passes over its text
+// once. For any other form ok is false, and anyLine decides.
+func ownLine(line []byte) (l Line, ok bool) {
+	f := fields{c: jsonscan.NewCursor(line)}
+	for f.next() {
+		if string(f.key) == "v" {
+			f.event(&l)
+			return l, f.c.Take('}') && f.end()
+		}
+		if string(f.key) == "v~" || l.set(f.key, f.raw()) != nil {
+			return Line{}, false
+		}
+	}
+	return Line{}, false
+}
+
+// event reads the event of a line whose kind is known.
+func (f *fields) event(l *Line) {
+	l.stream = streamKind(string(l.kind))
+	if l.stream == 0 {
+		l.body = f.raw()
+		f.bad = f.bad || l.kind == nil
+		return
+	}
+	f.into()
+	if f.next() && string(f.key) == "id" {
+		l.id, _, _ = f.c.Quoted()
+	}
+	if f.next() && string(f.key) == "text" {
+		l.piece, l.plain, _ = f.c.Quoted()
+	}
+	f.bad = f.next() || f.bad || l.id == nil || l.piece == nil
+}
+
+func anyLine(line []byte) (Line, error) {
 	var l Line
 	m := membersOf(line)
 	for m.Next() {

@@ -346,6 +346,9 @@ func (d *Decoder) delta(l Line) core.Event {
 	if string(l.id[1:len(l.id)-1]) != d.id || strings.ContainsAny(d.id, `\"`) {
 		d.id = jsonscan.Text(l.id)
 	}
+	if l.plain {
+		return deltaEvent(l.stream, d.id, string(l.piece[1:len(l.piece)-1]))
+	}
 	return deltaEvent(l.stream, d.id, jsonscan.Text(l.piece))
 }
 

@@ -12,7 +12,7 @@ import (
 
 // fields walks through the members of an object that are read one by one.
 type fields struct {
-	c     *jsonscan.Cursor
+	c     jsonscan.Cursor
 	words *words
 	key   []byte
 	begun bool
@@ -50,19 +50,16 @@ func (f *fields) fail() bool {
 // end reports whether all members were read and nothing follows.
 func (f *fields) end() bool { return !f.bad && f.c.End() }
 
-// inner walks through an object that is a member's value.
-func (f *fields) inner() fields { return fields{c: f.c, words: f.words} }
+// into begins a walk through an object that is the member's value. Behind its last member, next
+// continues behind it.
+func (f *fields) into() { f.begun = false }
 
 func (f *fields) text() string {
-	if f.c.Peek() == 'n' {
-		f.fail()
-		return ""
-	}
-	var s string
-	if !f.c.Text(&s) {
+	val, _, ok := f.c.Quoted()
+	if !ok {
 		f.fail()
 	}
-	return s
+	return jsonscan.Text(val)
 }
 
 // word reads a string that may have been read before.
@@ -94,8 +91,7 @@ func (f *fields) raw() []byte {
 
 // fields returns a walk through a whole value.
 func (d *Decoder) fields(v []byte) fields {
-	c := jsonscan.NewCursor(v)
-	return fields{c: &c, words: d.wordsRead()}
+	return fields{c: jsonscan.NewCursor(v), words: d.wordsRead()}
 }
 
 // word is jsonscan.Text for a string that may have been read before.
@@ -164,24 +160,23 @@ func (d *Decoder) turnStarted(v []byte) (ev core.TurnStarted, ok bool) {
 }
 
 func (f *fields) origin(o *core.Origin) {
-	in := f.inner()
-	for in.next() {
-		switch string(in.key) {
+	f.into()
+	for f.next() {
+		switch string(f.key) {
 		case "client":
-			o.Client = in.word()
+			o.Client = f.word()
 		case "principal":
-			o.Principal = core.Principal(in.word())
+			o.Principal = core.Principal(f.word())
 		case "caller":
-			o.Caller = core.Caller(in.word())
+			o.Caller = core.Caller(f.word())
 		case "hops":
-			o.Hops = in.number()
+			o.Hops = f.number()
 		case "approvals":
-			o.Approvals = core.Approvals(in.word())
+			o.Approvals = core.Approvals(f.word())
 		default:
-			in.fail()
+			f.fail()
 		}
 	}
-	f.bad = f.bad || in.bad
 }
 
 func (d *Decoder) usageChanged(v []byte) (ev core.UsageChanged, ok bool) {
@@ -215,30 +210,29 @@ func (d *Decoder) usageChanged(v []byte) (ev core.UsageChanged, ok bool) {
 }
 
 func (f *fields) usage(u *core.Usage) {
-	in := f.inner()
-	for in.next() {
-		switch string(in.key) {
+	f.into()
+	for f.next() {
+		switch string(f.key) {
 		case "in":
-			u.In = in.number()
+			u.In = f.number()
 		case "out":
-			u.Out = in.number()
+			u.Out = f.number()
 		case "cache_read":
-			u.CacheRead = in.number()
+			u.CacheRead = f.number()
 		case "cache_write":
-			u.CacheWrite = in.number()
+			u.CacheWrite = f.number()
 		case "reasoning":
-			u.Reasoning = in.number()
+			u.Reasoning = f.number()
 		case "cost":
-			u.Cost = in.cost()
+			u.Cost = f.cost()
 		case "estimated":
-			if u.Estimated = in.c.Literal("true"); !u.Estimated {
-				in.fail()
+			if u.Estimated = f.c.Literal("true"); !u.Estimated {
+				f.fail()
 			}
 		default:
-			in.fail()
+			f.fail()
 		}
 	}
-	f.bad = f.bad || in.bad
 }
 
 func (f *fields) cost() *float64 {
@@ -257,18 +251,17 @@ func (f *fields) shares() (shares []core.Share) {
 	shares = make([]core.Share, 0, 4)
 	for !f.bad {
 		var s core.Share
-		in := f.inner()
-		for in.next() {
-			switch string(in.key) {
+		f.into()
+		for f.next() {
+			switch string(f.key) {
 			case "part":
-				s.Part = in.word()
+				s.Part = f.word()
 			case "tokens":
-				s.Tokens = in.number()
+				s.Tokens = f.number()
 			default:
-				in.fail()
+				f.fail()
 			}
 		}
-		f.bad = f.bad || in.bad
 		shares = append(shares, s)
 		if !f.c.Take(',') {
 			break

@@ -101,6 +101,16 @@ func (c *Cursor) Word() (word []byte, ok bool) {
 	return word, ok && plain
 }
 
+// Quoted takes a string and returns it with its quotes. plain reports that it is ASCII without escapes.
+func (c *Cursor) Quoted() (val []byte, plain, ok bool) {
+	c.Peek()
+	from := c.at
+	if _, plain, ok = c.str(); !ok {
+		return nil, false, false
+	}
+	return c.data[from:c.at:c.at], plain, true
+}
+
 // str takes a string. plain reports that it is ASCII without escapes.
 func (c *Cursor) str() (inner []byte, plain, ok bool) {
 	if !c.Take('"') {
@@ -235,23 +245,27 @@ func (c *Cursor) number() bool {
 		}
 		return c.at > from
 	}
-	is := func(any string) bool {
-		if c.at < len(c.data) && bytes.IndexByte([]byte(any), c.data[c.at]) >= 0 {
-			c.at++
-			return true
+	c.next('-')
+	if !c.next('0') && !digits() {
+		return false
+	}
+	if c.next('.') && !digits() {
+		return false
+	}
+	if c.next('e') || c.next('E') {
+		if !c.next('+') {
+			c.next('-')
 		}
-		return false
-	}
-	is("-")
-	if !is("0") && !digits() {
-		return false
-	}
-	if is(".") && !digits() {
-		return false
-	}
-	if is("eE") {
-		is("+-")
 		return digits()
 	}
+	return true
+}
+
+// next is Take without white space in front.
+func (c *Cursor) next(b byte) bool {
+	if c.at == len(c.data) || c.data[c.at] != b {
+		return false
+	}
+	c.at++
 	return true
 }
