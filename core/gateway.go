@@ -186,7 +186,7 @@ func (g *Gateway) List(ctx context.Context, p Principal) iter.Seq2[Summary, erro
 	return g.lived(p, g.cfg.Store.List(ctx, p))
 }
 
-// ListNow is List for people who wait: it may end with ErrIncomplete (ListerNow).
+// ListNow is List for people who wait: it may begin with ErrIncomplete (ListerNow).
 func (g *Gateway) ListNow(ctx context.Context, p Principal) iter.Seq2[Summary, error] {
 	if s, ok := g.cfg.Store.(ListerNow); ok {
 		return g.lived(p, s.ListNow(ctx, p))

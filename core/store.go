@@ -51,13 +51,16 @@ type Store interface {
 	Close() error
 }
 
-// ErrIncomplete ends a list of ListNow that lacks sessions, because it is made from their logs right now.
+// ErrIncomplete begins a list of a ListerNow that lacks sessions, because it is made from their logs right now.
 var ErrIncomplete = errors.New("the list of sessions is incomplete: it is being rebuilt from their logs; try again soon")
 
 // ListerNow is a Store whose lists may have to be made from the logs, which takes long.
 type ListerNow interface {
-	// ListNow is List, but does not wait for that: then it yields what is known, and ErrIncomplete at the end.
+	// ListNow is List, but does not wait for that: then it yields ErrIncomplete and what is known.
 	ListNow(context.Context, Principal) iter.Seq2[Summary, error]
+	// Conversations is a part of that list in the order of Summary.Compare. It may have more than the
+	// part: sessions without a message, and some before others that were used later in this process.
+	Conversations(context.Context, Principal, Part) iter.Seq2[Summary, error]
 }
 
 // Journal is one session's stored log. Reading needs nothing; writing needs a

@@ -1,15 +1,13 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
-	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -25,7 +23,7 @@ const page = 100
 // page begins after the last session of the page before, wherever sessions used in the meantime
 // are now: none is listed twice.
 func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRequest) error {
-	after, err := parseRank(p.Cursor)
+	after, err := parseCursor(p.Cursor)
 	if err != nil {
 		return err
 	}
@@ -33,13 +31,14 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 	if err != nil {
 		return err
 	}
-	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
-	var list []core.Summary // the first of the page, and some more
-	cut := func() {
-		slices.SortFunc(list, func(a, b core.Summary) int { return rankOf(a).compare(rankOf(b)) })
-		list = list[:min(len(list), page+1)]
+	part := core.Part{After: after}
+	if p.Cwd != nil {
+		cwd := filepath.Clean(*p.Cwd)
+		part.Where = func(sum core.Summary) bool { return filepath.Clean(sum.Cwd) == cwd }
 	}
-	for sum, err := range s.opts.Gateway.ListNow(ctx, s.opts.Principal) {
+	res := acp.ListResponse{Sessions: []acp.SessionInfo{}}
+	var last core.Summary
+	for sum, err := range s.opts.Gateway.Conversations(ctx, s.opts.Principal, part) {
 		if errors.Is(err, core.ErrIncomplete) {
 			res.Meta = &acp.ListMeta{}
 			res.Meta.Dragoman.Incomplete = true
@@ -48,58 +47,38 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 		if err != nil {
 			return err
 		}
-		if sum.Parent != "" || sum.Messages == 0 || !lists(sum.Archived) ||
-			p.Cwd != nil && filepath.Clean(*p.Cwd) != filepath.Clean(sum.Cwd) {
+		if !lists(sum.Archived) || !part.Follows(sum) {
 			continue
 		}
-		if after.before(rankOf(sum)) {
-			list = append(list, sum)
+		if len(res.Sessions) == page {
+			res.NextCursor = cursorOf(last)
+			break
 		}
-		if len(list) == 4*page { // nearly all are in order already
-			cut()
-		}
-	}
-	cut()
-	for _, sum := range list[:min(len(list), page)] {
 		res.Sessions = append(res.Sessions, infoOf(sum))
-	}
-	if len(list) > page {
-		res.NextCursor = rankOf(list[page-1]).String()
+		last = sum
 	}
 	call.Reply(res, nil)
 	return nil
 }
 
-// rank is the place of a session in the list.
-type rank struct {
-	updated int64 // nanoseconds
-	id      core.SessionID
+// cursorOf returns the cursor of a page after a session.
+func cursorOf(last core.Summary) string {
+	at := strconv.FormatInt(last.Updated.UnixNano(), 36)
+	return base64.RawURLEncoding.EncodeToString([]byte(at + " " + string(last.ID)))
 }
 
-func rankOf(sum core.Summary) rank { return rank{sum.Updated.UnixNano(), sum.ID} }
-
-func (r rank) compare(other rank) int {
-	return cmp.Or(-cmp.Compare(r.updated, other.updated), cmp.Compare(r.id, other.id))
-}
-
-func (r rank) before(other rank) bool { return r.compare(other) < 0 }
-
-// String returns the cursor of a page after r.
-func (r rank) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(r.updated, 36) + " " + string(r.id)))
-}
-
-func parseRank(c *string) (r rank, err error) {
+// parseCursor returns the session that a page begins after, without an ID for the first page.
+func parseCursor(c *string) (after core.Summary, err error) {
 	if c == nil || *c == "" {
-		return rank{updated: math.MaxInt64}, nil // before all
+		return core.Summary{}, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(*c)
 	updated, id, ok := strings.Cut(string(b), " ")
 	n, numErr := strconv.ParseInt(updated, 36, 64)
-	if err != nil || !ok || numErr != nil {
-		return r, jrpc2.Errorf(jrpc2.InvalidParams, "cursor: %.60q is not one that session/list gave out", *c)
+	if err != nil || !ok || numErr != nil || id == "" {
+		return after, jrpc2.Errorf(jrpc2.InvalidParams, "cursor: %.60q is not one that session/list gave out", *c)
 	}
-	return rank{n, core.SessionID(id)}, nil
+	return core.Summary{ID: core.SessionID(id), Updated: time.Unix(0, n)}, nil
 }
 
 // parseArchived returns which sessions a list has, by whether they are archived.

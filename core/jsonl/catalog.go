@@ -5,16 +5,10 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"dragoman/core"
 )
-
-// settled is the age from which the modification time of a folder says that nothing has changed in it since: file
-// systems count in steps of up to two seconds.
-const settled = 3 * time.Second
 
 // catalog is the content of the index in memory, as far as it was read, and which logs are known to agree with it.
 // It belongs to whoever has Store.reading.
@@ -27,7 +21,18 @@ type catalog struct {
 	order   []*place // the one used last at the end; nil: it has another place by now
 	moved   int      // how many are nil
 	folders map[string]*folder
-	known   stamps // of an earlier process, while its part of the index is read
+	talks   []talk   // in their order; lists keep it, so it is replaced and never changed
+	renewed []*place // the places with entries that talks lacks
+
+	// While an index is read for the first time:
+	known stamps // of an earlier process, for its part of the index
+	was   former // of the index before this one
+}
+
+// former is what was known of another index.
+type former struct {
+	places  map[placeKey]*place
+	folders map[string]*folder
 }
 
 // usualEntry is the usual length of a line of the index.
@@ -45,17 +50,10 @@ type place struct {
 	key    string      // of the session's files
 	base   int64       // indexEntry.Log of the entry that has the place
 	entry  *indexEntry // the newest; it never changes
-	// sure: its log had the length of the entry when it was looked at, and its folder has not changed since.
-	sure bool
-}
-
-// folder is a folder of sessions.
-type folder struct {
-	name   string
-	places []*place
-	at     time.Time       // its modification time when it was looked at; zero: what it says does not count
-	owned  map[string]bool // keys of sessions with an owner then
-	listed bool            // it was looked at for the current list
+	ranked *indexEntry // the one in catalog.talks; nil: none
+	// length is that of its log when it was looked at, if the folder has not changed since; -1: unknown.
+	length  int64
+	renewed bool // it is in catalog.renewed
 }
 
 // update reads what was added to the index in root. errBad: it is damaged.
@@ -70,9 +68,11 @@ func (c *catalog) update(ctx context.Context, root string, index *os.File) error
 			return err
 		}
 	}
-	sessions := fi.Size() / usualEntry
+	was, sessions := former{c.places, c.folders}, fi.Size()/usualEntry
 	*c = catalog{places: make(map[placeKey]*place, sessions), order: make([]*place, 0, sessions), folders: map[string]*folder{}}
-	c.known = readStamps(root, index)
+	if c.was = was; was.folders == nil {
+		c.known = readStamps(root, index)
+	}
 	if err = c.read(ctx, index, fi); err != nil {
 		*c = catalog{}
 	}
@@ -107,7 +107,8 @@ func (c *catalog) read(ctx context.Context, index *os.File, fi os.FileInfo) erro
 		line, err := l.read()
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, errUnfinished): // a crash, or a write in progress
-			c.file, c.known = fi, stamps{}
+			c.file, c.known, c.was = fi, stamps{}, former{}
+			c.rank()
 			return c.ends(l, index)
 		case errors.Is(err, errTooLong):
 			return errBad
@@ -143,28 +144,56 @@ func (c *catalog) add(e *indexEntry, sure bool) {
 	case e.Keeps && (p == nil || e.Log < p.base): // the session was deleted, or has changed meanwhile
 		return
 	case e.Keeps:
-		p.entry, p.sure = e, sure
+		c.renew(p, e, sure)
 		return
 	case p == nil:
-		p = &place{key: keyOf(e.Principal, e.Summary.ID)}
-		c.places[k] = p
-		p.folder = c.folder(p.key[:2])
-		p.folder.places = append(p.folder.places, p)
+		p = c.place(k)
 	default:
 		c.order[p.at] = nil
 		c.moved++
 	}
-	p.at, p.base, p.entry, p.sure = len(c.order), e.Log, e, sure
+	p.at, p.base = len(c.order), e.Log
 	c.order = append(c.order, p)
+	c.renew(p, e, sure)
 	if c.moved > len(c.places)+1000 {
 		c.pack()
+	}
+}
+
+// place makes a place.
+func (c *catalog) place(k placeKey) *place {
+	p := &place{length: -1}
+	if was := c.was.places[k]; was != nil {
+		p.key, p.length = was.key, was.length
+	} else {
+		p.key = keyOf(k.principal, k.id)
+	}
+	c.places[k] = p
+	p.folder = c.folder(p.key[:2])
+	p.folder.places = append(p.folder.places, p)
+	return p
+}
+
+// renew sets the entry of a place.
+func (c *catalog) renew(p *place, e *indexEntry, sure bool) {
+	p.entry, p.folder.agrees = e, false
+	if sure {
+		p.length = e.Log
+	}
+	if !p.renewed {
+		p.renewed = true
+		c.renewed = append(c.renewed, p)
 	}
 }
 
 func (c *catalog) folder(name string) *folder {
 	f := c.folders[name]
 	if f == nil {
-		f = c.known.folder(strings.Clone(name))
+		if was := c.was.folders[name]; was != nil {
+			f = &folder{name: was.name, at: was.at, owned: was.owned}
+		} else {
+			f = c.known.folder(strings.Clone(name))
+		}
 		c.folders[f.name] = f
 	}
 	return f
@@ -182,37 +211,3 @@ func (c *catalog) pack() {
 	clear(c.order[len(kept):])
 	c.order, c.moved = kept, 0
 }
-
-// look looks at the folder, once for a list: what was known about its sessions counts as long as it has not changed.
-// A process that claims a session makes a file in its folder before it writes.
-func (f *folder) look(root string) {
-	if f.listed {
-		return
-	}
-	f.listed = true
-	dir := filepath.Join(root, "sessions", f.name)
-	fi, err := os.Lstat(dir)
-	if err == nil && !f.at.IsZero() && fi.ModTime().Equal(f.at) {
-		return
-	}
-	f.at, f.owned = time.Time{}, nil
-	for _, p := range f.places {
-		p.sure = false
-	}
-	if err != nil || time.Since(fi.ModTime()) < settled {
-		return
-	}
-	names, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	f.at, f.owned = fi.ModTime(), map[string]bool{}
-	for _, name := range names {
-		if key, kind, _ := strings.Cut(name.Name(), "."); kind == "owner" {
-			f.owned[key] = true
-		}
-	}
-}
-
-// trusted reports whether the session's entry is that of its log, without looking at it.
-func (p *place) trusted() bool { return p.sure && !p.folder.at.IsZero() && !p.folder.owned[p.key] }

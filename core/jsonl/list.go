@@ -16,47 +16,43 @@ import (
 // List implements core.Store. If the index is needed and the data folder cannot be
 // written, it reads all logs instead.
 func (s *Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
-	return s.list(ctx, p, false)
+	return s.list(ctx, listing{principal: p})
 }
 
 // ListNow implements core.ListerNow.
 func (s *Store) ListNow(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
-	return s.list(ctx, p, true)
+	return s.list(ctx, listing{principal: p, now: true})
 }
 
-func (s *Store) list(ctx context.Context, p core.Principal, now bool) iter.Seq2[core.Summary, error] {
+// Conversations implements core.ListerNow.
+func (s *Store) Conversations(ctx context.Context, p core.Principal, part core.Part) iter.Seq2[core.Summary, error] {
+	return s.list(ctx, listing{principal: p, now: true, part: &part})
+}
+
+// list makes a list of the kind of l.
+func (s *Store) list(ctx context.Context, l listing) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
-		l := listing{
-			store:     s,
-			principal: p,
-			now:       now,
-			yield:     func(sum core.Summary) bool { return yield(sum, nil) },
-		}
-		err := l.run(ctx)
-		switch {
-		case errors.Is(err, errStopped):
-		case errors.Is(err, core.ErrIncomplete):
-			yield(core.Summary{}, err)
-		case err != nil:
+		l := l
+		l.store, l.yield = s, yield
+		if err := l.run(ctx); err != nil {
 			yield(core.Summary{}, fmt.Errorf("list sessions: %w", err))
 		}
 	}
 }
 
-// errStopped means that the caller wants no more of a list.
-var errStopped = errors.New("the list was left")
-
 // listing is one list, with its findings about the index.
 type listing struct {
 	store     *Store
 	principal core.Principal
-	now       bool // it does not wait for an index that is rebuilt
-	yield     func(core.Summary) bool
+	now       bool       // it does not wait for an index that is rebuilt
+	part      *core.Part // of the conversations; nil: it has all sessions, in the order of the index
+	yield     func(core.Summary, error) bool
 
 	sure     []listedPlace // whose logs have the length that the index says
 	lookedUp []indexEntry  // of logs whose length differs from the index
 	gone     []files       // of sessions in the index that have no log
-	crashed  bool          // an owner is dead
+	crashed  []files       // of sessions with a dead owner
+	looked   int           // logs that doubts has looked at
 }
 
 func (l *listing) run(ctx context.Context) error {
@@ -73,9 +69,10 @@ func (l *listing) run(ctx context.Context) error {
 		if tries > 1 || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errBad) {
 			return err
 		}
-		if waited, err := l.aside(ctx, root); err != nil {
+		switch waited, listed, err := l.aside(ctx, root); {
+		case err != nil || listed:
 			return err
-		} else if waited {
+		case waited:
 			continue
 		}
 		damaged := errors.Is(err, errBad)
@@ -94,33 +91,49 @@ func (l *listing) run(ctx context.Context) error {
 	}
 }
 
-// aside deals with a lost index that is rebuilt in the background: the list has waited for that, or it yields what is
-// known by now and ends with core.ErrIncomplete.
-func (l *listing) aside(ctx context.Context, root string) (waited bool, err error) {
+// aside deals with a lost index that is rebuilt in the background: the list has waited for that, or it has yielded
+// core.ErrIncomplete and what is known by now.
+func (l *listing) aside(ctx context.Context, root string) (waited, listed bool, err error) {
 	r := l.store.rebuilds()
 	switch {
 	case l.now && (r != nil || l.store.mayRebuild() && l.store.hasMany(root)):
 		found := slices.Clone(l.store.startRebuild(root))
 		byUse(found)
-		for _, e := range slices.Backward(found) {
-			if e.Principal == l.principal && !l.yield(e.Summary) {
-				return false, errStopped
-			}
+		if l.yield(core.Summary{}, core.ErrIncomplete) {
+			l.these(found)
 		}
-		return false, core.ErrIncomplete
+		return false, true, nil
 	case r != nil:
 		select {
 		case <-r.done:
-			return true, nil
+			return true, false, nil
 		case <-ctx.Done():
-			return false, context.Cause(ctx)
+			return false, false, context.Cause(ctx)
 		}
 	}
-	return false, nil
+	return false, false, nil
+}
+
+// these yields the principal's sessions of these, which are sorted by byUse.
+func (l *listing) these(all []indexEntry) {
+	var list iter.Seq2[core.Summary, error] = func(yield func(core.Summary, error) bool) {
+		for _, e := range slices.Backward(all) {
+			if e.Principal == l.principal && !yield(e.Summary, nil) {
+				return
+			}
+		}
+	}
+	if l.part != nil {
+		list = l.part.Of(list)
+	}
+	list(l.yield)
 }
 
 // index yields the principal's sessions in the index.
 func (l *listing) index(ctx context.Context, root string) error {
+	if l.part != nil {
+		return l.talks(ctx, root)
+	}
 	places, err := l.places(ctx, root)
 	if err != nil {
 		return err
@@ -136,7 +149,7 @@ func (l *listing) index(ctx context.Context, root string) error {
 		if !ok {
 			sum, ok = l.current(ctx, root, p)
 		}
-		if ok && !l.yield(sum) {
+		if ok && !l.yield(sum, nil) {
 			return nil
 		}
 	}
@@ -154,23 +167,12 @@ type listedPlace struct {
 
 // places brings the catalog up to date, and returns its places in their order.
 func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error) {
-	done, err := l.store.catalogue(ctx)
+	done, err := l.catalog(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	index, err := openFile(indexPath(root), os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = index.Close() }()
 	c := &l.store.catalog
-	if err := c.update(ctx, root, index); err != nil {
-		return nil, err
-	}
-	for _, f := range c.folders {
-		f.listed = false
-	}
 	all := make([]listedPlace, 0, len(c.places))
 	for _, p := range c.order {
 		if p != nil {
@@ -179,6 +181,26 @@ func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error
 		}
 	}
 	return all, nil
+}
+
+// catalog brings the catalog up to date, for its use until done.
+func (l *listing) catalog(ctx context.Context, root string) (done func(), err error) {
+	done, err = l.store.catalogue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	index, err := openFile(indexPath(root), os.O_RDONLY)
+	if err == nil {
+		err = errors.Join(l.store.catalog.update(ctx, root, index), index.Close())
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	for _, f := range l.store.catalog.folders {
+		f.listed = false
+	}
+	return done, nil
 }
 
 // catalogue waits until no other list of this process uses the catalog; done ends the use.
@@ -194,10 +216,8 @@ func (s *Store) catalogue(ctx context.Context) (done func(), err error) {
 // logs yields the principal's sessions that have a log.
 func (l *listing) logs(ctx context.Context, root string) error {
 	all, err := l.store.deriveAll(ctx, root)
-	for _, e := range slices.Backward(all) {
-		if e.Principal == l.principal && !l.yield(e.Summary) {
-			return nil
-		}
+	if err == nil {
+		l.these(all)
 	}
 	return err
 }
@@ -226,7 +246,9 @@ func (l *listing) current(ctx context.Context, root string, p listedPlace) (sum 
 		}
 		return e.Summary, true
 	}
-	l.crashed = l.crashed || o.PID != 0
+	if o.PID != 0 {
+		l.crashed = append(l.crashed, f)
+	}
 	now, err := derive(ctx, f)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.gone = append(l.gone, f)
@@ -252,18 +274,22 @@ func (l *listing) remember(ctx context.Context) {
 	defer done()
 	for _, p := range l.sure {
 		if p.place.entry == p.entry && p.place.folder.at.Equal(p.at) {
-			p.place.sure = true
+			p.place.length = p.entry.Log
 		}
 	}
 }
+
+// sweptAtOnce is how many sessions of dead owners a list of conversations sweeps: so its time does not depend on how
+// many there are.
+const sweptAtOnce = 16
 
 // settle stores the summaries that the list has derived, so that the next list need
 // not, and sweeps if the list has found remains of a crash. If it fails the next list
 // tries again.
 func (l *listing) settle(ctx context.Context) {
 	l.remember(ctx)
-	kept := len(l.sure) >= stampsFrom
-	if len(l.lookedUp) == 0 && len(l.gone) == 0 && !l.crashed && !kept {
+	kept := max(l.looked, len(l.sure)) >= stampsFrom
+	if len(l.lookedUp)+len(l.gone)+len(l.crashed) == 0 && !kept {
 		return
 	}
 	_ = l.store.changeIndex(ctx, func(root string) error {
@@ -284,12 +310,19 @@ func (l *listing) settle(ctx context.Context) {
 				_ = f.sweep(ctx) // the next list tries again
 			}
 		}
+		all := l.part == nil
+		if !all && !dead {
+			for _, f := range l.crashed[:min(len(l.crashed), sweptAtOnce)] {
+				_ = f.sweep(ctx) // as above
+			}
+			return nil // whoever writes the next entry makes the index small
+		}
 		if large || dead {
 			if err := l.store.compactIndex(ctx, root); err != nil {
 				return err
 			}
 		}
-		if large || dead || l.crashed {
+		if large || dead || len(l.crashed) > 0 {
 			return l.store.sweep(ctx, root)
 		}
 		return nil

@@ -75,7 +75,7 @@ func (s stamps) folder(name string) *folder {
 func (c *catalog) stamps() stamps {
 	s := stamps{Format: stampsName, Version: 1, Size: c.size, End: c.end, Folders: map[string]stamp{}}
 	for name, f := range c.folders {
-		unsure := func(p *place) bool { return !p.sure && !f.owned[p.key] }
+		unsure := func(p *place) bool { return p.length != p.entry.Log && !f.owned[p.key] }
 		if !f.at.IsZero() && !slices.ContainsFunc(f.places, unsure) {
 			s.Folders[name] = stamp{f.at.UnixNano(), slices.Sorted(maps.Keys(f.owned))}
 		}

@@ -37,27 +37,39 @@ func (a Agent) has(dir string) bool { return dir != "" && (a.Has == nil || a.Has
 
 // List implements core.Store.
 func (s Store) List(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
-	return s.with(p, s.Store.List(ctx, p))
+	return s.with(p, s.Store.List(ctx, p), all)
 }
 
 // ListNow implements core.ListerNow.
 func (s Store) ListNow(ctx context.Context, p core.Principal) iter.Seq2[core.Summary, error] {
 	if now, ok := s.Store.(core.ListerNow); ok {
-		return s.with(p, now.ListNow(ctx, p))
+		return s.with(p, now.ListNow(ctx, p), all)
 	}
 	return s.List(ctx, p)
 }
 
-// with adds the sessions that agents had by themselves to a list.
-func (s Store) with(p core.Principal, ours iter.Seq2[core.Summary, error]) iter.Seq2[core.Summary, error] {
+// Conversations implements core.ListerNow.
+func (s Store) Conversations(ctx context.Context, p core.Principal, part core.Part) iter.Seq2[core.Summary, error] {
+	now, ok := s.Store.(core.ListerNow)
+	if !ok {
+		return part.Of(s.List(ctx, p))
+	}
+	return s.with(p, now.Conversations(ctx, p, part), func(sum core.Summary) bool { return part.Follows(sum) && part.May(sum) })
+}
+
+func all(core.Summary) bool { return true }
+
+// with adds the sessions that agents had by themselves to a list. has selects them.
+func (s Store) with(p core.Principal, ours iter.Seq2[core.Summary, error], has func(core.Summary) bool) iter.Seq2[core.Summary, error] {
 	return func(yield func(core.Summary, error) bool) {
 		more := s.foreign(p)
 		theirs := make(map[core.SessionID]bool, len(more))
 		for _, sum := range more {
 			theirs[sum.ID] = true
 		}
+		more = slices.DeleteFunc(more, func(sum core.Summary) bool { return !has(sum) })
 		for sum, err := range ours {
-			for err == nil && len(more) > 0 && more[0].Updated.After(sum.Updated) {
+			for err == nil && len(more) > 0 && more[0].Compare(sum) < 0 {
 				if !yield(more[0], nil) {
 					return
 				}
@@ -112,7 +124,7 @@ func (s Store) foreign(p core.Principal) (list []core.Summary) {
 			})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b core.Summary) int { return b.Updated.Compare(a.Updated) })
+	slices.SortFunc(list, core.Summary.Compare)
 	return list
 }
 

@@ -1,0 +1,92 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// Part is a part of a principal's conversations: of the sessions that have a message and are no delegated tasks.
+type Part struct {
+	After Summary            // it begins after this one; without an ID at the first
+	Where func(Summary) bool // selects by what never changes, as the folders; nil: all
+}
+
+// Compare orders conversations, the one used last first.
+func (s Summary) Compare(other Summary) int {
+	return cmp.Or(cmp.Compare(other.Updated.UnixNano(), s.Updated.UnixNano()), cmp.Compare(s.ID, other.ID))
+}
+
+// Follows reports whether a session comes after the beginning of the part.
+func (p Part) Follows(s Summary) bool { return p.After.ID == "" || p.After.Compare(s) < 0 }
+
+// May reports whether a session may be in the part, now or when it has changed.
+func (p Part) May(s Summary) bool { return s.Parent == "" && (p.Where == nil || p.Where(s)) }
+
+// Of returns the part of a list.
+func (p Part) Of(list iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		var all []Summary
+		var errs []error
+		for s, err := range list {
+			if err != nil {
+				errs = append(errs, err)
+			} else if p.Follows(s) && p.May(s) {
+				all = append(all, s)
+			}
+		}
+		slices.SortFunc(all, Summary.Compare)
+		for _, s := range all {
+			if !yield(s, nil) {
+				return
+			}
+		}
+		if len(errs) > 0 {
+			yield(Summary{}, errors.Join(errs...))
+		}
+	}
+}
+
+// Conversations yields a part of a principal's conversations, the one used last first. Like ListNow it
+// may begin with ErrIncomplete.
+func (g *Gateway) Conversations(ctx context.Context, p Principal, part Part) iter.Seq2[Summary, error] {
+	if s, ok := g.cfg.Store.(ListerNow); ok {
+		return g.placed(p, s.Conversations(ctx, p, part))
+	}
+	return g.placed(p, part.Of(g.cfg.Store.List(ctx, p)))
+}
+
+// placed is a list of conversations with the newest summaries of the sessions that are open here, in their places.
+func (g *Gateway) placed(p Principal, stored iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		var held []Summary // open here, and used earlier than the store says
+		for s, err := range stored {
+			for len(held) > 0 && (err != nil || held[0].Compare(s) < 0) {
+				if !yield(held[0], nil) {
+					return
+				}
+				held = held[1:]
+			}
+			now := s
+			if open := g.live(sessionKey{p, s.ID}); open != nil && err == nil {
+				st := open.State()
+				now = st.Summary()
+			}
+			switch {
+			case err == nil && now.Messages == 0:
+			case s.Compare(now) < 0:
+				i, _ := slices.BinarySearchFunc(held, now, Summary.Compare)
+				held = slices.Insert(held, i, now)
+			case !yield(now, err):
+				return
+			}
+		}
+		for _, s := range held {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

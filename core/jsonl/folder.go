@@ -1,0 +1,113 @@
+package jsonl
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// folder is a folder of sessions.
+type folder struct {
+	name   string
+	places []*place
+	at     time.Time       // its modification time when it was looked at; zero: it may change without another one
+	owned  map[string]bool // keys of sessions with an owner then
+	listed bool            // it was looked at for the current list
+	agrees bool            // as long as at stays: its logs are those of the entries, and none has an owner
+}
+
+// unsettled reports whether a folder may change in this moment without getting another modification time. File
+// systems that count in whole seconds have steps of up to two; others have those of the system's clock.
+func unsettled(at time.Time) bool {
+	if at.Nanosecond() == 0 {
+		return time.Since(at) < 3*time.Second
+	}
+	return time.Since(at) < 100*time.Millisecond
+}
+
+// look looks at the folder, once for a list: what was known about its sessions counts as long as it has not changed.
+// A process that claims a session makes a file in its folder before it writes.
+func (f *folder) look(root string) {
+	if f.listed {
+		return
+	}
+	f.listed = true
+	dir := filepath.Join(root, "sessions", f.name)
+	fi, err := os.Lstat(dir)
+	if err == nil && !f.at.IsZero() && fi.ModTime().Equal(f.at) {
+		return
+	}
+	f.at, f.owned, f.agrees = time.Time{}, nil, false
+	for _, p := range f.places {
+		p.length = -1
+	}
+	if err != nil {
+		return
+	}
+	recent := unsettled(fi.ModTime())
+	names, err := namesIn(dir)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if key, isOwner := strings.CutSuffix(name, ".owner"); isOwner {
+			if f.owned == nil {
+				f.owned = map[string]bool{}
+			}
+			f.owned[key] = true
+		}
+	}
+	if !recent {
+		f.at = fi.ModTime()
+	}
+}
+
+// namesIn lists a folder, in no order.
+func namesIn(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	return d.Readdirnames(-1)
+}
+
+// doubtful looks at the logs that may differ from their entries, and adds the sessions of those that do.
+func (f *folder) doubtful(root string, in *doubts) {
+	if f.agrees {
+		return
+	}
+	f.agrees = !f.at.IsZero() && len(f.owned) == 0
+	for _, p := range f.places {
+		owned := len(f.owned) > 0 && f.owned[p.key]
+		if p.length == p.entry.Log && !owned {
+			continue
+		}
+		fi, err := os.Lstat(filepath.Join(root, "sessions", f.name, p.key+".jsonl"))
+		in.looked++
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.agrees = false
+			in.gone = append(in.gone, p.key)
+			continue
+		case err == nil:
+			p.length = fi.Size()
+		}
+		if err != nil || p.length != p.entry.Log {
+			f.agrees = false
+			t := talkOf(p.entry, p)
+			if err == nil {
+				t.at = max(t.at, fi.ModTime().UnixNano())
+			}
+			in.all = append(in.all, t)
+		}
+	}
+}
+
+// trusted reports whether the session's entry is that of its log, without looking at it.
+func (p *place) trusted() bool {
+	return p.length == p.entry.Log && !p.folder.at.IsZero() && !p.folder.owned[p.key]
+}
