@@ -326,6 +326,60 @@ func BenchmarkListLarge(b *testing.B) {
 	}
 }
 
+// BenchmarkConversations lists the first 100 of 10,000 conversations: by a new process, by one that knows nothing about
+// the folders, and again. x-raw is the ratio of the shortest time to that of reading the index.
+func BenchmarkConversations(b *testing.B) {
+	dir := b.TempDir()
+	s := jsonl.New(dir)
+	for i := range 10_000 {
+		meta := core.Meta{ID: core.SessionID(fmt.Sprintf("session-with-26-letters-%05d", i)), Principal: core.Local, Cwd: "/home/ada/app", Roots: []string{"/home/ada/app"}, Created: time.Now()}
+		if _, err := s.Create(b.Context(), meta); err != nil {
+			b.Fatal(err)
+		}
+		sum := core.Summary{ID: meta.ID, Title: "a title of some words", Cwd: meta.Cwd, Roots: meta.Roots, Created: meta.Created, Updated: time.Now(), Model: "some/model", Agent: "main", Messages: 2}
+		if err := s.Note(b.Context(), core.Local, sum); err != nil {
+			b.Fatal(err)
+		}
+	}
+	list := func(s *jsonl.Store) time.Duration {
+		began, n := time.Now(), 0
+		for _, err := range s.Conversations(b.Context(), core.Local, core.Part{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n++; n == 100 {
+				break
+			}
+		}
+		return time.Since(began)
+	}
+	for _, when := range []string{"first", "unknown", "again"} {
+		b.Run(when, func(b *testing.B) {
+			whole, raw := time.Hour, time.Hour
+			list(s)
+			b.ReportAllocs()
+			for b.Loop() {
+				if when != "again" {
+					s = jsonl.New(dir)
+				}
+				if when == "unknown" {
+					if err := os.Remove(filepath.Join(dir, "index.folders")); err != nil {
+						b.Fatal(err)
+					}
+				}
+				whole = min(whole, list(s))
+				began := time.Now()
+				if _, err := os.ReadFile(filepath.Join(dir, "index.jsonl")); err != nil {
+					b.Fatal(err)
+				}
+				raw = min(raw, time.Since(began))
+			}
+			b.ReportMetric(float64(whole.Nanoseconds()), "min-ns/list")
+			b.ReportMetric(float64(whole)/float64(raw), "x-raw")
+		})
+	}
+}
+
 // BenchmarkList lists 2,000 sessions, and the ten used last.
 func BenchmarkList(b *testing.B) {
 	s := newStore(b)

@@ -23,6 +23,7 @@ type catalog struct {
 	folders map[string]*folder
 	talks   []talk   // in their order; lists keep it, so it is replaced and never changed
 	renewed []*place // the places with entries that talks lacks
+	spare   []place  // for the next sessions
 
 	// While an index is read for the first time:
 	known stamps // of an earlier process, for its part of the index
@@ -54,6 +55,7 @@ type place struct {
 	// length is that of its log when it was looked at, if the folder has not changed since; -1: unknown.
 	length  int64
 	renewed bool // it is in catalog.renewed
+	unread  int  // its number in pieces, from one; zero: it has none
 }
 
 // update reads what was added to the index in root. errBad: it is damaged.
@@ -69,7 +71,12 @@ func (c *catalog) update(ctx context.Context, root string, index *os.File) error
 		}
 	}
 	was, sessions := former{c.places, c.folders}, fi.Size()/usualEntry
-	*c = catalog{places: make(map[placeKey]*place, sessions), order: make([]*place, 0, sessions), folders: map[string]*folder{}}
+	*c = catalog{
+		places:  make(map[placeKey]*place, sessions),
+		order:   make([]*place, 0, sessions),
+		renewed: make([]*place, 0, sessions),
+		folders: map[string]*folder{},
+	}
 	if c.was = was; was.folders == nil {
 		c.known = readStamps(root, index)
 	}
@@ -100,6 +107,21 @@ func (c *catalog) read(ctx context.Context, index *os.File, fi os.FileInfo) erro
 		}
 	}
 	l.goTo(c.size)
+	var unread pieces
+	err := c.readLines(ctx, l, &unread)
+	if !unread.decode() {
+		return errBad
+	}
+	if err != nil {
+		return err
+	}
+	c.file, c.known, c.was = fi, stamps{}, former{}
+	c.rank()
+	return c.ends(l, index)
+}
+
+// readLines reads the rest of the index. Entries that it has added to unread are not decoded yet.
+func (c *catalog) readLines(ctx context.Context, l *lines, unread *pieces) error {
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -107,23 +129,26 @@ func (c *catalog) read(ctx context.Context, index *os.File, fi os.FileInfo) erro
 		line, err := l.read()
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, errUnfinished): // a crash, or a write in progress
-			c.file, c.known, c.was = fi, stamps{}, former{}
-			c.rank()
-			return c.ends(l, index)
+			return nil
 		case errors.Is(err, errTooLong):
 			return errBad
 		case err != nil:
 			return err
 		}
 		object, ok := unseal(line)
-		e, decoded := indexEntry{}, false
+		var head entryHead
 		if ok {
-			e, decoded = decodeEntry(object)
+			head, ok = headOf(object)
 		}
-		if !decoded {
+		if !ok {
 			return errBad
 		}
-		c.add(&e, l.next <= c.known.Size)
+		if p := c.add(head, l.next <= c.known.Size); p != nil {
+			unread.add(p, object)
+		}
+		if len(unread.text) >= readAtOnce && !unread.decode() {
+			return errBad
+		}
 	}
 }
 
@@ -136,25 +161,37 @@ func (c *catalog) ends(l *lines, index io.ReaderAt) error {
 	return err
 }
 
-// add applies an entry. sure says that its log agreed with it, if its folder has not changed.
-func (c *catalog) add(e *indexEntry, sure bool) {
-	k := placeKey{e.Principal, e.Summary.ID}
-	p := c.places[k]
+// add applies an entry by its head, and returns the place that gets it; nil: none does. sure says that its log agreed
+// with it, if its folder has not changed.
+func (c *catalog) add(e entryHead, sure bool) *place {
+	p := c.places[placeKey{core.Principal(e.principal), core.SessionID(e.id)}]
 	switch {
-	case e.Keeps && (p == nil || e.Log < p.base): // the session was deleted, or has changed meanwhile
-		return
-	case e.Keeps:
-		c.renew(p, e, sure)
-		return
+	case e.keeps && (p == nil || e.log < p.base): // the session was deleted, or has changed meanwhile
+		return nil
+	case e.keeps:
 	case p == nil:
-		p = c.place(k)
+		p = c.place(placeKey{core.Principal(e.principal), core.SessionID(e.id)})
+		c.put(p, e)
 	default:
 		c.order[p.at] = nil
 		c.moved++
+		c.put(p, e)
 	}
-	p.at, p.base = len(c.order), e.Log
+	p.folder.agrees = false
+	if sure {
+		p.length = e.log
+	}
+	if !p.renewed {
+		p.renewed = true
+		c.renewed = append(c.renewed, p)
+	}
+	return p
+}
+
+// put gives a place to the session that was used last.
+func (c *catalog) put(p *place, e entryHead) {
+	p.at, p.base = len(c.order), e.log
 	c.order = append(c.order, p)
-	c.renew(p, e, sure)
 	if c.moved > len(c.places)+1000 {
 		c.pack()
 	}
@@ -162,7 +199,11 @@ func (c *catalog) add(e *indexEntry, sure bool) {
 
 // place makes a place.
 func (c *catalog) place(k placeKey) *place {
-	p := &place{length: -1}
+	if len(c.spare) == 0 {
+		c.spare = make([]place, min(1+len(c.places), 256))
+	}
+	p := &c.spare[0]
+	p.length, c.spare = -1, c.spare[1:]
 	if was := c.was.places[k]; was != nil {
 		p.key, p.length = was.key, was.length
 	} else {
@@ -172,18 +213,6 @@ func (c *catalog) place(k placeKey) *place {
 	p.folder = c.folder(p.key[:2])
 	p.folder.places = append(p.folder.places, p)
 	return p
-}
-
-// renew sets the entry of a place.
-func (c *catalog) renew(p *place, e *indexEntry, sure bool) {
-	p.entry, p.folder.agrees = e, false
-	if sure {
-		p.length = e.Log
-	}
-	if !p.renewed {
-		p.renewed = true
-		c.renewed = append(c.renewed, p)
-	}
 }
 
 func (c *catalog) folder(name string) *folder {
@@ -210,4 +239,52 @@ func (c *catalog) pack() {
 	}
 	clear(c.order[len(kept):])
 	c.order, c.moved = kept, 0
+}
+
+// readAtOnce is how much of an index is decoded together, in bytes.
+const readAtOnce = 1 << 20
+
+// pieces are entries that have a place and are not decoded yet: often newer ones follow. Those that are decoded
+// together share their memory.
+type pieces struct {
+	text   []byte
+	pieces []piece
+}
+
+type piece struct {
+	place    *place
+	from, to int // in pieces.text
+}
+
+// add adds the newest entry of a place.
+func (u *pieces) add(p *place, object []byte) {
+	if p.unread == 0 {
+		u.pieces = append(u.pieces, piece{place: p})
+		p.unread = len(u.pieces)
+	}
+	one := &u.pieces[p.unread-1]
+	one.from = len(u.text)
+	u.text = append(u.text, object...)
+	one.to = len(u.text)
+}
+
+// decode decodes the entries and gives them to their places. It reports whether it could.
+func (u *pieces) decode() bool {
+	size := 0
+	for _, one := range u.pieces {
+		size += one.to - one.from
+	}
+	var text strings.Builder
+	text.Grow(size)
+	all, ok := make([]indexEntry, len(u.pieces)), true
+	var roots []string
+	for i, one := range u.pieces {
+		from := text.Len()
+		text.Write(u.text[one.from:one.to])
+		ok = all[i].decode(text.String()[from:], roots) && ok
+		roots = all[i].Summary.Roots
+		one.place.entry, one.place.unread = &all[i], 0
+	}
+	u.text, u.pieces = u.text[:0], u.pieces[:0]
+	return ok
 }
