@@ -16,6 +16,7 @@ type folder struct {
 	at     time.Time       // its modification time when it was looked at; zero: it may change without another one
 	owned  map[string]bool // keys of sessions with an owner then
 	listed bool            // it was looked at for the current list
+	unread bool            // its owners were not read since it has changed
 	agrees bool            // as long as at stays: its logs are those of the entries, and none has an owner
 }
 
@@ -35,21 +36,33 @@ func (f *folder) look(root string) {
 		return
 	}
 	f.listed = true
-	dir := filepath.Join(root, "sessions", f.name)
+	dir := f.path(root)
 	fi, err := os.Lstat(dir)
 	if err == nil && !f.at.IsZero() && fi.ModTime().Equal(f.at) {
 		return
 	}
-	f.at, f.owned, f.agrees = time.Time{}, nil, false
+	f.at, f.owned, f.agrees, f.unread = time.Time{}, nil, false, err == nil
 	for _, p := range f.places {
 		p.length = -1
 	}
-	if err != nil {
+	if err == nil && !unsettled(fi.ModTime()) {
+		f.at = fi.ModTime()
+	}
+}
+
+func (f *folder) path(root string) string { return root + sessionsIn + f.name }
+
+const sessionsIn = string(filepath.Separator) + "sessions" + string(filepath.Separator)
+
+// readOwners reads which sessions have an owner, if the folder has changed.
+func (f *folder) readOwners(root string) {
+	if !f.unread {
 		return
 	}
-	recent := unsettled(fi.ModTime())
-	names, err := namesIn(dir)
+	f.unread = false
+	names, err := namesIn(f.path(root))
 	if err != nil {
+		f.at = time.Time{}
 		return
 	}
 	for _, name := range names {
@@ -59,9 +72,6 @@ func (f *folder) look(root string) {
 			}
 			f.owned[key] = true
 		}
-	}
-	if !recent {
-		f.at = fi.ModTime()
 	}
 }
 
@@ -80,13 +90,24 @@ func (f *folder) doubtful(root string, in *doubts) {
 	if f.agrees {
 		return
 	}
+	f.readOwners(root)
 	f.agrees = !f.at.IsZero() && len(f.owned) == 0
+	var dir *os.File
 	for _, p := range f.places {
 		owned := len(f.owned) > 0 && f.owned[p.key]
 		if p.length == p.entry.Log && !owned {
 			continue
 		}
-		fi, err := os.Lstat(filepath.Join(root, "sessions", f.name, p.key+".jsonl"))
+		if dir == nil {
+			d, err := os.Open(f.path(root))
+			if err != nil {
+				f.agrees = false
+				return
+			}
+			defer d.Close() //nolint:errcheck // it was only read
+			dir = d
+		}
+		length, at, err := statIn(dir, p.key+".jsonl")
 		in.looked++
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -94,14 +115,12 @@ func (f *folder) doubtful(root string, in *doubts) {
 			in.gone = append(in.gone, p.key)
 			continue
 		case err == nil:
-			p.length = fi.Size()
+			p.length = length
 		}
-		if err != nil || p.length != p.entry.Log {
+		if err != nil || length != p.entry.Log {
 			f.agrees = false
 			t := talkOf(p.entry, p)
-			if err == nil {
-				t.at = max(t.at, fi.ModTime().UnixNano())
-			}
+			t.at = max(t.at, at)
 			in.all = append(in.all, t)
 		}
 	}

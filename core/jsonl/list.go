@@ -177,6 +177,7 @@ func (l *listing) places(ctx context.Context, root string) ([]listedPlace, error
 	for _, p := range c.order {
 		if p != nil {
 			p.folder.look(root)
+			p.folder.readOwners(root)
 			all = append(all, listedPlace{p.entry, p, p.folder.at, p.folder.owned[p.key], p.trusted()})
 		}
 	}

@@ -3,10 +3,14 @@
 package jsonl
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // checkOwner refuses a folder that other users own or may write to.
@@ -37,4 +41,18 @@ func truncate(f *os.File, size int64) error { return f.Truncate(size) }
 func linked(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return !ok || st.Nlink > 0
+}
+
+// statIn returns the length of a file in a folder, and the time of its last change in nanoseconds. It follows no
+// symbolic link.
+func statIn(dir *os.File, name string) (length, at int64, err error) {
+	var st unix.Stat_t
+	err = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err != nil {
+		return 0, math.MinInt64, err
+	}
+	return st.Size, st.Mtim.Nano(), nil
 }

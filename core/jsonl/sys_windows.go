@@ -2,7 +2,9 @@ package jsonl
 
 import (
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 )
 
 // checkOwner leaves the decision to the folder's access list, which a folder in the
@@ -15,3 +17,13 @@ func truncate(f *os.File, size int64) error { return os.Truncate(f.Name(), size)
 
 // linked is always true: an open file cannot be removed here.
 func linked(fs.FileInfo) bool { return true }
+
+// statIn returns the length of a file in a folder, and the time of its last change in nanoseconds. It follows no
+// symbolic link.
+func statIn(dir *os.File, name string) (length, at int64, err error) {
+	fi, err := os.Lstat(filepath.Join(dir.Name(), name))
+	if err != nil {
+		return 0, math.MinInt64, err
+	}
+	return fi.Size(), fi.ModTime().UnixNano(), nil
+}

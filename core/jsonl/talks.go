@@ -3,8 +3,10 @@ package jsonl
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
 
 	"dragoman/core"
 )
@@ -126,14 +128,44 @@ func (l *listing) doubts(ctx context.Context, root string) (talks []talk, in dou
 	}
 	defer done()
 	c := &l.store.catalog
+	var changed []*folder
 	for _, f := range c.folders {
-		f.look(root)
-		f.doubtful(root, &in)
+		if f.look(root); !f.agrees {
+			changed = append(changed, f)
+		}
 	}
+	in = lookInto(root, changed)
 	for _, key := range in.gone {
 		l.gone = append(l.gone, l.store.filesAt(root, key))
 	}
 	l.looked = in.looked
 	slices.SortFunc(in.all, talk.compare)
 	return c.talks, in, nil
+}
+
+// together is how many folders are looked into by one goroutine.
+const together = 16
+
+// lookInto looks at the logs in folders.
+func lookInto(root string, folders []*folder) (in doubts) {
+	parts := slices.Collect(slices.Chunk(folders, max(together, 1+len(folders)/runtime.GOMAXPROCS(0))))
+	found := make([]doubts, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		look := func() {
+			for _, f := range part {
+				f.doubtful(root, &found[i])
+			}
+		}
+		if i == len(parts)-1 {
+			look()
+			break
+		}
+		wg.Go(look)
+	}
+	wg.Wait()
+	for _, one := range found {
+		in.all, in.gone, in.looked = append(in.all, one.all...), append(in.gone, one.gone...), in.looked+one.looked
+	}
+	return in
 }
