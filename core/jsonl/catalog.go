@@ -242,7 +242,7 @@ func (c *catalog) pack() {
 }
 
 // readAtOnce is how much of an index is decoded together, in bytes.
-const readAtOnce = 1 << 20
+const readAtOnce = 128 << 10
 
 // pieces are entries that have a place and are not decoded yet: often newer ones follow. Those that are decoded
 // together share their memory.

@@ -87,9 +87,15 @@
 // derives it from the log and appends it, marked so that the session keeps its place
 // among the others. A log that had this length is not looked at again while the time of its folder
 // stays, since a claim makes a file there; the first sync of a claim makes that time durable. Sessions
-// with an owner are always looked at, and so is a folder that has changed in the last three seconds.
+// with an owner are always looked at, and so is a folder that has changed in the last 100 ms, or three seconds
+// where times have no fractions: it may change again without getting another time.
 // <dir>/index.folders has these times for other processes; it counts only for the index that it was
 // written for.
+//
+// Conversations keeps the sessions with a message sorted by their last use, and changes that as the index
+// grows. A list of them looks at the folders, at the logs in those that have changed, and at sessions with an
+// owner. A log that differs from its summary may belong as far up as its time says: it is looked up when the list
+// gets there. So a page takes the same time with any number of sessions, and sweeps only a few of them.
 //
 // An index that is missing or damaged is rebuilt from the logs, which takes as long as reading
 // them all. ListNow does not wait for that if they are many: they are read in the background, the

@@ -27,7 +27,8 @@ func (t talk) compare(other talk) int {
 
 // rank brings talks up to date.
 func (c *catalog) rank() {
-	var old, more []talk
+	var old []talk
+	more := make([]talk, 0, len(c.renewed))
 	for _, p := range c.renewed {
 		p.renewed = false
 		if p.ranked != nil {
@@ -45,6 +46,10 @@ func (c *catalog) rank() {
 	}
 	slices.SortFunc(old, talk.compare)
 	slices.SortFunc(more, talk.compare)
+	if len(c.talks) == 0 {
+		c.talks = more
+		return
+	}
 	all := make([]talk, 0, len(c.talks)-len(old)+len(more))
 	for _, t := range c.talks {
 		if len(old) > 0 && t.entry == old[0].entry {
