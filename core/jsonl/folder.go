@@ -13,11 +13,12 @@ import (
 type folder struct {
 	name   string
 	places []*place
-	at     time.Time       // its modification time when it was looked at; zero: it may change without another one
-	owned  map[string]bool // keys of sessions with an owner then
-	listed bool            // it was looked at for the current list
-	unread bool            // its owners were not read since it has changed
-	agrees bool            // as long as at stays: its logs are those of the entries, and none has an owner
+	at     time.Time        // its modification time when it was looked at; zero: it may change without another one
+	owned  map[string]bool  // keys of sessions with an owner then, but for those that are known to be dead
+	owners map[string]owner // the owners that were read since
+	listed bool             // it was looked at for the current list
+	unread bool             // its owners were not read since it has changed
+	agrees bool             // as long as at stays: its logs are those of the entries, and none has an owner
 }
 
 // unsettled reports whether a folder may change in this moment without getting another modification time. File
@@ -41,7 +42,7 @@ func (f *folder) look(root string) {
 	if err == nil && !f.at.IsZero() && fi.ModTime().Equal(f.at) {
 		return
 	}
-	f.at, f.owned, f.agrees, f.unread = time.Time{}, nil, false, err == nil
+	f.at, f.owned, f.owners, f.agrees, f.unread = time.Time{}, nil, nil, false, err == nil
 	for _, p := range f.places {
 		p.length = -1
 	}
@@ -91,7 +92,7 @@ func (f *folder) doubtful(root string, in *doubts) {
 		return
 	}
 	f.readOwners(root)
-	f.agrees = !f.at.IsZero() && len(f.owned) == 0
+	agrees := true
 	var dir *os.File
 	for _, p := range f.places {
 		owned := len(f.owned) > 0 && f.owned[p.key]
@@ -101,7 +102,6 @@ func (f *folder) doubtful(root string, in *doubts) {
 		if dir == nil {
 			d, err := os.Open(f.path(root))
 			if err != nil {
-				f.agrees = false
 				return
 			}
 			defer d.Close() //nolint:errcheck // it was only read
@@ -111,19 +111,35 @@ func (f *folder) doubtful(root string, in *doubts) {
 		in.looked++
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f.agrees = false
+			agrees = false
 			in.gone = append(in.gone, p.key)
 			continue
 		case err == nil:
 			p.length = length
 		}
 		if err != nil || length != p.entry.Log {
-			f.agrees = false
+			agrees = false
 			t := talkOf(p.entry, p)
 			t.at = max(t.at, at)
 			in.all = append(in.all, t)
+		} else if owned && f.dead(root, p.key) {
+			delete(f.owned, p.key)
 		}
 	}
+	f.agrees = agrees && !f.at.IsZero() && len(f.owned) == 0
+}
+
+// dead reports whether a session's owner is dead: nobody writes its log before there is another one.
+func (f *folder) dead(root, key string) bool {
+	o, known := f.owners[key]
+	if !known {
+		o = readOwner(filepath.Join(f.path(root), key+".owner"))
+		if f.owners == nil {
+			f.owners = map[string]owner{}
+		}
+		f.owners[key] = o
+	}
+	return o.PID != 0 && !o.alive()
 }
 
 // trusted reports whether the session's entry is that of its log, without looking at it.

@@ -133,6 +133,28 @@ func TestConversationOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestDeadOwnersAreLookedAtOnce: a session whose owner was killed after it was noted costs later lists nothing.
+func TestDeadOwnersAreLookedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := New(dir)
+	for n := range 30 {
+		id := core.SessionID(fmt.Sprint("s", n))
+		j, sum := crashed(t, s, id)
+		if err := s.Note(t.Context(), core.Local, sum); err != nil {
+			t.Fatal(err)
+		}
+		if !exists(j.files.owner) {
+			t.Fatal("there is no owner")
+		}
+	}
+	age(t, dir, time.Hour)
+	for i, want := range []int{30, 0} {
+		if got, l := talksOf(t, s, core.Part{}, 100); l.looked != want || len(got) != 30 {
+			t.Errorf("list %d has %d sessions and looked at %d logs, want %d", i+1, len(got), l.looked, want)
+		}
+	}
+}
+
 // TestBudgetConversations bounds what a page of conversations takes: nothing that grows with the sessions, when nothing
 // has happened, and looks at a single folder when one was used.
 func TestBudgetConversations(t *testing.T) {
