@@ -311,7 +311,7 @@ var importRules = []rule{
 	onlyIn("dragoman/core/web", "pages are fetched for a model, or for who refers to one", "dragoman/core/tools"),
 	onlyIn("github.com/spf13/cobra", "the command line is cmd's", "dragoman/cmd/dragoman"),
 	onlyIn("github.com/goccy/go-yaml/...", "the form of the configuration is configs' own affair", "dragoman/configs"),
-	onlyIn("github.com/BurntSushi/toml", "other programs write TOML, and we do not", "dragoman/cmd/internal/imports"),
+	onlyIn("github.com/pelletier/go-toml/v2", "other programs write TOML, and we do not", "dragoman/cmd/internal/imports"),
 	onlyIn("github.com/tailscale/hujson", "the form of the configuration is configs' own affair", "dragoman/configs", "dragoman/configs/jsonc"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/mcp", "one protocol, one adapter", "dragoman/adapters/mcp/...", "dragoman/bridge/bridgetest", "dragoman/e2e", "dragoman/e2e/conformance"),
 	onlyIn("github.com/modelcontextprotocol/go-sdk/auth", "one package logs in to servers; nobody else does", "dragoman/bridge/login", "dragoman/bridge/login/logintest"),

@@ -3,10 +3,11 @@ package imports
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // maxNesting limits the nesting in a TOML text.
@@ -30,7 +31,12 @@ func plainTOML(text []byte) ([]byte, error) {
 	}
 	var top map[string]any
 	if err := toml.Unmarshal(text, &top); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
+		text := strings.TrimPrefix(err.Error(), "toml: ")
+		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+			line, _ := at.Position()
+			text = fmt.Sprintf("line %d: %s", line, text)
+		}
+		return nil, errors.New(text)
 	}
 	if deeper(top, maxNesting) { // dotted keys
 		return nil, errTooDeep
@@ -48,12 +54,6 @@ func deeper(v any, levels int) bool {
 			}
 		}
 	case []any:
-		for _, inner := range v {
-			if levels == 0 || deeper(inner, levels-1) {
-				return true
-			}
-		}
-	case []map[string]any:
 		for _, inner := range v {
 			if levels == 0 || deeper(inner, levels-1) {
 				return true
