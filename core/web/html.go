@@ -2,9 +2,12 @@ package web
 
 import (
 	"errors"
+	stdhtml "html"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -13,22 +16,29 @@ import (
 // htmlText returns roughly the text that a reader of a page sees: with headings,
 // lists, links and preformatted lines, without scripts, styles and forms. It reads a
 // stream of tags, so endless nesting in a page costs nothing.
+//
+// The tokenizer only finds the tags here. Whatever decodes entities with it, Text, Token
+// and TagAttr, links tables that are filled whenever the program starts; those of the
+// standard library are filled when they are needed.
 func htmlText(page string, base *url.URL) string {
 	z := html.NewTokenizer(strings.NewReader(page))
 	p := prose{base: base}
 	for {
-		switch z.Next() {
+		switch t := z.Next(); t {
 		case html.ErrorToken:
 			if !errors.Is(z.Err(), io.EOF) {
 				p.text("[the page cannot be read any further]")
 			}
 			return p.done()
 		case html.TextToken:
-			p.text(string(z.Text()))
+			p.text(stdhtml.UnescapeString(newlines.Replace(string(z.Raw()))))
 		case html.StartTagToken, html.SelfClosingTagToken:
-			p.start(z.Token())
+			tag := string(z.Raw()) // TagName changes it
+			name, _ := z.TagName()
+			p.start(atom.Lookup(name), tag, t == html.SelfClosingTagToken)
 		case html.EndTagToken:
-			p.end(z.Token().DataAtom)
+			name, _ := z.TagName()
+			p.end(atom.Lookup(name))
 		case html.CommentToken, html.DoctypeToken:
 		}
 	}
@@ -48,15 +58,15 @@ type prose struct {
 	at     int       // the offset of its text in out
 }
 
-// start processes a start tag.
-func (p *prose) start(t html.Token) {
+// start processes a start tag. closed: it is its own end tag.
+func (p *prose) start(a atom.Atom, tag string, closed bool) {
 	if p.hidden != 0 {
-		if t.DataAtom == p.hidden && t.Type == html.StartTagToken {
+		if a == p.hidden && !closed {
 			p.deep++
 		}
 		return
 	}
-	switch t.DataAtom {
+	switch a {
 	case atom.Script,
 		atom.Style,
 		atom.Noscript,
@@ -66,8 +76,8 @@ func (p *prose) start(t html.Token) {
 		atom.Object,
 		atom.Select,
 		atom.Nav:
-		if t.Type == html.StartTagToken {
-			p.hidden, p.deep = t.DataAtom, 1
+		if !closed {
+			p.hidden, p.deep = a, 1
 		}
 	case atom.Title, atom.H1:
 		p.paragraph("# ")
@@ -92,10 +102,10 @@ func (p *prose) start(t html.Token) {
 			p.write(" | ")
 		}
 	case atom.A:
-		p.begin(t)
+		p.begin(tag)
 	default:
-		if block(t.DataAtom) {
-			p.newline(spacing(t.DataAtom))
+		if block(a) {
+			p.newline(spacing(a))
 		}
 	}
 }
@@ -222,17 +232,35 @@ func (p *prose) text(s string) {
 }
 
 // begin opens a link.
-func (p *prose) begin(t html.Token) {
+func (p *prose) begin(tag string) {
 	p.close()
-	for _, a := range t.Attr {
-		if a.Key != "href" || p.base == nil {
-			continue
-		}
-		u, err := p.base.Parse(strings.TrimSpace(a.Val))
-		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && !strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
-			p.link, p.at = u.String(), p.out.Len()
+	target, ok := target(tag)
+	if p.base == nil || !ok || strings.HasPrefix(target, "#") {
+		return
+	}
+	if u, err := p.base.Parse(target); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		p.link, p.at = u.String(), p.out.Len()
+	}
+}
+
+var (
+	newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	// attribute matches an attribute of a tag: its name, and its value with quotation marks.
+	attribute = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?`)
+	})
+	// entity matches an entity in a value, where a query like ?a=1&copy=2 has none.
+	entity = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&#?\w+;`) })
+)
+
+// target returns the target of a start tag of a link, if it has one.
+func target(tag string) (to string, ok bool) {
+	for _, m := range attribute().FindAllStringSubmatch(strings.TrimLeft(tag, "<aA"), -1) {
+		if strings.EqualFold(m[1], "href") {
+			return strings.TrimSpace(entity().ReplaceAllStringFunc(strings.Trim(m[2], `"'`), stdhtml.UnescapeString)), true
 		}
 	}
+	return "", false
 }
 
 // close writes the target of the open link, after its text.
