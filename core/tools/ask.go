@@ -14,7 +14,9 @@ var askSpec = core.Spec{
 	Title:  "Ask the user",
 	Description: "Asks the user a question and waits for the answer. Use it when the work cannot go on without a decision that only the user can " +
 		"make.",
-	Schema: schema([]string{"question"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "question": {"type": "string"},
     "options": {
       "type": "array",
@@ -27,7 +29,11 @@ var askSpec = core.Spec{
         "additionalProperties": false
       }
     },
-    "freeform": {"type": "boolean", "description": "Whether any text may be the answer. Default true."}`),
+    "freeform": {"type": "boolean", "description": "Whether any text may be the answer. Default true."}
+  },
+  "required": ["question"],
+  "additionalProperties": false
+}`),
 	Kind:     core.KindOther,
 	ReadOnly: true,
 }

@@ -24,11 +24,17 @@ var jobsSpec = core.Spec{
 	Description: "Looks after the commands that shell_command started in the background in this session. list shows them; read_output returns " +
 		"what one has printed so far, of the last MiB, with [stderr] before lines of errors; kill ends one and everything it started. Jobs end " +
 		"with the session.",
-	Schema: schema([]string{"action"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "action": {"type": "string", "enum": ["list", "read_output", "kill"]},
     "id": {"type": "string", "description": "The job. For read_output and kill."},
     "offset": {"type": "integer", "minimum": 1, "description": "For read_output: the first line to return, counted from 1."},
-    "tail": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "For read_output without offset: how many lines of the end to return. Default 200."}`),
+    "tail": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "For read_output without offset: how many lines of the end to return. Default 200."}
+  },
+  "required": ["action"],
+  "additionalProperties": false
+}`),
 	Kind:     core.KindOther,
 	ReadOnly: true,
 }

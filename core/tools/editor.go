@@ -32,18 +32,29 @@ var diagnoseSpec = core.Spec{
 	Title:  "Ask the editor what is wrong",
 	Description: "Returns the errors and warnings that the user's editor and its language servers report for a file, or for all that they know " +
 		"of. They may lag a little behind a change, and files that were never open may be missing.",
-	Schema: schema(nil, `
-    "path": {"type": "string", "description": "The file. Default: all."}`),
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file. Default: all."}
+  },
+  "additionalProperties": false
+}`),
 	Kind:       core.KindRead,
 	ReadOnly:   true,
 	Idempotent: true,
 }
 
-var placeSchema = schema([]string{"path", "line"}, `
+var placeSchema = []byte(`{
+  "type": "object",
+  "properties": {
     "path": {"type": "string", "description": "The file in which the symbol stands."},
     "line": {"type": "integer", "minimum": 1, "description": "Its line, counted from 1."},
     "symbol": {"type": "string", "description": "The symbol as it is written in that line."},
-    "column": {"type": "integer", "minimum": 1, "description": "Instead of symbol: its column, counted from 1."}`)
+    "column": {"type": "integer", "minimum": 1, "description": "Instead of symbol: its column, counted from 1."}
+  },
+  "required": ["path", "line"],
+  "additionalProperties": false
+}`)
 
 var definitionSpec = core.Spec{
 	Server:      core.Native,

@@ -26,9 +26,15 @@ var globSpec = core.Spec{
 	Description: "Finds files by a pattern of their path below a folder: * and ? match within a name, ** any number of folders, [a-z] one " +
 		"character, {a,b} either. *.go looks in the folder alone, **/*.go also below it. What .gitignore ignores is left out, symbolic links " +
 		"are not followed. Returns at most 500 paths, sorted.",
-	Schema: schema([]string{"pattern"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "pattern": {"type": "string", "description": "The pattern, with / between names, relative to path."},
-    "path": {"type": "string", "description": "The folder to look in. Default: the session's folder."}`),
+    "path": {"type": "string", "description": "The folder to look in. Default: the session's folder."}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindSearch,
 	ReadOnly:   true,
 	Idempotent: true,

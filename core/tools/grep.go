@@ -25,13 +25,19 @@ var grepSpec = core.Spec{
 	Description: "Searches the lines of files below a folder, or of one file, by a regular expression (RE2 syntax; no back references or " +
 		"look-around). Returns path:line:text, with context lines as path-line-text, sorted by path. What .gitignore ignores, binary files, " +
 		"files above 16 MB and symbolic links are left out; unsaved text in the editor is not seen.",
-	Schema: schema([]string{"pattern"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "pattern": {"type": "string", "description": "The regular expression, matched with each line alone."},
     "path": {"type": "string", "description": "The folder or file to search. Default: the session's folder."},
     "include": {"type": "string", "description": "A pattern that the file's name must match, like *.go or *.{ts,tsx}; with a / in it, its path below path."},
     "ignore_case": {"type": "boolean", "description": "Whether case does not matter. Default false."},
     "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match. Default 0."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many matching lines to return. Default 200."}`),
+    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many matching lines to return. Default 200."}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindSearch,
 	ReadOnly:   true,
 	Idempotent: true,

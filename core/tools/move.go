@@ -17,9 +17,15 @@ var moveSpec = core.Spec{
 	Title:  "Move a file",
 	Description: "Moves or renames a file within a workspace folder, and creates the folders above its new place. It replaces nothing: the new " +
 		"place must be free. For folders use shell_command.",
-	Schema: schema([]string{"from", "to"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "from": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
-    "to": {"type": "string", "description": "Its new path, with its new name."}`),
+    "to": {"type": "string", "description": "Its new path, with its new name."}
+  },
+  "required": ["from", "to"],
+  "additionalProperties": false
+}`),
 	Kind: core.KindMove,
 }
 

@@ -13,7 +13,9 @@ var planSpec = core.Spec{
 	Title:  "Update the plan",
 	Description: "Shows the user the plan of the work: all of its steps with their state, replacing the plan before. Use it for work of several " +
 		"steps, and again when a step's state changes.",
-	Schema: schema([]string{"entries"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "entries": {
       "type": "array",
       "maxItems": 100,
@@ -26,7 +28,11 @@ var planSpec = core.Spec{
         "required": ["text", "status"],
         "additionalProperties": false
       }
-    }`),
+    }
+  },
+  "required": ["entries"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindThink,
 	ReadOnly:   true,
 	Idempotent: true,

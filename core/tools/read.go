@@ -30,10 +30,16 @@ var readSpec = core.Spec{
 	Title:  "Read a file",
 	Description: "Reads a text file, as it is, or a picture (PNG, JPEG, GIF, WebP). Returns at most 2000 lines or 50 KB; a note behind the text " +
 		"says how to go on. Text that the user has not saved yet is included where the editor offers it.",
-	Schema: schema([]string{"path"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "offset": {"type": "integer", "minimum": 1, "description": "The first line to return, counted from 1. Default 1."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}`),
+    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "How many lines to return. Default and maximum 2000."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindRead,
 	ReadOnly:   true,
 	Idempotent: true,

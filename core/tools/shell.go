@@ -23,13 +23,19 @@ const (
 	shellCommand = "shell_command"
 )
 
-var shellSchema = schema([]string{"command"}, `
+var shellSchema = []byte(`{
+  "type": "object",
+  "properties": {
     "command": {"type": "string", "description": "The command line."},
     "cwd": {"type": "string", "description": "The folder to run it in. Default: the session's folder."},
     "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600, "description": "How long it may take. Default 120; in the background as long as the session."},
     "description": {"type": "string", "description": "What it is for, in a few words, for the user."},
     "background": {"type": "boolean", "description": "Whether it goes on behind the session while other work is done; returns a job for background_jobs. Default false."},
-    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}`)
+    "summary": {"type": "string", "description": "With background: a name for the job, in a few words."}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`)
 
 // shellSpec describes the tool that runs commands with a shell.
 func shellSpec(sh shell.Shell) core.Spec {

@@ -51,7 +51,7 @@ func (b *toolbox) spawner(agents []Subagent) *native {
 	defer b.mu.Unlock()
 	if b.spawn == nil || !slices.Equal(b.agents, agents) {
 		b.agents = agents
-		b.spawn = &native{spawnSpec(agents), func(s *toolset, _ context.Context, a *args) (*step, error) {
+		b.spawn = &native{new(spawnSpec(agents)), func(s *toolset, _ context.Context, a *args) (*step, error) {
 			return s.prepareSpawn(a, agents)
 		}}
 	}
@@ -77,10 +77,16 @@ func spawnSpec(agents []Subagent) core.Spec {
 		Title:  "Hand over a task",
 		Description: "Hands a task to another agent, which works on it in a session of its own and returns its last words. It knows nothing of this " +
 			"conversation: the task must say all that it needs, and what it is to return. Several calls at once run side by side. The agents:" + list.String(),
-		Schema: schema([]string{"agent", "task"}, `
-    "agent": {"type": "string", "enum": `+string(enum)+`, "description": "Who is to do it."},
+		Schema: []byte(`{
+  "type": "object",
+  "properties": {
+    "agent": {"type": "string", "enum": ` + string(enum) + `, "description": "Who is to do it."},
     "task": {"type": "string", "description": "The task, whole."},
-    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}`),
+    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}
+  },
+  "required": ["agent", "task"],
+  "additionalProperties": false
+}`),
 		Kind:     core.KindThink,
 		ReadOnly: true,
 	}

@@ -3,11 +3,9 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +68,7 @@ func New(opts Options) core.Toolbox {
 	b := &toolbox{opts: opts, grace: 2 * time.Second, most: maxSpill}
 	b.shell = sync.OnceValues(func() (shell.Shell, *native) {
 		sh := shell.Find(opts.Shell)
-		return sh, &native{shellSpec(sh), (*toolset).prepareShell}
+		return sh, &native{new(shellSpec(sh)), (*toolset).prepareShell}
 	})
 	return b
 }
@@ -90,31 +88,31 @@ type toolbox struct {
 
 // native is a native tool without a session.
 type native struct {
-	spec core.Spec
+	spec *core.Spec
 	prep func(*toolset, context.Context, *args) (*step, error) // makes the plan of a call, without carrying out any of it
 }
 
 // always are the tools that are always offered.
 var always = [...]native{
-	{readSpec, (*toolset).prepareRead},
-	{treeSpec, (*toolset).prepareTree},
-	{globSpec, (*toolset).prepareGlob},
-	{grepSpec, (*toolset).prepareGrep},
-	{writeSpec, (*toolset).prepareWrite},
-	{editSpec, (*toolset).prepareEdit},
-	{moveSpec, (*toolset).prepareMove},
+	{&readSpec, (*toolset).prepareRead},
+	{&treeSpec, (*toolset).prepareTree},
+	{&globSpec, (*toolset).prepareGlob},
+	{&grepSpec, (*toolset).prepareGrep},
+	{&writeSpec, (*toolset).prepareWrite},
+	{&editSpec, (*toolset).prepareEdit},
+	{&moveSpec, (*toolset).prepareMove},
 	{}, // the shell of the toolbox
-	{jobsSpec, (*toolset).prepareJobs},
-	{fetchSpec, (*toolset).prepareFetch},
-	{planSpec, (*toolset).preparePlan},
-	{askSpec, (*toolset).prepareAsk},
+	{&jobsSpec, (*toolset).prepareJobs},
+	{&fetchSpec, (*toolset).prepareFetch},
+	{&planSpec, (*toolset).preparePlan},
+	{&askSpec, (*toolset).prepareAsk},
 }
 
 // optional are the tools that an editor can make possible.
 var optional = [...]native{
-	{diagnoseSpec, (*toolset).prepareDiagnose},
-	{definitionSpec, (*toolset).prepareDefinition},
-	{referencesSpec, (*toolset).prepareReferences},
+	{&diagnoseSpec, (*toolset).prepareDiagnose},
+	{&definitionSpec, (*toolset).prepareDefinition},
+	{&referencesSpec, (*toolset).prepareReferences},
 }
 
 // Open implements core.Toolbox. It touches no file: roots are opened when a call
@@ -253,7 +251,7 @@ type tool struct {
 }
 
 // Spec implements core.Tool.
-func (t *tool) Spec() core.Spec { return t.spec }
+func (t *tool) Spec() core.Spec { return *t.spec }
 
 // Preview implements core.Tool: it checks the arguments and describes what Run would
 // do. It reads files inside of the roots; outside of them it reads only the file to
@@ -395,14 +393,4 @@ func bracketed(note string) string {
 		return ""
 	}
 	return "[" + note + "]"
-}
-
-// schema returns the JSON Schema of a tool's arguments, which allows only the given
-// ones.
-func schema(required []string, properties string) json.RawMessage {
-	s := "{\n  \"type\": \"object\",\n  \"properties\": {" + properties + "\n  },\n"
-	if len(required) > 0 {
-		s += `  "required": ["` + strings.Join(required, `", "`) + "\"],\n"
-	}
-	return json.RawMessage(s + "  \"additionalProperties\": false\n}")
 }

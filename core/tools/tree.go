@@ -26,9 +26,14 @@ var treeSpec = core.Spec{
 	Title:  "List a folder",
 	Description: "Lists a folder and what is in it, sorted by name, folders with a / at the end, symbolic links with their target and not " +
 		"followed. What .gitignore ignores is left out. Shows at most 1000 entries, 200 of one folder.",
-	Schema: schema(nil, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "path": {"type": "string", "description": "The folder. Default: the session's folder."},
-    "depth": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many levels to show. Default 3."}`),
+    "depth": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many levels to show. Default 3."}
+  },
+  "additionalProperties": false
+}`),
 	Kind:       core.KindRead,
 	ReadOnly:   true,
 	Idempotent: true,

@@ -19,8 +19,14 @@ var fetchSpec = core.Spec{
 	Description: "Gets a public web page or file as text: HTML as its readable text with links, other text types as they are. At most 1 MiB and " +
 		"10 seconds; a redirect to another host is not followed but named. Addresses of this machine and of local networks are refused: use " +
 		"shell_command for those.",
-	Schema: schema([]string{"url"}, `
-    "url": {"type": "string", "description": "The address: http:// or https://."}`),
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
+    "url": {"type": "string", "description": "The address: http:// or https://."}
+  },
+  "required": ["url"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindFetch,
 	ReadOnly:   true,
 	Idempotent: true,

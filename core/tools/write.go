@@ -19,9 +19,15 @@ var writeSpec = core.Spec{
 	Title:  "Write a file",
 	Description: "Creates a text file, with the folders above it, or replaces the whole content of one. For a change within a file use " +
 		"edit_file.",
-	Schema: schema([]string{"path", "content"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
-    "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}`),
+    "content": {"type": "string", "description": "The whole content, exactly as it is to be written."}
+  },
+  "required": ["path", "content"],
+  "additionalProperties": false
+}`),
 	Kind:       core.KindEdit,
 	Idempotent: true,
 }
@@ -120,11 +126,17 @@ var editSpec = core.Spec{
 	Title:  "Edit a file",
 	Description: "Replaces text in a file. old must be in the file exactly, blanks included, and once, unless all is true: give enough lines " +
 		"around the change. The file's line ends (LF or CRLF) are kept, whichever old and new have.",
-	Schema: schema([]string{"path", "old", "new"}, `
+	Schema: []byte(`{
+  "type": "object",
+  "properties": {
     "path": {"type": "string", "description": "The file: absolute, relative to the session's folder, or a file:// URI."},
     "old": {"type": "string", "description": "The text to replace."},
     "new": {"type": "string", "description": "The text to put in its place; empty: old is removed."},
-    "all": {"type": "boolean", "description": "Whether every occurrence is replaced. Default false."}`),
+    "all": {"type": "boolean", "description": "Whether every occurrence is replaced. Default false."}
+  },
+  "required": ["path", "old", "new"],
+  "additionalProperties": false
+}`),
 	Kind: core.KindEdit,
 }
 
