@@ -2,6 +2,7 @@ package agent
 
 import (
 	"regexp"
+	"sync"
 
 	"dragoman/bridge/agent/judge"
 )
@@ -41,7 +42,7 @@ func (r rawCall) changes() bool { return len(r.changed()) > 0 }
 
 // inFolder matches the folder that Gemini writes in front of a command's description if the command does not
 // run in the session's folder.
-var inFolder = regexp.MustCompile(`^\[in ([^\]]+)\]`)
+var inFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[in ([^\]]+)\]`) })
 
 // folderOf returns the folder of a command that is named only in a text; "": none is.
 func folderOf(r rawCall) string {
@@ -50,7 +51,7 @@ func folderOf(r rawCall) string {
 	}
 	for _, t := range *r.Content {
 		if t.Content != nil && t.Content.Text != nil {
-			if m := inFolder.FindStringSubmatch(*t.Content.Text); m != nil {
+			if m := inFolder().FindStringSubmatch(*t.Content.Text); m != nil {
 				return m[1]
 			}
 		}

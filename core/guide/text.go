@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -72,7 +73,7 @@ func joins(before rune) bool {
 
 // tagLike matches anything that could pass for the tags that System adds around a
 // text.
-var tagLike = regexp.MustCompile(`(?i)<(\s*/?\s*(?:instructions|rule)\b)`)
+var tagLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/?\s*(?:instructions|rule)\b)`) })
 
 // framed encloses a text in tags that nothing in it can end. attributes are names and
 // values in turn; the values have no hidden characters.
@@ -83,7 +84,7 @@ func framed(tag, text string, attributes ...string) string {
 		b.WriteString(" " + attributes[i] + `="` + escapes.Replace(attributes[i+1]) + `"`)
 	}
 	b.WriteString(">\n")
-	b.WriteString(strings.TrimSpace(tagLike.ReplaceAllString(text, "&lt;$1")))
+	b.WriteString(strings.TrimSpace(tagLike().ReplaceAllString(text, "&lt;$1")))
 	b.WriteString("\n</" + tag + ">\n")
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -227,7 +228,7 @@ func (s *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // statusIn finds a status in an error of the library, if none was recorded.
-var statusIn = regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`)
+var statusIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)status(?: code)?:? *([45]\d\d)`) })
 
 // failed classifies an error of the library.
 func (m *chain) failed(err error, cred credentials, seen *statusRecorder) *inference.Error {
@@ -241,7 +242,7 @@ func (m *chain) failed(err error, cred credentials, seen *statusRecorder) *infer
 		return r.failure(inference.ErrNetwork, cred.redact(shorten(lost.Err.Error(), maxMessage)), nil)
 	}
 	status := seen.status
-	if found := statusIn.FindStringSubmatch(err.Error()); status < 400 && found != nil {
+	if found := statusIn().FindStringSubmatch(err.Error()); status < 400 && found != nil {
 		status, _ = strconv.Atoi(found[1]) //nolint:errcheck // three digits
 	}
 	if errors.Is(err, errNoKey) {

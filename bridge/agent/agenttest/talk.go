@@ -14,10 +14,8 @@ import (
 )
 
 // talk has the instructions of a prompt that say or show something.
-var talk map[string]instruction
-
-func init() { // the functions refer to the table
-	talk = map[string]instruction{
+func talk() map[string]instruction {
+	return map[string]instruction{
 		"say": func(ctx context.Context, t *turn, arg string) error { return t.say(ctx, lines(arg)) },
 		"think": func(ctx context.Context, t *turn, arg string) error {
 			return t.update(ctx, chunk("agent_thought_chunk", arg+"\n"))

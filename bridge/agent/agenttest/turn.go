@@ -172,16 +172,16 @@ func (t *turn) instructions() (list []string) {
 
 // find returns the instruction of a name, or nil.
 func (t *turn) find(verb string) instruction {
-	if do := always[verb]; do != nil {
+	if do := always()[verb]; do != nil {
 		return do
 	}
-	if do := hostile[verb]; do != nil {
+	if do := hostile()[verb]; do != nil {
 		return do
 	}
 	if t.s == nil {
 		return nil
 	}
-	return talk[verb]
+	return talk()[verb]
 }
 
 // fault follows the instructions for a method. It reports whether the request is done with; else
@@ -319,72 +319,74 @@ func (t *turn) path(name string) string {
 }
 
 // always has the instructions that need no session.
-var always = map[string]instruction{
-	"crash": func(context.Context, *turn, string) error {
-		if p, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = p.Kill() // else the line below ends it
-		}
-		leave(137)
-		return nil
-	},
-	"exit": func(_ context.Context, _ *turn, arg string) error {
-		code, _ := strconv.Atoi(arg)
-		leave(code)
-		return nil
-	},
-	"stderr": func(_ context.Context, t *turn, arg string) error {
-		fmt.Fprintln(t.a.errs, arg)
-		return nil
-	},
-	"error": func(_ context.Context, t *turn, arg string) error {
-		number, text, _ := strings.Cut(arg, " ")
-		code, err := strconv.Atoi(number)
-		if err != nil {
-			code, text = codeInternal, arg
-		}
-		if t.s == nil {
-			t.result = &failure{Code: code, Message: text}
+func always() map[string]instruction {
+	return map[string]instruction{
+		"crash": func(context.Context, *turn, string) error {
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = p.Kill() // else the line below ends it
+			}
+			leave(137)
 			return nil
-		}
-		return fatal{&failure{Code: code, Message: text}}
-	},
-	"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
-	"page": func(ctx context.Context, t *turn, arg string) error {
-		arg, used := strings.CutSuffix(arg, " used")
-		if used {
-			t.a.turns.Go(func() {
-				if pause(ctx, 100*time.Millisecond) == nil {
-					_ = t.a.peer.notify(ctx, "elicitation/complete", object{"elicitationId": "page"}) // the client may have left
-				}
-			})
-		}
-		params := object{"mode": "url", "message": "Sign in to Scripted", "url": arg, "elicitationId": "page", "requestId": t.id}
-		if t.s != nil {
-			delete(params, "requestId")
-			params["sessionId"] = t.s.id
-		}
-		result, err := t.a.peer.request(ctx, "elicitation/create", params)
-		if err != nil {
-			fmt.Fprintln(t.a.errs, "page:", err)
+		},
+		"exit": func(_ context.Context, _ *turn, arg string) error {
+			code, _ := strconv.Atoi(arg)
+			leave(code)
 			return nil
-		}
-		fmt.Fprintln(t.a.errs, "page:", string(result))
-		return nil
-	},
-	"expire": func(_ context.Context, t *turn, _ string) error { return t.a.logout() },
-	"result": func(_ context.Context, t *turn, arg string) error {
-		t.result = json.RawMessage(arg)
-		return nil
-	},
-	"wait": func(ctx context.Context, _ *turn, _ string) error {
-		<-ctx.Done()
-		return context.Cause(ctx)
-	},
-	"after-cancel": func(context.Context, *turn, string) error { return nil }, // follow does it
-	"ignore-cancel": func(_ context.Context, t *turn, _ string) error {
-		t.deaf.Store(true)
-		return nil
-	},
+		},
+		"stderr": func(_ context.Context, t *turn, arg string) error {
+			fmt.Fprintln(t.a.errs, arg)
+			return nil
+		},
+		"error": func(_ context.Context, t *turn, arg string) error {
+			number, text, _ := strings.Cut(arg, " ")
+			code, err := strconv.Atoi(number)
+			if err != nil {
+				code, text = codeInternal, arg
+			}
+			if t.s == nil {
+				t.result = &failure{Code: code, Message: text}
+				return nil
+			}
+			return fatal{&failure{Code: code, Message: text}}
+		},
+		"update": func(ctx context.Context, t *turn, arg string) error { return t.update(ctx, json.RawMessage(arg)) },
+		"page": func(ctx context.Context, t *turn, arg string) error {
+			arg, used := strings.CutSuffix(arg, " used")
+			if used {
+				t.a.turns.Go(func() {
+					if pause(ctx, 100*time.Millisecond) == nil {
+						_ = t.a.peer.notify(ctx, "elicitation/complete", object{"elicitationId": "page"}) // the client may have left
+					}
+				})
+			}
+			params := object{"mode": "url", "message": "Sign in to Scripted", "url": arg, "elicitationId": "page", "requestId": t.id}
+			if t.s != nil {
+				delete(params, "requestId")
+				params["sessionId"] = t.s.id
+			}
+			result, err := t.a.peer.request(ctx, "elicitation/create", params)
+			if err != nil {
+				fmt.Fprintln(t.a.errs, "page:", err)
+				return nil
+			}
+			fmt.Fprintln(t.a.errs, "page:", string(result))
+			return nil
+		},
+		"expire": func(_ context.Context, t *turn, _ string) error { return t.a.logout() },
+		"result": func(_ context.Context, t *turn, arg string) error {
+			t.result = json.RawMessage(arg)
+			return nil
+		},
+		"wait": func(ctx context.Context, _ *turn, _ string) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		},
+		"after-cancel": func(context.Context, *turn, string) error { return nil }, // follow does it
+		"ignore-cancel": func(_ context.Context, t *turn, _ string) error {
+			t.deaf.Store(true)
+			return nil
+		},
+	}
 }
 
 // fatal is a failure that the prompt itself ends with.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -200,7 +201,7 @@ func Says(raw json.RawMessage) bool {
 	return text != "" && text != "null" && text != "{}"
 }
 
-var address = regexp.MustCompile(`https?://[^\s"'<>)\]]+`)
+var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"'<>)\]]+`) })
 
 // Addresses lists the addresses that the input names, and with everywhere also those within other texts.
 func (in Input) Addresses(everywhere bool) []string {
@@ -216,4 +217,4 @@ func (in Input) Addresses(everywhere bool) []string {
 }
 
 // AddressesIn lists the addresses in a text.
-func AddressesIn(text string) []string { return address.FindAllString(text, -1) }
+func AddressesIn(text string) []string { return address().FindAllString(text, -1) }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/configs"
@@ -25,7 +26,7 @@ type dialect struct {
 	// timeout is the unit of timeout; 0: it is unknown.
 	timeout time.Duration
 	// variables finds the variables in texts, whose names are in the groups; nil: they are ${…}.
-	variables *regexp.Regexp
+	variables func() *regexp.Regexp
 	// variable translates one of them; nil: translation.variable.
 	variable func(t *translation, key, match string) (value string, reference bool, err error)
 }
@@ -94,9 +95,9 @@ func dialects() []dialect {
 }
 
 var (
-	nothing       = regexp.MustCompile(`[^\s\S]`)
-	shellVariable = regexp.MustCompile(`\$(?:(\w+)|\{([^}]+)\})`)
-	openVariable  = regexp.MustCompile(`\{(?:env|file):([^}]*)\}`)
+	nothing       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s\S]`) })
+	shellVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(?:(\w+)|\{([^}]+)\})`) })
+	openVariable  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(?:env|file):([^}]*)\}`) })
 )
 
 func isYAML(path string) bool {
@@ -117,7 +118,7 @@ func plainText(path string, text []byte) ([]byte, error) {
 
 // shellVariable translates $NAME and ${NAME}. The program leaves those as they are that are not set.
 func (t *translation) shellVariable(key, match string) (value string, reference bool, err error) {
-	groups := shellVariable.FindStringSubmatch(match)
+	groups := shellVariable().FindStringSubmatch(match)
 	name := groups[1] + groups[2]
 	if _, set := t.env(name); !set && (!isVariable(name) || strings.ToUpper(name) != name) {
 		t.notes.note("%s: %s is imported as plain text, because no such variable is set", key, match)
@@ -130,7 +131,7 @@ func (t *translation) shellVariable(key, match string) (value string, reference 
 
 // openVariable translates {env:NAME}. It refuses {file:PATH}.
 func (t *translation) openVariable(_, match string) (value string, reference bool, err error) {
-	name := openVariable.FindStringSubmatch(match)[1]
+	name := openVariable().FindStringSubmatch(match)[1]
 	if strings.HasPrefix(match, "{file:") {
 		return "", false, fmt.Errorf("%s reads a file; add the server with ${file:PATH} if you want that", match)
 	}

@@ -72,7 +72,7 @@ func (g gooseEntry) entry(s *candidate) serverEntry {
 func (g gooseEntry) header(s *candidate, header, text string) string {
 	var p pieces
 	for {
-		at := shellVariable.FindStringSubmatchIndex(text)
+		at := shellVariable().FindStringSubmatchIndex(text)
 		if at == nil {
 			p.text(text)
 			return p.String()

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"dragoman/core/display"
 )
@@ -254,7 +255,7 @@ func (r registryRemote) entry(s *candidate) serverEntry {
 	return e
 }
 
-var registryVariable = regexp.MustCompile(`\{([A-Za-z_][\w-]*)\}`)
+var registryVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([A-Za-z_][\w-]*)\}`) })
 
 // value returns the value as a text with references. ok is false for an optional one that is not
 // given.
@@ -292,7 +293,7 @@ func (i registryInput) write(to *pieces, s *candidate, key string) (ok bool) {
 	}
 	rest := spelled(given)
 	for {
-		at := registryVariable.FindStringSubmatchIndex(rest)
+		at := registryVariable().FindStringSubmatchIndex(rest)
 		if at == nil {
 			to.text(rest)
 			return true

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"dragoman/configs"
 	"dragoman/core/display"
@@ -113,7 +114,7 @@ func (t *translation) expand(key, text string, secret bool) (string, error) {
 	}
 	var p pieces
 	for {
-		at := variables.FindStringIndex(text)
+		at := variables().FindStringIndex(text)
 		if at == nil {
 			p.text(text)
 			return p.String(), nil
@@ -150,7 +151,7 @@ func (p *pieces) reference(s string) error {
 func (p *pieces) String() string { return p.whole.String() + literal(p.plain.String()) }
 
 // braced finds ${…}.
-var braced = regexp.MustCompile(`\$\{[^}]*\}`)
+var braced = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*\}`) })
 
 // literal returns a text without references.
 func literal(text string) string { return configs.Literal(text) }
