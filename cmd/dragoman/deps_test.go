@@ -258,6 +258,7 @@ var importRules = []rule{
 	{from: "dragoman/cmd/internal/servers", forbidden: "dragoman/core/loop", why: "servers are kept without an agent"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/cmd/...", except: []string{"dragoman/cmd/internal/program"}, why: "where programs work is said by the configuration, whoever starts them"},
 	{from: "dragoman/cmd/internal/confine", forbidden: "dragoman/adapters/...", direct: true, why: "a program is confined in the same way, whatever it speaks"},
+	{from: "dragoman/cmd/internal/boot", forbidden: "dragoman/...", why: "it is initialized before all others"},
 	{from: "dragoman/cmd/internal/download", forbidden: "dragoman/...", except: []string{"dragoman/core/display", "dragoman/core/netguard"}, why: "a file is fetched in the same way, whatever it is"},
 	{from: "dragoman/cmd/internal/registry", forbidden: "dragoman/...", except: []string{"dragoman/cmd/internal/download", "dragoman/core/datadir", "dragoman/core/display", "dragoman/core/netguard"}, why: "a registry is a file; what is in it is installed by others"},
 	{from: "dragoman/cmd/internal/integrity", forbidden: "dragoman/...", except: []string{"dragoman/core/datadir", "dragoman/core/display"}, why: "files are compared, whoever starts them"},

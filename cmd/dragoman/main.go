@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"os"
-	"runtime"
 
 	"dragoman/adapters/wire"
+	_ "dragoman/cmd/internal/boot"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 )
@@ -14,7 +14,6 @@ import (
 var version = "dev"
 
 func main() {
-	runtime.MemProfileRate = 0 // until --pprof asks for it
 	raiseHeapFloor()
 	_ = program.Seal() // where /proc is not what it should be, it holds as far as it can
 	wire.SurviveSIGPIPE()
