@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,10 +40,11 @@ func (h *host) newSDK() *mcp.Server {
 		//nolint:staticcheck // as above
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { h.client(req).rootsChanged() },
 	})
-	h.addTools(s)
+	h.tools = sync.OnceFunc(func() { h.addTools(s) })
 	h.addResources(s)
 	h.addTasks(s)
 	if o.Extend != nil {
+		h.tools() // which it may replace
 		o.Extend(s)
 	}
 	s.AddReceivingMiddleware(h.guard, h.lists)
@@ -79,6 +81,7 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			return withoutExtensions(next(ctx, method, req))
 		case *mcp.ListToolsRequest:
+			h.tools()
 			return h.listTools(ctx, r, next)
 		case *mcp.ListPromptsRequest:
 			return h.listPrompts(ctx, r, next)
@@ -93,6 +96,7 @@ func (h *host) lists(next mcp.MethodHandler) mcp.MethodHandler {
 			res, err := next(ctx, method, req)
 			return res, notFound(r.ProtocolVersion(), err)
 		case *mcp.CallToolRequest:
+			h.tools()
 			return h.callTool(ctx, r, next)
 		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // as above
 			if !slices.Contains(levels, string(r.Params.Level)) {

@@ -41,7 +41,8 @@ func inOrder(tool string) bool {
 	return false
 }
 
-// addTools adds the tools to the SDK's server.
+// addTools adds the tools to the SDK's server, which reads their schemas: as long as it takes to
+// answer initialize. So that is done when a client first asks for them.
 func (h *host) addTools(s *mcp.Server) {
 	add(h, s, &mcp.Tool{
 		Name: toolPrompt, Title: "Prompt the agent",
