@@ -205,16 +205,30 @@ type builder struct {
 
 	groups int    // of braces
 	deep   int    // in how many of them the current piece is
-	run    string // the literal text before the current piece
+	run    []byte // the literal text before the current piece
 	inner  bool   // something else was before it
 	err    error  // why the pattern for paths is invalid
+
+	// Room for the parts that each character has, which are many and small.
+	firsts []way
+	sets   []set
+	pairs  []rune
+}
+
+// newBuilder returns a builder of a pattern with room for its text.
+func newBuilder(text string) *builder {
+	n := len(text) + 4
+	b := &builder{firsts: make([]way, 0, n), sets: make([]set, 0, n), pairs: make([]rune, 0, 2*n)}
+	b.ways = make([][]way, 0, n)
+	return b
 }
 
 // Word parses a word of the shell. Its quotes and backslashes are already removed, so
 // escaped wildcards count as wildcards too. With dots a wildcard may match a dot at the
 // start of a name, as shells can be configured to do.
 func Word(word string, dots bool) *Pattern {
-	b := &builder{dots: dots}
+	b := newBuilder(word)
+	b.dots = dots
 	b.end, _ = b.part(word, b.state(), true)
 	b.cut()
 	return b.finish()
@@ -286,7 +300,8 @@ func parsePath(pattern string) (b *builder, end int, err error) {
 	case !utf8.ValidString(pattern):
 		return nil, 0, errors.New("it is not UTF-8 text")
 	}
-	b = &builder{path: true, dots: true}
+	b = newBuilder(pattern)
+	b.path, b.dots = true, true
 	if end, _ = b.part(pattern, b.state(), true); b.err != nil {
 		return nil, 0, b.err
 	}
@@ -309,14 +324,28 @@ func (b *builder) state() int {
 	return len(b.ways) - 1
 }
 
-func (b *builder) way(from, to int, by *set) { b.ways[from] = append(b.ways[from], way{to, by}) }
+func (b *builder) way(from, to int, by *set) {
+	if b.ways[from] == nil {
+		b.firsts = append(b.firsts, way{to, by})
+		b.ways[from] = b.firsts[len(b.firsts)-1 : len(b.firsts) : len(b.firsts)]
+		return
+	}
+	b.ways[from] = append(b.ways[from], way{to, by})
+}
+
+// only returns the set of one character.
+func (b *builder) only(r rune) *set {
+	b.pairs = append(b.pairs, r, r)
+	b.sets = append(b.sets, set{pairs: b.pairs[len(b.pairs)-2 : len(b.pairs) : len(b.pairs)]})
+	return &b.sets[len(b.sets)-1]
+}
 
 // part adds a piece of the pattern after the state at, and returns the state where it
 // ends. start and starts report whether a name begins there.
 func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
-		by := &set{pairs: []rune{r, r}}
+		var by *set
 		switch {
 		case r == '*':
 			b.cut()
@@ -351,13 +380,16 @@ func (b *builder) part(s string, at int, start bool) (end int, starts bool) {
 				return at, start
 			}
 			r, n = one(s, b.path)
-			by = &set{pairs: []rune{r, r}}
+			by = b.only(r)
 		case r == '/':
 			by = divider
 			if b.path && s == "/**" {
 				b.cut()
 				return b.below(at), false
 			}
+		}
+		if by == nil {
+			by = b.only(r)
 		}
 		b.literal(by)
 		next := b.state()
@@ -373,9 +405,9 @@ func (b *builder) literal(by *set) {
 	switch one := len(by.pairs) == 2 && by.pairs[0] == by.pairs[1] && !by.not; {
 	case b.deep > 0:
 	case by == divider:
-		b.run += "/"
+		b.run = append(b.run, '/')
 	case one && by.pairs[0] != '/' && by.pairs[0] != utf8.RuneError:
-		b.run += string(by.pairs[0])
+		b.run = utf8.AppendRune(b.run, by.pairs[0])
 	default:
 		b.cut()
 	}
@@ -387,12 +419,12 @@ func (b *builder) cut() {
 		return
 	}
 	if !b.inner {
-		b.head = b.run
+		b.head = string(b.run)
 	}
 	if len(b.run) > len(b.need) {
-		b.need = b.run
+		b.need = string(b.run)
 	}
-	b.run, b.inner = "", true
+	b.run, b.inner = b.run[:0], true
 }
 
 // wrong keeps the first reason why the pattern is invalid.
