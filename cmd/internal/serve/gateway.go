@@ -123,6 +123,9 @@ func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*
 		g.log.Info("speaking", zap.String("version", o.Env.Version))
 		c := g.connect(setup.ClientOptions{People: protocol != "mcp", Quiet: protocol == "acp" || protocol == "eca"})
 		defer c.profiles.Close()
+		var ahead sync.WaitGroup
+		ahead.Go(c.profiles.ReadAhead) // while the first message is read
+		defer ahead.Wait()
 		err = adapter(c).Serve(ctx, in, out)
 		g.log.Info("ended", zap.Error(err))
 		return err

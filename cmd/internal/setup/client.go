@@ -155,6 +155,9 @@ func (c *Client) In(ctx context.Context, roots []string) (*Profile, error) {
 // Load returns the profile without any workspace after a look at the files that it comes from.
 func (c *Client) Load() (*Profile, error) { return c.edition().Load() }
 
+// ReadAhead reads the configuration for whatever asks for it next, which reports an error too.
+func (c *Client) ReadAhead() { _, _ = c.edition().configured() }
+
 // LoadRules is Load after a look only at the files that rules and MCP servers come from.
 func (c *Client) LoadRules() (*Profile, error) { return c.edition().LoadRules() }
 
