@@ -15,7 +15,7 @@ type host struct {
 	server  *Server
 	of      access.Holder
 	sdk     *mcp.Server
-	tools   func() // adds the tools to sdk, once
+	tools   func()                    // adds the tools to sdk, once
 	client  func(mcp.Request) *client // returns the sender; quick
 	watches watches
 	gone    chan struct{} // closed when the host serves no more clients
