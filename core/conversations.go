@@ -3,9 +3,9 @@ package core
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
-	"slices"
+
+	"dragoman/core/internal/listing"
 )
 
 // Part is a part of a principal's conversations: of the sessions that have a message and are no delegated tasks.
@@ -27,26 +27,7 @@ func (p Part) May(s Summary) bool { return s.Parent == "" && (p.Where == nil || 
 
 // Of returns the part of a list.
 func (p Part) Of(list iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
-	return func(yield func(Summary, error) bool) {
-		var all []Summary
-		var errs []error
-		for s, err := range list {
-			if err != nil {
-				errs = append(errs, err)
-			} else if p.Follows(s) && p.May(s) {
-				all = append(all, s)
-			}
-		}
-		slices.SortFunc(all, Summary.Compare)
-		for _, s := range all {
-			if !yield(s, nil) {
-				return
-			}
-		}
-		if len(errs) > 0 {
-			yield(Summary{}, errors.Join(errs...))
-		}
-	}
+	return listing.Sorted(list, func(s Summary) bool { return p.Follows(s) && p.May(s) }, Summary.Compare)
 }
 
 // Conversations yields a part of a principal's conversations, the one used last first. Like ListNow it
@@ -60,33 +41,11 @@ func (g *Gateway) Conversations(ctx context.Context, p Principal, part Part) ite
 
 // placed is a list of conversations with the newest summaries of the sessions that are open here, in their places.
 func (g *Gateway) placed(p Principal, stored iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
-	return func(yield func(Summary, error) bool) {
-		var held []Summary // open here, and used earlier than the store says
-		for s, err := range stored {
-			for len(held) > 0 && (err != nil || held[0].Compare(s) < 0) {
-				if !yield(held[0], nil) {
-					return
-				}
-				held = held[1:]
-			}
-			now := s
-			if open := g.live(sessionKey{p, s.ID}); open != nil && err == nil {
-				st := open.State()
-				now = st.Summary()
-			}
-			switch {
-			case err == nil && now.Messages == 0:
-			case s.Compare(now) < 0:
-				i, _ := slices.BinarySearchFunc(held, now, Summary.Compare)
-				held = slices.Insert(held, i, now)
-			case !yield(now, err):
-				return
-			}
+	return listing.Placed(stored, func(s Summary) (Summary, bool) {
+		if open := g.live(sessionKey{p, s.ID}); open != nil {
+			st := open.State()
+			s = st.Summary()
 		}
-		for _, s := range held {
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
+		return s, s.Messages > 0
+	}, Summary.Compare)
 }

@@ -11,7 +11,6 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/inference"
-	"dragoman/core/internal/runes"
 )
 
 const (
@@ -122,7 +121,7 @@ func (a *answer) flush() {
 	d := a.piece
 	d.Text = string(a.held)
 	a.held = a.held[:0]
-	a.chars += runes.Count(d.Text)
+	a.chars += characters(d.Text)
 	a.send(d)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"reflect"
 	"sync"
-	"unicode/utf8"
 	"unsafe"
 
 	"dragoman/core"
@@ -117,7 +116,7 @@ func (p *past) add(m *remote, messages []inference.Message, w stretch) (err erro
 	if p.json, err = encodeList(p.json, list); err != nil {
 		return err
 	}
-	p.chars += utf8.RuneCount(p.json[at:]) - pictures
+	p.chars += characters(p.json[at:]) - pictures
 	p.messages = append(p.messages, messages...)
 	return nil
 }

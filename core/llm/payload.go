@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"dragoman/core"
 	"dragoman/core/inference"
@@ -92,7 +91,7 @@ func compose(
 		return p, err
 	}
 	t = append(t[:at], t[at+1:]...) // without its brace
-	return payload{h, past.json, t, utf8.RuneCount(h) + past.chars + utf8.RuneCount(t) - pictures}, nil
+	return payload{h, past.json, t, characters(h) + past.chars + characters(t) - pictures}, nil
 }
 
 // objectOf encodes an object, unless it is encoded. The result must not be changed.
