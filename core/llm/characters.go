@@ -7,7 +7,7 @@ import (
 
 // characters returns the number of characters of a text in UTF-8. It counts eight bytes at a time, because
 // all that a model says and is told passes here.
-func characters[T string | []byte](s T) (n int) {
+func characters[T ~string | ~[]byte](s T) (n int) {
 	const low = 0x0101010101010101
 	n = len(s)
 	for ; len(s) >= 8; s = s[8:] {
