@@ -12,7 +12,7 @@ import (
 )
 
 // talk is an entry of a session with a message that is no delegated task. Talks are sorted as by
-// core.Summary.Before.
+// core.Summary.Compare.
 type talk struct {
 	at    int64 // of its last use
 	entry *indexEntry
@@ -71,7 +71,7 @@ type doubts struct {
 	looked int      // how many logs were looked at
 }
 
-// talks yields the principal's sessions of a part, in the order of core.Summary.Before. It looks at logs that may have
+// talks yields the principal's sessions of a part, in the order of core.Summary.Compare. It looks at logs that may have
 // changed since they were looked at last, and takes all others from memory.
 func (l *listing) talks(ctx context.Context, root string) error {
 	all, in, err := l.doubts(ctx, root)
