@@ -30,7 +30,7 @@ type catalog struct {
 	was   former // of the index before this one
 }
 
-// former is what was known of another index.
+// former holds the places and folders of the index before this one.
 type former struct {
 	places  map[placeKey]*place
 	folders map[string]*folder
@@ -241,7 +241,7 @@ func (c *catalog) pack() {
 	c.order, c.moved = kept, 0
 }
 
-// readAtOnce is how much of an index is decoded together, in bytes.
+// readAtOnce limits the part of an index that is decoded together, in bytes.
 const readAtOnce = 128 << 10
 
 // pieces are entries that have a place and are not decoded yet: often newer ones follow. Those that are decoded

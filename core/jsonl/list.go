@@ -280,8 +280,8 @@ func (l *listing) remember(ctx context.Context) {
 	}
 }
 
-// sweptAtOnce is how many sessions of dead owners a list of conversations sweeps: so its time does not depend on how
-// many there are.
+// sweptAtOnce limits the number of sessions of dead owners that one list of conversations sweeps, so that the time
+// of a list does not grow with their number.
 const sweptAtOnce = 16
 
 // settle stores the summaries that the list has derived, so that the next list need

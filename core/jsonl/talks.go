@@ -148,7 +148,7 @@ func (l *listing) doubts(ctx context.Context, root string) (talks []talk, in dou
 	return c.talks, in, nil
 }
 
-// together is how many folders are looked into by one goroutine.
+// together limits the number of folders that one goroutine looks into.
 const together = 16
 
 // lookInto looks at the logs in folders.
