@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 )
 
 // MaxMessage is the default limit of one message, in bytes.
@@ -110,17 +109,6 @@ const (
 	space = " \t\r\n"      // what JSON calls white space
 )
 
-// pieceBytes is the size of the pieces of memory that a long line is read into. Those of a line
-// of at most keptPieces are used again. While they are joined the line takes twice its
-// size; a buffer that doubles would take up to four times.
-const (
-	pieceBytes = 256 << 10
-	keptPieces = 8
-)
-
-// pieces are used again, but never for longer than two collections.
-var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
-
 type lineFramer struct {
 	r       *bufio.Reader
 	limit   int
@@ -183,47 +171,23 @@ func (f *lineFramer) line() ([]byte, error) {
 		return nil, err
 	}
 	f.tail = nil
-	var long []*[pieceBytes]byte // pieces of a line that is longer than the buffer
-	size := 0
-	defer func() {
-		if len(long) > keptPieces {
-			return
-		}
-		for _, p := range long {
-			pieces.Put(p)
-		}
-	}()
+	var long longLine
+	defer long.release()
 	for {
 		part, err := f.r.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
-		if len(bytes.TrimRight(part, "\r\n"))+size > f.limit {
+		if len(bytes.TrimRight(part, "\r\n"))+long.size > f.limit {
 			f.skip, f.tail = full, bytes.Clone(part[max(0, len(part)-edgeBytes):])
-			return nil, lineTooLong(f.limit, joined(long[:min(len(long), 1)], min(size, pieceBytes)), part)
+			return nil, lineTooLong(f.limit, long.first(), part)
 		}
-		if !full && long == nil {
+		if !full && long.size == 0 {
 			return bytes.Clone(part), err
 		}
-		for rest := part; len(rest) > 0; {
-			at := size % pieceBytes
-			if at == 0 {
-				long = append(long, pieces.Get().(*[pieceBytes]byte)) //nolint:forcetypeassert // it has no others
-			}
-			n := copy(long[len(long)-1][at:], rest)
-			rest, size = rest[n:], size+n
-		}
+		long.add(part)
 		if !full {
-			return joined(long, size), err
+			return long.joined(), err
 		}
 	}
-}
-
-// joined puts the pieces of a line together.
-func joined(long []*[pieceBytes]byte, size int) []byte {
-	line := make([]byte, 0, size)
-	for _, p := range long {
-		line = append(line, p[:min(pieceBytes, size-len(line))]...)
-	}
-	return line
 }
 
 // grown returns b with room for n more bytes. Its capacity doubles, up to limit, so that memory
