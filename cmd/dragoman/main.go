@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"sync"
 
 	"dragoman/adapters/wire"
 	_ "dragoman/cmd/internal/boot"
@@ -15,8 +16,9 @@ var version = "dev"
 
 func main() {
 	raiseHeapFloor()
-	_ = program.Seal() // where /proc is not what it should be, it holds as far as it can
-	wire.SurviveSIGPIPE()
+	var pipes sync.WaitGroup
+	pipes.Go(wire.SurviveSIGPIPE) // which waits for another thread
+	_ = program.Seal()            // where /proc is not what it should be, it holds as far as it can
 	env := &program.Environment{
 		Version: version,
 		Lookup:  os.LookupEnv,
@@ -26,5 +28,6 @@ func main() {
 		Browse:  program.OpenBrowser,
 	}
 	a := newApp(env, secrets.SystemRing(os.LookupEnv), os.Args[1:]...)
+	pipes.Wait()
 	os.Exit(a.run(context.Background()))
 }

@@ -23,9 +23,7 @@ type AttachOptions struct {
 
 // Attach joins a session that others may use at the same time.
 func Attach(ctx context.Context, o setup.Options, a AttachOptions) error {
-	return run(ctx, o, false, func(ctx context.Context, g *gateway) error {
-		c := g.connect(setup.ClientOptions{People: true})
-		defer c.profiles.Close()
+	return run(ctx, o, setup.ClientOptions{People: true}, false, func(ctx context.Context, c *connection) error {
 		return c.attach(ctx, o.Env, a)
 	})
 }

@@ -15,16 +15,9 @@ import (
 // Chat talks to a person at a terminal, without moving the cursor if plain is set. resume is the id of the session to continue, or the
 // beginning of the id; empty: a new one.
 func Chat(ctx context.Context, o setup.Options, resume string, set core.Settings, plain bool) error {
-	return run(
-		ctx,
-		o,
-		false,
-		func(ctx context.Context, g *gateway) error {
-			c := g.connect(setup.ClientOptions{People: true})
-			defer c.profiles.Close()
-			return c.chat(ctx, o.Env, resume, set, plain)
-		},
-	)
+	return run(ctx, o, setup.ClientOptions{People: true}, false, func(ctx context.Context, c *connection) error {
+		return c.chat(ctx, o.Env, resume, set, plain)
+	})
 }
 
 func (g *connection) chat(

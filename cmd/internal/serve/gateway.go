@@ -34,20 +34,16 @@ type connection struct {
 	profiles  *setup.Client
 }
 
-// connect begins a connection of the user who started the process; its profiles must be closed.
-func (g *gateway) connect(o setup.ClientOptions) *connection {
-	o.Principal = core.Local
-	return &connection{g, o.Principal, g.process.Client(o)}
-}
-
-// run builds everything, lets f serve it and closes it again, in this order: f (the adapters),
-// sessions, the log. Nothing is read or opened before it is needed, so that the first answer
-// costs nothing. interrupt includes SIGINT in the signals to end.
+// run builds everything, lets f serve a connection of the user who started the process, and closes
+// it again, in this order: f (the adapters), sessions, the log. Nothing is opened before it is needed,
+// and the configuration is read meanwhile, so that the first answer costs little. interrupt includes
+// SIGINT in the signals to end.
 func run(
 	ctx context.Context,
 	o setup.Options,
+	as setup.ClientOptions,
 	interrupt bool,
-	f func(context.Context, *gateway) error,
+	f func(context.Context, *connection) error,
 ) error {
 	log, err := setup.OpenLog(o.Env)
 	if err != nil {
@@ -58,11 +54,19 @@ func run(
 	if err != nil {
 		return err
 	}
+	o.Log, as.Principal = log, core.Local
+	process := setup.New(o)
+	c := &connection{
+		gateway:   &gateway{version: o.Env.Version, log: log.Logger, process: process},
+		principal: core.Local,
+		profiles:  process.Client(as),
+	}
+	var ahead sync.WaitGroup
+	ahead.Go(c.profiles.ReadAhead)
 	ctx, stop := program.UntilSignal(ctx, interrupt)
 	defer stop()
 
-	o.Log = log
-	g := &gateway{version: o.Env.Version, log: log.Logger, process: setup.New(o)}
+	g := c.gateway
 	store, sharing := jsonl.New(dir), g.process.Share()
 	store.Address, g.store = sharing.Address, store
 	config := g.process.Config(g.process.Store(store))
@@ -74,7 +78,9 @@ func run(
 		c, err := o.Env.LoadConfig(nil) // an editor's settings do not count
 		return c.Sessions, err
 	}}
-	err = withProfiles(ctx, o.Env.Flags.Pprof, log.Logger, func() error { return g.watched(ctx, old, f) })
+	err = withProfiles(ctx, o.Env.Flags.Pprof, log.Logger, func() error { return c.watched(ctx, old, f) })
+	ahead.Wait()
+	c.profiles.Close()
 	if errors.Is(err, core.ErrShutdown) { // a signal requested the end
 		err = nil
 	}
@@ -96,7 +102,7 @@ func (g *gateway) Close(ctx context.Context) error {
 }
 
 // watched lets f serve while the configuration is watched, and old sessions are looked after.
-func (g *gateway) watched(ctx context.Context, old retention.Daily, f func(context.Context, *gateway) error) error {
+func (g *connection) watched(ctx context.Context, old retention.Daily, f func(context.Context, *connection) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { g.process.Watch(watching) })
@@ -114,20 +120,16 @@ type server interface {
 // stdio speaks a protocol over standard input and output until the client leaves or a signal
 // comes.
 func stdio(ctx context.Context, o setup.Options, protocol string, adapter func(*connection) server) error {
-	return run(ctx, o, true, func(ctx context.Context, g *gateway) error {
+	as := setup.ClientOptions{People: protocol != "mcp", Quiet: protocol == "acp" || protocol == "eca"}
+	return run(ctx, o, as, true, func(ctx context.Context, c *connection) error {
 		in, out, err := wire.Stdio()
 		if err != nil {
 			return err
 		}
-		g.log = g.log.With(zap.String("protocol", protocol))
-		g.log.Info("speaking", zap.String("version", o.Env.Version))
-		c := g.connect(setup.ClientOptions{People: protocol != "mcp", Quiet: protocol == "acp" || protocol == "eca"})
-		defer c.profiles.Close()
-		var ahead sync.WaitGroup
-		ahead.Go(c.profiles.ReadAhead) // while the first message is read
-		defer ahead.Wait()
+		c.log = c.log.With(zap.String("protocol", protocol))
+		c.log.Info("speaking", zap.String("version", o.Env.Version))
 		err = adapter(c).Serve(ctx, in, out)
-		g.log.Info("ended", zap.Error(err))
+		c.log.Info("ended", zap.Error(err))
 		return err
 	})
 }

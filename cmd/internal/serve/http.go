@@ -47,10 +47,8 @@ func overHTTP(
 	if !loopback {
 		say += " The connection is not encrypted: put a proxy with TLS in front of it."
 	}
-	return run(ctx, o, true, func(ctx context.Context, of *gateway) error {
-		of.log = of.log.With(zap.String("protocol", "mcp"))
-		g := of.connect(setup.ClientOptions{})
-		defer g.profiles.Close()
+	return run(ctx, o, setup.ClientOptions{}, true, func(ctx context.Context, g *connection) error {
+		g.log = g.log.With(zap.String("protocol", "mcp"))
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", m.HTTP)
 		if err != nil {

@@ -32,9 +32,8 @@ func Run(ctx context.Context, o setup.Options, r RunOptions) error {
 		}
 		allow = append(allow, rule)
 	}
-	return run(ctx, o, true, func(ctx context.Context, g *gateway) error {
-		c := g.connect(setup.ClientOptions{People: true, Allow: allow})
-		defer c.profiles.Close()
+	as := setup.ClientOptions{People: true, Allow: allow}
+	return run(ctx, o, as, true, func(ctx context.Context, c *connection) error {
 		return c.run(ctx, o.Env, r)
 	})
 }

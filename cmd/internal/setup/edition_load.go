@@ -85,7 +85,7 @@ func (p *edition) configured() (*configs.Config, error) {
 
 // reading is a configuration that was read.
 type reading struct {
-	of     overlayKey
+	of     overlayKey // of a layer; of those of its parts that the configuration depends on
 	config *configs.Config
 	seen   configs.FileStates
 	err    error
@@ -94,14 +94,15 @@ type reading struct {
 // read reads the configuration with a layer, or returns the one that was read ahead if it still holds. It is
 // called with the loading token.
 func (p *edition) read(l overlay) (*configs.Config, configs.FileStates, error) {
-	if r := p.ahead; r == nil || r.of != l.key() || p.changed(r.seen) {
+	of := overlay{text: l.text, routes: l.routes, allow: l.allow}.key()
+	if r := p.ahead; r == nil || r.of != of || p.changed(r.seen) {
 		seen := configs.FileStatesOf(p.env.ConfigFile(), p.env.ServersFile(), p.env.AgentsFile(), p.logins.Path())
 		config, err := p.env.LoadConfig(l.editor)
 		config = allowing(directed(config, l.routes), l.allow)
 		for _, f := range config.Files(p.env.Lookup) {
 			seen[f] = configs.FileStateOf(f)
 		}
-		p.ahead = &reading{l.key(), config, seen, err}
+		p.ahead = &reading{of, config, seen, err}
 	}
 	return p.ahead.config, p.ahead.seen, p.ahead.err
 }
