@@ -171,8 +171,8 @@ func TestBudgetSystemCalls(t *testing.T) {
 		}
 	}
 	id := ""
-	check("the first session/new", 260, 1, func() { id = e.begin() })
-	check("a later session/new", 90, 5, func() { e.begin() })
+	check("the first session/new", 240, 1, func() { id = e.begin() })
+	check("a later session/new", 80, 5, func() { e.begin() })
 	check("the first turn", 240, 1, func() { e.run(id, "hello") })
 	check("a later turn", 75, 5, func() { e.run(id, "hello") })
 	e.stop()

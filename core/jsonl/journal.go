@@ -141,10 +141,16 @@ type journal struct {
 	files files
 	meta  core.Meta
 
-	mu    sync.Mutex   // guards the fields below
-	claim *claim       // nil: not claimed
-	read  *tail        // how far the log was read or written; nil: not to its end
-	fresh *core.Record // the first record of a log that was just made and not read since; nil: it was
+	mu    sync.Mutex // guards the fields below
+	claim *claim     // nil: not claimed
+	read  *tail      // how far the log was read or written; nil: not to its end
+	fresh *freshLog  // nil: the log was read
+}
+
+// freshLog is the content of a log that was just made.
+type freshLog struct {
+	record core.Record // the only one
+	size   int64       // of the log, in bytes
 }
 
 // begin remembers the content of a new log, so that it need not be read at once.
@@ -154,20 +160,22 @@ func (j *journal) begin(log []byte) {
 		return
 	}
 	if r, err := new(codec.Decoder).Decode(object); err == nil {
-		j.fresh, j.read = &r, &tail{end: r.End(), size: int64(len(log))}
+		size := int64(len(log))
+		j.fresh, j.read = &freshLog{r, size}, &tail{end: r.End(), size: size}
 	}
 }
 
 // begun returns the records of a log that was just made, the first time; ok is false if it has to be read.
 func (j *journal) begun(after core.Pos) (r core.Record, ok bool) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.fresh == nil {
+	fresh := j.fresh
+	j.fresh = nil
+	j.mu.Unlock()
+	if fresh == nil || (core.Pos{Seq: 1}).Before(after) {
 		return r, false
 	}
-	r, ok = *j.fresh, after.Before(core.Pos{Seq: 1}) && j.claim == nil
-	j.fresh = nil
-	return r, ok
+	log, err := os.Lstat(j.files.log) // we may have appended to it, or another process
+	return fresh.record, err == nil && log.Size() == fresh.size
 }
 
 // readTo returns how far the log was read, and removes it from the journal.
