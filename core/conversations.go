@@ -42,10 +42,7 @@ func (g *Gateway) Conversations(ctx context.Context, p Principal, part Part) ite
 // placed is a list of conversations with the newest summaries of the sessions that are open here, in their places.
 func (g *Gateway) placed(p Principal, stored iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
 	return listing.Placed(stored, func(s Summary) (Summary, bool) {
-		if open := g.live(sessionKey{p, s.ID}); open != nil {
-			st := open.State()
-			s = st.Summary()
-		}
+		s = g.newest(p, s)
 		return s, s.Messages > 0
 	}, Summary.Compare)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/core/internal/bench"
+	"dragoman/core/internal/listing"
 	"dragoman/core/internal/opening"
 	"dragoman/core/internal/writing"
 )
@@ -196,17 +197,16 @@ func (g *Gateway) ListNow(ctx context.Context, p Principal) iter.Seq2[Summary, e
 
 // lived is a list with the newest summaries of the sessions that are open here.
 func (g *Gateway) lived(p Principal, stored iter.Seq2[Summary, error]) iter.Seq2[Summary, error] {
-	return func(yield func(Summary, error) bool) {
-		for sum, err := range stored {
-			if s := g.live(sessionKey{p, sum.ID}); s != nil && err == nil {
-				st := s.State()
-				sum = st.Summary()
-			}
-			if !yield(sum, err) {
-				return
-			}
-		}
+	return listing.Now(stored, func(s Summary) Summary { return g.newest(p, s) })
+}
+
+// newest returns the summary of a session that is open here as it is now, and another one as it was stored.
+func (g *Gateway) newest(p Principal, stored Summary) Summary {
+	if s := g.live(sessionKey{p, stored.ID}); s != nil {
+		st := s.State()
+		return st.Summary()
 	}
+	return stored
 }
 
 // live returns an open session, or nil.

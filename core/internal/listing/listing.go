@@ -34,6 +34,20 @@ func Sorted[S any](list iter.Seq2[S, error], selected func(S) bool, by Order[S])
 	}
 }
 
+// Now returns a list with its items as they are now, in their old places. Errors are passed on.
+func Now[S any](list iter.Seq2[S, error], now func(S) S) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		for s, err := range list {
+			if err == nil {
+				s = now(s)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
 // Placed returns a list in order with its items as they are now. One that comes later now is yielded in its
 // new place. now returns false for an item that is not in the list any more. Errors are passed on.
 func Placed[S any](list iter.Seq2[S, error], now func(S) (S, bool), by Order[S]) iter.Seq2[S, error] {

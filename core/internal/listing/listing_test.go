@@ -80,3 +80,13 @@ func TestPlaced(t *testing.T) {
 		t.Errorf("an error comes in its place: %s", got)
 	}
 }
+
+func TestNow(t *testing.T) {
+	double := func(n int) int { return 2 * n }
+	if got := said(Now(of(1, -1, 3), double), 9); got != said(of(2, -1, 6), 9) {
+		t.Errorf("Now = %s", got)
+	}
+	if got := said(Now(of(1, 2, 3), double), 2); got != said(of(2, 4), 2) {
+		t.Errorf("Now, left early = %s", got)
+	}
+}
