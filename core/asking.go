@@ -98,9 +98,7 @@ func (s *Session) resolve(id AskID, by *Attachment, r Reply) bool {
 	if p.ask.Secret {
 		kept.Text = ""
 	}
-	wake := s.appendLocked(Answered{id, kept})
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(Answered{id, kept})
 	p.done <- r
 	return true
 }
@@ -124,9 +122,7 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 	p := &pending{ask: a, done: make(chan Reply, 1)}
 	if !s.canAskLocked(p) {
 		r, said := s.sayLocked(a)
-		wake := s.appendLocked(said...)
-		s.mu.Unlock()
-		s.wake(wake)
+		s.appendUnlock(said...)
 		return r, nil
 	}
 	a.ID = AskID(s.newIDLocked("q") + s.g.cfg.AskMark())
@@ -135,9 +131,7 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 	}
 	p.ask = a
 	s.asks[a.ID] = p
-	wake := s.appendLocked(append(before, Asked{a})...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(append(before, Asked{a})...)
 
 	select {
 	case r := <-p.done:

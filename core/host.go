@@ -126,9 +126,7 @@ func (h host) Begin(ctx context.Context, o Origin) (*Turn, error) {
 	t.begun = time.AfterFunc(begunIdle, func() { s.endBegun(t) })
 	t.unwatch = context.AfterFunc(t.ctx, func() { s.endBegun(t) }) // it was stopped
 	s.turn = t
-	wake := s.appendLocked(s.startedLocked(t)...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(s.startedLocked(t)...)
 	return t, nil
 }
 
@@ -149,10 +147,9 @@ func (s *Session) endBegun(t *Turn) {
 		s.mu.Unlock()
 		return
 	}
-	wake := s.appendLocked(s.endBegunLocked()...)
+	events := s.endBegunLocked()
 	s.startIdleLocked()
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(events...)
 }
 
 // endBegunLocked lists the events that end the turn of Begin.
@@ -194,15 +191,11 @@ func (s *Session) Import(ctx context.Context, history iter.Seq2[Event, error], w
 		}
 		if err != nil { // the next import begins anew
 			s.mu.Lock()
-			wake := s.appendLocked(Truncated{After: start})
-			s.mu.Unlock()
-			s.wake(wake)
+			s.appendUnlock(Truncated{After: start})
 			return errors.Join(err, s.refold(context.WithoutCancel(ctx)))
 		}
 	}
 	s.mu.Lock()
-	wake := s.appendLocked(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd}, false)...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(s.closedLocked(Canceled, why, TurnEnded{Stop: StopEnd}, false)...)
 	return s.durable(ctx, s.Head())
 }

@@ -124,9 +124,7 @@ func (t *Turn) left(id CallID, res Result) {
 			}
 		}
 	}
-	wake := s.appendLocked(events...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(events...)
 }
 
 // propose gives the call its place in the log and finds its tool; nil: none.

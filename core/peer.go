@@ -154,24 +154,15 @@ func (s *Session) dropOrphans() {
 		s.mu.Unlock()
 		return
 	}
-	var events []Event
-	s.queue = slices.DeleteFunc(s.queue, func(t *Turn) bool {
-		if t.orphan {
-			t.over = true
-			events = append(events, TurnEnded{Turn: t.id, Stop: StopInterrupted, Err: ownerDied})
-		}
-		return t.orphan
-	})
-	wake := s.appendLocked(events...)
+	events := s.dropLocked((*Turn).orphaned, TurnEnded{Stop: StopInterrupted, Err: ownerDied})
 	s.startIdleLocked()
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(events...)
 }
 
+func (t *Turn) orphaned() bool { return t.orphan }
+
 // orphansLocked reports whether prompts wait for their clients to come back.
-func (s *Session) orphansLocked() bool {
-	return slices.ContainsFunc(s.queue, func(t *Turn) bool { return t.orphan })
-}
+func (s *Session) orphansLocked() bool { return slices.ContainsFunc(s.queue, (*Turn).orphaned) }
 
 // startQueued starts the first queued prompt, if none runs; an orphan only if nobody is waited for.
 func (s *Session) startQueued(orphans bool) {
@@ -181,9 +172,7 @@ func (s *Session) startQueued(orphans bool) {
 		return
 	}
 	s.turn, s.queue = s.queue[0], s.queue[1:]
-	wake := s.appendLocked(s.startedLocked(s.turn)...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(s.startedLocked(s.turn)...)
 	s.work()
 }
 

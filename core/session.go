@@ -226,6 +226,14 @@ func (s *Session) appendLocked(events ...Event) []*Reader {
 	return s.readyLocked(nil)
 }
 
+// appendUnlock is appendLocked as the last thing that is done with the lock: it lets the lock go and
+// wakes the readers.
+func (s *Session) appendUnlock(events ...Event) {
+	wake := s.appendLocked(events...)
+	s.mu.Unlock()
+	s.wake(wake)
+}
+
 // readyLocked marks the readers that wait and returns them.
 func (s *Session) readyLocked(list []*Reader) []*Reader { return s.readers.Wake(list) }
 

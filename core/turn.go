@@ -155,9 +155,7 @@ func (t *Turn) Steered() []Steered {
 		events[i] = list[i]
 	}
 	t.steers = nil
-	wake := s.appendLocked(events...)
-	s.mu.Unlock()
-	s.wake(wake)
+	s.appendUnlock(events...)
 	return list
 }
 
@@ -413,18 +411,18 @@ func (s *Session) endCallsLocked(state CallState, why string) (events []Event) {
 // dropQueued ends the queued turns that were cancelled.
 func (s *Session) dropQueued() {
 	s.mu.Lock()
-	var events []Event
-	kept := s.queue[:0]
-	for _, t := range s.queue {
-		if t.ctx.Err() == nil {
-			kept = append(kept, t)
-			continue
+	s.appendUnlock(s.dropLocked(func(t *Turn) bool { return t.ctx.Err() != nil }, TurnEnded{Stop: StopCanceled})...)
+}
+
+// dropLocked takes turns off the queue, and lists the events that end them.
+func (s *Session) dropLocked(which func(*Turn) bool, end TurnEnded) (events []Event) {
+	s.queue = slices.DeleteFunc(s.queue, func(t *Turn) bool {
+		t.over = which(t)
+		if t.over {
+			end.Turn = t.id
+			events = append(events, end)
 		}
-		t.over = true
-		events = append(events, TurnEnded{Turn: t.id, Stop: StopCanceled})
-	}
-	s.queue = kept
-	wake := s.appendLocked(events...)
-	s.mu.Unlock()
-	s.wake(wake)
+		return t.over
+	})
+	return events
 }
