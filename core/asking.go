@@ -24,13 +24,10 @@ type pending struct {
 // canAskLocked reports whether anybody attached could settle an ask. A program decides only where it has
 // prompted.
 func (s *Session) canAskLocked(p *pending) bool {
-	for a := range s.clients {
+	return s.clients.Any(func(a *Attachment) bool {
 		looks := p.ask.Kind == AskApproval && a.client.Caller != "" && !s.state.callers[a.client.Caller]
-		if a.client.canAsk(p.ask) && !p.passed.Has(a) && !looks {
-			return true
-		}
-	}
-	return false
+		return a.client.canAsk(p.ask) && !p.passed.Has(a) && !looks
+	})
 }
 
 // canAsk reports whether an ask can be put to the client.
@@ -56,10 +53,7 @@ func (c Client) canAsk(a Ask) bool {
 // by the events that are returned. The question for a secret is not shown, since a chat is no
 // place for the answer.
 func (s *Session) sayLocked(a Ask) (Reply, []Event) {
-	reads := false
-	for c := range s.clients {
-		reads = reads || c.client.Role == Decide && c.client.Questions
-	}
+	reads := s.clients.Any(func(c *Attachment) bool { return c.client.Role == Decide && c.client.Questions })
 	switch {
 	case a.Kind != AskQuestion || a.Secret || !reads:
 		return Reply{Outcome: OutcomeAlone}, nil

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -224,17 +223,18 @@ func (h host) Spills() Spills { return h.s.journal }
 func (h host) Servers() (list []ServerSpec) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	clients := slices.SortedFunc(maps.Keys(h.s.clients), func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
+	clients := h.s.clients.Some(func(a *Attachment) bool {
+		return a.client.Role == Decide && (a == h.s.by || a.client.Profiles != nil && a.client.Profiles == h.s.of)
+	})
+	slices.SortFunc(clients, byName)
 	for _, a := range clients {
-		for _, spec := range a.client.Servers {
-			if a.client.Role == Decide && (a == h.s.by || a.client.Profiles != nil && a.client.Profiles == h.s.of) && !slices.ContainsFunc(list, func(s ServerSpec) bool { return s.Name == spec.Name }) {
-				list = append(list, spec)
-			}
-		}
+		list = append(list, a.client.Servers...)
 	}
-	slices.SortFunc(list, func(a, b ServerSpec) int { return cmp.Compare(a.Name, b.Name) })
-	return list
+	slices.SortStableFunc(list, func(a, b ServerSpec) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(list, func(a, b ServerSpec) bool { return a.Name == b.Name })
 }
+
+func byName(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) }
 
 // Editor is the one of the client that has prompted last. When that has left or has none, it is the one
 // of another client of the same principal whose folders hold the path.
@@ -268,13 +268,11 @@ func (h host) near(path string) (list []*Attachment) {
 	if h.s.by != nil {
 		person = h.s.by.client.Principal
 	}
-	for a := range h.s.clients {
-		if a.client.Editor != nil && a.client.Role == Decide && a.client.Principal == person {
-			list = append(list, a)
-		}
-	}
+	list = h.s.clients.Some(func(a *Attachment) bool {
+		return a.client.Editor != nil && a.client.Role == Decide && a.client.Principal == person
+	})
 	h.s.mu.Unlock()
-	slices.SortFunc(list, func(a, b *Attachment) int { return cmp.Compare(a.client.Name, b.client.Name) })
+	slices.SortFunc(list, byName)
 	return slices.DeleteFunc(list, func(a *Attachment) bool {
 		return !slices.ContainsFunc(a.folders(), func(dir string) bool { return within(dir, path) })
 	})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/core/internal/attached"
 	"dragoman/core/internal/bench"
 	"dragoman/core/internal/listing"
 	"dragoman/core/internal/opening"
@@ -155,7 +156,7 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	}
 	s := &Session{
 		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
-		clients: map[*Attachment]struct{}{}, asks: map[AskID]*pending{},
+		clients: attached.Set[*Attachment]{}, asks: map[AskID]*pending{},
 		flush: flusher{Bell: writing.NewBell()},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())

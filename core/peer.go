@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 )
@@ -94,13 +95,10 @@ func (s local) Show(ev Event) {
 	s.wake(wake)
 }
 
-func (s local) Clients() (list []*Attachment) {
+func (s local) Clients() []*Attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a := range s.clients {
-		list = append(list, a)
-	}
-	return list
+	return slices.Collect(maps.Keys(s.clients))
 }
 
 func (s local) Attendees() []Attendee { return s.attendees(func(c Client) bool { return c.Visible }) }
@@ -118,12 +116,7 @@ func (s local) attendees(of func(Client) bool) (list []Attendee) {
 
 // remoteLocked reports whether a client of another process is attached.
 func (s *Session) remoteLocked() bool {
-	for a := range s.clients {
-		if a.client.Remote != "" {
-			return true
-		}
-	}
-	return false
+	return s.clients.Any(func(a *Attachment) bool { return a.client.Remote != "" })
 }
 
 // adoptWait is the time for the clients of queued prompts to come back after their owner has ended.

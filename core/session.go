@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dragoman/core/internal/attached"
 	"dragoman/core/internal/readers"
 	"dragoman/core/internal/spans"
 )
@@ -40,7 +41,7 @@ type Session struct {
 	epoch     uint64 // 0: not claimed
 	lastID    int
 	readers   readers.Set[*Reader, Pos]
-	clients   map[*Attachment]struct{}
+	clients   attached.Set[*Attachment]
 	turn      *Turn
 	queue     []*Turn
 	working   chan struct{}           // closed when runAll or betweenTurns ends; nil: neither is on its way
@@ -73,17 +74,12 @@ type Session struct {
 // Meta returns the session's metadata, with the folders of the clients of the connection that has
 // prompted last among its roots.
 func (s *Session) Meta() Meta {
-	var folders []func() []string
 	s.mu.Lock()
-	for a := range s.clients {
-		if a.client.Folders != nil && a.client.Profiles == s.of {
-			folders = append(folders, a.client.Folders)
-		}
-	}
+	with := s.clients.Some(func(a *Attachment) bool { return a.client.Folders != nil && a.client.Profiles == s.of })
 	s.mu.Unlock()
 	m := s.meta
-	for _, list := range folders {
-		for _, dir := range list() {
+	for _, a := range with {
+		for _, dir := range a.client.Folders() {
 			if !slices.Contains(m.Roots, dir) && dir != m.Cwd {
 				m.Roots = append(m.Roots[:len(m.Roots):len(m.Roots)], dir)
 			}
