@@ -98,12 +98,20 @@ func (a *Attachment) Flags() (flags map[MessageID]string) {
 func (s *Session) flagsBefore(ctx context.Context, by string, upto Pos) (events []Event, err error) {
 	var flags map[MessageID]string
 	s.view(func(st *State) { flags = maps.Clone(st.flags) })
-	for _, id := range slices.Sorted(maps.Keys(flags)) {
-		at, err := find(ctx, s.front, id)
-		if err != nil && !errors.Is(err, ErrNoMessage) {
+	if len(flags) == 0 {
+		return nil, nil
+	}
+	remaining := map[MessageID]bool{}
+	for rec, err := range records(ctx, s.front, Pos{}, upto) {
+		if err != nil {
 			return nil, err
 		}
-		if err == nil && at.Before(upto) {
+		if (Pos{rec.Epoch, rec.Seq, 0}).Before(upto) { // a batch of records may end behind it
+			remaining[messageOf(rec.Event)] = true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(flags)) {
+		if remaining[id] {
 			events = append(events, Flagged{Message: id, Text: flags[id], By: by})
 		}
 	}
