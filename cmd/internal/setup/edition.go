@@ -390,11 +390,12 @@ func (p *edition) look(ctx context.Context) {
 	if idle {
 		return
 	}
-	if _, err := p.Load(); err != nil {
+	base, err := p.Load()
+	if err != nil {
 		return // the next request reports it
 	}
 	for _, roots := range places {
-		_, _ = p.In(ctx, roots) // as above
+		p.at(base, roots, p.guides.look(ctx, roots))
 	}
 }
 
