@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"iter"
 	"slices"
+
+	"dragoman/core/internal/stack"
 )
 
 // Role is the set of a client's rights in a session.
@@ -230,6 +232,7 @@ func (a *Attachment) Prompt(ctx context.Context, p Prompt) (TurnID, error) {
 	if a.client.Role != Decide {
 		return "", ErrObserver
 	}
+	stack.Grow16()
 	return a.owner.Admit(ctx, a, p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/core/internal/memlog"
+	"dragoman/core/internal/stack"
 	"dragoman/core/internal/writing"
 )
 
@@ -69,6 +70,7 @@ func (s *Session) syncing(pos Pos) (await func(context.Context) error) {
 
 // flushAll writes and syncs until nothing is left to do.
 func (s *Session) flushAll() {
+	stack.Grow8()
 	for {
 		s.mu.Lock()
 		step, wait := s.flush.Next(s.writingLocked(), time.Now())

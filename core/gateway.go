@@ -14,6 +14,7 @@ import (
 	"dragoman/core/internal/bench"
 	"dragoman/core/internal/listing"
 	"dragoman/core/internal/opening"
+	"dragoman/core/internal/stack"
 	"dragoman/core/internal/writing"
 )
 
@@ -112,6 +113,7 @@ func (g *Gateway) Create(ctx context.Context, m Meta) (*Session, error) {
 		m.Roots = []string{m.Cwd}
 	}
 	m.Created = g.cfg.Now().UTC()
+	stack.Grow16()
 	return g.open(ctx, sessionKey{m.Principal, m.ID}, func() (Journal, error) { return g.cfg.Store.Create(ctx, m) }, true)
 }
 

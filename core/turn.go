@@ -10,6 +10,7 @@ import (
 
 	"dragoman/core/internal/capability"
 	"dragoman/core/internal/given"
+	"dragoman/core/internal/stack"
 )
 
 // Turn is one prompt being answered, as the back end that answers it sees it.
@@ -278,6 +279,7 @@ func (s *Session) work() {
 
 // runAll runs the turn that has started and the queued ones.
 func (s *Session) runAll() {
+	stack.Grow16()
 	for {
 		s.mu.Lock()
 		t := s.turn
