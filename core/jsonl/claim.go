@@ -27,7 +27,6 @@ type claim struct {
 	size int64    // of the log, as we left it
 	end  core.Pos // after its last record
 	enc  codec.Encoder
-	buf  []byte
 
 	placed atomic.Bool // the session's place in its folder and in the index is durable
 

@@ -10,7 +10,7 @@ import (
 	"dragoman/core"
 )
 
-// keepBuf is the largest buffer, in bytes, that a claim keeps between writes.
+// keepBuf is the largest buffer, in bytes, that is kept between writes.
 const keepBuf = 1 << 20
 
 // Write implements core.Journal. Records without a Seq are live only and left out, and
@@ -103,6 +103,9 @@ func (s *Store) syncFolder(f files) error {
 	return nil
 }
 
+// buffers lends memory for the lines of one write: a session that is idle holds none.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 func (c *claim) write(records []core.Record, f files) error {
 	if err := c.brokenBy(); err != nil {
 		return err
@@ -117,15 +120,22 @@ func (c *claim) write(records []core.Record, f files) error {
 	case !linked(fi):
 		return fmt.Errorf("its log was removed: %w", core.ErrNotFound)
 	}
-	end, err := c.encode(records, f)
+	buf := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= keepBuf {
+			buffers.Put(buf)
+		}
+	}()
+	var end core.Pos
+	*buf, end, err = c.encode((*buf)[:0], records, f)
 	if err != nil {
 		c.enc.Reset()
 		return err
 	}
-	if len(c.buf) == 0 {
+	if len(*buf) == 0 {
 		return nil
 	}
-	n, err := c.log.Write(c.buf)
+	n, err := c.log.Write(*buf)
 	if err != nil {
 		return c.cutBack(n, err)
 	}
@@ -134,12 +144,8 @@ func (c *claim) write(records []core.Record, f files) error {
 	return nil
 }
 
-// encode appends the lines of records to c.buf, and returns the position after them.
-func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
-	if cap(c.buf) > keepBuf {
-		c.buf = nil
-	}
-	c.buf = c.buf[:0]
+// encode appends the lines of records to dst, and returns the position after them.
+func (c *claim) encode(dst []byte, records []core.Record, f files) ([]byte, core.Pos, error) {
 	end := c.end
 	for _, r := range records {
 		if r.Seq == 0 {
@@ -148,30 +154,30 @@ func (c *claim) encode(records []core.Record, f files) (core.Pos, error) {
 		next, rest, ok, err := end.Splice(r)
 		switch {
 		case err != nil:
-			return end, err
+			return dst, end, err
 		case !ok:
 			continue
 		case r.Epoch != c.epoch:
-			return end, fmt.Errorf(
+			return dst, end, fmt.Errorf(
 				"record %d is of epoch %d, and the session is claimed under %d",
 				r.Seq,
 				r.Epoch,
 				c.epoch,
 			)
 		}
-		start := len(c.buf)
-		c.buf = c.enc.Append(c.buf, rest)
-		if len(c.buf)-start > f.maxBody {
-			if c.buf, err = moveOut(c.buf, start, f.disk, f.values()); err != nil {
-				return end, err
+		start := len(dst)
+		dst = c.enc.Append(dst, rest)
+		if len(dst)-start > f.maxBody {
+			if dst, err = moveOut(dst, start, f.disk, f.values()); err != nil {
+				return dst, end, err
 			}
 		}
-		if c.buf = seal(c.buf, start); len(c.buf)-start > maxLine {
-			return end, fmt.Errorf("record %d is too long", r.Seq)
+		if dst = seal(dst, start); len(dst)-start > maxLine {
+			return dst, end, fmt.Errorf("record %d is too long", r.Seq)
 		}
 		end = next
 	}
-	return end, nil
+	return dst, end, nil
 }
 
 // cutBack removes the n bytes of a failed write, so that the log ends with a whole
