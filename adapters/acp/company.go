@@ -54,10 +54,7 @@ func words(prompt []core.Block) string {
 // queued appends, live, that another client's prompt waits.
 func queued(dst []byte, v *View, e core.PromptQueued) []byte {
 	if v.own(e.Key) {
-		if v.waiting == nil {
-			v.waiting = map[core.TurnID]struct{}{}
-		}
-		v.waiting[e.Turn] = struct{}{}
+		put(&v.waiting, e.Turn, struct{}{})
 	}
 	name := v.speaker(e.Origin)
 	if name == "" || v.replay {

@@ -41,7 +41,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.TurnStarted:
 		delete(v.waiting, e.Turn)
 		if v.own(e.Key) {
-			if v.mine[e.Turn] = at; !v.replay { // a client that loads a session again wants all of it
+			if put(&v.mine, e.Turn, at); !v.replay { // a client that loads a session again wants all of it
 				return dst
 			}
 		}

@@ -23,7 +23,7 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	if was == nil {
 		u.SessionUpdate, u.Name = acp.ToolCallNew, c.Tool
 		was = &callView{}
-		v.calls[c.ID] = was
+		put(&v.calls, c.ID, was)
 	}
 	nothing := u
 	if u.SessionUpdate == acp.ToolCallNew && c.Kind == core.KindExecute && v.Display.Output && !v.replay &&

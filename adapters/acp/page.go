@@ -30,7 +30,7 @@ func pageID(v *View, id core.AskID) string { return string(v.Session) + "/" + st
 // opening records a page that the user opens: the client is notified when it is no longer needed.
 func opening(v *View, a core.Ask, r core.Reply) {
 	if a.URL != "" && v.Display.Pages && !v.replay && r.Outcome == core.OutcomeAnswered {
-		v.pages[a.ID] = a
+		put(&v.pages, a.ID, a)
 	}
 }
 

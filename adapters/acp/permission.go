@@ -131,7 +131,7 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 	if a.Kind == core.AskApproval && a.About != nil && v.children[a.About.Child] {
 		return dst // it is asked there
 	}
-	v.asks[a.ID] = a
+	put(&v.asks, a.ID, a)
 	if a.About != nil {
 		c := *a.About
 		return update(dst, v, acp.ToolCall{
@@ -148,7 +148,7 @@ func asked(dst []byte, v *View, a core.Ask) []byte {
 	if a.Kind != core.AskConsent || v.calls[a.Call] != nil || v.Parent != "" {
 		return dst
 	}
-	v.consents[a.ID] = struct{}{}
+	put(&v.consents, a.ID, struct{}{})
 	u := consentCall(v, a)
 	u.SessionUpdate = acp.ToolCallNew
 	return update(dst, v, u)

@@ -54,7 +54,7 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 	} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past
 		sess.feed.pos = sess.att.Head()
 	}
-	v.children[id] = true
+	put(&v.children, id, true)
 	f.children = append(f.children, &child{call: c.ID, sess: sess, passed: map[core.CallID]core.Reply{}})
 	is.SessionID, is.Title, is.State = string(id), title(v, c), &cv.state
 	return update(dst, v, is)

@@ -29,8 +29,9 @@ func (f *feed) followAsked(dst []byte, a core.Ask, replay bool) []byte {
 	}
 	c, own := f.children[i], core.CallID(strings.TrimPrefix(string(a.Call), string(id)+"/"))
 	cv := c.sess.feed.view
-	cv.only[own], cv.calls[a.Call] = *a.About, &callView{call: *a.About}
-	f.view.followed[a.ID] = true
+	cv.only[own] = *a.About
+	put(&cv.calls, a.Call, &callView{call: *a.About})
+	put(&f.view.followed, a.ID, true)
 	return f.caughtUp(dst, c, own)
 }
 

@@ -111,17 +111,18 @@ type callView struct {
 // NewView returns the view of a client that knows nothing yet.
 func NewView(id core.SessionID, prefix string, head core.Pos) *View {
 	return &View{
-		Session:  id,
-		Prefix:   prefix,
-		Head:     head,
-		calls:    map[core.CallID]*callView{},
-		asks:     map[core.AskID]core.Ask{},
-		pages:    map[core.AskID]core.Ask{},
-		consents: map[core.AskID]struct{}{},
-		mine:     map[core.TurnID]core.Pos{},
-		children: map[core.SessionID]bool{},
-		followed: map[core.AskID]bool{},
+		Session: id,
+		Prefix:  prefix,
+		Head:    head,
 	}
+}
+
+// put sets the value of a key. Most maps of most views stay empty: they are made for their first value.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // past reports whether a record belongs to a replay.
