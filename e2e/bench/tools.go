@@ -158,7 +158,7 @@ func (b *bench) idle() {
 		c.turn(c.begin(), small)
 		clients = append(clients, c)
 	}
-	time.Sleep(2 * time.Second) // what is left to store is stored
+	time.Sleep(8 * time.Second) // by then everything is stored, and the services were asked for their models
 	before := make([]time.Duration, len(clients))
 	for i, c := range clients {
 		before[i] = cpuOf(c.pid())
@@ -170,6 +170,6 @@ func (b *bench) idle() {
 		rows = append(rows, row(c.name, fmt.Sprintf("%.2f", float64(used.Microseconds())/1000)))
 		b.stop(c)
 	}
-	b.heading("Idle", "Two seconds after a turn.")
+	b.heading("Idle", "Eight seconds after a turn, when everything is stored and the services were asked for their models.")
 	b.table(rows...)
 }
