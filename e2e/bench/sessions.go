@@ -97,7 +97,7 @@ func (c *client) together(ids []string, atOnce int, text string) {
 
 // sessions is the memory of many sessions in one process.
 func (b *bench) sessions() {
-	const many, rate, chunks = 1000, 50, 100
+	const many, rate, chunks, rest = 1000, 50, 100, 11 * time.Second
 	rows := [][]string{row("", "idle, KiB each", "after a turn", "streaming", "CPU of a chunk, µs")}
 	for _, p := range []program{b.limit, b.serving("acp")} {
 		home, work := b.home("")
@@ -119,8 +119,10 @@ func (b *bench) sessions() {
 			}
 			chart(&b.charts.idle)
 		}
+		time.Sleep(rest)
 		idle := each()
 		c.together(ids, 50, small)
+		time.Sleep(rest)
 		turned := each()
 		var peak float64
 		done, sampled := make(chan struct{}), make(chan struct{})
@@ -146,7 +148,7 @@ func (b *bench) sessions() {
 			b.charts.sessions = []bar{{"idle", idle}, {"after a turn", turned}, {"streaming", peak}}
 		}
 	}
-	b.heading("1,000 sessions", fmt.Sprintf("Resident memory of a process beyond that with one session, for each of %d sessions: new, after a turn each, and at the most while all of them stream %d chunks a second.", many, rate))
+	b.heading("1,000 sessions", fmt.Sprintf("Resident memory of a process beyond that with one session, for each of %d sessions: new, after a turn each, both after eleven seconds of rest, and at the most while all of them stream %d chunks a second.", many, rate))
 	b.table(rows...)
 }
 

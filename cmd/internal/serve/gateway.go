@@ -101,12 +101,14 @@ func (g *gateway) Close(ctx context.Context) error {
 	return g.Gateway.Close(ctx)
 }
 
-// watched lets f serve while the configuration is watched, and old sessions are looked after.
+// watched lets f serve while the configuration is watched, old sessions are looked after, and unused memory is
+// given back.
 func (g *connection) watched(ctx context.Context, old retention.Daily, f func(context.Context, *connection) error) error {
 	watching, enough := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { g.process.Watch(watching) })
 	watch.Go(func() { old.Run(watching) })
+	watch.Go(func() { rest(watching) })
 	defer watch.Wait()
 	defer enough()
 	return f(ctx, g)
