@@ -83,17 +83,6 @@ func (p *edition) configured() (*configs.Config, error) {
 	return config, err
 }
 
-// lastConfigured is configured as of the last look, if there is a profile.
-func (p *edition) lastConfigured() (*configs.Config, error) {
-	p.mu.Lock()
-	made, stale := p.made, p.stale
-	p.mu.Unlock()
-	if made == nil || stale {
-		return p.configured()
-	}
-	return made.Config, nil
-}
-
 // reading is a configuration that was read.
 type reading struct {
 	of     overlayKey // of a layer; of those of its parts that the configuration depends on

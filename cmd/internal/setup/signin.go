@@ -15,10 +15,9 @@ type signIn struct{ c *Client }
 
 var _ acp.SignIn = signIn{}
 
-// Chosen implements acp.SignIn. Once there is a profile it looks at the stored keys alone: whoever
-// opens a session has looked at the configuration, and others are at most lookEvery behind.
+// Chosen implements acp.SignIn.
 func (s signIn) Chosen(context.Context) (control.Account, error) {
-	c, err := s.c.edition().lastConfigured()
+	c, err := s.c.edition().configured()
 	if err != nil {
 		return control.Account{}, err
 	}
