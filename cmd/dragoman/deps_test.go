@@ -165,6 +165,7 @@ var importRules = []rule{
 	{from: "dragoman/adapters/wire/...", forbidden: thirdParty, direct: true, except: []string{"github.com/creachadair/jrpc2/...", "golang.org/x/sys/..."}, why: "the wire knows bytes and envelopes"},
 	{from: "dragoman/adapters/proto/...", forbidden: "dragoman/...", why: "protocol structures stand alone, so that adapters and bridge share them"},
 	{from: "dragoman/adapters/pump", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/company", "dragoman/core/display", "dragoman/adapters/wire"}, why: "what adapters share knows no dialect"},
+	{from: "dragoman/adapters/clients", forbidden: "dragoman/...", why: "a table depends on nothing"},
 	{from: "dragoman/adapters/gate", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/access"}, why: "the front door knows who may come in, and no protocol"},
 	{from: "dragoman/adapters/gate", forbidden: thirdParty, direct: true, except: []string{"go.uber.org/zap/..."}, why: "the front door is the standard library's server and our rules"},
 	{from: "dragoman/adapters/eca", forbidden: "dragoman/...", except: append(adapterImports("eca"), "dragoman/core/company", "dragoman/core/board", "dragoman/core/fork", "dragoman/core/control", "dragoman/core/forms", "dragoman/core/ide", "dragoman/core/inference", "dragoman/core/child", "dragoman/core/workspace", "dragoman/adapters/eca/refer", "dragoman/adapters/eca/compose", "dragoman/adapters/eca/content", "dragoman/adapters/eca/offer"), why: "an adapter imports core, wire and its own proto, never another adapter, bridge or model"},
@@ -344,7 +345,7 @@ func upstreamImports(more ...string) []string {
 }
 
 func adapterImports(name string) []string {
-	return append([]string{"dragoman/core", "dragoman/core/company", "dragoman/core/notices", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
+	return append([]string{"dragoman/core", "dragoman/core/company", "dragoman/core/notices", "dragoman/adapters/clients", "dragoman/adapters/wire", "dragoman/adapters/pump", "dragoman/adapters/proto/" + name}, leaves...)
 }
 
 // onlyIn is a rule for all packages except some. except means importers here.

@@ -1,0 +1,86 @@
+// Package clients is the table of the clients whose conduct is known, whatever protocol they speak:
+// editors over ACP and ECA, agents over MCP.
+//
+// A client's name decides what the client is shown, and never what it is allowed: anybody can give any
+// name. Each field is one thing that a client does differently from what its protocol says or leaves
+// open, and its zero value is what suits a client that nobody knows.
+package clients
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Row is what is known of a client.
+type Row struct {
+	Name string // begins clientInfo.name, in any case, and ends at the end of a word
+	Why  string // what the client does with our messages
+	Test string // shows it: FOLDER.TestName
+
+	// Flow means that the client reads as fast as it can process messages, and no faster: it has no
+	// queue that overflows. A long history needs no pauses, and text that is growing is not gathered.
+	Flow bool
+}
+
+// table has one row for each client that is known.
+var table = []Row{
+	{
+		Name: "agent-shell", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Emacs reads from the pipe when it has drawn what came before.",
+	},
+	{
+		Name: "CodeCompanion", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Neovim's event loop reads from the pipe between its callbacks.",
+	},
+	{
+		Name: "acpx", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "The official TypeScript library reads a stream that holds the pipe back.",
+	},
+	{
+		Name: "zed", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Its queue has no limit.",
+	},
+	{
+		Name: "JetBrains", Test: "adapters/clients.TestFlow",
+		Why: "How its library queues updates is not known.",
+	},
+	{
+		Name: "toad", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Its reader is asyncio's, which holds the pipe back.",
+	},
+	{
+		Name: "emacs", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "eca-emacs reads from the pipe when it has drawn what came before.",
+	},
+	{
+		Name: "VsCode", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "eca-vscode reads with vscode-jsonrpc, whose queue has no limit.",
+	},
+	{
+		Name: "claude-code", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Claude Code reads with the official TypeScript library, as acpx does.",
+	},
+	{
+		Name: "codex", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "Codex reads with the official Rust library, which holds the pipe back.",
+	},
+	{
+		Name: "opencode", Flow: true, Test: "adapters/clients.TestFlow",
+		Why: "opencode reads with the official TypeScript library, as acpx does.",
+	},
+}
+
+// Of returns the row of a client by the name that it gives; the zero row: it is not known.
+func Of(name string) Row {
+	for _, r := range table {
+		if len(name) < len(r.Name) || !strings.EqualFold(name[:len(r.Name)], r.Name) {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(name[len(r.Name):])
+		if len(name) == len(r.Name) || !unicode.IsLetter(next) && !unicode.IsDigit(next) {
+			return r
+		}
+	}
+	return Row{}
+}
