@@ -39,6 +39,8 @@ type Ask struct {
 	// Hard says that only a person may allow it. A rule, an earlier answer or a model that
 	// answers for its user may not.
 	Hard bool `json:"hard,omitempty"`
+	// Person says of a consent that no program may give it, not even one that asks its own user.
+	Person bool `json:"person,omitempty"`
 
 	// About is the current state of the sub-session's call that an approval is for; nil: the call
 	// is the session's own, and Call names it. It is not stored with its content.
@@ -63,6 +65,8 @@ func (a Ask) Option(id string) (o Option, ok bool) { return decision.Find(a.Opti
 func (a Ask) read(r Reply) Reply {
 	o, offered := a.Option(r.Option)
 	switch r.Remember = ""; {
+	case a.Person && r.Caller != "" && o.Decision.Allows():
+		r.Outcome, r.Option, r.Text = OutcomeDeclined, "", "only a person may agree to it"
 	case a.Kind != AskApproval:
 	case r.Outcome != OutcomeDecided:
 		r.Option, r.Decision = "", ""

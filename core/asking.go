@@ -26,7 +26,8 @@ type pending struct {
 func (s *Session) canAskLocked(p *pending) bool {
 	return s.clients.Any(func(a *Attachment) bool {
 		looks := p.ask.Kind == AskApproval && a.client.Caller != "" && !s.state.callers[a.client.Caller]
-		return a.client.canAsk(p.ask) && !p.passed.Has(a) && !looks
+		program := p.ask.Person && a.client.Caller != ""
+		return a.client.canAsk(p.ask) && !p.passed.Has(a) && !looks && !program
 	})
 }
 

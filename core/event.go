@@ -369,6 +369,7 @@ const (
 	StopTokens      StopReason = "max_tokens"
 	StopRequests    StopReason = "max_turn_requests"
 	StopRefusal     StopReason = "refusal"
+	StopLimit       StopReason = "limit" // the user has a limit that the turn came to, and nobody let it go on; see Err
 	StopCanceled    StopReason = "cancelled"
 	StopError       StopReason = "error"       // see Err
 	StopInterrupted StopReason = "interrupted" // the process that ran it died

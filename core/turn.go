@@ -371,6 +371,8 @@ func (s *Session) endLocked(t *Turn, stop StopReason, err error) []Event {
 		stop, text = StopInterrupted, ownerDied
 	case cause != nil:
 		stop, text = StopError, cause.Error()
+	case err != nil && stop == StopLimit:
+		text = err.Error()
 	case err != nil:
 		stop, text = StopError, err.Error()
 		errors.As(err, &login)

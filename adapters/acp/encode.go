@@ -160,7 +160,10 @@ func ended(dst []byte, v *View, e core.TurnEnded, end core.Pos) []byte {
 	if v.refused = (refusal{}); mine && e.Stop == core.StopRefusal {
 		v.refused = refusal{begin, end}
 	}
-	if e.Err != "" && (!mine || v.replay) {
+	switch {
+	case e.Stop == core.StopLimit: // the answer has no place for the reason
+		return aside(dst, v, "The turn was ended: "+e.Err)
+	case e.Err != "" && (!mine || v.replay):
 		return aside(dst, v, "The turn failed: "+e.Err)
 	}
 	return dst

@@ -97,7 +97,7 @@ func Answer(e core.TurnEnded) (acp.PromptResponse, error) {
 		res.StopReason = acp.StopEndTurn
 	case core.StopTokens:
 		res.StopReason = acp.StopMaxTokens
-	case core.StopRequests:
+	case core.StopRequests, core.StopLimit:
 		res.StopReason = acp.StopMaxTurns
 	case core.StopRefusal:
 		res.StopReason = acp.StopRefusal

@@ -31,6 +31,8 @@ func (c *client) answererOf(h *heldSession, by asker, a core.Ask) answerer {
 		return ofGranted
 	case !h.mine():
 		return ofOthers
+	case a.Person:
+		return ofPerson
 	case h.isOpen(a.ID):
 		return ofUser
 	case by != asksNobody && dismissed[a.ID] == 0:

@@ -205,11 +205,14 @@ func (f *follower) samples() (list []*loan.Request) {
 
 // askable returns those of the open asks that are being put to the client's user, or are to be put
 // in this call. A closed dialog is opened again only by a later call, and only if the calling model
-// may not pass on an answer.
+// may not pass on an answer. A question that no program may answer is put to nobody here.
 func (f *follower) askable(asks []core.Ask) (list []core.Ask) {
 	var dismissed map[core.AskID]int
 	dismissed, f.closed = f.h.dismissals()
 	for _, a := range asks {
+		if a.Person { // at another client
+			continue
+		}
 		n := dismissed[a.ID]
 		if n == 0 || n == f.seen[a.ID] && !f.c.modelMay(a) {
 			list = append(list, a)

@@ -219,6 +219,9 @@ func (r *turnResult) say() string {
 	case statusRefused:
 		return strings.TrimSpace("The model refused to answer.\n\n" + r.answer)
 	case statusMaxTurns:
+		if r.Stop == string(core.StopLimit) { // the answer ends with the reason
+			return r.answer
+		}
 		return strings.TrimSpace(r.answer + "\n\n[The turn ended because it made as many requests to its model as it may.]")
 	case statusFailed:
 		if r.answer == "" {

@@ -219,7 +219,7 @@ func stopStatus(s core.StopReason) string {
 	switch s {
 	case core.StopEnd, core.StopTokens:
 		return statusCompleted
-	case core.StopRequests:
+	case core.StopRequests, core.StopLimit:
 		return statusMaxTurns
 	case core.StopRefusal:
 		return statusRefused

@@ -78,6 +78,7 @@ func TestTurn(t *testing.T) {
 		{"cancelled before it began", []core.Event{end(core.StopCanceled)}, statusCancelled, ""},
 		{"refused", []core.Event{begin, end(core.StopRefusal)}, statusRefused, ""},
 		{"requests", []core.Event{begin, end(core.StopRequests)}, statusMaxTurns, ""},
+		{"a limit", []core.Event{begin, say("m1", "on"), core.TurnEnded{Turn: "t1", Stop: core.StopLimit, Err: "$1 is spent"}}, statusMaxTurns, "on\n\n$1 is spent"},
 		{"tokens", []core.Event{begin, say("m1", "on"), end(core.StopTokens)}, statusCompleted, "on"},
 		{"interrupted", []core.Event{begin, end(core.StopInterrupted)}, statusFailed, ""},
 		{"failed", []core.Event{begin, say("m1", "on"), core.TurnEnded{Turn: "t1", Stop: core.StopError, Err: "no net"}}, statusFailed, "on\n\nno net"},

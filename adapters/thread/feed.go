@@ -125,7 +125,7 @@ func (f *feed) ended(call *wire.Call, e core.TurnEnded) {
 		switch e.Stop {
 		case core.StopError, core.StopInterrupted:
 			call.Reply(nil, wireError(errors.New(e.Err)))
-		case core.StopEnd, core.StopTokens, core.StopRequests, core.StopRefusal, core.StopCanceled:
+		case core.StopEnd, core.StopTokens, core.StopRequests, core.StopLimit, core.StopRefusal, core.StopCanceled:
 			call.Reply(nil, nil)
 		}
 	}

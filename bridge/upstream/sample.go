@@ -79,7 +79,7 @@ func stopReason(s core.StopReason) string {
 		return "endTurn"
 	case core.StopTokens:
 		return "maxTokens"
-	case core.StopRequests, core.StopRefusal, core.StopCanceled, core.StopError, core.StopInterrupted:
+	case core.StopRequests, core.StopLimit, core.StopRefusal, core.StopCanceled, core.StopError, core.StopInterrupted:
 	}
 	return string(s)
 }

@@ -83,7 +83,7 @@ func Blocks() []core.Block {
 // asks lists the fields of core.Ask that each kind of it has.
 var asks = map[core.AskKind][]string{
 	core.AskApproval: {"Text", "Options", "Deadline", "Remember", "Always", "Hard", "About"},
-	core.AskConsent:  {"Text", "Options", "Deadline"},
+	core.AskConsent:  {"Text", "Options", "Deadline", "Hard", "Person"},
 	core.AskQuestion: {"Text", "Options", "URL", "Freeform", "Later", "Deadline", "Secret"},
 }
 

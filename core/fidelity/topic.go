@@ -116,6 +116,8 @@ func Internal() map[Fact]string {
 		"Asked.approval.Hard":              form,
 		"Asked.approval.Deadline":          form,
 		"Asked.consent.Deadline":           form,
+		"Asked.consent.Hard":               form,
+		"Asked.consent.Person":             form,
 		"Asked.question.Deadline":          form,
 		"Asked.question.Later":             form,
 		"Asked.question.Secret":            form,

@@ -273,7 +273,7 @@ func noteOf(e core.TurnEnded) string {
 		return "(The user stopped this turn before there was an answer.)"
 	case core.StopError, core.StopInterrupted:
 		return "(This turn failed before there was an answer.)"
-	case core.StopEnd, core.StopTokens, core.StopRequests, core.StopRefusal:
+	case core.StopEnd, core.StopTokens, core.StopRequests, core.StopLimit, core.StopRefusal:
 	}
 	return "(There was no answer.)"
 }

@@ -191,6 +191,8 @@ func (sp *delegation) result(d delegate.Result) core.Result {
 		how = "its answer was cut: it became too long"
 	case core.StopRequests:
 		how = "it was stopped after as many steps as it may take"
+	case core.StopLimit:
+		how = "it was stopped: " + d.Err
 	case core.StopRefusal:
 		how = "its model refused to go on"
 	case core.StopCanceled:

@@ -109,6 +109,8 @@ func End(e core.TurnEnded) string {
 		return "The turn was ended: it came to the limit of requests to the model."
 	case core.StopRefusal:
 		return "The model declined to answer."
+	case core.StopLimit:
+		return "The turn was ended: " + e.Err
 	case core.StopError, core.StopInterrupted:
 		if e.Err == "" {
 			return "The turn failed."

@@ -154,7 +154,7 @@ func (r *run) result(ctx context.Context, end core.TurnEnded) error {
 			return program.ExitError(program.ExitRefused)
 		}
 		return nil
-	case core.StopTokens, core.StopRequests, core.StopRefusal:
+	case core.StopTokens, core.StopRequests, core.StopLimit, core.StopRefusal:
 		return program.ExitError(program.ExitLimit)
 	case core.StopCanceled, core.StopError, core.StopInterrupted:
 	}

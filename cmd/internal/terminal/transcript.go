@@ -205,6 +205,8 @@ func endText(e core.TurnEnded) string {
 		return "The answer stops here: the model may not say more at once."
 	case core.StopRequests:
 		return "The turn ended because it asked its model as often as it may."
+	case core.StopLimit:
+		return "The turn ended: " + e.Err
 	case core.StopRefusal:
 		return "The model refused to answer."
 	case core.StopCanceled:

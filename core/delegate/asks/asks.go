@@ -92,7 +92,7 @@ func (r *Relay) settle(ctx context.Context, a core.Ask, c core.Call) {
 	q := core.Ask{
 		Kind: a.Kind, Text: a.Text, Options: a.Options, Freeform: a.Freeform,
 		Later: a.Later, Deadline: a.Deadline, Remember: a.Remember,
-		Hard: a.Hard, Secret: a.Secret, URL: a.URL,
+		Hard: a.Hard, Person: a.Person, Secret: a.Secret, URL: a.URL,
 	}
 	if a.Kind == core.AskApproval {
 		id := r.child.Meta().ID

@@ -194,7 +194,7 @@ var sets = map[reflect.Type][]string{
 	reflect.TypeFor[core.PlanStatus](): {string(core.PlanPending), string(core.PlanActive), string(core.PlanDone)},
 	reflect.TypeFor[core.Severity]():   {string(core.Info), string(core.Warning), string(core.Failure)},
 	reflect.TypeFor[core.StopReason](): {
-		string(core.StopEnd), string(core.StopTokens), string(core.StopRequests), string(core.StopRefusal), string(core.StopCanceled),
+		string(core.StopEnd), string(core.StopTokens), string(core.StopRequests), string(core.StopLimit), string(core.StopRefusal), string(core.StopCanceled),
 		string(core.StopError), string(core.StopInterrupted),
 	},
 }
