@@ -107,7 +107,7 @@ func (s *session) replays(null bool) {
 	s.t.Helper()
 	loaded := s.step("done", "load")
 	kinds := get[[]string](loaded, "kinds")
-	for _, kind := range []string{"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"} {
+	for _, kind := range []string{"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"} {
 		if !slices.Contains(kinds, kind) {
 			s.t.Errorf("the replay has no %s: %q", kind, kinds)
 		}

@@ -23,6 +23,7 @@ func (s *session) sendInitial(ctx context.Context) {
 		select {
 		case <-timer.C:
 			s.sendCommands(ctx)
+			s.sendUsage()
 			s.warnOfServers()
 			s.warn(s.unknown)
 			s.warn(s.offer.Load().profile.Fault)
@@ -34,6 +35,17 @@ func (s *session) sendInitial(ctx context.Context) {
 			}
 		case <-ctx.Done():
 		}
+	})
+}
+
+// sendUsage sends the usage so far to a client that does not get the past.
+func (s *session) sendUsage() {
+	if s.loaded {
+		return
+	}
+	s.send(func(v *View) []byte {
+		st := s.att.State()
+		return usage(nil, v, core.UsageChanged{Total: st.Usage, Context: st.Context, Window: st.Window})
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // Some clients cannot read a line of 64 KiB, so long content is split or cut. Sizes are in bytes,
 // as encoded in the line.
 const (
-	// maxChunk limits the text of a message in one update.
+	// maxChunk limits the text of a message in one update; maxWhole that in a history.
 	maxChunk = 32 << 10
 	// maxTail limits the visible output of a running call.
 	maxTail = 4 << 10
@@ -27,24 +27,31 @@ const (
 	maxPaths     = 16 << 10
 )
 
-// chunks appends a message's text in pieces that every client can read.
+// chunks appends a message's text in pieces that every client can read, or gives it to the history.
 func chunks(dst []byte, v *View, kind, id, text string) []byte {
+	if v.history != nil {
+		return v.history.say(dst, v, kind, id, text)
+	}
 	for len(text) > 0 {
 		n := jsonscan.Fit(text, maxChunk)
-		dst = head(dst, v)
-		dst = append(dst, `{"sessionUpdate":"`...)
-		dst = append(dst, kind...)
-		dst = append(dst, `","content":{"type":"text","text":`...)
-		dst = jsonscan.AppendString(dst, text[:n])
-		dst = append(dst, '}')
-		if id != "" {
-			dst = append(dst, `,"messageId":`...)
-			dst = jsonscan.AppendString(dst, id)
-		}
-		dst = append(dst, "}}}\n"...)
+		dst = appendChunk(dst, v, kind, id, text[:n])
 		text = text[n:]
 	}
 	return dst
+}
+
+func appendChunk(dst []byte, v *View, kind, id, text string) []byte {
+	dst = head(dst, v)
+	dst = append(dst, `{"sessionUpdate":"`...)
+	dst = append(dst, kind...)
+	dst = append(dst, `","content":{"type":"text","text":`...)
+	dst = jsonscan.AppendString(dst, text)
+	dst = append(dst, '}')
+	if id != "" {
+		dst = append(dst, `,"messageId":`...)
+		dst = jsonscan.AppendString(dst, id)
+	}
+	return append(dst, "}}}\n"...)
 }
 
 // cut shortens a text that is too long, and names the place of the rest.

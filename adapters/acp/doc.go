@@ -4,6 +4,7 @@
 // A [Server] is one connection. Its handlers run on the reading goroutine and never wait; work
 // that may wait is put into the queue of its session. One pump reads the sessions' logs, and
 // encode.go turns a record into updates, as a pure function of a [View] and the record.
+// A client that loads a session gets the end of each thing (history.go), from the same updates.
 // Permission requests are derived from the open questions (permission.go), never from the stream,
 // so that a replayed one is never asked again and one that was decided elsewhere is withdrawn.
 //
@@ -17,7 +18,7 @@
 // session on the connection), lifecycle.go (new, load, resume, fork, close, delete), list.go,
 // prompt.go (prompt, cancel), offer.go, choices.go and configure.go, permission.go, consent.go, elicit.go and
 // page.go (questions to the user), services.go (the editor's files and terminals), servers.go,
-// commands.go, view.go, encode.go, encode_call.go, foreign.go, content.go, markdown.go and large.go
+// commands.go, view.go, encode.go, encode_call.go, history.go, foreign.go, content.go, markdown.go and large.go
 // (session/update), subsession.go and taskcall.go (delegated tasks), manage.go (titles, status and
 // archive), system.go (the client's system prompt), providers.go, signin.go, logins.go, errors.go.
 // Package thread serves the thread protocol of June 2025, on the same stream.

@@ -117,8 +117,15 @@ func head(dst []byte, v *View) []byte {
 	return append(dst, `,"update":`...)
 }
 
-// update appends one update that is not on the hot path.
+// update appends one update that is not on the hot path, or gives it to the history.
 func update(dst []byte, v *View, u any) []byte {
+	if v.history != nil {
+		return v.history.update(dst, v, u)
+	}
+	return appendUpdate(dst, v, u)
+}
+
+func appendUpdate(dst []byte, v *View, u any) []byte {
 	at := len(dst)
 	dst, err := wire.AppendJSON(head(dst, v), u)
 	if err != nil { // a tool sent raw JSON that is invalid: the update is left out, the stream stays intact

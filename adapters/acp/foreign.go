@@ -68,6 +68,13 @@ func rawUpdate(dst []byte, v *View, kind string, raw json.RawMessage) []byte {
 	if len(raw) > maxForeign {
 		return aside(dst, v, "An update of the agent is too large to be shown: "+kind)
 	}
+	if v.history != nil {
+		return v.history.raw(dst, v, kind, raw)
+	}
+	return appendRaw(dst, v, raw)
+}
+
+func appendRaw(dst []byte, v *View, raw json.RawMessage) []byte {
 	return append(wire.AppendRaw(head(dst, v), raw), "}}\n"...)
 }
 

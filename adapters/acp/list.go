@@ -33,6 +33,9 @@ func (s *Server) listSessions(ctx context.Context, call *wire.Call, p acp.ListRe
 	}
 	part := core.Part{After: after}
 	if p.Cwd != nil {
+		if !filepath.IsAbs(*p.Cwd) {
+			return jrpc2.Errorf(jrpc2.InvalidParams, "cwd: must be an absolute path, got %.200q", *p.Cwd)
+		}
 		cwd := filepath.Clean(*p.Cwd)
 		part.Where = func(sum core.Summary) bool { return filepath.Clean(sum.Cwd) == cwd }
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/coretest"
 )
 
@@ -93,6 +94,66 @@ func TestGoroutines(t *testing.T) {
 			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 		default:
 		}
+	}
+}
+
+// A client that resumes a session is told its usage: nothing else would before the next turn.
+func TestResumeTellsTheUsage(t *testing.T) {
+	g := newGateway(coretest.NewMemory(), nil, false)
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	if err := peer.Send(promptLine(2, "plan it")); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"id":2`)
+	stop()
+	peer, stop = serve(t, g)
+	if err := peer.Send(hello, `{"jsonrpc":"2.0","id":4,"method":"session/resume","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"id":4`)
+	if got := peer.Until(t, `"usage_update"`); !strings.Contains(got, `"used":12,"size":1000`) {
+		t.Errorf("got %s", got)
+	}
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A session whose end was taken back loads like any other.
+func TestLoadOfASessionWhoseEndIsHidden(t *testing.T) {
+	g := newGateway(coretest.NewMemory(), nil, false)
+	peer, stop := serve(t, g)
+	newSession(t, peer)
+	sess, err := g.Open(t.Context(), core.Local, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := peer.Send(promptLine(2, "say one")); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"id":2`)
+	head := sess.Head()
+	if err := peer.Send(promptLine(3, "say two")); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"id":3`)
+	a := sess.Attach(core.Client{Name: "other", Role: core.Decide})
+	if err := a.Truncate(t.Context(), head); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	stop()
+	peer, stop = serve(t, g)
+	if err := peer.Send(hello, `{"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`); err != nil {
+		t.Fatal(err)
+	}
+	peer.Until(t, `"text":"one"`)
+	peer.Until(t, `"id":4`)
+	stop()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -208,10 +208,8 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 // prompted reports whether a turn was prompted over this connection; that of a child, with the turn
 // of its parent.
 func (s *session) prompted(turn core.TurnID) bool {
-	if parent := s.parent(); parent != nil {
-		return parent.prompts.Has(parent.att.State().Turn)
-	}
-	return s.prompts.Has(turn)
+	parent := s.parent()
+	return s.prompts.Has(turn) || parent != nil && parent.prompts.Has(parent.att.State().Turn)
 }
 
 // allows reports whether an answer to an approval was offered.

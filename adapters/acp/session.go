@@ -29,6 +29,7 @@ type session struct {
 	failed  map[string]string // why servers do not run, as the user was told; of the queue
 	foreign []string          // requested folders that it does not have
 	missing string            // the notice of losses in the log, sent once
+	loaded  bool              // the client knows its past
 	system  *core.SystemPrompt
 	feed    *feed
 	told    bool // the commands were sent with a prompt; of the reading goroutine
@@ -62,9 +63,12 @@ var _ pump.Feed = (*feed)(nil)
 // Encode implements pump.Feed.
 func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	replay := f.view.past(r)
+	if !replay {
+		dst = f.live(dst)
+	}
 	if e, ok := r.Event.(core.CallChanged); ok {
 		if dst = f.adopt(dst, e.Call, replay); e.Call.State.Ended() {
-			dst = f.finish(dst, e.Call.ID)
+			dst = f.finish(dst, e.Call.ID, f.view.history == nil)
 		}
 	}
 	was := f.view.Now.Offered
@@ -73,7 +77,7 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		dst = f.followAsked(dst, e.Ask, replay)
 	}
 	if replay && !r.End().Before(f.view.Head) {
-		dst = f.weaveAll(dst)
+		dst = f.live(dst)
 	}
 	switch e := any(r.Event).(type) {
 	case core.Answered:
@@ -91,12 +95,38 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	return dst, f.sess.prompts.After(r.Event)
 }
 
+// live ends the history, if there is one: updates are written at once from here on.
+func (f *feed) live(dst []byte) []byte {
+	h := f.view.history
+	if h == nil {
+		return dst
+	}
+	for _, c := range f.children {
+		if c.partial() {
+			dst = f.weave(dst, c)
+			c.sess.feed.view.history = nil
+		}
+	}
+	dst = h.settle(dst, f.view)
+	f.view.history = nil
+	for _, c := range f.children {
+		if !c.partial() {
+			dst = f.weave(dst, c)
+		}
+	}
+	return dst
+}
+
 // Caught implements pump.Feed.
 func (f *feed) Caught(pos core.Pos) {
 	f.pos = pos
+	caught := !pos.Before(f.view.Head)
+	if caught && f.view.history != nil { // the end of the history is hidden
+		_ = f.sess.srv.conn.PutLines(f.live(nil)) // nobody reads after the connection has ended
+	}
 	f.settle()
 	f.ask()
-	if !pos.Before(f.view.Head) {
+	if caught {
 		f.follow()
 	}
 }
@@ -215,6 +245,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 		unknown: e.unknown,
 		foreign: e.foreign,
 		missing: e.missing,
+		loaded:  e.replay || e.head == (core.Pos{}),
 	}
 	s.mu.Lock()
 	for !s.left && e.att == nil && !s.keepsLocked(cs, e) {
@@ -245,6 +276,9 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	}
 	if sess != nil && sess.feed == nil {
 		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Ask{}}
+		if h := sess.feed.view.history; h != nil {
+			h.sent = sess.feed.showTask
+		}
 	}
 	if sess != nil {
 		s.sessions[sess.id] = sess
@@ -281,6 +315,9 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
 	v.Cwd, v.Client = sess.att.Meta().Cwd, is.client.Name
 	v.Offer = e.offer
+	if e.replay {
+		v.history = &history{}
+	}
 	v.Display = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,
 		Output: bool(is.caps.Meta.TerminalOutput && !is.caps.Terminal), // else commands run in terminals of its own

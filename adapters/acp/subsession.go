@@ -17,20 +17,24 @@ import (
 // A task that is delegated to another agent runs in a session of its own, the child. A client that
 // knows subagents sees it as a session under that of the call: a subagent_update announces it there,
 // then the child's updates and the requests for its approvals come under the child's id, and it is
-// idle before the call ends. In a load the history of a child stands at the same place, before the
-// end of its call. The client can only cancel the work of a child; that of an external agent's sub-agent
+// idle before the call ends. In a load the history of a child follows its call, which has its end there. The client can only cancel the work of a child; that of an external agent's sub-agent
 // only if the agent takes it. Questions and consents are put to the user in the parent's session, which
 // also provides the editor. Other clients see only the call, and those calls of the child that the user
 // is asked about: see taskcall.go.
 
 // child is the session of a running call's task. It belongs to the pump's goroutine.
 type child struct {
+	id   core.SessionID
 	call core.CallID
-	sess *session
-	live bool // the pump serves it
+	sess *session            // nil: the client has it as a session of its own, and gets its updates there
+	news *acp.SubagentUpdate // its announcement, which follows the call in a history; nil: it was announced
+	live bool                // the pump serves it
 	// passed holds the client's answers there that were no decisions, by the calls' ids in the parent.
 	passed map[core.CallID]core.Reply
 }
+
+// partial reports whether only calls of the child are shown, in the parent's session.
+func (c *child) partial() bool { return c.sess != nil && c.sess.feed.view.only != nil }
 
 // adopt opens the child of a running call and announces it. A call whose child cannot be opened
 // is shown as a call alone.
@@ -40,24 +44,55 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 		return dst
 	}
 	is := announcement(c)
-	sess := f.sess.srv.adopted(f.sess.id, id, core.Decide, is.Capabilities.Cancel != nil)
-	if sess == nil {
+	sess, shown := f.sess.srv.adopted(f.sess.id, id, core.Decide, is.Capabilities.Cancel != nil)
+	if !shown {
 		return dst
 	}
-	cv := sess.feed.view
-	cv.Display = v.Display
-	cv.Display.Terminals, cv.Display.Output = "", false // a client looks for terminals in the parent's session
-	cv.Cwd = v.Cwd
-	cv.Now.Offered.Agent = c.Server
-	if replay {
-		cv.Head = sess.att.Head()
-	} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past
-		sess.feed.pos = sess.att.Head()
+	is.SessionID, is.Title = string(id), title(v, c)
+	is.State = &acp.SubagentState{State: acp.SubagentRunning}
+	next := &child{id: id, call: c.ID, sess: sess, news: &is, passed: map[core.CallID]core.Reply{}}
+	if sess != nil {
+		cv := sess.feed.view
+		cv.Display = v.Display
+		cv.Display.Terminals, cv.Display.Output = "", false // a client looks for terminals in the parent's session
+		cv.Cwd = v.Cwd
+		cv.Now.Offered.Agent = c.Server
+		if replay {
+			cv.Head, cv.history = sess.att.Head(), &history{}
+		} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past
+			sess.feed.pos = sess.att.Head()
+		}
 	}
 	put(&v.children, id, true)
-	f.children = append(f.children, &child{call: c.ID, sess: sess, passed: map[core.CallID]core.Reply{}})
-	is.SessionID, is.Title, is.State = string(id), title(v, c), &cv.state
-	return update(dst, v, is)
+	f.children = append(f.children, next)
+	if v.history != nil {
+		return dst // showTask announces it
+	}
+	return f.announce(dst, next)
+}
+
+// announce announces a child, if that has not been done.
+func (f *feed) announce(dst []byte, c *child) []byte {
+	if c.news == nil {
+		return dst
+	}
+	dst = appendUpdate(dst, f.view, *c.news)
+	c.news = nil
+	return dst
+}
+
+// showTask appends the children of a call of the history, behind the call: with all that they did, if the
+// call has ended.
+func (f *feed) showTask(dst []byte, call core.CallID, ended bool) []byte {
+	for _, c := range f.children {
+		if c.call == call && !c.partial() {
+			dst = f.announce(dst, c)
+		}
+	}
+	if ended {
+		dst = f.finish(dst, call, true)
+	}
+	return dst
 }
 
 // announcement returns what the first update says about the child of a call. We can cancel a task of
@@ -75,8 +110,9 @@ func announcement(c core.Call) acp.SubagentUpdate {
 	return is
 }
 
-// adopted attaches the connection to a child, whose work can be cancelled or not; nil: it cannot be shown.
-func (s *Server) adopted(parent, id core.SessionID, role core.Role, cancels bool) (sess *session) {
+// adopted attaches the connection to a child, whose work can be cancelled or not; !shown: it cannot be shown. A
+// child that the client has as a session of its own is shown without it.
+func (s *Server) adopted(parent, id core.SessionID, role core.Role, cancels bool) (sess *session, shown bool) {
 	s.within(func(ctx context.Context) {
 		cs, err := s.opts.Gateway.Open(ctx, s.opts.Principal, id)
 		if err != nil || cs.Meta().Parent != parent {
@@ -90,17 +126,18 @@ func (s *Server) adopted(parent, id core.SessionID, role core.Role, cancels bool
 		sess.feed = &feed{sess: sess, view: NewView(id, "", core.Pos{}), asked: map[core.AskID]*wire.Ask{}}
 		sess.feed.view.Parent, sess.feed.view.state = parent, acp.SubagentState{State: acp.SubagentRunning}
 		s.mu.Lock()
-		shown := s.left || s.sessions[id] != nil || s.children[id] != nil
-		if !shown {
+		own := s.sessions[id] != nil && role == core.Decide
+		adopts := !own && !s.left && s.children[id] == nil
+		if adopts {
 			s.children[id] = sess
 		}
 		s.mu.Unlock()
-		if shown { // the client has left, or has loaded the child as a session
+		if shown = own || adopts; !adopts {
 			sess.att.Close()
 			sess = nil
 		}
 	})
-	return sess
+	return sess, shown
 }
 
 // wovenBytes limits the part of a child's history that waits for the client to read, in bytes.
@@ -109,6 +146,9 @@ const wovenBytes = 256 << 10
 // weave appends the history of a child up to now. A long one is sent in parts, and waits for a
 // client that does not read.
 func (f *feed) weave(dst []byte, c *child) []byte {
+	if c.sess == nil {
+		return dst
+	}
 	next, s := c.sess.feed, f.sess.srv
 	s.within(func(ctx context.Context) {
 		for rec, err := range c.sess.att.Records(ctx, next.pos, c.sess.att.Head()) {
@@ -127,25 +167,28 @@ func (f *feed) weave(dst []byte, c *child) []byte {
 			dst = dst[:0]
 		}
 	})
-	return dst
-}
-
-// weaveAll appends the histories of the children that are running at the end of a replay.
-func (f *feed) weaveAll(dst []byte) []byte {
-	for _, c := range f.children {
-		dst = f.weave(dst, c)
+	if h := next.view.history; h != nil && !c.partial() {
+		dst = h.settle(dst, next.view)
+		if next.view.history = nil; next.view.state.State != acp.SubagentRunning {
+			dst = working(dst, next.view, next.view.state)
+		}
 	}
 	return dst
 }
 
-// finish appends the rest of the children of a call that has ended, and lets go of them.
-func (f *feed) finish(dst []byte, id core.CallID) []byte {
+// finish appends the rest of the children of a call that has ended, and lets go of them: of all, or
+// of those of which only calls are shown.
+func (f *feed) finish(dst []byte, id core.CallID, all bool) []byte {
 	f.children = slices.DeleteFunc(f.children, func(c *child) bool {
-		if c.call != id {
+		if c.call != id || !all && !c.partial() {
 			return false
 		}
 		dst = f.weave(dst, c)
-		if cv := c.sess.feed.view; cv.only == nil && cv.state.State != acp.SubagentIdle {
+		cv := &View{Session: c.id, Parent: f.view.Session}
+		if c.sess != nil {
+			cv = c.sess.feed.view
+		}
+		if !c.partial() && cv.state.State != acp.SubagentIdle {
 			dst = working(dst, cv, acp.SubagentState{State: acp.SubagentIdle})
 		}
 		f.release(c)
@@ -157,7 +200,7 @@ func (f *feed) finish(dst []byte, id core.CallID) []byte {
 // follow has the pump serve the children that were announced.
 func (f *feed) follow() {
 	for _, c := range f.children {
-		if !c.live {
+		if !c.live && c.sess != nil {
 			c.live = true
 			f.sess.srv.pump.Add(c.sess.att, c.sess.feed.pos, c.sess.feed, nil)
 		}
@@ -166,6 +209,9 @@ func (f *feed) follow() {
 
 // release lets go of a child.
 func (f *feed) release(c *child) {
+	if c.sess == nil {
+		return
+	}
 	s := f.sess.srv
 	s.pump.Remove(c.sess.feed)
 	c.sess.feed.retire()
@@ -185,7 +231,7 @@ func (f *feed) release(c *child) {
 func (s *session) parent() *session {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
-	return s.srv.sessions[s.feed.view.Parent]
+	return s.srv.sessions[s.att.Meta().Parent]
 }
 
 // passed notes a client's answer in a child that is no decision. The question is also put to the
@@ -199,7 +245,7 @@ func (s *session) passed(a core.Ask, r core.Reply) {
 	s.srv.pump.Do(func() {
 		f := s.srv.current(parent).feed
 		for _, c := range f.children {
-			if c.sess == s {
+			if c.id == s.id {
 				c.passed[core.CallID(string(s.id)+"/"+string(a.Call))] = r
 			}
 		}
@@ -243,8 +289,7 @@ func (s *Server) shownAsChild(id string) bool {
 // working appends a change of what a child does, on its parent's session.
 func working(dst []byte, child *View, now acp.SubagentState) []byte {
 	child.state = now
-	parent := View{Session: child.Parent}
-	return update(dst, &parent, acp.SubagentUpdate{SessionUpdate: acp.UpdateSubagent, SessionID: string(child.Session), State: &now})
+	return appendUpdate(dst, &View{Session: child.Parent}, acp.SubagentUpdate{SessionUpdate: acp.UpdateSubagent, SessionID: string(child.Session), State: &now})
 }
 
 // activity appends what a child does after an event, if that is something else than before.
@@ -266,6 +311,10 @@ func activity(dst []byte, v *View, e core.Event) []byte {
 		}
 	}
 	if now == v.state {
+		return dst
+	}
+	if v.history != nil { // only the last one is announced
+		v.state = now
 		return dst
 	}
 	return working(dst, v, now)

@@ -20,7 +20,7 @@ func (f *feed) followAsked(dst []byte, a core.Ask, replay bool) []byte {
 		return dst
 	}
 	id := a.About.Child
-	i := slices.IndexFunc(f.children, func(c *child) bool { return c.sess.id == id })
+	i := slices.IndexFunc(f.children, func(c *child) bool { return c.id == id })
 	if i < 0 {
 		if !f.observe(id, replay) {
 			return dst // the answer stands for its end
@@ -47,8 +47,8 @@ func (f *feed) observe(id core.SessionID, replay bool) bool {
 	if task == "" {
 		return false
 	}
-	sess := f.sess.srv.adopted(f.sess.id, id, core.Observe, false)
-	if sess == nil {
+	sess, shown := f.sess.srv.adopted(f.sess.id, id, core.Observe, false)
+	if !shown {
 		return false
 	}
 	cv := sess.feed.view
@@ -56,9 +56,9 @@ func (f *feed) observe(id core.SessionID, replay bool) bool {
 	cv.Now.Offered.Agent = v.calls[task].call.Server
 	cv.only = map[core.CallID]core.Call{}
 	if replay {
-		cv.Head = sess.att.Head()
+		cv.Head, cv.history = sess.att.Head(), v.history
 	}
-	f.children = append(f.children, &child{call: task, sess: sess})
+	f.children = append(f.children, &child{id: id, call: task, sess: sess})
 	return true
 }
 

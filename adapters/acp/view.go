@@ -26,7 +26,8 @@ type View struct {
 	// know subagents.
 	Parent core.SessionID
 
-	replay   bool // of the record that is being encoded
+	replay   bool     // of the record that is being encoded
+	history  *history // nil: updates are written at once
 	calls    map[core.CallID]*callView
 	consents map[core.AskID]struct{}  // asks that are shown as a call of their own
 	asks     map[core.AskID]core.Ask  // open questions, up to the position that the client has reached
