@@ -138,7 +138,10 @@ func clientOptions() wire.Options {
 }
 
 func (a *Server) newCaller(dir string, of access.Holder) *caller {
-	c := &caller{agg: a, dir: dir, of: of, bypass: early(), modern: map[string]*side{}}
+	c := &caller{
+		agg: a, dir: dir, of: of, bypass: early(), modern: map[string]*side{},
+		uris: newAddresses(maxAddresses), tasks: newAddresses(maxTasks),
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.callers[c] = struct{}{}
@@ -177,6 +180,8 @@ type caller struct {
 	conn   *wire.Conn
 	owned  sync.WaitGroup
 	guard  child.Guard // of the programs that run for the client
+	uris   *addresses  // of resources and templates
+	tasks  *addresses
 
 	mu     sync.Mutex       // guards the fields below
 	legacy *side            // begun by initialize; nil: there was none

@@ -47,9 +47,10 @@ func (p *part) notified(c *wire.Call) {
 		return
 	}
 	conn := s.caller.conn
+	params := s.addressed(p, inNote, c.Params)
 	switch c.Method {
 	case proto.NoteResourceUpdated:
-		s.updated(c.Params)
+		s.updated(params)
 		return
 	case proto.NoteAcknowledged: // the client has got ours
 		return
@@ -58,7 +59,7 @@ func (p *part) notified(c *wire.Call) {
 			return
 		}
 	}
-	_ = conn.Notify(c.Method, orNothing(c.Params)) // it has left
+	_ = conn.Notify(c.Method, orNothing(params)) // it has left
 }
 
 // wantsLog reports whether an open request has asked for log messages, as requests of 2026-07-28
@@ -95,11 +96,11 @@ func (p *part) put(c *wire.Call) {
 		c.Reply(nil, jrpc2.Errorf(wire.CodeBusy, "%d questions are with the client already", maxAskingClient))
 		return
 	}
-	params, forget := p.side.caller.track(p, c.Params)
+	params, forget := p.side.caller.track(p, p.side.addressed(p, inQuestion, c.Params))
 	a, err := p.side.caller.conn.Start(c.Method, orNothing(params), func(res json.RawMessage, err error) {
 		forget()
 		p.silence.Answered()
-		c.Reply(res, err)
+		c.Reply(p.side.own(inQuestion, res), err)
 	})
 	if err != nil {
 		forget()

@@ -256,10 +256,7 @@ func (x *pass) fit(peer *upstream.Peer, res json.RawMessage) json.RawMessage {
 	if s.modern() && !peer.Modern() && isObject(res) && wire.Value(res, "resultType") == nil {
 		res = wire.Edit(res, wire.Set("resultType", complete))
 	}
-	if bytes.Contains(res, []byte(`"taskId"`)) {
-		s.learn(x.part, res)
-	}
-	return res
+	return s.addressed(x.part, inResult, res)
 }
 
 var complete = wire.JSON(proto.ResultComplete)

@@ -7,8 +7,8 @@
 // its initialize, or, at 2026-07-28, of its requests (side.go). A part is a server behind a side,
 // or our agent, which gets messages within the process (part.go, agent.go). A pass is a request on
 // its way to a part, and its answer on the way back (calls.go, named.go). The lists of all parts
-// are kept (kept.go) and combined into a snapshot, of which the client gets pages (lists.go). Names (names.go) and
-// routes (routes.go) find the server of a tool, prompt or resource. A client with too many tools
+// are kept (kept.go) and combined into a snapshot, of which the client gets pages (lists.go). Names (names.go),
+// addresses (addresses.go) and routes (routes.go) find the server of a tool, prompt, resource or task. A client with too many tools
 // gets two that find and call the others (search.go).
 //
 // # A call and its answer
@@ -54,9 +54,14 @@
 //     capabilities. A server that refuses the version gets another, and differences between the
 //     two are translated.
 //   - Messages pass as raw JSON, session to session. Only what must differ is replaced: names,
-//     progress tokens, the number of gateways that a call has passed, and metadata of versions.
+//     progress tokens, the number of gateways that a call has passed, metadata of versions, and
+//     addresses that two servers have.
 //   - A name keeps its meaning while the client stays. Its meaning is looked up, never parsed
 //     from the name. Our agent's tools keep their names.
+//   - So does an address: the URI of a resource or template, or the id of a task. The first server
+//     that lists or names one keeps it; among servers that are listed together that is the order of
+//     their names. Another server's gets a mark, wherever a client sees it. A URI in a list counts
+//     before one that only matches a template.
 //   - A slow server delays at most one answer, a list, by at most the grace of the
 //     upstream.Box. Items that arrive later are announced.
 //   - A server's question is refused if it is not clear which call it belongs to, or if the client

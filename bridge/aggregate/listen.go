@@ -71,13 +71,11 @@ func (s *side) listen(ctx context.Context, call *wire.Call, q request) {
 	}
 	s.caller.owned.Go(func() {
 		for _, uri := range l.wants.URIs {
-			if s.owner(uri) != nil {
+			if p, _ := s.owner(uri); p != nil {
 				continue
 			}
-			if p := s.locate(ctx, call.Context(), uri); p != nil {
-				s.mu.Lock()
-				s.uris[uri] = p
-				s.mu.Unlock()
+			if p, own := s.locate(ctx, call.Context(), uri); p != nil {
+				s.addressOf(p, own)
 				if peer := p.running(); peer != nil {
 					p.follow(peer, l)
 				}
@@ -115,7 +113,7 @@ func (s *side) endListener(l *listener) {
 			continue
 		}
 		for _, p := range s.parts() { // the lists may have changed since
-			p.unfollow(uri)
+			p.unfollow(s.ownOf(p, uri))
 		}
 	}
 	l.call.Drop()
@@ -141,8 +139,8 @@ func (p *part) follow(peer *upstream.Peer, l *listener) {
 	wants := l.wants
 	wants.URIs = nil
 	for _, uri := range l.wants.URIs {
-		if s.owner(uri) == p {
-			wants.URIs = append(wants.URIs, uri)
+		if owner, own := s.owner(uri); owner == p {
+			wants.URIs = append(wants.URIs, own)
 		}
 	}
 	if !peer.Modern() {
@@ -292,7 +290,7 @@ func (s *side) unsubscribe(call *wire.Call, q request, p *part) {
 	x.send()
 }
 
-// updated notifies the client of a changed resource.
+// updated notifies the client of a changed resource, under the address that the client knows.
 func (s *side) updated(params json.RawMessage) {
 	const method = proto.NoteResourceUpdated
 	if !s.modern() {

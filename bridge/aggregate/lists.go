@@ -261,14 +261,19 @@ func (p *part) lookForCall(ctx context.Context) *upstream.Peer {
 	}
 }
 
+// listedItem is an item of a server's list.
+type listedItem struct {
+	part *part
+	item
+}
+
+// ref returns the item as its server knows it.
+func (it listedItem) ref() ref { return ref{it.part.server.Name, it.id} }
+
 // put combines the known lists of all servers into one.
 func (s *side) put(k kind) *snapshot {
-	type named struct {
-		part *part
-		item
-	}
-	var all []named
-	var refs, expected, held []ref
+	var all []listedItem
+	var expected, held []ref
 	for _, p := range s.parts() {
 		up := p.running() != nil
 		p.mu.Lock()
@@ -280,8 +285,7 @@ func (s *side) put(k kind) *snapshot {
 		}
 		p.mu.Unlock()
 		for _, it := range known {
-			all = append(all, named{p, it})
-			refs = append(refs, ref{p.server.Name, it.id})
+			all = append(all, listedItem{p, it})
 		}
 		if k == toolList && !up && !p.agent() {
 			for _, name := range p.export.Pinned() {
@@ -290,63 +294,83 @@ func (s *side) put(k kind) *snapshot {
 		}
 	}
 	snap := &snapshot{at: s.caller.agg.lists.Add(1)}
-	var left []ref
-	s.mu.Lock()
+	var told map[ref]string
 	if k < namedKinds {
-		left = s.names[k].assign(refs, expected)
-		s.names[k].hold(held)
+		told = s.putNames(k, snap, all, expected, held)
+	} else {
+		told = s.putAddresses(k, snap, all)
 	}
-	owners := map[string]*part{}
+	s.mu.Lock()
+	before := s.lists[k]
+	s.lists[k] = snap
+	s.mu.Unlock()
+	if before == nil || len(before.items) != len(snap.items) {
+		for r, what := range told {
+			s.caller.agg.box.Log(r.server, "warn",
+				fmt.Sprintf("%.100q %s %s: another server has the same", r.name, what, kinds[k].method))
+		}
+	}
+	return snap
+}
+
+// putNames puts tools or prompts into a snapshot, under unique names. It returns those that get none.
+func (s *side) putNames(k kind, snap *snapshot, all []listedItem, expected, held []ref) (left map[ref]string) {
+	refs := make([]ref, 0, len(all))
+	for i, it := range all {
+		refs = append(refs, it.ref())
+		all[i].raw = s.addressed(it.part, inTool, it.raw)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left = map[ref]string{}
+	for _, r := range s.names[k].assign(refs, expected) {
+		left[r] = "is left out of"
+	}
+	s.names[k].hold(held)
+	own := 0
 	for _, it := range all {
+		name := s.names[k].given[it.ref()]
+		if name == "" {
+			continue
+		}
 		words := it.raw
-		if k < namedKinds {
-			name := s.names[k].given[ref{it.part.server.Name, it.id}]
-			if name == "" {
-				continue
-			}
-			if name != it.id {
-				words = wire.Edit(words, wire.Set("name", wire.JSON(name)))
-			}
-		} else {
-			if owners[it.id] != nil {
-				left = append(left, ref{it.part.server.Name, it.id})
-				continue
-			}
-			owners[it.id] = it.part
+		if name != it.id {
+			words = wire.Edit(words, wire.Set("name", wire.JSON(name)))
+		}
+		if it.part.agent() {
+			own++
 		}
 		snap.items = append(snap.items, words)
 	}
 	if k == toolList {
-		own := 0
-		for own < len(all) && all[own].part.agent() {
-			own++
-		}
 		snap.items, s.hidden = s.behindSearch(snap.items[:own], snap.items)
 	}
-	before := s.lists[k]
-	s.lists[k] = snap
-	switch k {
-	case resourceList:
-		s.uris = owners
-	case templateList:
-		s.routes = routesOf(owners)
-	case taskList:
-		for id, p := range owners {
-			s.tasks[id] = p
+	return left
+}
+
+// putAddresses puts resources, templates or tasks into a snapshot, under unique addresses. It returns
+// those that differ from the servers' own.
+func (s *side) putAddresses(k kind, snap *snapshot, all []listedItem) (marked map[ref]string) {
+	marked = map[ref]string{}
+	var routes []route
+	for _, it := range all {
+		words, address := it.raw, s.listed(k, it.part, it.id)
+		if address != it.id {
+			words = wire.Edit(words, wire.Set(kinds[k].id, wire.JSON(address)))
+			marked[it.ref()] = fmt.Sprintf("is %.200q in", address)
 		}
-	case toolList, promptList, allKinds: // found by name
-	}
-	s.mu.Unlock()
-	if before == nil || len(before.items) != len(snap.items) {
-		for _, r := range left {
-			s.caller.agg.box.Log(
-				r.server,
-				"warn",
-				fmt.Sprintf("%.100q is left out of %s: another server has the same", r.name, kinds[k].method),
-			)
+		if r, ok := newRoute(it.part, address, it.id); ok && k == templateList {
+			routes = append(routes, r)
 		}
+		snap.items = append(snap.items, words)
 	}
-	return snap
+	if k == templateList {
+		sortRoutes(routes)
+		s.mu.Lock()
+		s.routes = routes
+		s.mu.Unlock()
+	}
+	return marked
 }
 
 // tellEvery is the shortest time between two notifications of changes of a list.

@@ -74,6 +74,22 @@ func inspect(params json.RawMessage) (q request, err error) {
 	return q, q.inspectMeta()
 }
 
+// at returns the request for a resource under the server's own URI.
+func (q request) at(uri string) request {
+	if uri != q.uri {
+		q.params, q.uri = wire.Edit(q.params, wire.Set("uri", wire.JSON(uri))), uri
+	}
+	return q
+}
+
+// about returns the request for a task under the server's own id.
+func (q request) about(task string) request {
+	if task != q.task {
+		q.params, q.task = wire.Edit(q.params, wire.Set("taskId", wire.JSON(task))), task
+	}
+	return q
+}
+
 func (q *request) inspectMeta() (err error) {
 	for name, value := range wire.Members(q.meta) {
 		switch string(name) {

@@ -16,26 +16,25 @@ import (
 // route is a URI template and the server that has it.
 type route struct {
 	part     *part
-	template string
+	template string // the address of the template
+	mark     string // its end, which the server's own template does not have
 	match    *regexp.Regexp
 	literal  int // bytes outside of its variables; the route with most wins
 }
 
-func routesOf(owners map[string]*part) []route {
-	var list []route
-	for template, p := range owners {
-		match, literal := pattern(template)
-		if match != nil {
-			list = append(list, route{p, template, match, literal})
-		}
-	}
+// newRoute returns the route of a template with an address; false: it can have none.
+func newRoute(p *part, address, own string) (r route, ok bool) {
+	match, literal := pattern(address)
+	return route{p, address, strings.TrimPrefix(address, own), match, literal}, match != nil
+}
+
+func sortRoutes(list []route) {
 	slices.SortFunc(list, func(a, b route) int {
 		if a.literal != b.literal {
 			return b.literal - a.literal
 		}
 		return strings.Compare(a.template, b.template)
 	})
-	return list
 }
 
 // pattern returns an expression for the URIs of a template (RFC 6570), and the bytes outside of
@@ -72,38 +71,56 @@ func pattern(template string) (_ *regexp.Regexp, literal int) {
 	return re, literal
 }
 
-// owner returns the server of a URI according to the lists; nil: they do not have it.
-func (s *side) owner(uri string) *part {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.uris[uri]; p != nil {
-		return p
+// owner returns the server of a URI, and the server's own form of it, as far as they are known; nil:
+// they are not.
+func (s *side) owner(uri string) (p *part, own string) {
+	if r, ok := s.caller.uris.find(uri); ok {
+		return s.partOf(r.server), r.name
 	}
-	for _, r := range s.routes {
-		if r.template == uri || r.match.MatchString(uri) {
-			return r.part
+	if p, own := s.routed(uri); p != nil {
+		return p, own
+	}
+	for _, p := range s.parts() {
+		if own, ok := unmarked(uri, p.server.Name); ok {
+			return p, own
 		}
 	}
-	return nil
+	return nil, ""
 }
 
-// locate finds the server of a URI; if need be all servers are asked for their lists. If only one
-// server has resources, it also gets the URIs that no list has. nil: the URI could be any
+// routed returns the server of a URI according to the templates, and the server's own form of it; nil:
+// none matches.
+func (s *side) routed(uri string) (p *part, own string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.routes {
+		if r.template == uri || r.match.MatchString(uri) {
+			return r.part, strings.TrimSuffix(uri, r.mark)
+		}
+	}
+	return nil, ""
+}
+
+// locate is owner for a URI that is not known yet; if need be all servers are asked for their lists. If
+// only one server has resources, it also gets the URIs that no list has. nil: the URI could be any
 // server's.
-func (s *side) locate(life, ctx context.Context, uri string) *part {
+func (s *side) locate(life, ctx context.Context, uri string) (p *part, own string) {
 	agent := s.agent
 	for _, k := range []kind{resourceList, templateList} {
 		agent.look(life, k)
 		s.put(k)
 	}
-	if p := s.owner(uri); p != nil {
-		return p
+	if p, own := s.owner(uri); p != nil {
+		return p, own
 	}
 	for _, k := range []kind{resourceList, templateList} {
 		s.gather(life, ctx, k)
 	}
-	if p := s.owner(uri); p != nil {
-		return p
+	if p, own := s.owner(uri); p != nil {
+		return p, own
+	}
+	if _, known := s.caller.uris.find(uri); known {
+		return nil, "" // its server is not there any more
 	}
 	var only *part
 	for _, p := range s.parts()[1:] {
@@ -111,29 +128,29 @@ func (s *side) locate(life, ctx context.Context, uri string) *part {
 			continue
 		}
 		if only != nil {
-			return nil
+			return nil, ""
 		}
 		only = p
 	}
 	if only == nil {
-		return agent
+		return agent, uri
 	}
-	return only
+	return only, uri
 }
 
 // located passes a request about a resource to its server.
 func (s *side) located(ctx context.Context, call *wire.Call, q request) {
-	if p := s.owner(q.uri); p != nil {
-		s.toLocated(call, q, p)
+	if p, own := s.owner(q.uri); p != nil {
+		s.toLocated(call, q.at(own), p)
 		return
 	}
 	s.aside(func() {
-		p := s.locate(ctx, call.Context(), q.uri)
+		p, own := s.locate(ctx, call.Context(), q.uri)
 		if p == nil {
 			call.Reply(nil, s.noResource(q.uri))
 			return
 		}
-		s.toLocated(call, q, p)
+		s.toLocated(call, q.at(own), p)
 	})
 }
 
@@ -176,9 +193,9 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 		s.relay(s.agent, call, q) // it reports the error
 		return
 	}
-	to := func(p *part, own string) {
-		if own != "" && own != about.Name {
-			q.params = wire.Edit(q.params, wire.Set("ref", wire.Edit(q.ref, wire.Set("name", wire.JSON(own)))))
+	to := func(p *part, member, was, own string) {
+		if own != was {
+			q.params = wire.Edit(q.params, wire.Set("ref", wire.Edit(q.ref, wire.Set(member, wire.JSON(own)))))
 		}
 		x := s.newPass(p, call, q)
 		x.send()
@@ -192,16 +209,16 @@ func (s *side) complete(ctx context.Context, call *wire.Call, q request) {
 				r, ok = s.find(promptList, about.Name)
 			}
 			if p := s.partOf(r.server); ok && p != nil {
-				to(p, r.name)
+				to(p, "name", about.Name, r.name)
 				return
 			}
 		case "ref/resource":
-			p := s.owner(about.URI)
+			p, own := s.owner(about.URI)
 			if p == nil {
-				p = s.locate(ctx, call.Context(), about.URI)
+				p, own = s.locate(ctx, call.Context(), about.URI)
 			}
 			if p != nil {
-				to(p, "")
+				to(p, "uri", about.URI, own)
 				return
 			}
 		}

@@ -45,9 +45,7 @@ type side struct {
 	level   string     // the client's log level; "": it has set none
 	names   [namedKinds]*names
 	lists   [allKinds]*snapshot
-	uris    map[string]*part
 	routes  []route
-	tasks   map[string]*part
 	parked  map[string]*pass
 	listens map[string]*listener // by the request's id
 	hidden  []inference.ToolSpec // tools that the client finds by searching
@@ -63,8 +61,6 @@ func (c *caller) newSide(ctx context.Context, version string, client, caps json.
 		client:  orObject(client),
 		caps:    orObject(caps),
 		end:     end,
-		uris:    map[string]*part{},
-		tasks:   map[string]*part{},
 		parked:  map[string]*pass{},
 		listens: map[string]*listener{},
 	}

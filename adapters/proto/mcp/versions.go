@@ -44,6 +44,7 @@ const (
 	MetaLevel        = "io.modelcontextprotocol/logLevel"
 	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
 	MetaToken        = "progressToken"
+	MetaTask         = "io.modelcontextprotocol/related-task" // of 2025-11-25
 	// MetaHops counts the gateways of ours that a request has passed.
 	MetaHops = "dragoman/hops"
 )
