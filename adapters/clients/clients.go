@@ -8,6 +8,7 @@ package clients
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,11 +17,23 @@ import (
 type Row struct {
 	Name string // begins clientInfo.name, in any case, and ends at the end of a word
 	Why  string // what the client does with our messages
-	Test string // shows it: FOLDER.TestName
+	Test string // shows it: FOLDER.TestName, one or several
 
 	// Flow means that the client reads as fast as it can process messages, and no faster: it has no
 	// queue that overflows. A long history needs no pauses, and text that is growing is not gathered.
 	Flow bool
+
+	// Of ECA.
+
+	Formats   bool          // it takes the text of a message to show for a format
+	Faultless bool          // it takes every result for a success: logins, completions
+	Rewinds   bool          // it offers to go back to a message whether or not the agent can, and shows the refusal
+	Output    bool          // of a call's result it reads only the text that the first documents had
+	Gap       time.Duration // what comes this soon after the answer to a request is lost while a turn runs
+
+	// Of MCP.
+
+	FillsTexts bool // a form whose last field is an empty text cannot be sent
 }
 
 // table has one row for each client that is known.
@@ -50,8 +63,14 @@ var table = []Row{
 		Why: "Its reader is asyncio's, which holds the pipe back.",
 	},
 	{
-		Name: "emacs", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "eca-emacs reads from the pipe when it has drawn what came before.",
+		Name: "emacs", Flow: true, Formats: true, Faultless: true, Rewinds: true, Gap: 15 * time.Millisecond,
+		Test: "adapters/clients.TestFlow adapters/eca.TestGapForEmacs adapters/eca.TestConversations",
+		Why: "eca-emacs reads from the pipe when it has drawn what came before. It hands messages to Emacs's message, takes every result for " +
+			"a success, needs the ids of messages to move between them, and loses what comes in the same read as an answer that it waits for.",
+	},
+	{
+		Name: "eca-cli", Output: true, Test: "adapters/eca.TestOddCalls",
+		Why: "It prints a member of toolCalled that today's document does not have.",
 	},
 	{
 		Name: "VsCode", Flow: true, Test: "adapters/clients.TestFlow",
@@ -62,8 +81,9 @@ var table = []Row{
 		Why: "Claude Code reads with the official TypeScript library, as acpx does.",
 	},
 	{
-		Name: "codex", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "Codex reads with the official Rust library, which holds the pipe back.",
+		Name: "codex", Flow: true, FillsTexts: true, Test: "adapters/clients.TestFlow adapters/mcp.TestConversations",
+		Why: "Codex reads with the official Rust library, which holds the pipe back. Its terminal (0.169) does not send a form that ends " +
+			"in an empty text.",
 	},
 	{
 		Name: "opencode", Flow: true, Test: "adapters/clients.TestFlow",

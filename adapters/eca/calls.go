@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/eca/content"
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
@@ -184,7 +185,7 @@ func (v *View) called(dst []byte, c *call) []byte {
 	if !now.Start.IsZero() && now.End.After(now.Start) {
 		t.TotalTimeMs = now.End.Sub(now.Start).Milliseconds()
 	}
-	if v.client == "eca-cli" { // it reads only this field
+	if clients.Of(v.client).Output {
 		for _, o := range t.Outputs {
 			t.Output += o.Text
 		}

@@ -354,10 +354,6 @@ func (s *Server) reply(ctx context.Context, call *wire.Call, result any, err err
 	s.pump.Do(func() { s.answer(ctx, call, result, err) })
 }
 
-// gap is the pause after an answer that the Emacs client waits for while a turn runs: it loses
-// messages that come in the same read.
-const gap = 15 * time.Millisecond
-
 // answer does the work of reply on the pump's goroutine.
 func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err error) {
 	if err != nil {
@@ -365,7 +361,8 @@ func (s *Server) answer(ctx context.Context, call *wire.Call, result any, err er
 	} else {
 		call.Reply(result, nil)
 	}
-	if call.IsNotification() || s.peerNow().name != "emacs" || !s.busy() {
+	gap := s.row().Gap
+	if call.IsNotification() || gap == 0 || !s.busy() {
 		return
 	}
 	if s.conn.Room(ctx, 1) != nil { // the answer has not been written

@@ -28,11 +28,10 @@ const (
 var errSlow = errors.New("the agent has not answered within " + pickFor.String())
 
 // fixed reports whether a client must not offer to go back to messages, because the agent of the
-// chat cannot, or never ran. The Emacs client always offers it, needs the ids of messages to move
-// between them, and shows the refusal.
+// chat cannot, or never ran.
 func (s *Server) fixed(o *offer.Offer, st offer.State) bool {
 	a, ok := o.Agent(st.Agent)
-	return ok && a.External && s.peerNow().name != "emacs" && !s.opts.Gateway.Known(a, core.CanRewind)
+	return ok && a.External && !s.row().Rewinds && !s.opts.Gateway.Known(a, core.CanRewind)
 }
 
 // Clients keep one list of models and one of agents for all chats. So the lists of a chat are

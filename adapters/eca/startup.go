@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
@@ -313,9 +314,12 @@ func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
 	s.notify(eca.MethodConfigUpdated, eca.ConfigUpdatedParams{ChatID: string(id), Chat: c})
 }
 
-// showMessage sends $/showMessage. The Emacs client takes the text for a format.
+// row returns what is known of the client.
+func (s *Server) row() clients.Row { return clients.Of(s.peerNow().name) }
+
+// showMessage sends $/showMessage.
 func (s *Server) showMessage(t eca.MessageType, text string) {
-	if s.peerNow().name == "emacs" {
+	if s.row().Formats {
 		text = strings.ReplaceAll(text, "%", "%%")
 	}
 	s.notify(eca.MethodShowMessage, eca.ShowMessageParams{Type: t, Message: text})

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/mcp/loan"
 	"dragoman/adapters/mcp/schema"
 	proto "dragoman/adapters/proto/mcp"
@@ -299,11 +300,10 @@ func keepAnswer(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// leavesTexts reports whether the client's user can leave a text of a form out. In Codex's terminal
-// (0.169) a form whose last field is an empty text cannot be sent.
+// leavesTexts reports whether the client's user can leave a text of a form out.
 func leavesTexts(req clientRequest) bool {
 	info := req.ClientInfo()
-	return info == nil || !strings.HasPrefix(info.Name, "codex")
+	return info == nil || !clients.Of(info.Name).FillsTexts
 }
 
 // elicitation returns the form for the user. It has texts that may be left out only if texts is set.
