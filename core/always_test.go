@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -73,3 +74,68 @@ func TestAllowedForGood(t *testing.T) {
 }
 
 var errNever = errors.New("never")
+
+// The approval that a person gave last can be made to last, once, in a person's turn. Nothing else can.
+func TestMadeToLast(t *testing.T) {
+	for name, test := range map[string]struct {
+		decision core.Decision
+		never    bool        // the policy cannot keep it
+		caller   core.Caller // of the turn that makes it last
+		by       core.Caller // who decides
+		offered  bool
+	}{
+		"once":                {decision: core.AllowOnce, offered: true},
+		"for the session":     {decision: core.AllowSession, offered: true},
+		"for good already":    {decision: core.AllowAlways},
+		"rejected":            {decision: core.RejectOnce},
+		"by a program":        {decision: core.AllowOnce, by: "model"},
+		"in a program's turn": {decision: core.AllowOnce, caller: "model"},
+		"cannot be kept":      {decision: core.AllowOnce, never: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept := 0
+				v := core.Verdict{Effect: core.MustAsk, Why: "it writes", Remember: "k", RememberText: "touching"}
+				if !test.never {
+					v.Keep = func(context.Context) error { kept++; return nil }
+				}
+				g, zed, host := hosted(t, coretest.Always(v))
+				defer closeGateway(t, g)
+				turn, r := proposed(t, host, core.Origin{Caller: test.caller}, runs("", "make"))
+				got := authorize(t, host, r)
+				by := zed
+				if test.by != "" {
+					by = zed.Attach(core.Client{Name: "agent", Asks: true, Questions: true, Caller: test.by})
+					defer by.Close()
+				}
+				synctest.Wait()
+				if err := by.Decide(t.Context(), zed.Pending()[0].ID, test.decision, ""); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if test.by != "" && len(zed.Pending()) > 0 {
+					_ = zed.Decide(t.Context(), zed.Pending()[0].ID, core.RejectOnce, "")
+				}
+				<-got
+				kept = 0
+				scope, keep := turn.Lasting()
+				if (keep != nil) != test.offered || test.offered && scope != "touching" {
+					t.Fatalf("offered %t (%q), want %t", keep != nil, scope, test.offered)
+				}
+				if keep == nil {
+					return
+				}
+				list, err := g.Commands(t.Context(), zed)
+				if err != nil || len(list) != 1 || list[0].Name != core.CommandAllow || !strings.Contains(list[0].Description, "touching") {
+					t.Errorf("the commands: %+v, %v", list, err)
+				}
+				if err := keep(t.Context()); err != nil || kept != 1 {
+					t.Errorf("kept %d times, %v", kept, err)
+				}
+				if _, again := turn.Lasting(); again != nil {
+					t.Error("it can be made to last twice")
+				}
+			})
+		})
+	}
+}

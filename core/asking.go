@@ -168,7 +168,7 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 		return ruled(false, "rejected: no policy is configured"), nil
 	}
 	v := prof.Policy.Decide(check)
-	if v.Effect == Allow && len(options) > 0 && !slices.ContainsFunc(options, func(o Option) bool { return o.Decision == AllowOnce }) {
+	if v.Effect == Allow && len(options) > 0 && !slices.ContainsFunc(options, func(o Option) bool { return o.Decision == AllowOnce && !o.Changes }) {
 		// Only a person who has read the label may agree to something that lasts.
 		v = Verdict{Effect: MustAsk, Why: "the agent offers no permission for this call alone"}
 		if check.Origin.Approvals != "" && check.Origin.Approvals != ApprovalsAsk {
@@ -204,6 +204,9 @@ func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile
 			}
 		}
 		if r.Why = "allowed by " + who; r.Decision.Allows() {
+			if a.Always && r.Decision != AllowAlways && r.Caller == "" {
+				s.offerLasting(&lasting{v.RememberText, v.Keep})
+			}
 			return r, nil
 		}
 		r.Why = "rejected by " + strings.TrimSuffix(who+": "+r.Text, ": ")

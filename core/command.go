@@ -60,7 +60,7 @@ func (g *Gateway) Commands(ctx context.Context, a *Attachment) ([]Command, error
 		return list, nil
 	}
 	own, _ := s.offers(agent)
-	return slash.Merge(list, own, g.backends.known(agent)), nil
+	return s.withLasting(slash.Merge(list, own, g.backends.known(agent)), a), nil
 }
 
 // Offers reports whether the turn's agent has a command of its own of a name. known is false

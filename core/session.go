@@ -32,6 +32,8 @@ type Session struct {
 	back   atomic.Pointer[lent]         // the conversation's back end; nil: none is open
 	talk   atomic.Pointer[Conversation] // desk.conv, for goroutines other than the one that runs turns
 	offer  atomic.Pointer[offered]      // commands of the agent's own; nil: none are known
+	// lasting is the newest approval of a person that may count for good; nil: there is none.
+	lasting atomic.Pointer[lasting]
 
 	mu        sync.Mutex // guards the fields below; no call out is made with it held
 	log       log

@@ -73,6 +73,7 @@ func (c *conversation) permission(params json.RawMessage) func(context.Context) 
 	u := q.ToolCall
 	u.Status = "" // it is always pending
 	tc := f.described(u)
+	c.mark(options, tc.call.Kind)
 	once := optionOf(options, core.AllowOnce)
 	if tc.ours && once != "" { // the call itself is asked about when it comes to our server
 		return func(context.Context) (any, error) { return selected(once), nil }
@@ -172,11 +173,11 @@ func (c *conversation) authorize(ctx context.Context, call *core.Call, j judge.J
 	return reply, err
 }
 
-// optionOf returns the id of the first option that means a decision; "": there is none. An id that
-// several options have means nothing.
+// optionOf returns the id of the first option that means a decision and changes nothing more; "": there is
+// none. An id that several options have means nothing.
 func optionOf(options []core.Option, d core.Decision) string {
 	for _, o := range options {
-		if _, ok := (core.Ask{Options: options}).Option(o.ID); ok && o.Decision == d {
+		if _, ok := (core.Ask{Options: options}).Option(o.ID); ok && o.Decision == d && !o.Changes {
 			return o.ID
 		}
 	}

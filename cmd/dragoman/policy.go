@@ -13,16 +13,18 @@ import (
 func (a *app) policyCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "policy",
-		Short: "Show and forget what you have allowed for good",
-		Long: `Show and forget what you have allowed for good, and try out the rules.
+		Short: "Allow calls for good, and show and forget what you have allowed",
+		Long: `Allow calls for good, show and forget what you have allowed in this way, and try out the rules.
 
-When you are asked about a call you can allow it "always": in the same folders, for the same agent,
-and for what the question says it would cover. These answers are kept in policy.json next to the
-configuration, which itself is never changed. Deny and ask rules of the configuration come first.`,
+When you are asked about a call you can allow it "always", or write /allow after you have allowed it:
+in the same folders, for the same agent, and for what the question says it would cover. These answers
+are kept in policy.json next to the configuration, which itself is never changed. Deny and ask rules
+of the configuration come first.`,
 		Example: `  dragoman policy list
   dragoman policy test -- git push origin main
+  dragoman policy allow -- go test ./...
   dragoman policy forget x7k2qa`,
-	}, a.policyList(), a.policyTest(), a.policyForget())
+	}, a.policyList(), a.policyTest(), a.policyAllow(), a.policyForget())
 }
 
 func (a *app) policyList() *cobra.Command {
@@ -57,14 +59,34 @@ The exit code is 0 for allow, 3 for ask and deny.`,
   dragoman policy test --tool write_file --path docs/a.md
   dragoman policy test --tool web_fetch --url https://go.dev
   dragoman policy test --tool files/read --args '{"path": ".env"}'`,
-		RunE: a.begin(func(_ context.Context, args []string) error {
-			if (len(args) > 0) == (q.Tool != "") {
-				return program.UsageError{Err: errors.New("give either a command, behind --, or --tool")}
-			}
-			q.Words = args
-			return answers.Test(a.profiled(), q)
-		}),
 	}
+	return a.question(cmd, &q, func(context.Context) error { return answers.Test(a.profiled(), q) })
+}
+
+func (a *app) policyAllow() *cobra.Command {
+	var q answers.Question
+	cmd := &cobra.Command{
+		Use:   "allow (-- COMMAND… | --tool TOOL [--path PATH] [--url URL] [--args JSON])",
+		Short: "Allow a call, and what is like it, for good",
+		Long: `Allow a call in the current folder for good, as an answer "always" to a question about it would. The
+answer covers what "dragoman policy test" says it would cover, which may be more than this call. What
+always needs approval and what a deny rule forbids cannot be allowed.`,
+		Example: `  dragoman policy allow -- go test ./...
+  dragoman policy allow --tool write_file --path docs/a.md
+  dragoman policy allow --tool files/read`,
+	}
+	return a.question(cmd, &q, func(ctx context.Context) error { return answers.Allow(ctx, a.profiled(), q) })
+}
+
+// question makes a command take a question about a call.
+func (a *app) question(cmd *cobra.Command, q *answers.Question, do func(context.Context) error) *cobra.Command {
+	cmd.RunE = a.begin(func(ctx context.Context, args []string) error {
+		if (len(args) > 0) == (q.Tool != "") {
+			return program.UsageError{Err: errors.New("give either a command, behind --, or --tool")}
+		}
+		q.Words = args
+		return do(ctx)
+	})
 	f := cmd.Flags()
 	f.StringVar(&q.Tool, "tool", "", "a `TOOL` of dragoman's own, or SERVER/NAME")
 	f.StringVar(&q.Path, "path", "", "a `PATH` that the tool touches")

@@ -51,6 +51,35 @@ func TestAlways(t *testing.T) {
 	}
 }
 
+// A call can be allowed for good in a terminal: for what an answer would cover, and no more than an answer could.
+func TestPolicyAllow(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	p.config(t, "policy: {deny: [{command: 'git push *'}], ask: [{command: 'ls -d *'}]}\n")
+	if got := p.well(t, "", "policy", "allow", "--", "ls", "-a"); got != "Allowed for good, in this folder: `ls` commands in the sandbox\n" {
+		t.Errorf("allow: %s", got)
+	}
+	if got := p.well(t, "run ls -1\n", "chat"); !strings.Contains(got, "exit status 0") {
+		t.Errorf("a session asks: %s", got)
+	}
+	if got := p.well(t, "", "policy", "allow", "--", "ls", "-1"); !strings.Contains(got, "Nothing was changed: this call is not asked about (allowed for good in this folder") {
+		t.Errorf("again: %s", got)
+	}
+	for line, want := range map[string]string{
+		"git push origin": "it is denied by rule",
+		"ls -d x":         "it must be asked about each time",
+		"crontab x":       "it must be asked about each time",
+	} {
+		if o := p.run(t, "", "policy", "allow", "--", line); o.code != program.ExitFailed || !strings.Contains(o.errs, want) {
+			t.Errorf("%s: exit code %d, %s%s", line, o.code, o.out, o.errs)
+		}
+	}
+	var r struct{ Allows, Client string }
+	if err := json.Unmarshal([]byte(p.well(t, "", "policy", "list", "--json")), &r); err != nil || r.Allows != "`ls` commands in the sandbox" || r.Client != "dragoman policy" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // The rules can be tried out without a session.
 func TestPolicyTest(t *testing.T) {
 	p := newPlace(t)

@@ -203,6 +203,8 @@ func (c *Commands) act(
 		return said(c.Doctor(ctx, t), nil)
 	case "login":
 		return said(c.login(ctx, t, args))
+	case core.CommandAllow:
+		return said(c.allow(ctx, t, args), nil)
 	}
 	state, err := c.state(ctx, t)
 	if err != nil {

@@ -39,6 +39,13 @@ func Table() []BuiltIn {
 		},
 		{
 			Command: core.Command{
+				Name:        core.CommandAllow,
+				Description: "Allow for good, in this folder, what was just allowed",
+				Unlisted:    true,
+			},
+		},
+		{
+			Command: core.Command{
 				Name:        "agent",
 				Description: "Choose the agent of this session, or list the agents",
 				Arguments:   optional("agent", "its name"),

@@ -19,7 +19,7 @@ func TestBuiltIns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acts := []string{"login", "agent", "model", "compact", "rename", "fork", "resume", "rename", "export", "doctor"} // only in a session
+	acts := []string{"login", "agent", "model", "compact", "rename", "fork", "resume", "rename", "export", "doctor", "allow"} // only in a session
 	names := map[string]bool{}
 	for _, c := range g.Commands() {
 		names[c.Name] = true

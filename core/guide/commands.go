@@ -59,11 +59,13 @@ func (g *Guide) Command(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// List lists the commands in the form for clients.
+// List lists the commands in the form for clients, but for those that are not listed.
 func (g *Guide) List() []core.Command {
 	var list []core.Command
 	for _, c := range g.commands {
-		list = append(list, c.Command)
+		if !c.Unlisted {
+			list = append(list, c.Command)
+		}
 	}
 	return list
 }

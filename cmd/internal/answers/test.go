@@ -32,15 +32,7 @@ type Question struct {
 // Test prints what the rules decide about a call in the current folder, and why. The error is that
 // of the exit code for a call that would not run unasked.
 func Test(o setup.Options, q Question) error {
-	cwd, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the current folder: %w", err)
-	}
-	c, err := q.check(cwd, o.Env.Home())
-	if err != nil {
-		return program.UsageError{Err: err}
-	}
-	v, err := decide(o, c)
+	v, err := q.put(o)
 	if err != nil {
 		return err
 	}
@@ -60,6 +52,41 @@ func Test(o setup.Options, q Question) error {
 		return program.ExitError(program.ExitRefused)
 	}
 	return nil
+}
+
+// Allow keeps an answer that allows a call in the current folder for good, and prints what it covers.
+func Allow(ctx context.Context, o setup.Options, q Question) error {
+	v, err := q.put(o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.Effect == core.Allow:
+		_, err := fmt.Fprintf(o.Env.Out, "Nothing was changed: this call is not asked about (%s).\n", display.Line(v.Why, 500))
+		return err
+	case v.Effect == core.Deny:
+		return fmt.Errorf("allow it for good: it is %s", display.Line(v.Why, 500))
+	case v.Keep == nil:
+		return fmt.Errorf("allow it for good: it must be asked about each time: %s", display.Line(v.Why, 500))
+	}
+	if err := v.Keep(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Env.Out, "Allowed for good, in this folder: %s\n", display.Line(v.RememberText, 500))
+	return err
+}
+
+// put puts the question to the policy of sessions in the current folder.
+func (q Question) put(o setup.Options) (core.Verdict, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return core.Verdict{}, fmt.Errorf("find the current folder: %w", err)
+	}
+	c, err := q.check(cwd, o.Env.Home())
+	if err != nil {
+		return core.Verdict{}, program.UsageError{Err: err}
+	}
+	return decide(o, c)
 }
 
 // decide puts a check to the policy of sessions in the folder.
@@ -100,7 +127,7 @@ func (q Question) check(cwd, home string) (core.Check, error) {
 	c := core.Check{
 		Meta:     core.Meta{Principal: core.Local, Cwd: cwd, Roots: []string{cwd}},
 		Settings: core.Settings{Agent: q.Agent},
-		Origin:   core.Origin{Principal: core.Local},
+		Origin:   core.Origin{Client: "dragoman policy", Principal: core.Local},
 	}
 	_, wide := files.Within(root, home)
 	name := core.Spec{Server: core.Native, Name: q.Tool}

@@ -27,6 +27,8 @@ type Command struct {
 	// Needs is the capability of the agent that it needs; empty: none.
 	Needs  capability.Name `json:"needs,omitempty"`
 	Yields bool            `json:"yields,omitempty"` // GivesWay, of a built-in command
+	// Unlisted: it is listed only where there is something for it to act on.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // Argument is one argument of a command.
