@@ -75,12 +75,12 @@ func (f *feed) present(list []core.Attendee) {
 	})
 	if changed && (f.listed || len(company.Others(list, of().Client().ID)) > 0) {
 		f.listed = true
-		f.sess.send(func(v *View) []byte { return clients(nil, v, list) })
+		f.sess.send(func(v *View) []byte { return attendees(nil, v, list) })
 	}
 }
 
-// clients appends the list of clients.
-func clients(dst []byte, v *View, list []core.Attendee) []byte {
+// attendees appends the list of clients.
+func attendees(dst []byte, v *View, list []core.Attendee) []byte {
 	u := acp.PresentUpdate{SessionUpdate: "session_info_update"}
 	u.Meta.Dragoman.Clients = list
 	return update(dst, v, u)

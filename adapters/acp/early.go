@@ -11,14 +11,15 @@ import (
 
 // The protocol of 5 August 2025 had no clientInfo, and of capabilities only fs. Its clients are
 // recognized by an initialize that holds nothing younger: clientInfo is optional today, so a client
-// without one that has any other member or capability is one of today. The second version, still
-// a draft, calls it info. An edge in the connection of early clients turns today's answers into
+// without one that has any other member or capability is one of today, and stays one if it initializes
+// again. The second version, still a draft, calls it info. An edge in the connection of early clients turns today's answers into
 // those of that time:
 //
 //   - authenticate and session/load answer null, the only result that their library can decode
 //     there;
 //   - a turn that ended because of too many requests has the reason max_tokens;
-//   - the time of a session's last use is left out: their library prints an error for each;
+//   - a session's title, the time of its last use and its clients are left out: their library prints an
+//     error for each session_info_update;
 //   - a call of a later kind is one of the kind other.
 //
 // The rest needs no edge: their messages may lack capabilities and "jsonrpc", members come in any
@@ -86,9 +87,8 @@ func (e *earlyEdge) Answer(msg []byte) []byte {
 // updateHead stands in front of an update's kind. All updates are encoded alike.
 var updateHead = []byte(`,"update":{"sessionUpdate":"`)
 
-// An update of info begins like this if it has nothing but the time of a session's last use, or lists the
-// clients of a session.
-var lastUse, present = []byte(`session_info_update","updatedAt":`), []byte(`session_info_update","_meta":`)
+// infoKind begins updates about the session itself.
+var infoKind = []byte(`session_info_update"`)
 
 // textKinds begin updates that hold text alone, most of all messages.
 var textKinds = [][]byte{[]byte(`agent_message_chunk"`), []byte(`agent_thought_chunk"`)}
@@ -101,7 +101,7 @@ func (e *earlyEdge) Send(dst, msg []byte) []byte {
 	_, update, _ := bytes.Cut(msg, updateHead)
 	begins := func(kind []byte) bool { return bytes.HasPrefix(update, kind) }
 	switch {
-	case begins(lastUse), begins(present):
+	case begins(infoKind):
 		return dst
 	case slices.ContainsFunc(textKinds, begins):
 		return append(append(dst, msg...), '\n')

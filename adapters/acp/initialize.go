@@ -44,10 +44,15 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	if e := (editor{s.conn, is.caps, s.terminals}); e.Caps() != (ide.Caps{}) {
 		is.client.Editor = e
 	}
+	edge := early(p)
 	s.mu.Lock()
 	s.peer = is
+	if s.today = s.today || edge == nil; s.today {
+		edge = nil
+	}
 	s.mu.Unlock()
-	s.conn.SetEdge(early(p))
+	s.conn.SetEdge(edge)
+	s.pump.Do(func() { s.flow(is.client.Name) })
 	title := "dragoman"
 	var directs *acp.Marker
 	if s.opts.Providers != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -62,6 +63,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards the fields below
 	peer     peer
+	today    bool // the client is not one of August 2025
 	sessions map[core.SessionID]*session
 	going    map[*session]struct{}       // sessions that are being closed
 	children map[core.SessionID]*session // of running tasks that are shown: all of them, or some calls
@@ -100,7 +102,8 @@ func (o Options) Wire() wire.Options {
 		Framing:  wire.Newline,
 		Withdraw: wire.Withdrawal{Method: "$/cancel_request", Member: "requestId"},
 		MaxOpen:  maxOpen,
-		MaxBatch: -1, // as the official libraries
+		NullIDs:  true, // the protocol's RequestId may be null
+		MaxBatch: -1,   // as the official libraries
 		Recorder: o.Recorder,
 		Panicked: func(method string, v any, stack []byte) {
 			if o.Log != nil {
@@ -118,6 +121,7 @@ func (o Options) Wire() wire.Options {
 // Begin implements wire.Protocol.
 func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.Call), end func()) {
 	s.conn, s.pump = conn, pump.New(conn)
+	s.flow("")
 	ctx, stop := context.WithCancelCause(ctx)
 	s.within = func(do func(context.Context)) { do(ctx) }
 	s.wg.Go(func() {
@@ -130,6 +134,14 @@ func (s *Server) Begin(ctx context.Context, conn *wire.Conn) (handle func(*wire.
 		s.leave()
 		stop(core.ErrClientGone)
 		s.wg.Wait()
+	}
+}
+
+// flow sets how fast a client gets text and the past, by its name.
+func (s *Server) flow(client string) {
+	flows := clients.Of(client).Flow
+	if s.pump.Queues, s.pump.Pace = !flows, pump.Gathering; flows {
+		s.pump.Pace = 0
 	}
 }
 

@@ -164,6 +164,9 @@ func (f *feed) retire() {
 	f.children = nil
 }
 
+// Past implements pump.Feed.
+func (f *feed) Past() bool { return f.view.history != nil }
+
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
 	if !errors.Is(err, core.ErrClosed) { // it may have been deleted

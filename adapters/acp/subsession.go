@@ -140,7 +140,7 @@ func (s *Server) adopted(parent, id core.SessionID, role core.Role, cancels bool
 	return sess, shown
 }
 
-// wovenBytes limits the part of a child's history that waits for the client to read, in bytes.
+// wovenBytes limits the part of a child's history that is written at once, in bytes.
 const wovenBytes = 256 << 10
 
 // weave appends the history of a child up to now. A long one is sent in parts, and waits for a
@@ -161,7 +161,7 @@ func (f *feed) weave(dst []byte, c *child) []byte {
 			if len(dst) < wovenBytes {
 				continue
 			}
-			if s.conn.PutLines(dst) != nil || s.conn.Room(ctx, wovenBytes) != nil {
+			if s.pump.Early(ctx, dst) != nil {
 				return // the connection has ended
 			}
 			dst = dst[:0]

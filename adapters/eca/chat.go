@@ -173,6 +173,9 @@ func (f *feed) Caught(pos core.Pos) {
 	f.chat.wake()
 }
 
+// Past implements pump.Feed.
+func (f *feed) Past() bool { return !f.view.live }
+
 // Lost implements pump.Feed. The next prompt opens the session again.
 func (f *feed) Lost(err error) {
 	if f.gone {

@@ -13,8 +13,10 @@ import (
 	"github.com/creachadair/jrpc2"
 	"go.uber.org/zap"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/eca/refer"
 	"dragoman/adapters/proto/eca"
+	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/board"
@@ -43,7 +45,12 @@ func (s *Server) initialize(ctx context.Context, call *wire.Call, p eca.Initiali
 	s.mu.Unlock()
 	s.configure(p.InitializationOptions)
 	o := s.reload(ctx)
-	s.pump.Do(func() { s.announced = o })
+	s.pump.Do(func() {
+		s.announced = o
+		if !clients.Of(peer.name).Flow && len(lacks) == 0 { // those of early documents are known
+			s.pump.Queues, s.pump.Pace = true, pump.Gathering
+		}
+	})
 	s.hintAt(o.Mistake)
 	s.watchProcess(ctx, p.ProcessID)
 	s.state.Store(phaseReady)

@@ -12,7 +12,8 @@
 //
 // Streamed text may have a pace: a client that has read all that was written gets new text at once,
 // another one gets it in few messages, however fast the model is. Nothing else waits for it, and
-// nothing overtakes it.
+// nothing overtakes it. A client that may have a queue of its own is judged by its speed alone, and
+// gets the past of a session with pauses (flow.go), while other sessions go on.
 //
 // Goroutines: Run belongs to its caller; a Queue's goroutine lives while it has work and belongs
 // to the WaitGroup it was given. While Run waits, the goroutine that has written text into a log

@@ -22,6 +22,7 @@ type silentFeed struct{ name string }
 
 func (*silentFeed) Encode(dst []byte, _ core.Record) ([]byte, func()) { return dst, nil }
 func (*silentFeed) Caught(core.Pos)                                   {}
+func (*silentFeed) Past() bool                                        { return false }
 func (*silentFeed) Lost(error)                                        {}
 
 // A feed has one reader, which is closed when the feed is removed; all others are closed when the

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"dragoman/core"
@@ -17,7 +18,7 @@ type mux struct {
 	mu    sync.Mutex // guards the fields below
 	turn  turn
 	queue []*core.Reader
-	taken []core.Record // of the first reader of the queue, and not served yet; nil: none
+	taken map[*core.Reader][]core.Record // of readers of the queue, and not served yet
 	poked bool
 	ended bool // nobody gets the turn any more
 }
@@ -32,7 +33,9 @@ const (
 )
 
 // newMux returns an empty mux. The turn is the pump's until it waits in next.
-func newMux() *mux { return &mux{wake: make(chan struct{}, 1), turn: pumps} }
+func newMux() *mux {
+	return &mux{wake: make(chan struct{}, 1), turn: pumps, taken: map[*core.Reader][]core.Record{}}
+}
 
 // push says that a reader may have something to read. If the pump waits, the caller serves the reader,
 // which saves the time until another goroutine runs.
@@ -65,8 +68,19 @@ func (m *mux) release() {
 func (m *mux) putBack(r *core.Reader, taken []core.Record) {
 	m.mu.Lock()
 	m.queue = append([]*core.Reader{r}, m.queue...)
-	m.taken = taken
+	if len(taken) > 0 {
+		m.taken[r] = taken
+	}
 	m.mu.Unlock()
+}
+
+// later has next return records of a reader again, when other readers have had their turn.
+func (m *mux) later(r *core.Reader, taken []core.Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.taken[r] = taken; !slices.Contains(m.queue, r) {
+		m.queue = append(m.queue, r)
+	}
 }
 
 // poke makes next return without a reader, once.
@@ -129,13 +143,17 @@ func (m *mux) pop() (r *core.Reader, taken []core.Record, poked bool) {
 		return nil, nil, false
 	}
 	m.turn = pumps
-	if taken, m.taken = m.taken, nil; taken == nil && m.poked { // what was taken is older than the poke
+	if len(m.queue) > 0 {
+		taken = m.taken[m.queue[0]]
+	}
+	if taken == nil && m.poked { // what was taken is older than the poke
 		m.poked = false
 		return nil, nil, true
 	}
 	if len(m.queue) > 0 {
 		r = m.queue[0]
 		m.queue = m.queue[1:]
+		delete(m.taken, r)
 		return r, taken, false
 	}
 	m.turn = nobodys

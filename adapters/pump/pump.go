@@ -38,6 +38,8 @@ type Feed interface {
 	// Caught is called when the feed has reached pos, after a batch and at the beginning: for
 	// answers and questions that wait for it.
 	Caught(pos core.Pos)
+	// Past reports whether the next record belongs to the past, of which there may be much at once.
+	Past() bool
 	// Lost is called when the log can no longer be read; the feed is removed.
 	Lost(error)
 }
@@ -46,8 +48,12 @@ type Feed interface {
 type Pump struct {
 	// Pace is the least time between two messages of a streamed text to a client that has not read
 	// the last one; text that arrives meanwhile becomes one message. Any other event or job first
-	// sends the held text. Zero: no text is held. It is set before Run.
+	// sends the held text. Zero: no text is held. It is set before Run, or by a job.
 	Pace time.Duration
+	// Queues says that the client may have a queue that must not overflow. Its text passes at once, up to
+	// calmTexts pieces a second, and above that at its Pace, whatever it has read. It gets the past with
+	// pauses. It is set as Pace is.
+	Queues bool
 
 	out   Output
 	gauge Gauge // out, if it is one
@@ -57,6 +63,8 @@ type Pump struct {
 	feeds map[*core.Reader]Feed
 	texts map[*core.Reader]*text
 	buf   []byte
+	calm  calm
+	past  past
 	err   error // of a write
 
 	mu   sync.Mutex // guards the field below
@@ -117,6 +125,9 @@ func (p *Pump) Run(ctx context.Context) error {
 		if err := p.out.Room(ctx, room); err != nil {
 			return err
 		}
+		if err := p.pause(ctx); err != nil {
+			return err
+		}
 		r, recs, lost := p.mux.next(ctx)
 		if lost != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -142,7 +153,7 @@ const maxDirect = 4
 // direct serves a reader that has text, as Run does. What is not text, or has no room, it leaves to Run.
 func (p *Pump) direct(r *core.Reader) {
 	for range maxDirect {
-		if p.feeds[r] == nil || p.gauge.Queued() >= room {
+		if f := p.feeds[r]; f == nil || f.Past() || p.gauge.Queued() >= room {
 			break
 		}
 		was := r.Pos()
@@ -171,8 +182,9 @@ func (p *Pump) serve(r *core.Reader, recs []core.Record) {
 		return
 	}
 	feed := p.feeds[r]
-	p.batch(feed, recs)
-	if p.err == nil {
+	if left := p.batch(feed, recs); len(left) > 0 {
+		p.mux.later(r, left)
+	} else if p.err == nil {
 		feed.Caught(r.Pos())
 	}
 	if cap(p.buf) > 4*room {
@@ -188,23 +200,34 @@ func (p *Pump) drop(r *core.Reader) {
 	r.Close()
 }
 
-// batch encodes records and writes them, in as few pieces as the actions between them allow.
-func (p *Pump) batch(feed Feed, recs []core.Record) {
-	buf := p.buf[:0]
-	for _, rec := range recs {
+// batch encodes records and writes them, in as few pieces as the actions between them allow. It returns
+// the rest of the records if the client has got enough of the past for now.
+func (p *Pump) batch(feed Feed, recs []core.Record) (left []core.Record) {
+	buf, write := p.buf[:0], p.put
+	for i, rec := range recs {
+		past := p.Queues && feed.Past()
+		if write = p.put; past {
+			write = p.putPast
+		}
 		var then func()
-		if buf, then = feed.Encode(buf, rec); then == nil {
+		if buf, then = feed.Encode(buf, rec); then == nil && !(past && p.past.enough(buf)) {
 			continue
 		}
 		p.buf = buf
-		if p.put(buf); p.err != nil {
-			return
+		if write(buf); p.err != nil {
+			return nil
 		}
 		buf = buf[:0]
-		then()
+		if then != nil {
+			then()
+		}
+		if past && p.past.full() {
+			return recs[i+1:]
+		}
 	}
 	p.buf = buf
-	p.put(buf)
+	write(buf)
+	return nil
 }
 
 func (p *Pump) put(lines []byte) {

@@ -58,6 +58,7 @@ type dialect struct {
 	name    string
 	prompts *pump.Prompts
 	lost    chan error
+	past    bool // until the end of a turn
 }
 
 func (d *dialect) Encode(dst []byte, r core.Record) ([]byte, func()) {
@@ -66,11 +67,14 @@ func (d *dialect) Encode(dst []byte, r core.Record) ([]byte, func()) {
 		dst = fmt.Appendf(dst, "%s: %s\n", d.name, e.Text)
 	case core.TurnEnded:
 		dst = fmt.Appendf(dst, "%s: end\n", d.name)
+		d.past = false
 	}
 	return dst, d.prompts.After(r.Event)
 }
 
 func (d *dialect) Caught(core.Pos) {}
+
+func (d *dialect) Past() bool { return d.past }
 
 func (d *dialect) Lost(err error) { d.lost <- err }
 

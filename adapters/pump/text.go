@@ -68,7 +68,7 @@ func textual(recs []core.Record) bool {
 // paced returns what is to be written of a reader now that it has new records: these behind the text
 // that is held, or nothing if all of it is text that has to wait.
 func (p *Pump) paced(r *core.Reader, recs []core.Record) []core.Record {
-	if p.Pace <= 0 || len(recs) == 0 {
+	if p.Pace <= 0 || len(recs) == 0 || p.feeds[r].Past() {
 		return recs
 	}
 	t := p.texts[r]
@@ -77,16 +77,20 @@ func (p *Pump) paced(r *core.Reader, recs []core.Record) []core.Record {
 		p.texts[r] = t
 	}
 	now := time.Now()
+	calm := p.Queues && p.calm.passes(len(recs))
 	if !textual(recs) {
 		if slices.ContainsFunc(recs, isText) {
 			t.at = now
 		}
 		return append(p.take(r), recs...)
 	}
-	free := now.Sub(t.at) >= p.Pace || p.read()
+	free := calm || !p.Queues && (now.Sub(t.at) >= p.Pace || p.read())
 	if free && len(t.held) == 0 {
 		t.at = now
 		return recs
+	}
+	if p.Queues && len(t.held) == 0 {
+		t.at = now // what is gathered waits from here on
 	}
 	for _, rec := range recs {
 		if piece, ok := pieceOf(rec); ok {

@@ -70,6 +70,9 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 // Caught implements pump.Feed.
 func (f *feed) Caught(core.Pos) {}
 
+// Past implements pump.Feed: a thread's messages come with its answer.
+func (f *feed) Past() bool { return false }
+
 // Lost implements pump.Feed.
 func (f *feed) Lost(err error) {
 	t := f.thread

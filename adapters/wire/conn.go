@@ -277,6 +277,9 @@ func (c *Conn) dispatch(ctx context.Context, m Message, err error, in *batch, ha
 		c.reject(in, m.ID, err)
 		return
 	}
+	if c.opts.NullIDs && m.HasID && m.ID == nil {
+		m.ID = json.RawMessage("null")
+	}
 	m.ID = bytes.Clone(m.ID) // a call may be open for long, and shall not hold a large message by its id
 	c.start(&Call{ID: m.ID, Method: m.Method, Params: m.Params, conn: c, ctx: ctx, in: in, key: string(m.ID)}, handle)
 }

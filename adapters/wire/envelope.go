@@ -36,8 +36,8 @@ const (
 )
 
 // Kind returns whether the message is a request, a notification or a response. A method with
-// "id":null is a notification, as in JSON-RPC 1.0; 2.0 discourages it for requests, and an answer
-// with a null id would mean that a message could not be read at all.
+// "id":null is a notification, as in JSON-RPC 1.0, except for connections with NullIDs; 2.0 discourages
+// it for requests, and an answer with a null id would mean that a message could not be read at all.
 func (m *Message) Kind() Kind {
 	switch {
 	case m.Method == "" && (m.Result != nil || m.Error != nil):

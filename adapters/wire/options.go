@@ -34,6 +34,10 @@ type Options struct {
 	MaxReplyBytes int // bytes of answers not written yet; with more the reading waits; 0: DefaultMaxReplyBytes
 	MaxBatch      int // messages in one batch; 0: DefaultMaxBatch; negative: batches are refused
 
+	// NullIDs means that a method with "id":null is a request, which is answered with that id. Without it
+	// such a message is a notification.
+	NullIDs bool
+
 	Bare     bool          // omit "jsonrpc" from what is sent; see also Conn.SetBare
 	Withdraw Withdrawal    // how a request of ours is cancelled; the zero value: the peer is not notified
 	Linger   time.Duration // how long the rest of the output may take at the end; 0: DefaultLinger

@@ -65,11 +65,12 @@ func (b *bench) start(p program, home, dir string) *client {
 	check(c.cmd.Start())
 	check(theirs.Close())
 	b.running[c] = out
-	hello := object{"protocolVersion": 1, "clientCapabilities": object{}, "clientInfo": object{"name": "bench", "version": "1"}}
+	// This client reads as fast as it can, as those do whose names it takes: others get pauses.
+	hello := object{"protocolVersion": 1, "clientCapabilities": object{}, "clientInfo": object{"name": "acpx", "version": "1"}}
 	switch p.speaks {
 	case "eca":
 		hello = object{
-			"processId": os.Getpid(), "clientInfo": object{"name": "bench", "version": "1"}, "capabilities": object{"codeAssistant": object{"chat": true}},
+			"processId": os.Getpid(), "clientInfo": object{"name": "VsCode", "version": "1"}, "capabilities": object{"codeAssistant": object{"chat": true}},
 			"workspaceFolders": []any{object{"uri": "file://" + dir, "name": "work"}},
 		}
 	case "mcp":

@@ -76,7 +76,9 @@ func (f *acpFeed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	return acp.Encode(dst, f.view, r), nil
 }
 func (*acpFeed) Caught(core.Pos) {}
-func (*acpFeed) Lost(error)      {}
+
+func (*acpFeed) Past() bool { return false }
+func (*acpFeed) Lost(error) {}
 
 // stream runs one turn whose answer has n pieces, of which each come together, from the model's
 // connection to the client's messages.
