@@ -90,30 +90,44 @@ func (t *Turn) Compact() (focus string, asked bool) {
 	return t.command.Focus, t.command.Compact
 }
 
-// carryOut carries out a prompt that begins with a slash, before a back end is asked. over
-// means that the turn is finished.
-func (s *Session) carryOut(ctx context.Context, t *Turn) (over bool, err error) {
-	run := t.Profile().Command
-	if run == nil || len(t.prompt.Blocks) == 0 {
-		return false, nil
+// isCommand reports whether the prompt begins with a slash, as commands do.
+func (t *Turn) isCommand() bool {
+	if len(t.prompt.Blocks) == 0 {
+		return false
 	}
 	first, _ := t.prompt.Blocks[0].(Text)
-	text := strings.TrimSpace(first.Text)
-	if !strings.HasPrefix(text, "/") {
+	return strings.HasPrefix(strings.TrimSpace(first.Text), "/")
+}
+
+// carryOut carries out a prompt that begins with a slash, before a back end is asked. over
+// means that the turn is finished. A prompt for the back end gives the session its title here.
+func (s *Session) carryOut(ctx context.Context, t *Turn) (over bool, err error) {
+	if !t.isCommand() {
 		return false, nil
 	}
-	is, ok, err := run(ctx, t, text)
-	switch {
-	case err != nil || !ok:
-		return false, err
-	case is.Prompt != "":
-		t.prompt.Blocks = slices.Concat([]Block{Text{Text: is.Prompt}}, t.prompt.Blocks[1:])
-		return false, t.Emit(ctx, Expanded{Message: t.message, Text: is.Prompt})
-	case is.Compact:
-		t.command = is
-		return false, nil
-	case is.Answer != "":
-		err = t.Emit(ctx, TextDelta{Message: t.NewMessage(), Text: is.Answer})
+	typed := t.prompt.Blocks
+	if run := t.Profile().Command; run != nil {
+		is, known, err := run(ctx, t, strings.TrimSpace(typed[0].(Text).Text))
+		switch {
+		case err != nil:
+			return false, err
+		case !known:
+		case is.Prompt != "":
+			t.prompt.Blocks = slices.Concat([]Block{Text{Text: is.Prompt}}, typed[1:])
+			if err := t.Emit(ctx, Expanded{Message: t.message, Text: is.Prompt}); err != nil {
+				return false, err
+			}
+		case is.Compact:
+			t.command = is
+			return false, nil
+		case is.Answer != "":
+			return true, t.Emit(ctx, TextDelta{Message: t.NewMessage(), Text: is.Answer})
+		default:
+			return true, nil
+		}
 	}
-	return true, err
+	s.mu.Lock()
+	titled := s.titledLocked(typed)
+	s.mu.Unlock()
+	return false, t.Emit(ctx, titled...)
 }

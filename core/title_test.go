@@ -10,6 +10,11 @@ func TestTitleOf(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
 		{" \n hello \n there", "hello"},
+		{"```python\nprint(1)\n```\nplease explain this code", "please explain this code"},
+		{"~~~~\n```\nx\n~~~\n~~~~ \n\n  and this", "and this"},
+		{"```\n\nprint(1)\nnever closed", "print(1)"},
+		{"```\n```", ""},
+		{"`code` first", "`code` first"},
 		{strings.Repeat(wide, 60), strings.Repeat(wide, 60)},
 		{strings.Repeat(wide, 61), strings.Repeat(wide, 59) + "…"},
 		{strings.Repeat("x ", 1<<20), strings.TrimSpace(strings.Repeat("x ", 30)) + "…"},

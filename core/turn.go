@@ -246,12 +246,19 @@ func (s *Session) startedLocked(t *Turn) []Event {
 		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin,
 		Prompt: t.prompt.Blocks, Passing: len(passing), Standing: standing,
 	}}
-	if s.state.Title == "" {
-		if title := titleOf(t.prompt.Blocks); title != "" {
-			events = append(events, TitleChanged{Title: title, Auto: true})
-		}
+	if !t.isCommand() {
+		events = append(events, s.titledLocked(t.prompt.Blocks)...)
 	}
 	return events
+}
+
+// titledLocked lists the event that gives the session a title by a prompt, if the session has none.
+func (s *Session) titledLocked(prompt []Block) []Event {
+	title := titleOf(prompt)
+	if s.state.Title != "" || title == "" {
+		return nil
+	}
+	return []Event{TitleChanged{Title: title, Auto: true}}
 }
 
 // turns lists the turn of that id; the zero id: those that run or are queued now.
@@ -346,6 +353,7 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 func (s *Session) finish(t *Turn, stop StopReason, err error) {
 	s.mu.Lock()
 	wake := s.appendLocked(s.endLocked(t, stop, err)...)
+	s.handing = s.handing || t.prompt.Last && t.by.client.Remote == "" && s.sharedLocked()
 	if len(s.queue) > 0 && !s.handing {
 		s.turn = s.queue[0]
 		s.queue = s.queue[1:]
