@@ -100,7 +100,7 @@ func (s *Session) resolve(id AskID, by *Attachment, r Reply) bool {
 
 // ask puts a question to the attached clients and waits until it is settled. The events before are
 // a turn's, and appended with it. If no client can be asked it returns OutcomeAlone or OutcomeLater at
-// once, and appends only a text for the chat.
+// once, and appends only a text for the chat. In a turn that nobody watches it is refused at once.
 func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn, before ...Event) (Reply, error) {
 	if timeout <= 0 {
 		timeout = defaultAskTimeout
@@ -125,6 +125,11 @@ func (s *Session) ask(ctx context.Context, a Ask, timeout time.Duration, t *Turn
 		a.Deadline = d
 	}
 	p.ask = a
+	if s.turn != nil && s.turn.prompt.Unattended {
+		r := Reply{Outcome: OutcomeAlone, Text: s.turn.origin.Client + " can ask nobody"}
+		s.appendUnlock(append(before, Asked{a}, Answered{a.ID, r})...)
+		return r, nil
+	}
 	s.asks[a.ID] = p
 	s.appendUnlock(append(before, Asked{a})...)
 

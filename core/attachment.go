@@ -213,6 +213,14 @@ type Prompt struct {
 	Approvals Approvals
 	Settings  *Settings // set first; nil: as they are
 	Context   *Context  // nil: as in the turn before
+	// Unattended says that nobody watches the turn: what would be asked is refused at once, whoever is
+	// attached, and the turn waits for the whole start of its MCP servers, for nobody prompts again. It
+	// fails if NeedsServers is set and one has not started.
+	Unattended, NeedsServers bool
+	// Last says that the client's process ends when the turn has ended. If it owns the session then, and
+	// clients of other processes are attached, no other turn begins there: the next owner goes on with the
+	// prompts that wait.
+	Last bool
 }
 
 // all returns the blocks that the turn may have in its message.

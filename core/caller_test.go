@@ -66,6 +66,41 @@ func TestHardAsk(t *testing.T) {
 	})
 }
 
+// What would be asked in a turn that nobody watches is refused at once, whoever is attached, and stands in the log.
+func TestUnattendedTurnAsksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, a := open(t, call, ask, touch)
+		defer closeGateway(t, g)
+		run := a.Attach(core.Client{Name: "dragoman run", Asks: true})
+		p := say("go")
+		p.Unattended = true
+		prompt(t, run, p)
+		synctest.Wait()
+		if pending := a.Pending(); len(pending) > 0 {
+			t.Errorf("a person is asked: %+v", pending)
+		}
+		asked, refused := 0, 0
+		for _, r := range readTo(t, a.Read(core.Pos{}), a.Head()) {
+			switch e := r.Event.(type) {
+			case core.Asked:
+				asked++
+			case core.Answered:
+				if e.Reply.Outcome == core.OutcomeAlone {
+					refused++
+				}
+			}
+		}
+		if st := a.State(); st.Turn != "" || asked != 1 || refused != 1 {
+			t.Errorf("turn %q, asked %d times, refused %d times", st.Turn, asked, refused)
+		}
+		prompt(t, a, say("go"))
+		synctest.Wait()
+		if pending := a.Pending(); len(pending) != 1 {
+			t.Errorf("a person's own turn asks %+v", pending)
+		}
+	})
+}
+
 // The id of a question cannot be guessed from others.
 func TestQuestionsCannotBeGuessed(t *testing.T) {
 	prof := &core.Profile{Agents: []core.Agent{{Name: "code", Backend: &coretest.Backend{Run: call}}}, Toolboxes: []core.Toolbox{coretest.Tools{touch}}, Policy: ask}

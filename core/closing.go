@@ -127,7 +127,7 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	done := make(chan struct{})
 	defer close(done)
 	s.closing = done
-	s.handing = errors.Is(cause, ErrShutdown) && (s.remoteLocked() || s.orphansLocked())
+	s.handing = errors.Is(cause, ErrShutdown) && s.sharedLocked()
 	s.stopIdleLocked()
 	begun := s.turn
 	s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"dragoman/core/internal/bench"
 )
@@ -28,6 +29,47 @@ func (t *Turn) Tools(ctx context.Context) ([]Spec, error) {
 
 // Starters lists the toolsets whose tools come from servers.
 func (t *Turn) Starters() []Starter { return starters(t.tools.Sets()) }
+
+// silentWait is the part of a wait for servers that is not shown.
+const silentWait = 300 * time.Millisecond
+
+// AwaitServers waits a little for servers of the turn's tools that are starting, or for their whole start
+// where nobody watches the turn, and shows that it waits. It returns the names of those that are starting still. An error means that the turn
+// must end: it was stopped, or a server that it needs has not started.
+func (t *Turn) AwaitServers(ctx context.Context) (slow []string, err error) {
+	servers, whole := t.Starters(), t.prompt.Unattended
+	brief, enough := context.WithTimeout(ctx, silentWait)
+	awaitAll(brief, servers, whole)
+	waits := brief.Err() != nil // otherwise all have had their time
+	enough()
+	if names := starting(servers); waits && len(names) > 0 {
+		if err := t.Emit(ctx, Phase{Turn: t.id, Kind: PhaseStarting, Tool: strings.Join(names, ", ")}); err != nil {
+			return nil, err
+		}
+		awaitAll(ctx, servers, whole)
+	}
+	if t.prompt.NeedsServers {
+		for _, s := range servers {
+			if err := s.Require(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return starting(servers), ctx.Err()
+}
+
+func awaitAll(ctx context.Context, servers []Starter, whole bool) {
+	for _, s := range servers {
+		s.Await(ctx, whole)
+	}
+}
+
+func starting(servers []Starter) (names []string) {
+	for _, s := range servers {
+		names = append(names, s.Starting()...)
+	}
+	return names
+}
 
 func starters(sets []Toolset) (list []Starter) {
 	for _, set := range sets {

@@ -230,7 +230,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 	if err := s.refusalLocked(); err != nil {
 		return nil, Pos{}, nil, err
 	}
-	if s.closing != nil { // its turns have been ended: this one would be left over
+	if s.closing != nil || s.handing { // its turns have been ended, or it has had its last: this one would be left over
 		return nil, Pos{}, nil, ErrClosed
 	}
 	if id, ok := s.state.keys.Get(p.Key); ok {

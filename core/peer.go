@@ -119,6 +119,9 @@ func (s *Session) remoteLocked() bool {
 	return s.clients.Any(func(a *Attachment) bool { return a.client.Remote != "" })
 }
 
+// sharedLocked reports whether another process goes on with what is queued when this one ends.
+func (s *Session) sharedLocked() bool { return s.remoteLocked() || s.orphansLocked() }
+
 // adoptWait is the time for the clients of queued prompts to come back after their owner has ended.
 const adoptWait = 2 * time.Second
 
@@ -160,7 +163,7 @@ func (s *Session) orphansLocked() bool { return slices.ContainsFunc(s.queue, (*T
 // startQueued starts the first queued prompt, if none runs; an orphan only if nobody is waited for.
 func (s *Session) startQueued(orphans bool) {
 	s.mu.Lock()
-	if s.turn != nil || len(s.queue) == 0 || s.closing != nil || s.refusalLocked() != nil || s.queue[0].orphan && !orphans {
+	if s.turn != nil || len(s.queue) == 0 || s.closing != nil || s.handing || s.refusalLocked() != nil || s.queue[0].orphan && !orphans {
 		s.mu.Unlock()
 		return
 	}

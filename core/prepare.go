@@ -114,9 +114,7 @@ const prepareWait = 5 * time.Second
 func (s *Session) awaitServers(ctx context.Context) error {
 	brief, enough := context.WithTimeout(ctx, prepareWait)
 	defer enough()
-	for _, server := range starters(s.desk.tools.Sets()) {
-		server.Await(brief)
-	}
+	awaitAll(brief, starters(s.desk.tools.Sets()), false)
 	return s.desk.tools.Refresh(ctx)
 }
 

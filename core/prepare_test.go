@@ -29,7 +29,9 @@ func (l *late) Tools(context.Context) (list []core.Tool, err error) {
 	return list, nil
 }
 
-func (l *late) Await(ctx context.Context) {
+func (l *late) Require(context.Context) error { return nil }
+
+func (l *late) Await(ctx context.Context, _ bool) {
 	if l.never {
 		<-ctx.Done()
 		return

@@ -63,7 +63,7 @@ type Session struct {
 	done      bool        // its last client has called Leave
 	of        Profiles    // of the client that has prompted last; nil: none has, or it has none
 	by        *Attachment // that client; nil: none in this process has prompted
-	handing   bool        // it is being closed, and another process goes on with what is queued
+	handing   bool        // this process ends, and another one goes on with what is queued
 	adoption  *time.Timer // starts the first queued prompt; nil: none has outlived its owner
 
 	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched

@@ -45,8 +45,11 @@ type Starter interface {
 	// Starting names the servers that are starting and whose tools are not known yet.
 	Starting() []string
 	// Await blocks until there are none, a limit of the toolset's own has passed, or ctx ends. If
-	// their tools are known then, Changed has yielded.
-	Await(context.Context)
+	// their tools are known then, Changed has yielded. whole: the limit is that of each server's start.
+	Await(ctx context.Context, whole bool)
+	// Require blocks until each server has started or has failed to. It returns an error for the user
+	// that names those that have not started, and why.
+	Require(context.Context) error
 }
 
 // Rester is a Toolset or a Conversation with resources between two turns. Rest is called while no call runs, and

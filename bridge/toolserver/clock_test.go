@@ -29,7 +29,9 @@ func (l *late) Starting() []string {
 	return nil
 }
 
-func (l *late) Await(ctx context.Context) {
+func (l *late) Require(context.Context) error { return nil }
+
+func (l *late) Await(ctx context.Context, _ bool) {
 	l.awaits.Add(1)
 	select {
 	case <-time.After(5 * time.Second):

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"dragoman/core"
 )
@@ -75,30 +73,11 @@ func (s *Serving) Close() {
 	}
 }
 
-// silentWait is the part of a wait for servers that is not shown.
-const silentWait = 300 * time.Millisecond
-
 // Await waits for the session's MCP servers that are starting, for as long as each may take, and notes the
 // tools of the turn. It is called before a program is started, because some agents list tools only then.
 func (s *Serving) Await(ctx context.Context, t *core.Turn) error {
-	starters := t.Starters()
-	brief, enough := context.WithTimeout(ctx, silentWait)
-	for _, server := range starters {
-		server.Await(brief)
-	}
-	waits := brief.Err() != nil // otherwise all have had their time
-	enough()
-	var names []string
-	for _, server := range starters {
-		names = append(names, server.Starting()...)
-	}
-	if waits && len(names) > 0 {
-		if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseStarting, Tool: strings.Join(names, ", ")}); err != nil {
-			return err
-		}
-		for _, server := range starters {
-			server.Await(ctx)
-		}
+	if _, err := t.AwaitServers(ctx); err != nil {
+		return err
 	}
 	specs, err := t.Tools(ctx)
 	if err == nil && specs != nil {

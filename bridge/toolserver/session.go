@@ -167,7 +167,7 @@ func (s *Session) Begin(ctx context.Context, t Turn) (end func(), err error) {
 		w.running.Wait()
 	}
 	for _, starter := range t.Starters() {
-		starter.Await(ctx)
+		starter.Await(ctx, false)
 	}
 	if err := s.look(ctx, w); err != nil {
 		end()

@@ -369,14 +369,36 @@ func (s *set) Starting() (names []string) {
 }
 
 // Await implements core.Starter: it waits for all servers together, for each at most Options.Wait
-// after its start began, and as long as the user is being asked about it.
-func (s *set) Await(ctx context.Context) {
+// after its start began, or for its whole start, and as long as the user is being asked about it.
+func (s *set) Await(ctx context.Context, whole bool) {
 	for _, u := range s.ups {
 		if u.now().status == statusStarting {
 			defer s.wake() // its tools may be known, and not yet announced
 		}
-		u.await(ctx)
+		u.await(ctx, whole)
 	}
+}
+
+// Require implements core.Starter. A server that the user has disabled is not required.
+func (s *set) Require(ctx context.Context) error {
+	defer s.wake()
+	var failed []string
+	for _, u := range s.ups {
+		n := u.now()
+		for ; n.status == statusStarting && ctx.Err() == nil; n = u.now() {
+			select {
+			case <-n.moved:
+			case <-ctx.Done():
+			}
+		}
+		if n.status != statusRunning || n.held != "" {
+			failed = append(failed, display.Word(u.server.Name)+" ("+display.Line(cmp.Or(n.held, n.why, n.status), 300)+")")
+		}
+	}
+	if len(failed) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("MCP servers that are required have not started: %s; \"dragoman mcp-servers logs NAME\" shows what a server printed", strings.Join(failed, ", "))
 }
 
 // Changed implements core.Toolset.

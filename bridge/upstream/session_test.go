@@ -18,7 +18,7 @@ func TestATurnCallsAServer(t *testing.T) {
 	var results []core.Result
 	run := func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 		for _, servers := range turn.Starters() {
-			servers.Await(ctx)
+			servers.Await(ctx, false)
 		}
 		specs, err := turn.Tools(ctx)
 		if err != nil || len(specs) < 5 || specs[0].Server != "up" {

@@ -42,7 +42,7 @@ func TestToolsOfASlowServerComeLater(t *testing.T) {
 	}})
 	ctx := bridgetest.Patient(t)
 	s.(*set).ups[1].settled(ctx)
-	s.(core.Starter).Await(ctx) // gives up
+	s.(core.Starter).Await(ctx, false) // gives up
 	if list, err := s.Tools(ctx); err != nil || len(list) > 0 {
 		t.Errorf("before: %q, %v", namesOf(list), err)
 	}
@@ -61,6 +61,26 @@ func TestToolsOfASlowServerComeLater(t *testing.T) {
 	toolOf(t, s, "echo")
 	if names := s.(core.Starter).Starting(); len(names) > 0 {
 		t.Errorf("starting: %q", names)
+	}
+}
+
+// Who waits for the whole start of a server has its tools, however slow it is. A required server that has
+// not started is an error that names it and the reason.
+func TestWaitForTheWholeStartOfAServer(t *testing.T) {
+	gate := make(chan struct{})
+	_, s := open(t, &host{}, Options{Wait: time.Millisecond, Servers: []Server{{Name: "slow", Endpoint: gated(gate, plays("sdk"))}}})
+	ctx := bridgetest.Patient(t)
+	s.(core.Starter).Await(ctx, false) // gives up
+	time.AfterFunc(10*time.Millisecond, func() { close(gate) })
+	s.(core.Starter).Await(ctx, true)
+	toolOf(t, s, "echo")
+	if err := s.(core.Starter).Require(ctx); err != nil {
+		t.Error(err)
+	}
+	_, s = open(t, &host{}, Options{Servers: []Server{{Name: "up", Endpoint: plays("sdk")}, {Name: "down", Endpoint: plays("dies")}}})
+	err := s.(core.Starter).Require(ctx)
+	if err == nil || !strings.Contains(err.Error(), "have not started: down (") || strings.Contains(err.Error(), "up (") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -84,7 +104,7 @@ func TestWhoHasWaitedForAServerGetsItsTools(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("it does not start")
 	}
-	s.(core.Starter).Await(ctx)
+	s.(core.Starter).Await(ctx, false)
 	select {
 	case <-s.Changed():
 	default:
@@ -108,15 +128,15 @@ func TestWaitForAServerIsLimited(t *testing.T) {
 		hangs := gated(never, nil)
 		begun := time.Now()
 		_, s := open(t, h, Options{Wait: 2 * time.Second, Servers: []Server{{Name: "slow", Endpoint: hangs}}})
-		s.(core.Starter).Await(t.Context())
-		s.(core.Starter).Await(t.Context())
+		s.(core.Starter).Await(t.Context(), false)
+		s.(core.Starter).Await(t.Context(), false)
 		if took := time.Since(begun); took != 2*time.Second {
 			t.Errorf("both waits took %v", took)
 		}
 		asks := Server{Name: "asks", Confirm: true, Endpoint: func(context.Context) (Endpoint, error) { return Endpoint{Command: "no-such-program"}, nil }}
 		_, s = open(t, h, Options{Wait: 2 * time.Second, Servers: []Server{asks}})
 		waited := make(chan struct{})
-		go func() { s.(core.Starter).Await(t.Context()); close(waited) }()
+		go func() { s.(core.Starter).Await(t.Context(), false); close(waited) }()
 		<-time.After(time.Hour)
 		select {
 		case <-waited:

@@ -294,12 +294,12 @@ func (u *upstream) wanted(n moment) bool {
 	return n.held == "" && n.status == statusStarting && len(u.known()) == 0
 }
 
-// await waits until the tools are known, the start has failed, or has taken Options.Wait. The time
-// in which the user is being asked about it does not count.
-func (u *upstream) await(ctx context.Context) {
+// await waits until the tools are known, the start has failed, or has taken Options.Wait, unless the whole
+// start is waited for. The time in which the user is being asked about it does not count.
+func (u *upstream) await(ctx context.Context, whole bool) {
 	for n := u.now(); u.wanted(n); n = u.now() {
 		within, cancel := ctx, func() {}
-		if n.why == "" {
+		if n.why == "" && !whole {
 			u.mu.Lock()
 			end := u.begun.Add(u.box.opts.Wait)
 			u.mu.Unlock()

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,10 +42,21 @@ func (s *slowServer) Starting() []string {
 	}
 }
 
-func (s *slowServer) Await(ctx context.Context) {
+func (s *slowServer) Require(context.Context) error {
+	if len(s.Starting()) > 0 {
+		return errors.New("slow has not started")
+	}
+	return nil
+}
+
+func (s *slowServer) Await(ctx context.Context, whole bool) {
+	limit := s.patient
+	if whole {
+		limit = time.Minute
+	}
 	select {
 	case <-s.ready:
-	case <-time.After(time.Until(s.begun.Add(s.patient))):
+	case <-time.After(time.Until(s.begun.Add(limit))):
 	case <-ctx.Done():
 	}
 }

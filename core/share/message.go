@@ -103,13 +103,15 @@ type order struct {
 type capabilities []core.Capability
 
 type prompt struct {
-	Blocks    blocks         `json:"blocks"`
-	Busy      core.Busy      `json:"busy,omitempty"`
-	Key       string         `json:"key"`
-	Hops      int            `json:"hops,omitempty"`
-	Approvals core.Approvals `json:"approvals,omitempty"`
-	Settings  *core.Settings `json:"settings,omitempty"`
-	Context   *view          `json:"context,omitempty"`
+	Blocks       blocks         `json:"blocks"`
+	Busy         core.Busy      `json:"busy,omitempty"`
+	Key          string         `json:"key"`
+	Hops         int            `json:"hops,omitempty"`
+	Approvals    core.Approvals `json:"approvals,omitempty"`
+	Unattended   bool           `json:"unattended,omitempty"`
+	NeedsServers bool           `json:"needs_servers,omitempty"`
+	Settings     *core.Settings `json:"settings,omitempty"`
+	Context      *view          `json:"context,omitempty"`
 	// Adopt is the turn of a prompt that is queued already, and whose client has come back; empty: it is
 	// a new one.
 	Adopt core.TurnID `json:"adopt,omitempty"`

@@ -254,7 +254,7 @@ func either[T comparable](was, wanted, now T) T {
 
 // promptOf returns a prompt as a message.
 func promptOf(p core.Prompt) *prompt {
-	is := &prompt{Blocks: p.Blocks, Busy: p.Busy, Key: p.Key, Hops: p.Hops, Approvals: p.Approvals, Settings: p.Settings}
+	is := &prompt{Blocks: p.Blocks, Busy: p.Busy, Key: p.Key, Hops: p.Hops, Approvals: p.Approvals, Settings: p.Settings, Unattended: p.Unattended, NeedsServers: p.NeedsServers}
 	if p.Context != nil {
 		is.Context = &view{p.Context.Standing, p.Context.Passing}
 	}
@@ -263,7 +263,7 @@ func promptOf(p core.Prompt) *prompt {
 
 // of returns the prompt of a message.
 func (p *prompt) of() core.Prompt {
-	is := core.Prompt{Blocks: p.Blocks, Busy: p.Busy, Key: p.Key, Hops: p.Hops, Approvals: p.Approvals, Settings: p.Settings}
+	is := core.Prompt{Blocks: p.Blocks, Busy: p.Busy, Key: p.Key, Hops: p.Hops, Approvals: p.Approvals, Settings: p.Settings, Unattended: p.Unattended, NeedsServers: p.NeedsServers}
 	if p.Context != nil {
 		is.Context = &core.Context{Standing: p.Context.Standing, Passing: p.Context.Passing}
 	}

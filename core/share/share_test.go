@@ -459,6 +459,57 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
+// A process that ends with a prompt's turn hands over what waits behind the turn, also what comes before it
+// has ended. No turn begins there that would be interrupted. The last prompt of a process that is not the owner
+// hands nothing over.
+func TestLastPromptHandsTheQueueOver(t *testing.T) {
+	at := newPlace(t)
+	gate := make(chan struct{})
+	waits := func(p *process, _ *share.Options) {
+		p.backend.Run = func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			if text, _ := turn.Prompt()[0].(core.Text); text.Text == "last" {
+				<-gate
+			}
+			return echo(ctx, turn)
+		}
+	}
+	one, two := at.start(t, "one", waits), at.start(t, "two", waits)
+	a, b := one.open(core.Client{Name: "dragoman run"}), two.open(core.Client{Name: "Emacs"})
+	last := say("last")
+	last.Last = true
+	first, err := a.Prompt(t.Context(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := prompt(t, b, "waits")
+	close(gate)
+	shown(t, a, first)
+	late := make(chan core.TurnID, 1)
+	go func() {
+		id, err := b.Prompt(context.Background(), say("comes late"))
+		if err != nil {
+			t.Error(err)
+		}
+		late <- id
+	}()
+	if turn := a.State().Turn; turn != "" {
+		t.Errorf("turn %s has begun in the process that ends", turn)
+	}
+	one.end()
+	all := strings.Join(append(shown(t, b, waiting), shown(t, b, <-late)...), "\n")
+	if !strings.Contains(all, "heard waits") || !strings.Contains(all, "heard comes late") || strings.Contains(all, "interrupted") {
+		t.Error(all)
+	}
+	three := at.start(t, "three", nil)
+	c := three.open(core.Client{Name: "dragoman run"})
+	end, err := c.Prompt(t.Context(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown(t, c, end)
+	shown(t, b, prompt(t, b, "goes on"))
+}
+
 // A prompt that waited for an owner that has ended with its client is answered all the same.
 func TestPromptsWhoseClientHasEnded(t *testing.T) {
 	at := newPlace(t)
