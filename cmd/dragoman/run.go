@@ -23,6 +23,13 @@ configuration, or one given with --allow. TOOL is the name of a tool, or SERVER_
 MCP server; PATTERN is that of the command, the path or the address, as in policy.allow. Deny and
 ask rules, and calls that only a person may allow, are not affected.
 
+The turn waits for the MCP servers of the configuration, each for its start_timeout at most. With
+--require-mcp it fails if one of them has not started; otherwise it goes on without the tools of
+that server.
+
+The session may be one that other clients use at the same time. Nothing of their turns is printed,
+and their questions are left to them; the prompt waits until the turns before it have ended.
+
 With --json, each event of the turn is printed as one line as soon as it happens, in the form of
 /export FILE.jsonl.
 
@@ -46,8 +53,9 @@ ended it, 130 if it was interrupted (143 by SIGTERM), and 141 if nobody reads it
 	f := cmd.Flags()
 	f.StringVar(&o.Settings.Agent, "agent", "", "the `AGENT` to prompt: code, plan, or a configured one (default: default_agent of the configuration, else code)")
 	f.StringVar(&o.Settings.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
-	f.StringVar(&o.Session, "session", "", "continue the session `ID`, or the latest one of this folder (latest)")
+	sessionFlag(cmd, &o.Session)
 	f.StringArrayVar(&o.Allow, "allow", nil, "allow `TOOL[:PATTERN]` without asking; may be repeated")
+	f.BoolVar(&o.RequireMCP, "require-mcp", false, "fail before the model is asked if an MCP server has not started")
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object for each event instead of the answer")
 	return cmd
 }

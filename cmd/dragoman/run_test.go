@@ -77,7 +77,7 @@ func TestRunChecksTheCommandLineFirst(t *testing.T) {
 		{[]string{"hi", "--allow", "read_file:../x"}, 2, `must not contain ".."`},
 		{[]string{"hi", "--allow", ":ls"}, 2, "the name of the tool is missing"},
 		{[]string{"hi", "--session", "zzz"}, 1, `there is no session "zzz"`},
-		{[]string{"hi", "--session", "latest"}, 1, "leave out --session to begin one"},
+		{[]string{"hi", "--session", "latest"}, 1, "leave out --session to begin a new one"},
 		{[]string{"fix", "it"}, 2, `unexpected argument "it"; put text with blanks in quotes`},
 	} {
 		o := p.run(t, "", append([]string{"run"}, c.args...)...)
@@ -369,5 +369,26 @@ func TestRunAllowsCallsOfServersButNoChangedTools(t *testing.T) {
 	o := p.run(t, "", "run", "--allow", "*", "list them")
 	if o.code != program.ExitRefused || o.out != "Not listed.\n" || !strings.Contains(o.errs, "✗ nobody can be asked: The MCP server self has changed the description of its tool session_list") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A run waits for the whole start of the MCP servers, for nobody prompts again for their tools, and says so. With
+// --require-mcp it fails before the model is asked if one has not started; without, it goes on.
+func TestRunWaitsForServers(t *testing.T) {
+	unixOnly(t)
+	t.Parallel() // the server takes its time
+	p, s := served(t, part{call: "slow__session_list", args: map[string]string{}}, part{say: "Listed."}, part{say: "Without it."})
+	slow := "mcp_servers: {slow: {command: sh, args: [-c, \"sleep 3; exec " + binary + " mcp\"], env: {DRAGOMAN_DATA: " + strconv.Quote(t.TempDir()) + "}}}\npolicy: {allow: [{server: slow}]}\n"
+	p.config(t, s.config+slow)
+	o := p.run(t, "", "run", "--require-mcp", "list them")
+	if o.code != 0 || o.out != "Listed.\n" || !strings.Contains(o.errs, "Waiting for MCP servers to start: slow\n") || !strings.Contains(o.errs, "→ ") || strings.Contains(o.errs, "✗") {
+		t.Errorf("%+v", o)
+	}
+	p.config(t, s.config+"mcp_servers: {down: {command: sh, args: [-c, \"exit 7\"]}}\n")
+	if o := p.run(t, "", "run", "--require-mcp", "go on"); o.code != program.ExitFailed || !strings.Contains(o.errs, "have not started: down (") || len(s.asked()) != 2 {
+		t.Errorf("a server that is down: %+v", o)
+	}
+	if o := p.run(t, "", "run", "go on"); o.code != 0 || o.out != "Without it.\n" {
+		t.Errorf("one that is not required: %+v", o)
 	}
 }

@@ -20,6 +20,8 @@ type RunOptions struct {
 	Settings core.Settings
 	Allow    []string // further allow rules; see setup.AllowRule
 	JSON     bool     // print events instead of the answer
+	// RequireMCP has the turn fail if an MCP server has not started.
+	RequireMCP bool
 }
 
 // Run carries out one turn for a person who cannot be asked anything.
@@ -55,13 +57,15 @@ func (g *connection) run(ctx context.Context, env *program.Environment, r RunOpt
 		fmt.Fprintln(env.Err, "The session works in "+display.Line(folder, 200)+".")
 	}
 	err = terminal.Run(ctx, terminal.RunOptions{
-		Program:   env,
-		Principal: g.principal,
-		Profiles:  g.profiles,
-		Session:   session,
-		Settings:  r.Settings,
-		Prompt:    prompt,
-		JSON:      r.JSON,
+		Program:      env,
+		Principal:    g.principal,
+		Profiles:     g.profiles,
+		Session:      session,
+		Settings:     r.Settings,
+		Prompt:       prompt,
+		JSON:         r.JSON,
+		NeedsServers: r.RequireMCP,
+		Hosts:        g.hosts,
 	})
 	return errors.Join(err, begin.end(ctx, session))
 }

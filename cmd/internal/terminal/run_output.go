@@ -72,9 +72,14 @@ func (o *runOutput) record(r core.Record) {
 	case core.Missing, core.FellBack, core.Instructed, core.Briefed:
 		o.note(o.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
-		if e.Kind == core.PhaseRetrying && e.After > 0 {
+		switch {
+		case e.Kind == core.PhaseRetrying && e.After > 0:
 			o.note(o.Faint(retryText(e)))
+		case e.Kind == core.PhaseStarting:
+			o.note(o.Faint("Waiting for MCP servers to start: " + display.Line(e.Tool, 300)))
 		}
+	case core.PromptQueued:
+		o.note(o.Faint("Waiting until the turn of another client in this session has ended."))
 	case core.Moved:
 		o.moved = e.To
 	case core.UsageChanged:
