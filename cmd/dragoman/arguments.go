@@ -90,6 +90,8 @@ func valueWord(f *pflag.Flag) string {
 		return "true or false"
 	case "duration":
 		return "a duration, such as 30s or 5m"
+	case "session":
+		return "a session: the beginning of an ID, or latest"
 	}
 	return "a " + f.Value.Type()
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/cmd/internal/serve"
+	"dragoman/cmd/internal/sessions"
 )
 
 func (a *app) attach() *cobra.Command {
@@ -36,7 +37,9 @@ for "dragoman chat": each line is a prompt.`,
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.begin(func(ctx context.Context, args []string) error {
 			if len(args) > 0 {
-				o.Session = args[0]
+				if o.Session = args[0]; o.Session == "" {
+					return sessions.ErrUnnamed
+				}
 			}
 			return serve.Attach(ctx, a.profiled(), o)
 		}),

@@ -49,12 +49,7 @@ code is 1 if any turn failed.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(
-		&resume,
-		"session",
-		"",
-		"continue the session `ID` (its beginning is enough), or the latest one of this folder (latest)",
-	)
+	sessionFlag(cmd, &resume)
 	f.BoolVar(&plain, "plain", false, "never move the cursor, and say in words what is waited for (for screen readers)")
 	f.StringVar(&set.Model, "model", "", "the model to use, as `PROVIDER/MODEL` (default: the configuration's)")
 	f.StringVar(

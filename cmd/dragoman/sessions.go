@@ -14,7 +14,10 @@ func (a *app) sessions() *cobra.Command {
 		Short: "List, show, copy, archive, repair and remove stored sessions",
 		Long: `List, show, copy, archive, repair and remove stored sessions. A session is the log of everything
 that happened in it, and any editor can open it, whichever one it was started in. A damaged session
-opens with a note where something is missing; "repair" makes it accept prompts again.`,
+opens with a note where something is missing; "repair" makes it accept prompts again.
+
+A session is named by its ID, by the beginning of the ID, or by "latest": the session of the current
+folder that was used last. "rm" takes whole IDs only.`,
 		Example: `  dragoman sessions list
   dragoman sessions show 7xk2 | less
   dragoman sessions export 7xk2
@@ -110,6 +113,26 @@ is enough if no other session's begins with it.`,
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "report the damage and change nothing")
 	return cmd
 }
+
+// sessionFlag adds the flag --session.
+func sessionFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().Var((*sessionName)(name), "session", "continue the session `ID` (its beginning is enough), or the latest one of this folder (latest)")
+}
+
+// sessionName is the name of a session on the command line. An empty one is a mistake, such as a variable that
+// is not set, and no new session.
+type sessionName string
+
+func (n *sessionName) Set(typed string) error {
+	if typed == "" {
+		return sessions.ErrUnnamed
+	}
+	*n = sessionName(typed)
+	return nil
+}
+
+func (n *sessionName) String() string { return string(*n) }
+func (*sessionName) Type() string     { return "session" }
 
 // completeSessions offers ids to a shell, with their titles.
 func (a *app) completeSessions(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {

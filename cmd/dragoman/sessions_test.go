@@ -84,3 +84,48 @@ func TestTranscriptIsPrintable(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 }
+
+// Every command reads the name of a session alike: an id, its beginning, or latest. An empty name is no session.
+// Only rm wants the whole id, and says so.
+func TestNamesOfSessions(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	if o := p.run(t, "", "sessions", "show", "latest"); o.code != program.ExitFailed || !strings.Contains(o.errs, "there is no session in "+p.work+" yet") {
+		t.Errorf("%+v", o)
+	}
+	p.well(t, "", "run", "read notes.txt")
+	id := randomID.FindString(p.well(t, "", "sessions", "list"))
+	for _, command := range []string{"sessions show", "sessions export --force --output x", "translate --to acp", "sessions archive --restore", "sessions repair", "run hello --session", "chat --session"} {
+		for _, name := range []string{id, id[:8], "latest"} {
+			p.well(t, "", append(strings.Fields(command), name)...)
+		}
+		if o := p.run(t, "", append(strings.Fields(command), "")...); o.code != program.ExitUsage || !strings.Contains(o.errs, "the beginning of an ID, or latest") {
+			t.Errorf("%s '': %+v", command, o)
+		}
+	}
+	if o := p.run(t, "", "attach", ""); o.code != program.ExitUsage {
+		t.Errorf("attach '': %+v", o)
+	}
+	for _, name := range []string{id[:8], "latest"} {
+		if o := p.run(t, "", "sessions", "rm", name); o.code != program.ExitFailed || !strings.Contains(o.errs, "only a whole ID is taken; this session's is "+id) {
+			t.Errorf("rm %s: %+v", name, o)
+		}
+	}
+	p.well(t, "", "sessions", "rm", id)
+}
+
+// A chat or a run in which nothing but commands was carried out leaves no session behind, and a command gives a
+// session no title.
+func TestCommandsAloneMakeNoSession(t *testing.T) {
+	unixOnly(t)
+	p := newPlace(t)
+	p.well(t, "/costs\n/compact\n", "chat")
+	p.well(t, "", "run", "/costs")
+	if list := p.well(t, "", "sessions", "list", "--json"); list != "" {
+		t.Errorf("%s", list)
+	}
+	p.well(t, "/costs\n```go\nx\n```\nread notes.txt\n", "chat", "--plain")
+	if list := p.well(t, "", "sessions", "list", "--json"); !strings.Contains(list, `"title":"x"`) {
+		t.Errorf("%s", list)
+	}
+}

@@ -20,8 +20,7 @@ type beginning struct {
 	profile *setup.Profile // of its folders
 }
 
-// begin finds the session to continue: resume is its id, the beginning of its id, or "latest" for
-// the newest one of the working folder; empty: a new one. Settings that name no agent or no model
+// begin finds the session to continue, by its name (sessions.Find); resume "" is a new one. Settings that name no agent or no model
 // are a mistake in the command line.
 func (g *connection) begin(ctx context.Context, resume string, set core.Settings) (b beginning, err error) {
 	b.connection = g
@@ -29,15 +28,10 @@ func (g *connection) begin(ctx context.Context, resume string, set core.Settings
 		return b, fmt.Errorf("find the working folder: %w", err)
 	}
 	roots := []string{b.cwd}
-	switch resume {
-	case "":
-	case "latest":
-		b.found, err = sessions.Latest(ctx, g.Gateway, b.cwd)
-	default:
-		b.found, err = sessions.Find(ctx, g.Gateway, resume)
-	}
-	if err != nil {
-		return b, err
+	if resume != "" {
+		if b.found, err = sessions.Find(ctx, g.Gateway, resume); err != nil {
+			return b, fmt.Errorf("%w; leave out --session to begin a new one", err)
+		}
 	}
 	if b.found != nil && len(b.found.Meta().Roots) > 0 {
 		roots = b.found.Meta().Roots
@@ -66,9 +60,9 @@ func (b beginning) session(ctx context.Context) (*core.Session, error) {
 	return s, nil
 }
 
-// end removes a new session that was not used: it is not worth keeping.
+// end removes a new session in which no agent was asked: it is not worth keeping.
 func (b beginning) end(ctx context.Context, s *core.Session) error {
-	if b.found != nil || s.State().Messages > 0 {
+	if st := s.State(); b.found != nil || st.Title != "" || st.Usage != (core.Usage{}) {
 		return nil
 	}
 	return b.Gateway.Delete(context.WithoutCancel(ctx), b.principal, s.Meta().ID, core.Deletion{All: true})

@@ -70,9 +70,16 @@ func repair(ctx context.Context, out io.Writer, store *jsonl.Store, g *core.Gate
 	return err
 }
 
-// listedID finds the id that begins with the typed text. Without one it returns the typed text,
+// listedID returns the id of a session by its name, as Find does. Without one it returns the typed text,
 // because an unlisted session may exist.
 func listedID(ctx context.Context, g *core.Gateway, typed string) (core.SessionID, error) {
+	if typed == "" || typed == Newest {
+		s, err := Find(ctx, g, typed)
+		if err != nil {
+			return "", err
+		}
+		return s.Meta().ID, nil
+	}
 	found, err := beginningWith(ctx, g, typed)
 	switch {
 	case err != nil:

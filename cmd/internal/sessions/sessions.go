@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"dragoman/cmd/internal/program"
@@ -67,15 +68,19 @@ func Remove(ctx context.Context, env *program.Environment, force bool, ids ...st
 	return with(env, func(_ *jsonl.Store, g *core.Gateway) error {
 		var errs []error
 		for _, id := range ids {
-			errs = append(errs, remove(ctx, g, core.SessionID(id), force))
+			errs = append(errs, remove(ctx, g, id, force))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-func remove(ctx context.Context, g *core.Gateway, id core.SessionID, force bool) error {
+func remove(ctx context.Context, g *core.Gateway, typed string, force bool) error {
+	id := core.SessionID(typed)
 	if _, err := g.Open(ctx, core.Local, id); errors.Is(err, core.ErrNotFound) {
-		return noSession(string(id))
+		if s, err := Find(ctx, g, typed); err == nil {
+			return fmt.Errorf("remove session %s: only a whole ID is taken; this session's is %s", typed, s.Meta().ID)
+		}
+		return noSession(typed)
 	}
 	// A session that cannot be opened can still be removed.
 	err := g.Delete(ctx, core.Local, id, core.Deletion{All: force})
@@ -88,8 +93,24 @@ func remove(ctx context.Context, g *core.Gateway, id core.SessionID, force bool)
 	return nil
 }
 
-// Find opens a session by its id, or by the beginning of the id.
+// Newest is the name of the session of the working folder that was used last, in every command.
+const Newest = "latest"
+
+// ErrUnnamed means that a session's name is empty.
+var ErrUnnamed = program.UsageError{Err: errors.New("the name of the session is empty; give the beginning of an ID, or latest")}
+
+// Find opens a session by its name: its id, the beginning of the id, or latest.
 func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error) {
+	if id == "" {
+		return nil, ErrUnnamed
+	}
+	if id == Newest {
+		folder, err := os.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("find the working folder: %w", err)
+		}
+		return latest(ctx, g, folder)
+	}
 	s, err := g.Open(ctx, core.Local, core.SessionID(id))
 	if !errors.Is(err, core.ErrNotFound) {
 		return s, err
@@ -106,9 +127,9 @@ func Find(ctx context.Context, g *core.Gateway, id string) (*core.Session, error
 	return g.Open(ctx, core.Local, found[0])
 }
 
-// Latest opens the session of a folder that was used last. Those of delegated tasks do not count,
+// latest opens the session of a folder that was used last. Those of delegated tasks do not count,
 // nor those that are archived or only in an external agent.
-func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session, error) {
+func latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session, error) {
 	for sum, err := range g.List(ctx, core.Local) {
 		if err == nil && sum.Parent == "" && !sum.Archived && !sum.Elsewhere && sum.Messages > 0 && sum.Cwd == folder {
 			return g.Open(ctx, core.Local, sum.ID)
@@ -117,7 +138,7 @@ func Latest(ctx context.Context, g *core.Gateway, folder string) (*core.Session,
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("there is no session in %s yet; leave out --session to begin one", folder)
+	return nil, noneIn(folder)
 }
 
 // InUse opens the session of a folder that a living process owns, the one used last if there are
@@ -139,7 +160,7 @@ func InUse(ctx context.Context, g *core.Gateway, store *jsonl.Store, folder stri
 		return nil, err
 	}
 	if latest == "" {
-		return nil, fmt.Errorf("there is no session in %s yet; \"dragoman chat\" begins one, and \"dragoman sessions list\" lists those of other folders", folder)
+		return nil, noneIn(folder)
 	}
 	return g.Open(ctx, core.Local, latest)
 }
@@ -156,6 +177,10 @@ func beginningWith(ctx context.Context, g *core.Gateway, typed string) (found []
 		}
 	}
 	return found, context.Cause(ctx)
+}
+
+func noneIn(folder string) error {
+	return fmt.Errorf("there is no session in %s yet; \"dragoman chat\" begins one, and \"dragoman sessions list\" lists those of other folders", folder)
 }
 
 func noSession(typed string) error {
