@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"dragoman/adapters/wire"
 	"dragoman/cmd/internal/program"
 	"dragoman/cmd/internal/secrets"
 	"dragoman/cmd/internal/servers"
@@ -44,12 +47,20 @@ func (a *app) run(ctx context.Context) int {
 		return program.ExitFailed
 	case errors.As(err, &code):
 		return int(code)
+	case unread(err):
+		return program.ExitUnread
 	case a.started && !errors.As(err, &usage):
 		fmt.Fprintf(a.Err, "dragoman: %v\n", err)
 		return program.ExitFailed
 	}
 	fmt.Fprintf(a.Err, "dragoman: %v\nTry \"%s --help\".\n", err, cmp.Or(cmd, root).CommandPath())
 	return program.ExitUsage
+}
+
+// unread reports whether nobody reads standard output any more, as after "| head": no failure to report.
+func unread(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Path == os.Stdout.Name() && wire.PeerLeft(err)
 }
 
 // profiled returns the options of the profiles.

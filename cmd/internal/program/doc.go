@@ -12,8 +12,8 @@
 // # Exit codes
 //
 // 0: done, also if the editor has left or a signal asked for the end. 1: it failed. 2: the
-// command line is wrong. 128 + n: the second signal n. "dragoman run" also has 3 (something was
-// refused because nobody could be asked), 4 (a limit or the model's refusal ended the turn),
-// 128 + n for the first signal n, and 141 if nobody reads its output any more; keyring has 3 if
-// there is no such secret.
+// command line is wrong. 128 + n: the second signal n. 141: nobody reads the output any more.
+// "dragoman run" also has 3 (something was refused because nobody could be asked), 4 (a limit or the
+// model's refusal ended the turn) and 128 + n for the first signal n; keyring has 3 if there is no such
+// secret.
 package program

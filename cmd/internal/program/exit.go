@@ -13,7 +13,7 @@ const (
 	ExitNoSecret = 3   // of keyring
 	ExitRefused  = 3   // of run: something was refused because nobody could be asked
 	ExitLimit    = 4   // of run: a limit, or the model's refusal, has ended the turn
-	ExitUnread   = 141 // of run: nobody reads the answer any more, as if SIGPIPE had ended it
+	ExitUnread   = 141 // nobody reads the output any more, as if SIGPIPE had ended it
 )
 
 // ErrReported fails a command that has already printed the error.
