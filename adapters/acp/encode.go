@@ -54,6 +54,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 		dst = call(dst, v, e.Call)
 		if e.Call.State.Ended() {
 			dst = completed(dst, v, func(a core.Ask) bool { return a.Call == e.Call.ID })
+			dst = concluded(dst, v, e.Call)
 		}
 		return dst
 	case core.CallOutput:

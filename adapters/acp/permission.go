@@ -175,10 +175,23 @@ func answered(dst []byte, v *View, e core.Answered) []byte {
 		}
 	case a.About == nil, followed:
 		return dst
+	case e.Reply.Outcome == core.OutcomeCanceled: // it was decided in the child, or the turn ends
+		put(&v.withdrawn, a.About.Child, append(v.withdrawn[a.About.Child], a.Call))
+		return dst
 	case e.Reply.Decision.Allows():
 		u.Status = acp.StatusCompleted
 	}
 	return update(dst, v, u)
+}
+
+// concluded appends the ends of the calls of a child of which nobody could see how they ended, when the
+// call of its task has: they ended like that.
+func concluded(dst []byte, v *View, task core.Call) []byte {
+	for _, id := range v.withdrawn[task.Child] {
+		dst = update(dst, v, acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(id), Status: status(task.State)})
+	}
+	delete(v.withdrawn, task.Child)
+	return dst
 }
 
 // decide handles the client's answer. Anything but a clear answer is no decision, and leaves it to

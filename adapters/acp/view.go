@@ -38,6 +38,9 @@ type View struct {
 	spent    spent
 	children map[core.SessionID]bool // that were announced
 	followed map[core.AskID]bool     // open approvals of children whose calls are followed
+	// withdrawn holds the calls of children that the user was asked about, by the children: nobody decided
+	// on them here.
+	withdrawn map[core.SessionID][]core.CallID
 	// only holds the calls that are shown, of a child that is followed for them, as they were when
 	// the user was asked; nil: everything is shown.
 	only   map[core.CallID]core.Call
