@@ -263,6 +263,15 @@ const (
 type Notice struct {
 	Severity Severity `json:"severity"`
 	Text     string   `json:"text"`
+	// Refused, if set, lists the parts of the conversation that the text is about.
+	Refused *Refused `json:"refused,omitempty"`
+}
+
+// Refused lists parts of a conversation that the service of a model has refused. They are left out of
+// the later requests to that model, and only to that one.
+type Refused struct {
+	Model string   `json:"model"` // PROVIDER/MODEL
+	Parts []string `json:"parts"` // their keys (package inference)
 }
 
 // Missing takes the place of records that a log has lost because they were damaged or are not

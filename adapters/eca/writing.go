@@ -250,7 +250,7 @@ func (w *rewriteStream) delta(d inference.Delta) {
 			w.srv.pump.Do(w.reason)
 		}
 	case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaToolEnd,
-		inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaStop:
+		inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaRefused, inference.DeltaStop:
 	}
 }
 

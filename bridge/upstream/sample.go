@@ -62,7 +62,7 @@ func (u *upstream) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		case inference.DeltaStop:
 			stop = d.Stop
 		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
-			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
+			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaRefused:
 		}
 	}
 	return wire.JSON(map[string]any{

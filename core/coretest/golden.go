@@ -108,7 +108,7 @@ func WriteDelta(b *strings.Builder, d inference.Delta) {
 		fmt.Fprintf(b, "usage in=%d out=%d estimated=%v\n", d.Usage.In, d.Usage.Out, d.Usage.Estimated)
 	case inference.DeltaStop:
 		fmt.Fprintf(b, "stop %s\n", d.Stop)
-	case inference.DeltaSealed, inference.DeltaRetry, inference.DeltaFellBack:
+	case inference.DeltaSealed, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaRefused:
 		fmt.Fprintf(b, "unexpected %+v\n", d)
 	}
 }

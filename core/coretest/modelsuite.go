@@ -123,6 +123,7 @@ type Transcript struct {
 	Usage    *core.Usage
 	Retries  []time.Duration
 	Instead  []string // models that were asked instead
+	Refused  []string // keys of parts that were left out
 	Stop     core.StopReason
 	Err      error
 	Deltas   int
@@ -202,6 +203,8 @@ func (h *Transcript) take(d inference.Delta) error {
 		}
 	case inference.DeltaFellBack:
 		h.Instead = append(h.Instead, d.Instead.ID)
+	case inference.DeltaRefused:
+		h.Refused = append(h.Refused, d.Refused...)
 	case inference.DeltaStop:
 		h.Stop, h.finished = d.Stop, true
 		for _, c := range h.Calls {

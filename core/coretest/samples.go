@@ -183,6 +183,7 @@ func Samples() []core.Event {
 			By: "emacs",
 		},
 		core.Notice{Severity: core.Warning, Text: "the disk is nearly full " + Awkward},
+		core.Notice{Severity: core.Warning, Text: "a/b refused a picture", Refused: &core.Refused{Model: "a/b", Parts: []string{"picture:0a1b"}}},
 		core.Missing{Records: 3, Text: "3 records are missing " + Awkward},
 		core.Instructed{
 			Turn: "t1",

@@ -93,6 +93,7 @@ func Internal() map[Fact]string {
 		"Opened":                           started,
 		"Archived":                         started,
 		"Claimed":                          "which process owns a session is the gateway's affair",
+		"Notice.Refused":                   "it is by what a back end leaves parts out of requests; the text says it",
 		"Bound":                            "it is by what a back end finds its side of the session",
 		"Unknown":                          "a later version wrote it",
 		"PromptQueued":                     "the message is shown when its turn begins",

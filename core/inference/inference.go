@@ -28,6 +28,9 @@ type Request struct {
 	Tools     []ToolSpec
 	Effort    string
 	MaxOut    int // 0: the provider's default
+	// Refused are the keys of parts that are left out of a request to a model, because its service has
+	// refused them, by the model's id.
+	Refused map[string][]string
 }
 
 // ToolSpec is a tool as the model sees it. Name is unique within the request and
@@ -97,6 +100,7 @@ const (
 	DeltaUsage     DeltaKind = "usage"      // Usage: of this answer so far, replacing earlier ones
 	DeltaRetry     DeltaKind = "retry"      // After, Attempt: waiting; nothing was lost
 	DeltaFellBack  DeltaKind = "fell_back"  // Instead answers from here on, because of Bad; nothing was said before it
+	DeltaRefused   DeltaKind = "refused"    // Refused: parts that were left out, because of Bad; nothing was said before it
 	DeltaStop      DeltaKind = "stop"       // Stop: the terminal
 )
 
@@ -115,6 +119,7 @@ type Delta struct {
 	After    time.Duration
 	Attempt  int
 	Instead  *ModelInfo
+	Refused  []string // keys
 	Stop     core.StopReason
 }
 
@@ -142,6 +147,7 @@ type Error struct {
 	RetryAfter time.Duration // 0: the service said nothing
 	RequestID  string
 	Message    string // the service's message, shortened, without secrets
+	Place      string // the part of the request that the service names beside the message, in its words
 	Hint       string // advice for the user
 	Err        error
 }

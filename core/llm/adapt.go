@@ -22,6 +22,7 @@ const (
 	traitBudget        trait = "budget"         // Anthropic's tokens for thinking; else the model decides
 	traitThinking      trait = "thinking"       // any thinking
 	traitThinkLevel    trait = "thinking level" // Ollama's; else only on or off
+	traitUnsigned      trait = "unsigned calls" // calls of other models; else with Gemini's mark for them
 )
 
 // refusal recognizes a complaint about a trait: it contains one of the first texts, in

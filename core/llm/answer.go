@@ -30,6 +30,9 @@ type answer struct {
 	// gathers means that pieces of one part that have come together are yielded as one.
 	gathers bool
 
+	refused []string // keys of parts that were left out of the request, after the refusal why
+	why     error
+
 	gone      bool // the consumer has stopped reading
 	begun     bool // a part of the answer was yielded
 	done      bool // its terminal was yielded
@@ -84,8 +87,11 @@ func (a *answer) send(d inference.Delta) bool {
 	if a.gone {
 		return false
 	}
-	if d.Kind != inference.DeltaRetry {
+	if d.Kind != inference.DeltaRetry && !a.begun {
 		a.begun = true
+		if a.refused != nil && !a.send(inference.Delta{Kind: inference.DeltaRefused, Refused: a.refused, Bad: a.why}) {
+			return false
+		}
 	}
 	a.gone = !a.yield(d, nil)
 	return !a.gone

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"dragoman/core/inference"
 )
@@ -27,11 +28,13 @@ func (chatWire) adapt(m *remote, r *inference.Request, err error) bool {
 		traitStreamOptions: !q.noStreamOptions,
 		traitMaxTokens:     r.MaxOut > 0 && !q.completionLimit,
 		traitEffort:        r.Effort != "",
+		traitUnsigned:      slices.ContainsFunc(r.Messages, func(m inference.Message) bool { return len(m.Calls) > 0 }),
 	}
 	return m.gives(err, func(t trait) bool { return sent[t] },
 		refusal{of: traitStreamOptions, any: []string{"stream_options"}},
 		refusal{of: traitMaxTokens, any: []string{"max_completion_tokens"}},
-		refusal{of: traitEffort, any: []string{"reasoning_effort", "reasoning effort"}})
+		refusal{of: traitEffort, any: []string{"reasoning_effort", "reasoning effort"}},
+		refusal{of: traitUnsigned, any: []string{"missing a thought_signature", "missing a `thought_signature`"}})
 }
 
 // bearer sets the key in the usual header.

@@ -309,8 +309,19 @@ func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 		)
 	}
 	m.unseal(msg.Thoughts, &s)
+	if !m.takes(traitUnsigned) {
+		for i := range s.ToolCalls {
+			if s.ToolCalls[i].ExtraContent == nil {
+				s.ToolCalls[i].ExtraContent = unsignedCall
+			}
+		}
+	}
 	return s, s.Content != nil || s.ToolCalls != nil
 }
+
+// unsignedCall marks a call that has no signature, because another model has made it.
+// https://ai.google.dev/gemini-api/docs/thought-signatures
+var unsignedCall = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
 // unseal restores the data that this model expects back.
 func (m *remote) unseal(thoughts []inference.Thought, s *sentMessage) {

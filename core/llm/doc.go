@@ -4,8 +4,8 @@
 // remote.go is a model on the network: requests, tries, reading a stream. answer.go
 // assembles an answer. A wire is the part that differs between services: two files each,
 // one for requests and one for answers (chat, responses, messages, ollama). past.go caches
-// encoded histories, gate.go limits the rate of requests, and adapt.go drops features that a
-// service refuses. Other models: chain (langchaingo), replay, sampling (an MCP client's).
+// encoded histories, gate.go limits the rate of requests, adapt.go drops features that a
+// service refuses, and leave.go parts of the conversation that it refuses. Other models: chain (langchaingo), replay, sampling (an MCP client's).
 //
 // # Vocabulary
 //
@@ -40,6 +40,9 @@
 //     yields a DeltaRetry first, and ends at once with its context.
 //   - A feature that a service refuses by name is dropped for that model, once; that
 //     does not count as a try.
+//   - A picture, tool or sealed thought that a service refuses is left out of the request, which is
+//     repeated. It is named in a DeltaRefused, before the first word, once the service has accepted
+//     the rest. The caller leaves it out of later requests to that model (Request.Refused).
 //   - A session's tools and history are sent in their original order, and every
 //     request begins with the previous one, so that prompt caches hit. Nothing is
 //     encoded twice.

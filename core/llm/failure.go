@@ -72,7 +72,8 @@ func jsonProblem(err error) string {
 // {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}.
 type complaint struct {
 	message, kind, code string
-	status              int // if the code is an HTTP status
+	place               string // the part of the request that it is about
+	status              int    // if the code is an HTTP status
 }
 
 func parseComplaint(body []byte) complaint {
@@ -107,6 +108,7 @@ func parseComplaint(body []byte) complaint {
 		Message  any `json:"message"`
 		Type     any `json:"type"`
 		Code     any `json:"code"`
+		Param    any `json:"param"`
 		Metadata struct {
 			Raw any `json:"raw"` // OpenRouter: the message of the underlying service
 		} `json:"metadata"`
@@ -116,6 +118,7 @@ func parseComplaint(body []byte) complaint {
 		return c
 	}
 	c.message, c.kind, c.code = scalar(fields.Message), scalar(fields.Type), scalar(fields.Code)
+	c.place = scalar(fields.Param)
 	if raw := scalar(fields.Metadata.Raw); raw != "" {
 		c.message += ": " + raw
 	}
@@ -210,6 +213,7 @@ func (m *remote) complained(c complaint, status int, cred credentials) (e *infer
 	kind, again := c.sort(status)
 	message := strings.TrimRight(shorten(cred.redact(c.message), maxMessage), ". \n")
 	e = &inference.Error{Kind: kind, Model: m.info.ID, Status: status, Message: message}
+	e.Place = strings.TrimSpace(cred.redact(c.place + " " + c.code))
 	e.Hint = m.hint(kind, status, cred)
 	return e, again
 }

@@ -32,10 +32,11 @@ type pastCache struct {
 	clock uint64
 }
 
-// pastKey identifies a session and its model.
+// pastKey identifies a session, its model, and the form of calls.
 type pastKey struct {
-	model   string
-	session core.SessionID
+	model    string
+	session  core.SessionID
+	unsigned bool // as traitUnsigned
 }
 
 // past is the encoded beginning of a history. One goroutine at a time uses it.
@@ -91,7 +92,7 @@ func (m *remote) past(r *inference.Request, w stretch) (encodedPiece, []inferenc
 	if m.p.pasts == nil || r.Session == "" {
 		return encodedPiece{}, r.Messages, nil
 	}
-	key := pastKey{m.info.ID, r.Session}
+	key := pastKey{m.info.ID, r.Session, m.takes(traitUnsigned)}
 	one := m.p.pasts.take(key)
 	to := w.cut(m, r.Messages)
 	if one == nil || len(one.messages) > to || !begins(r.Messages, one.messages) ||

@@ -214,7 +214,7 @@ func BenchmarkRequest(b *testing.B) {
 					b.Fatal(err)
 				}
 				list := slices.Grow(slices.Clone(r.Messages), 2)
-				key := pastKey{m.info.ID, r.Session}
+				key := pastKey{m.info.ID, r.Session, true}
 				before := *m.p.pasts.take(key)
 				before.json, before.messages = slices.Grow(before.json, 64<<10), slices.Grow(before.messages, 16) // as after some requests
 				b.ReportAllocs()

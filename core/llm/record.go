@@ -53,7 +53,7 @@ func (m *recorder) Stream(ctx context.Context, r *inference.Request) iter.Seq2[i
 				whole = true
 				f.Response.FinishReason = map[core.StopReason]string{core.StopTokens: "length", core.StopRefusal: "content_filter"}[d.Stop]
 			case inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs, inference.DeltaRetry,
-				inference.DeltaFellBack:
+				inference.DeltaFellBack, inference.DeltaRefused:
 			}
 			if !yield(d, err) { // an error after a complete answer loses nothing
 				break

@@ -94,15 +94,17 @@ func (m *remote) stream(ctx context.Context, r *inference.Request, a *answer) er
 	if err != nil {
 		return err
 	}
+	l := &leaver{m: m, r: r.Without(r.Refused[m.info.ID])}
 	once := func() (again bool, err error) {
-		body, err := m.wire.encode(m, r)
+		a.refused, a.why = l.left, l.why
+		body, err := m.wire.encode(m, l.r)
 		if err != nil {
 			return false, m.failure(inference.ErrBadRequest, "the request could not be encoded", err)
 		}
 		a.sent = body.chars
 		return m.try(ctx, cred, body, a)
 	}
-	return m.p.tries(ctx, m.model, a, once, func(err error) bool { return m.wire.adapt(m, r, err) })
+	return m.p.tries(ctx, m.model, a, once, func(err error) bool { return m.wire.adapt(m, l.r, err) || l.leave(err) })
 }
 
 // tries makes as many tries as necessary and allowed. This is the only function that

@@ -21,9 +21,10 @@ import (
 // answer is one answer while it streams. Its text is written to the log and not kept
 // here.
 type answer struct {
-	t      *core.Turn
-	tools  *index
-	isUsed func(core.CallID) bool
+	t       *core.Turn
+	request *inference.Request
+	tools   *index
+	isUsed  func(core.CallID) bool
 
 	begun   bool // the model has sent something since the last wait
 	block   int  // of the open stretch
@@ -54,11 +55,12 @@ func (c *conversation) listen(
 	ctx context.Context, t *core.Turn, model inference.Model, req *inference.Request, tools *index,
 ) (*answer, error) {
 	a := &answer{
-		t:      t,
-		tools:  tools,
-		model:  model.Info(),
-		fell:   &c.fell,
-		isUsed: func(id core.CallID) bool { return c.history.used[id] },
+		t:       t,
+		request: req,
+		tools:   tools,
+		model:   model.Info(),
+		fell:    &c.fell,
+		isUsed:  func(id core.CallID) bool { return c.history.used[id] },
 	}
 	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseWaiting}); err != nil {
 		return nil, err
@@ -136,6 +138,8 @@ func (a *answer) take(d inference.Delta) ([]core.Event, error) {
 	case inference.DeltaFellBack:
 		a.begun = false
 		return fellBack(a.t.ID(), &a.model, a.fell, d), nil
+	case inference.DeltaRefused:
+		return []core.Event{a.leftOut(d)}, nil
 	case inference.DeltaStop:
 		a.ended, a.stop = true, d.Stop
 		a.stop = cmp.Or(a.stop, core.StopEnd)

@@ -234,7 +234,7 @@ func (c *conversation) ask(
 				stop = core.StopEnd
 			}
 		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
-			inference.DeltaToolEnd:
+			inference.DeltaToolEnd, inference.DeltaRefused:
 		}
 		if stop != "" {
 			break

@@ -23,6 +23,8 @@
 //   - The same log gives the same messages, however its runs are split.
 //   - An answer is never held as a whole while it streams. Its text in the
 //     history is cut in the middle at 256 KiB, and so is each text of a result.
+//   - What the service of a model has refused is recorded with the notice that names it, and is left
+//     out of all later requests to that model: after a restart, too, and in a copy of the session.
 //   - The order and the names of the tools depend on the tools alone; the system
 //     prompt has no date. Each request begins with the previous one, so that services
 //     can cache it; only a summary breaks that.

@@ -21,8 +21,9 @@ type history struct {
 	used     map[core.CallID]bool
 	total    core.Usage // of the session
 	load     load
-	spoken   bool              // the model has given an answer that no summary covers
-	given    map[string]string // instructions in the model's view, by file
+	spoken   bool                // the model has given an answer that no summary covers
+	given    map[string]string   // instructions in the model's view, by file
+	refused  map[string][]string // keys of parts that are left out of requests, by model
 
 	usedNow, usedBefore []string // files of the turn's calls: not yet taken, and taken
 
@@ -127,11 +128,13 @@ func (h *history) apply(ev core.Event) {
 		h.hear([]core.Block{core.Text{Text: "(A part of this conversation was lost here.)"}})
 	case core.Instructed:
 		h.instructed(e)
+	case core.Notice:
+		h.learn(e)
 	case core.TurnEnded:
 		h.turnEnded(e)
 	case core.Opened, core.Claimed, core.PromptQueued, core.Phase, core.CallArgs,
 		core.CallOutput, core.Asked, core.Answered, core.PlanChanged,
-		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.Notice, core.FellBack, core.Briefed,
+		core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound, core.FellBack, core.Briefed,
 		core.Flagged, core.Cited, core.Moved, core.Truncated, core.Foreign, core.Offered, core.Unknown:
 	}
 }

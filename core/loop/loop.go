@@ -222,7 +222,7 @@ func (c *conversation) request(
 ) (*inference.Request, *index) {
 	c.system = withClients(c.b.o.System(t.Meta(), info.ID), t.System())
 	c.system = append(c.system, Section{inference.PartContext, contextText(c.history.standing)})
-	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: joined(c.system)}
+	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: joined(c.system), Refused: c.history.refused}
 	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
 		req.Effort = effort
 	}
@@ -272,7 +272,11 @@ func withoutImages(messages []inference.Message, info inference.ModelInfo) []inf
 	return list
 }
 
-func isImage(b core.Block) bool { _, is := b.(core.Image); return is }
+// isImage reports whether a block would be sent as a picture, also one without content.
+func isImage(b core.Block) bool {
+	_, is := b.(core.Image)
+	return is || isPicture(b)
+}
 
 func inWords(blocks []core.Block, info inference.ModelInfo) []core.Block {
 	list := slices.Clone(blocks)

@@ -98,7 +98,7 @@ func write(
 				return b.String(), errors.New("the model declined to answer")
 			}
 		case inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart, inference.DeltaToolArgs,
-			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack:
+			inference.DeltaToolEnd, inference.DeltaUsage, inference.DeltaRetry, inference.DeltaFellBack, inference.DeltaRefused:
 		}
 		if b.Len() > MaxBytes {
 			return b.String(), ErrTooLong

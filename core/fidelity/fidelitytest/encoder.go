@@ -226,6 +226,12 @@ func another(v reflect.Value) reflect.Value {
 			n += *old
 		}
 		w.Set(reflect.ValueOf(&n))
+	case *core.Refused:
+		r := core.Refused{Model: "a/b", Parts: []string{"tool:x"}}
+		if old != nil {
+			r.Parts = append(slices.Clone(old.Parts), "tool:y")
+		}
+		w.Set(reflect.ValueOf(&r))
 	case [2]int:
 		w.Set(reflect.ValueOf([2]int{old[0] + 1, old[1] + 2}))
 	case bool:
