@@ -6,35 +6,22 @@ import (
 	"unicode/utf8"
 
 	"dragoman/adapters/proto/acp"
-	"dragoman/core"
+	"dragoman/adapters/pump"
 	"dragoman/core/jsonscan"
 )
 
-const (
-	// maxWhole limits the text of a message in one update of a history, in bytes.
-	maxWhole = 256 << 10
-	// maxHeld limits what a history holds back behind a call that has not ended, in bytes.
-	maxHeld = 2 << 20
-)
+// maxWhole limits the text of a message in one update of a history, in bytes.
+const maxWhole = 256 << 10
 
 // history gathers the updates about the past of a session. A client that loads the session gets the
 // end of each thing, at the place where the thing began: a call once, with its result, a message whole,
-// the last plan and the last usage alone. What follows a call is held back until the call ends, as far
-// as maxHeld allows. The updates are those that a live client got, so both see the same in the end.
+// the last plan and the last usage alone. The updates are those that a live client got, so both see the
+// same in the end.
 type history struct {
-	queue []*past // from the oldest call that has not ended
-	open  map[string]*past
-	held  int // bytes in the queue
-	text  growing
-	last  []kept
-	// sent is called behind a call: its task, if it has one, is shown there.
-	sent func(dst []byte, call core.CallID, ended bool) []byte
-}
-
-// past is a part of a history: a call, or whole lines.
-type past struct {
-	call  acp.ToolCall // all that the updates of a call have said
-	lines []byte       // nil: the call has not ended
+	pump.Backlog                          // of calls
+	calls        map[string]*acp.ToolCall // all that the updates of open calls have said
+	text         growing
+	last         []kept
 }
 
 // growing is a message that may go on.
@@ -47,6 +34,19 @@ type growing struct {
 type kept struct {
 	kind   string
 	update any // or an agent's own, as a json.RawMessage
+}
+
+// remember begins the history of a view.
+func (v *View) remember() {
+	v.history = &history{calls: map[string]*acp.ToolCall{}}
+	v.history.Now = func(key string) []byte { return v.history.told(v, key) }
+}
+
+// told returns what there is to be told of a call.
+func (h *history) told(v *View, id string) []byte {
+	c := h.calls[id]
+	delete(h.calls, id)
+	return appendUpdate(nil, v, *c)
 }
 
 // update takes an update of the session.
@@ -63,7 +63,7 @@ func (h *history) update(dst []byte, v *View, u any) []byte {
 	}
 	dst = h.endText(dst, v)
 	at := len(dst)
-	return h.add(appendUpdate(dst, v, u), at, v)
+	return h.Add(appendUpdate(dst, v, u), at)
 }
 
 // raw takes an update of an external agent.
@@ -73,7 +73,7 @@ func (h *history) raw(dst []byte, v *View, kind string, u json.RawMessage) []byt
 	}
 	dst = h.endText(dst, v)
 	at := len(dst)
-	return h.add(appendRaw(dst, v, u), at, v)
+	return h.Add(appendRaw(dst, v, u), at)
 }
 
 // keep takes an update that replaces the last one of its kind.
@@ -88,27 +88,24 @@ func (h *history) keep(dst []byte, kind string, u any) []byte {
 	return dst
 }
 
-// call takes an update of a call.
+// call takes an update of a call. One that follows after the call was told is an update of its own.
 func (h *history) call(dst []byte, v *View, u acp.ToolCall) []byte {
-	p := h.open[u.ToolCallID]
-	if p == nil {
-		dst = h.endText(dst, v)
-		p = &past{call: u}
-		put(&h.open, u.ToolCallID, p)
-		h.queue = append(h.queue, p)
+	id := u.ToolCallID
+	if h.Open(id) {
+		patch(h.calls[id], u)
 	} else {
-		p.take(u)
+		dst = h.endText(dst, v)
+		h.calls[id] = &u
+		h.Begin(id)
 	}
 	if u.Status != acp.StatusCompleted && u.Status != acp.StatusFailed {
 		return dst
 	}
-	h.end(p, v)
-	return h.flush(dst, v)
+	return h.End(dst, id, h.told(v, id))
 }
 
-// take adds a later update of the call: a field that it has replaces the earlier one.
-func (p *past) take(u acp.ToolCall) {
-	c := &p.call
+// patch adds a later update of a call: a field that it has replaces the earlier one.
+func patch(c *acp.ToolCall, u acp.ToolCall) {
 	c.Name, c.Title = cmp.Or(u.Name, c.Name), cmp.Or(u.Title, c.Title)
 	c.Kind, c.Status = cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
 	if len(u.Content) > 0 {
@@ -126,59 +123,6 @@ func (p *past) take(u acp.ToolCall) {
 	if u.Meta != nil {
 		c.Meta = u.Meta
 	}
-}
-
-// end ends a call of the queue: with its result, or as it is now.
-func (h *history) end(p *past, v *View) {
-	delete(h.open, p.call.ToolCallID)
-	p.lines = appendUpdate([]byte{}, v, p.call)
-	h.held += len(p.lines)
-}
-
-// add takes the lines of dst from at on.
-func (h *history) add(dst []byte, at int, v *View) []byte {
-	n := len(h.queue)
-	if n == 0 || at == len(dst) {
-		return dst
-	}
-	lines := dst[at:]
-	if last := h.queue[n-1]; last.lines != nil && last.call.ToolCallID == "" {
-		last.lines = append(last.lines, lines...)
-	} else {
-		h.queue = append(h.queue, &past{lines: append([]byte{}, lines...)})
-	}
-	h.held += len(lines)
-	return h.flush(dst[:at], v)
-}
-
-// flush appends what follows no open call. A call that holds back too much is shown as it is now: what
-// follows of it is an update of its own.
-func (h *history) flush(dst []byte, v *View) []byte {
-	for len(h.queue) > 0 {
-		p, ended := h.queue[0], true
-		if p.lines == nil {
-			if h.held <= maxHeld {
-				return dst
-			}
-			ended = false
-			h.end(p, v)
-		}
-		dst = h.pop(dst, ended)
-	}
-	return dst
-}
-
-// pop appends the first part of the queue.
-func (h *history) pop(dst []byte, ended bool) []byte {
-	p := h.queue[0]
-	h.queue[0] = nil
-	h.queue = h.queue[1:]
-	h.held -= len(p.lines)
-	dst = append(dst, p.lines...)
-	if p.call.ToolCallID != "" && h.sent != nil {
-		dst = h.sent(dst, core.CallID(p.call.ToolCallID), ended)
-	}
-	return dst
 }
 
 // say takes a piece of a message of the agent. Pieces that follow each other become one text.
@@ -209,26 +153,18 @@ func (h *history) endText(dst []byte, v *View) []byte {
 	g := h.text
 	h.text = growing{text: g.text[:0]}
 	at := len(dst)
-	for text := g.text; len(text) > 0; {
-		n := jsonscan.Fit(string(text), maxInline)
-		dst = appendChunk(dst, v, g.kind, g.id, string(text[:n]))
+	for text := string(g.text); text != ""; {
+		n := jsonscan.Fit(text, maxInline)
+		dst = appendChunk(dst, v, g.kind, g.id, text[:n])
 		text = text[n:]
 	}
-	return h.add(dst, at, v)
+	return h.Add(dst, at)
 }
 
-// settle ends the history: calls that have not ended are shown as they are now, and what is kept of
-// other things.
+// settle ends the history: calls that have not ended are told as they are now, and what is kept of other
+// things.
 func (h *history) settle(dst []byte, v *View) []byte {
-	dst = h.endText(dst, v)
-	for len(h.queue) > 0 {
-		p := h.queue[0]
-		ended := p.lines != nil
-		if !ended {
-			h.end(p, v)
-		}
-		dst = h.pop(dst, ended)
-	}
+	dst = h.Settle(h.endText(dst, v))
 	for _, k := range h.last {
 		if raw, ok := k.update.(json.RawMessage); ok {
 			dst = appendRaw(dst, v, raw)

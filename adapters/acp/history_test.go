@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/adapters/proto/acp"
+	"dragoman/adapters/pump"
 	"dragoman/core"
 	"dragoman/core/coretest"
 )
@@ -15,15 +16,11 @@ import (
 func pastOf(t *testing.T, events ...core.Event) (lines []string, held int) {
 	t.Helper()
 	v := NewView("s", "", core.Pos{Epoch: 1, Seq: 1 << 40})
-	v.history = &history{}
+	v.remember()
 	var dst []byte
 	for _, r := range coretest.Records(1, events...) {
 		dst = Encode(dst, v, r)
-		n := 0
-		for _, p := range v.history.queue {
-			n += len(p.lines)
-		}
-		held = max(held, n)
+		held = max(held, v.history.Held())
 	}
 	dst = v.history.settle(dst, v)
 	for line := range strings.Lines(string(dst)) {
@@ -97,7 +94,7 @@ func TestHistoryHoldsBackLittle(t *testing.T) {
 	}
 	call.State = core.Succeeded
 	lines, held := pastOf(t, append(events, core.CallChanged{Call: call})...)
-	if held > maxHeld+64<<10 {
+	if held > pump.MaxHeld+64<<10 {
 		t.Errorf("%d bytes are held back", held)
 	}
 	var of []string

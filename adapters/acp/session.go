@@ -280,7 +280,7 @@ func (s *Server) enter(cs *core.Session, e entrance) (sess, old *session) {
 	if sess != nil && sess.feed == nil {
 		sess.feed = &feed{sess: sess, view: s.view(sess, is, e), asked: map[core.AskID]*wire.Ask{}}
 		if h := sess.feed.view.history; h != nil {
-			h.sent = sess.feed.showTask
+			h.Sent = sess.feed.showTask
 		}
 	}
 	if sess != nil {
@@ -319,7 +319,7 @@ func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v.Cwd, v.Client = sess.att.Meta().Cwd, is.client.Name
 	v.Offer = e.offer
 	if e.replay {
-		v.history = &history{}
+		v.remember()
 	}
 	v.Display = Shows{
 		Notices: bool(is.caps.Session.Notices), Compaction: bool(is.caps.Session.Compaction), Terminals: s.terminals,

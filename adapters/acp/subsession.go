@@ -58,7 +58,8 @@ func (f *feed) adopt(dst []byte, c core.Call, replay bool) []byte {
 		cv.Cwd = v.Cwd
 		cv.Now.Offered.Agent = c.Server
 		if replay {
-			cv.Head, cv.history = sess.att.Head(), &history{}
+			cv.Head = sess.att.Head()
+			cv.remember()
 		} else if v.calls[c.ID] == nil { // the client resumed the session, and knows its past
 			sess.feed.pos = sess.att.Head()
 		}
@@ -83,14 +84,14 @@ func (f *feed) announce(dst []byte, c *child) []byte {
 
 // showTask appends the children of a call of the history, behind the call: with all that they did, if the
 // call has ended.
-func (f *feed) showTask(dst []byte, call core.CallID, ended bool) []byte {
+func (f *feed) showTask(dst []byte, call string, ended bool) []byte {
 	for _, c := range f.children {
-		if c.call == call && !c.partial() {
+		if string(c.call) == call && !c.partial() {
 			dst = f.announce(dst, c)
 		}
 	}
 	if ended {
-		dst = f.finish(dst, call, true)
+		dst = f.finish(dst, core.CallID(call), true)
 	}
 	return dst
 }

@@ -21,6 +21,8 @@ type call struct {
 	head     []byte // a toolCallPrepare, up to its text
 	prepared bool
 	sent     bool          // a part of its arguments
+	args     string        // the part that a history has, as long as they are not whole
+	waited   bool          // somebody was asked about it, in a history
 	ran      bool          // toolCallRun was sent
 	running  bool          // toolCallRunning was sent
 	task     bool          // it is shown as the plan
@@ -46,19 +48,17 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 			return v.over(dst, c)
 		}
 	}
+	if v.gathers() && !now.State.Ended() {
+		c.waited = c.waited || now.State == core.Awaiting
+		v.progressed(c)
+		return dst
+	}
 	switch now.State {
 	case core.Proposed:
 		return v.prepare(dst, c)
 	case core.Awaiting: // the request for approval follows
 	case core.Running:
-		dst = v.prepare(dst, c)
-		dst = v.run(dst, c, false)
-		if progressed := v.progressed(c); !c.running || progressed {
-			c.running = true
-			dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
-				ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(now.Args), Summary: now.Title, Details: v.details(c),
-			})
-		}
+		dst = v.runs(v.prepare(dst, c), c)
 	case core.Succeeded, core.Errored:
 		dst = v.called(v.prepare(dst, c), c)
 	case core.Rejected:
@@ -77,9 +77,23 @@ func (v *View) callChanged(dst []byte, now core.Call) []byte {
 	return v.over(dst, c)
 }
 
+// runs shows that a call runs.
+func (v *View) runs(dst []byte, c *call) []byte {
+	dst = v.run(dst, c, false)
+	if progressed := v.progressed(c); !c.running || progressed {
+		c.running = true
+		dst = v.content(dst, eca.RoleAssistant, eca.ToolCallRunning{
+			ToolCall: toolCall(eca.TypeToolCallRunning, c), Arguments: object(c.now.Args), Summary: c.now.Title, Details: v.details(c),
+		})
+	}
+	return dst
+}
+
 // awaiting shows a call whose approval is asked for.
 func (v *View) awaiting(dst []byte, c *call, a core.Ask) []byte {
-	c.question = !a.Fits()
+	if c.question = !a.Fits(); v.gathers() {
+		return dst
+	}
 	dst = v.prepare(dst, c)
 	if v.live { // a replay shows only the calls that still wait, at its end
 		dst = v.run(dst, c, true)
@@ -105,7 +119,13 @@ func (v *View) over(dst []byte, c *call) []byte {
 // text of the arguments is a delta, so it is sent here only if no part of it was sent before.
 func (v *View) prepare(dst []byte, c *call) []byte {
 	text := ""
-	if !c.sent {
+	switch {
+	case c.sent:
+	case len(c.now.Args) == 0:
+		text = c.args
+	case v.gathers() && c.now.State.Ended(): // no toolCallRun follows
+		text = indented(c.now.Args)
+	default:
 		text = string(c.now.Args)
 	}
 	if c.prepared && text == "" {
@@ -119,7 +139,7 @@ func (v *View) prepare(dst []byte, c *call) []byte {
 			return prepared(dst, c, "", c.asks())
 		}
 	}
-	for part := range parts(text) {
+	for part := range parts(text, v.frame) {
 		dst = prepared(dst, c, part, c.asks())
 	}
 	return dst
@@ -132,8 +152,12 @@ func (v *View) callArgs(dst []byte, e core.CallArgs) []byte {
 	if c == nil || c.now.State != core.Proposed || e.Text == "" || v.plans(c.now) {
 		return dst
 	}
+	if v.gathers() {
+		c.args += e.Text
+		return dst
+	}
 	c.sent = true
-	for part := range parts(e.Text) {
+	for part := range parts(e.Text, v.frame) {
 		dst = prepared(dst, c, part, false)
 	}
 	return dst

@@ -86,17 +86,15 @@ func (f *feed) Encode(dst []byte, r core.Record) ([]byte, func()) {
 	if e, ok := r.Event.(core.CallChanged); ok && e.Call.State.Ended() {
 		dst = f.weave(dst, e.Call.ID)
 	}
-	live, start := f.view.live, len(dst)
+	live := f.view.live
 	defer f.listed()
 	if _, starts := any(r.Event).(core.TurnStarted); starts && live {
 		f.view.fixed = f.chat.srv.fixed(f.view.offer, f.view.state)
 	}
 	remarked, _ := r.Event.(core.Flagged)
 	remarks := f.view.remarks(remarked)
+	f.view.hides = !live && f.page != nil && !f.page.shows(r.Event) && !urgent(r.Event)
 	dst = encode(dst, f.view, r)
-	if !live && f.page != nil && !f.page.shows(r.Event) && !urgent(r.Event) {
-		dst = dst[:start]
-	}
 	switch e := any(r.Event).(type) {
 	case core.TurnStarted:
 		return dst, both(both(f.chat.prompts.After(e), f.chat.answers[e.Turn]), f.relist())

@@ -30,12 +30,22 @@ const (
 // encode appends the client's messages for a record, each ended by a line feed. Its only inputs
 // are the view and the record.
 func encode(dst []byte, v *View, r core.Record) []byte {
+	switch at := len(dst); {
+	case v.gathers():
+		return v.past.encode(dst, v, r)
+	case v.hides:
+		return encodeRecord(dst, v, r)[:at]
+	}
+	return encodeRecord(dst, v, r)
+}
+
+func encodeRecord(dst []byte, v *View, r core.Record) []byte {
 	if v.parent != "" {
 		r.Event = v.renamed(r.Event)
 	}
 	switch e := r.Event.(type) {
 	case core.TextDelta:
-		for part := range parts(e.Text) {
+		for part := range parts(e.Text, v.frame) {
 			dst = append(dst, v.text...)
 			dst = jsonscan.AppendString(dst, part)
 			dst = append(dst, "}}}\n"...)
@@ -136,11 +146,15 @@ func notification(dst []byte, method string, params any) []byte {
 // not come in one read.
 const frameText = 32 << 10
 
-// parts cuts a delta's text into pieces of whole runes. An empty text has none.
-func parts(text string) iter.Seq[string] {
+// maxFrame limits the text of one message as it is encoded, in bytes.
+const maxFrame = 768 << 10
+
+// parts cuts a delta's text into pieces of whole runes, of at most so many bytes. An empty text has none.
+func parts(text string, most int) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for len(text) > frameText {
-			part := display.Cut(text, frameText)
+		for len(text) > most || len(text)*len(`\u0000`) > maxFrame {
+			part := display.Cut(text, most)
+			part = part[:jsonscan.Fit(part, maxFrame)]
 			if !yield(part) {
 				return
 			}
@@ -153,7 +167,7 @@ func parts(text string) iter.Seq[string] {
 }
 
 func (v *View) thought(dst []byte, e core.ThoughtDelta) []byte {
-	for part := range parts(e.Text) {
+	for part := range parts(e.Text, v.frame) {
 		dst = append(dst, v.head...)
 		dst = append(dst, string(eca.RoleAssistant)+`","content":{"type":"`+eca.TypeReasonText+`","id":`...)
 		dst = jsonscan.AppendString(dst, string(e.Thought))

@@ -285,14 +285,14 @@ func (c *chat) history(ctx context.Context, w window) (res eca.HistoryResult, er
 	}
 	view := newView(c.id, peer.lacks, peer.name, c.srv.offered())
 	view.flags, view.fixed = att.Flags(), c.srv.fixed(c.srv.offered(), offer.State{Settings: att.State().Settings})
-	var lines, rest []byte
+	var lines []byte
 	err = each(ctx, att, head, func(r core.Record) {
-		if pg.shows(r.Event) {
-			lines = encode(lines, view, r)
-		} else {
-			rest = encode(rest[:0], view, r) // the view must be up to date
-		}
+		view.hides = !pg.shows(r.Event)
+		lines = encode(lines, view, r)
 	})
+	if view.past != nil {
+		lines = view.past.settle(lines, view)
+	}
 	res = eca.HistoryResult{Contents: contents(lines), Meta: pg.meta()}
 	return res, err
 }

@@ -20,7 +20,9 @@ type RenderOptions struct {
 // order. It is everything that a connection sends for the log, without responses to requests.
 func Render(records []core.Record, o RenderOptions) []string {
 	v := newView(o.Chat, nil, o.Client, offer.New(o.Profile))
-	v.live = !o.History
+	if !o.History {
+		v.begins()
+	}
 	var lines []byte
 	for _, r := range records {
 		lines = encode(lines, v, r)

@@ -157,6 +157,7 @@ func (v *View) shows(child core.SessionID) bool {
 // decided ends a child's call that was shown only for its approval.
 func (v *View) decided(dst []byte, c *call, r core.Reply) []byte {
 	delete(v.calls, c.now.ID)
+	dst = v.prepare(dst, c)
 	if r.Outcome == core.OutcomeDecided && r.Decision.Allows() {
 		c.now.State, c.now.Content = core.Succeeded, []core.Block{
 			core.Text{Text: "It may run. The agent that asked continues with it."},
@@ -194,7 +195,8 @@ func (f *feed) adopt(id core.CallID, child core.SessionID) {
 		c.att.Store(att)
 		next := c.newFeed(att, f.view.offer, false)
 		next.view.under(f.chat.id)
-		next.view.live, next.view.state.Settings = true, att.State().Settings
+		next.view.begins()
+		next.view.state.Settings = att.State().Settings
 		c.feed = next
 		if f.children == nil {
 			f.children = map[core.CallID]*chat{}

@@ -50,7 +50,7 @@ func (v *View) planCall(dst []byte, c *call) (_ []byte, ordinary bool) {
 	case core.Proposed:
 		return dst, false
 	case core.Running:
-		if !c.task && !c.prepared {
+		if !c.task && !c.prepared && !c.waited {
 			c.task = true
 			v.planners++
 		}

@@ -25,6 +25,9 @@ type View struct {
 	client string // clientInfo.name, for fields that only one client reads
 	self   string // the client's name for others; "": what others say is shown without theirs
 	live   bool   // false: the encoded records are history
+	past   *past  // of a history of which only the end is shown; nil: every step is
+	hides  bool   // the record of the history is not on the client's page
+	frame  int    // the most bytes of text in a message
 	offer  *offer.Offer
 	fixed  bool                      // the agent cannot go back to a message, so clients must not offer it
 	flags  map[core.MessageID]string // the current marks, which the client was shown
@@ -52,9 +55,12 @@ type View struct {
 func newView(chat core.SessionID, l nameSet, client string, o *offer.Offer) *View {
 	v := &View{
 		chat: string(chat), lacks: l, client: client, offer: o,
+		frame: frameText,
 		calls: map[core.CallID]*call{}, asks: map[core.AskID]core.Ask{}, thoughts: map[core.ThoughtID]time.Time{}, queued: map[core.TurnID]core.PromptQueued{},
 	}
-	v.heads()
+	if v.heads(); len(l) == 0 {
+		v.remember()
+	}
 	return v
 }
 
@@ -75,6 +81,9 @@ func (v *View) settle(dst []byte) []byte {
 	if v.live {
 		return dst
 	}
+	if v.past != nil {
+		dst = v.past.settle(dst, v)
+	}
 	v.live = true
 	waiting := slices.SortedFunc(maps.Values(v.calls), func(a, b *call) int { return a.n - b.n })
 	for _, c := range waiting {
@@ -89,9 +98,13 @@ func (v *View) settle(dst []byte) []byte {
 	return dst
 }
 
+// begins makes the view live without a history.
+func (v *View) begins() { v.live, v.past, v.frame = true, nil, frameText }
+
 // begin makes the view of a reader that begins at the end of the log.
 func (v *View) begin(st core.State) {
-	v.live, v.told, v.named, v.turn = true, st.Settings, st.Title, st.Turn
+	v.begins()
+	v.told, v.named, v.turn = st.Settings, st.Title, st.Turn
 	v.state.Settings, v.state.Offered = st.Settings, st.Offered
 	for _, a := range st.Asks {
 		v.asks[a.ID] = a
