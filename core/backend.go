@@ -73,6 +73,8 @@ type Host interface {
 	Import(context.Context, iter.Seq2[Event, error]) error
 	// Editor is the editor to turn to now for a file; empty: for the session's folder. nil: none.
 	Editor(path string) Editor
+	// Texts is what the session knows about the texts of files; nil: nothing.
+	Texts() *Texts
 	// Authorize is the gate for a back end that runs its own tools: policy,
 	// then a person. It blocks until it is decided.
 	Authorize(context.Context, Request) (Reply, error)

@@ -25,6 +25,16 @@ const (
 	KindOther   CallKind = "other"
 )
 
+// acts reports whether a call of that kind may change files.
+func (k CallKind) acts() bool {
+	switch k {
+	case KindRead, KindSearch, KindThink, KindFetch:
+		return false
+	case KindEdit, KindDelete, KindMove, KindExecute, KindOther:
+	}
+	return true
+}
+
 // CallState is the state of a call. To and Ended have the rules of its life.
 type CallState = callstate.State
 

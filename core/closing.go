@@ -158,6 +158,7 @@ func (s *Session) close(ctx context.Context, cause error) error {
 	s.wake(wake)
 	s.wg.Wait()
 	if s.owned() {
+		s.storeTexts()
 		err = errors.Join(err, s.journal.Release())
 	}
 	if s.peer != nil { // the others can claim it now

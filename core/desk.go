@@ -343,9 +343,15 @@ func (h host) Delegate(ctx context.Context, by Caller) (*Attachment, Settings, e
 
 // child makes a sub-session.
 func (s *Session) child(ctx context.Context, set Settings) (*Session, error) {
-	return s.g.Create(ctx, Meta{
+	child, err := s.g.Create(ctx, Meta{
 		Principal: s.meta.Principal, Cwd: s.meta.Cwd, Roots: s.Meta().Roots, Parent: s.meta.ID, ParentAgent: set.Agent,
 	})
+	if err == nil {
+		child.mu.Lock()
+		child.texts = s.texts
+		child.mu.Unlock()
+	}
+	return child, err
 }
 
 // Sub implements Host.

@@ -45,6 +45,7 @@
 //	job           a command that runs in the background of a session (package board)
 //	sandbox       what bounds the programs of a session (package sandbox); package egress is its way out
 //	board         the current state of things outside of sessions' logs (package board)
+//	texts         what a session knows about the texts of files, by digests ([Texts])
 //	editor        a client that provides files and terminals ([Editor]; see package ide)
 //	capability    something that a client, back end or server can do, and has announced
 //

@@ -158,7 +158,7 @@ func (g *Gateway) load(ctx context.Context, journal func() (Journal, error)) (*S
 	}
 	s := &Session{
 		g: g, journal: j, meta: j.Meta(), now: g.cfg.Now, owning: make(chan struct{}, 1), log: newLog(), state: newState(),
-		clients: attached.Set[*Attachment]{}, asks: map[AskID]*pending{},
+		clients: attached.Set[*Attachment]{}, asks: map[AskID]*pending{}, texts: &Texts{},
 		flush: flusher{Bell: writing.NewBell()},
 	}
 	s.base, s.end = context.WithCancelCause(context.Background())

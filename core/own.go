@@ -61,6 +61,7 @@ func (s *Session) claim(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return errors.Join(err, s.journal.Release())
 	}
+	s.loadTexts()
 	alone := s.peer == nil || s.peer.Alone()
 	s.mu.Lock()
 	s.resting = false
@@ -110,6 +111,7 @@ func (s *Session) rest() {
 	// Nobody waits for this error; the next command will report it.
 	_ = s.restDesk(context.Background())
 	if owned {
+		s.storeTexts()
 		_ = s.journal.Release()
 	}
 	s.watch()

@@ -34,6 +34,7 @@ type Session struct {
 	offer  atomic.Pointer[offered]      // commands of the agent's own; nil: none are known
 	// lasting is the newest approval of a person that may count for good; nil: there is none.
 	lasting atomic.Pointer[lasting]
+	texts   *Texts // of files; a sub-session has its parent's
 
 	mu        sync.Mutex // guards the fields below; no call out is made with it held
 	log       log

@@ -54,6 +54,7 @@ type State struct {
 	given     given.Context
 	sides     sides.Set[Pos]
 	left      choices.Left
+	acted     time.Time // when the first call ran that may have changed a file; zero: none has
 }
 
 func newState() State {
@@ -97,6 +98,9 @@ func (s *State) apply(ev Event, at time.Time) {
 			s.Messages++
 		}
 	case CallChanged:
+		if s.acted.IsZero() && e.Call.State == Running && e.Call.Kind.acts() {
+			s.acted = at
+		}
 		if e.Call.State.Ended() {
 			delete(s.calls, e.Call.ID)
 			delete(s.printed, e.Call.ID)

@@ -63,6 +63,8 @@ type ToolHost interface {
 	Meta() Meta
 	// Spills keeps the session's output that was cut; nil: nothing keeps it.
 	Spills() Spills
+	// Texts is what the session knows about the texts of files; nil: nothing.
+	Texts() *Texts
 	// Editor is the editor to turn to now for a file; empty: for the session's folder. nil: none.
 	Editor(path string) Editor
 	// Changed says that a call has changed a file. Of the other clients that could show it, unsaved

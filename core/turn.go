@@ -305,6 +305,7 @@ func (s *Session) runAll() {
 		s.mu.Unlock()
 		stop, err := s.answer(t)
 		s.finish(t, stop, err)
+		s.storeTexts()
 	}
 }
 

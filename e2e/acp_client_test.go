@@ -32,6 +32,7 @@ type acpClient struct {
 	wary       bool              // what a sandbox has stopped or undone stays so, whatever is chosen else
 	files      map[string]string // unsaved buffers by absolute path
 	written    map[string]string
+	saves      bool // it writes its buffers to the disk
 	terminals  map[string]*bytes.Buffer
 	refuses    string // every request for a file or a terminal, with these words; empty: none
 }
@@ -239,6 +240,11 @@ func (c *acpClient) serve(m message) {
 	case "fs/write_text_file":
 		c.written[p.Path] = p.Content
 		c.files[p.Path] = p.Content
+		if c.saves {
+			if err := os.WriteFile(filepath.Clean(p.Path), []byte(p.Content), 0o600); err != nil {
+				c.t.Error(err)
+			}
+		}
 		c.reply(m, object{})
 	case "terminal/create":
 		id := "term-" + strconv.Itoa(len(c.terminals))

@@ -20,6 +20,7 @@ type owner struct{ session *core.Session }
 func (o owner) Meta() core.Meta           { return o.session.Meta() }
 func (o owner) Editor(string) core.Editor { return nil }
 func (o owner) Spills() core.Spills       { return nil }
+func (o owner) Texts() *core.Texts        { return nil }
 
 // place resolves a path. It must lie within a folder of the thread, links resolved, and the
 // policy must allow reading it without asking, because nobody can be asked here. The reader

@@ -39,6 +39,7 @@ func (h *host) Meta() core.Meta {
 
 func (h *host) Editor(string) core.Editor { return nil }
 func (h *host) Spills() core.Spills       { return &h.spills }
+func (h *host) Texts() *core.Texts        { return nil }
 
 func (*host) Changed(context.Context, string, func(core.Editor) bool) {}
 

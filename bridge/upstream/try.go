@@ -83,6 +83,7 @@ type trialHost struct{ meta core.Meta }
 func (a trialHost) Meta() core.Meta           { return a.meta }
 func (a trialHost) Editor(string) core.Editor { return nil }
 func (a trialHost) Spills() core.Spills       { return nil }
+func (a trialHost) Texts() *core.Texts        { return nil }
 
 func (a trialHost) Servers() []core.ServerSpec { return nil }
 

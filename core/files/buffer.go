@@ -47,25 +47,40 @@ func (w *Workspace) Buffer(ctx context.Context, p Place, line, limit int) (*ide.
 // maxBuffer is the size up to which an editor is asked for the whole of a file.
 const maxBuffer = 4 << 20
 
-// Part asks the editor for lines of a file, and notes the version of their text; nil: it does not
-// have it. Of a large file, by its size on the disk, it asks for the lines alone, else for the
+// Part asks the editor for lines of a file, and notes the version of their text; nil: what is on the
+// disk counts. Of a large file, by its size on the disk, it asks for the lines alone, else for the
 // whole text, because some editors ignore the range. part says that the text begins with the line
-// first.
-func (w *Workspace) Part(ctx context.Context, p Place, first, count int, size int64) (
-	t *ide.FileText, part bool, why string, err error,
+// first. disk is what is on the disk; nil: the texts are not compared. note is for the model, about
+// the source of the text.
+func (w *Workspace) Part(ctx context.Context, p Place, first, count int, disk *Content, size int64) (
+	t *ide.FileText, part bool, note string, err error,
 ) {
 	if size <= maxBuffer {
 		first, count = 0, 0
 	} else {
 		count++ // one more shows that there are more
 	}
-	t, why, err = w.Buffer(ctx, p, first, count)
-	if t == nil {
+	t, why, err := w.Buffer(ctx, p, first, count)
+	is := same
+	if t != nil && disk != nil && first == 0 && (t.Text != "" || disk.Exists) {
+		is = w.relate(p, *disk, t.Text)
+	}
+	if err == nil && disk != nil {
+		disk.is = is
+		w.looked(p, *disk)
+	}
+	if t == nil || is == late {
 		w.Saw(p, 0)
+		if why != "" {
+			why += ", so this is what is on the disk"
+		}
 		return nil, false, why, err
 	}
 	w.Saw(p, t.Version)
-	return t, first > 0 && strings.Count(t.Text, "\n") <= count, "", nil // else it sent the whole text
+	if is == parted {
+		note = "this is the editor's text, which is not saved; " + errParted.Error()
+	}
+	return t, first > 0 && strings.Count(t.Text, "\n") <= count, note, nil // else it sent the whole text
 }
 
 // Saw notes which version of a text the model has read; 0: none that counts.
@@ -86,7 +101,7 @@ var (
 )
 
 // Fresh checks that a text may be changed: that the model has read this version, if the
-// editor counts versions, and that no unsaved text of the editor is lost.
+// editor counts versions, and that nothing that the editor or the disk has is lost.
 func (w *Workspace) Fresh(p Place, now Content) error {
 	w.mu.Lock()
 	read := w.versions[p.Real]
@@ -94,7 +109,10 @@ func (w *Workspace) Fresh(p Place, now Content) error {
 	if read != 0 && now.count != 0 && read != now.count {
 		return p.Explain(errStale)
 	}
-	if now.unsaved && !w.editorWrites(p) {
+	switch {
+	case now.is == parted:
+		return p.Explain(errParted)
+	case now.is == unsaved && !w.editorWrites(p):
 		return p.Explain(errUnsaved)
 	}
 	return nil
@@ -104,17 +122,4 @@ func (w *Workspace) Fresh(p Place, now Content) error {
 func (w *Workspace) editorWrites(p Place) bool {
 	e := ide.Of(w.host.Editor(p.Name))
 	return e != nil && !p.Mounted && e.Caps().WriteFile
-}
-
-// BOM is the mark that some editors write before UTF-8 text.
-const BOM = "\ufeff"
-
-// sameText compares a text of the editor's with one on the disk. It ignores what
-// editors leave out or add: the kind of line ends, the last of them, and a byte order
-// mark.
-func sameText(a, b string) bool {
-	plain := func(s string) string {
-		return strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(s, BOM), "\r\n", "\n"), "\n")
-	}
-	return a == b || plain(a) == plain(b)
 }

@@ -9,8 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 	"unicode/utf8"
 
+	"dragoman/core"
 	"dragoman/core/display"
 	"dragoman/core/ide"
 )
@@ -27,10 +29,12 @@ type Content struct {
 	Exists bool
 	Text   string
 	mode   fs.FileMode
-	buffer bool   // the text comes from the editor
-	count  uint64 // of the editor's, which changes with the text; 0: it counts none
-	// unsaved says that it is the editor's and that the disk has another text.
-	unsaved bool
+	buffer bool         // the text comes from the editor
+	count  uint64       // of the editor's, which changes with the text; 0: it counts none
+	is     relation     // of the editor's text to the disk's; same without an editor
+	sum    core.TextSum // of the disk's text
+	// changed is when the file on the disk was changed last.
+	changed time.Time
 	note    string // for the model, about the source of the text
 }
 
@@ -42,10 +46,17 @@ func (c Content) Before() *string {
 	return &c.Text
 }
 
-// same reports whether two looks at a file saw the same.
+// same reports whether two looks at a file saw the same. An editor that has caught up with the disk
+// in between may show it with other line ends.
 func (c Content) same(d Content) bool {
+	if c.buffer != d.buffer && c.settled() && d.settled() {
+		return c.Exists == d.Exists && SameText(c.Text, d.Text)
+	}
 	return c.Exists == d.Exists && c.Text == d.Text && c.buffer == d.buffer
 }
+
+// settled reports whether nothing is unsaved.
+func (c Content) settled() bool { return c.is == same || c.is == late }
 
 // Current reads a file as text, from the editor where it offers that. A file that
 // does not exist is no error; one that the editor refuses to read is.
@@ -60,21 +71,27 @@ func (w *Workspace) Current(ctx context.Context, p Place) (Content, error) {
 		return Content{}, err
 	case b == nil && c.Exists && why != "":
 		c.note = why + ", so the text on the disk was taken"
+		w.looked(p, c)
 		return c, nil
 	case b == nil || b.Text == "" && !c.Exists:
+		w.looked(p, c)
 		return c, context.Cause(ctx)
 	case len(b.Text) > MaxText:
 		return Content{}, p.Explain(ErrTooLarge)
-	case c.Exists && sameText(b.Text, c.Text) && !w.editorWrites(p): // the disk will be written
+	}
+	c.is = w.relate(p, c, b.Text)
+	w.looked(p, c)
+	switch {
+	case c.is == late:
+		return c, nil
+	case c.is == same && !w.editorWrites(p): // the disk will be written
 		c.count = b.Version
 		return c, nil
 	case b.Text == "" && c.Text != "":
 		c.note = fmt.Sprintf("it was empty in the editor and had %d bytes on the disk", len(c.Text))
 	}
-	return Content{
-		Exists: true, Text: b.Text, mode: c.mode, buffer: true, count: b.Version,
-		unsaved: !c.Exists || !sameText(b.Text, c.Text), note: c.note,
-	}, nil
+	c.Exists, c.Text, c.buffer, c.count = true, b.Text, true, b.Version
+	return c, nil
 }
 
 // ErrTooLarge says that a file has more than MaxText bytes.
@@ -107,15 +124,22 @@ func (h Handle) read() (Content, error) {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxText+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return Content{}, err
+	}
+	return ContentOf(data, info)
+}
+
+// ContentOf returns the text of a file on the disk that was read as far as one byte behind MaxText.
+func ContentOf(data []byte, info fs.FileInfo) (Content, error) {
+	switch {
 	case len(data) > MaxText:
 		return Content{}, ErrTooLarge
 	case Binary(data) || !utf8.Valid(data):
 		return Content{}, errNotText
 	}
-	return Content{Exists: true, Text: string(data), mode: info.Mode().Perm()}, nil
+	text := string(data)
+	return Content{Exists: true, Text: text, mode: info.Mode().Perm(), sum: sumOf(text), changed: Changed(info)}, nil
 }
 
 // Binary reports whether data begins like something else than text, as git sees it.
@@ -134,9 +158,16 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 	if len(text) > MaxText {
 		return "", p.Explain(ErrTooLarge)
 	}
-	now, err := w.Current(ctx, p)
+	look := w.Current
+	if !seen.Exists { // the editor did not have it either, and would report an error each time
+		look = func(_ context.Context, p Place) (Content, error) { return w.OnDisk(p) }
+	}
+	now, err := look(ctx, p)
 	if err == nil && !now.same(seen) {
 		err = p.Explain(errChanged)
+	}
+	if err == nil && now.is == parted {
+		err = p.Explain(errParted)
 	}
 	if err != nil {
 		return "", err
@@ -149,14 +180,21 @@ func (w *Workspace) Replace(ctx context.Context, p Place, seen Content, text str
 	w.Saw(p, 0) // the editor counts the written text as a new version
 	done, why, err := w.throughEditor(ctx, p, text)
 	switch {
-	case done || err != nil:
+	case err != nil:
 		return now.note, err
-	case now.unsaved:
+	case done:
+		w.wrote(p, now, text, false)
+		return now.note, nil
+	case !now.settled():
 		return "", p.Explain(errUnsaved)
 	case why != "":
 		now.note = why + ", so the file was written on the disk"
 	}
-	return now.note, p.Explain(h.write(seen, text))
+	if err := h.write(seen, text); err != nil {
+		return now.note, p.Explain(err)
+	}
+	w.wrote(p, now, text, true)
+	return now.note, nil
 }
 
 // throughEditor lets the editor write. If done is false the disk has to be written: the
@@ -240,7 +278,7 @@ func (h Handle) temporary(seen Content, text string) (name string, err error) {
 func (h Handle) settle(tmp string, seen Content) error {
 	if seen.buffer { // the editor's text, which was the same as the disk's
 		now, err := h.read()
-		if err == nil && !(now.Exists && sameText(now.Text, seen.Text)) {
+		if err == nil && !(now.Exists && SameText(now.Text, seen.Text)) {
 			err = errChanged
 		}
 		if err != nil {

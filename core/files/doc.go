@@ -31,6 +31,11 @@
 //   - A refusal of the editor is final. The disk is used only if the editor cannot serve
 //     the request (ide.Lacks), and the result says so. Unsaved text of the editor is never
 //     overwritten on the disk.
+//   - An editor's text is the disk's, or late, or unsaved (looks.go). One that the session has seen
+//     on the disk or has written before (core.Texts) is late: the disk counts, and what is
+//     written goes through the editor, so that its buffer follows. Every other text is unsaved
+//     work. It counts while the disk has the text that it is based on. If that may have
+//     changed, nothing is written, moved or removed.
 //   - One table lists where programs keep keys and passwords (KeepsKeys, KeyFile), and one what
 //     decides what runs later (ControlFile), by names alone.
 //   - This package decides nothing: its callers have asked policy about each place.
@@ -47,7 +52,8 @@
 // only the resolved path is used: the path that is approved is the path that is opened.
 //
 // An editor's unsaved text takes precedence over the disk. An editor that does not answer
-// is not bypassed, because it may have such a text.
+// is not bypassed, because it may have such a text. Editors keep a text that they have loaded, and some
+// notice late, or never, that a command has changed the file: that text is no unsaved work.
 //
 // Undo needs no approval, because a person requests it. Its changes come from a log, so it
 // is limited to the roots, and to files that are exactly as the last change left them. A

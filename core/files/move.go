@@ -57,8 +57,11 @@ func (w *Workspace) Movable(ctx context.Context, p Place) (fs.FileInfo, error) {
 		return nil, err
 	}
 	if b != nil {
-		if disk, err := h.read(); err == nil && disk.Exists && !sameText(b.Text, disk.Text) {
-			return nil, p.Explain(errors.New("the editor has changes of it that are not saved: save them first"))
+		if disk, err := h.read(); err == nil && disk.Exists {
+			if disk.is = w.relate(p, disk, b.Text); !disk.settled() {
+				return nil, p.Explain(errors.New("the editor has changes of it that are not saved: save them first"))
+			}
+			w.looked(p, disk)
 		}
 	}
 	return info, context.Cause(ctx)
@@ -87,6 +90,15 @@ func (h Handle) free() error {
 	default:
 		return err
 	}
+}
+
+// Move is MoveTo, and notes that the texts of the one are those of the other.
+func (w *Workspace) Move(p, q Place) error {
+	err := p.MoveTo(q)
+	if err == nil {
+		w.host.Texts().Copy(p.Real, q.Real)
+	}
+	return err
 }
 
 // MoveTo gives a file of a root its new name in the same root, and creates the folders

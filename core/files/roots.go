@@ -21,6 +21,8 @@ type Host interface {
 	Editor(string) core.Editor
 	// Spills keeps output that was cut; nil: nothing does.
 	Spills() core.Spills
+	// Texts is what the session knows about the texts of files; nil: nothing.
+	Texts() *core.Texts
 }
 
 // Workspace is the folders of one session. Nothing is opened before it is needed.

@@ -19,11 +19,13 @@ type desk struct {
 	away   string // a folder beside it
 	meta   core.Meta
 	editor core.Editor
+	texts  core.Texts
 }
 
 func (d *desk) Meta() core.Meta           { return d.meta }
 func (d *desk) Editor(string) core.Editor { return d.editor }
 func (d *desk) Spills() core.Spills       { return nil }
+func (d *desk) Texts() *core.Texts        { return &d.texts }
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()

@@ -52,7 +52,7 @@ func (w *Workspace) readPart(ctx context.Context, p Place, s Span) (string, erro
 	if err != nil && !Missing(err) {
 		return "", p.Explain(err)
 	}
-	b, part, _, err := w.Part(ctx, p, s.First, s.Count, size)
+	b, part, _, err := w.Part(ctx, p, s.First, s.Count, nil, size)
 	switch {
 	case err != nil:
 		return "", err

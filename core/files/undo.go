@@ -100,7 +100,7 @@ func (w *Workspace) undoMove(ctx context.Context, d core.Diff) error {
 	if err := q.Free(); err != nil {
 		return err
 	}
-	return p.MoveTo(q)
+	return w.Move(p, q)
 }
 
 var errOutside = errors.New("it is outside the workspace, so it was not touched")
@@ -123,12 +123,19 @@ func (w *Workspace) undoFile(ctx context.Context, path string, changes []core.Di
 	if err != nil {
 		return err
 	}
+	for _, d := range changes { // an editor may still have one of these texts
+		if !d.Created {
+			w.host.Texts().Add(p.Real, sumOf(d.Old))
+		}
+		w.host.Texts().Add(p.Real, sumOf(d.New))
+	}
 	now, err := w.Current(ctx, p)
 	if err != nil {
 		return err
 	}
 	to, err := undone(now, changes)
-	if to.Exists == now.Exists && to.Text == now.Text {
+	follows := now.is == late && now.Exists && err == nil && w.editorWrites(p) // the buffer does, then
+	if to.Exists == now.Exists && to.Text == now.Text && !follows {
 		return err
 	}
 	if !to.Exists {

@@ -6,7 +6,7 @@
 //	                       <key>.lock      locked by the session's owner
 //	                       <key>.owner     the owner's description, for people
 //	                       <key>.values/   bodies that are too long for a line, by digest
-//	                       <key>.spill/    tool output that was cut (core.Spills)
+//	                       <key>.spill/    tool output that was cut (core.Spills), and core.Texts
 //	                       <key>.jsonl.damaged  the log before its repair
 //	                       <key>.gone      the log of a session that is being deleted, or imported
 //	                       <key>.arrival   the keys of the sessions that are imported with it

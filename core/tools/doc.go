@@ -52,8 +52,8 @@
 // changed since 2021, the second adds 37 lines of checksums.
 //
 // An editor's unsaved text wins over the disk for read_file, write_file and
-// edit_file; searches read only the disk, because no protocol can search an editor's
-// buffers.
+// edit_file, unless the disk was changed behind it (package files); searches read only
+// the disk, because no protocol can search an editor's buffers.
 //
 // The environment of an editor's terminal is the editor's: secrets in it are the
 // user's responsibility. Ours is not passed to it.

@@ -50,11 +50,13 @@ type callHost struct {
 
 	meta   core.Meta
 	editor core.Editor
+	texts  *core.Texts
 }
 
 func (b callHost) Meta() core.Meta           { return b.meta }
 func (b callHost) Editor(string) core.Editor { return b.editor }
 func (b callHost) Spills() core.Spills       { return nil }
+func (b callHost) Texts() *core.Texts        { return b.texts }
 
 // desk returns a toolset for one call; close returns its roots.
 func desk(m core.Meta, e core.Editor) *toolset {
@@ -67,7 +69,7 @@ func desk(m core.Meta, e core.Editor) *toolset {
 // left alone. There is one outcome for each file, in the order of their last changes;
 // a file that was moved is back at its old path.
 func (f *Files) Undo(ctx context.Context, m core.Meta, e core.Editor, changes []core.Diff) []core.RevertedFile {
-	w := files.New(callHost{meta: m, editor: e})
+	w := files.New(callHost{meta: m, editor: e, texts: &core.Texts{}})
 	defer w.Close() //nolint:errcheck // the writes have reached the disk
 	return w.Undo(ctx, changes)
 }

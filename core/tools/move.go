@@ -75,7 +75,7 @@ func (s *toolset) prepareMove(ctx context.Context, a *args) (*step, error) {
 				err = p.Explain(errors.New("it has changed since this call was previewed, so it was not moved"))
 			}
 			if err == nil {
-				err = p.MoveTo(q)
+				err = s.files.Move(p, q)
 			}
 			if err != nil {
 				return core.Result{}, err

@@ -131,15 +131,27 @@ func (s *toolset) read(ctx context.Context, p files.Place, lines span) (core.Res
 			info.Size(),
 		)
 	}
-	e, why, err := s.readBuffer(ctx, p, lines, info.Size())
+	in := io.MultiReader(bytes.NewReader(head), f)
+	var disk *files.Content
+	if !p.Spilled && info.Size() <= files.MaxText {
+		data, err := io.ReadAll(io.LimitReader(in, files.MaxText+1))
+		if err != nil {
+			return core.Result{}, p.Explain(err)
+		}
+		if c, err := files.ContentOf(data, info); err == nil {
+			disk = &c
+		}
+		in = io.MultiReader(bytes.NewReader(data), f)
+	}
+	e, note, err := s.readBuffer(ctx, p, lines, disk, info.Size())
 	if err != nil {
 		return core.Result{}, err
 	}
 	if e == nil {
-		e = &excerptor{r: io.MultiReader(bytes.NewReader(head), f), want: lines}
-		if why != "" {
-			e.notes = append(e.notes, why+", so this is what is on the disk")
-		}
+		e = &excerptor{r: in, want: lines}
+	}
+	if note != "" {
+		e.notes = append(e.notes, note)
 	}
 	return e.excerpt(ctx, p)
 }
@@ -157,26 +169,29 @@ func (s *toolset) readUnsaved(
 			return core.Result{Blocks: []core.Block{data}}, err
 		}
 	}
-	e, _, err := s.readBuffer(ctx, p, lines, 0)
+	e, note, err := s.readBuffer(ctx, p, lines, &files.Content{}, 0)
 	if err != nil {
 		return core.Result{}, err
 	}
 	if e == nil || e.empty && st == nil {
 		return core.Result{}, p.Explain(fs.ErrNotExist)
 	}
+	if note != "" {
+		e.notes = append(e.notes, note)
+	}
 	return e.excerpt(ctx, p)
 }
 
-// readBuffer reads the editor's text; nil: it has none. size is the file's size on the
-// disk in bytes.
+// readBuffer reads the editor's text; nil: the disk's counts. The note is about the source of the
+// text. size is the file's size on the disk in bytes.
 func (s *toolset) readBuffer(
-	ctx context.Context, p files.Place, lines span, size int64,
+	ctx context.Context, p files.Place, lines span, disk *files.Content, size int64,
 ) (*excerptor, string, error) {
-	b, part, why, err := s.files.Part(ctx, p, lines.first, lines.count, size)
+	b, part, note, err := s.files.Part(ctx, p, lines.first, lines.count, disk, size)
 	if b == nil {
-		return nil, why, err
+		return nil, note, err
 	}
-	return &excerptor{r: strings.NewReader(b.Text), want: lines, part: part, empty: b.Text == "", disk: size}, "", nil
+	return &excerptor{r: strings.NewReader(b.Text), want: lines, part: part, empty: b.Text == "", disk: size}, note, nil
 }
 
 // imageType recognises the picture types that models accept.

@@ -35,6 +35,7 @@ type bed struct {
 	unsaved []string // files in which it has other changes
 	board   *board.Board
 	spills  coretest.Spills
+	texts   core.Texts
 
 	mu    sync.Mutex // guards the fields below
 	calls int
@@ -57,6 +58,7 @@ func (b *bed) Delegate(context.Context, core.Caller) (*core.Attachment, core.Set
 }
 func (b *bed) Editor(string) core.Editor { return b.editor }
 func (b *bed) Spills() core.Spills       { return &b.spills }
+func (b *bed) Texts() *core.Texts        { return &b.texts }
 func (b *bed) Ask(_ context.Context, a core.Ask) (core.Reply, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"dragoman/core"
@@ -91,7 +90,7 @@ func (s *toolset) change(
 			if err != nil {
 				return core.Result{}, err
 			}
-			s.host.Changed(ctx, p.Name, func(e core.Editor) bool { return s.unsaved(ctx, e, p.Name, was.Text, d.New) })
+			s.host.Changed(ctx, p.Name, func(e core.Editor) bool { return s.unsaved(ctx, e, p, d.New) })
 			verb := "wrote"
 			if d.Created {
 				verb = "created"
@@ -104,20 +103,19 @@ func (s *toolset) change(
 // maxLook is the time for the answer of another client's editor.
 const maxLook = 300 * time.Millisecond
 
-// unsaved reports whether an editor has a text of a file that is neither the old nor the new one.
-func (s *toolset) unsaved(ctx context.Context, of core.Editor, path, old, text string) bool {
+// unsaved reports whether another client's editor has a text of a file that is neither the new one nor
+// one from before.
+func (s *toolset) unsaved(ctx context.Context, of core.Editor, p files.Place, text string) bool {
+	s.files.Shared(p)
 	e := ide.Of(of)
 	if e == nil || !e.Caps().ReadFile {
 		return false
 	}
 	ctx, stop := context.WithTimeout(ctx, maxLook)
 	defer stop()
-	reply, err := e.Do(ctx, ide.ReadFile{Session: s.host.Meta().ID, Path: path})
+	reply, err := e.Do(ctx, ide.ReadFile{Session: s.host.Meta().ID, Path: p.Name})
 	has, ok := reply.(ide.FileText)
-	same := func(other string) bool {
-		return toLF(strings.TrimPrefix(has.Text, files.BOM)) == toLF(strings.TrimPrefix(other, files.BOM))
-	}
-	return err == nil && ok && !same(old) && !same(text)
+	return err == nil && ok && !s.files.Known(p, has.Text) && !files.SameText(has.Text, text)
 }
 
 var editSpec = core.Spec{

@@ -151,6 +151,7 @@ func (nobody) Settings() core.Settings                        { return core.Sett
 func (nobody) Connection() core.Profiles                      { return nil }
 func (nobody) Profile(context.Context) (*core.Profile, error) { return nil, errNobody }
 func (nobody) Spills() core.Spills                            { return nil }
+func (nobody) Texts() *core.Texts                             { return nil }
 func (nobody) Delegate(context.Context, core.Caller) (*core.Attachment, core.Settings, error) {
 	return nil, core.Settings{}, errNobody
 }

@@ -17,5 +17,8 @@ func (h host) Meta() core.Meta { return h.bind.Meta }
 // Editor implements files.Host.
 func (h host) Editor(path string) core.Editor { return h.bind.Host.Editor(path) }
 
+// Texts implements files.Host.
+func (h host) Texts() *core.Texts { return h.bind.Host.Texts() }
+
 // Spills implements files.Host.
 func (h host) Spills() core.Spills { return nil }

@@ -88,6 +88,7 @@ type workplace struct{ meta core.Meta }
 func (w workplace) Meta() core.Meta           { return w.meta }
 func (w workplace) Editor(string) core.Editor { return nil }
 func (w workplace) Spills() core.Spills       { return nil }
+func (w workplace) Texts() *core.Texts        { return nil }
 
 // exportPlace finds the folder of the workspace and the file's name in it. The place must not be
 // one for settings, also after resolving links.
