@@ -20,6 +20,7 @@ type ModelInfo struct {
 	Offline  bool     // needs no network and is not a language model
 	Efforts  []string // names of the reasoning efforts it knows
 	Price    *Price   // nil: unknown
+	MaxTools int      // in a request; 0: no limit is known
 }
 
 // Price is the price of a million tokens, in US dollars.

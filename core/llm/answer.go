@@ -25,6 +25,7 @@ type answer struct {
 	model   string
 	price   *inference.Price // nil: unknown
 	request *inference.Request
+	remote  *remote // knows the tools in their forms; nil: they were sent as they are
 	yield   func(inference.Delta, error) bool
 	sent    int // characters of the request
 	// gathers means that pieces of one part that have come together are yielded as one.
@@ -75,7 +76,11 @@ type toolCall struct {
 	started bool
 	args    []byte
 	extra   json.RawMessage
+	form    *toolForm // nil: it was not offered, or was sent as it is
 }
+
+// renames reports whether arguments of the call have other names than the model writes.
+func (c *toolCall) renames() bool { return c.form != nil && c.form.names != nil }
 
 // emit yields a delta behind the held text, unless the consumer has left.
 func (a *answer) emit(d inference.Delta) bool {
@@ -138,6 +143,9 @@ func (a *answer) more(c *toolCall, piece string) error {
 	}
 	if piece != "" {
 		c.args = append(c.args, piece...)
+		if c.renames() { // its arguments come with their own names, when they are complete
+			return nil
+		}
 		a.emit(inference.Delta{Kind: inference.DeltaToolArgs, Block: c.block, Text: piece})
 	}
 	return nil
@@ -188,8 +196,13 @@ func (a *answer) newBlock() int {
 func (a *answer) start(c *toolCall) {
 	c.started = true
 	c.id = a.newID(c.wireID)
+	if a.remote != nil {
+		if c.form = a.remote.called(a.request.Tools, c.name); c.form != nil {
+			c.name = c.form.own.Name
+		}
+	}
 	a.emit(inference.Delta{Kind: inference.DeltaToolStart, Block: c.block, ToolID: c.id, ToolName: c.name})
-	if len(c.args) > 0 {
+	if len(c.args) > 0 && !c.renames() {
 		a.emit(inference.Delta{Kind: inference.DeltaToolArgs, Block: c.block, Text: string(c.args)})
 	}
 }
@@ -238,6 +251,9 @@ func (a *answer) complete(ctx context.Context) error {
 			ToolName: c.name,
 		}
 		d.Args, d.Bad = a.arguments(c)
+		if c.renames() && d.Bad == nil {
+			a.emit(inference.Delta{Kind: inference.DeltaToolArgs, Block: c.block, Text: string(d.Args)})
+		}
 		a.emit(d)
 		if c.extra != nil {
 			seal.Calls = append(seal.Calls, sealedCall{Call: i, Extra: c.extra})
@@ -273,10 +289,13 @@ func (a *answer) arguments(c *toolCall) (json.RawMessage, error) {
 		return nil, errors.New("the call does not name a tool")
 	}
 	if len(args) == 0 || string(args) == "null" {
-		return json.RawMessage("{}"), nil
+		args = []byte("{}")
 	}
 	err := isObject(args)
 	switch {
+	case err == nil && c.form != nil:
+		args = c.form.restore(args)
+		return args, c.form.check(args)
 	case err == nil:
 		return args, nil
 	case a.stop == core.StopTokens:

@@ -93,7 +93,7 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if !q.noStreamOptions && m.takes(traitStreamOptions) {
 		tail.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	head, err := m.p.heads.of(m.model, r.Tools, func() any { return sentHead{Model: m.model, Tools: sentTools(r.Tools)} })
+	head, err := m.p.heads.of(m.model, r.Tools, func() any { return sentHead{Model: m.model, Tools: m.tools(r.Tools)} })
 	if err != nil {
 		return payload{}, err
 	}
@@ -102,19 +102,6 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 		first = []any{sentMessage{Role: "system", Content: r.System}}
 	}
 	return m.body(r, w, head, tail, "messages", first)
-}
-
-// sentTools returns the tools in their original order, which stays the same for the
-// whole session.
-func sentTools(specs []inference.ToolSpec) (tools []sentTool) {
-	for _, t := range specs {
-		params := t.Schema
-		if len(params) == 0 {
-			params = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		tools = append(tools, sentTool{Type: "function", Function: sentFunction{t.Name, t.Description, params}})
-	}
-	return tools
 }
 
 // elements implements stretch. Pictures in tool results follow the last of them.
@@ -305,7 +292,7 @@ func (m *remote) assistant(msg *inference.Message) (s sentMessage, ok bool) {
 		}
 		s.ToolCalls = append(
 			s.ToolCalls,
-			sentCall{ID: string(c.ID), Type: "function", Function: sentCallee{c.Name, args}},
+			sentCall{ID: string(c.ID), Type: "function", Function: sentCallee{m.family.named(c.Name), args}},
 		)
 	}
 	m.unseal(msg.Thoughts, &s)

@@ -5,7 +5,8 @@
 // assembles an answer. A wire is the part that differs between services: two files each,
 // one for requests and one for answers (chat, responses, messages, ollama). past.go caches
 // encoded histories, gate.go limits the rate of requests, adapt.go drops features that a
-// service refuses, and leave.go parts of the conversation that it refuses. Other models: chain (langchaingo), replay, sampling (an MCP client's).
+// service refuses, and leave.go parts of the conversation that it refuses. toolform.go puts tools
+// into the form that a family of models accepts (schema.go, fold.go, subset.go). Other models: chain (langchaingo), replay, sampling (an MCP client's).
 //
 // # Vocabulary
 //
@@ -40,6 +41,9 @@
 //     yields a DeltaRetry first, and ends at once with its context.
 //   - A feature that a service refuses by name is dropped for that model, once; that
 //     does not count as a try.
+//   - A tool is sent without anything that its family's published rules refuse, and one that breaks no rule
+//     as it is written. Calls have the tool's own names, and are checked against its own schema
+//     if that was folded.
 //   - A picture, tool or sealed thought that a service refuses is left out of the request, which is
 //     repeated. It is named in a DeltaRefused, before the first word, once the service has accepted
 //     the rest. The caller leaves it out of later requests to that model (Request.Refused).

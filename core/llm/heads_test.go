@@ -14,14 +14,17 @@ func TestHeads(t *testing.T) {
 	encoded := 0
 	get := func(model, schema string) string {
 		tools := []inference.ToolSpec{{Name: "look", Description: "Looks.", Schema: json.RawMessage(schema)}}
-		text, err := h.of(model, tools, func() any { encoded++; return sentHead{Model: model, Tools: sentTools(tools)} })
+		text, err := h.of(model, tools, func() any {
+			encoded++
+			return sentHead{Model: model, Tools: remoteFor("http://svc.test/v1", KindOpenAIChat).tools(tools)}
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
 	first := get("m", `{"type":"object"}`)
-	if first != `{"model":"m","tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"}}}]}` {
+	if first != `{"model":"m","tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object","properties":{}}}}]}` {
 		t.Error(first)
 	}
 	for _, c := range []struct {

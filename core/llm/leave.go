@@ -194,7 +194,7 @@ func (l *leaver) choose(of subject, mine []part, e *inference.Error, said string
 // parts returns the parts of the request that can be refused, in their order. The tools of servers count as new.
 func (l *leaver) parts() (list []part) {
 	for _, t := range l.r.Tools {
-		list = append(list, part{of: ofTools, key: inference.ToolKey(t.Name), text: t.Name, fresh: strings.Contains(t.Name, "__")})
+		list = append(list, part{of: ofTools, key: inference.ToolKey(t.Name), text: l.m.family.named(t.Name), fresh: strings.Contains(t.Name, "__")})
 	}
 	answered := 0
 	for i := range l.r.Messages {

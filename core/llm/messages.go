@@ -122,7 +122,7 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if tail.Thinking != nil && tail.Thinking.Type == "adaptive" && m.takes(traitEffort) {
 		tail.Output = &messagesOutput{strings.Replace(r.Effort, "minimal", "low", 1)}
 	}
-	for _, t := range sentTools(r.Tools) {
+	for _, t := range m.tools(r.Tools) {
 		head.Tools = append(
 			head.Tools,
 			messagesTool{

@@ -108,7 +108,7 @@ type (
 )
 
 func (w ollamaWire) encode(m *remote, r *inference.Request) (payload, error) {
-	tail := ollamaTail{Stream: true, Tools: sentTools(r.Tools)}
+	tail := ollamaTail{Stream: true, Tools: m.tools(r.Tools)}
 	switch {
 	case !m.takes(traitThinking):
 	case levels[r.Effort] && m.takes(traitThinkLevel):

@@ -120,6 +120,7 @@ type provider struct {
 	client func() *http.Client
 	pasts  *pastCache
 	heads  heads
+	forms  forms
 	*experience
 }
 

@@ -31,12 +31,17 @@ type remote struct {
 	model string
 	info  inference.ModelInfo
 	wire  wire
+	// family has the rules for tools.
+	family *toolFamily
 }
 
 var _ inference.Model = (*remote)(nil)
 
 func newRemote(p *provider, base *url.URL, model string, w wire) *remote {
-	return &remote{p: p, base: base, model: model, info: p.info(model), wire: w}
+	m := &remote{p: p, base: base, model: model, info: p.info(model), wire: w}
+	m.family = familyOf(m)
+	m.info.MaxTools = m.family.most
+	return m
 }
 
 // wire is a wire format: the encoding of requests and the decoding of answers. It has
@@ -78,7 +83,7 @@ func (m *remote) Info() inference.ModelInfo { return m.info }
 // except for the end of ctx, which is ctx.Err().
 func (m *remote) Stream(ctx context.Context, r *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		a := &answer{model: m.info.ID, price: m.info.Price, request: r, yield: yield, gathers: true}
+		a := &answer{model: m.info.ID, price: m.info.Price, request: r, remote: m, yield: yield, gathers: true}
 		if err := m.stream(ctx, r, a); err != nil && !a.gone {
 			yield(inference.Delta{}, err)
 		}

@@ -101,7 +101,7 @@ func (w responsesWire) encode(m *remote, r *inference.Request) (payload, error) 
 	if r.Session != "" {
 		tail.CacheKey = cacheKey(r.Session)
 	}
-	for _, t := range sentTools(r.Tools) {
+	for _, t := range m.tools(r.Tools) {
 		head.Tools = append(
 			head.Tools,
 			responsesTool{"function", t.Function.Name, t.Function.Description, t.Function.Parameters, false},

@@ -198,8 +198,12 @@ func (m *sampling) params(r *inference.Request, tools bool) (params json.RawMess
 		p.Preferences = &samplingHints{[]samplingHint{{m.model}}}
 	}
 	if tools && len(r.Tools) > 0 {
-		for _, t := range sentTools(r.Tools) {
-			p.Tools = append(p.Tools, samplingTool{t.Function.Name, t.Function.Description, t.Function.Parameters})
+		for _, t := range r.Tools {
+			schema := t.Schema
+			if len(schema) == 0 {
+				schema = emptySchema
+			}
+			p.Tools = append(p.Tools, samplingTool{t.Name, t.Description, schema})
 		}
 		p.Choice = &samplingChoice{"auto"}
 	}

@@ -228,15 +228,19 @@ func (c *conversation) request(
 	}
 	var tools *index
 	if info.Tools {
-		req.Tools, tools = c.offer(specs)
+		req.Tools, tools = c.offer(specs, info.MaxTools)
 	}
 	return req, tools
 }
 
-// offer lists the tools for the model, which may have to search for some of them.
-func (c *conversation) offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
+// offer lists the tools for the model, which may have to search for some of them. limit is the model's own limit of
+// their number; 0: none.
+func (c *conversation) offer(specs []core.Spec, limit int) ([]inference.ToolSpec, *index) {
 	list, tools := offer(specs)
 	most := c.b.o.MaxTools
+	if limit > 0 && (most == 0 || limit < most) {
+		most = limit
+	}
 	foreign := func(s core.Spec) bool { return s.Server != core.Native }
 	if most > 0 && len(specs) > most && slices.ContainsFunc(specs, foreign) {
 		c.searches = true

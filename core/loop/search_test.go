@@ -168,8 +168,8 @@ func TestSearchBegins(t *testing.T) {
 		for i := range specs {
 			specs[i] = core.Spec{Server: "up", Name: fmt.Sprint("t", i)}
 		}
-		c.offer(specs)
-		if list, _ := c.offer(specs[:1]); len(list) != 2 {
+		c.offer(specs, 0)
+		if list, _ := c.offer(specs[:1], 0); len(list) != 2 {
 			t.Errorf("later it was shown %+v", list)
 		}
 	})
