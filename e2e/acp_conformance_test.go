@@ -61,8 +61,8 @@ func conform(t *testing.T, c *acpClient, info bool) {
 	} else if info && field[object](t, loaded, "modes")["currentModeId"] == nil {
 		t.Errorf("session/load answers %s", loaded)
 	}
-	for _, kind := range []string{"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan", "session_info_update"} {
-		if !slices.Contains(c.kinds(), kind) {
+	for _, kind := range []string{"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan", "session_info_update"} {
+		if !slices.Contains(c.kinds(), kind) && (info || kind != "session_info_update") {
 			t.Errorf("the replay has no %s", kind)
 		}
 	}

@@ -45,8 +45,9 @@ type view struct {
 	said     []string // by the user
 	text     []byte   // by the agent
 	thoughts string
-	marks    []mark   // how much of the text there was when
-	facts    []string // all else, in order: calls, usage, notes
+	marks    []mark            // how much of the text there was when
+	facts    []string          // all else, in order: that a call began, notes
+	told     map[string]object // id → all that was told of a call
 	asked    []question
 	calls    map[string]string // id → how it stands, in the dialect's word
 	ends     []string          // how the turns ended
@@ -70,7 +71,7 @@ type question struct {
 	options       map[string]string // kind → id of the first option of that kind, where there are options
 }
 
-func newView() *view { return &view{keep: true, calls: map[string]string{}} }
+func newView() *view { return &view{keep: true, calls: map[string]string{}, told: map[string]object{}} }
 
 // show records an element. Text that follows text is one with it.
 func (v *view) show(kind elementKind, id, text string) {
@@ -88,6 +89,26 @@ func (v *view) show(kind elementKind, id, text string) {
 func (v *view) call(id, state string) {
 	v.calls[id] = state
 	v.show(elemState, id, state)
+}
+
+// tell adds what is told of a call. A load tells it at once, where the call began.
+func (v *view) tell(id string, update object, ended bool) {
+	all := v.told[id]
+	if all == nil {
+		all = object{}
+		v.told[id] = all
+		v.facts = append(v.facts, "call "+id)
+		v.show(elemCall, id, "")
+	}
+	for name, value := range update {
+		all[name] = value
+	}
+	i := slices.IndexFunc(v.seen, func(e element) bool { return e.kind == elemCall && e.id == id })
+	if !ended || i < 0 {
+		return
+	}
+	b, _ := json.Marshal(all) // sorts the names; it came from JSON
+	v.seen[i].text = string(b)
 }
 
 func (v *view) say(at time.Time, text string) {
@@ -316,7 +337,6 @@ func (v *view) acpUpdate(at time.Time, raw json.RawMessage) {
 	var u struct {
 		SessionUpdate, MessageID, ToolCallID, Title, Status string
 		Content                                             json.RawMessage
-		RawInput, Locations                                 json.RawMessage
 	}
 	_ = json.Unmarshal(raw, &u) // an array where an object was expected leaves the rest as it is
 	var c struct{ Text string }
@@ -340,11 +360,12 @@ func (v *view) acpUpdate(at time.Time, raw json.RawMessage) {
 		if u.Status != "" {
 			v.call(u.ToolCallID, u.Status)
 		}
-		// What a call prints replaces what it has printed: a replay shows it at once.
-		if u.Status != "" || u.Title != "" || u.RawInput != nil || u.Locations != nil {
-			v.fact(raw)
-		}
+		var update object
+		_ = json.Unmarshal(raw, &update) // it is an object, as was seen
+		delete(update, "sessionUpdate")
+		v.tell(u.ToolCallID, update, u.Status == "completed" || u.Status == "failed")
 	case "available_commands_update", "config_option_update", "current_mode_update": // what is offered now
+	case "plan", "usage_update": // a load shows the last one
 	default:
 		v.fact(raw)
 	}
@@ -416,9 +437,13 @@ func takeECA(e *editor, m message) {
 func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks string) {
 	var c struct {
 		Type, ID, Text, State, Title string
+		Name, Server                 string
 		ManualApproval               bool
 	}
-	_ = json.Unmarshal(raw, &c) // what is of another type is looked at as it is
+	_ = json.Unmarshal(raw, &c)                // what is of another type is looked at as it is
+	if c.Name == "task" && c.Server == "eca" { // the plan: a load shows the last one
+		return ""
+	}
 	switch c.Type {
 	case "text":
 		switch role {
@@ -450,18 +475,22 @@ func (v *view) ecaContent(at time.Time, role string, raw json.RawMessage) (asks 
 		v.title = c.Title
 	case "toolCallPrepare": // its arguments come in pieces that a replay joins
 		if v.calls[c.ID] == "" {
-			v.facts = append(v.facts, "call "+c.ID)
 			v.call(c.ID, c.Type)
+			v.tell(c.ID, nil, false)
 		}
 	case "toolCallRun": // shown where it is asked; a replay shows what became of it
 		v.call(c.ID, c.Type)
 		if c.ManualApproval {
 			return c.ID
 		}
-	case "toolCallRunning", "toolCalled", "toolCallRejected":
+	case "toolCallRunning":
 		v.call(c.ID, c.Type)
-		v.fact(raw)
-	case "reasonStarted", "reasonFinished", "usage":
+	case "toolCalled", "toolCallRejected":
+		v.call(c.ID, c.Type)
+		var end object
+		_ = json.Unmarshal(raw, &end) // it is an object, as was seen
+		v.tell(c.ID, end, true)
+	case "reasonStarted", "reasonFinished":
 		v.fact(raw)
 	}
 	return ""

@@ -47,6 +47,7 @@ const (
 	elemThought elementKind = "thought"
 	elemFact    elementKind = "fact" // anything else, as it stood on the wire
 	elemState   elementKind = "state"
+	elemCall    elementKind = "call" // where a call began, with all that was told of it when it has ended
 )
 
 // stages are the states of a call in each dialect, in the order that they can have.
@@ -205,6 +206,9 @@ func follows(was, is []element, partial bool) (more []element, fault string) {
 		case i == len(is):
 			return was, fmt.Sprintf("%d of %d elements are missing, from %s on", len(was)-i, len(was), w)
 		case w == is[i]:
+		case w.kind == elemCall && is[i].kind == elemCall && w.id == is[i].id && w.text == "": // it has ended
+		case w.kind == elemCall && is[i].kind == elemCall && w.id == is[i].id && is[i].text == "" && partial: // its end comes
+			is[i] = w
 		case delta && w.kind == is[i].kind && strings.HasPrefix(is[i].text, w.text) && last: // it went on
 		case delta && w.kind == is[i].kind && strings.HasPrefix(w.text, is[i].text) && (last || partial && i == len(is)-1):
 			if partial && i == len(is)-1 {

@@ -179,7 +179,7 @@ func TestOutside(t *testing.T) {
 				if got := e.ended(id, 1); got != endOK {
 					t.Errorf("%s: %q", name, got)
 				}
-				if all := string(v.text) + strings.Join(v.facts, "\n"); strings.Contains(all, secret) {
+				if all := string(v.text) + strings.Join(v.facts, "\n") + fmt.Sprint(v.told); strings.Contains(all, secret) {
 					t.Errorf("%s: it was read without a yes:\n%s", name, all)
 				}
 			}

@@ -206,7 +206,7 @@ func (v *view) shown() []element {
 		switch e.kind {
 		case elemState:
 			b.call(e.id, stages[e.text])
-		case elemFact:
+		case elemFact, elemCall:
 		default:
 			b.add(e.kind, e.id, e.text)
 		}

@@ -111,9 +111,10 @@ export function checker() {
     return problems;
   }
 
-  // Text is cut or sent in pieces; a file, a picture and what a tool was given are not.
-  function short({ update }, line) {
-    if (!update || line === undefined || Buffer.byteLength(line) < maxLine) return [];
+  // Text is cut or sent in pieces, those of a load being larger; a file, a picture and what a tool was given are not.
+  function short({ sessionId, update }, line) {
+    const most = loading.has(turnOf(sessionId)) ? 1 << 20 : maxLine;
+    if (!update || line === undefined || Buffer.byteLength(line) < most) return [];
     const blocks = [update.content ?? []].flat().map((c) => c.content ?? c);
     return blocks.every(({ type }) => type === 'text') ? [`a line of ${Buffer.byteLength(line)} bytes, all of it text`] : [];
   }

@@ -154,7 +154,7 @@ func (e *editor) steps() error {
 	e.forget()
 	loaded, err := e.agent.LoadSession(e.ctx, acp.LoadSessionRequest{SessionId: id, Cwd: cwd, McpServers: []acp.McpServer{}})
 	if err == nil {
-		err = e.told("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan")
+		err = e.told("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
 	}
 	if err := done("load", loaded, err, e.seen()); err != nil {
 		return err
