@@ -18,7 +18,8 @@
 //     progress tokens are replaced and put back. After a restart, the server's questions over
 //     a pipe get ids of ours: a late answer to an earlier question of the same id must not
 //     be taken for theirs.
-//   - In lists of tools, malformed ones are repaired or left out (upstream.View.Shown).
+//   - In lists of tools, malformed ones are repaired or left out (upstream.View.Shown), and at 2026-07-28
+//     over HTTP those with invalid headers (streamable.ParamHeaders).
 //   - Over a pipe, a server that ends, or that answers 404 to its session, is started again at the
 //     pace of upstream.Keeper. The client's handshake, log level and subscriptions are repeated;
 //     the version must be the same as before. The client hears no second answer, only that the

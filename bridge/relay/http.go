@@ -47,6 +47,7 @@ type HTTP struct {
 	sessions map[string]*httpSession
 	modern   map[access.Holder]*httpSession
 	clients  map[string]introduced // of a server that is an address, by session
+	headers  streamable.ParamHeaders
 	closed   bool
 }
 

@@ -20,6 +20,7 @@ import (
 	"dragoman/bridge/upstream/silence"
 	"dragoman/core/access"
 	"dragoman/core/display"
+	"dragoman/core/jsonscan"
 	"dragoman/core/sse"
 )
 
@@ -48,6 +49,11 @@ func (h *HTTP) proxy(
 		var v upstream.Ruling
 		var err error
 		call, v, err = h.permits(r, m, p, len(body))
+		if err == nil && p.Modern() {
+			h.mu.Lock()
+			err = h.headers.Fault(jsonscan.Text(p.Name))
+			h.mu.Unlock()
+		}
 		to, end := h.decide(w, r, h.view, &m, call, v, err)
 		if to == nil {
 			return
@@ -127,7 +133,7 @@ func (h *HTTP) proxy(
 	case proto.MethodInitialize:
 		h.keepVisitor(resp.Header.Get(proto.HeaderSession), introduced{visitor{upstream.ClientOf(m), upstream.OffersOf(m)}, h.holder(r)})
 	case proto.MethodListTools:
-		h.proxyList(w, resp, m)
+		h.proxyList(w, resp, m, p.Modern())
 		return
 	}
 	watch.stream = isStream(resp.Header)
@@ -154,9 +160,9 @@ func (h *HTTP) proxy(
 	}
 }
 
-// proxyList forwards the answer to m, a request for the list of tools, as View.Shown has it. It
-// answers with an error if the list cannot be read.
-func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message) {
+// proxyList forwards the answer to m, a request for the list of tools, as View.Shown has it, and at
+// 2026-07-28 without tools whose headers are invalid. It answers with an error if the list cannot be read.
+func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message, modern bool) {
 	cursor := cursorOf(m.Params)
 	unread := func(err error) []byte {
 		return wire.AppendAnswer(nil, m.ID, nil, jrpc2.Errorf(jrpc2.InternalError,
@@ -167,7 +173,11 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message) {
 		if err != nil || m.Result == nil {
 			return text
 		}
-		if result := h.view.Shown(cursor, m.Result); !sameBytes(result, m.Result) {
+		result := m.Result
+		if modern {
+			result = h.fitHeaders(result)
+		}
+		if result = h.view.Shown(cursor, result); !sameBytes(result, m.Result) {
 			return wire.Edit(text, wire.Set("result", result))
 		}
 		return text
@@ -205,6 +215,17 @@ func (h *HTTP) proxyList(w io.Writer, resp *http.Response, m wire.Message) {
 			return
 		}
 	}
+}
+
+// fitHeaders returns a list without the tools whose headers are invalid, and logs those.
+func (h *HTTP) fitHeaders(result json.RawMessage) json.RawMessage {
+	h.mu.Lock()
+	fit, left := h.headers.Fit(result)
+	h.mu.Unlock()
+	for _, why := range left {
+		h.relay.export.Log("warn", display.Plain(why.Error()))
+	}
+	return fit
 }
 
 func isStream(header http.Header) bool {

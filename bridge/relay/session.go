@@ -180,7 +180,7 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 		s.link.Settled(proto.Legacy) // a program does not need to know
 	case proto.MethodListTools:
 		s.mu.Lock()
-		s.headers.Learn(line)
+		s.headers.Learn(m.Result)
 		s.mu.Unlock()
 		if x.own || m.Result == nil {
 			break

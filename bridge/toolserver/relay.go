@@ -31,6 +31,7 @@ func Relay(ctx context.Context, url, token string, in io.ReadCloser, out io.Writ
 		Limit:      wire.MaxMessage,
 		Explain:    display.WithoutURL,
 		Plain:      display.Plain,
+		Warn:       func(string) {}, // it is ours, and lists no such tool
 		WantsLogin: func(error) (error, bool) { return nil, false },
 		Listening:  func() {},
 	})

@@ -101,6 +101,8 @@ type dialer struct {
 	// junk receives a server's output outside of the protocol: on standard error, or between the
 	// messages.
 	junk func(line string)
+	// warn receives faults of a server that cost something.
+	warn func(text string)
 	// learn receives a server's configuration, and hide removes the secret part of it from the
 	// server's output.
 	learn func(Endpoint)
@@ -131,6 +133,7 @@ func (d dialer) dialHTTP(e Endpoint) (*Link, error) {
 		HTTP:    d.client(e),
 		Limit:   d.limit,
 		Explain: display.WithoutURL,
+		Warn:    d.warn,
 		Plain:   display.Plain,
 		WantsLogin: func(err error) (error, bool) {
 			var wants *login.RequiredError

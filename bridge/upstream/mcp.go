@@ -439,6 +439,7 @@ func (b *Box) dialer(s Server, guard *child.Guard) dialer {
 		client:    func(e Endpoint) *http.Client { return b.clientFor(s, e) },
 		limit:     MaxMessage,
 		junk:      func(line string) { b.opts.Log(s.Name, "info", display.Plain(line)) },
+		warn:      func(text string) { b.opts.Log(s.Name, "warn", text) },
 		learn:     func(e Endpoint) { b.masks.Learn(s.Name, e.secrets()) },
 		hide:      func(text string) string { return b.masks.Hide(s.Name, text) },
 		listening: func() {},

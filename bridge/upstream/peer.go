@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,9 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/creachadair/jrpc2"
 
 	proto "dragoman/adapters/proto/mcp"
 	"dragoman/adapters/wire"
@@ -205,51 +201,6 @@ func (p *Peer) Close() {
 	<-p.Done
 }
 
-// agree finds a version that both support (Basic, Lifecycle). Nearly every server knows the last
-// one with a handshake, on which the server can send requests and notifications on its own; so
-// that is offered first, then the modern one, then the number of the oldest. If Hello has the
-// modern version, it is offered first.
-func (p *Peer) agree(ctx context.Context) error {
-	version := cmp.Or(p.says.Version, proto.Legacy)
-	if version == proto.Modern {
-		modern := p.probe(ctx)
-		if modern == nil || p.Over() || ctx.Err() != nil {
-			return modern
-		}
-		version = proto.Legacy
-	}
-	err := p.initialize(ctx, `"`+version+`"`)
-	var refused *jrpc2.Error
-	if !errors.As(err, &refused) || refused.Code == streamable.CodeUnreached {
-		return err
-	}
-	switch refused.Code {
-	case proto.CodeUnsupportedVersion,
-		proto.CodeHeaderMismatch,
-		jrpc2.MethodNotFound: // the modern version has no handshake
-		return p.discover(ctx)
-	}
-	if p.initialize(ctx, proto.Numbered) == nil {
-		return nil
-	}
-	if refused.Code == jrpc2.InvalidParams &&
-		p.probe(ctx) == nil { // it misses the members that the modern version has in every request
-		return nil
-	}
-	return err
-}
-
-// probeFor limits the time until a server answers a request of the modern version, before it is
-// offered another: some do not answer unknown requests.
-const probeFor = 10 * time.Second
-
-// probe checks whether the server speaks the modern version.
-func (p *Peer) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeFor)
-	defer cancel()
-	return p.discover(ctx)
-}
-
 // initialize offers a version, which is JSON.
 func (p *Peer) initialize(ctx context.Context, version string) error {
 	var r struct {
@@ -278,7 +229,7 @@ func (p *Peer) initialize(ctx context.Context, version string) error {
 	if len(r.Version) > 0 && strings.IndexByte("0123456789", r.Version[0]) >= 0 {
 		p.Version = proto.Numbered
 	} else if json.Unmarshal(r.Version, &p.Version) != nil || !proto.IsLegacy(p.Version) {
-		return fmt.Errorf("the server speaks version %.40s of the protocol, which we do not", r.Version)
+		return &versionError{[]string{strings.Trim(string(r.Version), `"`)}}
 	}
 	p.Name, p.Caps, p.Instructions = r.Info.String(), r.Caps, r.Instructions
 	return p.Conn.Notify(proto.NoteInitialized, json.RawMessage(`{}`))
@@ -303,7 +254,7 @@ func (p *Peer) discover(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(r.Versions, proto.Modern) {
-		return fmt.Errorf("the server speaks versions %.200q of the protocol, which we do not", r.Versions)
+		return &versionError{r.Versions}
 	}
 	p.Name, p.Caps, p.Instructions = r.Meta.Info.String(), r.Caps, r.Instructions
 	return nil

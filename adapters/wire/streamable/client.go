@@ -92,6 +92,8 @@ type Options struct {
 	WantsLogin func(error) (wants error, ends bool)
 	// Plain makes a text of a server fit for display.
 	Plain func(string) string
+	// Warn logs a fault of the server's that costs something.
+	Warn func(string)
 	// Listening is called each time the stream of the server's own messages begins anew, so that
 	// earlier messages may be lost; not if it is resumed.
 	Listening func()
@@ -284,6 +286,10 @@ func (h *Client) notify(line []byte, m wire.Message) {
 
 // request posts a request and makes sure that it gets an answer.
 func (h *Client) request(ctx context.Context, line []byte, m wire.Message) {
+	if err := h.unsendable(m); err != nil {
+		_ = h.deliver(wire.AppendAnswer(nil, m.ID, nil, err), m) // the connection has ended
+		return
+	}
 	resp, err := h.postPatiently(ctx, line, m)
 	if err != nil {
 		h.refuse(m, h.opts.Explain(err).Error())
@@ -328,7 +334,7 @@ func (h *Client) failed(resp *http.Response, kind string, m wire.Message) {
 	if kind == "application/json" {
 		if r, err := wire.Parse(body); err == nil && r.Kind() == wire.Response && r.Error != nil {
 			if string(r.ID) == string(m.ID) {
-				_ = h.deliver(body)
+				_ = h.deliver(body, m)
 			} else {
 				h.answer(m, r.Error)
 			}
@@ -388,19 +394,35 @@ func (h *Client) head(req *http.Request, m wire.Message) {
 	}
 }
 
-// deliver puts a message into the stream of lines, and notes the parts that the transport needs. It
+// deliver puts a message into the stream of lines, after the request m, or on a stream of its own. It
 // blocks until the message is read.
-func (h *Client) deliver(text []byte) error {
+func (h *Client) deliver(text []byte, m wire.Message) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
 		return err
 	}
-	h.note(line.Bytes())
+	if m.Method == proto.MethodListTools && h.isModern(m) {
+		if r, err := wire.Parse(line.Bytes()); err == nil && r.Result != nil {
+			if fit := h.fit(r.Result); len(fit) != len(r.Result) {
+				line = *bytes.NewBuffer(wire.Edit(line.Bytes(), wire.Set("result", fit)))
+			}
+		}
+	}
 	line.WriteByte('\n')
 	h.put.Lock()
 	defer h.put.Unlock()
 	_, err := h.lines.Write(line.Bytes())
 	return err
+}
+
+// isModern reports whether a request is of 2026-07-28.
+func (h *Client) isModern(m wire.Message) bool {
+	if v := ReadParams(m.Params).Says(); v != "" {
+		return v >= proto.Modern
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.version >= proto.Modern
 }
 
 // CodeUnreached is the code of our own error answers for a server that cannot be reached.
@@ -428,7 +450,7 @@ func (h *Client) refuse(m wire.Message, text string) {
 }
 
 func (h *Client) answer(m wire.Message, fault []byte) {
-	_ = h.deliver([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + string(fault) + `}`)) // the connection has ended
+	_ = h.deliver([]byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":`+string(fault)+`}`), m) // the connection has ended
 }
 
 // Settled notes the version, and opens the stream of the server's own messages if the version has

@@ -26,7 +26,7 @@ func (h *Client) single(body io.Reader, m wire.Message) error {
 		err = fmt.Errorf("it does not answer the request, whose id is %s", m.ID)
 	}
 	if err == nil {
-		err = h.deliver(text)
+		err = h.deliver(text, m)
 	}
 	if err != nil {
 		return fmt.Errorf("the server's answer cannot be read: %w", err)

@@ -3,7 +3,6 @@ package streamable
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -18,7 +17,7 @@ import (
 // the server has given its events ids.
 func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 	c := &cursor{}
-	answered, err := h.stream(body, m.ID, c)
+	answered, err := h.stream(body, m, c)
 	for tries := 0; !answered && c.id != "" && !errors.Is(err, sse.ErrTooLong) && tries < maxResumed && ctx.Err() == nil; tries++ {
 		if awaited(ctx.Done(), c.wait(tries)) {
 			break
@@ -29,7 +28,7 @@ func (h *Client) follow(ctx context.Context, body io.Reader, m wire.Message) {
 			continue
 		}
 		before := c.id
-		answered, err = h.stream(resp.Body, m.ID, c)
+		answered, err = h.stream(resp.Body, m, c)
 		resp.Body.Close()
 		if errors.Is(err, sse.ErrTooLong) {
 			break
@@ -63,9 +62,9 @@ func (c *cursor) wait(tries int) time.Duration {
 	return min(time.Second<<min(tries, 10), maxResumeWait)
 }
 
-// stream delivers the messages of a stream. It returns true after the answer to id, else the
-// reason for the stream's end.
-func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, error) {
+// stream delivers the messages of a stream. It returns true after the answer to the request m, if there
+// is one, else the reason for the stream's end.
+func (h *Client) stream(body io.Reader, m wire.Message, c *cursor) (bool, error) {
 	s := sse.NewReader(body, h.opts.Limit)
 	for {
 		e, err := s.Next()
@@ -81,16 +80,16 @@ func (h *Client) stream(body io.Reader, id json.RawMessage, c *cursor) (bool, er
 		if len(bytes.TrimSpace(e.Data)) == 0 || len(e.Name) > 0 && string(e.Name) != "message" {
 			continue
 		}
-		if err := h.deliver(e.Data); err != nil {
+		if err := h.deliver(e.Data, m); err != nil {
 			if h.ctx.Err() != nil {
 				return false, err
 			}
 			continue // no message
 		}
-		if id == nil {
+		if m.ID == nil {
 			continue
 		}
-		if m, err := wire.Parse(e.Data); err == nil && m.Kind() == wire.Response && string(m.ID) == string(id) {
+		if r, err := wire.Parse(e.Data); err == nil && r.Kind() == wire.Response && string(r.ID) == string(m.ID) {
 			return true, nil
 		}
 	}
@@ -111,7 +110,7 @@ func (h *Client) listen() {
 			if before == "" {
 				h.opts.Listening()
 			}
-			_, err = h.stream(resp.Body, nil, c)
+			_, err = h.stream(resp.Body, wire.Message{}, c)
 			resp.Body.Close()
 			if errors.Is(err, io.EOF) || c.id != before {
 				tries = 0

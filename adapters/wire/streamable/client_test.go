@@ -21,7 +21,8 @@ import (
 func clientOf(t *testing.T, url string, limit int) *Client {
 	t.Helper()
 	c, err := NewClient(Options{
-		URL: url, HTTP: NewHTTPClient(nil), Limit: limit, Plain: func(s string) string { return s }, Listening: func() {},
+		Warn: func(text string) { t.Log(text) },
+		URL:  url, HTTP: NewHTTPClient(nil), Limit: limit, Plain: func(s string) string { return s }, Listening: func() {},
 		Explain: func(err error) error { return err }, WantsLogin: func(error) (error, bool) { return nil, false },
 	})
 	if err != nil {

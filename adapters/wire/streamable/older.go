@@ -67,7 +67,7 @@ func (s *olderClient) read() {
 				close(s.known)
 			})
 		case "", "message":
-			if s.deliver(e.Data) != nil && s.ctx.Err() != nil {
+			if s.deliver(e.Data, wire.Message{}) != nil && s.ctx.Err() != nil {
 				return
 			}
 		}

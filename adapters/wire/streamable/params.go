@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +22,8 @@ import (
 // ParamHeaders are the arguments of tools that also travel as headers (2026-07-28,
 // Streamable HTTP, x-mcp-header). The zero value holds none.
 type ParamHeaders struct {
-	tools map[string][]paramHeader
+	tools  map[string][]paramHeader
+	faults map[string]error // of tools that no client may list or call
 }
 
 type paramHeader struct {
@@ -28,16 +31,56 @@ type paramHeader struct {
 	name string
 }
 
-// Learn notes the arguments that are headers from an answer to tools/list.
-func (p *ParamHeaders) Learn(line []byte) {
-	found := paramHeaders(line)
-	if len(found) == 0 {
-		return
+// Learn notes the arguments that are headers from a result of tools/list.
+func (p *ParamHeaders) Learn(result json.RawMessage) { p.Fit(result) }
+
+// Fit is Learn for a client. It returns the result without the tools whose headers are invalid, and the
+// reasons for those that it has not left out before.
+func (p *ParamHeaders) Fit(result json.RawMessage) (fit json.RawMessage, left []error) {
+	if len(p.faults) == 0 && !mayHaveHeaders(result) {
+		return result, nil
+	}
+	var r struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return result, nil
 	}
 	if p.tools == nil {
-		p.tools = map[string][]paramHeader{}
+		p.tools, p.faults = map[string][]paramHeader{}, map[string]error{}
 	}
-	maps.Copy(p.tools, found)
+	valid := make([]json.RawMessage, 0, len(r.Tools))
+	for _, tool := range r.Tools {
+		members := wire.Object(tool)
+		name := jsonscan.Text(members["name"])
+		list, err := paramHeaders(members["inputSchema"])
+		before := p.faults[name]
+		delete(p.tools, name)
+		delete(p.faults, name)
+		switch {
+		case err != nil:
+			p.faults[name] = err
+			if before == nil || before.Error() != err.Error() {
+				left = append(left, fmt.Errorf("its tool %.100q is left out: %w", name, err))
+			}
+			continue
+		case list != nil:
+			p.tools[name] = list
+		}
+		valid = append(valid, tool)
+	}
+	if len(valid) == len(r.Tools) {
+		return result, nil
+	}
+	return wire.Edit(result, wire.Set("tools", wire.JSON(valid))), left
+}
+
+// Fault returns the reason why a tool must not be called; nil: it may be.
+func (p *ParamHeaders) Fault(tool string) error {
+	if err := p.faults[tool]; err != nil {
+		return jrpc2.Errorf(jrpc2.InvalidParams, "the tool %.100q cannot be called: %v", tool, err)
+	}
+	return nil
 }
 
 // set sets the headers of a call.
@@ -99,51 +142,89 @@ func (h *Client) headModern(req *http.Request, method string, p Params) {
 	h.mu.Unlock()
 }
 
-// note learns the arguments that are headers from a message of the server.
-func (h *Client) note(line []byte) {
+// fit learns the arguments that are headers from a result of tools/list, and returns the result without
+// the tools whose headers are invalid.
+func (h *Client) fit(result json.RawMessage) json.RawMessage {
+	h.mu.Lock()
+	fit, left := h.params.Fit(result)
+	h.mu.Unlock()
+	for _, why := range left {
+		h.opts.Warn(h.opts.Plain(why.Error()))
+	}
+	return fit
+}
+
+// unsendable returns the reason why a request must not be sent; nil: it may be.
+func (h *Client) unsendable(m wire.Message) error {
+	if m.Method != proto.MethodCallTool {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.params.Learn(line)
-}
-
-// paramHeaders returns the arguments that are headers from an answer to tools/list, by tool.
-func paramHeaders(line []byte) map[string][]paramHeader {
-	if !bytes.Contains(line, []byte(`"x-mcp-header"`)) {
+	if len(h.params.faults) == 0 {
 		return nil
 	}
-	var r struct {
-		Result struct {
-			Tools []struct {
-				Name   string         `json:"name"`
-				Schema headerProperty `json:"inputSchema"`
-			} `json:"tools"`
-		} `json:"result"`
-	}
-	if json.Unmarshal(line, &r) != nil {
-		return nil
-	}
-	found := map[string][]paramHeader{}
-	for _, t := range r.Result.Tools {
-		found[t.Name] = t.Schema.headers(nil, nil)
-	}
-	return found
+	return h.params.Fault(jsonscan.Text(ReadParams(m.Params).Name))
 }
 
-// headerProperty has the parts of a schema that concern headers.
-type headerProperty struct {
-	Header     any                       `json:"x-mcp-header"`
-	Properties map[string]headerProperty `json:"properties"`
+// mayHaveHeaders reports whether a list may have arguments that are headers: the word is in it, or one
+// that is written with escapes.
+func mayHaveHeaders(list []byte) bool {
+	return bytes.Contains(list, []byte(`"`+headerMember+`"`)) || bytes.Contains(list, []byte(`\u00`))
 }
 
-func (p headerProperty) headers(path []string, list []paramHeader) []paramHeader {
-	for name, sub := range p.Properties {
-		at := append(path[:len(path):len(path)], name)
-		if header, ok := sub.Header.(string); ok && isToken(header) {
-			list = append(list, paramHeader{at, header})
+// headerMember is the member of an argument's schema that names its header.
+const headerMember = "x-mcp-header"
+
+// paramHeaders returns the arguments of a schema that are headers; an error if one of them is invalid.
+func paramHeaders(schema json.RawMessage) (list []paramHeader, err error) {
+	taken := map[string]bool{}
+	var walk func(schema json.RawMessage, path []string) error
+	walk = func(schema json.RawMessage, path []string) error {
+		for name, sub := range wire.Members(wire.Value(schema, "properties")) {
+			at := append(path[:len(path):len(path)], string(name))
+			if header := wire.Value(sub, headerMember); header != nil {
+				if err := checkHeader(header, wire.Value(sub, "type"), taken); err != nil {
+					return fmt.Errorf("the %s of its argument %.100q %w", headerMember, strings.Join(at, "."), err)
+				}
+				list = append(list, paramHeader{at, jsonscan.Text(header)})
+			}
+			if err := walk(sub, at); err != nil {
+				return err
+			}
 		}
-		list = sub.headers(at, list)
+		return nil
 	}
-	return list
+	return list, walk(schema, nil)
+}
+
+// checkHeader returns an error unless an argument of a type can have a header. taken are the headers of
+// the other arguments.
+func checkHeader(header, kind json.RawMessage, taken map[string]bool) error {
+	name := jsonscan.Text(header)
+	switch folded := strings.ToLower(name); {
+	case !jsonscan.IsString(header) || !isToken(name):
+		return errors.New("is no name of a header")
+	case taken[folded]:
+		return fmt.Errorf("is the same as another one (%s)", name)
+	case !isHeaderType(kind):
+		return errors.New("belongs to a value that is no string, boolean or integer")
+	default:
+		taken[folded] = true
+		return nil
+	}
+}
+
+// isHeaderType reports whether values of a type can be headers.
+func isHeaderType(kind json.RawMessage) bool {
+	var kinds []string
+	if jsonscan.IsString(kind) {
+		kinds = []string{jsonscan.Text(kind)}
+	} else if wire.Unmarshal(kind, &kinds) != nil {
+		return false
+	}
+	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "null" }) // it has no header then
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k string) bool { return !slices.Contains([]string{"string", "boolean", "integer"}, k) })
 }
 
 // isToken reports whether a text can be the name of a header (RFC 9110, 5.6.2).

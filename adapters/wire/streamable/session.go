@@ -121,7 +121,7 @@ func (s *session) send(m wire.Message, within *wire.Call) {
 		s.forgetLocked(x)
 		if x.method == proto.MethodListTools && m.Result != nil {
 			s.listed = true
-			s.headers.Learn(wire.AppendMessage(nil, m))
+			s.headers.Learn(m.Result)
 		}
 	}
 	s.mu.Unlock()
