@@ -53,7 +53,7 @@ func newPart(s *side, export *upstream.Export, hops int) *part {
 		subs: map[string]*wire.Ask{}, wanted: map[string]bool{},
 	}
 	if export != nil {
-		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p)
+		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p, s.caller.dir)
 	}
 	return p
 }

@@ -116,12 +116,12 @@ func (e *Export) Pinned() []string {
 	)
 }
 
-// NewKeeper returns a keeper of a client's connection to the server. Keep must follow. The users'
+// NewKeeper returns a keeper of a client's connection to the server, which works in dir. Keep must follow. The users'
 // actions on the server also apply to the connection: it ends when the server is stopped, until
 // that is started again, and permanently when the configuration has changed.
-func (e *Export) NewKeeper(j Job) *Keeper {
+func (e *Export) NewKeeper(j Job, dir string) *Keeper {
 	b := e.box
-	k := newKeeper(e.Server.Name, j, b.pause, func() error { return b.wantsLogin(e.Server) }, nil)
+	k := newKeeper(e.Server.Name, j, b.outages.find(e.Server, dir), b.pause, func() error { return b.wantsLogin(e.Server) }, nil)
 	b.mu.Lock()
 	known := slices.ContainsFunc(b.servers, e.Server.is)
 	if known {
@@ -141,7 +141,7 @@ func (e *Export) NewKeeper(j Job) *Keeper {
 // lasts as long as its client: people and the configuration do not end it, but no connection may
 // be made again that they are against (Usable).
 func (e *Export) NewVerbatimKeeper(j Job) *Keeper {
-	return newKeeper(e.Server.Name, j, e.box.pause, func() error { return e.box.wantsLogin(e.Server) }, nil)
+	return newKeeper(e.Server.Name, j, &outage{}, e.box.pause, func() error { return e.box.wantsLogin(e.Server) }, nil)
 }
 
 // Keep keeps the connection of a keeper until ctx ends, or the connection has ended permanently.

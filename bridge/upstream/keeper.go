@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	// maxTries limits the automatic starts in a row. After them a call starts the server.
-	maxTries = 5
+	// maxTries limits the automatic starts that fail in a row, for all sessions. After them a call or a
+	// person starts the server.
+	maxTries = 3
+	// maxEnds is the same for the restarts of a server that has started and ends again and again.
+	maxEnds = 5
 	// maxPause limits the pause between two starts.
 	maxPause = time.Minute
 	// The earlier failures of a server that has run for steadyFor are forgotten.
@@ -25,6 +28,7 @@ type change int
 
 const (
 	onWanted    change = iota // it is needed
+	onMissed                  // it is needed, and another one to the server could not be made
 	onAsked                   // its start waits for a person
 	onMade                    // it has been made
 	onFailed                  // it could not be made, or broke
@@ -36,7 +40,7 @@ const (
 // following is the table of transitions. A change that is not listed for a status has come too
 // late, and has no effect.
 var following = map[string]map[change]string{
-	statusStopped: {onWanted: statusStarting, onEnded: statusStopped},
+	statusStopped: {onWanted: statusStarting, onMissed: statusFailed, onEnded: statusStopped},
 	statusStarting: {
 		onWanted: statusStarting, onAsked: statusStarting, onMade: statusRunning,
 		onFailed: statusFailed, onLockedOut: statusLogin, onEnded: statusStopped,
@@ -57,6 +61,7 @@ type Keeper struct {
 	notify func(status string)           // called after each change; may be nil
 	want   chan struct{}                 // holds a token when the connection is needed
 	over   chan struct{}                 // closed when the connection is held permanently
+	outage *outage                       // shared by all keepers of the server
 
 	mu     sync.Mutex // guards the fields below
 	status string
@@ -70,7 +75,8 @@ type Keeper struct {
 	ended  bool          // over is closed
 	cut    func()        // ends the connection, or its start; nil: there is none
 
-	admitted bool // a login was made since the last start began
+	began    time.Time // of the last start
+	admitted bool      // a login was made since then
 }
 
 // Job makes and uses the connection of a Keeper, whose run calls the methods.
@@ -85,16 +91,21 @@ type Job interface {
 }
 
 func newKeeper(
-	server string, j Job, pause func(fails int) time.Duration, login func() error, notify func(status string),
+	server string, j Job, o *outage, pause func(fails int) time.Duration, login func() error, notify func(status string),
 ) *Keeper {
 	return &Keeper{
-		job: j, server: server, pause: pause, login: login, notify: notify,
+		job: j, server: server, outage: o, pause: pause, login: login, notify: notify,
 		want: make(chan struct{}, 1), over: make(chan struct{}), status: statusStopped, moved: make(chan struct{}),
 	}
 }
 
 // run keeps the connection until ctx ends, or it is held permanently.
 func (k *Keeper) run(ctx context.Context) {
+	defer func() {
+		if next := k.outage.leave(k); next != nil {
+			next.nudge()
+		}
+	}()
 	for k.awaitWant(ctx) {
 		err := k.once(ctx)
 		switch {
@@ -115,7 +126,7 @@ func (k *Keeper) once(ctx context.Context) error {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
 	k.mu.Lock()
-	k.cut, k.admitted = cut, false
+	k.cut, k.admitted, k.began = cut, false, time.Now()
 	held := k.held != ""
 	k.mu.Unlock()
 	if held {
@@ -133,6 +144,9 @@ func (k *Keeper) once(ctx context.Context) error {
 		p.Close()
 		return errCut
 	}
+	for _, other := range k.outage.over(k) {
+		other.summon()
+	}
 	since := time.Now()
 	why := k.job.Follow(ctx, p)
 	if ctx.Err() != nil {
@@ -149,33 +163,45 @@ func (k *Keeper) once(ctx context.Context) error {
 // awaitWant waits until the server is needed, or the pause after a failure is over. It returns
 // false when ctx has ended, or the connection is held permanently.
 func (k *Keeper) awaitWant(ctx context.Context) bool {
-	k.mu.Lock()
-	again := k.status == statusFailed && k.fails <= maxTries && k.held == ""
-	left := time.Until(k.after)
-	k.mu.Unlock()
-	var pause <-chan time.Time
-	if again {
-		t := time.NewTimer(max(left, 0))
-		defer t.Stop()
-		pause = t.C
-	}
 	for {
+		again, after := k.due()
+		pause := time.NewTimer(max(time.Until(after), 0))
+		if !again {
+			pause.Stop()
+		}
 		select {
 		case <-ctx.Done():
+			pause.Stop()
 			return false
 		case <-k.over:
+			pause.Stop()
 			return false
-		case <-pause:
+		case <-pause.C:
 			return true
 		case <-k.want:
+			pause.Stop()
+			_, after = k.due()
 			k.mu.Lock()
-			soon := time.Now().Before(k.after) || k.held != ""
+			soon := time.Now().Before(after) || k.held != ""
 			k.mu.Unlock()
 			if !soon {
 				return ctx.Err() == nil
 			}
 		}
 	}
+}
+
+// due reports whether the server, which has failed, is to be started without being asked for, and
+// returns the time of the next possible start.
+func (k *Keeper) due() (again bool, after time.Time) {
+	fails, shared, mine := k.outage.due(k)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	again = mine && k.status == statusFailed && fails < maxTries && k.fails <= maxEnds && k.held == ""
+	if after = k.after; shared.After(after) {
+		after = shared
+	}
+	return again, after
 }
 
 // fail records the reason why the server does not run, and the time of the next possible start.
@@ -190,17 +216,22 @@ func (k *Keeper) fail(err error) {
 		k.nudge()
 		return
 	}
-	if k.fails++; k.status == statusStarting {
+	k.fails++
+	missed, began := k.status == statusStarting, k.began
+	if missed {
 		k.missed++
 	}
 	k.after = time.Now().Add(k.pause(k.fails))
 	if errors.Is(err, errRefused) {
-		k.fails = maxTries + 1
+		k.fails = maxEnds + 1
 	}
 	if what == onLockedOut {
 		k.after = time.Time{} // a login may be made at any time
 	}
 	k.mu.Unlock()
+	if missed && what == onFailed && !errors.Is(err, errRefused) {
+		k.outage.failed(k, began, why, k.pause)
+	}
 	k.job.Failed(why)
 	k.step(what, why, nil)
 }
@@ -246,21 +277,28 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// expect has the server started, and records that at once, so that a listing waits for it.
+// expect has the server started, and records that at once, so that a listing waits for it. A server
+// that could not be started a moment ago, for whomever, has failed for this keeper, too.
 func (k *Keeper) expect() {
+	missed, mine := k.outage.wanted(k)
 	k.mu.Lock()
 	held := k.held != ""
-	if !held {
+	switch {
+	case held:
+	case missed != "":
+		k.stepLocked(onMissed, missed, nil)
+	default:
 		k.stepLocked(onWanted, "", nil)
 	}
 	k.mu.Unlock()
-	if !held {
+	if !held && mine {
 		k.nudge()
 	}
 }
 
 // summon has the server started at once, even after failures.
 func (k *Keeper) summon() {
+	k.outage.forget()
 	k.mu.Lock()
 	if k.peer == nil {
 		k.fails, k.after = 0, time.Time{}
@@ -295,6 +333,7 @@ func (k *Keeper) retire(why string) {
 // release ends a hold, and forgets earlier failures. usable is false if the connection is held
 // permanently; was reports whether there was a hold.
 func (k *Keeper) release() (usable, was bool) {
+	k.outage.forget()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if was = k.held != "" && !k.ended; was {
@@ -339,9 +378,10 @@ type moment struct {
 }
 
 func (k *Keeper) now() moment {
+	_, after := k.due()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return moment{k.status, k.why, k.held, k.peer, time.Until(k.after), k.missed, k.moved}
+	return moment{k.status, k.why, k.held, k.peer, time.Until(after), k.missed, k.moved}
 }
 
 // Running returns the connection; nil: there is none.
@@ -355,10 +395,11 @@ func (k *Keeper) Running() *Peer {
 // GaveUp reports whether the server has failed so often in a row that nothing but a call starts
 // it again. One that waits for a login has not.
 func (k *Keeper) GaveUp() bool {
+	missed, _, _ := k.outage.due(k)
 	k.mu.Lock()
 	fails := k.fails
 	k.mu.Unlock()
-	return fails > maxTries && k.login() == nil
+	return (fails > maxEnds || missed >= maxTries) && k.login() == nil
 }
 
 // endOf returns the reason for the end of a connection.

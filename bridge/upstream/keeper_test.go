@@ -30,7 +30,7 @@ type testJob struct {
 func keepUp(t *testing.T, start func(ctx context.Context) error) *testJob {
 	j := &testJob{start: start, began: time.Now()}
 	pause := func(fails int) time.Duration { return time.Second << (fails - 1) }
-	j.Keeper = newKeeper("up", j, pause, func() error { return j.wants }, func(status string) {
+	j.Keeper = newKeeper("up", j, &outage{}, pause, func() error { return j.wants }, func(status string) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.seen = append(j.seen, status)
@@ -106,16 +106,16 @@ func (j *testJob) startedAt(t *testing.T, want ...int) {
 // Every change leads from every status to the one in the table, and a late change has no effect.
 func TestKeeperSteps(t *testing.T) {
 	const none = ""
-	for status, want := range map[string][7]string{ // onWanted, onAsked, onMade, onFailed, onLockedOut, onAdmitted, onEnded
-		statusStopped:  {statusStarting, none, none, none, none, none, statusStopped},
-		statusStarting: {statusStarting, statusStarting, statusRunning, statusFailed, statusLogin, none, statusStopped},
-		statusRunning:  {none, none, none, statusFailed, statusLogin, none, statusStopped},
-		statusFailed:   {statusStarting, none, none, none, none, none, statusStopped},
-		statusLogin:    {statusStarting, none, none, none, none, statusStarting, statusStopped},
+	for status, want := range map[string][8]string{ // onWanted, onMissed, onAsked, onMade, onFailed, onLockedOut, onAdmitted, onEnded
+		statusStopped:  {statusStarting, statusFailed, none, none, none, none, none, statusStopped},
+		statusStarting: {statusStarting, none, statusStarting, statusRunning, statusFailed, statusLogin, none, statusStopped},
+		statusRunning:  {none, none, none, none, statusFailed, statusLogin, none, statusStopped},
+		statusFailed:   {statusStarting, none, none, none, none, none, none, statusStopped},
+		statusLogin:    {statusStarting, none, none, none, none, none, statusStarting, statusStopped},
 	} {
 		for c, next := range want {
 			told := none
-			k := newKeeper("up", nil, nil, nil, func(status string) { told = status })
+			k := newKeeper("up", nil, &outage{}, nil, nil, func(status string) { told = status })
 			k.status, k.why = status, "before"
 			moved, p := k.moved, &Peer{}
 			done := k.step(change(c), "after", p)
@@ -145,25 +145,118 @@ func TestKeeperPauses(t *testing.T) {
 		k.nudge()
 		<-time.After(time.Hour - time.Nanosecond)
 		k.told(t, statusFailed, "no license")
-		k.startedAt(t, 0, 1, 3, 7, 15, 31)
-		if _, err := k.Acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: no license; it can be started again in 1m4s" {
+		k.startedAt(t, 0, 1, 3)
+		if _, err := k.Acquire(t.Context(), true); err == nil || err.Error() != "the MCP server up does not run: no license; it can be started again in 8s" {
 			t.Error(err)
 		}
-		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599)
-		if _, err := k.Acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "no license; it can be started again in 1m4s") {
+		k.startedAt(t, 0, 1, 3, 3599)
+		if _, err := k.Acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "no license; it can be started again in 8s") {
 			t.Error(err)
 		}
 		k.nudge() // without effect: the pause is not over
 		synctest.Wait()
-		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599)
+		k.startedAt(t, 0, 1, 3, 3599)
 		k.summon()
 		synctest.Wait()
-		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599, 3599)
+		k.startedAt(t, 0, 1, 3, 3599, 3599)
 		<-time.After(time.Second)
 		k.told(t, statusFailed, "no license")
-		k.startedAt(t, 0, 1, 3, 7, 15, 31, 3599, 3599, 3600)
-		if len(k.faults) != 9 {
+		k.startedAt(t, 0, 1, 3, 3599, 3599, 3600)
+		if len(k.faults) != 6 {
 			t.Errorf("told of %q", k.faults)
+		}
+	})
+}
+
+// What one keeper has found out of a server counts for all: together they start it a few times, and the
+// one that tries again hands that over when it ends. All have the server once it runs for one.
+func TestKeepersShareFailedStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		works := false
+		var starts []int
+		o := &outage{}
+		keep := func() (k *testJob, end func()) {
+			k = &testJob{began: began, start: func(context.Context) error {
+				starts = append(starts, int(time.Since(began)/time.Second))
+				if works {
+					return nil
+				}
+				return errors.New("no license")
+			}}
+			k.Keeper = newKeeper("up", k, o, func(fails int) time.Duration { return 10 * time.Second << (fails - 1) }, func() error { return nil }, nil)
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				k.run(ctx)
+			}()
+			end = func() { stop(); <-ended }
+			t.Cleanup(end)
+			k.expect()
+			synctest.Wait()
+			return k, end
+		}
+		started := func(want ...int) {
+			t.Helper()
+			synctest.Wait()
+			if !slices.Equal(starts, want) {
+				t.Errorf("it was started at %v, want %v", starts, want)
+			}
+		}
+		a, endA := keep()
+		b, _ := keep()
+		b.told(t, statusFailed, "no license")
+		started(0)
+		if _, err := b.Acquire(t.Context(), false); err == nil || !strings.HasSuffix(err.Error(), "it can be started again in 10s") {
+			t.Error(err)
+		}
+		<-time.After(11 * time.Second)
+		started(0, 10)
+		a.told(t, statusFailed, "no license")
+		endA()
+		<-time.After(time.Hour)
+		started(0, 10, 30)
+		c, _ := keep()
+		<-time.After(time.Hour)
+		started(0, 10, 30)
+		c.told(t, statusFailed, "no license")
+		works = true
+		if _, err := c.Acquire(t.Context(), false); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		b.told(t, statusRunning, "")
+		c.told(t, statusRunning, "")
+		d, _ := keep()
+		d.told(t, statusRunning, "")
+	})
+}
+
+// Starts that run at the same time count once.
+func TestKeepersThatFailTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outage{}
+		var all []*testJob
+		for range 3 {
+			k := keepUp(t, func(context.Context) error {
+				<-time.After(time.Second)
+				return errors.New("no license")
+			})
+			k.outage = o
+			all = append(all, k)
+		}
+		for _, k := range all {
+			k.expect()
+		}
+		<-time.After(time.Hour)
+		n := 0
+		for _, k := range all {
+			k.told(t, statusFailed, "no license")
+			n += len(k.starts)
+		}
+		if n != 3+2 {
+			t.Errorf("it was started %d times", n)
 		}
 	})
 }
@@ -296,7 +389,7 @@ func TestKeeperHold(t *testing.T) {
 func TestKeeperRetires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &testJob{}
-		j.Keeper = newKeeper("up", j, nil, func() error { return nil }, nil)
+		j.Keeper = newKeeper("up", j, &outage{}, nil, func() error { return nil }, nil)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)

@@ -135,6 +135,8 @@ type Box struct {
 	pins   *pins
 	masks  *masks.Masks
 
+	outages outages
+
 	mu        sync.Mutex // guards the fields below
 	servers   []Server
 	stopped   map[string]bool // until they are started again

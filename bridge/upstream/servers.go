@@ -93,6 +93,7 @@ func (b *Box) Set(servers []Server) {
 		delete(b.roused, old.Name)
 		delete(b.known, old.Name)
 		delete(b.offers, old.Name)
+		delete(b.introduced, old.Name)
 	}
 	b.servers = servers
 	for key, u := range b.sides {
@@ -109,6 +110,7 @@ func (b *Box) Set(servers []Server) {
 	}
 	for name := range touched {
 		if touched[name] {
+			b.outages.drop(name)
 			b.post(name)
 		}
 	}

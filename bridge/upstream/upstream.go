@@ -64,7 +64,7 @@ func newUpstream(b *Box, s Server, host core.ToolHost, guard *child.Guard, wake 
 			u.to.layer = b.opts.Connection(host.Connection())
 		}
 	}
-	u.Keeper = newKeeper(s.Name, u, b.pause, func() error { return b.wantsLogin(s) }, u.report)
+	u.Keeper = newKeeper(s.Name, u, b.outages.find(s, host.Meta().Cwd), b.pause, func() error { return b.wantsLogin(s) }, u.report)
 	return u
 }
 
