@@ -165,13 +165,36 @@ type MCP struct {
 	Tools              int           `yaml:"tools" default:"0" min:"0" max:"100000" doc:"How many tools an MCP client is shown. Of more it is shown the agent's, and two by which it finds and calls the others (tool_search, call_tool); every tool can still be called by its name. 0: all of them."`
 }
 
-// Limits limits a turn, the part of the conversation that a model gets, and the programs of agents.
+// Limits limits a turn, what is spent, the part of the conversation that a model gets, and the programs of agents.
 type Limits struct {
-	Agents          int `yaml:"agents" aka:"max_agents,processes" default:"8" min:"1" max:"1000" doc:"How many programs of external agents (agents.NAME.acp or eca) run at once, all sessions together. The one that has been idle longest makes room for another; where none is idle, a new session waits."`
-	MaxTurnRequests int `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
-	Tools           int `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
-	CompactAt       int `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
+	Agents          int         `yaml:"agents" aka:"max_agents,processes" default:"8" min:"1" max:"1000" doc:"How many programs of external agents (agents.NAME.acp or eca) run at once, all sessions together. The one that has been idle longest makes room for another; where none is idle, a new session waits."`
+	MaxTurnRequests int         `yaml:"max_turn_requests" default:"200" min:"1" max:"100000" doc:"How many times a turn may call the model before it is stopped."`
+	Cost            CostLimits  `yaml:"cost" aka:"budget,dollars,max_cost" workspace:"yes" doc:"What models and agents may cost, in US dollars. At a limit the turn pauses and asks whether it goes on by as much again; where nobody can be asked it ends. Workspaces and editors can only lower a limit."`
+	Tokens          TokenLimits `yaml:"tokens" aka:"max_tokens,token_budget" workspace:"yes" doc:"How many tokens models and agents may take, as for cost."`
+	Unknown         string      `yaml:"unknown" enum:"ask,allow" default:"ask" doc:"What happens where a limit cannot be kept, because the price of a model or the figures of an agent are unknown: ask asks once in each session whether it goes on without, and refuses where nobody can be asked; allow goes on."`
+	Tools           int         `yaml:"tools" aka:"max_tools,tool_limit" default:"100" min:"0" max:"100000" doc:"How many tools a model is shown at once. Where there are more, it is shown dragoman's own and two with which it finds (tool_search) and calls (call_tool) those of MCP servers; 0: all are shown, however many."`
+	CompactAt       int         `yaml:"compact_at" aka:"compaction,auto_compact" default:"75" min:"10" max:"100" doc:"How full the model's context window may get, in percent, before the conversation so far is replaced by a summary, for the model only; 100: never without /compact."`
 }
+
+// CostLimits limit what models cost, in US dollars. 0: no limit.
+type CostLimits struct {
+	Turn    float64 `yaml:"turn" aka:"prompt" lowers:"yes" workspace:"yes" doc:"What one turn may cost, with the tasks that it delegates and its summaries. 0: no limit."`
+	Session float64 `yaml:"session" aka:"chat" lowers:"yes" workspace:"yes" doc:"What a session may cost. A fork begins with what the copied part has cost. 0: no limit."`
+	Day     float64 `yaml:"day" aka:"daily,per_day" lowers:"yes" workspace:"yes" doc:"What all sessions of the data folder may cost in a day, by the local clock. 0: no limit."`
+}
+
+// TokenLimits limit the tokens that models are sent and send. 0: no limit.
+type TokenLimits struct {
+	Turn    int `yaml:"turn" aka:"prompt" min:"0" max:"1000000000000" lowers:"yes" workspace:"yes" doc:"How many tokens one turn may take, sent and received, with the tasks that it delegates and its summaries. 0: no limit."`
+	Session int `yaml:"session" aka:"chat" min:"0" max:"1000000000000" lowers:"yes" workspace:"yes" doc:"How many tokens a session may take. 0: no limit."`
+	Day     int `yaml:"day" aka:"daily,per_day" min:"0" max:"1000000000000" lowers:"yes" workspace:"yes" doc:"How many tokens all sessions of the data folder may take in a day, by the local clock. 0: no limit."`
+}
+
+// IsZero reports whether there is no limit.
+func (l CostLimits) IsZero() bool { return l == CostLimits{} }
+
+// IsZero reports whether there is no limit.
+func (l TokenLimits) IsZero() bool { return l == TokenLimits{} }
 
 // Sessions decides about stored sessions by their last use.
 type Sessions struct {

@@ -52,6 +52,9 @@
 //
 //   - A list replaces the lower layer's list.
 //
+//   - Of the limits tagged lowers:"yes" the lowest of all layers holds: a layer other
+//     than the user's file can lower one, and none can raise it.
+//
 //   - A workspace's layer sets only keys tagged workspace:"yes", and its lists
 //     are added to those of the user, so that a repository can tighten the
 //     policy and never loosen it. Its values cannot contain references, because

@@ -131,6 +131,9 @@ func (c *Config) beyondEditor() (problems []Problem) {
 			wrong(key, "an editor's options do not say how commands are confined"+own)
 		}
 	}
+	if c.Limits.Unknown != "" {
+		wrong("limits.unknown", "an editor's options do not say what is spent without a limit"+own)
+	}
 	if !c.Log.File.IsZero() {
 		wrong("log.file", "an editor's options do not say where is written"+own)
 	}

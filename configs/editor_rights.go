@@ -116,6 +116,13 @@ var editorEffects = map[string]effect{
 	"limits.agents":            effectWidens, // concerns all connections; an editor cannot set it at all
 	"limits.max_turn_requests": effectBounds,
 	"limits.tools":             effectBounds,
+	"limits.cost.turn":         effectNarrows, // the lowest of all layers holds
+	"limits.cost.session":      effectNarrows,
+	"limits.cost.day":          effectNarrows,
+	"limits.tokens.turn":       effectNarrows,
+	"limits.tokens.session":    effectNarrows,
+	"limits.tokens.day":        effectNarrows,
+	"limits.unknown":           effectWidens, // an editor cannot set it at all
 	"limits.compact_at":        effectBounds,
 
 	"sessions.archive_after": effectWidens, // an editor cannot set these at all

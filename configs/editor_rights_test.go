@@ -44,6 +44,7 @@ func TestNarrowed(t *testing.T) {
 		{`{"policy":{"default":"allow","deny":[{"tool":"a"}]}}`, "policy.deny", "policy.default: allow"},
 		{`{"policy":{"default":"ask","allow":[{"command":"ls"}]}}`, "policy.default", `policy.allow: {command: "ls"}`},
 		{`{"limits":{"max_turn_requests":7,"compact_at":100,"tools":0}}`, "limits.max_turn_requests", "limits.compact_at: 100|limits.tools: 0"},
+		{`{"limits":{"cost":{"turn":0.5,"session":1000000},"tokens":{"day":0}}}`, "limits.cost.turn limits.cost.session limits.tokens.day", ""},
 		{`{"mcp":{"allow_auto":false,"elicitation_timeout":"5m"}}`, "mcp.allow_auto mcp.elicitation_timeout", ""},
 		{`{"mcp":{"model_answers":"none"}}`, "mcp.model_answers", ""},
 		{`{"mcp":{"model_answers":"soft"}}`, "", "mcp.model_answers: soft"},

@@ -24,6 +24,7 @@ type field struct {
 	pattern   func(string) string // returns the fault of a pattern; nil: the field is not a pattern
 	emptyOK   bool
 	workspace bool   // a workspace's layer may set it
+	lowers    bool   // a limit (0: none): of several layers' the lowest holds, so that the user's alone can raise it
 	line      bool   // a list that can also be one line of words
 	needs     string // another setting of the same mapping, without which this one means nothing
 	without   string // another setting of the same mapping, with which this one means nothing
@@ -78,6 +79,8 @@ func (f *field) tag(key, value string) {
 		f.emptyOK = value != ""
 	case "workspace":
 		f.workspace = value != ""
+	case "lowers":
+		f.lowers = value != ""
 	case "line":
 		f.line = value != ""
 	case "needs":

@@ -89,7 +89,7 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 		return
 	case shapeMap, shapeList, shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 	}
-	if !m.permitted(src, key, is) {
+	if !m.permitted(src, key, is) || is.lowers && !lower(dst, src) {
 		return
 	}
 	m.place(key, shapeOf(src.Type()) == shapeMap)
@@ -101,6 +101,17 @@ func (m *merger) merge(dst, src reflect.Value, key string, is field) {
 	case shapeStruct, shapeString, shapeText, shapeBool, shapeInt, shapeNumber, shapeDuration:
 		dst.Set(src)
 	}
+}
+
+// lower reports whether a limit is lower than that of the layers below. 0 is none.
+func lower(below, limit reflect.Value) bool {
+	if limit.IsZero() || below.IsZero() {
+		return below.IsZero()
+	}
+	if limit.CanInt() {
+		return limit.Int() < below.Int()
+	}
+	return limit.Float() < below.Float()
 }
 
 // permitted keeps a workspace from setting the user's own settings.

@@ -2,6 +2,8 @@ package configs
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +75,46 @@ log:
 	}
 	if len(user.Providers["local"].Headers) != 2 || user.Policy.Deny[0].Tool != "a" {
 		t.Errorf("the layer below was changed: %+v", user)
+	}
+}
+
+// Of a limit the lowest of all layers holds, whichever comes first. 0 and a limit that is left out are none.
+func TestTheUserAloneRaisesALimit(t *testing.T) {
+	for _, c := range []struct{ editor, user, workspace, flags, want string }{
+		{"0.5", "1", "", "", "0.5"},
+		{"2", "1", "", "", "1"},
+		{"0", "1", "", "", "1"},
+		{"2", "", "", "", "2"},
+		{"2", "0", "", "", "2"},
+		{"", "1", "0.25", "", "0.25"},
+		{"", "1", "3", "", "1"},
+		{"", "1", "0", "", "1"},
+		{"", "1", "", "2", "1"},
+		{"", "1", "", "0.75", "0.75"},
+		{"4", "3", "2", "1", "1"},
+		{"", "", "", "", "0"},
+	} {
+		var layers []*Config
+		for i, amount := range []string{c.editor, c.user, c.workspace, c.flags} {
+			if amount == "" {
+				layers = append(layers, nil)
+				continue
+			}
+			n, _ := strconv.ParseFloat(amount, 64)
+			text := fmt.Sprintf("limits: {cost: {turn: %s}, tokens: {day: %d}}\n", amount, int(n*100))
+			layers = append(layers, layer(t, []string{EditorSource, "user.yaml", "ws.yaml", "flags"}[i], text))
+		}
+		got, err := resolve(layers[0], layers[1], layers[2], layers[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := strconv.ParseFloat(c.want, 64)
+		if got.Limits.Cost.Turn != want || got.Limits.Tokens.Day != int(want*100) {
+			t.Errorf("%+v: cost %v, tokens %v", c, got.Limits.Cost, got.Limits.Tokens)
+		}
+		if at, ok := got.Where("limits.cost.turn"); want > 0 && (!ok || !strings.HasPrefix(at.String(), map[string]string{c.editor: EditorSource, c.user: "user.yaml", c.workspace: "ws.yaml", c.flags: "flags"}[c.want])) {
+			t.Errorf("%+v: it is at %v", c, at)
+		}
 	}
 }
 

@@ -68,6 +68,7 @@ type Call struct {
 	Content   []Block         `json:"-"`             // a preview (a diff), then the result
 	Locations []Location      `json:"locations,omitempty"`
 	Child     SessionID       `json:"child,omitempty"`
+	Spent     Expense         `json:"spent,omitzero"` // by Child so far
 	Start     time.Time       `json:"start,omitzero"` // of Running
 	End       time.Time       `json:"end,omitzero"`
 	Output    json.RawMessage `json:"output,omitempty"` // the structured result, where the tool gave one

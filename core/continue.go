@@ -25,16 +25,14 @@ const (
 // of a task is put to the user of the session that delegated it. It blocks until it is settled; an error
 // means that the turn must end.
 func (t *Turn) AskToContinue(ctx context.Context, text, more string) (Continuation, error) {
-	s := t.s
-	for s.meta.Parent != "" {
-		parent := s.g.live(sessionKey{s.meta.Principal, s.meta.Parent})
-		if parent == nil {
-			return Unasked, nil
-		}
-		s = parent
-	}
-	r, err := host{s}.Ask(ctx, Ask{
-		Kind: AskConsent, Text: text, Hard: true, Person: true,
+	return t.AskToAgree(ctx, text, more, "")
+}
+
+// AskToAgree is AskToContinue; a person who lets the turn go on agrees to something for the session
+// (State.Agreed).
+func (t *Turn) AskToAgree(ctx context.Context, text, more, agreed string) (Continuation, error) {
+	r, err := t.Root().Ask(ctx, Ask{
+		Kind: AskConsent, Text: text, Hard: true, Person: true, Remember: agreed,
 		Options: []Option{
 			{ID: optionGoOn, Label: "Go on", Description: more, Decision: AllowOnce},
 			{ID: optionStop, Label: "Stop", Decision: RejectOnce},

@@ -220,6 +220,9 @@ func (c Call) showing(sh Showing) Call {
 	if sh.Meta != nil {
 		c.Meta = sh.Meta
 	}
+	if sh.Spent != (Expense{}) {
+		c.Spent = sh.Spent
+	}
 	return c
 }
 

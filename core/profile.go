@@ -45,6 +45,7 @@ type Profile struct {
 	Toolboxes  []Toolbox
 	Policy     Policy
 	AskTimeout time.Duration // until an Ask expires; 0: one hour
+	Limits     Limits        // nil: there are none
 	// Commands lists the slash commands of a session, or, without an ID, of a workspace.
 	// nil: none.
 	Commands func(ctx context.Context, m Meta) []Command

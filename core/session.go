@@ -175,6 +175,7 @@ func (s *Session) refoldLocked(st State, next uint64) {
 	st.Bound = Bound(st.sides.Present())
 	st.answers.Merge(s.state.answers)      // decisions are never undone
 	maps.Copy(st.callers, s.state.callers) // who has prompted has prompted
+	st.Spent, st.Agreed = s.state.Spent, s.state.Agreed
 	s.state = st
 }
 

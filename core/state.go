@@ -22,6 +22,9 @@ type State struct {
 	Title    string
 	Settings Settings
 	Usage    Usage        // the session's total
+	Spent    Expense      // by the session and the tasks that it delegated; what was taken back stays spent
+	Agreed   []string     // what a person has agreed to for the session (Turn.AskToAgree)
+	Limit    string       // the limit that ended the last turn; "": none did
 	Models   []ModelUsage // the total by model
 	Context  int          // tokens that the last request and its answer filled
 	Window   int          // tokens that the model takes; 0: unknown
@@ -64,7 +67,7 @@ func newState() State {
 // public returns a copy of what others may see. Its cost does not grow with the session's history.
 func (s *State) public() State {
 	return State{
-		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Context: s.Context, Window: s.Window,
+		Meta: s.Meta, Title: s.Title, Settings: s.Settings, Usage: s.Usage, Spent: s.Spent, Agreed: slices.Clone(s.Agreed), Limit: s.Limit, Context: s.Context, Window: s.Window,
 		Shares: slices.Clone(s.Shares), CompactAt: s.CompactAt,
 		Plan: slices.Clone(s.Plan), Messages: s.Messages, Turn: s.Turn, Queued: slices.Clone(s.Queued), Asks: slices.Clone(s.Asks),
 		Bound: s.Bound, Offered: s.Offered, Updated: s.Updated, Missing: s.Missing, Archived: s.Archived, Named: s.Title != "" && !s.autoTitle, Models: slices.Clone(s.Models),
@@ -101,6 +104,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		if s.acted.IsZero() && e.Call.State == Running && e.Call.Kind.acts() {
 			s.acted = at
 		}
+		s.Spent = s.Spent.Plus(e.Call.Spent.Beyond(s.calls[e.Call.ID].Spent))
 		if e.Call.State.Ended() {
 			delete(s.calls, e.Call.ID)
 			delete(s.printed, e.Call.ID)
@@ -118,6 +122,7 @@ func (s *State) apply(ev Event, at time.Time) {
 	case Asked:
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
+		s.agree(e)
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
 		if r := e.Reply; r.Remember != "" && r.Outcome == OutcomeDecided {
 			s.answers.Add(r.Caller, r.By, r.Remember, r.Decision, s.origin.turn())
@@ -139,6 +144,7 @@ func (s *State) apply(ev Event, at time.Time) {
 			s.Shares, s.CompactAt = e.Shares, e.CompactAt
 		}
 		s.Models = usage.Count(s.Models, e.Model, e.Last)
+		s.Spent = s.Spent.Plus(ExpenseOf(e.Last))
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case Archived:
@@ -159,6 +165,9 @@ func (s *State) apply(ev Event, at time.Time) {
 		s.unqueue(e.Turn)
 		if s.Turn == e.Turn {
 			s.Turn = ""
+		}
+		if s.Limit = ""; e.Stop == StopLimit {
+			s.Limit = e.Err
 		}
 		if e.Stop == StopRefusal { // the message is left out for the model
 			s.given.Forget()
@@ -183,6 +192,17 @@ func (s *State) begun(key string, id TurnID, by Caller) {
 	}
 	if by != "" {
 		s.callers[by] = true
+	}
+}
+
+// agree keeps what a person has agreed to.
+func (s *State) agree(e Answered) {
+	i := slices.IndexFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
+	if i < 0 || !s.Asks[i].Person || s.Asks[i].Remember == "" || e.Reply.Outcome != OutcomeAnswered {
+		return
+	}
+	if o, ok := s.Asks[i].Option(e.Reply.Option); ok && o.Decision.Allows() {
+		s.Agreed = append(s.Agreed, s.Asks[i].Remember)
 	}
 }
 

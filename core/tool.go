@@ -133,6 +133,7 @@ type Showing struct {
 	Title   string
 	Content []Block
 	Child   SessionID // where its work is done
+	Spent   Expense   // there so far
 	Meta    json.RawMessage
 }
 

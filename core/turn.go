@@ -338,6 +338,9 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 	if over, err := s.carryOut(t.ctx, t); over || err != nil {
 		return StopEnd, err
 	}
+	if err := s.begin(t); err != nil {
+		return StopError, err
+	}
 	conv, err := s.converse(t.ctx, t)
 	if errors.Is(err, errRetired) { // since the turn has looked
 		if _, err = s.look(t.ctx, t); err == nil {
@@ -348,6 +351,18 @@ func (s *Session) answer(t *Turn) (stop StopReason, err error) {
 		return StopError, err
 	}
 	return conv.Run(t.ctx, t)
+}
+
+// begin asks the limits about a turn of an agent that cannot be paused.
+func (s *Session) begin(t *Turn) error {
+	l := t.Limits()
+	if l == nil {
+		return nil
+	}
+	if a, err := t.agent(); err != nil || !a.External {
+		return err
+	}
+	return l.Begin(t.ctx, t)
 }
 
 // finish ends a turn. Then the next one begins.
@@ -372,16 +387,18 @@ func (s *Session) finish(t *Turn, stop StopReason, err error) {
 // endLocked ends a turn and lists its last events, in their fixed order: the model has stopped, every
 // call ends, open asks are withdrawn, the turn ends.
 func (s *Session) endLocked(t *Turn, stop StopReason, err error) []Event {
-	text, login := "", &SignInError{}
+	text, login, limit := "", &SignInError{}, (*LimitError)(nil)
 	switch cause := context.Cause(t.ctx); {
 	case errors.Is(cause, ErrCanceled):
 		stop = StopCanceled
 	case errors.Is(cause, ErrShutdown) && s.handing:
 		stop, text = StopInterrupted, ownerDied
+	case errors.As(cause, &limit):
+		stop, text = StopLimit, limit.Text
 	case cause != nil:
 		stop, text = StopError, cause.Error()
-	case err != nil && stop == StopLimit:
-		text = err.Error()
+	case errors.As(err, &limit), err != nil && stop == StopLimit:
+		stop, text = StopLimit, err.Error()
 	case err != nil:
 		stop, text = StopError, err.Error()
 		errors.As(err, &login)

@@ -94,6 +94,8 @@ var importRules = []rule{
 	{from: "dragoman/core/forms", forbidden: thirdParty, direct: true, why: "a form is a question of the core's, however it is written"},
 	{from: "dragoman/core/toolsearch", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/inference"}, why: "a search over tools knows tools and nothing else"},
 	{from: "dragoman/core/toolsearch", forbidden: thirdParty, why: "a search over tools is plain code"},
+	{from: "dragoman/core/limits", forbidden: thirdParty, direct: true, why: "amounts are plain data"},
+	{from: "dragoman/core/limits", forbidden: "dragoman/...", except: []string{"dragoman/core", "dragoman/core/datadir"}, why: "what is spent is counted alike, whichever agent spends it"},
 	{from: "dragoman/core/fork", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "a copy is made of sessions alone"},
 	{from: "dragoman/core/fork", forbidden: thirdParty, why: "a copy is made of sessions alone"},
 	{from: "dragoman/core/workspace", forbidden: "dragoman/...", except: []string{"dragoman/core"}, why: "what prompts can refer to depends on no disk and no server"},

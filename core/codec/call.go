@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -38,6 +39,9 @@ func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	dst = appendStringMember(dst, "state", string(c.State))
 	dst = appendStringMember(dst, "why", c.Why)
 	dst = appendStringMember(dst, "child", string(c.Child))
+	if c.Spent != (core.Expense{}) {
+		dst = appendSpent(appendKey(dst, "spent"), c.Spent)
+	}
 	dst = appendTimeMember(dst, "start", c.Start)
 	dst = appendTimeMember(dst, "end", c.End)
 	if len(c.Locations) > 0 {
@@ -68,6 +72,15 @@ func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	}
 	e.calls = remember(e.calls, c)
 	return dst
+}
+
+// appendSpent appends the value of a call's member "spent".
+func appendSpent(dst []byte, e core.Expense) []byte {
+	raw, err := json.Marshal(e)
+	if err != nil { // a cost that is no number
+		return append(dst, "{}"...)
+	}
+	return append(dst, raw...)
 }
 
 // remember keeps the fields of c that later records of the call may share.
@@ -142,6 +155,8 @@ func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 			c.Why = jsonscan.Text(m.Val)
 		case "child":
 			c.Child = core.SessionID(jsonscan.Text(m.Val))
+		case "spent":
+			ok = json.Unmarshal(m.Val, &c.Spent) == nil && ok
 		case "start":
 			c.Start, _ = parseTime(m.Val)
 		case "end":

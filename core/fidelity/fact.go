@@ -99,7 +99,7 @@ const child Fact = "CallChanged.Call.Child"
 // leaves are the types whose values are one fact although they have parts.
 var leaves = []reflect.Type{
 	reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]byte](), reflect.TypeFor[[]string](), reflect.TypeFor[time.Time](),
-	reflect.TypeFor[core.Choices](), reflect.TypeFor[*core.Call](), reflect.TypeFor[*float64](), reflect.TypeFor[*core.Refused](), reflect.TypeFor[[2]int](),
+	reflect.TypeFor[core.Choices](), reflect.TypeFor[*core.Call](), reflect.TypeFor[*float64](), reflect.TypeFor[*core.Refused](), reflect.TypeFor[[2]int](), reflect.TypeFor[core.Expense](),
 }
 
 // Facts returns all facts, in the order of Events.

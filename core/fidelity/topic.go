@@ -116,6 +116,7 @@ func Internal() map[Fact]string {
 		"Asked.question.Options.ID":        answered,
 		"Asked.approval.Hard":              form,
 		"Asked.approval.Deadline":          form,
+		"CallChanged.Call.Spent":           "the sub-session's own figures say it, and the limits count it",
 		"Asked.consent.Deadline":           form,
 		"Asked.consent.Hard":               form,
 		"Asked.consent.Person":             form,

@@ -110,6 +110,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 	if err != nil {
 		return core.StopError, err
 	}
+	model = c.limited(t, model)
 	if focus, asked := t.Compact(); asked {
 		if err := c.compactNow(ctx, t, model, focus); err != nil {
 			return core.StopError, err

@@ -32,7 +32,8 @@ type setup struct {
 	policy  core.Policy
 	tools   []core.Tool
 	boxes   []core.Toolbox // in addition to them
-	client  core.Client    // without a name: one for approvals only
+	limits  core.Limits
+	client  core.Client // without a name: one for approvals only
 	command func(context.Context, *core.Turn, string) (core.CommandResult, bool, error)
 }
 
@@ -47,7 +48,7 @@ func start(t *testing.T, model inference.Model, s setup) *rig {
 		s.policy = allowed
 	}
 	prof := &core.Profile{
-		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy, Command: s.command,
+		Agents: []core.Agent{{Name: "code", Backend: New(s.options)}}, Toolboxes: append(s.boxes, coretest.Tools(s.tools)), Policy: s.policy, Command: s.command, Limits: s.limits,
 	}
 	r := &rig{t: t, store: coretest.NewMemory()}
 	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})

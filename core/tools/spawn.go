@@ -137,6 +137,7 @@ type delegation struct {
 
 	steps int
 	seen  map[core.CallID]bool
+	spent core.Expense
 }
 
 func (sp *delegation) title() string {
@@ -169,6 +170,10 @@ func (sp *delegation) run(ctx context.Context, inv core.Invocation) (core.Result
 				sp.seen[c.Call.ID] = true
 				sp.steps++
 				inv.Show(core.Showing{Title: sp.title(), Meta: sp.meta()})
+			}
+			if u, ok := r.Event.(core.UsageChanged); ok {
+				sp.spent = sp.spent.Plus(core.ExpenseOf(u.Last))
+				inv.Show(core.Showing{Spent: sp.spent})
 			}
 		},
 	})

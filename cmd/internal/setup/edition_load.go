@@ -12,10 +12,22 @@ import (
 	"dragoman/core"
 	"dragoman/core/inference"
 	"dragoman/core/kept"
+	"dragoman/core/limits"
 	"dragoman/core/policy"
 	"dragoman/core/tools"
 	"dragoman/core/workspace"
 )
+
+// limitsOf returns the limits of a configuration, which the user writes in a file.
+func limitsOf(c *configs.Config, file string) limits.Rules {
+	cost, tokens := c.Limits.Cost, c.Limits.Tokens
+	return limits.Rules{
+		Cost:    limits.Amounts(cost),
+		Tokens:  limits.Amounts{Turn: float64(tokens.Turn), Session: float64(tokens.Session), Day: float64(tokens.Day)},
+		Unknown: c.Limits.Unknown == "allow",
+		File:    file,
+	}
+}
 
 // Last returns the profile without any workspace as of the last look, made when the prompt or the
 // call began. It looks only if there is no profile yet, or if something other than a file has
@@ -200,6 +212,7 @@ func (p *edition) make(c *configs.Config, l overlay, old *Profile) (*Profile, er
 		Toolboxes:  []core.Toolbox{p.native, p.guides, box},
 		Policy:     kept.Policy{Rules: made.Rights, Store: p.answers},
 		AskTimeout: c.Policy.AskTimeout,
+		Limits:     p.meter.With(limitsOf(c, p.env.ConfigFile())),
 		Commands:   p.commands(box),
 		Command:    p.command,
 		Expand:     p.slash.Expand,

@@ -18,6 +18,7 @@ import (
 	"dragoman/core/board"
 	"dragoman/core/child"
 	"dragoman/core/kept"
+	"dragoman/core/limits"
 	"dragoman/core/share"
 	"dragoman/core/tools"
 )
@@ -37,7 +38,8 @@ type Process struct {
 	gateway   *core.Gateway // nil: nothing is run
 	logins    *secrets.Logins
 	offers    *models.Offers
-	answers   *kept.Store  // those that people gave for good
+	answers   *kept.Store // those that people gave for good
+	meter     *limits.Meter
 	native    core.Toolbox // our own tools
 	servers   *upstreams
 	chosen    string                         // Options.Agent
@@ -95,6 +97,7 @@ func New(o Options) *Process {
 		logins:  o.Secrets.Logins(),
 		offers:  models.NewOffers(o.Env.DataFile),
 		answers: kept.Open(o.Env.AnswersFile()),
+		meter:   limits.New(o.Env.DataFile("limits.json"), time.Now),
 		loading: make(chan struct{}, 1),
 		changed: configs.FileStates.Changed,
 		servers: &upstreams{
