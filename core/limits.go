@@ -25,6 +25,30 @@ func ExpenseOf(u Usage) Expense {
 	return e
 }
 
+// Since returns what was spent since the totals of before: what an agent says about its last answer
+// may be said again, or not at all. Totals that have become smaller began anew.
+func (e UsageChanged) Since(before Usage) Usage {
+	u := e.Last
+	if n := e.Total.In + e.Total.Out - before.In - before.Out; n >= 0 {
+		u = Usage{In: max(e.Total.In-before.In, 0), Cost: u.Cost}
+		u.Out = n - u.In
+	}
+	if e.Total.Cost == nil {
+		return u
+	}
+	was := 0.0
+	if before.Cost != nil {
+		was = *before.Cost
+	}
+	switch more := *e.Total.Cost - was; {
+	case more >= 0:
+		u.Cost = &more
+	case u.Cost == nil:
+		u.Cost = e.Total.Cost
+	}
+	return u
+}
+
 // Purchase is a request that a turn is about to make to a model.
 type Purchase struct {
 	Model    string  // PROVIDER/MODEL

@@ -139,12 +139,12 @@ func (s *State) apply(ev Event, at time.Time) {
 	case PlanChanged:
 		s.Plan = e.Entries
 	case UsageChanged:
+		s.Spent = s.Spent.Plus(ExpenseOf(e.Since(s.Usage)))
 		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
 		if len(e.Shares) > 0 {
 			s.Shares, s.CompactAt = e.Shares, e.CompactAt
 		}
 		s.Models = usage.Count(s.Models, e.Model, e.Last)
-		s.Spent = s.Spent.Plus(ExpenseOf(e.Last))
 	case TitleChanged:
 		s.Title, s.autoTitle = e.Title, e.Auto
 	case Archived:

@@ -163,28 +163,69 @@ func (f *flow) summarized(u acp.CompactionSummary) {
 type tally struct {
 	rejected     bool // a call was refused in the turn that runs
 	used, window int
-	cost         *float64
+	cost         *float64 // the agent's running total; nil: it has given none
+	counted      *float64 // how much of it the log has; nil: not known
 }
 
 func (f *flow) usage(u acp.UsageUpdate) {
 	c := f.c
+	t := c.stage.Current()
+	var before core.Usage
+	if t != nil {
+		before = t.State().Usage
+	}
 	c.mu.Lock()
 	c.tally.used, c.tally.window = u.Used, u.Size
 	if u.Cost != nil && inDollars(u.Cost) {
 		amount := u.Cost.Amount
 		c.tally.cost = &amount
 	}
+	if t == nil { // an import: the next turn's usage counts
+		c.tally.counted = c.tally.cost
+		c.mu.Unlock()
+		return
+	}
+	total := before
+	total.Cost = c.tally.add(before.Cost, c.bind.State != nil)
 	now := c.tally
 	c.mu.Unlock()
-	t := c.stage.Current()
-	if t == nil {
-		return // an import: the next turn's usage counts
+	e := core.UsageChanged{Turn: t.ID(), Total: total, Context: now.used, Window: now.window}
+	f.emitApart(e)
+	spent := e.Since(before)
+	if u.Cost != nil && !inDollars(u.Cost) {
+		spent.Cost = nil
 	}
-	total := t.State().Usage
-	if now.cost != nil {
-		total.Cost = now.cost
+	report(t, spent)
+}
+
+// add returns a session's cost with what the agent's running total has grown by since it was added last. The cost
+// of a session that the agent continues is its total of before, unless it counts anew.
+func (l *tally) add(cost *float64, continued bool) *float64 {
+	if l.cost == nil {
+		return cost
 	}
-	f.emitApart(core.UsageChanged{Turn: t.ID(), Total: total, Context: now.used, Window: now.window})
+	sum, was := 0.0, 0.0
+	if cost != nil {
+		sum = *cost
+	}
+	if l.counted != nil {
+		was = *l.counted
+	} else if continued {
+		was = sum
+	}
+	if was > *l.cost {
+		was = 0
+	}
+	sum += *l.cost - was
+	l.counted = l.cost
+	return &sum
+}
+
+// report tells the limits of a turn what it has spent.
+func report(t *core.Turn, spent core.Usage) {
+	if l := t.Limits(); l != nil {
+		l.Report(t, spent)
+	}
 }
 
 // count adds the tokens of a turn, if the agent has counted them.
@@ -197,15 +238,15 @@ func (c *conversation) count(ctx context.Context, t *core.Turn, last *core.Usage
 	c.mu.Unlock()
 	spent := *last
 	spent.In += spent.CacheRead + spent.CacheWrite // the protocol counts these apart
-	total := t.State().Usage.Add(spent)
-	if now.cost != nil {
-		total.Cost = now.cost
-	}
+	before := t.State().Usage
+	total := before.Add(spent)
+	total.Cost = before.Cost // the agent gives it apart
 	context := now.used
 	if context == 0 {
 		context = spent.In + spent.Out
 	}
 	_ = t.Emit(ctx, core.UsageChanged{Turn: t.ID(), Last: spent, Total: total, Context: context, Window: now.window}) // a stopped turn shows in ctx
+	report(t, spent)
 }
 
 // commands takes the agent's slash commands.

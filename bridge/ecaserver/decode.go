@@ -159,7 +159,8 @@ func (c *chat) usage(_ received, u usage) {
 	if last.Cost == nil {
 		last.Cost = dollars(u.Cost001)
 	}
-	total := t.State().Usage.Add(last)
+	before := t.State().Usage
+	total := before.Add(last)
 	if u.In+u.Out == 0 && u.Session > 0 { // today's document counts the session alone
 		total.In = max(u.Session-total.Out, total.In)
 	}
@@ -180,6 +181,9 @@ func (c *chat) usage(_ received, u usage) {
 		e.Context = min(e.Context, max(e.Window, 1)) // some count the session's tokens, which may be more
 	}
 	c.emit(e)
+	if l := t.Limits(); l != nil {
+		l.Report(t, e.Since(before))
+	}
 }
 
 // partOf returns the name that we have for a part of a window, or the server's.
