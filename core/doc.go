@@ -91,6 +91,9 @@
 //   - Only a person answers a question. If no client has a form for it, it is shown in the chat: it
 //     ends its turn and the next message answers it (Ask.Later), or it stays unanswered.
 //   - The answer to a Secret question is never in a log.
+//   - A turn that has come to a limit of its user (Limits) pauses, and goes on only if a person says so
+//     (Turn.AskToContinue): no rule, trust, earlier answer or program does. Else it ends with
+//     StopLimit and the reason. What was spent stays spent, also after a Truncated (State.Spent).
 //   - A turn ends in a fixed order: the model has stopped, every call has ended, open asks are
 //     withdrawn, TurnEnded. The next owner of the session closes the turn of a dead process as
 //     interrupted, or only in memory if the log is read-only, so no turn is shown as running for

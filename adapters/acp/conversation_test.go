@@ -85,6 +85,12 @@ func act(ctx context.Context, t *core.Turn) (core.StopReason, error) {
 			return "", err
 		}
 		return core.StopEnd, t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: string(r.Outcome) + " " + r.Option})
+	case "pause":
+		said, err := t.AskToContinue(ctx, "$1 is spent. Go on?", "up to $1 more")
+		if err == nil && said != core.GoOn {
+			err = &core.LimitError{Text: "$1 is spent."}
+		}
+		return core.StopEnd, err
 	case "switch":
 		c := core.Call{ID: t.NewCall(), Server: "agent", Tool: "switch", Kind: "switch_mode", State: core.Proposed}
 		if err := t.Emit(ctx, core.CallChanged{Call: c}); err != nil {

@@ -192,7 +192,7 @@ func (f *flow) usage(u acp.UsageUpdate) {
 	e := core.UsageChanged{Turn: t.ID(), Total: total, Context: now.used, Window: now.window}
 	f.emitApart(e)
 	spent := e.Since(before)
-	if u.Cost != nil && !inDollars(u.Cost) {
+	if u.Cost == nil || !inDollars(u.Cost) { // it says nothing about dollars
 		spent.Cost = nil
 	}
 	report(t, spent)

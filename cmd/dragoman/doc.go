@@ -47,6 +47,10 @@
 //	prompts for the turn that runs          the turn         1,024                           the next is refused             core.TestPromptsForTheTurnAreBounded
 //	remembered keys of prompts              State            256                             the oldest                      core.TestPromptsThatWaitAreBounded
 //	model requests of a turn                loop             limits.max_turn_requests (200)  the turn ends                   core/loop.TestTooManyRequests
+//	expense of a turn                       Meter            limits.cost, limits.tokens      the turn pauses                 core/limits.TestTurn
+//	expense of a session                    Meter            limits.cost, limits.tokens      the turn pauses                 core/limits.TestSession
+//	expense of a day                        Meter            limits.cost, limits.tokens      the turn pauses                 core/limits.TestDay
+//	days in limits.json                     Meter            5                               the next day                    core/limits.TestDay
 //	calls without effect                    loop             8 at a time for each turn       the next waits                  core/loop.TestManyCalls
 //	sub-sessions                            the call         1 for each call                 the call's end                  core.TestDelegateCanceled
 //	questions                               the turn         1 for each call                 policy.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes

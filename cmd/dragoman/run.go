@@ -35,7 +35,8 @@ With --json, each event of the turn is printed as one line as soon as it happens
 
 The exit code is 0 if the turn has ended by itself, 1 if it failed, 2 if the command line is wrong,
 3 if something was refused because nobody could be asked, 4 if a limit or the model's refusal has
-ended it, 130 if it was interrupted (143 by SIGTERM), and 141 if nobody reads its output any more.`,
+ended it, or a limit has refused it, 130 if it was interrupted (143 by SIGTERM), and 141 if nobody
+reads its output any more.`,
 		Example: `  dragoman run 'Which TODOs are left in this project?'
   git diff | dragoman run --agent plan 'Review this change'
   dragoman run --allow 'shell_command:go test *' --allow edit_file 'Make the tests pass'

@@ -31,6 +31,8 @@
 //   - A summary covers everything except the user's messages in the running turn.
 //     There are no two automatic summaries without an answer in between. Without
 //     a summary the history is unchanged.
+//   - With limits the model is asked through one that holds what each request takes, also for a
+//     summary and for a model that answers in place of another one.
 //   - A tool that was not offered is not run, even if others can use it.
 //   - A question that waits for the next message is the last event of a turn: the
 //     model is not asked again, and later calls in the answer do not run.
