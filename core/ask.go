@@ -32,7 +32,8 @@ type Ask struct {
 	// then the user answers with the next message, and the Reply is OutcomeLater.
 	Later    bool      `json:"-"`
 	Deadline time.Time `json:"deadline"`
-	// Remember says in words what DecideSession would allow from then on; empty: it is not offered.
+	// Remember says in words what DecideSession would allow from then on; empty: it is not offered. Of a consent
+	// with Person it is what a person agrees to for the session.
 	Remember string `json:"remember,omitempty"`
 	// Always says that AllowAlways is offered: what Remember says, in these folders, for good.
 	Always bool `json:"always,omitempty"`
@@ -67,6 +68,8 @@ func (a Ask) read(r Reply) Reply {
 	switch r.Remember = ""; {
 	case a.Person && r.Caller != "" && o.Decision.Allows():
 		r.Outcome, r.Option, r.Text = OutcomeDeclined, "", "only a person may agree to it"
+	case a.Person && r.Outcome == OutcomeAnswered && o.Decision.Allows():
+		r.Remember = a.Remember
 	case a.Kind != AskApproval:
 	case r.Outcome != OutcomeDecided:
 		r.Option, r.Decision = "", ""
@@ -122,6 +125,6 @@ type Reply struct {
 	By        string    `json:"by,omitempty"`     // the client that answered
 	Principal Principal `json:"principal,omitempty"`
 	Caller    Caller    `json:"caller,omitempty"`   // the program that answered; empty, or "person" where Remember is set: a person
-	Remember  string    `json:"remember,omitempty"` // the key that policy will find again
+	Remember  string    `json:"remember,omitempty"` // the key that policy will find again, or what was agreed to
 	Why       string    `json:"-"`                  // of an approval, for the call that was asked about
 }

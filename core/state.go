@@ -122,7 +122,9 @@ func (s *State) apply(ev Event, at time.Time) {
 	case Asked:
 		s.Asks = append(s.Asks, e.Ask)
 	case Answered:
-		s.agree(e)
+		if r := e.Reply; r.Remember != "" && r.Outcome == OutcomeAnswered {
+			s.Agreed = append(s.Agreed, r.Remember)
+		}
 		s.Asks = slices.DeleteFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
 		if r := e.Reply; r.Remember != "" && r.Outcome == OutcomeDecided {
 			s.answers.Add(r.Caller, r.By, r.Remember, r.Decision, s.origin.turn())
@@ -139,7 +141,7 @@ func (s *State) apply(ev Event, at time.Time) {
 	case PlanChanged:
 		s.Plan = e.Entries
 	case UsageChanged:
-		s.Spent = s.Spent.Plus(ExpenseOf(e.Since(s.Usage)))
+		s.Spent = s.Spent.Plus(ExpenseOf(e.Since(s.Usage)).Beyond(Expense{}))
 		s.Usage, s.Context, s.Window = e.Total, e.Context, e.Window
 		if len(e.Shares) > 0 {
 			s.Shares, s.CompactAt = e.Shares, e.CompactAt
@@ -192,17 +194,6 @@ func (s *State) begun(key string, id TurnID, by Caller) {
 	}
 	if by != "" {
 		s.callers[by] = true
-	}
-}
-
-// agree keeps what a person has agreed to.
-func (s *State) agree(e Answered) {
-	i := slices.IndexFunc(s.Asks, func(a Ask) bool { return a.ID == e.Ask })
-	if i < 0 || !s.Asks[i].Person || s.Asks[i].Remember == "" || e.Reply.Outcome != OutcomeAnswered {
-		return
-	}
-	if o, ok := s.Asks[i].Option(e.Reply.Option); ok && o.Decision.Allows() {
-		s.Agreed = append(s.Agreed, s.Asks[i].Remember)
 	}
 }
 

@@ -51,6 +51,7 @@
 //	expense of a session                    Meter            limits.cost, limits.tokens      the turn pauses                 core/limits.TestSession
 //	expense of a day                        Meter            limits.cost, limits.tokens      the turn pauses                 core/limits.TestDay
 //	days in limits.json                     Meter            5                               the next day                    core/limits.TestDay
+//	sessions with agents without figures    Meter            1,024                           all are forgotten               core/limits.TestQuietAgentsAreBounded
 //	calls without effect                    loop             8 at a time for each turn       the next waits                  core/loop.TestManyCalls
 //	sub-sessions                            the call         1 for each call                 the call's end                  core.TestDelegateCanceled
 //	questions                               the turn         1 for each call                 policy.ask_timeout (1 h)        adapters/acp.TestAnAnswerThatNeverComes

@@ -334,6 +334,9 @@ func stopped(why string) string {
 	return ""
 }
 
+// maxQuiet limits the sessions with agents that have given no figures; beyond it all are forgotten.
+const maxQuiet = 1024
+
 // quietKey is that of an agent in a session.
 func quietKey(t *core.Turn, agent string) string {
 	m := t.Meta()
@@ -358,6 +361,9 @@ func (k kept) lacks(key, agent string) (string, error) {
 	}
 	k.mu.Lock()
 	quiet := k.quiet[key]
+	if len(k.quiet) >= maxQuiet {
+		clear(k.quiet)
+	}
 	k.quiet[key] = true
 	k.mu.Unlock()
 	var names []string
