@@ -38,8 +38,8 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	for _, item := range r.Content {
 		out.Blocks = append(out.Blocks, parseContent(item))
 	}
-	if len(out.Blocks) == 0 && out.Structured != nil {
-		out.Blocks = []core.Block{core.Text{Text: string(out.Structured)}}
+	if rest := unsaid(out.Structured, out.Blocks); rest != nil {
+		out.Blocks = append(out.Blocks, core.Text{Text: string(rest)})
 	}
 	out.Blocks = shorten(out.Blocks, spills)
 	if len(out.Structured) > maxText {

@@ -294,7 +294,7 @@ func TestEveryKindOfContent(t *testing.T) {
 	}
 	want := `[{"type":"text","text":"a"},{"type":"image","mime":"image/png","data":"AQI="},{"type":"audio","mime":"audio/wav","data":"AQI="},` +
 		`{"type":"link","uri":"x://y","name":"n","title":"t","size":3},{"type":"resource","uri":"x://z","text":"body"},` +
-		`{"type":"text","text":"{\"type\":\"hologram\",\"beam\":1}"},{"type":"text","text":"{\"type\":\"image\",\"data\":\"!!\"}"}]`
+		`{"type":"text","text":"{\"type\":\"hologram\",\"beam\":1}"},{"type":"text","text":"{\"type\":\"image\",\"data\":\"!!\"}"},{"type":"text","text":"{\"big\":12345678901234567890}"}]`
 	if got := string(codec.AppendBlocks(nil, res.Blocks)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -3,6 +3,7 @@ package inference
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"dragoman/core"
 )
@@ -13,6 +14,19 @@ func LinkText(l core.Link) string {
 	text := fmt.Sprintf("[%s](%s)", name, l.URI)
 	if l.Description != "" {
 		text += ": " + l.Description
+	}
+	var more []string
+	if l.Name != "" && l.Name != name && !strings.Contains(l.URI, l.Name) {
+		more = append(more, l.Name)
+	}
+	if l.MIME != "" {
+		more = append(more, l.MIME)
+	}
+	if l.Size > 0 {
+		more = append(more, fmt.Sprintf("%d bytes", l.Size))
+	}
+	if more != nil {
+		text += " (" + strings.Join(more, ", ") + ")"
 	}
 	return text
 }
