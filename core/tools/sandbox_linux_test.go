@@ -68,7 +68,7 @@ func TestTmpOfTheSandbox(t *testing.T) {
 func TestChangesSetAside(t *testing.T) {
 	for _, level := range []child.Level{child.Full, child.Files, child.None} {
 		b := boxed(t, level)
-		b.reply = core.Reply{Outcome: core.OutcomeAnswered, Option: "keep"}
+		b.answer(core.Reply{Outcome: core.OutcomeAnswered, Option: "keep"})
 		out, err := b.run("shell_command", m{"command": "mkdir .vscode && echo evil > .vscode/tasks.json"})
 		if err != nil || !strings.Contains(out, ".vscode/tasks.json appeared") {
 			t.Errorf("%s: %s %v", level, out, err)
@@ -77,7 +77,7 @@ func TestChangesSetAside(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(b.dir, ".vscode/tasks.json"))
 			return err == nil && string(text) == "evil\n"
 		})
-		b.reply = core.Reply{Outcome: core.OutcomeAlone}
+		b.answer(core.Reply{Outcome: core.OutcomeAlone})
 		if out, err = b.run("shell_command", m{"command": "echo '{}' > .mcp.json"}); err != nil || !strings.Contains(out, ".mcp.json appeared") {
 			t.Errorf("%s: %s %v", level, out, err)
 		}
@@ -87,13 +87,14 @@ func TestChangesSetAside(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(b.dir, ".mcp.json")); err == nil {
 			t.Errorf("%s: .mcp.json is there although nobody said so", level)
 		}
-		for _, a := range b.asked {
+		asked := b.questions()
+		for _, a := range asked {
 			if a.Kind != core.AskConsent || !strings.Contains(a.Text, "appeared") {
 				t.Errorf("%s: asked %+v", level, a)
 			}
 		}
-		if len(b.asked) != 2 {
-			t.Errorf("%s: asked %d times", level, len(b.asked))
+		if len(asked) != 2 {
+			t.Errorf("%s: asked %d times", level, len(asked))
 		}
 	}
 }
@@ -115,7 +116,7 @@ func TestOnceOutside(t *testing.T) {
 		{core.Reply{Outcome: core.OutcomeDeclined, Option: "again"}, "", 1, false},
 		{core.Reply{Outcome: core.OutcomeAnswered, Option: "again"}, "", 1, true},
 	} {
-		b.reply, b.asked = c.reply, nil
+		b.answer(c.reply)
 		inv, pv, err := b.preview("shell_command", args)
 		if err != nil || pv.Access[0].Sandbox != "full" {
 			t.Fatalf("%+v %v", pv.Access, err)
@@ -128,8 +129,8 @@ func TestOnceOutside(t *testing.T) {
 		if said := said(res); !c.made && !strings.Contains(said, "probably the sandbox") || c.made && (res.Failed || !strings.Contains(said, "without the sandbox")) {
 			t.Errorf("%+v: %s", c, said)
 		}
-		if len(b.asked) != c.asked || c.asked > 0 && !strings.Contains(b.asked[0].Text, "echo made > ") {
-			t.Errorf("%+v: asked %+v", c, b.asked)
+		if asked := b.questions(); len(asked) != c.asked || c.asked > 0 && !strings.Contains(asked[0].Text, "echo made > ") {
+			t.Errorf("%+v: asked %+v", c, asked)
 		}
 		if _, err := os.Lstat(file); (err == nil) != c.made {
 			t.Errorf("%+v: the file is there: %v", c, err == nil)

@@ -29,8 +29,6 @@ type bed struct {
 
 	editor core.Editor
 	other  core.Editor // another client's
-	reply  core.Reply
-	asked  []core.Ask
 
 	unsaved []string // files in which it has other changes
 	board   *board.Board
@@ -39,6 +37,24 @@ type bed struct {
 
 	mu    sync.Mutex // guards the fields below
 	calls int
+	reply core.Reply // to what is asked, also after a call has ended
+	asked []core.Ask
+}
+
+// answer has what is asked from now on answered so.
+func (b *bed) answer(r core.Reply) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reply = r
+}
+
+// questions returns what was asked since the last call.
+func (b *bed) questions() []core.Ask {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	asked := b.asked
+	b.asked = nil
+	return asked
 }
 
 func (b *bed) Connection() core.Profiles                      { return nil }
@@ -440,13 +456,13 @@ func TestAsk(t *testing.T) {
 		{core.Reply{Outcome: core.OutcomeCanceled}, "withdrawn", true},
 		{core.Reply{Outcome: core.OutcomeDecided, Decision: core.AllowOnce}, "withdrawn", true},
 	} {
-		b.reply = c.reply
+		b.answer(c.reply)
 		out, err := b.run("ask_user", args)
 		if !strings.Contains(out, c.want) || (err != nil) != c.failed {
 			t.Errorf("%+v: %q %v, want %q", c.reply, out, err, c.want)
 		}
 	}
-	a := b.asked[0]
+	a := b.questions()[0]
 	if a.Kind != core.AskQuestion || a.Text != "Which?" || !a.Freeform || a.Turn != "t1" || a.Call == "" ||
 		len(a.Options) != 2 || a.Options[1] != (core.Option{ID: "2", Label: "Blue", Description: "like the sky"}) {
 		t.Errorf("asked %+v", a)
