@@ -77,8 +77,8 @@ type Accounts interface {
 }
 
 // Run implements core.Profile.Command. A command replaces the prompt by a text of the
-// workspace or the user, answers it, or acts. A name that is not a command, such as a
-// path, is text; a mistyped name gets a suggestion. An agent's own command wins over
+// workspace or the user, answers it, or acts. A path is text, and so are several words of which the
+// first is no command; a single word gets an answer that says what it is here. An agent's own command wins over
 // ours of the same name if ours gives way. In the session of a task there are no
 // commands, because a model writes the prompts there.
 func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.CommandResult, bool, error) {
@@ -103,7 +103,7 @@ func (c *Commands) Run(ctx context.Context, t *core.Turn, text string) (core.Com
 		if !known && lacks(t.Can(ctx, core.CanCompact)) != nil {
 			return core.CommandResult{}, false, nil // it may be the agent's, which has not listed its commands yet
 		}
-		answer := c.near(name, have)
+		answer := c.unknown(name, args == "", have)
 		return core.CommandResult{Answer: answer}, answer != "", nil
 	}
 	if prompts {
@@ -155,26 +155,6 @@ func commandLine(text string) (name, args string) {
 		name, args = name[:i], strings.TrimSpace(name[i:])
 	}
 	return name, args
-}
-
-// near returns the command that resembles a mistyped name; "" if there is none.
-func (c *Commands) near(name string, have Guide) string {
-	if strings.ContainsAny(name, `/\.`) {
-		return "" // a path
-	}
-	var names []string
-	for _, known := range have.List() {
-		names = append(names, known.Name)
-	}
-	meant := c.Suggest(name, names)
-	if meant == "" {
-		return ""
-	}
-	return fmt.Sprintf(
-		"There is no command /%s; did you mean /%s?\n\nNothing was sent to the model. To send it as text, put a word in front of it.\n",
-		display.Line(name, 60),
-		meant,
-	)
 }
 
 // act carries out a command.

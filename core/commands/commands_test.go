@@ -122,9 +122,15 @@ func TestRun(t *testing.T) {
 		{"/fork", "true {Prompt: Answer: Compact:false Focus:} there are no sessions here"},
 		{"/rename  The   harbour plan", "true {Prompt: Answer:This session is now called “The harbour plan”.\n Compact:false Focus:} <nil>"},
 		{"/rename", "Answer:Write the new title behind the command: /rename TITLE. This session is called “/rename”."},
-		{"/relaese", "Answer:There is no command /relaese; did you mean /release?"},
+		{"/relaese", "Answer:There is no command /relaese here. Did you mean /release?"},
 		{"/etc/passwd is a file", text},
-		{"/zzz", text},
+		{"/tmp is full", text},
+		{"/tmp/x", text},
+		{"/zzz zzz", text},
+		{"/zzz", "Answer:There is no command /zzz here. \n\nNothing was sent to the model."},
+		{"/quitt", "Did you mean /quit?"},
+		{"/undo", "Answer:There is no command /undo here. Going back"},
+		{"/skill-create x of y", "Answer:There is no command /skill-create here. A skill is"},
 		{"/", text},
 	} {
 		if got := run(t, core.Meta{Cwd: "/w"}, c.text); !strings.Contains(got, c.want) {

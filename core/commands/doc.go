@@ -6,8 +6,8 @@
 //
 // # What holds
 //
-//   - A text that names no command, such as a path, is for the model. A mistyped command gets a
-//     suggestion, and nothing is sent.
+//   - A path is for the model, and so are several words of which the first is no command. A single
+//     word after a slash never is: the answer says what it is called here. Nor is a mistyped command.
 //   - These commands come before the agent, whatever it is. One that shows something or acts on
 //     the session wins over the agent's own command of that name; one that expands to a text,
 //     and /compact, gives way to it. An agent that keeps its own history also gets /compact,
