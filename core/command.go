@@ -102,6 +102,9 @@ func (t *Turn) isCommand() bool {
 // carryOut carries out a prompt that begins with a slash, before a back end is asked. over
 // means that the turn is finished. A prompt for the back end gives the session its title here.
 func (s *Session) carryOut(ctx context.Context, t *Turn) (over bool, err error) {
+	if t.secret != nil {
+		return true, t.Emit(ctx, TextDelta{Message: t.NewMessage(), Text: t.secret(ctx)})
+	}
 	if !t.isCommand() {
 		return false, nil
 	}

@@ -139,7 +139,7 @@ func (s local) Steer(a *Attachment, blocks []Block) bool {
 
 func (s *Session) steerLocked(a *Attachment, origin Origin, blocks []Block) bool {
 	t := s.turn
-	if t == nil || !t.takesLocked(a, blocks) || s.crowdedLocked() != nil {
+	if t == nil || s.expectsSecretLocked(a) || !t.takesLocked(a, blocks) || s.crowdedLocked() != nil {
 		return false
 	}
 	t.steers = append(t.steers, steering{a, Steered{Turn: t.id, Origin: origin, Prompt: blocks}})
@@ -237,6 +237,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 		s.adoptLocked(ctx, a, id, p) // its client was not told that the last owner had queued it
 		return &Turn{s: s, id: id, cancel: func(error) {}}, s.log.Head(), nil, nil
 	}
+	secret := s.takeSecretLocked(a, &p)
 	var events []Event
 	if p.Settings != nil && *p.Settings != s.state.Settings {
 		events = append(events, SettingsChanged{Settings: *p.Settings, By: a.client.Name})
@@ -257,6 +258,7 @@ func (s *Session) enqueue(ctx context.Context, a *Attachment, p Prompt) (turn *T
 		return nil, Pos{}, nil, err
 	}
 	t := s.newTurnLocked(a, origin, p)
+	t.secret = secret
 	if s.turn != nil || len(s.queue) > 0 {
 		events = append(events, PromptQueued{Turn: t.id, Key: p.Key, Origin: origin, Prompt: p.Blocks})
 		if canceled {

@@ -182,6 +182,7 @@ func (s local) Adopt(ctx context.Context, a *Attachment, id TurnID, p Prompt) {
 func (s *Session) adoptLocked(ctx context.Context, a *Attachment, id TurnID, p Prompt) {
 	for _, t := range s.queue {
 		if t.id == id && t.orphan {
+			p.Blocks = t.prompt.Blocks // what the log has: a secret is not in it
 			t.orphan, t.by, t.prompt = false, a, p
 			t.watch(ctx)
 		}

@@ -129,3 +129,54 @@ func TestSecretDeclined(t *testing.T) {
 		}
 	})
 }
+
+// A secret that no client has a form for is the next message of the connection: it reaches who expects it and
+// nothing else, not the log, not the store, not the back end. The message after it is an ordinary one, and so is a
+// command in its place.
+func TestNextMessageIsASecret(t *testing.T) {
+	for _, command := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store, heard, taken := coretest.NewMemory(), []string(nil), ""
+			g := coretest.Gateway(store, func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+				text, _ := turn.Prompt()[0].(core.Text)
+				heard = append(heard, text.Text)
+				if text.Text == "log in" && !turn.TakeNext(func(_ context.Context, s string) string { taken = s; return "kept" }) {
+					t.Error("no next message is expected")
+				}
+				return core.StopEnd, nil
+			}, nil)
+			defer closeGateway(t, g)
+			s, err := g.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Attach(core.Client{Name: "tester"})
+			said := func(text string) {
+				p := say(text)
+				p.Busy = core.BusySteer
+				prompt(t, a, p)
+				synctest.Wait()
+			}
+			said("log in")
+			want := []string{"log in", "hello"}
+			if command {
+				said("/never mind")
+				want = []string{"log in", "/never mind", secret + " again", "hello"}
+				said(secret + " again")
+			} else {
+				said("  " + secret + "\n")
+			}
+			said("hello")
+			if !slices.Equal(heard, want) || !command && taken != secret || command && taken != "" {
+				t.Errorf("the back end heard %q; the secret is %q", heard, taken)
+			}
+			log := stored(t, store, "s")
+			if !command && (strings.Contains(log, secret) || !strings.Contains(log, "kept")) {
+				t.Error(log)
+			}
+			if title := s.State().Title; title != "log in" {
+				t.Errorf("the title is %q", title)
+			}
+		})
+	}
+}

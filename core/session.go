@@ -65,6 +65,7 @@ type Session struct {
 	of        Profiles    // of the client that has prompted last; nil: none has, or it has none
 	by        *Attachment // that client; nil: none in this process has prompted
 	handing   bool        // this process ends, and another one goes on with what is queued
+	next      *secretNext // nil: the next message is an ordinary one
 	adoption  *time.Timer // starts the first queued prompt; nil: none has outlived its owner
 
 	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched

@@ -27,8 +27,9 @@ type Turn struct {
 	cancel  context.CancelCauseFunc
 	tools   *toolsets
 	set     Settings
-	command CommandResult // the summary that the prompt asks for, if any
-	begun   *time.Timer   // of a turn that no client prompted: ends it when it is idle
+	command CommandResult                // the summary that the prompt asks for, if any
+	secret  func(context.Context) string // answers a message that is a secret; nil: it is an ordinary one
+	begun   *time.Timer                  // of a turn that no client prompted: ends it when it is idle
 
 	// look ends the turn if the prompt was taken back through its context; nil: it
 	// has no prompt. It is set before the turn can begin.
@@ -246,7 +247,7 @@ func (s *Session) startedLocked(t *Turn) []Event {
 		Turn: t.id, Message: t.message, Key: t.prompt.Key, Origin: t.origin,
 		Prompt: t.prompt.Blocks, Passing: len(passing), Standing: standing,
 	}}
-	if !t.isCommand() {
+	if !t.isCommand() && t.secret == nil {
 		events = append(events, s.titledLocked(t.prompt.Blocks)...)
 	}
 	return events

@@ -13,10 +13,16 @@ import (
 	"dragoman/core/control"
 )
 
-// logsIn reports whether a prompt begins a login.
-func logsIn(p eca.PromptParams) bool {
+// logsIn reports whether a prompt begins a login whose next step is the client's next message. One that can be
+// asked is asked for the key.
+func (s *Server) logsIn(p eca.PromptParams) bool {
 	words := strings.Fields(p.Message)
-	return len(words) > 0 && words[0] == content.LoginCommand
+	if len(words) != 2 || words[0] != content.LoginCommand || s.peerNow().asks() {
+		return false
+	}
+	o := s.offered()
+	_, agent := o.Agent(words[1]) // it is logged in to in its own way
+	return !agent && control.AccountsOf(o.Profile) != nil
 }
 
 // providersList handles providers/list.

@@ -223,7 +223,8 @@ func (v *View) turnEnded(dst []byte, e core.TurnEnded, at time.Time) []byte {
 		}
 		clear(v.thoughts)
 	}
-	if text := content.End(e); text != "" {
+	// Of a prompt that never began, the stop of the turn before it has been told.
+	if text := content.End(e); text != "" && (!waited || e.Stop != core.StopCanceled) {
 		dst = v.systemText(dst, text)
 	}
 	if v.turn != "" || !v.live {

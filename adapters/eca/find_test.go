@@ -43,6 +43,5 @@ func FuzzParams(f *testing.F) {
 				}
 			}
 		}
-		_ = logsIn(prompt)
 	})
 }

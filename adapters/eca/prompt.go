@@ -12,7 +12,6 @@ import (
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
 	"dragoman/core"
-	"dragoman/core/control"
 )
 
 // pendingPrompt is one chat/prompt under way.
@@ -277,7 +276,7 @@ func sentence(err error) string {
 }
 
 func (s *Server) answerPrompt(pr *pendingPrompt, id core.SessionID, model string, st eca.PromptStatus) {
-	if o := s.offered(); st == eca.StatusPrompting && logsIn(pr.params) && control.AccountsOf(o.Profile) != nil {
+	if st == eca.StatusPrompting && s.logsIn(pr.params) {
 		st = eca.StatusLogin
 	}
 	pr.call.Reply(eca.PromptResult{ChatID: string(id), Model: model, Status: st}, nil)

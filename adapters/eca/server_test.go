@@ -180,7 +180,9 @@ func TestStopEndsTheQueue(t *testing.T) {
 				e.note("chat/promptStop", `{"chatId":"c"}`), e.request("chat/prompt", promptOf("c", "say after")))
 			e.until(func(m message) bool { return m.is("text", `"text":"after"`) })
 			e.until(finished("c"))
-			if text := e.text("c"); strings.Contains(text, "never") || strings.Count(text, "Prompt stopped") != 3 {
+			text := e.text("c")
+			stopped := strings.Count(text, "Prompt stopped") // one for each that has begun
+			if strings.Contains(text, "never") || stopped < 1 || stopped > 3 {
 				t.Fatalf("said %q:\n%s", text, e.transcript())
 			}
 			for id := 2; id <= e.last; id++ {

@@ -99,7 +99,7 @@ func (s *Server) complete(ctx context.Context, p eca.CompletionParams) eca.Compl
 		return eca.CompletionResult{Error: fault}
 	}
 	res := eca.CompletionResult{Items: []eca.CompletionItem{}}
-	if s.denied(p.Path) != "" { // it is requested with every word that is typed: no message
+	if strings.TrimSpace(p.DocText) == "" || s.denied(p.Path) != "" { // it is requested with every word that is typed: no message
 		return res
 	}
 	text, err := compose.Complete(ctx, m, p.DocText, p.Position)

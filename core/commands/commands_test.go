@@ -127,7 +127,7 @@ func TestRun(t *testing.T) {
 		{"/tmp is full", text},
 		{"/tmp/x", text},
 		{"/zzz zzz", text},
-		{"/zzz", "Answer:There is no command /zzz here. \n\nNothing was sent to the model."},
+		{"/zzz", "Answer:There is no command /zzz here. The list that opens after a slash has the commands; in \"dragoman chat\" it is /help.\n\nNothing was sent to the model."},
 		{"/quitt", "Did you mean /quit?"},
 		{"/undo", "Answer:There is no command /undo here. Going back"},
 		{"/skill-create x of y", "Answer:There is no command /skill-create here. A skill is"},

@@ -70,8 +70,12 @@ func (c *Commands) unknown(name string, alone bool, have Guide) string {
 			said = "Did you mean /" + meant + "?"
 		}
 	}
-	if said == "" && !alone {
+	switch {
+	case said != "":
+	case !alone:
 		return ""
+	default:
+		said = foreign["help"]
 	}
 	return fmt.Sprintf(
 		"There is no command /%s here. %s\n\nNothing was sent to the model. To send it as text, put a word in front of it.\n",

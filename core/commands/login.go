@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dragoman/core"
 	"dragoman/core/control"
@@ -44,19 +45,38 @@ func (c *Commands) login(ctx context.Context, t *core.Turn, args string) (string
 	if !c.People() {
 		return elsewhere + ".\n", nil // a program has no key to give
 	}
+	keep := func(ctx context.Context, key string) string {
+		return keepKey(ctx, acc, is.Provider, step.Fields[0].Key, key)
+	}
 	r, err := t.Ask(ctx, core.Ask{Text: step.Message, Freeform: true, Secret: true})
 	switch {
 	case err != nil:
 		return "", err
+	case r.Outcome == core.OutcomeAlone && t.TakeNext(keep):
+		return step.Message + "\n\nWrite it as your next message: that is taken as the key, and neither sent to a model nor kept in this session. A command in its place changes nothing.\n", nil
 	case r.Outcome == core.OutcomeAlone:
 		return elsewhere + ".\n", nil
-	case r.Outcome != core.OutcomeAnswered || strings.TrimSpace(r.Text) == "":
-		return "No key was given; nothing was changed.\n", nil
+	case r.Outcome != core.OutcomeAnswered:
+		return noKey, nil
 	}
-	if step, err = acc.Login(ctx, is.Provider, "", map[string]string{step.Fields[0].Key: r.Text}); err != nil {
-		return "The key was not kept: " + err.Error() + "\n", nil
+	return keep(ctx, r.Text), nil
+}
+
+const noKey = "No key was given; nothing was changed.\n"
+
+// keepKey stores the key of a provider, and returns what the user is told.
+func keepKey(ctx context.Context, acc Accounts, provider, field, key string) string {
+	switch key = strings.TrimSpace(key); {
+	case key == "":
+		return noKey
+	case strings.ContainsFunc(key, unicode.IsSpace):
+		return "That is no key: it has blanks. Nothing was kept or sent; /login " + provider + " asks again.\n"
 	}
-	return step.Message + "\n", nil
+	step, err := acc.Login(ctx, provider, "", map[string]string{field: key})
+	if err != nil {
+		return "The key was not kept: " + err.Error() + "\n"
+	}
+	return step.Message + "\n"
 }
 
 // noLogin answers a name that neither a provider nor an agent has. err names the providers.

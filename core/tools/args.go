@@ -188,8 +188,9 @@ func (a *args) boolean(name string, def bool) bool {
 }
 
 // objects reads a list of objects, each as arguments of its own. It calls read for
-// each; a name that read does not ask for is an error with the entry's number.
-func (a *args) objects(name string, required bool, most int, read func(*args)) {
+// each; a name that read does not ask for is an error with the entry's number. An entry that is a string is taken
+// for an object with it under the name as; "": it is an error.
+func (a *args) objects(name string, required bool, most int, as string, read func(*args)) {
 	v, ok := a.take(name, required)
 	if !ok {
 		return
@@ -204,6 +205,9 @@ func (a *args) objects(name string, required bool, most int, read func(*args)) {
 		return
 	}
 	for i, raw := range list {
+		if as != "" && typeOf(raw) == "a string" {
+			raw = json.RawMessage(`{"` + as + `":` + string(raw) + `}`)
+		}
 		if typeOf(raw) != "an object" {
 			a.fail("argument %q: entry %d must be an object, not %s", name, i+1, typeOf(raw))
 			return

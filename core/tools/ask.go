@@ -40,7 +40,7 @@ var askSpec = core.Spec{
 
 func (s *toolset) prepareAsk(_ context.Context, a *args) (*step, error) {
 	ask := core.Ask{Kind: core.AskQuestion, Text: a.text("question"), Later: true}
-	a.objects("options", false, 20, func(a *args) {
+	a.objects("options", false, 20, "label", func(a *args) {
 		ask.Options = append(ask.Options, core.Option{
 			ID: strconv.Itoa(len(ask.Options) + 1), Label: a.text("label"), Description: a.optText("description", ""),
 		})

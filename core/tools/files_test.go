@@ -137,7 +137,7 @@ func TestReadReference(t *testing.T) {
 		{"a.txt", [2]int{-4, 1}, "one\n", [2]int{1, 1}},
 		{"a.txt", [2]int{2, 0}, "two\nthree\n", [2]int{2, 3}},
 		{"a.txt", [2]int{3, 1}, "three\n", [2]int{3, 3}},
-		{"a.txt", [2]int{50, 60}, "three\n", [2]int{3, 3}},
+		{"a.txt", [2]int{50, 60}, "[It could not be read: a.txt: lines 50 to 60 are behind its end: it has 3 lines]", [2]int{}},
 		{"open.txt", [2]int{2, 9}, "two", [2]int{2, 2}},
 		{"empty", [2]int{1, 5}, "", [2]int{}},
 		{"bad.txt", [2]int{}, "a\ufffdb\n", [2]int{}},

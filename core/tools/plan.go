@@ -40,7 +40,7 @@ var planSpec = core.Spec{
 
 func (s *toolset) preparePlan(_ context.Context, a *args) (*step, error) {
 	plan := []core.PlanEntry{}
-	a.objects("entries", true, 100, func(a *args) {
+	a.objects("entries", true, 100, "", func(a *args) {
 		e := core.PlanEntry{Text: a.text("text"), Status: core.PlanStatus(a.text("status"))}
 		switch e.Status {
 		case core.PlanPending, core.PlanActive, core.PlanDone:

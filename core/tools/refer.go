@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/files"
 	"dragoman/core/fileuri"
 	"dragoman/core/web"
@@ -152,11 +153,8 @@ func readAttached(h files.Handle, uri string, lines [2]int) (core.Block, error) 
 		return nil, fmt.Errorf("it is binary (%d bytes)", info.Size())
 	}
 	part, err := readPart(in, lines)
-	if err == nil && part.total > 0 && part.text == "" &&
-		lines[0] > part.total { // the last line is returned for lines past the end
-		if _, err = file.Seek(0, io.SeekStart); err == nil {
-			part, err = readPart(bufio.NewReaderSize(file, 64<<10), [2]int{part.total, part.total})
-		}
+	if err == nil && part.text == "" && lines[0] > max(part.total, 1) {
+		err = fmt.Errorf("lines %d to %d are behind its end: it has %s", lines[0], lines[1], display.Counted(part.total, "line"))
 	}
 	if err != nil {
 		return nil, err

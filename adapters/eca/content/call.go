@@ -4,7 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"dragoman/adapters/proto/eca"
 	"dragoman/core"
@@ -67,24 +73,22 @@ func (a *Allowed) Add(now core.Call) {
 		a.texts = map[string]bool{}
 	}
 	a.texts[line] = true
-	if list := simpleCommands(line); len(list) == 1 {
-		a.texts[strings.Join(list[0], " ")] = true
+	if list := simpleCommands(line); len(list) == 1 && list[0].key() != "" {
+		a.texts[list[0].key()] = true
 	}
 }
 
 // Shell takes a command line apart; nil if the call runs none. Clients offer to remember an answer
-// only for a command with a key. The policy decides which answers are remembered, so each command
-// has a key.
+// only for a command with a key. The policy decides which answers are remembered.
 func (a *Allowed) Shell(now core.Call) *eca.ShellCommand {
 	line, background := commandLine(now)
 	if line == "" {
 		return nil
 	}
 	d := &eca.ShellCommand{Type: eca.TypeShellCommand, Background: background}
-	for _, words := range simpleCommands(line) {
-		key := strings.Join(words, " ")
+	for _, c := range simpleCommands(line) {
 		d.Commands = append(d.Commands, eca.SimpleCommand{
-			Command: words[0], Args: words[1:], ApprovalKey: key, Remembered: a.texts[key] || a.texts[line],
+			Command: c.words[0], Args: append([]string{}, c.words[1:]...), ApprovalKey: c.key(), Remembered: a.texts[c.key()] || a.texts[line],
 		})
 	}
 	return d
@@ -102,37 +106,118 @@ func commandLine(now core.Call) (line string, background bool) {
 	return args.Command, args.Background
 }
 
-// operators puts blanks around the operators at which simpleCommands splits.
-var operators = strings.NewReplacer("&&", " && ", "||", " || ", "|", " | ", ";", " ; ")
+// simple is one command of a line. written says that its output goes into a file, and whole that it stands for a
+// line that is not taken apart.
+type simple struct {
+	words          []string
+	written, whole bool
+}
 
-// simpleCommands splits a command line of plain words at && || | ;. Any other line is one command
-// without arguments: there is no guess at what a shell would do.
-func simpleCommands(line string) [][]string {
-	whole := [][]string{{line}}
-	var list [][]string
-	var words []string
-	for _, word := range append(strings.Fields(operators.Replace(line)), ";") {
-		switch word {
-		case "&&", "||", "|", ";":
-			if len(words) == 0 {
-				return whole
-			}
-			list, words = append(list, words), nil
-			continue
-		}
-		for _, r := range word {
-			plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-				strings.ContainsRune("_-./:=@%+,", r)
-			if !plain || r == '=' && len(words) == 0 { // it sets a variable
-				return whole
-			}
-		}
-		words = append(words, word)
+// key is what an answer for the command can be remembered under; "": it is always asked about.
+func (c simple) key() string {
+	if c.written || c.whole {
+		return ""
 	}
-	if strings.ContainsAny(line, "\r\n") {
+	words := slices.Clone(c.words)
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n") {
+			words[i] = strconv.Quote(w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// simpleCommands splits a command line of words at && || | ; and line ends, and takes redirections off. A line
+// with anything else that a shell expands or nests is one command without arguments: there is no guess at what a
+// shell would do.
+func simpleCommands(line string) []simple {
+	whole := []simple{{words: []string{line}, whole: true}}
+	var list []simple
+	var now simple
+	joins := false // the last operator needs a command behind it
+	for rest := strings.Trim(line, " \t\r\n"); rest != ""; {
+		t, after, ok := nextToken(rest)
+		if ok && t.redirects && !t.copies {
+			var to token
+			to, after, ok = nextToken(after)
+			ok = ok && to.word
+			now.written = now.written || t.writes && to.text != os.DevNull
+		}
+		rest = after
+		switch {
+		case !ok, t.ends && len(now.words) == 0, t.word && len(now.words) == 0 && (strings.Contains(t.text, "=") || keywords[t.text]):
+			return whole
+		case t.ends:
+			list, now, joins = append(list, now), simple{}, t.joins
+		case t.word:
+			now.words, joins = append(now.words, t.text), false
+		}
+	}
+	if len(now.words) > 0 {
+		list = append(list, now)
+	}
+	if joins || len(list) == 0 || len(now.words) == 0 && now.written {
 		return whole
 	}
 	return list
+}
+
+// keywords begin a compound command.
+var keywords = map[string]bool{
+	"if": true, "then": true, "else": true, "elif": true, "fi": true, "for": true, "while": true, "until": true, "do": true, "done": true,
+	"case": true, "esac": true, "select": true, "function": true, "time": true, "coproc": true,
+}
+
+// token is a part of a command line: a word; an operator that ends a command, and perhaps joins it to the next one;
+// or a redirection, which writes to a file or copies a descriptor.
+type token struct {
+	text                      string
+	word, ends, joins         bool
+	redirects, writes, copies bool
+}
+
+// redirection matches one from its descriptor on, with the descriptor that it copies.
+var redirection = regexp.MustCompile(`^(&?[0-9]*)(>>|>|<)(&[0-9-])?`)
+
+// nextToken takes the first token off a command line that is not empty. ok is false for what is not understood,
+// such as an expansion or a here-document.
+func nextToken(line string) (t token, rest string, ok bool) {
+	line = strings.TrimLeft(line, " \t")
+	for _, sign := range []string{"&&", "||", "|", ";", "\n"} {
+		if after, is := strings.CutPrefix(line, sign); is {
+			joins := sign != ";" && sign != "\n"
+			return token{ends: true, joins: joins}, strings.TrimLeft(after, " \t"), !strings.HasPrefix(after, "&")
+		}
+	}
+	if m := redirection.FindStringSubmatch(line); m != nil {
+		rest := line[len(m[0]):]
+		return token{redirects: true, writes: m[2] != "<", copies: m[3] != ""}, rest, rest == "" || !strings.ContainsRune("<>&(", rune(rest[0]))
+	}
+	var word strings.Builder
+	quotes := false
+	for line != "" && !strings.ContainsRune(" \t\n|;<>&", rune(line[0])) {
+		if c := line[0]; c == '\'' || c == '"' {
+			quoted, after, closed := strings.Cut(line[1:], string(c))
+			if !closed || c == '"' && strings.ContainsAny(quoted, "$`\\!") {
+				return token{}, "", false
+			}
+			word.WriteString(quoted)
+			line, quotes = after, true
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		if !plain(r) {
+			return token{}, "", false
+		}
+		word.WriteRune(r)
+		line = line[size:]
+	}
+	return token{text: word.String(), word: true}, line, quotes || word.Len() > 0
+}
+
+// plain reports whether a shell takes a sign as it stands.
+func plain(r rune) bool {
+	return unicode.IsLetter(r) || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
 }
 
 // maxJSON limits the JSON that is shown with a call's outputs, in bytes.

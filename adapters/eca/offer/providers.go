@@ -62,7 +62,7 @@ func (o *Offer) Status(a control.Account) eca.ProviderStatus {
 		Models:     []eca.ProviderModel{},
 	}
 	switch {
-	case a.Local:
+	case a.Local, a.Configured && a.Source == "": // it needs no key
 		p.Auth.Status = eca.AuthLocal
 	case a.Configured:
 		p.Auth = eca.ProviderAuth{Status: eca.AuthAuthenticated, Type: eca.AuthKey, Source: a.Source}
