@@ -67,7 +67,7 @@ func (s *Server) setUp(ctx context.Context, name string, what control.Action, th
 
 func (s *Server) do(ctx context.Context, name string, what control.Action) error {
 	if ours(name) {
-		return errors.New("these are the gateway's own tools")
+		return errors.New("these are the gateway's own tools; disabled_tools of an agent in the configuration leaves some of them out")
 	}
 	roots, o := s.rootsNow(), s.reload(ctx)
 	if o.Profile == nil {
@@ -103,9 +103,10 @@ func (s *Server) notified(ctx context.Context, name, verb string, what control.A
 		posted, _ := s.opts.Board.Now()
 		s.pump.Do(func() {
 			s.showMessage(eca.MessageError, notDone(name, verb, err))
-			if !ours(name) {
-				s.notify(eca.MethodServerUpdated, s.serverUpdated(s.stateOf(name, posted)))
+			if ours(name) { // the client may show it as changed already
+				name = core.Native
 			}
+			s.notify(eca.MethodServerUpdated, s.serverUpdated(s.stateOf(name, posted)))
 		})
 	})
 }
