@@ -29,6 +29,7 @@ type Row struct {
 	Faultless bool          // it takes every result for a success: logins, completions
 	Rewinds   bool          // it offers to go back to a message whether or not the agent can, and shows the refusal
 	Output    bool          // of a call's result it reads only the text that the first documents had
+	Unshown   bool          // it drops messages outside of chats: an error is said in the chat as well
 	Gap       time.Duration // what comes this soon after the answer to a request is lost while a turn runs
 
 	// Of MCP.
@@ -73,8 +74,8 @@ var table = []Row{
 		Why: "It prints a member of toolCalled that today's document does not have.",
 	},
 	{
-		Name: "VsCode", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "eca-vscode reads with vscode-jsonrpc, whose queue has no limit.",
+		Name: "VsCode", Flow: true, Unshown: true, Test: "adapters/clients.TestFlow adapters/eca.TestConversations",
+		Why: "eca-vscode reads with vscode-jsonrpc, whose queue has no limit, and has no case for $/showMessage.",
 	},
 	{
 		Name: "claude-code", Flow: true, Test: "adapters/clients.TestFlow",

@@ -67,7 +67,7 @@ func (s *Server) setUp(ctx context.Context, name string, what control.Action, th
 
 func (s *Server) do(ctx context.Context, name string, what control.Action) error {
 	if ours(name) {
-		return errors.New("these are the gateway's own tools; disabled_tools of an agent in the configuration leaves some of them out")
+		return errors.New("these are the gateway's own tools")
 	}
 	roots, o := s.rootsNow(), s.reload(ctx)
 	if o.Profile == nil {
@@ -128,12 +128,15 @@ func (s *Server) serverConnect(ctx context.Context, _ *wire.Call, p eca.ServerPa
 	return nil
 }
 
-// stateOf returns the state of a server; a missing server has failed.
+// stateOf returns the state of a server; a missing server has failed, but for our own tools.
 func (s *Server) stateOf(name string, posted []board.Posting) board.Server {
 	for _, p := range posted {
 		if item, ok := p.Item.(board.Server); ok && item.Name == name && s.concerns(p.Topic) {
 			return item
 		}
+	}
+	if name == core.Native {
+		return board.Server{Name: name, Status: statusRunning}
 	}
 	return board.Server{Name: name, Status: statusFailed}
 }

@@ -169,7 +169,7 @@ func (c *chat) settings(ctx context.Context, o *offer.Offer, att *core.Attachmen
 // it begins. An unlisted model is known to exist only when it has been asked: until then the
 // answer is held back, because it reports that.
 func (c *chat) begun(pr *pendingPrompt, turn core.TurnID) {
-	pr.turn = turn
+	pr.turn, c.srv.prompted = turn, c
 	c.running[pr] = struct{}{}
 	view := c.feed.view
 	answer := func() {

@@ -67,6 +67,7 @@ type Server struct {
 	told      servers           // of the pump's goroutine
 	failures  map[string]string // the reason shown to the user, by failed server; of the pump's goroutine
 	mentioned string            // the last message of its kind; of the pump's goroutine
+	prompted  *chat             // the chat that was prompted last; nil: none was; of the pump's goroutine
 
 	listed    *eca.ChatConfig // the choices last announced, in whatever chat; of the pump's goroutine
 	announced *offer.Offer    // the offer last sent to the client; of the pump's goroutine

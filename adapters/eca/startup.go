@@ -317,10 +317,13 @@ func (s *Server) configUpdated(id core.SessionID, c *eca.ChatConfig) {
 // row returns what is known of the client.
 func (s *Server) row() clients.Row { return clients.Of(s.peerNow().name) }
 
-// showMessage sends $/showMessage.
+// showMessage sends $/showMessage, and says an error in the chat to a client that drops it.
 func (s *Server) showMessage(t eca.MessageType, text string) {
 	if s.row().Formats {
 		text = strings.ReplaceAll(text, "%", "%%")
 	}
 	s.notify(eca.MethodShowMessage, eca.ShowMessageParams{Type: t, Message: text})
+	if c := s.prompted; c != nil && t == eca.MessageError && s.row().Unshown {
+		c.remark(text)
+	}
 }
