@@ -20,6 +20,9 @@ import (
 const (
 	// maxInline limits the content of one line, in bytes as encoded there.
 	maxInline = 768 << 10
+	// maxWritten limits the text of a file that the client is to write, in bytes as encoded there. A
+	// larger file is written on the disk.
+	maxWritten = 1<<20 - 32<<10
 	// maxName limits the texts of a link, such as its name.
 	maxName = 1 << 10
 	// maxPlan limits the entries of a plan.

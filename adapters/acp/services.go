@@ -54,6 +54,9 @@ func (e editor) Do(ctx context.Context, call ide.Call) (ide.Reply, error) {
 		}
 		return ide.FileText{Text: *res.Content}, nil
 	case ide.WriteFile:
+		if lineBytes(maxWritten, c.Text) > maxWritten {
+			return nil, &ide.Lacks{Why: "is not sent a line of more than 1 MiB"}
+		}
 		req := acp.WriteTextFile{SessionID: string(c.Session), Path: c.Path, Content: c.Text}
 		if err := e.conn.Ask(ctx, "fs/write_text_file", req, nil); err != nil {
 			return nil, refused("the editor did not write the file", "fs/write_text_file", err)

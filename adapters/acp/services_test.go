@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/adapters/wire/wiretest"
+	"dragoman/core"
 	"dragoman/core/ide"
 )
 
@@ -81,5 +83,41 @@ func TestRefusalsOfTheClient(t *testing.T) {
 		if got := <-done; got != c.want {
 			t.Errorf("%T answered by %s: got %q, want %q", c.call, c.answer, got, c.want)
 		}
+	}
+}
+
+// A file is not sent in a line of more than 1 MiB, as it is encoded there, so it is written on the disk.
+func TestLargeFilesAreNotSent(t *testing.T) {
+	in, out, peer := wiretest.New(wire.Newline)
+	conn := wire.NewConn(in, out, wire.Options{Framing: wire.Newline})
+	served := make(chan error, 1)
+	go func() { served <- conn.Serve(t.Context(), func(*wire.Call) {}) }()
+	defer func() {
+		peer.Hangup()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	e := editor{conn: conn}
+	for _, text := range []string{strings.Repeat("x", 1<<20), strings.Repeat("\"", 512<<10), strings.Repeat("\x01", 180<<10)} {
+		_, err := e.Do(t.Context(), ide.WriteFile{Path: "/w/a.txt", Text: text})
+		if lacks := (*ide.Lacks)(nil); !errors.As(err, &lacks) || lacks.Error() != "the editor is not sent a line of more than 1 MiB" {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := e.Do(t.Context(), ide.WriteFile{Session: core.SessionID(strings.Repeat("s", 256)), Path: "/" + strings.Repeat("d/", 2048), Text: strings.Repeat("x", maxWritten-len(`""`))})
+		wrote <- err
+	}()
+	msg, err := peer.Next()
+	if err != nil || len(msg) > 1<<20 {
+		t.Errorf("a line of %d bytes, %v", len(msg), err)
+	}
+	if err := peer.Send(`{"jsonrpc":"2.0","id":1,"result":null}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
 	}
 }
