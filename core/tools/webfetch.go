@@ -41,6 +41,9 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.net.Refuses(u); err != nil { // nobody is asked for a yes that would not help
+		return nil, err
+	}
 	var content []core.Block
 	if _, left := display.Clip(u.String(), titleMax); left > 0 {
 		content = []core.Block{core.Text{Text: codeBlock(u.String(), "")}}

@@ -67,3 +67,29 @@ func TestWebFetch(t *testing.T) {
 	b.set.net.Permit = nil
 	b.fails("web_fetch", m{"url": srv.URL + "/plain"}, "not on the public network")
 }
+
+// An address that would be refused in any case is refused before anybody is asked, with the sentence that a
+// connection would end with.
+func TestFetchRefusedBeforeTheQuestion(t *testing.T) {
+	srv := site(t)
+	b := newBed(t)
+	_, _, before := b.preview("web_fetch", m{"url": srv.URL + "/plain"})
+	_, after := b.set.net.Get(t.Context(), srv.URL+"/plain")
+	if before == nil || after == nil || before.Error() != "web_fetch: "+after.Error() {
+		t.Errorf("before the question %v, behind it %v", before, after)
+	}
+	for _, host := range []string{"localhost", "LocalHost.", "a.localhost:8080", "127.1.2.3", "[::1]", "[::ffff:10.0.0.1]:80", "192.168.1.1", "169.254.169.254", "[fe80::1%25eth0]", "0.0.0.0"} {
+		if _, _, err := b.preview("web_fetch", m{"url": "http://" + host + "/x"}); err == nil || !strings.Contains(err.Error(), "not on the public network: refused") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	for _, host := range []string{"example.org", "8.8.8.8", "localhost.example.org", "[2606:4700::1111]"} {
+		if _, _, err := b.preview("web_fetch", m{"url": "http://" + host + "/x"}); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	b.set.net.Permit = anywhere
+	if _, _, err := b.preview("web_fetch", m{"url": srv.URL + "/plain"}); err != nil {
+		t.Errorf("where it is allowed: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -69,6 +70,32 @@ func ParseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
+// Refuses returns the error of Get for an address that is written out in the URL, or for localhost,
+// before a connection is made; nil: the name has to be looked up, or the address is allowed.
+func (f Fetcher) Refuses(u *url.URL) error {
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	ip, err := netip.ParseAddr(name)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		ip, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	if err != nil {
+		return nil
+	}
+	port := map[string]uint16{"http": 80, "https": 443}[u.Scheme]
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		port = uint16(n)
+	}
+	if err := f.permit()(netip.AddrPortFrom(ip, port)); err != nil {
+		return failed(u, err)
+	}
+	return nil
+}
+
+// failed is the error of a request.
+func failed(u *url.URL, err error) error {
+	return fmt.Errorf("fetch %s: %w", display.Visible(u.String()), plainError(err))
+}
+
 // Get fetches a text. It blocks for at most ten seconds.
 func (f Fetcher) Get(ctx context.Context, raw string) (Page, error) {
 	u, err := ParseURL(raw)
@@ -84,7 +111,7 @@ func (f Fetcher) Get(ctx context.Context, raw string) (Page, error) {
 	case whole.Err() != nil:
 		return Page{}, fmt.Errorf("fetch %s: it took longer than %v", display.Visible(u.String()), fetchTime)
 	case err != nil:
-		return Page{}, fmt.Errorf("fetch %s: %w", display.Visible(u.String()), plainError(err))
+		return Page{}, failed(u, err)
 	}
 	return p, nil
 }
@@ -118,11 +145,16 @@ func (f Fetcher) request(ctx context.Context, u *url.URL) (Page, error) {
 	return p, err
 }
 
-func (f Fetcher) transport() *http.Transport {
-	permit := f.Permit
-	if permit == nil {
-		permit = publicAddr
+// permit decides about an address.
+func (f Fetcher) permit() func(netip.AddrPort) error {
+	if f.Permit == nil {
+		return publicAddr
 	}
+	return f.Permit
+}
+
+func (f Fetcher) transport() *http.Transport {
+	permit := f.permit()
 	d := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
 		// The address of the connection itself: the name may have had another meaning
 		// when it was checked earlier.
