@@ -28,9 +28,10 @@ const (
 	maxMatches = 10000
 )
 
-// version identifies a state of a file: its modification time in microseconds, which a JavaScript
-// number can hold.
-func version(info fs.FileInfo) uint64 { return uint64(max(info.ModTime().UnixMicro(), 1)) }
+// version identifies a state of a file: the time of its last change in microseconds, which a
+// JavaScript number can hold. Programs that put back the time of the content (cp -p, rsync, tar) do
+// not hide a change by that.
+func version(info fs.FileInfo) uint64 { return uint64(max(files.Changed(info).UnixMicro(), 1)) }
 
 func fileError(name string, err error) error {
 	var coded *jrpc2.Error
