@@ -169,13 +169,30 @@ func (t *Turn) left(id CallID, res Result) {
 	s.appendUnlock(events...)
 }
 
+// Proposal returns the event that shows a call that is going to be invoked, as far as its arguments
+// describe it. It is for calls that wait: Invoke shows its own.
+func (t *Turn) Proposal(c Call) Event {
+	call, _, _ := t.proposal(t.ctx, c)
+	return CallChanged{call}
+}
+
 // propose gives the call its place in the log and finds its tool; nil: none.
 func (t *Turn) propose(ctx context.Context, c Call) (Call, Tool, error) {
+	call, tool, known := t.proposal(ctx, c)
+	if known {
+		return call, tool, nil
+	}
+	return call, tool, t.Emit(ctx, CallChanged{call})
+}
+
+// proposal returns a call as it is proposed, its tool, and whether the log has it.
+func (t *Turn) proposal(ctx context.Context, c Call) (call Call, tool Tool, known bool) {
 	t.s.mu.Lock()
-	was, known := t.s.state.calls[c.ID]
+	var was Call
+	was, known = t.s.state.calls[c.ID]
 	t.s.mu.Unlock()
-	tool, _ := t.tools.Tool(bench.Name{Server: c.Server, Tool: c.Tool})
-	call := Call{ID: c.ID, Turn: t.id, Server: c.Server, Tool: c.Tool, Kind: KindOther, State: Proposed, Args: c.Args, Meta: c.Meta}
+	tool, _ = t.tools.Tool(bench.Name{Server: c.Server, Tool: c.Tool})
+	call = Call{ID: c.ID, Turn: t.id, Server: c.Server, Tool: c.Tool, Kind: KindOther, State: Proposed, Args: c.Args, Meta: c.Meta}
 	if known {
 		call.Kind, call.Title = was.Kind, was.Title
 	}
@@ -189,10 +206,13 @@ func (t *Turn) propose(ctx context.Context, c Call) (Call, Tool, error) {
 	if len(call.Args) == 0 {
 		call.Args = json.RawMessage("{}")
 	}
-	if known {
-		return call, tool, nil
+	if d, ok := tool.(Describer); ok {
+		describe := func(_ context.Context, inv Invocation) (Preview, error) { return d.Describe(inv.Args), nil }
+		if pv, err := guarded(ctx, tool, describe, Invocation{Args: call.Args}); err == nil {
+			call = described(call, pv)
+		}
 	}
-	return call, tool, t.Emit(ctx, CallChanged{call})
+	return call, tool, known
 }
 
 func described(c Call, pv Preview) Call {

@@ -100,6 +100,13 @@ type Tool interface {
 	Run(context.Context, Invocation) (Result, error)
 }
 
+// Describer is a Tool that can say from a call's arguments alone what the call is about. Its title, place
+// and content are shown until Preview returns, and stay where it does not get to that.
+type Describer interface {
+	Tool
+	Describe(args json.RawMessage) Preview
+}
+
 // Invocation is one run of a tool.
 type Invocation struct {
 	Call CallID

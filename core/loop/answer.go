@@ -48,6 +48,7 @@ type modelCall struct {
 	args    json.RawMessage
 	bad     error
 	found   string // the result of toolsearch.Search
+	shown   bool   // with its arguments
 }
 
 // listen streams one answer into the log. Events before an error stay there.
@@ -246,6 +247,7 @@ func (a *answer) closeStretch(events []core.Event) []core.Event {
 
 func (a *answer) start(d inference.Delta) []core.Event {
 	events := a.closeStretch(a.speaks(nil))
+	events = append(events, whileWaiting(a.t, a.calls)...)
 	h := &modelCall{id: d.ToolID, block: d.Block, bad: errUnfinished}
 	h.spec, h.offered = a.tools.find(d.ToolName)
 	if !a.fresh(h.id) {
@@ -256,6 +258,19 @@ func (a *answer) start(d inference.Delta) []core.Event {
 		return events
 	}
 	return append(events, core.CallChanged{Call: h.proposed(a.t.ID())})
+}
+
+// whileWaiting shows calls whose arguments are complete and that have to wait: for the rest of the answer, or
+// for calls before them.
+func whileWaiting(t *core.Turn, calls []*modelCall) (events []core.Event) {
+	for _, h := range calls {
+		if h.bad != nil || h.shown || !h.offered || h.found != "" {
+			continue
+		}
+		h.shown = true
+		events = append(events, t.Proposal(h.call()))
+	}
+	return events
 }
 
 // whole adds a call's complete arguments.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,15 +39,20 @@ func arguments(d inference.Delta) (json.RawMessage, error) {
 // other. Their results are in the log when it returns. An error means that the turn must
 // end.
 func (c *conversation) run(ctx context.Context, t *core.Turn, calls []*modelCall) error {
-	if err := t.Emit(ctx, core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: toolsOf(calls)}); err != nil {
+	inOrder := slices.ContainsFunc(calls, func(h *modelCall) bool { return !h.spec.ReadOnly })
+	most := c.b.o.Parallel
+	if inOrder {
+		most = 1
+	}
+	events := []core.Event{core.Phase{Turn: t.ID(), Kind: core.PhaseCalling, Tool: toolsOf(calls)}}
+	events = append(events, whileWaiting(t, calls[min(most, len(calls)):])...)
+	if err := t.Emit(ctx, events...); err != nil {
 		return err
 	}
-	for _, h := range calls {
-		if !h.spec.ReadOnly {
-			return runInOrder(ctx, t, calls)
-		}
+	if inOrder {
+		return runInOrder(ctx, t, calls)
 	}
-	return runBeside(ctx, t, calls, c.b.o.Parallel)
+	return runBeside(ctx, t, calls, most)
 }
 
 func runInOrder(ctx context.Context, t *core.Turn, calls []*modelCall) error {
@@ -96,8 +102,13 @@ func (h *modelCall) run(ctx context.Context, t *core.Turn) error {
 	case h.found != "":
 		return h.answerSearch(ctx, t)
 	}
-	_, err := t.Invoke(ctx, core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args})
+	_, err := t.Invoke(ctx, h.call())
 	return err
+}
+
+// call is the call as it is invoked.
+func (h *modelCall) call() core.Call {
+	return core.Call{ID: h.id, Server: h.spec.Server, Tool: h.spec.Name, Args: h.args}
 }
 
 // refuse ends a call that cannot be made. It asks no one for an approval.
