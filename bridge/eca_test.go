@@ -77,7 +77,7 @@ func (c *chat) inQuestion(a core.Ask) bool {
 // ours reports whether the answers to an approval are a gateway's own.
 func ours(a core.Ask) bool {
 	return slices.ContainsFunc(a.Options, func(o core.Option) bool {
-		return o.Decision != "" && o.ID == string(o.Decision) || o.Label == "Allow once"
+		return o.Decision != "" && o.ID == string(o.Decision) || o.Label == "Allow"
 	})
 }
 

@@ -85,6 +85,9 @@ func (a Ask) read(r Reply) Reply {
 	return r
 }
 
+// AskedLater is the result of a call whose question is OutcomeLater.
+const AskedLater = "asked; the answer comes with the next message"
+
 // Option is one answer that is offered to a question, with the Decision on a consent or an approval that
 // it means; empty: it is an ordinary answer, and of an approval one that allows nothing.
 type Option = decision.Option

@@ -28,7 +28,7 @@ func TestACPXApprovesAll(t *testing.T) {
 
 	p = newPlace(t)
 	out, asked := p.acpx(t, "--approve-all", "ask Delete the production database? then write made.txt: yes")
-	wantText(t, "acpx", out, "the answer comes with the next message", "Delete the production database?\n\n[done] end_turn")
+	wantText(t, "acpx", out, "Delete the production database?\n\n[done] end_turn")
 	if code != 0 || asked != 0 {
 		t.Errorf("the exit codes are %d and %d", code, asked)
 	}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"slices"
 	"strings"
 
 	"dragoman/adapters/proto/acp"
@@ -13,31 +14,52 @@ import (
 // and named to people in a notice when they come and go. Neither is in the log. What others have
 // prompted is shown with their name.
 
-// speaker returns the name to show with a prompt; empty: it is the client's own, or a task's.
+// speaker returns the name to show with a prompt; empty: it is the user's own, or a task's.
 func (v *View) speaker(o core.Origin) string {
-	if v.Parent != "" {
+	switch {
+	case v.Parent != "":
 		return ""
+	case v.replay:
+		return company.Past(o, v.Client)
 	}
 	return company.Speaker(o, v.Client)
 }
 
-// spoken appends a message of the user, with the name of another client that has said it. While a prompt of
-// the client's own is open, clients drop messages of the user, so what another says is shown as a text.
+// spoken appends a message of the user, with the name of another client that has said it. A message of the
+// user belongs to a replay, or between the prompts of a client that is known to take it there: others drop
+// it, or call it a fault. For these, and while a prompt of the client's own is open, it is a text.
 func spoken(dst []byte, v *View, id core.MessageID, prompt []core.Block, name string) []byte {
-	if name == "" || len(prompt) == 0 {
-		return user(dst, v, id, prompt)
+	open := len(v.mine) > 0 || len(v.waiting) > 0
+	if name == "" || len(prompt) == 0 || v.replay || v.Known.Prompts && !open {
+		return user(dst, v, id, named(prompt, name))
 	}
-	if v.replay || len(v.mine) == 0 && len(v.waiting) == 0 {
-		dst = chunks(dst, v, acp.UserChunk, string(id), name+": ")
-		return user(dst, v, id, prompt)
+	if open {
+		dst = aside(dst, v, name+": "+words(prompt))
+	} else {
+		dst = chunks(dst, v, acp.AgentChunk, string(id), name+": "+words(prompt)+"\n\n")
 	}
-	dst = aside(dst, v, name+": "+words(prompt))
 	for i, b := range prompt {
 		if _, ok := b.(core.Text); !ok {
 			dst = message(dst, v, acp.AgentChunk, id, i, b)
 		}
 	}
 	return dst
+}
+
+// named puts the name of who has said a prompt in front of its first text: clients show each piece of a
+// message on its own.
+func named(prompt []core.Block, name string) []core.Block {
+	if name == "" {
+		return prompt
+	}
+	list := slices.Clone(prompt)
+	for i, b := range list {
+		if t, ok := b.(core.Text); ok {
+			list[i] = core.Text{Text: name + ": " + t.Text}
+			break
+		}
+	}
+	return list
 }
 
 // words returns the texts of a prompt.
@@ -60,7 +82,16 @@ func queued(dst []byte, v *View, e core.PromptQueued) []byte {
 	if name == "" || v.replay {
 		return dst
 	}
-	return notice(dst, v, core.Notice{Severity: core.Info, Text: name + " has queued a prompt: " + display.Line(words(e.Prompt), maxQueued)})
+	return remark(dst, v, name+" has queued a prompt: "+display.Line(words(e.Prompt), maxQueued))
+}
+
+// remark appends, live, what others do: as a notice if the client knows notices, and otherwise as a thought,
+// which clients fold, because the agent has not said it.
+func remark(dst []byte, v *View, text string) []byte {
+	if v.Display.Notices {
+		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})
+	}
+	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
 }
 
 // maxQueued limits the part of a queued prompt that is shown, in characters. All of it is shown when its
@@ -71,7 +102,7 @@ const maxQueued = 100
 func (f *feed) present(list []core.Attendee) {
 	of := func() *core.Attachment { return f.sess.att }
 	changed := f.company.See(f.sess.srv.pump, list, of, func(text string) {
-		f.sess.send(func(v *View) []byte { return notice(nil, v, core.Notice{Severity: core.Info, Text: text}) })
+		f.sess.send(func(v *View) []byte { return remark(nil, v, text) })
 	})
 	if changed && (f.listed || len(company.Others(list, of().Client().ID)) > 0) {
 		f.listed = true

@@ -35,9 +35,10 @@ func send(t *testing.T, peer *wiretest.Peer, messages ...string) {
 	}
 }
 
-// What another client prompts is shown with its name, live and in a replay. While a client's own prompt is
-// open, the other's is a text, and a queued one is announced.
-func TestAnotherClientsPrompts(t *testing.T) {
+// What another client prompts is shown live with its name, as one piece: as a message of the user between the
+// prompts of a client that is known to take it there, and else as a text. A queued one is announced. A replay
+// needs no names: all of it is the user's own.
+func TestPromptsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGateway(coretest.NewMemory(), nil, true)
 		zed, stop1 := serve(t, g)
@@ -46,23 +47,28 @@ func TestAnotherClientsPrompts(t *testing.T) {
 		send(t, emacs, named("Emacs"), resumeLine)
 		emacs.Until(t, `"id":1`)
 		const user, text = `"user_message_chunk","content":{"type":"text","text":`, `"agent_message_chunk","content":{"type":"text","text":`
+		const thought = `"agent_thought_chunk","content":{"type":"text","text":`
 		send(t, emacs, promptLine(2, "say hi"))
-		zed.Until(t, user+`"Emacs 1: "}`)
-		zed.Until(t, user+`"say hi"}`)
+		zed.Until(t, user+`"Emacs 1: say hi"}`)
 		emacs.Until(t, `"id":2`)
 
 		send(t, zed, promptLine(2, "hang"))
-		emacs.Until(t, user+`"Zed 1: "}`)
+		for line := ""; !strings.Contains(line, text+`"Zed 1: hang\n\n"}`); {
+			var err error
+			if line, err = emacs.Next(); err != nil || strings.Contains(line, "user_message_chunk") {
+				t.Fatalf("between prompts: %s, %v", line, err)
+			}
+		}
 		zed.Until(t, "one moment")
 		send(t, emacs, promptLine(3, "say there"))
-		zed.Until(t, text+`"\n[Emacs 1 has queued a prompt: say there]\n"}`)
+		zed.Until(t, thought+`"\n[Emacs 1 has queued a prompt: say there]\n"}`)
 		send(t, zed, promptLine(3, "say again"))
 		synctest.Wait()
 		send(t, zed, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`)
 		zed.Until(t, `"id":2`)
 		zed.Until(t, text+`"\n[Emacs 1: say there]\n"}`)
 		zed.Until(t, `"id":3`)
-		emacs.Until(t, text+`"\n[Zed 1 has queued a prompt: say again]\n"}`)
+		emacs.Until(t, thought+`"\n[Zed 1 has queued a prompt: say again]\n"}`)
 		emacs.Until(t, text+`"again"`)
 
 		send(t, emacs, `{"jsonrpc":"2.0","id":9,"method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
@@ -74,8 +80,8 @@ func TestAnotherClientsPrompts(t *testing.T) {
 			}
 			replay += line
 		}
-		if strings.Count(replay, `"Zed 1: "`) != 2 || strings.Contains(replay, "Emacs") || strings.Contains(replay, "queued") {
-			t.Errorf("the replay does not name the others, or names itself: %s", replay)
+		if strings.Count(replay, user) != 4 || strings.Contains(replay, "Zed 1") || strings.Contains(replay, "Emacs") || strings.Contains(replay, "queued") {
+			t.Errorf("the replay names somebody, or lacks a prompt: %s", replay)
 		}
 		stop1()
 		stop2()

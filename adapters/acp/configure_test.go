@@ -51,3 +51,22 @@ func TestAChangedConfigurationIsAnnounced(t *testing.T) {
 		}
 	})
 }
+
+// A switch is a choice of two for a client that sets nothing but strings, whatever it has announced.
+func TestSwitchesForClientsOfStrings(t *testing.T) {
+	for name, want := range map[string]string{"zed": `"type":"boolean"`, "agent-shell": `"options":[{"value":"off"`} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGateway(coretest.NewMemory(), nil, true)
+			peer, stop := serve(t, g)
+			send(t, peer, strings.Replace(named(name), `"protocolVersion":1`, `"protocolVersion":1,"clientCapabilities":{"session":{"configOptions":{"boolean":{}}}}`, 1),
+				`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+			if line := peer.Until(t, `"id":1`); !strings.Contains(line, want) {
+				t.Errorf("%s: %s", name, line)
+			}
+			stop()
+			if err := g.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

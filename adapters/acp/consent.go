@@ -8,7 +8,6 @@ import (
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
 	"dragoman/core/display"
-	"dragoman/core/forms"
 )
 
 // consentCall returns the call for requesting a consent. A permission needs a call: if the
@@ -36,37 +35,9 @@ func consentCall(v *View, a core.Ask) acp.ToolCall {
 	return u
 }
 
-// Consent returns the session/request_permission for an open consent. Some clients show only the
-// kind of an option.
+// Consent returns the session/request_permission for an open consent.
 func Consent(v *View, a core.Ask) acp.PermissionRequest {
-	req := acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a)}
-	for _, o := range a.Options {
-		req.Options = append(
-			req.Options,
-			acp.PermissionOption{OptionID: o.ID, Name: optionName(o), Kind: optionKind(o.Decision)},
-		)
-	}
-	return req
-}
-
-// optionName returns all that an option says: the protocol has one text for it.
-func optionName(o core.Option) string {
-	return strings.TrimSuffix(o.Label+": "+o.Description, ": ")
-}
-
-// optionKind returns the protocol's word for a decision. An option without a decision must
-// not look like a yes.
-func optionKind(d core.Decision) acp.PermissionKind {
-	switch d {
-	case core.AllowOnce:
-		return acp.AllowOnce
-	case core.AllowSession, core.AllowAlways:
-		return acp.AllowAlways
-	case core.RejectAlways:
-		return acp.RejectAlways
-	case core.RejectOnce:
-	}
-	return acp.RejectOnce
+	return acp.PermissionRequest{SessionID: string(v.Session), ToolCall: consentCall(v, a), Options: listed(v.Known, a.Options)}
 }
 
 // consented reports whether the answer gives the consent.
@@ -84,7 +55,7 @@ func (s *session) answerConsent(a core.Ask, result json.RawMessage, err error) {
 		s.reply(a, core.Reply{Outcome: core.OutcomeAlone, Text: err.Error()})
 	case res.Outcome.Outcome == "cancelled" && s.prompted(a.Turn):
 		s.cancelTurn(a.Turn)
-	case res.Outcome.Outcome == "selected" && forms.Of(a).Offers(res.Outcome.OptionID):
+	case res.Outcome.Outcome == "selected" && offers(listed(s.srv.known(), a.Options), res.Outcome.OptionID):
 		s.reply(a, core.Reply{Outcome: core.OutcomeAnswered, Option: res.Outcome.OptionID})
 	default:
 		s.reply(a, core.Reply{Outcome: core.OutcomeDeclined})

@@ -1,11 +1,13 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
+	"dragoman/core/display"
 	"dragoman/core/jsonscan"
 )
 
@@ -109,6 +111,19 @@ func content(b core.Block) acp.ContentBlock {
 	case core.Terminal: // its output is a text of its own
 	}
 	return text("")
+}
+
+// linkTo returns a link or a resource as a text.
+func linkTo(b core.Block) string {
+	name, uri := "", ""
+	switch b := b.(type) {
+	case core.Link:
+		name, uri = cmp.Or(b.Title, b.Name), b.URI
+	case core.Resource:
+		uri = b.URI
+	case core.Text, core.Image, core.Audio, core.Diff, core.Terminal:
+	}
+	return "[" + display.Seen(cmp.Or(name, uri)) + "](" + uri + ")"
 }
 
 func text(s string) acp.ContentBlock { return acp.ContentBlock{Type: "text", Text: &s} }

@@ -153,10 +153,7 @@ func phase(dst []byte, v *View, p core.Phase) []byte {
 	case p.After > 0:
 		text = fmt.Sprintf("Waiting for the model's service, next try in %s", notices.Pause(p))
 	}
-	if v.Display.Notices {
-		return notice(dst, v, core.Notice{Severity: core.Info, Text: text})
-	}
-	return chunks(dst, v, acp.ThoughtChunk, "", "\n["+text+"]\n")
+	return remark(dst, v, text)
 }
 
 // ended records the end of a turn. Its prompter has learned of it from the answer, which a replay
@@ -196,6 +193,9 @@ func user(dst []byte, v *View, id core.MessageID, prompt []core.Block) []byte {
 // message appends the nth block of a message.
 func message(dst []byte, v *View, kind string, id core.MessageID, n int, b core.Block) []byte {
 	block, _ := inline(b, messagePlace(v, id, n), maxInline)
+	if v.Known.Texts && (block.Type == "resource_link" || block.Type == "resource") {
+		block = text(linkTo(b))
+	}
 	return update(dst, v, acp.Chunk{SessionUpdate: kind, Content: block, MessageID: string(id)})
 }
 

@@ -17,7 +17,7 @@ import (
 func call(dst []byte, v *View, c core.Call) []byte {
 	u := acp.ToolCall{SessionUpdate: acp.ToolCallMore, ToolCallID: string(c.ID)}
 	was := v.calls[c.ID]
-	if was == nil && quiet(c) {
+	if was == nil && v.quiet(c) {
 		return dst
 	}
 	if was == nil {
@@ -54,8 +54,9 @@ func call(dst []byte, v *View, c core.Call) []byte {
 	switch {
 	case c.State == core.Succeeded && was.changes(c):
 		// Its content would replace the change, which the client has already.
-	case c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content):
+	case c.State.Ended() || !reflect.DeepEqual(c.Content, was.call.Content) || was.scoped && c.State != core.Awaiting:
 		was.shown(&u, v, c)
+		was.scoped = false
 	}
 	if c.State.Ended() {
 		if was.screen {
@@ -102,13 +103,17 @@ func merged(theirs json.RawMessage, ours any) json.RawMessage {
 	return theirs
 }
 
-// quiet reports whether a call is not shown: the plan that it changes is.
-func quiet(c core.Call) bool {
-	if c.Server != core.Native || c.Tool != planTool {
+// quiet reports whether a call is not shown: the plan that it changes is, or the question that it asks in the
+// chat, of a client without forms.
+func (v *View) quiet(c core.Call) bool {
+	asks := c.Tool == askTool && !v.Display.Forms
+	if c.Server != core.Native || c.Tool != planTool && !asks {
 		return false
 	}
 	switch c.State {
-	case core.Proposed, core.Running, core.Succeeded, core.Canceled:
+	case core.Succeeded:
+		return !asks || slices.Contains(c.Content, core.Block(core.Text{Text: core.AskedLater}))
+	case core.Proposed, core.Running, core.Canceled:
 		return true
 	case core.Awaiting, core.Errored, core.Rejected:
 	}

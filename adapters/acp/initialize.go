@@ -6,6 +6,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/wire"
 	"dragoman/core"
@@ -87,6 +88,9 @@ func (s *Server) initialize(call *wire.Call, p acp.InitializeRequest) error {
 	}, nil)
 	return nil
 }
+
+// known returns what is known of the client.
+func (s *Server) known() clients.Row { return clients.Of(s.who().client.Name) }
 
 // anybody describes a client that has not identified itself. Consents can be put to every client,
 // as permissions, but questions only to clients that announce their forms.

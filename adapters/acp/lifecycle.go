@@ -69,7 +69,7 @@ func (s *Server) opened(ctx context.Context, p acp.SessionRequest) (roots []stri
 	if err != nil {
 		return nil, e, err
 	}
-	e.offer = NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean))
+	e.offer = NewOffer(prof, bool(s.who().caps.Session.ConfigOptions.Boolean) && !s.known().Strings)
 	return roots, e, nil
 }
 

@@ -22,7 +22,7 @@ import (
 // that much room. A command's output comes first; a remark may follow.
 func resultOf(c core.Call, s string, first bool, room int, v *View) acp.ContentBlock {
 	head, note := short(s, room, v)
-	if lang, fenced := fenceOf(c, s, first); fenced {
+	if lang, fenced := fenceOf(c, s, first); fenced && !(v.Known.Fences && c.Kind == core.KindRead) {
 		head = strings.TrimSuffix(display.Fenced(lang, head), "\n")
 	}
 	return text(head + note)
@@ -97,10 +97,12 @@ func resultFrom(c core.Call, was core.CallState) int {
 	return last + 1
 }
 
-// shellTool is the tool of ours that runs commands, planTool the one that changes the plan.
+// shellTool is the tool of ours that runs commands, planTool the one that changes the plan, askTool the
+// one that asks the user.
 const (
 	shellTool = "shell_command"
 	planTool  = "update_plan"
+	askTool   = "ask_user"
 )
 
 // title returns a call's title. That of a command is the command itself, as clients expect it.
@@ -117,12 +119,23 @@ func title(v *View, c core.Call) string {
 			s = agent + ": " + s
 		}
 		return display.Clipped(s, maxResult)
+	case c.Title != "" && v.Known.Counts:
+		return display.Clipped(uncounted(c), maxResult)
 	case c.Title != "":
 		return display.Clipped(c.Title, maxResult)
 	case c.Tool != "":
 		return c.Tool
 	}
 	return "a tool"
+}
+
+// uncounted returns the title of a call without the counts of the lines that it changes.
+func uncounted(c core.Call) string {
+	i := strings.LastIndex(c.Title, " (")
+	if c.Server != core.Native || c.Kind != core.KindEdit || i < 0 || strings.Trim(c.Title[i+2:], "+−0123456789 )") != "" {
+		return c.Title
+	}
+	return c.Title[:i]
 }
 
 // maxCommand limits the characters of a command in a title.

@@ -78,8 +78,8 @@ func (f *feed) request(a core.Ask) {
 }
 
 // Permission returns the session/request_permission for an open approval. It describes the whole
-// call, because some clients show only the content of the request. The answers are those that an
-// external agent offers, or ours.
+// call, because some clients show only the content of the request, and says what the answers cover. The
+// answers are those that an external agent offers, or ours.
 func Permission(v *View, a core.Ask) acp.PermissionRequest {
 	req := acp.PermissionRequest{
 		SessionID: string(v.Session),
@@ -89,7 +89,7 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 			Kind:       kind(core.KindOther),
 			Status:     acp.StatusPending,
 		},
-		Options: permissions(a),
+		Options: permissions(v.Known, a),
 	}
 	c, known := core.Call{}, false
 	if t := v.calls[a.Call]; a.About != nil {
@@ -101,32 +101,14 @@ func Permission(v *View, a core.Ask) acp.PermissionRequest {
 		req.ToolCall.Name, req.ToolCall.Title, req.ToolCall.Kind = c.Tool, title(v, c), kind(c.Kind)
 		req.ToolCall.Content, req.ToolCall.Locations, req.ToolCall.RawInput = shown(v, c, c.State), locations(v, c.Locations), rawOf(c.Args)
 	}
-	return req
-}
-
-// permissions lists the answers to an approval.
-func permissions(a core.Ask) (list []acp.PermissionOption) {
-	if len(a.Options) > 0 {
-		for _, o := range a.Options {
-			list = append(list, acp.PermissionOption{OptionID: o.ID, Name: optionName(o), Kind: optionKind(o.Decision)})
+	if text := scope(a, req.Options); text != "" && !v.Known.Gateway {
+		block := acp.ContentBlock{Type: "text", Text: &text}
+		req.ToolCall.Content = append(req.ToolCall.Content, acp.ToolContent{Type: "content", Content: &block})
+		if t := v.calls[a.Call]; t != nil {
+			t.scoped = true
 		}
-		return list
 	}
-	add := func(d core.Decision, name string, kind acp.PermissionKind) {
-		list = append(list, acp.PermissionOption{OptionID: string(d), Name: name, Kind: kind})
-	}
-	add(core.AllowOnce, "Allow once", acp.AllowOnce)
-	if a.Remember != "" {
-		add(core.AllowSession, "Allow for this session: "+a.Remember, acp.AllowAlways)
-	}
-	if a.Always { // behind it: a client that looks for the kind alone takes the first
-		add(core.AllowAlways, "Always allow in this folder: "+a.Remember, acp.AllowAlways)
-	}
-	add(core.RejectOnce, "Reject", acp.RejectOnce)
-	if a.Remember != "" {
-		add(core.RejectAlways, "Reject for this session: "+a.Remember, acp.RejectAlways)
-	}
-	return list
+	return req
 }
 
 // asked appends the call of a sub-session that a question is about, or one that is made up for a
@@ -212,8 +194,8 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 		return
 	case res.Outcome.Outcome == "cancelled":
 		r.Text = "the question was cancelled"
-	case res.Outcome.Outcome != "selected" || !allows(a, res.Outcome.OptionID):
-	case len(a.Options) > 0: // core knows its decision
+	case res.Outcome.Outcome != "selected" || !offers(permissions(s.srv.known(), a), res.Outcome.OptionID):
+	case slices.ContainsFunc(a.Options, func(o core.Option) bool { return o.ID == res.Outcome.OptionID }): // core knows its decision
 		r = core.Reply{Outcome: core.OutcomeDecided, Option: res.Outcome.OptionID}
 	default:
 		r = core.Reply{Outcome: core.OutcomeDecided, Decision: core.Decision(res.Outcome.OptionID)}
@@ -227,9 +209,4 @@ func (s *session) decide(a core.Ask, result json.RawMessage, err error) {
 func (s *session) prompted(turn core.TurnID) bool {
 	parent := s.parent()
 	return s.prompts.Has(turn) || parent != nil && parent.prompts.Has(parent.att.State().Turn)
-}
-
-// allows reports whether an answer to an approval was offered.
-func allows(a core.Ask, id string) bool {
-	return slices.ContainsFunc(permissions(a), func(o acp.PermissionOption) bool { return o.OptionID == id })
 }

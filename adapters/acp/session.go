@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/proto/acp"
 	"dragoman/adapters/pump"
 	"dragoman/adapters/wire"
@@ -317,7 +318,7 @@ func (s *session) take(old *session) {
 func (s *Server) view(sess *session, is peer, e entrance) *View {
 	v := NewView(sess.id, sess.prompts.Prefix(), e.head)
 	v.Cwd, v.Client = sess.att.Meta().Cwd, is.client.Name
-	v.Offer = e.offer
+	v.Offer, v.Known = e.offer, clients.Of(is.client.Name)
 	if e.replay {
 		v.remember()
 	}

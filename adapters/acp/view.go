@@ -3,6 +3,7 @@ package acp
 import (
 	"strings"
 
+	"dragoman/adapters/clients"
 	"dragoman/adapters/proto/acp"
 	"dragoman/core"
 )
@@ -17,6 +18,7 @@ type View struct {
 	Prefix string
 	// Client is the client's name: what others have said is shown with theirs. Empty: without.
 	Client string
+	Known  clients.Row // of the client
 	// Head is the end of the log when the session was loaded: records before it are a replay.
 	Head    core.Pos
 	Display Shows
@@ -110,6 +112,7 @@ type callView struct {
 	output string // the end of its output
 	screen bool   // it is shown as a terminal of the gateway
 	live   bool   // it is shown as a terminal of the client
+	scoped bool   // its content says what an answer covers
 }
 
 // NewView returns the view of a client that knows nothing yet.

@@ -23,6 +23,20 @@ type Row struct {
 	// queue that overflows. A long history needs no pauses, and text that is growing is not gathered.
 	Flow bool
 
+	// Of ACP.
+
+	// Names means that the client shows the names of the options of a question. Others show a word of
+	// their own for each kind of option, and one option of each kind: they are offered no more than one,
+	// and none that allows more than what is asked about.
+	Names bool
+	// Prompts means that the client takes a message of the user that is not its own between its prompts.
+	Prompts bool
+	Gateway bool // it shows questions to clients of its own: names say all that an answer covers
+	Fences  bool // it sets what a reading call has returned as code
+	Counts  bool // it counts the changed lines of an edit
+	Texts   bool // of the blocks of a message it shows texts alone: links to resources have to be texts
+	Strings bool // it sets options to strings alone, and reads false as nothing: a switch is a choice of two
+
 	// Of ECA.
 
 	Formats   bool          // it takes the text of a message to show for a format
@@ -40,28 +54,36 @@ type Row struct {
 // table has one row for each client that is known.
 var table = []Row{
 	{
-		Name: "agent-shell", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "Emacs reads from the pipe when it has drawn what came before.",
+		Name: "agent-shell", Flow: true, Fences: true, Counts: true, Strings: true,
+		Test: "adapters/clients.TestFlow adapters/acp.TestOneOptionOfEachKind adapters/acp.TestSwitchesForClientsOfStrings adapters/acp.TestReadsForClientsWithFences adapters/acp.TestTitlesForClientsThatCount",
+		Why: "Emacs reads from the pipe when it has drawn what came before. One key stands for each kind of option, and reject_always is not " +
+			"shown. A message of the user between prompts is called a bug of the agent. Reads are fenced and changes counted.",
 	},
 	{
-		Name: "CodeCompanion", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "Neovim's event loop reads from the pipe between its callbacks.",
+		Name: "CodeCompanion", Flow: true, Test: "adapters/clients.TestFlow adapters/acp.TestOneOptionOfEachKind",
+		Why: "Neovim's event loop reads from the pipe between its callbacks. Each kind of option has a key with a label of its own, which the last " +
+			"option of the kind gets. What comes between prompts is dropped.",
 	},
 	{
-		Name: "acpx", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "The official TypeScript library reads a stream that holds the pipe back.",
+		Name: "acpx", Flow: true, Names: true, Test: "adapters/clients.TestFlow adapters/acp.TestOptionsByName",
+		Why: "The official TypeScript library reads a stream that holds the pipe back. It lists options by their names, and its policies take " +
+			"the first of a kind.",
 	},
 	{
-		Name: "zed", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "Its queue has no limit.",
+		Name: "zed", Flow: true, Names: true, Prompts: true, Counts: true, Test: "adapters/clients.TestFlow adapters/acp.TestOptionsByName adapters/acp.TestPromptsOfOthers",
+		Why: "Its queue has no limit. Options are buttons with their names. A message of the user is shown unless a prompt runs. Changes are counted.",
 	},
 	{
-		Name: "JetBrains", Test: "adapters/clients.TestFlow",
-		Why: "How its library queues updates is not known.",
+		Name: "JetBrains", Names: true, Test: "adapters/clients.TestFlow adapters/acp.TestOptionsByName",
+		Why: "Options are buttons with their names. How its library queues updates, and what it makes of messages between prompts, is not known.",
 	},
 	{
-		Name: "toad", Flow: true, Test: "adapters/clients.TestFlow",
-		Why: "Its reader is asyncio's, which holds the pipe back.",
+		Name: "toad", Flow: true, Prompts: true, Texts: true, Test: "adapters/clients.TestFlow adapters/acp.TestPromptsOfOthers adapters/acp.TestLinksForClientsOfTexts",
+		Why: "Its reader is asyncio's, which holds the pipe back. A message of the user is shown whenever it comes. Blocks without a text are dropped.",
+	},
+	{
+		Name: "dragoman", Flow: true, Names: true, Gateway: true, Test: "bridge.TestGatewaysBehindGateways",
+		Why: "A gateway in front of this one passes the names on, and looks itself at what its client can show.",
 	},
 	{
 		Name: "emacs", Flow: true, Formats: true, Faultless: true, Rewinds: true, Gap: 15 * time.Millisecond,

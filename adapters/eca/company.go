@@ -35,8 +35,11 @@ func (c *chat) present(list []core.Attendee) {
 
 // speaker returns the name to show with a prompt; "": it is the client's own, or a task's.
 func (v *View) speaker(o core.Origin) string {
-	if v.parent != "" {
+	switch {
+	case v.parent != "":
 		return ""
+	case !v.live:
+		return company.Past(o, v.self)
 	}
 	return company.Speaker(o, v.self)
 }

@@ -162,7 +162,7 @@ func (b *Box) mayStart(several bool) []core.Option {
 	it := map[bool]string{false: "it", true: "them"}[several]
 	list := []core.Option{{ID: "start", Label: "Start " + it, Decision: core.AllowOnce}}
 	if b.opts.AgreedFile != "" {
-		list = append(list, core.Option{ID: "always", Label: "Start " + it + ", also in the future", Decision: core.AllowSession})
+		list = append(list, core.Option{ID: "always", Label: "Start " + it + ", also in the future", Decision: core.AllowSession, Changes: true})
 	}
 	return append(list, core.Option{ID: "no", Label: "Do not start " + it, Decision: core.RejectOnce})
 }

@@ -66,7 +66,7 @@ func TestAnExternalAgentInAnACPEditor(t *testing.T) {
 	}
 	made := obj{"cwd": p.work, "mcpServers": []any{}}
 
-	has("initialize", ask("initialize", obj{"protocolVersion": 1, "clientCapabilities": obj{"auth": obj{"terminal": true}}}),
+	has("initialize", ask("initialize", obj{"protocolVersion": 1, "clientInfo": obj{"name": "zed", "version": "1"}, "clientCapabilities": obj{"auth": obj{"terminal": true}}}),
 		`"authMethods":[{"type":"terminal","id":"scripted","name":"scripted: log in","description":"Starts scripted in a terminal and logs in there","args":["--login","scripted"]}]`)
 	fails("session/new", made, -32000, "Authentication required: sign in to Scripted first", `"id":"scripted/page","name":"scripted: Log in on a page"`,
 		`{"type":"terminal","id":"scripted/tty","name":"scripted: Log in here","args":["--login","scripted/tty"]}`)

@@ -129,6 +129,15 @@ func Speaker(o core.Origin, client string) string {
 	return Name(o.Client)
 }
 
+// Past is Speaker for a message of the past. What a person has said before is the user's own, whichever
+// client it was said in; what a program has said is not.
+func Past(o core.Origin, client string) string {
+	if o.Caller == "" {
+		return ""
+	}
+	return Speaker(o, client)
+}
+
 // program returns a client's name without its version.
 func program(name string) string {
 	if i := strings.LastIndexByte(name, ' '); i > 0 && strings.ContainsFunc(name[i:], unicode.IsDigit) {

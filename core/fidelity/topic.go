@@ -138,7 +138,7 @@ func Internal() map[Fact]string {
 		"Offered.Commands.Yields":          "commands of ours alone have it",
 		"Offered.Commands.Unlisted":        "commands of ours alone have it",
 		"Asked.approval.Options.Changes":   "it is read from the label, which is carried",
-		"Asked.consent.Options.Changes":    "options of approvals alone have it",
+		"Asked.consent.Options.Changes":    "it is read from the label, which is carried",
 		"Asked.question.Options.Changes":   "options of approvals alone have it",
 		"Foreign.Content.Text":             media, "Foreign.Content.Resource": media, "Foreign.Content.Diff": media, "Foreign.Content.Terminal": media,
 		"Foreign.Protocol":                  "it decides who gets the update",

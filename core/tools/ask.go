@@ -86,7 +86,7 @@ func answer(ask core.Ask, r core.Reply) core.Result {
 	case core.OutcomeDeclined:
 		return text("The user does not want to answer this.")
 	case core.OutcomeLater:
-		return text("asked; the answer comes with the next message")
+		return text(core.AskedLater)
 	case core.OutcomeExpired:
 		return text("Nobody answered in time. Go on without the answer where that is possible, and say what you assumed.")
 	case core.OutcomeAlone:

@@ -123,6 +123,7 @@ func consentOptions(kept bool) []core.Option {
 				ID:       "always",
 				Label:    "Use them, also in the future",
 				Decision: core.AllowSession,
+				Changes:  true,
 			},
 		)
 	}

@@ -28,8 +28,8 @@ type Option struct {
 	// Decision is the decision on a consent or an approval that the option means; empty: the
 	// option is an ordinary answer, and of an approval one that allows nothing.
 	Decision Decision `json:"decision,omitempty"`
-	// Changes says that a yes changes more than what is asked about: the agent's mode, or its rules for
-	// later sessions. Only a person who has read the label may give it.
+	// Changes says that a yes changes more than what is asked about: the agent's mode, or what is allowed
+	// in later sessions. Only a person who has read the label may give it.
 	Changes bool `json:"changes,omitempty"`
 }
 
